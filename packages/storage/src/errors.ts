@@ -1,0 +1,75 @@
+/**
+ * What went wrong, as a closed set, so that callers can switch on it.
+ *
+ * Integrity, in the order a reader checks (docs/format.md, "Reading"):
+ * - `limit`     more bytes than the format allows for this blob
+ * - `address`   the bytes do not hash to the address
+ * - `format`    the envelope or header is malformed or not canonical
+ * - `no-match`  none of the identities opens the blob
+ * - `commit`    the content key does not match the header's commitment
+ * - `auth`      the body does not authenticate
+ * - `root`      the root's plaintext is malformed
+ * - `tree`      a child's length or padding does not fit the tree
+ * - `encoding`  the content does not decode as its metadata says
+ *
+ * Everything else:
+ * - `not-found`    the store has no such blob
+ * - `permission`   the store refused
+ * - `unavailable`  the store could not be used, or is full
+ * - `aborted`      the caller's signal fired
+ * - `key`          a recipient, identity or identity file is malformed
+ * - `passphrase`   the passphrase does not open the identity file
+ * - `usage`        the call itself is wrong
+ */
+export type ErrorCode =
+  | "limit"
+  | "address"
+  | "format"
+  | "no-match"
+  | "commit"
+  | "auth"
+  | "root"
+  | "tree"
+  | "encoding"
+  | "not-found"
+  | "permission"
+  | "unavailable"
+  | "aborted"
+  | "key"
+  | "passphrase"
+  | "usage";
+
+export interface StorageErrorOptions {
+  /** The error that led to this one; kept as `cause`. */
+  readonly cause?: unknown;
+  /** True where the same call may succeed later. Set by backends, read by retry policies. */
+  readonly transient?: boolean;
+}
+
+/** The one error class this library throws. Its message says what to do and never holds a secret. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+  readonly code: ErrorCode;
+  readonly transient: boolean;
+
+  constructor(code: ErrorCode, message: string, options: StorageErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.transient = options.transient ?? false;
+  }
+}
+
+/** The call is wrong: the caller has to change it. */
+export function usage(message: string): StorageError {
+  return new StorageError("usage", message);
+}
+
+/** Turns an aborted signal into the library's error, with the caller's reason as cause. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw aborted(signal);
+}
+
+/** The error of a signal that has fired. */
+export function aborted(signal: AbortSignal): StorageError {
+  return new StorageError("aborted", "the operation was aborted", { cause: signal.reason });
+}

@@ -1,0 +1,100 @@
+import { type CborMap, decodeCbor, encodeCbor } from "./cbor.ts";
+import { INLINE_MAX, REFERENCE_LENGTH, ROOT_PLAINTEXT_MAX } from "./limits.ts";
+import { type Metadata, metadataFromCbor } from "./metadata.ts";
+import { type TreeShape, checkedShape } from "./shape.ts";
+import { allZero } from "../bytes.ts";
+import { StorageError } from "../errors.ts";
+import { padme } from "./padding.ts";
+
+/** The root's plaintext, read. */
+export interface Root {
+  /** Bytes of content, as stored (encoded, where the metadata names an encoding). */
+  readonly contentLength: number;
+  /** Zero bytes after the content. */
+  readonly padding: number;
+  readonly shape: TreeShape;
+  readonly metadata: Metadata;
+  /** Inline content, or the references of the top level; a copy. */
+  readonly body: Uint8Array;
+}
+
+/** The root's plaintext, to be written. */
+export interface RootDraft {
+  readonly depth: number;
+  readonly chunkLog2: number;
+  readonly contentLength: number;
+  readonly padding: number;
+  readonly metadata: CborMap;
+  readonly body: Uint8Array;
+}
+
+const LENGTH_PREFIX = 4;
+
+/** Lays out a root's plaintext; `pad` rounds its length up by Padmé. */
+export function encodeRoot(draft: RootDraft, pad: boolean): Uint8Array {
+  const map = encodeCbor(
+    new Map<string, CborMap | Uint8Array | number>([
+      ["b", draft.body],
+      ["d", draft.depth],
+      ["k", draft.chunkLog2],
+      ["m", draft.metadata],
+      ["n", draft.contentLength],
+      ["p", draft.padding],
+    ]),
+  );
+  const length = LENGTH_PREFIX + map.length;
+  const plaintext = new Uint8Array(pad ? padme(length) : length);
+  new DataView(plaintext.buffer).setUint32(0, map.length);
+  plaintext.set(map, LENGTH_PREFIX);
+  return plaintext;
+}
+
+/**
+ * Reads and checks a root's plaintext. Nothing in the result is a view of it.
+ *
+ * @throws StorageError `root`
+ */
+export function decodeRoot(plaintext: Uint8Array): Root {
+  if (plaintext.length < LENGTH_PREFIX || plaintext.length > ROOT_PLAINTEXT_MAX) {
+    throw malformed("its length is outside the format");
+  }
+  const view = new DataView(plaintext.buffer, plaintext.byteOffset, plaintext.byteLength);
+  const end = LENGTH_PREFIX + view.getUint32(0);
+  if (end > plaintext.length) throw malformed("its map is cut off");
+  if (!allZero(plaintext.subarray(end))) throw malformed("its padding is not zero");
+
+  let map: CborMap;
+  try {
+    map = decodeCbor(plaintext.subarray(LENGTH_PREFIX, end));
+  } catch (cause) {
+    throw malformed("its map is not canonical", cause);
+  }
+  const body = map.get("b");
+  const entries = map.get("m");
+  if (map.size !== 6 || !(body instanceof Uint8Array) || !(entries instanceof Map)) {
+    throw malformed("its entries are not those of the format");
+  }
+  const contentLength = integer(map, "n");
+  const padding = integer(map, "p");
+  const depth = integer(map, "d");
+  const shape = checkedShape({ depth, chunkLog2: integer(map, "k"), contentLength, padding });
+  if (shape === undefined) throw malformed("its sizes contradict each other");
+  const top = shape.counts.at(-1);
+  const bodyLength = top === undefined ? contentLength : top * REFERENCE_LENGTH;
+  if (body.length > INLINE_MAX || body.length !== bodyLength) {
+    throw malformed("its content or references have the wrong length");
+  }
+  const metadata = metadataFromCbor(entries);
+  if (metadata === undefined) throw malformed("its metadata is outside the format");
+  return { contentLength, padding, shape, metadata, body: new Uint8Array(body) };
+}
+
+function integer(map: CborMap, key: string): number {
+  const value = map.get(key);
+  if (typeof value !== "number") throw malformed(`"${key}" is not an integer`);
+  return value;
+}
+
+function malformed(why: string, cause?: unknown): StorageError {
+  return new StorageError("root", `this blob's root is malformed: ${why}`, { cause });
+}
