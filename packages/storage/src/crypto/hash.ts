@@ -1,0 +1,79 @@
+import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
+import { hmac as nobleHmac } from "@noble/hashes/hmac.js";
+import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
+import { scryptAsync as nobleScrypt } from "@noble/hashes/scrypt.js";
+import { nodeCrypto } from "./node-crypto.ts";
+import { utf8 } from "../bytes.ts";
+
+/** The hash functions of the format; all results are 32 bytes long. */
+export interface Hashes {
+  /** SHA-256, FIPS 180-4. */
+  sha256(...parts: readonly Uint8Array[]): Uint8Array;
+  /** HMAC-SHA-256, RFC 2104. */
+  hmac(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array;
+  /** HKDF-SHA-256, RFC 5869, for 32 bytes. */
+  hkdf(key: Uint8Array, salt: Uint8Array, info: string): Uint8Array;
+  /** scrypt, RFC 7914, with r = 8 and p = 1, for 32 bytes. Takes 1024·N bytes of memory. */
+  scrypt(passphrase: Uint8Array, salt: Uint8Array, logN: number): Promise<Uint8Array>;
+}
+
+const SCRYPT_R = 8;
+
+/** OpenSSL or BoringSSL through `node:crypto`: about ten times as fast as JavaScript. */
+export function nodeHashes(crypto: NonNullable<typeof nodeCrypto>): Hashes {
+  return {
+    sha256(...parts) {
+      const hash = crypto.createHash("sha256");
+      for (const part of parts) hash.update(part);
+      return hash.digest();
+    },
+    hmac(key, ...parts) {
+      const hmac = crypto.createHmac("sha256", key);
+      for (const part of parts) hmac.update(part);
+      return hmac.digest();
+    },
+    hkdf: (key, salt, info) => new Uint8Array(crypto.hkdfSync("sha256", key, salt, info, 32)),
+    scrypt: (passphrase, salt, logN) =>
+      new Promise((resolve, reject) => {
+        const N = 2 ** logN;
+        // Node's own ceiling is 32 MiB; the format's largest N takes 1 GiB.
+        const maxmem = 256 * N * SCRYPT_R;
+        crypto.scrypt(passphrase, salt, 32, { N, r: SCRYPT_R, p: 1, maxmem }, (error, key) => {
+          if (error) reject(error);
+          else resolve(key);
+        });
+      }),
+  };
+}
+
+/** @noble/hashes, for runtimes without `node:crypto`. */
+export const portableHashes: Hashes = {
+  sha256(...parts) {
+    const hash = nobleSha256.create();
+    for (const part of parts) hash.update(part);
+    return hash.digest();
+  },
+  hmac(key, ...parts) {
+    const hmac = nobleHmac.create(nobleSha256, key);
+    for (const part of parts) hmac.update(part);
+    return hmac.digest();
+  },
+  hkdf: (key, salt, info) => nobleHkdf(nobleSha256, key, salt, utf8(info), 32),
+  scrypt: (passphrase, salt, logN) => {
+    const N = 2 ** logN;
+    return nobleScrypt(passphrase, salt, {
+      N,
+      r: SCRYPT_R,
+      p: 1,
+      dkLen: 32,
+      maxmem: 256 * N * SCRYPT_R,
+    });
+  },
+};
+
+const hashes: Hashes = nodeCrypto ? nodeHashes(nodeCrypto) : portableHashes;
+
+export const sha256: Hashes["sha256"] = hashes.sha256;
+export const hmac: Hashes["hmac"] = hashes.hmac;
+export const hkdf: Hashes["hkdf"] = hashes.hkdf;
+export const scrypt: Hashes["scrypt"] = hashes.scrypt;

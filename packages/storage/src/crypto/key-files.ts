@@ -1,0 +1,153 @@
+import { BODY_NONCE } from "./key-schedule.ts";
+import {
+  type Identity,
+  type Recipient,
+  identityFromSecretKey,
+  parseIdentity,
+  parseRecipient,
+  secretKeyOf,
+} from "./keys.ts";
+import { KEY_LENGTH, TAG_LENGTH } from "../format/limits.ts";
+import { StorageError, usage } from "../errors.ts";
+import { concat, equal, utf8 } from "../bytes.ts";
+import { hkdf, scrypt, sha256 } from "./hash.ts";
+import { portableNaCl } from "./nacl-portable.ts";
+
+/*
+ * A passphrase-protected identity file, 102 bytes:
+ * "IDKK" 01 | logN | salt 16 | commitment 32 | secretbox of the secret key 48
+ */
+const MAGIC = Uint8Array.of(0x49, 0x44, 0x4b, 0x4b, 0x01);
+const LOG_N_AT = MAGIC.length;
+const SALT_AT = LOG_N_AT + 1;
+const SALT_LENGTH = 16;
+const COMMITMENT_AT = SALT_AT + SALT_LENGTH;
+const BOX_AT = COMMITMENT_AT + 32;
+const FILE_LENGTH = BOX_AT + TAG_LENGTH + KEY_LENGTH;
+
+const LOG_N_MIN = 14;
+const LOG_N_MAX = 20;
+/** 128 MiB and about a quarter of a second: RFC 7914 with r = 8. */
+const LOG_N_DEFAULT = 17;
+
+/** A passphrase, or what asks for it once it turns out to be needed. */
+export type Passphrase = string | (() => string | Promise<string>);
+
+/** Whether a file's bytes are a passphrase-protected identity file, by its first four bytes. */
+export function isProtectedIdentityFile(bytes: Uint8Array): boolean {
+  return bytes.length >= 4 && equal(bytes.subarray(0, 4), MAGIC.subarray(0, 4));
+}
+
+/**
+ * Reads an identity file: text with one identity a line, `#` comments and blank lines, or a
+ * passphrase-protected file with one identity.
+ *
+ * @throws StorageError `key` where the file is malformed or holds no identity; `passphrase` where
+ *   the passphrase is wrong; `usage` where one is needed and none is given
+ */
+export async function readIdentityFile(
+  bytes: Uint8Array,
+  passphrase?: Passphrase,
+): Promise<Identity[]> {
+  if (isProtectedIdentityFile(bytes)) return [await openProtected(bytes, passphrase)];
+  const identities = parseLines(bytes, parseIdentity);
+  if (identities.length === 0) throw new StorageError("key", "the file holds no identity");
+  return identities;
+}
+
+/**
+ * Protects an identity with a passphrase.
+ *
+ * @param options.logN scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17
+ * @returns the 102 bytes of the file
+ * @throws StorageError `usage`
+ */
+export async function protectIdentity(
+  identity: Identity,
+  passphrase: string,
+  options: { readonly logN?: number } = {},
+): Promise<Uint8Array> {
+  const logN = options.logN ?? LOG_N_DEFAULT;
+  if (!Number.isInteger(logN) || logN < LOG_N_MIN || logN > LOG_N_MAX) {
+    throw usage(`logN must be an integer from ${LOG_N_MIN} to ${LOG_N_MAX}`);
+  }
+  if (passphrase === "") throw usage("the passphrase is empty");
+  const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
+  const head = concat(MAGIC, Uint8Array.of(logN), salt);
+  const { commitment, boxKey } = await deriveKeys(passphrase, head);
+  const box = new Uint8Array(TAG_LENGTH + KEY_LENGTH);
+  portableNaCl.seal(box, secretKeyOf(identity), BODY_NONCE, boxKey);
+  return concat(head, commitment, box);
+}
+
+/**
+ * Reads a recipients file: one `idk1…` a line, `#` comments and blank lines.
+ *
+ * @throws StorageError `key` where a line is not a recipient, or there is none
+ */
+export function readRecipientsFile(bytes: Uint8Array): Recipient[] {
+  const recipients = parseLines(bytes, parseRecipient);
+  if (recipients.length === 0) throw new StorageError("key", "the file holds no recipient");
+  return recipients;
+}
+
+/** Parses every line that says something. Messages give the line's number, never its text. */
+function parseLines<T>(bytes: Uint8Array, parse: (line: string) => T): T[] {
+  const parsed: T[] = [];
+  for (const [index, raw] of new TextDecoder().decode(bytes).split("\n").entries()) {
+    const line = raw.trim();
+    if (line === "" || line.startsWith("#")) continue;
+    try {
+      parsed.push(parse(line));
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      throw new StorageError(error.code, `line ${index + 1}: ${error.message}`);
+    }
+  }
+  return parsed;
+}
+
+async function openProtected(
+  bytes: Uint8Array,
+  passphrase: Passphrase | undefined,
+): Promise<Identity> {
+  if (bytes.length !== FILE_LENGTH || !equal(bytes.subarray(0, MAGIC.length), MAGIC)) {
+    throw new StorageError(
+      "key",
+      `the protected identity file is damaged or of another version: it has ${bytes.length} bytes, version 1 has ${FILE_LENGTH}`,
+    );
+  }
+  const logN = bytes[LOG_N_AT]!;
+  if (logN < LOG_N_MIN || logN > LOG_N_MAX) {
+    throw new StorageError("key", "the protected identity file names an impossible scrypt cost");
+  }
+  if (passphrase === undefined) {
+    throw usage("the identity file is protected: give its passphrase");
+  }
+  const text = typeof passphrase === "string" ? passphrase : await passphrase();
+  const { commitment, boxKey } = await deriveKeys(text, bytes.subarray(0, COMMITMENT_AT));
+  if (!equal(commitment, bytes.subarray(COMMITMENT_AT, BOX_AT))) {
+    throw new StorageError("passphrase", "the passphrase does not open this identity file");
+  }
+  const secretKey = new Uint8Array(KEY_LENGTH);
+  if (!portableNaCl.open(secretKey, bytes.subarray(BOX_AT), BODY_NONCE, boxKey)) {
+    throw new StorageError("key", "the protected identity file is damaged");
+  }
+  return identityFromSecretKey(secretKey);
+}
+
+/** The two keys of a protected file, of its head (everything in front of the commitment). */
+async function deriveKeys(
+  passphrase: string,
+  head: Uint8Array,
+): Promise<{ commitment: Uint8Array; boxKey: Uint8Array }> {
+  const key = await scrypt(
+    utf8(passphrase),
+    head.subarray(SALT_AT, COMMITMENT_AT),
+    head[LOG_N_AT]!,
+  );
+  return {
+    commitment: hkdf(key, new Uint8Array(0), "idk/v1/keyfile/commit"),
+    boxKey: hkdf(key, sha256(head), "idk/v1/keyfile/box"),
+  };
+}

@@ -1,0 +1,148 @@
+import { StorageError, usage } from "../errors.ts";
+import { allZero, assertLength, typeName } from "../bytes.ts";
+import { KEY_LENGTH } from "../format/limits.ts";
+import type { KeyPair } from "./wrap.ts";
+import { bech32 } from "@scure/base";
+import { isCanonicalPublicKey } from "./public-key.ts";
+import { portableNaCl } from "./nacl-portable.ts";
+import { randomKey } from "./key-schedule.ts";
+
+declare const brand: unique symbol;
+
+/** A public key as text: `idk1…`, Bech32 (BIP 173) of the X25519 public key. Anybody may know it. */
+export type Recipient = string & { readonly [brand]: "Recipient" };
+
+/**
+ * A secret key. The object shows its recipient and nothing else, so that it can be logged or
+ * serialised by accident; `formatIdentity` gives the secret, to be stored.
+ */
+export interface Identity {
+  readonly recipient: Recipient;
+}
+
+const RECIPIENT_PREFIX = "idk";
+const IDENTITY_PREFIX = "idk-secret-key-";
+
+/** The secrets stay out of the objects: a property, even a private one, shows up in debuggers and dumps. */
+const keyPairs = new WeakMap<Identity, KeyPair>();
+
+/**
+ * Makes a new identity from the system's generator. A promise, so that key generation can move to
+ * where only asynchronous cryptography is to be had.
+ */
+export async function generateIdentity(): Promise<Identity> {
+  return newIdentity(randomKey());
+}
+
+/**
+ * An identity of an existing secret key, such as `nacl.box.keyPair().secretKey`.
+ *
+ * @param secretKey 32 bytes; copied
+ * @throws StorageError `usage`
+ */
+export function identityFromSecretKey(secretKey: Uint8Array): Identity {
+  assertLength("secretKey", secretKey, KEY_LENGTH);
+  return newIdentity(new Uint8Array(secretKey));
+}
+
+/**
+ * The recipient of an existing public key, such as `nacl.box.keyPair().publicKey`.
+ *
+ * @param publicKey 32 bytes
+ * @throws StorageError `usage`; `key` where it is not canonical or of low order
+ */
+export function recipientFromPublicKey(publicKey: Uint8Array): Recipient {
+  assertLength("publicKey", publicKey, KEY_LENGTH);
+  checkPublicKey(publicKey);
+  return bech32.encode(RECIPIENT_PREFIX, bech32.toWords(publicKey), false) as Recipient;
+}
+
+/**
+ * Reads a recipient.
+ *
+ * @throws StorageError `key`
+ */
+export function parseRecipient(text: string): Recipient {
+  return recipientFromPublicKey(publicKeyOf(text));
+}
+
+/**
+ * Reads an identity, as `formatIdentity` prints it.
+ *
+ * @throws StorageError `key`; the message does not repeat the text
+ */
+export function parseIdentity(text: string): Identity {
+  const secretKey = decode(text, IDENTITY_PREFIX, "an identity (IDK-SECRET-KEY-1…)");
+  if (text !== text.toUpperCase()) throw malformedKey("an identity is written in upper case");
+  return newIdentity(secretKey);
+}
+
+/** Prints an identity: `IDK-SECRET-KEY-1…`. This is the secret. */
+export function formatIdentity(identity: Identity): string {
+  const words = bech32.toWords(keyPairOf(identity).secretKey);
+  return bech32.encode(IDENTITY_PREFIX, words, false).toUpperCase();
+}
+
+/** The raw secret key of an identity, 32 bytes: a copy, for other NaCl programs. */
+export function secretKeyOf(identity: Identity): Uint8Array {
+  return new Uint8Array(keyPairOf(identity).secretKey);
+}
+
+/**
+ * The raw public key of a recipient, 32 bytes.
+ *
+ * @throws StorageError `key`
+ */
+export function publicKeyOf(recipient: string): Uint8Array {
+  const publicKey = decode(recipient, RECIPIENT_PREFIX, "a recipient (idk1…)");
+  if (recipient !== recipient.toLowerCase()) {
+    throw malformedKey("a recipient is written in lower case");
+  }
+  checkPublicKey(publicKey);
+  return publicKey;
+}
+
+/** The library's own way to an identity's keys. */
+export function keyPairOf(identity: Identity): KeyPair {
+  const pair = keyPairs.get(identity);
+  if (pair === undefined) {
+    throw usage(
+      `an identity comes from generateIdentity, parseIdentity or identityFromSecretKey, got ${typeName(identity)}`,
+    );
+  }
+  return pair;
+}
+
+function newIdentity(secretKey: Uint8Array): Identity {
+  const publicKey = portableNaCl.publicKey(secretKey);
+  const identity = Object.freeze({ recipient: recipientFromPublicKey(publicKey) });
+  keyPairs.set(identity, { secretKey, publicKey });
+  return identity;
+}
+
+const ANY_SECRET = new Uint8Array(KEY_LENGTH).fill(1);
+
+function checkPublicKey(publicKey: Uint8Array): void {
+  if (!isCanonicalPublicKey(publicKey)) throw malformedKey("the public key is not canonical");
+  if (allZero(portableNaCl.x25519(ANY_SECRET, publicKey))) {
+    throw malformedKey("the public key is of low order: nobody holds it");
+  }
+}
+
+function decode(text: unknown, prefix: string, what: string): Uint8Array {
+  if (typeof text !== "string") throw usage(`${what} must be text, got ${typeName(text)}`);
+  let decoded: { prefix: string; bytes: Uint8Array };
+  try {
+    // Its own messages repeat the text, which may be a secret: they are not kept as cause.
+    decoded = bech32.decodeToBytes(text);
+  } catch {
+    throw malformedKey(`this is not ${what}: a character is missing or wrong`);
+  }
+  if (decoded.prefix !== prefix) throw malformedKey(`this is not ${what} but another kind of key`);
+  if (decoded.bytes.length !== KEY_LENGTH) throw malformedKey(`this is not ${what}: wrong length`);
+  return decoded.bytes;
+}
+
+function malformedKey(message: string): StorageError {
+  return new StorageError("key", message);
+}

@@ -1,0 +1,56 @@
+import nacl from "tweetnacl";
+import { concat, fromHex } from "../bytes.ts";
+import type { NaCl } from "./nacl.ts";
+import { nodeCrypto } from "./node-crypto.ts";
+
+/** tweetnacl, which runs anywhere, with X25519 from `node:crypto` where that is present: 1.2 ms against 0.03. */
+export const portableNaCl: NaCl = {
+  name: "portable",
+  seal(box, message, nonce, key) {
+    box.set(nacl.secretbox(message, nonce, key));
+  },
+  open(message, box, nonce, key) {
+    const opened = nacl.secretbox.open(box, nonce, key);
+    if (opened === null) return false;
+    message.set(opened);
+    return true;
+  },
+  ...(nodeCrypto ? nodeX25519(nodeCrypto) : tweetX25519()),
+};
+
+type X25519 = Pick<NaCl, "x25519" | "publicKey">;
+
+export function tweetX25519(): X25519 {
+  return {
+    x25519: (secretKey, publicKey) => nacl.scalarMult(secretKey, publicKey),
+    publicKey: (secretKey) => nacl.scalarMult.base(secretKey),
+  };
+}
+
+/** DER around a raw key (RFC 8410): the one form that every version of `node:crypto` takes. */
+const PKCS8 = fromHex("302e020100300506032b656e04220420");
+const SPKI = fromHex("302a300506032b656e032100");
+
+export function nodeX25519(crypto: NonNullable<typeof nodeCrypto>): X25519 {
+  const secret = (key: Uint8Array) =>
+    crypto.createPrivateKey({ key: Buffer.from(concat(PKCS8, key)), format: "der", type: "pkcs8" });
+  return {
+    x25519(secretKey, publicKey) {
+      const peer = crypto.createPublicKey({
+        key: Buffer.from(concat(SPKI, publicKey)),
+        format: "der",
+        type: "spki",
+      });
+      try {
+        return crypto.diffieHellman({ privateKey: secret(secretKey), publicKey: peer });
+      } catch {
+        // OpenSSL refuses a low-order point itself; the interface says all zero.
+        return new Uint8Array(32);
+      }
+    },
+    publicKey(secretKey) {
+      const der = crypto.createPublicKey(secret(secretKey)).export({ format: "der", type: "spki" });
+      return new Uint8Array(der.subarray(SPKI.length));
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { StorageError, usage } from "../errors.ts";
+import { portableNaCl } from "./nacl-portable.ts";
+
+/**
+ * The three functions of NaCl that the format is made of. Both implementations give the same
+ * bytes; the tests run over each.
+ */
+export interface NaCl {
+  /** `native` is libsodium through sodium-native; `portable` is JavaScript. */
+  readonly name: string;
+  /**
+   * XSalsa20-Poly1305 (`crypto_secretbox`): writes tag and ciphertext to `box`, which is 16 bytes
+   * longer than `message`. The message may already lie in the box, at offset 16.
+   */
+  seal(box: Uint8Array, message: Uint8Array, nonce: Uint8Array, key: Uint8Array): void;
+  /**
+   * The reverse. `message` is 16 bytes shorter than `box`, and may be the box from offset 16 on.
+   *
+   * @returns false, with `message` as it was, where the tag does not fit
+   */
+  open(message: Uint8Array, box: Uint8Array, nonce: Uint8Array, key: Uint8Array): boolean;
+  /**
+   * X25519 (RFC 7748), without a check of the result: for a public key of low order it is all
+   * zero, and the caller must refuse it.
+   */
+  x25519(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array;
+  /** The public key of a secret key: X25519 with the base point. */
+  publicKey(secretKey: Uint8Array): Uint8Array;
+}
+
+/** `auto` takes the native library where it loads, and the portable one elsewhere. */
+export type NaClChoice = "auto" | "native" | "portable";
+
+let native: Promise<NaCl | Error> | undefined;
+
+/**
+ * Loads the implementation, once a process.
+ *
+ * @throws StorageError `usage` where `native` is asked for and cannot be loaded
+ */
+export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl> {
+  if (typeof choice === "object") return choice;
+  if (choice === "portable") return portableNaCl;
+  if (choice !== "auto" && choice !== "native") {
+    throw usage('nacl must be "auto", "native" or "portable"');
+  }
+  // Imported here because loading it takes longer than reading a small blob, and it may be absent.
+  native ??= import("./nacl-native.ts").then(
+    (module) => module.nativeNaCl,
+    (error: unknown) => new Error("sodium-native did not load", { cause: error }),
+  );
+  const loaded = await native;
+  if (!(loaded instanceof Error)) return loaded;
+  if (choice === "auto") return portableNaCl;
+  throw new StorageError(
+    "usage",
+    'the native NaCl library could not be loaded: install sodium-native, or choose "auto" or "portable"',
+    { cause: loaded },
+  );
+}

@@ -1,0 +1,117 @@
+import nacl from "tweetnacl";
+import { allZero, concat, utf8 } from "../bytes.ts";
+import { KEY_LENGTH, SLOT_LENGTH, TAG_LENGTH } from "../format/limits.ts";
+import type { NaCl } from "./nacl.ts";
+import { StorageError } from "../errors.ts";
+import { isCanonicalPublicKey } from "./public-key.ts";
+import { malformed } from "../format/envelope.ts";
+import { sha256 } from "./hash.ts";
+
+const CONTEXT = utf8("idk/v1/wrap");
+const NONCE_LENGTH = 24;
+
+/** An identity's two halves, as raw keys of 32 bytes. */
+export interface KeyPair {
+  readonly secretKey: Uint8Array;
+  readonly publicKey: Uint8Array;
+}
+
+/**
+ * Wraps a content key for every public key, in their order (`crypto_box`, with a nonce that
+ * binds the slot to its recipient and its root).
+ *
+ * @throws StorageError `key` where a public key is of low order
+ */
+export function wrapContentKey(
+  naCl: NaCl,
+  contentKey: Uint8Array,
+  ephemeralSecret: Uint8Array,
+  publicKeys: readonly Uint8Array[],
+): { ephemeral: Uint8Array; slots: Uint8Array[] } {
+  const ephemeral = naCl.publicKey(ephemeralSecret);
+  const slots = publicKeys.map((publicKey) => {
+    const key = boxKey(naCl, ephemeralSecret, publicKey);
+    if (key === undefined) {
+      throw new StorageError("key", "a recipient's public key is of low order: nobody holds it");
+    }
+    const slot = new Uint8Array(SLOT_LENGTH);
+    naCl.seal(slot, contentKey, slotNonce(ephemeral, publicKey), key);
+    return slot;
+  });
+  return { ephemeral, slots };
+}
+
+/**
+ * Looks for a slot that one of the key pairs opens: one Diffie-Hellman for each key pair, slots
+ * in order, and the first that opens is final.
+ *
+ * @returns the content key, or undefined where no slot opens
+ * @throws StorageError `format` where the ephemeral key is not canonical or of low order
+ */
+export function unwrapContentKey(
+  naCl: NaCl,
+  ephemeral: Uint8Array,
+  slots: readonly Uint8Array[],
+  keyPairs: readonly KeyPair[],
+): Uint8Array | undefined {
+  assertCanonical(ephemeral);
+  for (const { secretKey, publicKey } of keyPairs) {
+    const key = boxKey(naCl, secretKey, ephemeral);
+    if (key === undefined) throw lowOrder();
+    const nonce = slotNonce(ephemeral, publicKey);
+    const contentKey = new Uint8Array(KEY_LENGTH);
+    for (const slot of slots) {
+      if (naCl.open(contentKey, slot, nonce, key)) return contentKey;
+    }
+  }
+  return undefined;
+}
+
+/** Any clamped scalar sends a point of low order to zero, so this needs nobody's key. */
+const ANY_SECRET = new Uint8Array(KEY_LENGTH).fill(1);
+
+/**
+ * Checks the ephemeral public key of a root as far as that goes without an identity.
+ *
+ * @throws StorageError `format`
+ */
+export function assertEphemeral(naCl: NaCl, ephemeral: Uint8Array): void {
+  assertCanonical(ephemeral);
+  if (allZero(naCl.x25519(ANY_SECRET, ephemeral))) throw lowOrder();
+}
+
+function assertCanonical(ephemeral: Uint8Array): void {
+  if (!isCanonicalPublicKey(ephemeral)) throw malformed("its ephemeral key is not canonical");
+}
+
+function lowOrder(): StorageError {
+  return malformed("its ephemeral key is of low order");
+}
+
+function slotNonce(ephemeral: Uint8Array, publicKey: Uint8Array): Uint8Array {
+  return sha256(concat(CONTEXT, ephemeral, publicKey)).subarray(0, NONCE_LENGTH);
+}
+
+/** tweetnacl exports its building blocks, but its types leave them out. */
+const { lowlevel } = nacl as unknown as {
+  lowlevel: {
+    crypto_core_hsalsa20(
+      out: Uint8Array,
+      input: Uint8Array,
+      key: Uint8Array,
+      constants: Uint8Array,
+    ): void;
+  };
+};
+
+const SIGMA = utf8("expand 32-byte k");
+const ZEROS = new Uint8Array(TAG_LENGTH);
+
+/** `crypto_box_beforenm`: HSalsa20 of the shared secret; undefined where that is all zero. */
+function boxKey(naCl: NaCl, secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined {
+  const shared = naCl.x25519(secretKey, publicKey);
+  if (allZero(shared)) return undefined;
+  const key = new Uint8Array(KEY_LENGTH);
+  lowlevel.crypto_core_hsalsa20(key, ZEROS, shared, SIGMA);
+  return key;
+}
