@@ -1,0 +1,71 @@
+/**
+ * The contract between the store and a place that keeps blobs. A backend knows opaque names and
+ * bytes; it never sees keys, formats or content.
+ *
+ * Rules for every implementation, checked by the suite in `@idk/storage/testing`:
+ *
+ * - A name is 64 lowercase hexadecimal digits. A backend may be asked for nothing else, and its
+ *   listing yields nothing else, whatever other files or objects lie beside them.
+ * - A blob is at most 16 MiB and a little, and is read and written whole.
+ * - Writing is atomic and idempotent. When `put` resolves, the bytes are durable under the name;
+ *   until then, and after any failure or crash, a reader sees the whole old value or none. Two
+ *   writers of one name may race; one of them wins entirely.
+ * - `put` replaces what is there. Whether something may be skipped is the store's decision.
+ * - The bytes given to `put` and the buffer given to `get` are lent until the promise settles, and
+ *   not touched after it, however it settles.
+ * - Every failure is a StorageError: `not-found`, `limit`, `permission` or `unavailable`, with
+ *   `transient` set where the same call may succeed later, and the original as `cause`. A backend
+ *   does not retry; a decorator around it does.
+ * - A signal that fires ends the call promptly with `aborted`, and leaves nothing half-written.
+ */
+export interface Backend {
+  /** For messages: what and where it is, such as `filesystem ./blobs`. No credentials. */
+  readonly description: string;
+
+  /** Stores the bytes under the name, durably. */
+  put(name: string, bytes: Uint8Array, options?: CallOptions): Promise<void>;
+
+  /**
+   * Reads the blob into the front of `buffer`.
+   *
+   * @returns its length
+   * @throws StorageError `not-found`; `limit` where the blob is longer than the buffer, found out
+   *   without reading more than the buffer holds
+   */
+  get(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
+
+  /** What the store knows of a blob without reading it, or undefined where there is none. */
+  head(name: string, options?: CallOptions): Promise<BlobInfo | undefined>;
+
+  /** Removes a blob for good. Resolves also where there is none. */
+  delete(name: string, options?: CallOptions): Promise<void>;
+
+  /**
+   * All blobs whose names begin with the prefix, in no particular order, in bounded memory. Blobs
+   * written or removed meanwhile may or may not show.
+   */
+  list(prefix: string, options?: CallOptions): AsyncIterable<ListedBlob>;
+
+  /** Lets go of connections and handles. The backend is not used afterwards. */
+  close?(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface BlobInfo {
+  /** Bytes stored. */
+  readonly size: number;
+}
+
+export interface ListedBlob extends BlobInfo {
+  readonly name: string;
+}
+
+const NAME = /^[0-9a-f]{64}$/u;
+
+/** Whether a text has the form of a blob's name. */
+export function isBlobName(text: string): boolean {
+  return NAME.test(text);
+}

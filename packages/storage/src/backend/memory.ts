@@ -1,0 +1,72 @@
+import type { Backend, ListedBlob } from "./backend.ts";
+import { StorageError, throwIfAborted } from "../errors.ts";
+
+export interface MemoryOptions {
+  /**
+   * How many bytes of deleted blobs to keep for later blobs of the same length, because the first
+   * touch of a fresh page costs several times a copy into an old one. By default 64 MiB.
+   */
+  readonly idleBytes?: number;
+}
+
+/** Keeps blobs in this process: for tests, caches and measuring. */
+export function memory(options: MemoryOptions = {}): Backend {
+  const { idleBytes = 64 * 2 ** 20 } = options;
+  const blobs = new Map<string, Uint8Array>();
+  const idle = new Map<number, Uint8Array[]>();
+  let idleTotal = 0;
+
+  const release = (name: string): void => {
+    const bytes = blobs.get(name);
+    if (bytes === undefined) return;
+    blobs.delete(name);
+    if (idleTotal + bytes.length > idleBytes) return;
+    idleTotal += bytes.length;
+    const sameLength = idle.get(bytes.length);
+    if (sameLength) sameLength.push(bytes);
+    else idle.set(bytes.length, [bytes]);
+  };
+
+  const reserve = (length: number): Uint8Array => {
+    const reused = idle.get(length)?.pop();
+    if (reused === undefined) return new Uint8Array(length);
+    idleTotal -= length;
+    return reused;
+  };
+
+  return {
+    description: "memory",
+    async put(name, bytes, { signal } = {}) {
+      throwIfAborted(signal);
+      release(name);
+      const kept = reserve(bytes.length);
+      kept.set(bytes);
+      blobs.set(name, kept);
+    },
+    async get(name, buffer, { signal } = {}) {
+      throwIfAborted(signal);
+      const bytes = blobs.get(name);
+      if (bytes === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
+      if (bytes.length > buffer.length) {
+        throw new StorageError("limit", `the blob ${name} has more than ${buffer.length} bytes`);
+      }
+      buffer.set(bytes);
+      return bytes.length;
+    },
+    async head(name, { signal } = {}) {
+      throwIfAborted(signal);
+      const bytes = blobs.get(name);
+      return bytes && { size: bytes.length };
+    },
+    async delete(name, { signal } = {}) {
+      throwIfAborted(signal);
+      release(name);
+    },
+    async *list(prefix, { signal } = {}): AsyncGenerator<ListedBlob> {
+      for (const [name, bytes] of blobs) {
+        throwIfAborted(signal);
+        if (name.startsWith(prefix)) yield { name, size: bytes.length };
+      }
+    },
+  };
+}

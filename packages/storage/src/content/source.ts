@@ -1,0 +1,158 @@
+import { aborted, usage } from "../errors.ts";
+import { typeName, utf8 } from "../bytes.ts";
+
+/**
+ * What can be stored. A text is stored as UTF-8. A stream may be of any length, known or not; its
+ * pieces may be of any size. Content in memory must not change until the call settles.
+ */
+export type Content =
+  | string
+  | Uint8Array
+  | Blob
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>;
+
+/** Reads content forward, in portions of the reader's choosing. */
+export interface ByteReader {
+  /** The length, where the content says it beforehand: a hint, never relied on. */
+  readonly total: number | undefined;
+  /** Reads ahead to at least `length` bytes, or to the end, and returns how many bytes that gives. */
+  lookAhead(length: number): Promise<number>;
+  /** The next `length` bytes as a view of the caller's memory, if they lie there in one piece. */
+  take(length: number): Uint8Array | undefined;
+  /** Copies as many bytes as there are, up to the length of `into`, and returns how many. */
+  fill(into: Uint8Array): Promise<number>;
+  /** Ends the content's stream early. Never waits for it. */
+  cancel(): void;
+}
+
+/**
+ * Opens content for reading.
+ *
+ * @throws StorageError `usage` where it is of another type
+ */
+export function openContent(content: Content, signal?: AbortSignal): ByteReader {
+  if (typeof content === "string") return inMemory(utf8(content));
+  if (content instanceof Uint8Array) return inMemory(content);
+  if (content instanceof Blob) return streaming(iterate(content.stream()), content.size, signal);
+  if (content instanceof ReadableStream) return streaming(iterate(content), undefined, signal);
+  if (isAsyncIterable(content)) {
+    return streaming(content[Symbol.asyncIterator](), undefined, signal);
+  }
+  throw usage(
+    `content must be text, a Uint8Array, a Blob, a ReadableStream or an AsyncIterable of Uint8Array, got ${typeName(content)}`,
+  );
+}
+
+function inMemory(bytes: Uint8Array): ByteReader {
+  let offset = 0;
+  const next = (length: number) => bytes.subarray(offset, (offset += length));
+  return {
+    total: bytes.length,
+    lookAhead: async () => bytes.length - offset,
+    take: (length) => (bytes.length - offset >= length ? next(length) : undefined),
+    async fill(into) {
+      const length = Math.min(into.length, bytes.length - offset);
+      into.set(next(length));
+      return length;
+    },
+    cancel() {},
+  };
+}
+
+function streaming(
+  iterator: AsyncIterator<unknown>,
+  total: number | undefined,
+  signal: AbortSignal | undefined,
+): ByteReader {
+  /** Read and not yet handed on, oldest first. */
+  const ahead: Uint8Array[] = [];
+  let aheadLength = 0;
+  let ended = false;
+
+  const pull = async (): Promise<Uint8Array | undefined> => {
+    if (ended) return undefined;
+    const { done, value } = await abortable(iterator.next(), signal);
+    if (done) {
+      ended = true;
+      return undefined;
+    }
+    if (value instanceof Uint8Array) return value;
+    throw usage(`content streams must yield Uint8Array, this one yielded ${typeName(value)}`);
+  };
+
+  return {
+    total,
+    async lookAhead(length) {
+      while (aheadLength < length) {
+        const piece = await pull();
+        if (piece === undefined) break;
+        // A copy, because a stream may use its buffer again for the next piece.
+        ahead.push(piece.slice());
+        aheadLength += piece.length;
+      }
+      return aheadLength;
+    },
+    take: () => undefined,
+    async fill(into) {
+      let filled = 0;
+      while (filled < into.length) {
+        const kept = ahead.shift();
+        if (kept) aheadLength -= kept.length;
+        const piece = kept ?? (await pull());
+        if (piece === undefined) break;
+        const used = Math.min(piece.length, into.length - filled);
+        into.set(piece.subarray(0, used), filled);
+        filled += used;
+        if (used < piece.length) {
+          // What is left is looked at before the stream is asked again: no copy needed.
+          const rest = piece.subarray(used);
+          ahead.unshift(rest);
+          aheadLength += rest.length;
+        }
+      }
+      return filled;
+    },
+    cancel() {
+      if (ended) return;
+      ended = true;
+      // A stream that never answers must not hold the caller up, and its complaint comes too late.
+      iterator.return?.().then(undefined, () => {});
+    },
+  };
+}
+
+/** A web stream as an iterator; not every runtime gives it one of its own. */
+function iterate(stream: ReadableStream<Uint8Array>): AsyncIterator<unknown> {
+  if (stream.locked) throw usage("the content's stream is already being read");
+  const reader = stream.getReader();
+  return {
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    async return() {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** Settles with the promise, or with `aborted` as soon as the signal fires. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  const settled = new AbortController();
+  const fired = new Promise<never>((_, reject) => {
+    const onAbort = () => reject(aborted(signal));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true, signal: settled.signal });
+  });
+  try {
+    return await Promise.race([promise, fired]);
+  } finally {
+    settled.abort();
+    // The race is over: a rejection of the loser is nobody's any more.
+    promise.then(undefined, () => {});
+  }
+}

@@ -1,0 +1,151 @@
+import {
+  CHUNK_LOG2_DEFAULT,
+  CHUNK_LOG2_MAX,
+  CHUNK_LOG2_MIN,
+  KEY_LENGTH,
+  RECIPIENTS_MAX,
+} from "../format/limits.ts";
+import { type Identity, keyPairOf, publicKeyOf } from "../crypto/keys.ts";
+import type { ReadOptions, StoreOptions, WriteOptions } from "./store.ts";
+import { assertLength, compare, equal } from "../bytes.ts";
+import type { Backend } from "../backend/backend.ts";
+import type { BufferPool } from "./buffers.ts";
+import type { KeyPair } from "../crypto/wrap.ts";
+import type { NaCl } from "../crypto/nacl.ts";
+import { usage } from "../errors.ts";
+
+/** What every use case of a store works with. */
+export interface StoreContext {
+  readonly backend: Backend;
+  readonly naCl: NaCl;
+  readonly buffers: BufferPool;
+  readonly defaults: Defaults;
+}
+
+/** A store's options, checked and ready to use. */
+export interface Defaults extends WritePlan {
+  readonly keyPairs: readonly KeyPair[];
+}
+
+/** How a call writes, with every value checked. */
+export interface WritePlan {
+  /** Distinct and sorted, as the format wants them; empty where nobody was named. */
+  readonly publicKeys: readonly Uint8Array[];
+  readonly chunkLog2: number;
+  readonly pad: boolean;
+  readonly dedupSecret: Uint8Array | undefined;
+  readonly concurrency: number;
+}
+
+const FORMAT_DEFAULTS: Defaults = {
+  publicKeys: [],
+  keyPairs: [],
+  chunkLog2: CHUNK_LOG2_DEFAULT,
+  pad: true,
+  dedupSecret: undefined,
+  concurrency: 4,
+};
+
+/**
+ * Checks a store's options.
+ *
+ * @throws StorageError `usage`, `key`
+ */
+export function checkDefaults(options: StoreOptions): Defaults {
+  return {
+    ...plan(FORMAT_DEFAULTS, options),
+    keyPairs: (options.identities ?? []).map(keyPairOf),
+  };
+}
+
+/**
+ * How a call writes: its own options over the store's.
+ *
+ * @throws StorageError `usage`, also where there is nobody to seal for; `key`
+ */
+export function planWrite(
+  defaults: Defaults,
+  options: WriteOptions & { readonly recipients?: readonly string[] | undefined },
+): WritePlan {
+  const planned = plan(defaults, options);
+  if (planned.publicKeys.length === 0) {
+    throw usage("sealing takes at least one recipient: give one to createStore or to the call");
+  }
+  return planned;
+}
+
+/** @throws StorageError `usage` */
+export function concurrencyOf(defaults: Defaults, value: number | undefined): number {
+  const concurrency = value ?? defaults.concurrency;
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
+    throw usage(`concurrency must be an integer from 1 to ${CONCURRENCY_MAX}`);
+  }
+  return concurrency;
+}
+
+/**
+ * What a call opens blobs with: its own identities, or the store's.
+ *
+ * @throws StorageError `usage` where there are none
+ */
+export function keyPairsOf(defaults: Defaults, options: ReadOptions): readonly KeyPair[] {
+  const keyPairs = options.identities ? keyPairsOfAll(options.identities) : defaults.keyPairs;
+  if (keyPairs.length === 0) {
+    throw usage("opening a blob takes an identity: give one to createStore or to the call");
+  }
+  return keyPairs;
+}
+
+/** One failure, or the caller's signal, ends everything that was started with the result. */
+export function linkedAbort(signal: AbortSignal | undefined): {
+  readonly signal: AbortSignal;
+  readonly stop: (reason?: unknown) => void;
+} {
+  const own = new AbortController();
+  return {
+    signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal,
+    stop: (reason) => own.abort(reason),
+  };
+}
+
+const CONCURRENCY_MAX = 64;
+
+function plan(
+  defaults: Defaults,
+  options: WriteOptions & { readonly recipients?: readonly string[] | undefined },
+): WritePlan {
+  const { recipients, chunkSize, padding, dedupSecret, concurrency } = options;
+  if (padding !== undefined && padding !== "padme" && padding !== "none") {
+    throw usage('padding must be "padme" or "none"');
+  }
+  if (dedupSecret !== undefined) assertLength("dedupSecret", dedupSecret, KEY_LENGTH);
+  return {
+    publicKeys: recipients ? sortedPublicKeys(recipients) : defaults.publicKeys,
+    chunkLog2: chunkSize === undefined ? defaults.chunkLog2 : chunkLog2Of(chunkSize),
+    pad: padding === undefined ? defaults.pad : padding === "padme",
+    // A copy: the caller may wipe its own.
+    dedupSecret: dedupSecret ? new Uint8Array(dedupSecret) : defaults.dedupSecret,
+    concurrency: concurrencyOf(defaults, concurrency),
+  };
+}
+
+function keyPairsOfAll(identities: readonly Identity[]): KeyPair[] {
+  return identities.map(keyPairOf);
+}
+
+function sortedPublicKeys(recipients: readonly string[]): Uint8Array[] {
+  const sorted = recipients.map(publicKeyOf).toSorted(compare);
+  const distinct = sorted.filter((key, i) => i === 0 || !equal(key, sorted[i - 1]!));
+  if (distinct.length > RECIPIENTS_MAX) {
+    throw usage(`a blob can have ${RECIPIENTS_MAX} recipients, not ${distinct.length}`);
+  }
+  return distinct;
+}
+
+function chunkLog2Of(chunkSize: number): number {
+  const log2 = Math.log2(chunkSize);
+  if (!Number.isInteger(log2) || log2 < CHUNK_LOG2_MIN || log2 > CHUNK_LOG2_MAX) {
+    throw usage("chunkSize must be a power of two from 262144 (256 KiB) to 16777216 (16 MiB)");
+  }
+  return log2;
+}

@@ -1,0 +1,60 @@
+import { CHILD_OVERHEAD, ROOT_BLOB_MAX } from "../format/limits.ts";
+import type { Store, StoreOptions } from "./store.ts";
+import { type StoreContext, checkDefaults } from "./context.ts";
+import { throwIfAborted, usage } from "../errors.ts";
+import { createBufferPool } from "./buffers.ts";
+import { deleteTree } from "./delete-tree.ts";
+import { get } from "./get.ts";
+import { list } from "./list.ts";
+import { loadNaCl } from "../crypto/nacl.ts";
+import { parseAddress } from "../content/address.ts";
+import { put } from "./put.ts";
+import { rewrap } from "./rewrap.ts";
+import { stat } from "./stat.ts";
+import { typeName } from "../bytes.ts";
+import { verify } from "./verify.ts";
+
+/**
+ * Opens a store over a backend. Nothing is read or written yet.
+ *
+ * @throws StorageError `usage`, `key` where an option is wrong
+ */
+export function createStore(options: StoreOptions): Store {
+  const { backend } = options;
+  if (typeof backend?.put !== "function") {
+    throw usage(
+      `backend must be a backend such as filesystem("./blobs"), got ${typeName(backend)}`,
+    );
+  }
+  const defaults = checkDefaults(options);
+  const chunkBuffer = CHILD_OVERHEAD + 2 ** defaults.chunkLog2;
+  const buffers = createBufferPool((defaults.concurrency + 1) * chunkBuffer + ROOT_BLOB_MAX);
+
+  let opened: Promise<StoreContext> | undefined;
+  const open = (): Promise<StoreContext> => {
+    opened ??= loadNaCl(options.nacl).then((naCl) => ({ backend, naCl, buffers, defaults }));
+    return opened;
+  };
+  const close = async () => backend.close?.();
+
+  return {
+    put: async (content, given = {}) => put(await open(), content, given),
+    get: async (address, given = {}) => get(await open(), address, given),
+    stat: async (address, given = {}) => stat(await open(), address, given),
+    rewrap: async (address, recipients, given = {}) =>
+      rewrap(await open(), address, recipients, given),
+    verify: async (address, given = {}) => verify(await open(), address, given),
+    deleteTree: async (address, given = {}) => deleteTree(await open(), address, given),
+    has: async (address, { signal } = {}) => {
+      throwIfAborted(signal);
+      return (await backend.head(parseAddress(address), { signal })) !== undefined;
+    },
+    delete: async (address, { signal } = {}) => {
+      throwIfAborted(signal);
+      await backend.delete(parseAddress(address), { signal });
+    },
+    list: (given = {}) => list(backend, given),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

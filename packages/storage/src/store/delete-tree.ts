@@ -1,0 +1,39 @@
+import { type StoreContext, concurrencyOf } from "./context.ts";
+import { type Child, allLeaves, walk } from "./walk.ts";
+import type { DeleteReport, DeleteTreeOptions } from "./store.ts";
+import { pMapIterable } from "p-map";
+import { readRoot } from "./read-root.ts";
+import { usage } from "../errors.ts";
+
+/**
+ * Removes a root and its tree; see `Store.deleteTree`. The root goes first: whatever interrupts
+ * the rest leaves chunks that nothing refers to, never a root with chunks missing.
+ */
+export async function deleteTree(
+  context: StoreContext,
+  address: string,
+  options: DeleteTreeOptions,
+): Promise<DeleteReport> {
+  if (context.defaults.dedupSecret && !options.force) {
+    throw usage(
+      "this store deduplicates: other roots may share these chunks and would lose them. " +
+        "Delete the root alone, or force it if nothing else was written with the same secret",
+    );
+  }
+  const { backend } = context;
+  const { signal } = options;
+  const root = await readRoot(context, address, options);
+  await backend.delete(root.address, { signal });
+  const children = walk(context, root, allLeaves(root.shape), signal);
+  // Equal nodes occur more than once in a tree of equal chunks, so all are read before one goes.
+  const nodes = new Set<string>();
+  const remove = async ({ level, reference }: Child) => {
+    if (level > 1) nodes.add(reference.address);
+    else await backend.delete(reference.address, { signal });
+  };
+  const concurrency = concurrencyOf(context.defaults, undefined);
+  let blobs = 1;
+  for await (const _ of pMapIterable(children, remove, { concurrency })) blobs += 1;
+  for (const node of nodes) await backend.delete(node, { signal });
+  return { blobs };
+}

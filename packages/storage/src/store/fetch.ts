@@ -1,0 +1,26 @@
+import type { Backend } from "../backend/backend.ts";
+import { StorageError } from "../errors.ts";
+import { addressOf } from "../content/address.ts";
+
+/**
+ * Reads a blob into a buffer and checks it against its name.
+ *
+ * @returns the blob, a view of the buffer
+ * @throws StorageError `limit`, `address`, and what the backend throws
+ */
+export async function fetchBlob(
+  backend: Backend,
+  address: string,
+  buffer: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const length = await backend.get(address, buffer, { signal });
+  const blob = buffer.subarray(0, length);
+  if (addressOf(blob) !== address) {
+    throw new StorageError(
+      "address",
+      `the bytes stored as ${address} are not the ones that were put: they are damaged or replaced`,
+    );
+  }
+  return blob;
+}

@@ -1,0 +1,165 @@
+import type { ByteReader, Content } from "../content/source.ts";
+import { CHILD_OVERHEAD, INLINE_MAX, STREAM_MAX } from "../format/limits.ts";
+import { type SealedChunk, sealChunk } from "./seal-chunk.ts";
+import { type StoreContext, type WritePlan, linkedAbort, planWrite } from "./context.ts";
+import { throwIfAborted, usage } from "../errors.ts";
+import type { Address } from "../content/address.ts";
+import type { PutOptions } from "./store.ts";
+import type { RootDraft } from "../format/root.ts";
+import { createTreeWriter } from "./tree-writer.ts";
+import { metadataToCbor } from "../format/metadata.ts";
+import { openContent } from "../content/source.ts";
+import { pMapIterable } from "p-map";
+import { padme } from "../format/padding.ts";
+import { writeRoot } from "./write-root.ts";
+
+/** Seals and stores content; see `Store.put`. */
+export async function put(
+  context: StoreContext,
+  content: Content,
+  options: PutOptions,
+): Promise<Address> {
+  throwIfAborted(options.signal);
+  const plan = planWrite(context.defaults, options);
+  const metadata = metadataToCbor(options.metadata ?? {});
+  const reader = openContent(content, options.signal);
+  try {
+    const available = await reader.lookAhead(INLINE_MAX + 1);
+    const body =
+      available > INLINE_MAX
+        ? await putTree(context, plan, reader, options)
+        : await readInline(reader, available, options);
+    return await writeRoot(context, plan, { ...body, metadata }, options.signal);
+  } finally {
+    reader.cancel();
+  }
+}
+
+/** What of a root's plaintext depends on the content. */
+type StoredContent = Omit<RootDraft, "metadata">;
+
+async function readInline(
+  reader: ByteReader,
+  length: number,
+  options: PutOptions,
+): Promise<StoredContent> {
+  const body = new Uint8Array(length);
+  await reader.fill(body);
+  options.onProgress?.({ bytes: length, total: length, chunks: 0 });
+  return { depth: 0, chunkLog2: 0, contentLength: length, padding: 0, body };
+}
+
+/** A sealed leaf on its way to the store, and the buffer it occupies. */
+interface Leaf extends SealedChunk {
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /** Bytes of content up to and with this leaf. */
+  readonly contentEnd: number;
+}
+
+async function putTree(
+  context: StoreContext,
+  plan: WritePlan,
+  reader: ByteReader,
+  options: PutOptions,
+): Promise<StoredContent> {
+  const { signal, stop } = linkedAbort(options.signal);
+  const tree = createTreeWriter(context, plan.dedupSecret, { signal });
+  const lengths = { content: 0, padding: 0 };
+
+  const upload = async ({ blob, buffer, reference, contentEnd }: Leaf) => {
+    try {
+      await context.backend.put(reference.address, blob, { signal });
+    } finally {
+      context.buffers.release(buffer);
+    }
+    return { reference, contentEnd };
+  };
+
+  try {
+    let chunks = 0;
+    const leaves = sealLeaves(context, plan, reader, lengths, signal);
+    const stored = pMapIterable(leaves, upload, { concurrency: plan.concurrency });
+    for await (const { reference, contentEnd } of stored) {
+      await tree.add(reference);
+      chunks += 1;
+      const { total } = reader;
+      options.onProgress?.({
+        bytes: contentEnd,
+        ...(total === undefined ? {} : { total }),
+        chunks,
+      });
+    }
+    const { depth, references } = await tree.finish();
+    return {
+      depth,
+      chunkLog2: plan.chunkLog2,
+      contentLength: lengths.content,
+      padding: lengths.padding,
+      body: references,
+    };
+  } catch (error) {
+    stop(error);
+    throw error;
+  }
+}
+
+/**
+ * Cuts the content into leaves and seals each at once, while the memory it is read from is
+ * certain not to have changed. The stream's padding follows the content, as leaves of its own
+ * where it is longer than what the last leaf of content leaves free.
+ */
+async function* sealLeaves(
+  { naCl, buffers }: StoreContext,
+  plan: WritePlan,
+  reader: ByteReader,
+  lengths: { content: number; padding: number },
+  signal: AbortSignal,
+): AsyncGenerator<Leaf> {
+  const chunkSize = 2 ** plan.chunkLog2;
+  const seal = (plaintext: Uint8Array, buffer: Uint8Array<ArrayBuffer>): Leaf => ({
+    ...sealChunk(naCl, "leaf", plaintext, buffer, plan.dedupSecret),
+    buffer,
+    contentEnd: lengths.content,
+  });
+
+  for (;;) {
+    throwIfAborted(signal);
+    const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
+    // Sealing straight from the caller's memory saves a copy; a convergent key allows no such view.
+    const view = plan.dedupSecret ? undefined : reader.take(chunkSize);
+    if (view) {
+      lengths.content += chunkSize;
+      yield seal(view, buffer);
+      continue;
+    }
+    const room = buffer.subarray(CHILD_OVERHEAD);
+    const filled = await reader.fill(room);
+    lengths.content += filled;
+    if (filled === chunkSize) {
+      yield seal(room, buffer);
+      continue;
+    }
+    lengths.padding = plan.pad ? padme(lengths.content) - lengths.content : 0;
+    assertLength(lengths.content + lengths.padding);
+    const inLastLeaf = Math.min(chunkSize - filled, lengths.padding);
+    room.fill(0, filled, filled + inLastLeaf);
+    if (filled + inLastLeaf > 0) yield seal(room.subarray(0, filled + inLastLeaf), buffer);
+    else buffers.release(buffer);
+    yield* sealZeros(lengths.padding - inLastLeaf);
+    return;
+  }
+
+  async function* sealZeros(length: number): AsyncGenerator<Leaf> {
+    for (let left = length; left > 0; left -= chunkSize) {
+      throwIfAborted(signal);
+      const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
+      const zeros = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + Math.min(left, chunkSize));
+      zeros.fill(0);
+      yield seal(zeros, buffer);
+    }
+  }
+}
+
+function assertLength(streamLength: number): void {
+  if (streamLength > STREAM_MAX) throw usage("the content is longer than the format can say");
+}

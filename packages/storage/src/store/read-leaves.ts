@@ -1,0 +1,68 @@
+import { type Child, type LeafRange, fetchChild, walk } from "./walk.ts";
+import { CHILD_OVERHEAD } from "../format/limits.ts";
+import type { OpenedRoot } from "./read-root.ts";
+import { StorageError } from "../errors.ts";
+import type { StoreContext } from "./context.ts";
+import { allZero } from "../bytes.ts";
+import { pMapIterable } from "p-map";
+import { plaintextLength } from "../format/shape.ts";
+
+/** A leaf that passed every check. */
+export interface OpenedLeaf {
+  readonly index: number;
+  /** Its content without stream padding; empty for a leaf of padding alone. */
+  readonly content: Uint8Array<ArrayBuffer>;
+  /** Allows the leaf's memory to be used again. Its content is not looked at afterwards. */
+  release(): void;
+}
+
+export interface ReadLeavesOptions {
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  /** Where a leaf's content goes that has exactly this length; by default memory of the store's. */
+  readonly into?: (index: number, length: number) => Uint8Array<ArrayBuffer> | undefined;
+}
+
+/**
+ * Opens leaves in the order of the stream, several at once and ahead of the reader. After a fault
+ * the leaves before it still come, and then the error.
+ */
+export function readLeaves(
+  context: StoreContext,
+  root: OpenedRoot,
+  range: LeafRange,
+  options: ReadLeavesOptions,
+): AsyncIterable<OpenedLeaf> {
+  const { buffers } = context;
+  const { shape, contentLength } = root;
+
+  const open = async (leaf: Child): Promise<OpenedLeaf> => {
+    const { index } = leaf;
+    const length = plaintextLength(shape, 1, index);
+    const contentInLeaf = Math.max(0, Math.min(length, contentLength - index * shape.chunkSize));
+    const buffer = buffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
+    let released = false;
+    const release = () => {
+      if (!released) buffers.release(buffer);
+      released = true;
+    };
+    try {
+      const into = contentInLeaf === length ? options.into?.(index, length) : undefined;
+      const plaintext = await fetchChild(context, leaf, length, buffer, options.signal, into);
+      if (!allZero(plaintext.subarray(contentInLeaf))) {
+        throw new StorageError("tree", "the padding behind the content is not zero");
+      }
+      return { index, content: plaintext.subarray(0, contentInLeaf), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+
+  const leaves = leavesOf(walk(context, root, range, options.signal));
+  return pMapIterable(leaves, open, { concurrency: options.concurrency });
+}
+
+async function* leavesOf(children: AsyncIterable<Child>): AsyncGenerator<Child> {
+  for await (const child of children) if (child.level === 1) yield child;
+}

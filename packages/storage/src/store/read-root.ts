@@ -1,0 +1,32 @@
+import { type Address, parseAddress } from "../content/address.ts";
+import { type Root, decodeRoot } from "../format/root.ts";
+import { type StoreContext, keyPairsOf } from "./context.ts";
+import { ROOT_BLOB_MAX } from "../format/limits.ts";
+import type { ReadOptions } from "./store.ts";
+import { fetchBlob } from "./fetch.ts";
+import { openRoot } from "../crypto/open.ts";
+
+export interface OpenedRoot extends Root {
+  readonly address: Address;
+  readonly recipients: number;
+  /** Bytes of the root's blob. */
+  readonly storedBytes: number;
+}
+
+/** Fetches, verifies and opens a root; see `Store.get` for the errors. */
+export async function readRoot(
+  context: StoreContext,
+  text: string,
+  options: ReadOptions,
+): Promise<OpenedRoot> {
+  const address = parseAddress(text);
+  const keyPairs = keyPairsOf(context.defaults, options);
+  const buffer = context.buffers.acquire(ROOT_BLOB_MAX);
+  try {
+    const blob = await fetchBlob(context.backend, address, buffer, options.signal);
+    const { plaintext, recipients } = openRoot(context.naCl, blob, keyPairs);
+    return { ...decodeRoot(plaintext), address, recipients, storedBytes: blob.length };
+  } finally {
+    context.buffers.release(buffer);
+  }
+}

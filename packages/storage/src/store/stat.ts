@@ -1,0 +1,24 @@
+import type { BlobStat, ReadOptions } from "./store.ts";
+import type { StoreContext } from "./context.ts";
+import { readRoot } from "./read-root.ts";
+import { storedChildren } from "../format/shape.ts";
+
+/** Opens a root and says what it holds; see `Store.stat`. */
+export async function stat(
+  context: StoreContext,
+  address: string,
+  options: ReadOptions,
+): Promise<BlobStat> {
+  const root = await readRoot(context, address, options);
+  return {
+    address: root.address,
+    size: root.contentLength,
+    metadata: root.metadata,
+    depth: root.shape.counts.length,
+    chunkSize: root.shape.chunkSize,
+    chunks: root.shape.counts[0] ?? 0,
+    recipients: root.recipients,
+    padding: root.padding,
+    storedBytes: root.storedBytes + storedChildren(root.shape).bytes,
+  };
+}

@@ -1,0 +1,203 @@
+import type { Backend } from "../backend/backend.ts";
+import type { Content } from "../content/source.ts";
+import type { Address } from "../content/address.ts";
+import type { Identity } from "../crypto/keys.ts";
+import type { Metadata } from "../format/metadata.ts";
+import type { NaCl, NaClChoice } from "../crypto/nacl.ts";
+
+/** Encrypted, content-addressed storage over one backend. Made by `createStore`. */
+export interface Store {
+  /**
+   * Seals content for its recipients and stores it; the root last, so that an address that exists
+   * is complete. A failed or interrupted put leaves at most unreferenced chunks.
+   *
+   * @returns the address of the root
+   * @throws StorageError `usage`, `key`, `permission`, `unavailable`, `aborted`; an error of the
+   *   content's own stream is passed on as it is
+   */
+  put(content: Content, options?: PutOptions): Promise<Address>;
+
+  /**
+   * Fetches, verifies and opens a root. Chunks are fetched when the handle is read.
+   *
+   * @throws StorageError `usage`, `not-found`, `permission`, `unavailable`, `aborted`, and the
+   *   integrity codes `limit`, `address`, `format`, `no-match`, `commit`, `auth`, `root`
+   */
+  get(address: string, options?: GetOptions): Promise<StoredBlob>;
+
+  /** Opens a root and says what it holds, fetching nothing else. Throws as `get` does. */
+  stat(address: string, options?: ReadOptions): Promise<BlobStat>;
+
+  /** Whether the store has a blob of this name: a look at the name, not a proof of its bytes. */
+  has(address: string, options?: CallOptions): Promise<boolean>;
+
+  /**
+   * Removes one blob. The chunks of a root stay; a chunk removed makes every tree over it
+   * unreadable. Resolves also where there is none.
+   */
+  delete(address: string, options?: CallOptions): Promise<void>;
+
+  /**
+   * Removes a root, then the nodes and leaves below it. **Unsafe where chunks are shared**: roots
+   * made by `rewrap`, and trees written with the same dedup secret, lose their content. A store
+   * with a dedup secret therefore refuses, unless forced.
+   *
+   * @throws StorageError as `get`, and `usage` where the store deduplicates and `force` is not set
+   */
+  deleteTree(address: string, options?: DeleteTreeOptions): Promise<DeleteReport>;
+
+  /**
+   * Writes a new root over the same chunks, for exactly these recipients, without moving any
+   * content. The old root stays readable for the old recipients until it is deleted, and whoever
+   * could read it may have kept the keys of the chunks.
+   *
+   * @returns the address of the new root
+   */
+  rewrap(address: string, recipients: readonly string[], options?: ReadOptions): Promise<Address>;
+
+  /**
+   * Reads a blob and checks that its bytes match its name and form an envelope of the format;
+   * needs no key. With `deep`, opens a root and checks its whole tree.
+   *
+   * @throws StorageError with the code of the first fault
+   */
+  verify(address: string, options?: VerifyOptions): Promise<VerifyReport>;
+
+  /** All blobs of the store, roots and chunks alike, in no particular order. */
+  list(options?: ListOptions): AsyncIterable<ListedAddress>;
+
+  /** Lets go of what the backend holds open. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface StoreOptions extends WriteOptions {
+  readonly backend: Backend;
+  /** Who can read what `put` writes, unless it says otherwise. */
+  readonly recipients?: readonly string[] | undefined;
+  /** Tried in order when a blob is opened. */
+  readonly identities?: readonly Identity[] | undefined;
+  /** Which NaCl to use; by default the native one where it loads. */
+  readonly nacl?: NaClChoice | NaCl | undefined;
+}
+
+/** How content is cut and sealed; a store's own are the defaults of its calls. */
+export interface WriteOptions {
+  /** Bytes per chunk: a power of two from 256 KiB to 16 MiB, by default 4 MiB. */
+  readonly chunkSize?: number | undefined;
+  /** Hide exact lengths by Padmé (at most 12 % more bytes), or not; by default `padme`. */
+  readonly padding?: "padme" | "none" | undefined;
+  /**
+   * 32 random bytes shared by those who deduplicate together: equal content then gives equal
+   * blobs, which the store can see (docs/threat-model.md).
+   */
+  readonly dedupSecret?: Uint8Array | undefined;
+  /**
+   * Chunks in flight at once, 1 to 64, by default 4. Memory is about
+   * concurrency × chunk size × 3.
+   */
+  readonly concurrency?: number | undefined;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Content handled so far. `total` is there once it is known; chunks count stored blobs. */
+export interface Progress {
+  readonly bytes: number;
+  readonly total?: number;
+  readonly chunks: number;
+}
+
+export interface PutOptions extends WriteOptions, CallOptions {
+  readonly recipients?: readonly string[] | undefined;
+  readonly metadata?: Metadata | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface ReadOptions extends CallOptions {
+  /** Instead of the store's. */
+  readonly identities?: readonly Identity[] | undefined;
+}
+
+export interface GetOptions extends ReadOptions {
+  /** Bytes of the content to read: start inclusive, end exclusive, both within the content. */
+  readonly range?:
+    | { readonly start?: number | undefined; readonly end?: number | undefined }
+    | undefined;
+  readonly concurrency?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** A verified and opened root. Reading it fetches chunks; it can be read any number of times. */
+export interface StoredBlob {
+  readonly address: Address;
+  /** Bytes of content, whole, whatever range was asked for. */
+  readonly size: number;
+  readonly metadata: Metadata;
+  /**
+   * The content, or its range, as a web stream. Every chunk is verified before any byte of it is
+   * released; on a fault the stream errors after the last good chunk. Cancelling it ends all work.
+   */
+  stream(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * The content in one array, all of it verified.
+   *
+   * @param options.maxBytes refuse more than this, before fetching; by default 1 GiB
+   * @throws StorageError `usage` where the content is longer than that
+   */
+  bytes(options?: { readonly maxBytes?: number }): Promise<Uint8Array<ArrayBuffer>>;
+  /** The content as UTF-8 text; ill-formed sequences become U+FFFD. */
+  text(options?: { readonly maxBytes?: number }): Promise<string>;
+}
+
+export interface BlobStat {
+  readonly address: Address;
+  readonly size: number;
+  readonly metadata: Metadata;
+  /** 0 where the content stands in the root, otherwise the levels of the tree: 1 to 3. */
+  readonly depth: number;
+  /** Bytes per chunk; 0 where the content stands in the root. */
+  readonly chunkSize: number;
+  /** Leaves of the tree. */
+  readonly chunks: number;
+  readonly recipients: number;
+  /** Zero bytes that hide the length, in the stream of chunks. */
+  readonly padding: number;
+  /** Bytes of root, nodes and leaves in the store. */
+  readonly storedBytes: number;
+}
+
+export interface DeleteTreeOptions extends ReadOptions {
+  readonly force?: boolean | undefined;
+}
+
+export interface DeleteReport {
+  /** Blobs that were asked to be removed, the root included. */
+  readonly blobs: number;
+}
+
+export interface VerifyOptions extends ReadOptions {
+  readonly deep?: boolean | undefined;
+  readonly concurrency?: number | undefined;
+}
+
+export interface VerifyReport {
+  readonly address: Address;
+  readonly kind: "root" | "child";
+  /** Blobs and bytes read. */
+  readonly blobs: number;
+  readonly bytes: number;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Leading hex digits of the addresses. */
+  readonly prefix?: string | undefined;
+}
+
+export interface ListedAddress {
+  readonly address: Address;
+  /** Bytes stored. */
+  readonly size: number;
+}

@@ -1,0 +1,65 @@
+import { type StoreContext, concurrencyOf, linkedAbort } from "./context.ts";
+import type { VerifyOptions, VerifyReport } from "./store.ts";
+import { CHILD_BLOB_MAX, ROOT_BLOB_MAX } from "../format/limits.ts";
+import { StorageError } from "../errors.ts";
+import { allLeaves } from "./walk.ts";
+import { assertEphemeral } from "../crypto/wrap.ts";
+import { decodeHeader } from "../format/header.ts";
+import { fetchBlob } from "./fetch.ts";
+import { parseAddress } from "../content/address.ts";
+import { readLeaves } from "./read-leaves.ts";
+import { readRoot } from "./read-root.ts";
+import { splitEnvelope } from "../format/envelope.ts";
+import { storedChildren } from "../format/shape.ts";
+
+/** Checks a blob, or a whole tree; see `Store.verify`. */
+export async function verify(
+  context: StoreContext,
+  text: string,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  return options.deep ? verifyTree(context, text, options) : verifyBlob(context, text, options);
+}
+
+/** Without a key: the bytes match the name, and the envelope is one of the format. */
+async function verifyBlob(
+  context: StoreContext,
+  text: string,
+  { signal }: VerifyOptions,
+): Promise<VerifyReport> {
+  const address = parseAddress(text);
+  // The larger of the two kinds: which one it is shows only in its header.
+  const buffer = context.buffers.acquire(CHILD_BLOB_MAX);
+  try {
+    const blob = await fetchBlob(context.backend, address, buffer, signal);
+    const header = decodeHeader(splitEnvelope(blob).header);
+    const isRoot = header.ephemeral !== undefined;
+    if (isRoot) {
+      if (blob.length > ROOT_BLOB_MAX)
+        throw new StorageError("limit", `the root ${address} is too long`);
+      assertEphemeral(context.naCl, header.ephemeral);
+    }
+    return { address, kind: isRoot ? "root" : "child", blobs: 1, bytes: blob.length };
+  } finally {
+    context.buffers.release(buffer);
+  }
+}
+
+/** With a key: every blob of the tree passes every check that reading its content would make. */
+async function verifyTree(
+  context: StoreContext,
+  text: string,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const concurrency = concurrencyOf(context.defaults, options.concurrency);
+  const root = await readRoot(context, text, options);
+  const { signal, stop } = linkedAbort(options.signal);
+  try {
+    const leaves = readLeaves(context, root, allLeaves(root.shape), { concurrency, signal });
+    for await (const leaf of leaves) leaf.release();
+  } finally {
+    stop();
+  }
+  const { blobs, bytes } = storedChildren(root.shape);
+  return { address: root.address, kind: "root", blobs: blobs + 1, bytes: root.storedBytes + bytes };
+}
