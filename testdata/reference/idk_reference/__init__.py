@@ -1,0 +1,19 @@
+"""Reference implementation of the idk blob format, version 1.
+
+Written from the format description alone, to be read as much as to be run.
+Read the modules in this order:
+
+    errors        the error codes, in the order in which a reader checks
+    bech32        recipients and identities as text
+    cbor_profile  the small, strict subset of CBOR
+    keys          every derived key, and wrapping a key for a recipient
+    envelope      magic, header, body: what every blob looks like
+    padme         how much padding a writer adds
+    tree          how a long content is cut, and what its tree must look like
+    root          the plaintext of a root blob, metadata included
+    store         where blobs live
+    reader        from an address to content, releasing only what is proven
+    encodings     content stored compressed
+    writer        from content to an address
+    keyfile       a secret key under a passphrase
+"""
