@@ -1,0 +1,85 @@
+# Puts the tools that the scripts need within reach, at the versions this project pins. What is
+# missing is installed below .cache/, nowhere else. Sourced, from the root of the project.
+
+cache=$PWD/.cache
+
+fail() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+say() {
+  printf '\n\033[1m%s\033[0m\n' "$*" >&2
+}
+
+# The pinned Bun, from the PATH if it is the one there, otherwise through npm or another Bun.
+# The executable comes inside a package of its own for each platform, so nothing has to be run
+# to install it.
+ensure_bun() {
+  local want have dir candidate
+  want=$(sed -n 's/.*"packageManager": "bun@\([0-9.]*\)".*/\1/p' package.json)
+  have=$(command -v bun >/dev/null && bun --version 2>/dev/null || true)
+  [ "$have" = "$want" ] && return
+  dir=$cache/bun-$want
+  if [ ! -x "$dir/bin/bun" ]; then
+    mkdir -p "$dir"
+    printf '{"private":true}\n' >"$dir/package.json"
+    if command -v npm >/dev/null; then
+      say "Installing Bun $want with npm"
+      npm install --prefix "$dir" --ignore-scripts --no-audit --no-fund --loglevel=error "bun@$want" >&2
+    elif [ -n "$have" ]; then
+      say "Installing Bun $want with Bun $have"
+      (cd "$dir" && bun add --ignore-scripts "bun@$want" >&2)
+    else
+      fail "Neither Bun nor npm is installed. Install Node.js with npm (or Bun) and run this again."
+    fi
+    mkdir -p "$dir/bin"
+    # A package may be there for both C libraries and for older processors: the one that runs is right.
+    for candidate in "$dir"/node_modules/@oven/bun-*/bin/bun; do
+      if [ "$("$candidate" --version 2>/dev/null || true)" = "$want" ]; then
+        ln -sf "$candidate" "$dir/bin/bun"
+        break
+      fi
+    done
+    [ -x "$dir/bin/bun" ] || fail "No Bun $want runs on this machine ($(uname -sm))."
+  fi
+  PATH=$dir/bin:$PATH
+  export PATH
+}
+
+# The workspace's own dependencies, exactly as locked.
+ensure_packages() {
+  bun install --frozen-lockfile >&2
+}
+
+# A virtual environment with what the reference reader in Python needs; its interpreter is
+# exported as IDK_REFERENCE_PYTHON.
+ensure_python() {
+  local requirements=testdata/reference/requirements.txt venv=$cache/python
+  IDK_REFERENCE_PYTHON=$venv/bin/python
+  export IDK_REFERENCE_PYTHON
+  cmp -s "$requirements" "$venv/installed.txt" && return
+  command -v python3 >/dev/null || install_debian python3 python3-venv
+  say "Making a Python environment for the reference reader"
+  rm -rf "$venv"
+  if ! python3 -m venv "$venv" >&2; then
+    # Debian ships Python without the module that makes environments.
+    install_debian python3-venv
+    python3 -m venv "$venv" >&2
+  fi
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements" >&2
+  cp "$requirements" "$venv/installed.txt"
+}
+
+# System packages, where this is Debian or Ubuntu and we may; otherwise says what is missing.
+install_debian() {
+  local as_root=()
+  command -v apt-get >/dev/null || fail "Please install: $*"
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || fail "Please install: $*"
+    as_root=(sudo -n)
+  fi
+  say "Installing $*"
+  "${as_root[@]}" apt-get update -qq >&2 || true
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "$@" >&2 || fail "Please install: $*"
+}

@@ -1,0 +1,54 @@
+/**
+ * Adds up what test runners wrote as JUnit XML and prints `N passed, N failed, N skipped`. A runner
+ * that wrote no report, or one without tests, is a failure: nobody would notice it otherwise.
+ *
+ * Usage: bun script/totals.ts REPORT.xml…
+ */
+import { XMLParser } from "fast-xml-parser";
+import { z } from "zod";
+
+interface Totals {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** With `preserveOrder`, an element is an object whose one key besides ":@" is its name. */
+const Elements = z.array(z.record(z.string(), z.unknown()));
+const parser = new XMLParser({ preserveOrder: true, ignoreAttributes: true });
+
+/** Test cases lie in suites, suites in suites; an outcome is an element inside its case. */
+function count(xml: unknown, totals: Totals): Totals {
+  const elements = Elements.safeParse(xml);
+  if (!elements.success) return totals;
+  for (const element of elements.data) {
+    for (const [name, inside] of Object.entries(element)) {
+      if (name !== "testcase") {
+        count(inside, totals);
+        continue;
+      }
+      const outcomes = Elements.parse(inside).flatMap((outcome) => Object.keys(outcome));
+      if (outcomes.includes("failure") || outcomes.includes("error")) totals.failed += 1;
+      else if (outcomes.includes("skipped")) totals.skipped += 1;
+      else totals.passed += 1;
+    }
+  }
+  return totals;
+}
+
+const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
+const empty: string[] = [];
+for (const path of process.argv.slice(2)) {
+  const file = Bun.file(path);
+  const own = { passed: 0, failed: 0, skipped: 0 };
+  if (await file.exists()) count(parser.parse(await file.text()), own);
+  if (own.passed + own.failed === 0) empty.push(path);
+  totals.passed += own.passed;
+  totals.failed += own.failed;
+  totals.skipped += own.skipped;
+}
+
+for (const path of empty) console.error(`No test ran for ${path}`);
+if (process.argv.length <= 2) console.error("No test report at all");
+console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
+process.exitCode = totals.failed > 0 || empty.length > 0 || totals.passed === 0 ? 1 : 0;
