@@ -73,7 +73,6 @@ export function parseRecipient(text: string): Recipient {
  */
 export function parseIdentity(text: string): Identity {
   const secretKey = decode(text, IDENTITY_PREFIX, "an identity (IDK-SECRET-KEY-1…)");
-  if (text !== text.toUpperCase()) throw malformedKey("an identity is written in upper case");
   return newIdentity(secretKey);
 }
 
@@ -95,9 +94,6 @@ export function secretKeyOf(identity: Identity): Uint8Array {
  */
 export function publicKeyOf(recipient: string): Uint8Array {
   const publicKey = decode(recipient, RECIPIENT_PREFIX, "a recipient (idk1…)");
-  if (recipient !== recipient.toLowerCase()) {
-    throw malformedKey("a recipient is written in lower case");
-  }
   checkPublicKey(publicKey);
   return publicKey;
 }

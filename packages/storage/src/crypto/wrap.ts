@@ -54,7 +54,9 @@ export function unwrapContentKey(
   slots: readonly Uint8Array[],
   keyPairs: readonly KeyPair[],
 ): Uint8Array | undefined {
-  assertCanonical(ephemeral);
+  // With a key at hand, its own Diffie-Hellman shows a point of low order.
+  if (keyPairs.length === 0) assertEphemeral(naCl, ephemeral);
+  else assertCanonical(ephemeral);
   for (const { secretKey, publicKey } of keyPairs) {
     const key = boxKey(naCl, secretKey, ephemeral);
     if (key === undefined) throw lowOrder();

@@ -4,8 +4,7 @@
  * PURBs", PoPETs 2019, algorithm 1.
  *
  * @param length 0 to 2^53−1
- * @returns the padded length, at least `length`; above 2^53−1 rounding up may leave the exact
- *   integers, so the length is then returned as it is.
+ * @returns the padded length, from `length` to 2^53
  */
 export function padme(length: number): number {
   if (length < 2) return length;
@@ -13,8 +12,7 @@ export function padme(length: number): number {
   const mantissaBits = floorLog2(exponent) + 1;
   // Division rather than shifts: 32-bit operators would wrap above 2 GiB.
   const step = 2 ** Math.max(0, exponent - mantissaBits);
-  const padded = Math.ceil(length / step) * step;
-  return Number.isSafeInteger(padded) ? padded : length;
+  return Math.ceil(length / step) * step;
 }
 
 function floorLog2(value: number): number {

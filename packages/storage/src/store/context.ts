@@ -5,7 +5,7 @@ import {
   KEY_LENGTH,
   RECIPIENTS_MAX,
 } from "../format/limits.ts";
-import { type Identity, keyPairOf, publicKeyOf } from "../crypto/keys.ts";
+import { keyPairOf, publicKeyOf } from "../crypto/keys.ts";
 import type { ReadOptions, StoreOptions, WriteOptions } from "./store.ts";
 import { assertLength, compare, equal } from "../bytes.ts";
 import type { Backend } from "../backend/backend.ts";
@@ -24,7 +24,8 @@ export interface StoreContext {
 
 /** A store's options, checked and ready to use. */
 export interface Defaults extends WritePlan {
-  readonly keyPairs: readonly KeyPair[];
+  /** Undefined where the store was opened without identities. */
+  readonly keyPairs: readonly KeyPair[] | undefined;
 }
 
 /** How a call writes, with every value checked. */
@@ -39,7 +40,7 @@ export interface WritePlan {
 
 const FORMAT_DEFAULTS: Defaults = {
   publicKeys: [],
-  keyPairs: [],
+  keyPairs: undefined,
   chunkLog2: CHUNK_LOG2_DEFAULT,
   pad: true,
   dedupSecret: undefined,
@@ -54,7 +55,7 @@ const FORMAT_DEFAULTS: Defaults = {
 export function checkDefaults(options: StoreOptions): Defaults {
   return {
     ...plan(FORMAT_DEFAULTS, options),
-    keyPairs: (options.identities ?? []).map(keyPairOf),
+    keyPairs: options.identities?.map(keyPairOf),
   };
 }
 
@@ -89,8 +90,8 @@ export function concurrencyOf(defaults: Defaults, value: number | undefined): nu
  * @throws StorageError `usage` where there are none
  */
 export function keyPairsOf(defaults: Defaults, options: ReadOptions): readonly KeyPair[] {
-  const keyPairs = options.identities ? keyPairsOfAll(options.identities) : defaults.keyPairs;
-  if (keyPairs.length === 0) {
+  const keyPairs = options.identities?.map(keyPairOf) ?? defaults.keyPairs;
+  if (keyPairs === undefined) {
     throw usage("opening a blob takes an identity: give one to createStore or to the call");
   }
   return keyPairs;
@@ -127,10 +128,6 @@ function plan(
     dedupSecret: dedupSecret ? new Uint8Array(dedupSecret) : defaults.dedupSecret,
     concurrency: concurrencyOf(defaults, concurrency),
   };
-}
-
-function keyPairsOfAll(identities: readonly Identity[]): KeyPair[] {
-  return identities.map(keyPairOf);
 }
 
 function sortedPublicKeys(recipients: readonly string[]): Uint8Array[] {

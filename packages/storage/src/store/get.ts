@@ -3,7 +3,7 @@ import { type OpenedRoot, readRoot } from "./read-root.ts";
 import { type StoreContext, concurrencyOf, linkedAbort } from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";
 import { allocate } from "./buffers.ts";
-import type { LeafRange } from "./walk.ts";
+import { type LeafRange, allLeaves } from "./walk.ts";
 import { readLeaves } from "./read-leaves.ts";
 
 /** Fetches and opens a root; see `Store.get`. */
@@ -44,6 +44,8 @@ const MAX_BYTES_DEFAULT = 2 ** 30;
 interface ByteRange {
   readonly start: number;
   readonly end: number;
+  /** No range was asked for. */
+  readonly whole: boolean;
 }
 
 interface Reading extends Pick<GetOptions, "signal" | "onProgress"> {
@@ -59,11 +61,12 @@ function checkedRange(root: OpenedRoot, range: GetOptions["range"]): ByteRange {
   if (end > root.contentLength) {
     throw usage(`the range ends at ${end} and the content at ${root.contentLength}`);
   }
-  return { start, end };
+  return { start, end, whole: range === undefined };
 }
 
-/** The leaves that a range of the content touches. */
-function leavesOf({ shape }: OpenedRoot, { start, end }: ByteRange): LeafRange {
+/** The leaves that a range of the content touches; to read all of it is to check its padding too. */
+function leavesOf({ shape }: OpenedRoot, { start, end, whole }: ByteRange): LeafRange {
+  if (whole) return allLeaves(shape);
   if (start === end) return { first: 0, end: 0 };
   return {
     first: Math.floor(start / shape.chunkSize),

@@ -139,8 +139,7 @@ async function* sealLeaves(
       yield seal(room, buffer);
       continue;
     }
-    lengths.padding = plan.pad ? padme(lengths.content) - lengths.content : 0;
-    assertLength(lengths.content + lengths.padding);
+    lengths.padding = paddingOf(lengths.content, plan.pad);
     const inLastLeaf = Math.min(chunkSize - filled, lengths.padding);
     room.fill(0, filled, filled + inLastLeaf);
     if (filled + inLastLeaf > 0) yield seal(room.subarray(0, filled + inLastLeaf), buffer);
@@ -160,6 +159,9 @@ async function* sealLeaves(
   }
 }
 
-function assertLength(streamLength: number): void {
-  if (streamLength > STREAM_MAX) throw usage("the content is longer than the format can say");
+/** Zero bytes after the content; none where they would take the stream past the format's end. */
+function paddingOf(contentLength: number, pad: boolean): number {
+  if (contentLength > STREAM_MAX) throw usage("the content is longer than the format can say");
+  const padded = pad ? padme(contentLength) : contentLength;
+  return padded > STREAM_MAX ? 0 : padded - contentLength;
 }

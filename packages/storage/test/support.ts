@@ -1,0 +1,62 @@
+import { type NaClChoice, type Store, StorageError, type StoreOptions } from "../src/index.ts";
+import { type Identity, createStore, generateIdentity } from "../src/index.ts";
+import { createHash, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { memory } from "../src/backend/memory.ts";
+
+/** The NaCl implementation this run of the suite is over; `script/test` runs it over each. */
+export const nacl: NaClChoice = ((): NaClChoice => {
+  const choice = process.env["IDK_TEST_NACL"] ?? "auto";
+  if (choice === "auto" || choice === "native" || choice === "portable") return choice;
+  throw new Error(`IDK_TEST_NACL must be auto, native or portable, not ${choice}`);
+})();
+
+export const testdata: string = join(import.meta.dir, "../../../testdata");
+
+export const alice: Identity = await generateIdentity();
+export const bob: Identity = await generateIdentity();
+
+/** A store in memory that Alice writes to and reads from, unless the options say otherwise. */
+export function aliceStore(options: Partial<StoreOptions> = {}): Store {
+  return createStore({
+    backend: memory(),
+    recipients: [alice.recipient],
+    identities: [alice],
+    nacl,
+    ...options,
+  });
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+export function random(length: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(randomBytes(length));
+}
+
+/** What was released before the end or the error, and the error. */
+export async function drain(
+  stream: ReadableStream<Uint8Array>,
+): Promise<{ bytes: Uint8Array; error?: unknown }> {
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of stream) pieces.push(piece);
+    return { bytes: Buffer.concat(pieces) };
+  } catch (error) {
+    return { bytes: Buffer.concat(pieces), error };
+  }
+}
+
+/** The code of a StorageError; anything else is shown as it is, so that an expectation fails on it. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof StorageError ? error.code : error;
+}
+
+/** The code with which a promise fails, or "ok". */
+export async function outcome(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "ok",
+    (error: unknown) => codeOf(error),
+  );
+}
