@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import {
+  assertFailure,
+  assertHolds,
+  assertMissing,
+  assertSame,
+  blobOf,
+  type Case,
+  collect,
+  fails,
+  MIB,
+  newName,
+  read,
+} from "./cases.ts";
+
+const OLD = 4 * MIB;
+const NEW = 8 * MIB;
+
+/** Milliseconds from the beginning of a call to its abort; none is at once, without waiting. */
+const DELAYS = [undefined, 0, 0, 1, 2, 3, 5, 8, 13];
+
+/** What a caller's signal does. */
+export const abortCases: readonly Case[] = [
+  {
+    name: "stores nothing when the signal has fired before put",
+    async check({ backend }) {
+      const [fresh, old] = [newName(), newName()];
+      await backend.put(old, blobOf(100, 1));
+      await fails(backend.put(fresh, blobOf(100, 2), fired()), "aborted");
+      await fails(backend.put(old, blobOf(100, 2), fired()), "aborted");
+      await assertMissing(backend, fresh);
+      await assertHolds(backend, old, blobOf(100, 1));
+      assert.deepEqual(await collect(backend.list("")), [{ name: old, size: 100 }]);
+    },
+  },
+  {
+    name: "reads nothing when the signal has fired before get",
+    async check({ backend }) {
+      const [name, buffer] = [newName(), new Uint8Array(100)];
+      await backend.put(name, blobOf(100));
+      await fails(backend.get(name, buffer, fired()), "aborted");
+      assertSame(buffer, new Uint8Array(100));
+    },
+  },
+  {
+    name: "prefers aborted to not found",
+    async check({ backend }) {
+      await fails(backend.get(newName(), new Uint8Array(1), fired()), "aborted");
+    },
+  },
+  {
+    name: "does not look when the signal has fired before head",
+    async check({ backend }) {
+      await fails(backend.head(newName(), fired()), "aborted");
+    },
+  },
+  {
+    name: "deletes nothing when the signal has fired before delete",
+    async check({ backend }) {
+      const name = newName();
+      await backend.put(name, blobOf(100));
+      await fails(backend.delete(name, fired()), "aborted");
+      await assertHolds(backend, name, blobOf(100));
+    },
+  },
+  {
+    name: "lists nothing when the signal has fired before list",
+    async check({ backend }) {
+      await backend.put(newName(), blobOf(100));
+      await fails(collect(backend.list("", fired())), "aborted");
+    },
+  },
+  {
+    name: "keeps the reason of an abort as cause",
+    async check({ backend }) {
+      const reason = new Error("no longer needed");
+      await assert.rejects(backend.head(newName(), { signal: AbortSignal.abort(reason) }), {
+        cause: reason,
+      });
+    },
+  },
+  {
+    name: "keeps the old blob or the whole new one when a put is aborted",
+    async check({ backend }) {
+      const name = newName();
+      const [before, after] = [blobOf(OLD, 1), blobOf(NEW, 2)];
+      for (const delay of DELAYS) {
+        await backend.put(name, before);
+        const stored = await endsOrAborts((options) => backend.put(name, after, options), delay);
+        const found = await read(backend, name, NEW);
+        assertSame(found, stored || found.length === NEW ? after : before);
+      }
+    },
+  },
+  {
+    name: "keeps nothing or the whole blob when its first put is aborted",
+    async check({ backend }) {
+      const bytes = blobOf(NEW);
+      for (const delay of DELAYS) {
+        const name = newName();
+        const stored = await endsOrAborts((options) => backend.put(name, bytes, options), delay);
+        const size = (await backend.head(name))?.size;
+        if (stored || size !== undefined) await assertHolds(backend, name, bytes);
+        else await assertMissing(backend, name);
+      }
+    },
+  },
+  {
+    name: "reads the whole blob or fails when a get is aborted",
+    async check({ backend }) {
+      const [name, bytes] = [newName(), blobOf(NEW)];
+      await backend.put(name, bytes);
+      for (const delay of DELAYS) {
+        const buffer = new Uint8Array(NEW);
+        const got = await endsOrAborts((options) => backend.get(name, buffer, options), delay);
+        if (got) assertSame(buffer, bytes);
+      }
+      await assertHolds(backend, name, bytes);
+    },
+  },
+  {
+    name: "ends a listing that is aborted on the way",
+    async check({ backend }) {
+      for (let i = 0; i < 5; i++) await backend.put(newName("ab"), blobOf(1));
+      const controller = new AbortController();
+      const listing = (async () => {
+        for await (const _ of backend.list("", controller)) controller.abort();
+      })();
+      await fails(listing, "aborted");
+    },
+  },
+  {
+    name: "lets a signal fire when the call is over",
+    async check({ backend }) {
+      const [name, bytes, controller] = [newName(), blobOf(1000), new AbortController()];
+      await backend.put(name, bytes, controller);
+      controller.abort();
+      await assertHolds(backend, name, bytes);
+    },
+  },
+];
+
+function fired(): { signal: AbortSignal } {
+  return { signal: AbortSignal.abort() };
+}
+
+/** Whether the call ended in spite of the abort. It must fail with `aborted` otherwise. */
+async function endsOrAborts(
+  call: (options: { signal: AbortSignal }) => Promise<unknown>,
+  delay: number | undefined,
+): Promise<boolean> {
+  const controller = new AbortController();
+  const pending = call(controller);
+  const timer = delay === undefined ? undefined : setTimeout(() => controller.abort(), delay);
+  if (delay === undefined) controller.abort();
+  try {
+    await pending;
+    return true;
+  } catch (error) {
+    assertFailure(error, "aborted");
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
