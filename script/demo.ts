@@ -1,0 +1,149 @@
+/**
+ * The demonstration behind `script/demo`: real files, sealed into a temporary store and opened
+ * again. Exits with 1 where anything does not come back as it went in.
+ */
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, open, rm, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { pipeline } from "node:stream/promises";
+import { basename, join, resolve } from "node:path";
+import { createStore, generateIdentity, loadNaCl, StorageError } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
+import { tmpdir } from "node:os";
+
+const MIB = 2 ** 20;
+
+interface Row {
+  readonly file: string;
+  readonly bytes: number;
+  readonly address: string;
+  readonly storedBytes: number;
+  readonly putSeconds: number;
+  readonly getSeconds: number;
+  readonly same: boolean;
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path, { highWaterMark: MIB }), hash);
+  return hash.digest("hex");
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: number }> {
+  const start = performance.now();
+  const result = await work();
+  return { result, seconds: (performance.now() - start) / 1000 };
+}
+
+/** Where a blob lies: the layout of the filesystem backend is part of its contract. */
+function pathOf(blobs: string, address: string): string {
+  return join(blobs, address.slice(0, 2), address);
+}
+
+async function flipOneBit(path: string): Promise<{ offset: number }> {
+  const file = await open(path, "r+");
+  try {
+    const offset = Math.floor((await file.stat()).size / 2);
+    const byte = new Uint8Array(1);
+    await file.read(byte, 0, 1, offset);
+    byte[0]! ^= 1;
+    await file.write(byte, 0, 1, offset);
+    return { offset };
+  } finally {
+    await file.close();
+  }
+}
+
+function printTable(rows: readonly Row[]): void {
+  const rate = (row: Row, seconds: number) =>
+    `${seconds.toFixed(3)} s  ${(row.bytes / 1e6 / seconds).toFixed(0)} MB/s`;
+  const table = [
+    ["file", "bytes", "stored", "put", "get", "SHA-256", "address"],
+    ...rows.map((row) => [
+      row.file,
+      row.bytes.toLocaleString("en"),
+      row.storedBytes.toLocaleString("en"),
+      rate(row, row.putSeconds),
+      rate(row, row.getSeconds),
+      row.same ? "same" : "DIFFERENT",
+      row.address,
+    ]),
+  ];
+  const widths = table[0]!.map((_, i) => Math.max(...table.map((cells) => cells[i]!.length)));
+  const leftAligned = new Set([0, 5, 6]);
+  for (const cells of table) {
+    const padded = cells.map((cell, i) =>
+      leftAligned.has(i) ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!),
+    );
+    console.log(padded.join("  ").trimEnd());
+  }
+}
+
+async function main(files: readonly string[]): Promise<boolean> {
+  const work = await mkdtemp(join(tmpdir(), "idk-demo-"));
+  const blobs = join(work, "blobs");
+  try {
+    const alice = await generateIdentity();
+    const store = createStore({
+      backend: filesystem(blobs),
+      recipients: [alice.recipient],
+      identities: [alice],
+    });
+    const naCl = await loadNaCl();
+    console.log(`An identity was made; its recipient is ${alice.recipient}`);
+    console.log(`The store is ${blobs}, the NaCl implementation ${naCl.name}\n`);
+
+    const rows: Row[] = [];
+    for (const file of files) {
+      const { size } = await stat(file);
+      const back = join(work, "back");
+      const put = await timed(async () =>
+        store.put(createReadStream(file, { highWaterMark: MIB }), {
+          metadata: { name: basename(file) },
+        }),
+      );
+      const get = await timed(async () => {
+        const blob = await store.get(put.result);
+        await pipeline(blob.stream(), createWriteStream(back));
+      });
+      const { storedBytes } = await store.stat(put.result);
+      rows.push({
+        file: basename(file),
+        bytes: size,
+        address: put.result,
+        storedBytes,
+        putSeconds: put.seconds,
+        getSeconds: get.seconds,
+        same: (await sha256Of(file)) === (await sha256Of(back)),
+      });
+    }
+    printTable(rows);
+
+    const { address, file } = rows.at(-1)!;
+    const { offset } = await flipOneBit(pathOf(blobs, address));
+    console.log(`\nNow one bit of the stored copy of ${file} is flipped (byte ${offset} of its root).`);
+    const refused = await store.get(address).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!(refused instanceof StorageError)) {
+      console.log("The damaged copy was read as if nothing had happened. This is a bug.");
+      return false;
+    }
+    console.log(`Reading it is refused, code "${refused.code}":\n  ${refused.message}`);
+    return rows.every(({ same }) => same);
+  } finally {
+    await rm(work, { recursive: true });
+  }
+}
+
+const from = process.env["IDK_DEMO_FROM"] ?? process.cwd();
+const given = process.argv.slice(2).map((file) => resolve(from, file));
+const files =
+  given.length > 0 ? given : [resolve(import.meta.dir, "../README.md"), process.execPath];
+try {
+  process.exitCode = (await main(files)) ? 0 : 1;
+} catch (error) {
+  console.error(`demo: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}
