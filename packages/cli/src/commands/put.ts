@@ -1,0 +1,36 @@
+import { type Command, command } from "../command.ts";
+import { field, flag, optional, path, recipients, store, text } from "../settings.ts";
+import { loadDedupSecret } from "../dedup-secret.ts";
+import { loadRecipients } from "../recipients.ts";
+import { openInput } from "../input.ts";
+import { openStore } from "../open-store.ts";
+import { parseChunkSize } from "../sizes.ts";
+
+export const put: Command = command(
+  {
+    file: path,
+    store,
+    recipients,
+    name: optional(text),
+    type: optional(text),
+    chunkSize: optional(field(parseChunkSize)),
+    padding: flag,
+    dedupSecret: optional(path),
+  },
+  async (settings, { out, signal }) => {
+    const { name, type, chunkSize } = settings;
+    const to = await loadRecipients(settings.recipients);
+    const dedupSecret = await loadDedupSecret(settings.dedupSecret, { out, signal });
+    const input = await openInput(settings.file);
+    await using opened = await openStore(settings.store);
+    const address = await opened.put(input, {
+      recipients: to,
+      metadata: { ...(name !== undefined && { name }), ...(type !== undefined && { type }) },
+      chunkSize,
+      padding: settings.padding ? "padme" : "none",
+      dedupSecret,
+      signal,
+    });
+    await out.result(address, { address });
+  },
+);

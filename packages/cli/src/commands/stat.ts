@@ -1,0 +1,56 @@
+import type { BlobStat, Metadata, MetadataValue } from "@idk/storage";
+import { type Command, command } from "../command.ts";
+import { address, identityFiles, passphrase, store } from "../settings.ts";
+import { printable, toHex } from "../text.ts";
+import { formatBytes } from "../sizes.ts";
+import { loadIdentities } from "../identities.ts";
+import { openStore } from "../open-store.ts";
+
+export const stat: Command = command(
+  { address, store, identity: identityFiles, passphrase },
+  async (settings, session) => {
+    const identities = await loadIdentities(settings, session);
+    await using opened = await openStore(settings.store, { identities });
+    const found = await opened.stat(settings.address, { signal: session.signal });
+    await session.out.result(describe(found), found);
+  },
+);
+
+function describe(found: BlobStat): string {
+  const lines = aligned([
+    ["address", found.address],
+    ["size", formatBytes(found.size)],
+    ["stored", formatBytes(found.storedBytes)],
+    ["padding", formatBytes(found.padding)],
+    ["recipients", String(found.recipients)],
+    ["depth", String(found.depth)],
+    ["chunks", String(found.chunks)],
+    // Content that stands in the root is not cut.
+    ...(found.depth > 0 ? [["chunk size", formatBytes(found.chunkSize)] as const] : []),
+  ]);
+  const metadata = describeMetadata(found.metadata);
+  return [...lines, ...(metadata.length > 0 ? ["metadata", ...metadata] : [])].join("\n");
+}
+
+/** Indented, so that no key can be mistaken for a field; it is whatever the sender wrote. */
+function describeMetadata(metadata: Metadata): string[] {
+  const rows = Object.entries(metadata).map(([key, value]): Row => [
+    printable(key),
+    describeValue(key, value),
+  ]);
+  return aligned(rows).map((line) => `  ${line}`);
+}
+
+function describeValue(key: string, value: MetadataValue | undefined): string {
+  if (value instanceof Uint8Array) return `hex ${toHex(value)}`;
+  if (key !== "mtime" || typeof value !== "number") return printable(JSON.stringify(value));
+  const time = new Date(value);
+  return Number.isNaN(time.getTime()) ? String(value) : `${value} (${time.toISOString()})`;
+}
+
+type Row = readonly [label: string, value: string];
+
+function aligned(rows: readonly Row[]): string[] {
+  const width = Math.max(0, ...rows.map(([label]) => label.length));
+  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
+}

@@ -1,0 +1,53 @@
+import type { Environment } from "./session.ts";
+import { delimiter } from "node:path";
+
+/** Arguments and flags as the parser gives them, by name; the environment where flags are silent. */
+export type RawSettings = Readonly<Record<string, unknown>>;
+
+/** One recipient, or a file of them. */
+export type RecipientSource =
+  | { readonly kind: "recipient"; readonly text: string }
+  | { readonly kind: "file"; readonly path: string };
+
+/**
+ * Completes flags by the environment. A flag replaces its variable; it does not add to it.
+ *
+ * @param options named as in the long flags, in camel case
+ */
+export function withEnvironment(options: RawSettings, env: Environment): RawSettings {
+  const flagged = [
+    ...textsOf(options["recipient"]).map(recipientItem),
+    ...textsOf(options["recipientsFile"]).map(fileItem),
+  ];
+  const identities = textsOf(options["identity"]);
+  return {
+    ...options,
+    store: options["store"] ?? (env["IDK_STORE"] || undefined),
+    identity: identities.length > 0 ? identities : split(env["IDK_IDENTITY"], delimiter),
+    recipients:
+      flagged.length > 0
+        ? flagged
+        : split(env["IDK_RECIPIENTS"], /[\s,]+/u).map((item) =>
+            item.startsWith("idk1") ? recipientItem(item) : fileItem(item),
+          ),
+    // As a flag it asks for protection; what protects never stands on a command line.
+    protect: options["passphrase"],
+    passphrase: env["IDK_PASSPHRASE"] || undefined,
+  };
+}
+
+function recipientItem(item: string): RecipientSource {
+  return { kind: "recipient", text: item };
+}
+
+function fileItem(item: string): RecipientSource {
+  return { kind: "file", path: item };
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+function split(value: string | undefined, separator: string | RegExp): string[] {
+  return (value ?? "").split(separator).filter((item) => item !== "");
+}

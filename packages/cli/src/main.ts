@@ -1,0 +1,15 @@
+#!/usr/bin/env bun
+import { VERSION } from "./version.ts";
+
+// Nothing is imported statically that `idk --version` does not need: it answers as fast as the
+// runtime starts.
+const args = process.argv.slice(2);
+if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
+  // Not process.stdout, whose streams take longer to load than all the rest.
+  console.log(`idk ${VERSION}`);
+} else {
+  const { run } = await import("./run.ts");
+  // An explicit exit, because a read of standard input that nobody waits for any more would keep
+  // the process alive.
+  process.exit(await run(args, process.env));
+}

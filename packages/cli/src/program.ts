@@ -1,0 +1,204 @@
+import { Command as CommanderCommand, CommanderError, Option } from "commander";
+import type { Environment, Session } from "./session.ts";
+import type { Command } from "./command.ts";
+import { VERSION } from "./version.ts";
+import { usage } from "./failures.ts";
+import { withEnvironment } from "./environment.ts";
+
+const HELP = `
+Environment:
+  IDK_STORE       the store, instead of --store
+  IDK_IDENTITY    identity files, instead of -i
+  IDK_RECIPIENTS  recipients or recipients files, instead of -r and -R
+  IDK_PASSPHRASE  the passphrase of protected identity files, instead of a prompt
+
+Exit codes:
+  0 done               3 not found                  6 store unavailable or refused
+  1 unexpected error   4 no identity opens it     130 interrupted
+  2 wrong usage        5 damaged or forged data
+
+Example:
+  export IDK_STORE=./blobs IDK_IDENTITY=me.key
+  export IDK_RECIPIENTS=$(idk keygen -o me.key)
+  address=$(idk put photo.jpg)
+  idk get $address -o copy.jpg
+`;
+
+/** Parses the command line and runs the command it names. */
+export async function runProgram(
+  args: readonly string[],
+  env: Environment,
+  session: Session,
+): Promise<void> {
+  let help = "";
+  const program = createProgram(env, session, (text) => {
+    help += text;
+  });
+  if (args.length === 0) {
+    program.outputHelp();
+    await session.out.block(help);
+    throw usage("no command given");
+  }
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // From `idk help` and `idk help COMMAND`, if there is no such command.
+    if (error.code === "commander.help") {
+      const name = args[args.indexOf("help") + 1];
+      if (name !== undefined && !name.startsWith("-")) throw usage(`unknown command '${name}'`);
+    } else if (error.exitCode !== 0) throw usage(inOneLine(error.message));
+    await session.out.text(help);
+  }
+}
+
+function createProgram(
+  env: Environment,
+  session: Session,
+  writeOut: (text: string) => void,
+): CommanderCommand {
+  const program = new CommanderCommand("idk")
+    .description("Content-addressed, end-to-end encrypted storage")
+    .version(`idk ${VERSION}`, "-V, --version", "print the version")
+    .option("--store <url>", "the store: DIR or file:///DIR (IDK_STORE)")
+    .option("--json", "print results and errors as JSON")
+    .helpOption("-h, --help", "print help")
+    .addHelpText("after", HELP)
+    .configureHelp({ showGlobalOptions: true })
+    // Errors come back as exceptions and are reported in one place.
+    .configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} })
+    .exitOverride();
+
+  /** Commands load when they are run: none pays for what another needs. */
+  const does = (load: () => Promise<Command>) =>
+    async function action(this: CommanderCommand): Promise<void> {
+      const operands = this.registeredArguments.map((argument, index) => [
+        argument.name(),
+        this.processedArgs[index] as unknown,
+      ]);
+      const raw = { ...this.optsWithGlobals(), ...Object.fromEntries(operands) };
+      const run = await load();
+      await run(withEnvironment(raw, env), session);
+    };
+
+  program
+    .command("keygen")
+    .summary("make an identity")
+    .description("Write a new identity to a file and print its recipient.")
+    .requiredOption("-o, --output <file>", "where to write it; must not exist")
+    .option("--passphrase", "protect it with a passphrase (IDK_PASSPHRASE, or asked for)")
+    .action(does(async () => (await import("./commands/keygen.ts")).keygen));
+
+  program
+    .command("recipient")
+    .summary("print the recipient of an identity")
+    .description("Print the recipient of each identity in the files.")
+    .addOption(identityOption())
+    .action(does(async () => (await import("./commands/recipient.ts")).recipient));
+
+  program
+    .command("put")
+    .summary("store a file and print its address")
+    .description("Encrypt a file or standard input, store it, and print its address.")
+    .argument("<file>", "the file, or - for standard input")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .option("--name <name>", "a name to keep, encrypted, with the content")
+    .option("--type <type>", "a media type to keep, encrypted, with the content")
+    .option("--chunk-size <size>", "a power of two from 256K to 16M (default: 4M)")
+    .option("--no-padding", "let the store see the exact length")
+    .option("--dedup-secret <file>", "32 bytes, or 64 hexadecimal digits, shared to deduplicate")
+    .action(does(async () => (await import("./commands/put.ts")).put));
+
+  program
+    .command("get")
+    .summary("fetch, verify and decrypt content")
+    .description("Fetch content, verify it, and write it to a file or to standard output.")
+    .argument("<address>", "what `idk put` printed")
+    .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
+    .addOption(identityOption())
+    .option("--range <start-end>", "these bytes alone; END is not included, either may be empty")
+    .option("--force", "replace an existing file")
+    .action(does(async () => (await import("./commands/get.ts")).get));
+
+  program
+    .command("stat")
+    .summary("say what an address holds")
+    .description("Open an address and print its size, metadata and layout.")
+    .argument("<address>", "what `idk put` printed")
+    .addOption(identityOption())
+    .action(does(async () => (await import("./commands/stat.ts")).stat));
+
+  program
+    .command("verify")
+    .summary("check blobs, or the whole store")
+    .description(
+      "Check that blobs match their addresses, which takes no key; by default all of the store. " +
+        "With --deep also decrypt and check all content that the identities open.",
+    )
+    .argument("[address...]", "what to check")
+    .option("--deep", "check the content below each address as well")
+    .addOption(identityOption())
+    .action(does(async () => (await import("./commands/verify.ts")).verify));
+
+  program
+    .command("ls")
+    .summary("list the addresses of the store")
+    .description("Print the address of every blob: roots, which `idk put` printed, and chunks.")
+    .action(does(async () => (await import("./commands/ls.ts")).ls));
+
+  program
+    .command("rm")
+    .summary("remove a blob, or all of a tree")
+    .description(
+      "Remove one blob. With --tree also remove the chunks below it: unsafe where they are " +
+        "shared, by `idk rewrap` or a dedup secret.",
+    )
+    .argument("<address>", "what to remove")
+    .option("--tree", "remove the chunks below it as well")
+    .option("--force", "with --tree: even though a dedup secret is set")
+    .option("--dedup-secret <file>", "the secret the content was stored with")
+    .addOption(identityOption())
+    .action(does(async () => (await import("./commands/rm.ts")).rm));
+
+  program
+    .command("rewrap")
+    .summary("change who can read an address")
+    .description(
+      "Write a new root for exactly these recipients over the same content, and print its " +
+        "address. The old root stays until it is removed.",
+    )
+    .argument("<address>", "what `idk put` printed")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .action(does(async () => (await import("./commands/rewrap.ts")).rewrap));
+
+  return program;
+}
+
+function identityOption(): Option {
+  return repeatable("-i, --identity <file>", "an identity file, repeatable (IDK_IDENTITY)");
+}
+
+function recipientOption(): Option {
+  return repeatable(
+    "-r, --recipient <recipient>",
+    "who can read it: idk1…, repeatable (IDK_RECIPIENTS)",
+  );
+}
+
+function recipientsFileOption(): Option {
+  return repeatable("-R, --recipients-file <file>", "a file of recipients, repeatable");
+}
+
+function repeatable(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(
+    (value: string, previous: readonly string[] | undefined) => [...(previous ?? []), value],
+  );
+}
+
+/** From `error: unknown command 'gett'` and, on a line of its own, `(Did you mean get?)`. */
+function inOneLine(message: string): string {
+  return message.replace(/^error: /u, "").replace(/\s*\n\s*\(Did/u, " (did");
+}

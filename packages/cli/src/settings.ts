@@ -1,0 +1,117 @@
+import {
+  NEVER,
+  type ZodMiniType,
+  array,
+  boolean,
+  discriminatedUnion,
+  literal,
+  object,
+  type output,
+  pipe,
+  string,
+  transform,
+  _default as withDefault,
+  optional as zodOptional,
+} from "zod/mini";
+import type { RawSettings, RecipientSource } from "./environment.ts";
+import { looksLikeIdentity } from "./text.ts";
+import { type StoreLocation, parseStoreLocation } from "./store-location.ts";
+import { usage } from "./failures.ts";
+
+/*
+ * The command line and the environment become one typed value here, once. A command gets only the
+ * settings it names.
+ */
+
+/** The schema of one setting. */
+export type Field<T> = ZodMiniType<T>;
+
+const MISSING = "is missing";
+
+/**
+ * Reads a text by a function that throws where it is wrong, with a message that follows the
+ * setting's name.
+ */
+export function field<T>(parse: (text: string) => T): Field<T> {
+  return pipe(
+    string(MISSING),
+    transform((text, context) => {
+      try {
+        return parse(text);
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        context.issues.push({ code: "custom", message: error.message, input: undefined });
+        return NEVER;
+      }
+    }),
+  );
+}
+
+/** A path on the command line. An identity in its place is a slip that must not be repeated. */
+export const path: Field<string> = field((text) => {
+  if (looksLikeIdentity(text)) throw new Error("takes a file, not the identity itself");
+  if (text === "") throw new Error("takes a file, got an empty text");
+  if (text.includes("\0")) throw new Error("takes a file, and no file's name has a zero byte");
+  return text;
+});
+
+export const text: Field<string> = string();
+export const flag: Field<boolean> = withDefault(boolean(), false);
+export const passphrase: Field<string | undefined> = zodOptional(string());
+
+export const address: Field<string> = field((given) => {
+  // The library checks it again; here the message can say where addresses come from.
+  if (/^[0-9a-f]{64}$/u.test(given)) return given;
+  throw new Error("must be 64 lowercase hexadecimal digits, as `idk put` prints them");
+});
+
+export const addresses: Field<string[]> = withDefault(array(address), []);
+
+export const store: Field<StoreLocation> = field(parseStoreLocation);
+
+export const identityFiles: Field<string[]> = withDefault(array(path), []);
+
+export const recipients: Field<RecipientSource[]> = withDefault(
+  array(
+    discriminatedUnion("kind", [
+      object({ kind: literal("recipient"), text: string() }),
+      object({ kind: literal("file"), path }),
+    ]),
+  ),
+  [],
+);
+
+/** Makes a field one that may be left out. */
+export function optional<T>(inner: Field<T>): Field<T | undefined> {
+  return zodOptional(inner);
+}
+
+/** The fields a command declares, by name. */
+export type Shape = Readonly<Record<string, Field<unknown>>>;
+
+export type SettingsOf<S extends Shape> = { readonly [K in keyof S]: output<S[K]> };
+
+/** Checks raw settings against what a command declares, and keeps nothing else. */
+export function readSettings<S extends Shape>(shape: S, raw: RawSettings): SettingsOf<S> {
+  const result = object(shape).safeParse(raw);
+  if (result.success) return result.data as SettingsOf<S>;
+  const issue = result.error.issues[0];
+  throw usage(messageOf(String(issue?.path[0] ?? ""), issue?.message ?? "is wrong"));
+}
+
+/** What people call a setting that is not simply its own flag. */
+const LABELS: Readonly<Record<string, string>> = {
+  address: "ADDRESS",
+  file: "FILE",
+  identity: "-i or IDK_IDENTITY",
+  recipients: "-R or IDK_RECIPIENTS",
+  store: "--store or IDK_STORE",
+};
+
+function messageOf(name: string, message: string): string {
+  if (name === "store" && message === MISSING) {
+    return "no store: name its folder with --store DIR or in IDK_STORE";
+  }
+  const asFlag = `--${name.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
+  return `${LABELS[name] ?? asFlag} ${message}`;
+}

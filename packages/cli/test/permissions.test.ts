@@ -1,0 +1,56 @@
+import { MAIN, createWorkspace, expectFailure, isolated, newFolder } from "./cli.ts";
+import { chmodSync, writeFileSync } from "node:fs";
+import { test } from "bun:test";
+
+const MISSING = "f".repeat(64);
+
+const workspace = await createWorkspace();
+await workspace.put("x");
+
+/** Root may do everything: there the program runs as nobody. */
+const drop =
+  process.getuid?.() === 0
+    ? [
+        "python3",
+        "-c",
+        "import os, sys; os.setgid(65534); os.setuid(65534); os.execvp(sys.argv[1], sys.argv[1:])",
+      ]
+    : [];
+
+const run = async (...args: string[]) => {
+  const child = Bun.spawn([...drop, process.execPath, MAIN, ...args], {
+    cwd: "/",
+    env: isolated({ ...workspace.env, IDK_STORE: workspace.path("blobs") }),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { stdout, stderr, bytes: new Uint8Array(), code: await child.exited };
+};
+
+// The checkout may lie in a folder that only its owner can enter.
+const possible = (await run("--version")).code === 0;
+if (!possible) console.log("skipped: another user cannot run the program from here");
+
+test.if(possible)("a store that refuses", async () => {
+  chmodSync(workspace.path("blobs"), 0o000);
+  try {
+    expectFailure(await run("ls"), 6, "access is refused");
+    expectFailure(await run("put", "/etc/passwd"), 6, "access is refused");
+    expectFailure(await run("rm", MISSING), 6, "access is refused");
+  } finally {
+    chmodSync(workspace.path("blobs"), 0o700);
+  }
+});
+
+test.if(possible)("files that refuse", async () => {
+  const closed = `${newFolder()}/closed`;
+  writeFileSync(closed, "", { mode: 0o000 });
+  expectFailure(await run("put", closed), 2, `cannot read ${closed}: permission denied`);
+  const opened = await run("recipient", "-i", closed);
+  expectFailure(opened, 2, `cannot read the identity file ${closed}: permission denied`);
+});
