@@ -121,7 +121,9 @@ async function main(files: readonly string[]): Promise<boolean> {
 
     const { address, file } = rows.at(-1)!;
     const { offset } = await flipOneBit(pathOf(blobs, address));
-    console.log(`\nNow one bit of the stored copy of ${file} is flipped (byte ${offset} of its root).`);
+    console.log(
+      `\nNow one bit of the stored copy of ${file} is flipped (byte ${offset} of its root).`,
+    );
     const refused = await store.get(address).then(
       () => undefined,
       (error: unknown) => error,

@@ -87,8 +87,9 @@ function streaming(
       while (aheadLength < length) {
         const piece = await pull();
         if (piece === undefined) break;
-        // A copy, because a stream may use its buffer again for the next piece.
-        ahead.push(piece.slice());
+        // A copy, because a stream may use its buffer again for the next piece. Not `slice`, which
+        // for a Buffer is a view.
+        ahead.push(new Uint8Array(piece));
         aheadLength += piece.length;
       }
       return aheadLength;

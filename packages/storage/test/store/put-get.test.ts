@@ -83,15 +83,20 @@ describe("what was put comes back", () => {
     }
   });
 
-  test("given by a producer that uses one buffer for all its pieces", async () => {
+  test.each([
+    ["Uint8Array", () => new Uint8Array(100_000)],
+    ["Buffer", () => Buffer.alloc(100_000)],
+  ] as const)("given by a producer that uses one %s for all its pieces", async (_, allocate) => {
     async function* reusing(): AsyncGenerator<Uint8Array> {
-      const buffer = new Uint8Array(100_000);
+      const buffer = allocate();
       for (let i = 0; i < 30; i++) yield buffer.fill(i);
     }
     const expected = Buffer.concat(Array.from({ length: 30 }, (_, i) => Buffer.alloc(100_000, i)));
-    const store = aliceStore({ chunkSize: 256 * KiB });
-    const blob = await store.get(await store.put(reusing()));
-    expect(sha256(await blob.bytes())).toBe(sha256(expected));
+    for (const chunkSize of [256 * KiB, 4 * MiB]) {
+      const store = aliceStore({ chunkSize });
+      const blob = await store.get(await store.put(reusing()));
+      expect(sha256(await blob.bytes())).toBe(sha256(expected));
+    }
   });
 });
 

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "bun:test";
+import { chmod, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { tmpdir } from "node:os";
+
+const root = join(import.meta.dir, "..");
+const readme = await Bun.file(join(root, "README.md")).text();
+
+/** The fenced blocks of one language, in order. */
+function blocks(language: string): string[] {
+  const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gmsu");
+  return Array.from(readme.matchAll(fence), ([, code]) => code!);
+}
+
+/** A folder from which the packages and the command are found as after an installation. */
+async function inNewFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "idk-readme-"));
+  try {
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    const idk = join(folder, "idk");
+    const main = join(root, "packages/cli/src/main.ts");
+    await writeFile(idk, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
+    await chmod(idk, 0o755);
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function run(folder: string, command: string[]) {
+  const child = Bun.spawn(command, {
+    cwd: folder,
+    env: { ...process.env, PATH: `${folder}:${process.env["PATH"]}` },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { stdout, stderr, exitCode: await child.exited };
+}
+
+describe("the README", () => {
+  test("shows a program that prints what its comments say", async () => {
+    const [program] = blocks("ts");
+    const { stdout, stderr, exitCode } = await inNewFolder(async (folder) => {
+      await writeFile(join(folder, "example.ts"), program!);
+      return run(folder, [process.execPath, "example.ts"]);
+    });
+    expect(stderr).toBe("");
+    expect(exitCode).toBe(0);
+    const promised = Array.from(
+      program!.matchAll(/console\.log.*\/\/ (.*)$/gmu),
+      ([, said]) => said!,
+    );
+    expect(promised.length).toBe(2);
+    expect(stdout.trimEnd().split("\n")).toEqual(promised);
+  });
+
+  test("shows a session of the command that works, line by line", async () => {
+    const session = blocks("sh").join("\n");
+    const { stdout, stderr, exitCode } = await inNewFolder(async (folder) =>
+      run(folder, ["bash", "-euo", "pipefail", "-c", session]),
+    );
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    const lines = stdout.split("\n");
+    expect(lines).toContain("minutes");
+    const address = /^[0-9a-f]{64}$/u;
+    expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
+  });
+});
+
+describe("script/demo", () => {
+  const demo = join(root, "script/demo");
+
+  test("gives files back as they were, and refuses a damaged copy", async () => {
+    const file = join(root, "bun.lock");
+    const { stdout, exitCode } = await run(root, [demo, file]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^bun\.lock .* same /mu);
+    expect(stdout).not.toContain("DIFFERENT");
+    expect(stdout).toContain('Reading it is refused, code "address"');
+  });
+
+  test("says what is wrong with a file it cannot read", async () => {
+    for (const file of ["./no-such-file", root]) {
+      const { stderr, exitCode } = await run(root, [demo, file]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(/^demo: .*$/mu);
+      expect(stderr).not.toContain("    at ");
+    }
+  });
+});

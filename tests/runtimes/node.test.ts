@@ -1,0 +1,33 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "../..");
+
+/**
+ * The library as Node gets it: compiled by tsc, imported by name. What it does there is checked by a
+ * script of its own, because this test runs on Bun.
+ */
+describe("on Node", () => {
+  const node = Bun.which("node");
+
+  beforeAll(async () => {
+    const build = Bun.spawn(["bun", "run", "--silent", "build"], { cwd: root, stdout: "inherit" });
+    if ((await build.exited) !== 0) throw new Error("the build failed");
+  });
+
+  const onNode = node === null && !process.env["CI"] ? test.skip : test;
+  onNode.each(["native", "portable"])(
+    "known answers and round trips hold, %s NaCl",
+    async (nacl) => {
+      expect(node).not.toBeNull();
+      const script = join(import.meta.dir, "node-round-trip.mjs");
+      const child = Bun.spawn([node!, script, nacl], { cwd: root, stdout: "pipe", stderr: "pipe" });
+      const [stdout, stderr] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+      ]);
+      expect({ stderr, exitCode: await child.exited }).toEqual({ stderr: "", exitCode: 0 });
+      expect(stdout).toContain(`${nacl}: 5 known answers, 6 round trips`);
+    },
+  );
+});
