@@ -48,7 +48,8 @@ const replace = async (put: () => Promise<typeof address>) => {
 };
 
 const times = await interleaved(Number(rounds), {
-  secretbox: () => eachChunk((chunk) => naCl.seal(box.subarray(0, chunk.length + 16), chunk, nonce, key)),
+  secretbox: () =>
+    eachChunk((chunk) => naCl.seal(box.subarray(0, chunk.length + 16), chunk, nonce, key)),
   sha256: () => eachChunk((chunk) => createHash("sha256").update(chunk).digest()),
   "put of bytes": () => replace(async () => store.put(content)),
   "put of a stream": () => replace(async () => store.put(pieces())),

@@ -1,7 +1,12 @@
 import { usage } from "./errors.ts";
 
 /** Joins byte strings into a new one. */
-export function concat(...parts: readonly Uint8Array[]): Uint8Array {
+export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  return concatAll(parts);
+}
+
+/** The same for a list, which may be longer than a call may have arguments. */
+export function concatAll(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   let length = 0;
   for (const part of parts) length += part.length;
   const joined = new Uint8Array(length);

@@ -2,6 +2,8 @@ import type { GetOptions, StoredBlob } from "./store.ts";
 import { type OpenedRoot, readRoot } from "./read-root.ts";
 import { type StoreContext, concurrencyOf, linkedAbort } from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";
+import { concatAll } from "../bytes.ts";
+import { contentDecoder } from "../content/encoding.ts";
 import { allocate } from "./buffers.ts";
 import { type LeafRange, allLeaves } from "./walk.ts";
 import { readLeaves } from "./read-leaves.ts";
@@ -15,27 +17,43 @@ export async function get(
   throwIfAborted(options.signal);
   const concurrency = concurrencyOf(context.defaults, options.concurrency);
   const root = await readRoot(context, address, options);
+  const decoder = contentDecoder(root.metadata);
+  if (decoder && options.range) {
+    throw usage("this content is stored encoded, and an encoding can only be read as a whole");
+  }
   const range = checkedRange(root, options.range);
   const reading = { ...options, concurrency };
+  const size = decoder?.length ?? root.contentLength;
+  const readLength = decoder ? size : range.end - range.start;
 
+  const pieces = () => {
+    const stored = readPieces(context, root, range, reading);
+    return decoder ? decoder.decode(stored) : stored;
+  };
   const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT } = {}) => {
-    const length = range.end - range.start;
-    if (length > maxBytes) {
+    if (readLength > maxBytes) {
       throw usage(
-        `the content has ${length} bytes, more than maxBytes (${maxBytes}): use stream()`,
+        `the content has ${readLength} bytes, more than maxBytes (${maxBytes}): use stream()`,
       );
     }
-    return readBytes(context, root, range, reading);
+    // What encoded content decodes to is a claim until it is decoded: no memory is reserved for it.
+    return decoder ? joined(pieces()) : readBytes(context, root, range, reading);
   };
 
   return {
     address: root.address,
-    size: root.contentLength,
+    size,
     metadata: root.metadata,
-    stream: () => toStream(readPieces(context, root, range, reading)),
+    stream: () => toStream(pieces()),
     bytes,
     text: async (limits) => new TextDecoder().decode(await bytes(limits)),
   };
+}
+
+async function joined(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return concatAll(all);
 }
 
 const MAX_BYTES_DEFAULT = 2 ** 30;

@@ -1,4 +1,5 @@
 import type { BlobStat, ReadOptions } from "./store.ts";
+import { contentDecoder } from "../content/encoding.ts";
 import type { StoreContext } from "./context.ts";
 import { readRoot } from "./read-root.ts";
 import { storedChildren } from "../format/shape.ts";
@@ -12,7 +13,7 @@ export async function stat(
   const root = await readRoot(context, address, options);
   return {
     address: root.address,
-    size: root.contentLength,
+    size: contentDecoder(root.metadata)?.length ?? root.contentLength,
     metadata: root.metadata,
     depth: root.shape.counts.length,
     chunkSize: root.shape.chunkSize,

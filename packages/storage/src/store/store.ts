@@ -133,7 +133,7 @@ export interface GetOptions extends ReadOptions {
 /** A verified and opened root. Reading it fetches chunks; it can be read any number of times. */
 export interface StoredBlob {
   readonly address: Address;
-  /** Bytes of content, whole, whatever range was asked for. */
+  /** Bytes of content, decoded and whole, whatever range was asked for. */
   readonly size: number;
   readonly metadata: Metadata;
   /**
