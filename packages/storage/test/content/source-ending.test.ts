@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Readable } from "node:stream";
+import { openContent } from "../../src/content/source.ts";
+import { rejects } from "../format/fails.ts";
+import { never, piece, watched, yielding } from "./sources.ts";
+
+const unhandled: unknown[] = [];
+const onUnhandled = (reason: unknown) => unhandled.push(reason);
+
+beforeEach(() => {
+  unhandled.length = 0;
+  process.on("unhandledRejection", onUnhandled);
+});
+
+afterEach(async () => {
+  // Rejections are reported once the microtasks are through.
+  await sleep(1);
+  process.off("unhandledRejection", onUnhandled);
+  expect(unhandled).toEqual([]);
+});
+
+const room = () => new Uint8Array(10);
+
+/** What a call fails with. */
+function failure(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "the call succeeded",
+    (error: unknown) => error,
+  );
+}
+
+describe("an error of the source", () => {
+  const broken = new Error("the disk is gone");
+
+  test.each([
+    [
+      "a generator",
+      async function* () {
+        yield Uint8Array.of(1);
+        throw broken;
+      },
+    ],
+    [
+      "a web stream",
+      () =>
+        new ReadableStream<Uint8Array>({
+          pull(controller) {
+            controller.error(broken);
+          },
+        }),
+    ],
+    [
+      "a Node stream",
+      () =>
+        new Readable({
+          read() {
+            this.destroy(broken);
+          },
+        }),
+    ],
+    ["an iterator", () => watched(() => Promise.reject(broken))],
+  ])("of %s is passed on as it is", async (_name, make) => {
+    expect(await failure(openContent(make()).lookAhead(10))).toBe(broken);
+    const reader = openContent(make());
+    expect(await failure(reader.fill(room()))).toBe(broken);
+    reader.cancel();
+  });
+
+  test("is passed on even while a signal is watched", async () => {
+    const { signal } = new AbortController();
+    const content = watched(() => Promise.reject(broken));
+    expect(await failure(openContent(content, signal).fill(room()))).toBe(broken);
+  });
+});
+
+describe("cancelling", () => {
+  test("tells the source once", async () => {
+    const content = watched(async (count) => piece(count));
+    const reader = openContent(content);
+    await reader.fill(new Uint8Array(2));
+    reader.cancel();
+    reader.cancel();
+    expect(content.asked).toEqual({ next: 2, return: 1 });
+  });
+
+  test("tells a source that was never read", () => {
+    const content = watched(never);
+    openContent(content).cancel();
+    expect(content.asked).toEqual({ next: 0, return: 1 });
+  });
+
+  test("does not tell a source that has ended", async () => {
+    const content = watched(async () => ({ done: true, value: undefined }));
+    const reader = openContent(content);
+    expect(await reader.fill(room())).toBe(0);
+    reader.cancel();
+    expect(content.asked).toEqual({ next: 1, return: 0 });
+  });
+
+  test("ends the reading: nothing more is asked for", async () => {
+    const content = watched(async (count) => piece(count));
+    const reader = openContent(content);
+    reader.cancel();
+    expect(await reader.fill(room())).toBe(0);
+    expect(content.asked.next).toBe(0);
+  });
+
+  test("runs the clean-up of a generator", async () => {
+    let cleaned = 0;
+    async function* content() {
+      try {
+        for (;;) yield Uint8Array.of(1);
+      } finally {
+        cleaned += 1;
+      }
+    }
+    const reader = openContent(content());
+    await reader.fill(new Uint8Array(1));
+    reader.cancel();
+    await sleep(1);
+    expect(cleaned).toBe(1);
+  });
+
+  test("cancels a web stream once", async () => {
+    let cancelled = 0;
+    const content = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(Uint8Array.of(1)),
+      cancel() {
+        cancelled += 1;
+      },
+    });
+    const reader = openContent(content);
+    await reader.fill(new Uint8Array(1));
+    reader.cancel();
+    reader.cancel();
+    await sleep(1);
+    expect(cancelled).toBe(1);
+  });
+
+  test("destroys a Node stream", async () => {
+    const content = new Readable({
+      read() {
+        this.push(Buffer.of(1));
+      },
+    });
+    const reader = openContent(content);
+    await reader.fill(new Uint8Array(1));
+    reader.cancel();
+    await sleep(5);
+    expect(content.destroyed).toBe(true);
+  });
+
+  test.each([
+    ["never answers", () => watched(never, never)],
+    ["fails to end", () => watched(never, () => Promise.reject(new Error("too late")))],
+    [
+      "throws when it is told to end",
+      () =>
+        watched(never, () => {
+          throw new Error("too late");
+        }),
+    ],
+    [
+      "answers its end without a promise",
+      () => watched(never, () => ({ done: true, value: undefined }) as unknown as Promise<never>),
+    ],
+    [
+      "cannot be told to end",
+      () => ({ [Symbol.asyncIterator]: () => ({ next: never }) as AsyncIterator<Uint8Array> }),
+    ],
+    [
+      "is a web stream that never answers",
+      () => new ReadableStream<Uint8Array>({ pull: never, cancel: never }),
+    ],
+    [
+      "is a web stream that fails to end",
+      () =>
+        new ReadableStream<Uint8Array>({
+          pull: never,
+          cancel() {
+            throw new Error("too late");
+          },
+        }),
+    ],
+  ])("does not wait for a source that %s, nor fail", async (_name, make) => {
+    const reader = openContent(make());
+    const reading = reader.fill(room());
+    reading.catch(() => {});
+    await sleep(1);
+    expect(() => reader.cancel()).not.toThrow();
+  });
+
+  test("leaves content in memory alone", async () => {
+    const reader = openContent("text");
+    reader.cancel();
+    reader.cancel();
+    expect(await reader.fill(room())).toBe(4);
+  });
+});
+
+describe("a signal", () => {
+  test.each(["lookAhead", "fill"] as const)(
+    "that fires while %s waits ends the waiting at once, with the reason as cause",
+    async (call) => {
+      for (const content of [watched(never), new ReadableStream<Uint8Array>({ pull: never })]) {
+        const controller = new AbortController();
+        const reader = openContent(content, controller.signal);
+        const waiting = call === "fill" ? reader.fill(room()) : reader.lookAhead(10);
+        await sleep(1);
+        const reason = new Error("the user closed the window");
+        const start = performance.now();
+        controller.abort(reason);
+        const error = await rejects(waiting, "aborted");
+        expect(error.cause).toBe(reason);
+        expect(performance.now() - start).toBeLessThan(200);
+        reader.cancel();
+      }
+    },
+  );
+
+  test("that has fired before ends the reading of a stream", async () => {
+    const reader = openContent(watched(never), AbortSignal.abort());
+    await rejects(reader.fill(room()), "aborted");
+    reader.cancel();
+  });
+
+  test("that fires keeps a later error of the source quiet", async () => {
+    const controller = new AbortController();
+    const source = Promise.withResolvers<IteratorResult<Uint8Array>>();
+    const waiting = openContent(
+      watched(() => source.promise),
+      controller.signal,
+    ).fill(room());
+    controller.abort();
+    await rejects(waiting, "aborted");
+    source.reject(new Error("nobody listens any more"));
+  });
+
+  test("that fires after the end changes nothing", async () => {
+    const controller = new AbortController();
+    const reader = openContent(yielding([Uint8Array.of(1, 2)]), controller.signal);
+    expect(await reader.fill(room())).toBe(2);
+    controller.abort();
+    await sleep(1);
+    expect(await reader.fill(room())).toBe(0);
+  });
+
+  test("gathers no listeners over a long reading", async () => {
+    const { signal } = new AbortController();
+    const pieces = Array.from({ length: 100 }, () => Uint8Array.of(1));
+    const reader = openContent(yielding(pieces), signal);
+    expect(await reader.fill(new Uint8Array(50))).toBe(50);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    const waiting = openContent(watched(never), signal).fill(room());
+    waiting.catch(() => {});
+    await sleep(1);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  });
+
+  test("works for a source that answers without promises", async () => {
+    const content = watched((count) =>
+      count === 0
+        ? (piece(1, 2) as unknown as Promise<IteratorResult<Uint8Array>>)
+        : Promise.resolve({ done: true, value: undefined }),
+    );
+    const { signal } = new AbortController();
+    expect(await openContent(content, signal).fill(room())).toBe(2);
+  });
+});
