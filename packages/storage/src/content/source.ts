@@ -65,14 +65,14 @@ function streaming(
   total: number | undefined,
   signal: AbortSignal | undefined,
 ): ByteReader {
-  /** Read and not yet handed on, oldest first. */
+  /** Read and not yet handed on, oldest first. Only the last may still be the stream's memory. */
   const ahead: Uint8Array[] = [];
   let aheadLength = 0;
   let ended = false;
 
   const pull = async (): Promise<Uint8Array | undefined> => {
     if (ended) return undefined;
-    const { done, value } = await abortable(iterator.next(), signal);
+    const { done, value } = await abortable(Promise.resolve(iterator.next()), signal);
     if (done) {
       ended = true;
       return undefined;
@@ -84,12 +84,14 @@ function streaming(
   return {
     total,
     async lookAhead(length) {
-      while (aheadLength < length) {
-        const piece = await pull();
-        if (piece === undefined) break;
+      while (aheadLength < length && !ended) {
         // A copy, because a stream may use its buffer again for the next piece. Not `slice`, which
         // for a Buffer is a view.
-        ahead.push(new Uint8Array(piece));
+        const last = ahead.pop();
+        if (last) ahead.push(new Uint8Array(last));
+        const piece = await pull();
+        if (piece === undefined) break;
+        ahead.push(piece);
         aheadLength += piece.length;
       }
       return aheadLength;
@@ -106,7 +108,6 @@ function streaming(
         into.set(piece.subarray(0, used), filled);
         filled += used;
         if (used < piece.length) {
-          // What is left is looked at before the stream is asked again: no copy needed.
           const rest = piece.subarray(used);
           ahead.unshift(rest);
           aheadLength += rest.length;
@@ -118,7 +119,8 @@ function streaming(
       if (ended) return;
       ended = true;
       // A stream that never answers must not hold the caller up, and its complaint comes too late.
-      iterator.return?.().then(undefined, () => {});
+      const end = async () => iterator.return?.();
+      end().catch(() => {});
     },
   };
 }

@@ -9,7 +9,7 @@ import {
 } from "./keys.ts";
 import { KEY_LENGTH, TAG_LENGTH } from "../format/limits.ts";
 import { StorageError, usage } from "../errors.ts";
-import { concat, equal, utf8 } from "../bytes.ts";
+import { concat, equal, typeName, utf8 } from "../bytes.ts";
 import { hkdf, scrypt, sha256 } from "./hash.ts";
 import { portableNaCl } from "./nacl-portable.ts";
 
@@ -71,7 +71,7 @@ export async function protectIdentity(
   if (!Number.isInteger(logN) || logN < LOG_N_MIN || logN > LOG_N_MAX) {
     throw usage(`logN must be an integer from ${LOG_N_MIN} to ${LOG_N_MAX}`);
   }
-  if (passphrase === "") throw usage("the passphrase is empty");
+  if (checkedPassphrase(passphrase) === "") throw usage("the passphrase is empty");
   const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
   const head = concat(MAGIC, Uint8Array.of(logN), salt);
   const { commitment, boxKey } = await deriveKeys(passphrase, head);
@@ -124,7 +124,9 @@ async function openProtected(
   if (passphrase === undefined) {
     throw usage("the identity file is protected: give its passphrase");
   }
-  const text = typeof passphrase === "string" ? passphrase : await passphrase();
+  const text = checkedPassphrase(
+    typeof passphrase === "function" ? await passphrase() : passphrase,
+  );
   const { commitment, boxKey } = await deriveKeys(text, bytes.subarray(0, COMMITMENT_AT));
   if (!equal(commitment, bytes.subarray(COMMITMENT_AT, BOX_AT))) {
     throw new StorageError("passphrase", "the passphrase does not open this identity file");
@@ -134,6 +136,12 @@ async function openProtected(
     throw new StorageError("key", "the protected identity file is damaged");
   }
   return identityFromSecretKey(secretKey);
+}
+
+/** Anything else would be turned into text silently, and open nothing or everything. */
+function checkedPassphrase(passphrase: unknown): string {
+  if (typeof passphrase === "string") return passphrase;
+  throw usage(`a passphrase is text, got ${typeName(passphrase)}`);
 }
 
 /** The two keys of a protected file, of its head (everything in front of the commitment). */

@@ -49,8 +49,8 @@ export function metadataToCbor(metadata: Metadata): CborMap {
 }
 
 /**
- * Checks what a root holds under `m`. Keys such as `__proto__` are keys like any other: the
- * object has no prototype.
+ * Checks what a root holds under `m`, whose encoded length the decoder has checked. Keys such as
+ * `__proto__` are keys like any other: the object has no prototype.
  *
  * @returns undefined where the entries are not metadata of the format
  */
@@ -62,7 +62,7 @@ export function metadataFromCbor(map: CborMap): Metadata | undefined {
     // A copy, because decoded byte strings are views of a buffer that will be used again.
     metadata[key] = value instanceof Uint8Array ? new Uint8Array(value) : value;
   }
-  return encodeCbor(map).length > METADATA_MAX ? undefined : metadata;
+  return metadata;
 }
 
 /** The entries of metadata that was read from a root, unchanged. */

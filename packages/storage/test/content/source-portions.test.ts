@@ -93,6 +93,21 @@ describe.each(ways)("%s", (_name, contentOf) => {
   });
 });
 
+test.each([
+  ["a Uint8Array", () => new Uint8Array(20)],
+  ["a Buffer", () => Buffer.alloc(20)],
+] as const)(
+  "what was looked at ahead is safe from a source that uses %s again",
+  async (_name, memory) => {
+    const parts = [1, 2, 3, 4].map((value) => new Uint8Array(20).fill(value));
+    const reader = openContent(reusing(parts, memory()));
+    expect(await reader.lookAhead(50)).toBe(60);
+    const into = new Uint8Array(80);
+    expect(await reader.fill(into)).toBe(80);
+    expect(Buffer.compare(into, Buffer.concat(parts))).toBe(0);
+  },
+);
+
 test("a source is asked for no more than is looked for", async () => {
   let yielded = 0;
   async function* counting() {

@@ -1,0 +1,267 @@
+import { describe, expect, test } from "bun:test";
+import { inspect } from "node:util";
+import { bech32, bech32m } from "@scure/base";
+import fc from "fast-check";
+import nacl from "tweetnacl";
+import {
+  type Identity,
+  formatIdentity,
+  generateIdentity,
+  identityFromSecretKey,
+  keyPairOf,
+  parseIdentity,
+  parseRecipient,
+  publicKeyOf,
+  recipientFromPublicKey,
+  secretKeyOf,
+} from "../../src/crypto/keys.ts";
+import { fails } from "../format/fails.ts";
+import { hex, known, unhex } from "./known-answers.ts";
+import { lowOrderPoints, notCanonical } from "./low-order.ts";
+
+const [first, second] = known.identities as [
+  (typeof known.identities)[number],
+  (typeof known.identities)[number],
+];
+const secretKeys = fc.uint8Array({ minLength: 32, maxLength: 32 });
+
+describe("known keys", () => {
+  test.each(known.identities)("$recipient", ({ secretKey, identity, recipient, publicKey }) => {
+    const read = parseIdentity(identity);
+    expect(hex(secretKeyOf(read))).toBe(secretKey);
+    expect(read.recipient as string).toBe(recipient);
+    expect(formatIdentity(identityFromSecretKey(unhex(secretKey)))).toBe(identity);
+    expect(hex(publicKeyOf(recipient))).toBe(publicKey);
+    expect(recipientFromPublicKey(unhex(publicKey)) as string).toBe(recipient);
+    expect(hex(keyPairOf(read).publicKey)).toBe(publicKey);
+  });
+});
+
+describe("text and back", () => {
+  test("gives the same key", () => {
+    fc.assert(
+      fc.property(secretKeys, (secretKey) => {
+        const identity = identityFromSecretKey(secretKey);
+        const text = formatIdentity(identity);
+        expect(text).toMatch(/^IDK-SECRET-KEY-1[0-9A-Z]{58}$/u);
+        expect(secretKeyOf(parseIdentity(text))).toEqual(secretKey);
+        expect(identity.recipient).toMatch(/^idk1[0-9a-z]{58}$/u);
+        expect(parseIdentity(text).recipient).toBe(identity.recipient);
+        const { publicKey } = nacl.box.keyPair.fromSecretKey(secretKey);
+        expect(publicKeyOf(identity.recipient)).toEqual(publicKey);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("takes either case where it is kept, and writes its own", () => {
+    expect(formatIdentity(parseIdentity(first.identity.toLowerCase()))).toBe(first.identity);
+    expect(parseRecipient(first.recipient.toUpperCase()) as string).toBe(first.recipient);
+    expect(hex(publicKeyOf(first.recipient.toUpperCase()))).toBe(first.publicKey);
+  });
+});
+
+/** One fault each, made of a good text with a good key of 32 bytes. */
+function faults(good: string, key: Uint8Array): Record<string, string> {
+  const lower = good.toLowerCase();
+  const prefix = lower.slice(0, lower.lastIndexOf("1"));
+  const words = bech32.toWords(key);
+  const last = words.at(-1)!;
+  const isUpper = good !== lower;
+  const at = good.length - 20;
+  const other = good[at]!.toLowerCase() === "q" ? "p" : "q";
+  const swapCase = (letter: string) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
+  const letterAt = good.slice(prefix.length + 1).search(/[a-z]/iu) + prefix.length + 1;
+  const written: Record<string, string> = {
+    "of 31 bytes": bech32.encode(prefix, bech32.toWords(key.subarray(1)), false),
+    "of 33 bytes": bech32.encode(prefix, bech32.toWords(Buffer.of(...key, 0)), false),
+    "of no bytes": bech32.encode(prefix, [], false),
+    "with left-over bits": bech32.encode(prefix, [...words.slice(0, -1), last | 1], false),
+    "with a group more": bech32.encode(prefix, [...words, 0], false),
+    "with the checksum of Bech32m": bech32m.encode(prefix, words, false),
+    "with another prefix": bech32.encode("age", words, false),
+    "with a longer prefix": bech32.encode(`${prefix}x`, words, false),
+    "with a changed letter": lower.slice(0, at) + other + lower.slice(at + 1),
+    "cut short": lower.slice(0, -1),
+    "with a letter more": `${lower}q`,
+    "with a space before": ` ${lower}`,
+    "with a newline after": `${lower}\n`,
+    "without its separator": lower.replace("1", ""),
+  };
+  return {
+    ...Object.fromEntries(
+      Object.entries(written).map(([name, text]) => [name, isUpper ? text.toUpperCase() : text]),
+    ),
+    "in mixed case": good.slice(0, letterAt) + swapCase(good[letterAt]!) + good.slice(letterAt + 1),
+    "with its prefix in another case": swapCase(good[0]!) + good.slice(1),
+    "with the Kelvin sign for a k": good.replace(/k/iu, "\u212a"),
+    "of no text": "",
+  };
+}
+
+describe("key is the code of an identity", () => {
+  const { identity, recipient, secretKey } = first;
+
+  test.each(Object.entries(faults(identity, unhex(secretKey))))("%s", (_name, text) => {
+    const error = fails(() => parseIdentity(text), "key", "IDK-SECRET-KEY-1");
+    expect(textOf(error)).not.toContain(secretPart(identity).slice(0, 20));
+  });
+
+  test("that is a recipient", () => {
+    fails(() => parseIdentity(recipient), "key", "another kind of key");
+  });
+
+  test("with any one letter wrong, and no message repeats it", () => {
+    for (let at = 0; at < identity.length; at++) {
+      const text =
+        identity.slice(0, at) + (identity[at] === "Z" ? "X" : "Z") + identity.slice(at + 1);
+      const message = textOf(fails(() => parseIdentity(text), "key"));
+      for (let i = 0; i + 8 <= text.length - 16; i++) {
+        expect(message).not.toContain(text.slice(16).slice(i, i + 8));
+      }
+    }
+  });
+
+  test("whatever the text is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 100 }), (text) => {
+        fails(() => parseIdentity(text), "key");
+        fails(() => parseRecipient(text), "key");
+      }),
+    );
+  });
+});
+
+describe("key is the code of a recipient", () => {
+  const { recipient, identity, publicKey } = first;
+
+  test.each(Object.entries(faults(recipient, unhex(publicKey))))("%s", (_name, text) => {
+    fails(() => parseRecipient(text), "key");
+    fails(() => publicKeyOf(text), "key");
+  });
+
+  test("that is an identity, which no message repeats", () => {
+    const error = fails(() => parseRecipient(identity), "key", "another kind of key");
+    expect(textOf(error)).not.toContain(secretPart(identity).slice(0, 8));
+  });
+
+  test.each(Object.entries({ ...lowOrderPoints, ...notCanonical }))(
+    "of the point %s",
+    (_n, point) => {
+      const text = bech32.encode("idk", bech32.toWords(point), false);
+      for (const read of [parseRecipient, publicKeyOf])
+        fails(() => read(text), "key", "public key");
+      fails(() => recipientFromPublicKey(point), "key", "public key");
+    },
+  );
+});
+
+describe("usage is the code of", () => {
+  test.each([[undefined], [null], [1], [true], [{}], [["idk1"]], [new Uint8Array(32)]])(
+    "%p for a text",
+    (value) => {
+      for (const read of [parseIdentity, parseRecipient, publicKeyOf]) {
+        fails(() => read(value as string), "usage", "must be text");
+      }
+    },
+  );
+
+  test.each([[undefined], [null], ["a".repeat(32)], [Array(32).fill(0)], [new Uint16Array(32)]])(
+    "%p for raw bytes",
+    (value) => {
+      for (const take of [identityFromSecretKey, recipientFromPublicKey]) {
+        fails(
+          () => take(value as unknown as Uint8Array),
+          "usage",
+          "must be a Uint8Array of 32 bytes",
+        );
+      }
+    },
+  );
+
+  test.each([0, 31, 33, 64])("%d raw bytes", (length) => {
+    for (const take of [identityFromSecretKey, recipientFromPublicKey]) {
+      fails(() => take(new Uint8Array(length)), "usage", `got ${length}`);
+    }
+  });
+
+  test.each([undefined, null, "x", {}, { recipient: second.recipient }])(
+    "%p for an identity",
+    (value) => {
+      for (const take of [formatIdentity, secretKeyOf, keyPairOf]) {
+        fails(() => take(value as Identity), "usage", "an identity comes from");
+      }
+    },
+  );
+});
+
+describe("an identity's object", () => {
+  test("is fresh for every call", async () => {
+    const identities = await Promise.all(Array.from({ length: 20 }, generateIdentity));
+    expect(new Set(identities.map((identity) => identity.recipient)).size).toBe(20);
+  });
+
+  test("shows its recipient, and the secret by no way of looking at it", async () => {
+    const identity = await generateIdentity();
+    const secretKey = secretKeyOf(identity);
+    const looks = [
+      JSON.stringify(identity),
+      asText(identity),
+      inspect(identity, { showHidden: true, depth: 9, getters: true }),
+      Bun.inspect(identity, { depth: 9 }),
+      inspect(structuredClone(identity), { showHidden: true }),
+      inspect({ ...identity }, { showHidden: true }),
+      Reflect.ownKeys(identity).map(String).join(),
+    ].join("\n");
+    expect(looks).toContain(identity.recipient);
+    for (const shape of [
+      secretPart(formatIdentity(identity)),
+      hex(secretKey),
+      Buffer.from(secretKey).toString("base64"),
+      Array.from(secretKey).join(),
+      Array.from(secretKey).join(", "),
+    ]) {
+      expect(looks.toLowerCase()).not.toContain(shape.toLowerCase());
+    }
+    expect(Object.getOwnPropertyNames(identity)).toEqual(["recipient"]);
+    expect(Object.getOwnPropertySymbols(identity)).toEqual([]);
+    expect(Object.getPrototypeOf(identity)).toBe(Object.prototype);
+  });
+
+  test("cannot be changed, and a copy of it is no identity", async () => {
+    const identity = await generateIdentity();
+    expect(Object.isFrozen(identity)).toBe(true);
+    for (const copy of [structuredClone(identity), { ...identity }]) {
+      fails(() => secretKeyOf(copy), "usage");
+    }
+  });
+
+  test("keeps its own copy of the secret key, and gives copies away", () => {
+    const secretKey = unhex(first.secretKey);
+    const identity = identityFromSecretKey(secretKey);
+    secretKey.fill(0);
+    secretKeyOf(identity).fill(0);
+    expect(formatIdentity(identity)).toBe(first.identity);
+  });
+
+  test("takes a Buffer, and a part of a larger one", () => {
+    const larger = Buffer.concat([Buffer.alloc(7), unhex(first.secretKey), Buffer.alloc(7)]);
+    const identity = identityFromSecretKey(larger.subarray(7, 39));
+    larger.fill(0);
+    expect(formatIdentity(identity)).toBe(first.identity);
+  });
+});
+
+/** What string concatenation and template literals show. */
+const asText: (value: unknown) => string = String;
+
+/** What differs from one identity to the next. */
+function secretPart(identity: string): string {
+  return identity.slice("IDK-SECRET-KEY-1".length);
+}
+
+/** All that an error shows, with its causes. */
+function textOf(error: unknown): string {
+  return inspect(error, { showHidden: true, depth: 9 }).replace(/^ +at .*$/gmu, "");
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "bun:test";
+import nacl from "tweetnacl";
+import fc from "fast-check";
+import { loadNaCl } from "../../src/crypto/nacl.ts";
+import { nativeNaCl } from "../../src/crypto/nacl-native.ts";
+import { portableNaCl } from "../../src/crypto/nacl-portable.ts";
+import { rejects } from "../format/fails.ts";
+
+const both = [nativeNaCl, portableNaCl];
+
+const key = Uint8Array.from({ length: 32 }, (_, i) => i);
+const nonce = Uint8Array.from({ length: 24 }, (_, i) => 100 + i);
+const sample = (length: number) => Uint8Array.from({ length }, (_, i) => (i * 7) & 255);
+
+function sealed(naCl: (typeof both)[number], message: Uint8Array): Uint8Array {
+  const box = new Uint8Array(message.length + 16);
+  naCl.seal(box, message, nonce, key);
+  return box;
+}
+
+describe.each(both)("$name secretbox", (naCl) => {
+  test("seals as NaCl does, for 0 to 300 bytes", () => {
+    for (let length = 0; length <= 300; length++) {
+      const message = sample(length);
+      expect(sealed(naCl, message)).toEqual(nacl.secretbox(message, nonce, key));
+    }
+  });
+
+  test("opens what the others sealed, for 0 to 300 bytes", () => {
+    for (let length = 0; length <= 300; length++) {
+      for (const other of both) {
+        const opened = new Uint8Array(length).fill(9);
+        expect(naCl.open(opened, sealed(other, sample(length)), nonce, key)).toBe(true);
+        expect(opened).toEqual(sample(length));
+      }
+    }
+  });
+
+  test("seals and opens a chunk", () => {
+    const chunk = sample(2 ** 20 + 1);
+    const box = sealed(naCl, chunk);
+    expect(Buffer.compare(box, nacl.secretbox(chunk, nonce, key))).toBe(0);
+    const opened = new Uint8Array(chunk.length);
+    expect(naCl.open(opened, box, nonce, key)).toBe(true);
+    expect(Buffer.compare(opened, chunk)).toBe(0);
+  });
+
+  test("seals and opens in place, anywhere in a buffer, and touches nothing around", () => {
+    const inPlace = fc.tuple(fc.uint8Array({ maxLength: 200 }), fc.nat(20), fc.nat(20));
+    fc.assert(
+      fc.property(inPlace, ([message, before, after]) => {
+        const buffer = new Uint8Array(before + 16 + message.length + after).fill(0xee);
+        const box = buffer.subarray(before, before + 16 + message.length);
+        box.set(message, 16);
+        naCl.seal(box, box.subarray(16), nonce, key);
+        expect<Uint8Array>(box).toEqual(nacl.secretbox(message, nonce, key));
+        expect(naCl.open(box.subarray(16), box, nonce, key)).toBe(true);
+        expect(box.subarray(16)).toEqual(message);
+        const around = [...buffer.subarray(0, before), ...buffer.subarray(buffer.length - after)];
+        expect(around.every((byte) => byte === 0xee)).toBe(true);
+      }),
+    );
+  });
+
+  test("leaves message, nonce and key as they are when it seals apart", () => {
+    const [message, ownNonce, ownKey] = [sample(50), nonce.slice(), key.slice()];
+    naCl.seal(new Uint8Array(66), message, ownNonce, ownKey);
+    expect([message, ownNonce, ownKey]).toEqual([sample(50), nonce, key]);
+  });
+
+  test("says false for any flipped bit, and leaves the message as it was", () => {
+    const box = sealed(naCl, sample(5));
+    for (let bit = 0; bit < 8 * box.length; bit++) {
+      const flipped = box.with(bit >> 3, box[bit >> 3]! ^ (1 << (bit & 7)));
+      const message = new Uint8Array(5).fill(0xee);
+      expect(naCl.open(message, flipped, nonce, key)).toBe(false);
+      expect(message).toEqual(new Uint8Array(5).fill(0xee));
+      const inPlace = flipped.slice();
+      expect(naCl.open(inPlace.subarray(16), inPlace, nonce, key)).toBe(false);
+      expect(inPlace).toEqual(flipped);
+    }
+  });
+
+  test("says false for another key or nonce", () => {
+    const box = sealed(naCl, sample(5));
+    const message = new Uint8Array(5);
+    expect(naCl.open(message, box, nonce, key.with(31, 0))).toBe(false);
+    expect(naCl.open(message, box, nonce.with(23, 0), key)).toBe(false);
+    expect(naCl.open(message, box, nonce, key)).toBe(true);
+  });
+});
+
+describe("loading", () => {
+  test("takes the native library by default, and the one that is asked for", async () => {
+    expect(await loadNaCl()).toBe(nativeNaCl);
+    expect(await loadNaCl("auto")).toBe(nativeNaCl);
+    expect(await loadNaCl("native")).toBe(nativeNaCl);
+    expect(await loadNaCl("portable")).toBe(portableNaCl);
+  });
+
+  test("takes an implementation as it is", async () => {
+    const own = { ...portableNaCl, name: "own" };
+    expect(await loadNaCl(own)).toBe(own);
+  });
+
+  test.each(["wasm", "", 1, true])("refuses %p", async (choice) => {
+    await rejects(loadNaCl(choice as "auto"), "usage", '"auto", "native" or "portable"');
+  });
+});

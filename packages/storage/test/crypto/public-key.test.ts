@@ -1,0 +1,44 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { isCanonicalPublicKey } from "../../src/crypto/public-key.ts";
+import { lowOrderPoints, notCanonical } from "./low-order.ts";
+
+const P = 2n ** 255n - 19n;
+
+const valueOf = (bytes: Uint8Array) =>
+  bytes.reduceRight((value, byte) => 256n * value + BigInt(byte), 0n);
+
+test("a key is canonical exactly where it is below p, read little-endian", () => {
+  const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
+  const nearP = fc
+    .tuple(
+      fc.integer({ min: 0xe0, max: 0xff }),
+      fc.nat(31),
+      fc.constantFrom(0xff, 0xfe),
+      fc.boolean(),
+    )
+    .map(([low, at, byte, top]) =>
+      new Uint8Array(32)
+        .fill(0xff)
+        .with(at, byte)
+        .with(0, low)
+        .with(31, top ? 0xff : 0x7f),
+    );
+  fc.assert(
+    fc.property(fc.oneof(key, nearP), (bytes) => {
+      expect(isCanonicalPublicKey(bytes)).toBe(valueOf(bytes) < P);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test.each(Object.entries(notCanonical))("%s is not canonical", (_name, key) => {
+  expect(isCanonicalPublicKey(key)).toBe(false);
+});
+
+test.each(Object.entries(lowOrderPoints))(
+  "the point %s is canonical all the same",
+  (_name, key) => {
+    expect(isCanonicalPublicKey(key)).toBe(true);
+  },
+);
