@@ -39,7 +39,7 @@ export function startReference(): Reference {
   const lines = readLines(child.stdout);
   return {
     async ask(request) {
-      child.stdin.write(`${JSON.stringify(request)}\n`);
+      await child.stdin.write(`${JSON.stringify(request)}\n`);
       await child.stdin.flush();
       const { done, value } = await lines.next();
       if (done) throw new Error(`the reference stopped with exit code ${await child.exited}`);

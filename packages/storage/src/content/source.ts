@@ -32,7 +32,10 @@ export interface ByteReader {
  * @throws StorageError `usage` where it is of another type
  */
 export function openContent(content: Content, signal?: AbortSignal): ByteReader {
-  if (typeof content === "string") return inMemory(utf8(content));
+  if (typeof content === "string") {
+    if (content.isWellFormed()) return inMemory(utf8(content));
+    throw usage("this text has lone surrogates and so no UTF-8: store it as bytes");
+  }
   if (content instanceof Uint8Array) return inMemory(content);
   if (content instanceof Blob) return streaming(iterate(content.stream()), content.size, signal);
   if (content instanceof ReadableStream) return streaming(iterate(content), undefined, signal);

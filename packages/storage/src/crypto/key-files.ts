@@ -35,6 +35,7 @@ export type Passphrase = string | (() => string | Promise<string>);
 
 /** Whether a file's bytes are a passphrase-protected identity file, by its first four bytes. */
 export function isProtectedIdentityFile(bytes: Uint8Array): boolean {
+  assertBytes(bytes);
   return bytes.length >= 4 && equal(bytes.subarray(0, 4), MAGIC.subarray(0, 4));
 }
 
@@ -93,6 +94,7 @@ export function readRecipientsFile(bytes: Uint8Array): Recipient[] {
 
 /** Parses every line that says something. Messages give the line's number, never its text. */
 function parseLines<T>(bytes: Uint8Array, parse: (line: string) => T): T[] {
+  assertBytes(bytes);
   const parsed: T[] = [];
   for (const [index, raw] of new TextDecoder().decode(bytes).split("\n").entries()) {
     const line = raw.trim();
@@ -136,6 +138,12 @@ async function openProtected(
     throw new StorageError("key", "the protected identity file is damaged");
   }
   return identityFromSecretKey(secretKey);
+}
+
+function assertBytes(bytes: unknown): void {
+  if (!(bytes instanceof Uint8Array)) {
+    throw usage(`a key file is read from its bytes, a Uint8Array, got ${typeName(bytes)}`);
+  }
 }
 
 /** Anything else would be turned into text silently, and open nothing or everything. */

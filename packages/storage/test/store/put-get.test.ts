@@ -238,8 +238,12 @@ describe("options", () => {
 
   test("content of another type is refused by name", async () => {
     for (const content of [undefined, null, 5, {}, [1, 2]]) {
-      expect(await outcome(aliceStore().put(content as unknown as Content))).toBe("usage");
+      expect(await outcome(aliceStore().put(content as never))).toBe("usage");
     }
+  });
+
+  test("a text that has no UTF-8 is refused rather than altered", async () => {
+    expect(await outcome(aliceStore().put("half of a pair: \ud800"))).toBe("usage");
   });
 
   test("a backend that is none is refused", () => {
