@@ -46,7 +46,10 @@ export async function runProgram(
     // From `idk help` and `idk help COMMAND`, if there is no such command.
     if (error.code === "commander.help") {
       const name = args[args.indexOf("help") + 1];
-      if (name !== undefined && !name.startsWith("-")) throw usage(`unknown command '${name}'`);
+      const known = program.commands.some((command) => command.name() === name);
+      if (name !== undefined && !name.startsWith("-") && !known) {
+        throw usage(`unknown command '${name}'`);
+      }
     } else if (error.exitCode !== 0) throw usage(inOneLine(error.message));
     await session.out.text(help);
   }

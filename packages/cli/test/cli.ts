@@ -49,9 +49,13 @@ export function newFolder(): string {
   return folder;
 }
 
+/** A home of their own: runtimes leave caches there. */
+const home = mkdtempSync(join(tmpdir(), "idk-cli-home-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
 /** Nothing of the caller's environment reaches the program but where programs are. */
 export function isolated(env: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...env };
+  return { PATH: process.env["PATH"] ?? "", HOME: home, ...env };
 }
 
 /** Runs the program and checks what must hold for every run. */

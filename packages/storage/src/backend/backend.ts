@@ -26,7 +26,7 @@ export interface Backend {
   put(name: string, bytes: Uint8Array, options?: CallOptions): Promise<void>;
 
   /**
-   * Reads the blob into the front of `buffer`.
+   * Reads the blob into the front of `buffer`, whatever is in it.
    *
    * @returns its length
    * @throws StorageError `not-found`; `limit` where the blob is longer than the buffer, found out

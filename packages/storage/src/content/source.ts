@@ -48,14 +48,19 @@ export function openContent(content: Content, signal?: AbortSignal): ByteReader 
 }
 
 function inMemory(bytes: Uint8Array): ByteReader {
+  const total = bytes.length;
   let offset = 0;
+  const left = (): number => {
+    if (bytes.length === total) return total - offset;
+    throw usage("the content changed its length while it was read: it must stay as it is");
+  };
   const next = (length: number) => bytes.subarray(offset, (offset += length));
   return {
-    total: bytes.length,
-    lookAhead: async () => bytes.length - offset,
-    take: (length) => (bytes.length - offset >= length ? next(length) : undefined),
+    total,
+    lookAhead: async () => left(),
+    take: (length) => (left() >= length ? next(length) : undefined),
     async fill(into) {
-      const length = Math.min(into.length, bytes.length - offset);
+      const length = Math.min(into.length, left());
       into.set(next(length));
       return length;
     },
@@ -63,58 +68,53 @@ function inMemory(bytes: Uint8Array): ByteReader {
   };
 }
 
+/**
+ * Pieces taken in a row before other work of the process gets its turn: a stream that always has
+ * something at hand would otherwise keep timers, and with them signals, from ever running.
+ */
+const PULLS_IN_A_ROW = 1024;
+
 function streaming(
   iterator: AsyncIterator<unknown>,
   total: number | undefined,
   signal: AbortSignal | undefined,
 ): ByteReader {
-  /** Read and not yet handed on, oldest first. Only the last may still be the stream's memory. */
-  const ahead: Uint8Array[] = [];
-  let aheadLength = 0;
+  const ahead = createByteQueue();
   let ended = false;
+  let pulls = 0;
 
   const pull = async (): Promise<Uint8Array | undefined> => {
-    if (ended) return undefined;
-    const { done, value } = await abortable(Promise.resolve(iterator.next()), signal);
-    if (done) {
-      ended = true;
-      return undefined;
+    while (!ended) {
+      if (++pulls % PULLS_IN_A_ROW === 0) await new Promise((resolve) => setTimeout(resolve));
+      const { done, value } = await abortable(Promise.resolve(iterator.next()), signal);
+      if (done) ended = true;
+      else if (!(value instanceof Uint8Array)) {
+        throw usage(`content streams must yield Uint8Array, this one yielded ${typeName(value)}`);
+      } else if (value.length > 0) return value;
     }
-    if (value instanceof Uint8Array) return value;
-    throw usage(`content streams must yield Uint8Array, this one yielded ${typeName(value)}`);
+    return undefined;
   };
 
   return {
     total,
     async lookAhead(length) {
-      while (aheadLength < length && !ended) {
-        // A copy, because a stream may use its buffer again for the next piece. Not `slice`, which
-        // for a Buffer is a view.
-        const last = ahead.pop();
-        if (last) ahead.push(new Uint8Array(last));
+      while (ahead.length() < length) {
         const piece = await pull();
         if (piece === undefined) break;
-        ahead.push(piece);
-        aheadLength += piece.length;
+        ahead.add(piece);
       }
-      return aheadLength;
+      return ahead.length();
     },
     take: () => undefined,
     async fill(into) {
-      let filled = 0;
+      let filled = ahead.moveTo(into);
       while (filled < into.length) {
-        const kept = ahead.shift();
-        if (kept) aheadLength -= kept.length;
-        const piece = kept ?? (await pull());
+        const piece = await pull();
         if (piece === undefined) break;
         const used = Math.min(piece.length, into.length - filled);
         into.set(piece.subarray(0, used), filled);
         filled += used;
-        if (used < piece.length) {
-          const rest = piece.subarray(used);
-          ahead.unshift(rest);
-          aheadLength += rest.length;
-        }
+        if (used < piece.length) ahead.add(piece.subarray(used));
       }
       return filled;
     },
@@ -124,6 +124,47 @@ function streaming(
       // A stream that never answers must not hold the caller up, and its complaint comes too late.
       const end = async () => iterator.return?.();
       end().catch(() => {});
+    },
+  };
+}
+
+/** Bytes read and not yet handed on, in memory of their own: a stream may use its buffer again. */
+interface ByteQueue {
+  length(): number;
+  /** Copies a piece to the end. */
+  add(piece: Uint8Array): void;
+  /** Moves as many bytes as fit to the front of `into`, and returns how many. */
+  moveTo(into: Uint8Array): number;
+}
+
+function createByteQueue(): ByteQueue {
+  let buffer = new Uint8Array(0);
+  let start = 0;
+  let end = 0;
+  return {
+    length: () => end - start,
+    add(piece) {
+      if (end + piece.length > buffer.length) {
+        // Doubling, so that a stream of single bytes costs no more than one of large pieces.
+        const grown = new Uint8Array(Math.max(2 * (end - start), end - start + piece.length));
+        grown.set(buffer.subarray(start, end));
+        buffer = grown;
+        end -= start;
+        start = 0;
+      }
+      buffer.set(piece, end);
+      end += piece.length;
+    },
+    moveTo(into) {
+      const length = Math.min(into.length, end - start);
+      into.set(buffer.subarray(start, start + length));
+      start += length;
+      if (start === end) {
+        buffer = new Uint8Array(0);
+        start = 0;
+        end = 0;
+      }
+      return length;
     },
   };
 }

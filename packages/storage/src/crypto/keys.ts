@@ -1,9 +1,9 @@
 import { StorageError, usage } from "../errors.ts";
-import { allZero, assertLength, typeName } from "../bytes.ts";
+import { assertLength, typeName } from "../bytes.ts";
 import { KEY_LENGTH } from "../format/limits.ts";
 import type { KeyPair } from "./wrap.ts";
 import { bech32 } from "@scure/base";
-import { isCanonicalPublicKey } from "./public-key.ts";
+import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
 import { portableNaCl } from "./nacl-portable.ts";
 import { randomKey } from "./key-schedule.ts";
 
@@ -116,11 +116,9 @@ function newIdentity(secretKey: Uint8Array): Identity {
   return identity;
 }
 
-const ANY_SECRET = new Uint8Array(KEY_LENGTH).fill(1);
-
 function checkPublicKey(publicKey: Uint8Array): void {
   if (!isCanonicalPublicKey(publicKey)) throw malformedKey("the public key is not canonical");
-  if (allZero(portableNaCl.x25519(ANY_SECRET, publicKey))) {
+  if (isLowOrder(portableNaCl, publicKey)) {
     throw malformedKey("the public key is of low order: nobody holds it");
   }
 }

@@ -1,4 +1,6 @@
-import { fromHex } from "../bytes.ts";
+import { allZero, fromHex } from "../bytes.ts";
+import { KEY_LENGTH } from "../format/limits.ts";
+import type { NaCl } from "./nacl.ts";
 
 /** 2^255 − 19, big-endian. */
 const PRIME = fromHex("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed");
@@ -14,4 +16,12 @@ export function isCanonicalPublicKey(publicKey: Uint8Array): boolean {
     if (difference !== 0) return difference < 0;
   }
   return false;
+}
+
+/** Any clamped scalar sends a point of low order to zero, so this needs nobody's key. */
+const ANY_SECRET = new Uint8Array(KEY_LENGTH).fill(1);
+
+/** Whether every shared secret with this public key is zero (RFC 7748, section 6.1). */
+export function isLowOrder(naCl: NaCl, publicKey: Uint8Array): boolean {
+  return allZero(naCl.x25519(ANY_SECRET, publicKey));
 }

@@ -3,7 +3,7 @@ import { allZero, concat, utf8 } from "../bytes.ts";
 import { KEY_LENGTH, SLOT_LENGTH, TAG_LENGTH } from "../format/limits.ts";
 import type { NaCl } from "./nacl.ts";
 import { StorageError } from "../errors.ts";
-import { isCanonicalPublicKey } from "./public-key.ts";
+import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
 import { malformed } from "../format/envelope.ts";
 import { sha256 } from "./hash.ts";
 
@@ -69,9 +69,6 @@ export function unwrapContentKey(
   return undefined;
 }
 
-/** Any clamped scalar sends a point of low order to zero, so this needs nobody's key. */
-const ANY_SECRET = new Uint8Array(KEY_LENGTH).fill(1);
-
 /**
  * Checks the ephemeral public key of a root as far as that goes without an identity.
  *
@@ -79,7 +76,7 @@ const ANY_SECRET = new Uint8Array(KEY_LENGTH).fill(1);
  */
 export function assertEphemeral(naCl: NaCl, ephemeral: Uint8Array): void {
   assertCanonical(ephemeral);
-  if (allZero(naCl.x25519(ANY_SECRET, ephemeral))) throw lowOrder();
+  if (isLowOrder(naCl, ephemeral)) throw lowOrder();
 }
 
 function assertCanonical(ephemeral: Uint8Array): void {

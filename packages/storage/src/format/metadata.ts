@@ -30,6 +30,9 @@ const RESERVED_FOR_WRITERS = ["enc", "len"] as const;
  * @throws StorageError `usage`
  */
 export function metadataToCbor(metadata: Metadata): CborMap {
+  if (typeof metadata !== "object" || metadata === null || Symbol.iterator in metadata) {
+    throw usage(`metadata must be a plain object, got ${typeName(metadata)}`);
+  }
   const map: CborMap = new Map();
   for (const [key, value] of Object.entries(metadata)) {
     if (value === undefined) continue;

@@ -2,6 +2,9 @@
  * Buffers for whole blobs, used again. Fresh memory has to be faulted in page by page, which on
  * many machines costs as much as hashing it, and a collector that frees late makes memory grow;
  * with the same few buffers going round, both stay away.
+ *
+ * A buffer is released only where nothing else can be using it any more: after a call that failed
+ * it is dropped, because whoever it was lent to may be late to notice.
  */
 export interface BufferPool {
   /** A buffer of exactly this length, with any content. */
@@ -10,22 +13,28 @@ export interface BufferPool {
   release(buffer: Uint8Array<ArrayBuffer>): void;
 }
 
-/** @param idleBytes how much memory to hold on to while nothing needs it */
-export function createBufferPool(idleBytes: number): BufferPool {
+/**
+ * A pool that holds on to as much as goes round: `count` buffers of the largest length asked for.
+ *
+ * @param count how many buffers of one length are in use at once
+ */
+export function createBufferPool(count: number): BufferPool {
   const idle: Uint8Array<ArrayBuffer>[] = [];
-  let idleTotal = 0;
+  let idleBytes = 0;
+  let idleBytesMax = 0;
   return {
     acquire(length) {
+      idleBytesMax = Math.max(idleBytesMax, count * length);
       const index = idle.findLastIndex((buffer) => buffer.length === length);
       if (index < 0) return allocate(length);
       const [buffer] = idle.splice(index, 1);
-      idleTotal -= length;
+      idleBytes -= length;
       return buffer!;
     },
     release(buffer) {
       idle.push(buffer);
-      idleTotal += buffer.length;
-      while (idleTotal > idleBytes) idleTotal -= idle.shift()!.length;
+      idleBytes += buffer.length;
+      while (idleBytes > idleBytesMax) idleBytes -= idle.shift()!.length;
     },
   };
 }

@@ -5,9 +5,9 @@ import {
   KEY_LENGTH,
   RECIPIENTS_MAX,
 } from "../format/limits.ts";
-import { keyPairOf, publicKeyOf } from "../crypto/keys.ts";
+import { type Identity, keyPairOf, publicKeyOf } from "../crypto/keys.ts";
 import type { ReadOptions, StoreOptions, WriteOptions } from "./store.ts";
-import { assertLength, compare, equal } from "../bytes.ts";
+import { assertLength, compare, equal, typeName } from "../bytes.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";
 import type { KeyPair } from "../crypto/wrap.ts";
@@ -18,8 +18,13 @@ import { usage } from "../errors.ts";
 export interface StoreContext {
   readonly backend: Backend;
   readonly naCl: NaCl;
-  readonly buffers: BufferPool;
+  /** For blobs that are read and opened. Apart, so that no backend is lent plaintext to store. */
+  readonly readBuffers: BufferPool;
+  /** For blobs that are sealed and written. */
+  readonly writeBuffers: BufferPool;
   readonly defaults: Defaults;
+  /** Whether anything was, or would be, written here with a dedup secret. */
+  deduplicates(): boolean;
 }
 
 /** A store's options, checked and ready to use. */
@@ -55,7 +60,7 @@ const FORMAT_DEFAULTS: Defaults = {
 export function checkDefaults(options: StoreOptions): Defaults {
   return {
     ...plan(FORMAT_DEFAULTS, options),
-    keyPairs: options.identities?.map(keyPairOf),
+    keyPairs: options.identities && keyPairsOfAll(options.identities),
   };
 }
 
@@ -90,7 +95,8 @@ export function concurrencyOf(defaults: Defaults, value: number | undefined): nu
  * @throws StorageError `usage` where there are none
  */
 export function keyPairsOf(defaults: Defaults, options: ReadOptions): readonly KeyPair[] {
-  const keyPairs = options.identities?.map(keyPairOf) ?? defaults.keyPairs;
+  assertOptions(options);
+  const keyPairs = options.identities ? keyPairsOfAll(options.identities) : defaults.keyPairs;
   if (keyPairs === undefined) {
     throw usage("opening a blob takes an identity: give one to createStore or to the call");
   }
@@ -115,6 +121,7 @@ function plan(
   defaults: Defaults,
   options: WriteOptions & { readonly recipients?: readonly string[] | undefined },
 ): WritePlan {
+  assertOptions(options);
   const { recipients, chunkSize, padding, dedupSecret, concurrency } = options;
   if (padding !== undefined && padding !== "padme" && padding !== "none") {
     throw usage('padding must be "padme" or "none"');
@@ -130,7 +137,25 @@ function plan(
   };
 }
 
+/** What callers without types get wrong: a list forgotten around its one element. */
+function assertList(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw usage(`${name} must be a list, got ${typeName(value)}`);
+}
+
+/** @throws StorageError `usage` */
+export function assertOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null) {
+    throw usage(`options must be an object, got ${typeName(options)}`);
+  }
+}
+
+function keyPairsOfAll(identities: readonly Identity[]): KeyPair[] {
+  assertList("identities", identities);
+  return identities.map(keyPairOf);
+}
+
 function sortedPublicKeys(recipients: readonly string[]): Uint8Array[] {
+  assertList("recipients", recipients);
   const sorted = recipients.map(publicKeyOf).toSorted(compare);
   const distinct = sorted.filter((key, i) => i === 0 || !equal(key, sorted[i - 1]!));
   if (distinct.length > RECIPIENTS_MAX) {

@@ -1,6 +1,5 @@
-import { CHILD_OVERHEAD, ROOT_BLOB_MAX } from "../format/limits.ts";
 import type { Store, StoreOptions } from "./store.ts";
-import { type StoreContext, checkDefaults } from "./context.ts";
+import { type StoreContext, assertOptions, checkDefaults } from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
 import { deleteTree } from "./delete-tree.ts";
@@ -20,6 +19,7 @@ import { verify } from "./verify.ts";
  * @throws StorageError `usage`, `key` where an option is wrong
  */
 export function createStore(options: StoreOptions): Store {
+  assertOptions(options);
   const { backend } = options;
   if (typeof backend?.put !== "function") {
     throw usage(
@@ -27,18 +27,27 @@ export function createStore(options: StoreOptions): Store {
     );
   }
   const defaults = checkDefaults(options);
-  const chunkBuffer = CHILD_OVERHEAD + 2 ** defaults.chunkLog2;
-  const buffers = createBufferPool((defaults.concurrency + 1) * chunkBuffer + ROOT_BLOB_MAX);
-
   let opened: Promise<StoreContext> | undefined;
   const open = (): Promise<StoreContext> => {
-    opened ??= loadNaCl(options.nacl).then((naCl) => ({ backend, naCl, buffers, defaults }));
+    opened ??= loadNaCl(options.nacl).then((naCl) => ({
+      backend,
+      naCl,
+      defaults,
+      deduplicates: () => sawDedupSecret,
+      // One more than are in flight: the one that the caller is reading or filling.
+      readBuffers: createBufferPool(defaults.concurrency + 1),
+      writeBuffers: createBufferPool(defaults.concurrency + 1),
+    }));
     return opened;
   };
+  let sawDedupSecret = defaults.dedupSecret !== undefined;
   const close = async () => backend.close?.();
 
   return {
-    put: async (content, given = {}) => put(await open(), content, given),
+    put: async (content, given = {}) => {
+      if (given?.dedupSecret !== undefined) sawDedupSecret = true;
+      return put(await open(), content, given);
+    },
     get: async (address, given = {}) => get(await open(), address, given),
     stat: async (address, given = {}) => stat(await open(), address, given),
     rewrap: async (address, recipients, given = {}) =>

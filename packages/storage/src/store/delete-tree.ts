@@ -14,7 +14,7 @@ export async function deleteTree(
   address: string,
   options: DeleteTreeOptions,
 ): Promise<DeleteReport> {
-  if (context.defaults.dedupSecret && !options.force) {
+  if (context.deduplicates() && !options.force) {
     throw usage(
       "this store deduplicates: other roots may share these chunks and would lose them. " +
         "Delete the root alone, or force it if nothing else was written with the same secret",
@@ -23,17 +23,22 @@ export async function deleteTree(
   const { backend } = context;
   const { signal } = options;
   const root = await readRoot(context, address, options);
-  await backend.delete(root.address, { signal });
-  const children = walk(context, root, allLeaves(root.shape), signal);
-  // Equal nodes occur more than once in a tree of equal chunks, so all are read before one goes.
+  const everything = () => walk(context, root, allLeaves(root.shape), signal);
+
+  // Nodes are opened before anything goes, and go last: without them nobody finds the leaves.
   const nodes = new Set<string>();
+  if (root.shape.counts.length > 1) {
+    for await (const { level, reference } of everything()) {
+      if (level > 1) nodes.add(reference.address);
+    }
+  }
+  await backend.delete(root.address, { signal });
   const remove = async ({ level, reference }: Child) => {
-    if (level > 1) nodes.add(reference.address);
-    else await backend.delete(reference.address, { signal });
+    if (level === 1) await backend.delete(reference.address, { signal });
   };
   const concurrency = concurrencyOf(context.defaults, undefined);
   let blobs = 1;
-  for await (const _ of pMapIterable(children, remove, { concurrency })) blobs += 1;
+  for await (const _ of pMapIterable(everything(), remove, { concurrency })) blobs += 1;
   for (const node of nodes) await backend.delete(node, { signal });
   return { blobs };
 }

@@ -1,7 +1,7 @@
 import type { GetOptions, StoredBlob } from "./store.ts";
 import { type OpenedRoot, readRoot } from "./read-root.ts";
-import { type StoreContext, concurrencyOf, linkedAbort } from "./context.ts";
-import { throwIfAborted, usage } from "../errors.ts";
+import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
+import { type StorageError, throwIfAborted, usage } from "../errors.ts";
 import { concatAll } from "../bytes.ts";
 import { contentDecoder } from "../content/encoding.ts";
 import { allocate } from "./buffers.ts";
@@ -14,40 +14,67 @@ export async function get(
   address: string,
   options: GetOptions,
 ): Promise<StoredBlob> {
+  assertOptions(options);
   throwIfAborted(options.signal);
   const concurrency = concurrencyOf(context.defaults, options.concurrency);
   const root = await readRoot(context, address, options);
-  const decoder = contentDecoder(root.metadata);
-  if (decoder && options.range) {
+  const encoded = root.metadata["enc"] !== undefined;
+  if (encoded && options.range) {
     throw usage("this content is stored encoded, and an encoding can only be read as a whole");
   }
   const range = checkedRange(root, options.range);
-  const reading = { ...options, concurrency };
-  const size = decoder?.length ?? root.contentLength;
-  const readLength = decoder ? size : range.end - range.start;
+  const size = decodedLength(root);
+  const readLength = encoded ? size : range.end - range.start;
 
-  const pieces = () => {
-    const stored = readPieces(context, root, range, reading);
-    return decoder ? decoder.decode(stored) : stored;
+  // A reading is one pass over the content, with a switch of its own.
+  const read = (): Reading => {
+    const { signal, stop } = linkedAbort(options.signal);
+    return { signal, stop, concurrency, onProgress: options.onProgress };
   };
+  async function* pieces(reading: Reading): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    // Here and not before: what the metadata says can be looked at even where it is nonsense.
+    const decoder = contentDecoder(root.metadata);
+    const stored = readPieces(context, root, range, reading);
+    yield* decoder ? decoder.decode(stored) : stored;
+  }
+
   const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT } = {}) => {
-    if (readLength > maxBytes) {
-      throw usage(
-        `the content has ${readLength} bytes, more than maxBytes (${maxBytes}): use stream()`,
-      );
+    if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
+      throw usage("maxBytes must be an integer from 0 to 2^53-1");
     }
+    if (readLength > maxBytes) throw tooLong(readLength, `more than maxBytes (${maxBytes})`);
     // What encoded content decodes to is a claim until it is decoded: no memory is reserved for it.
-    return decoder ? joined(pieces()) : readBytes(context, root, range, reading);
+    return encoded ? joined(pieces(read())) : readBytes(context, root, range, read());
   };
 
   return {
     address: root.address,
     size,
     metadata: root.metadata,
-    stream: () => toStream(pieces()),
+    stream: () => {
+      const reading = read();
+      return toStream(pieces(reading), reading.stop);
+    },
     bytes,
-    text: async (limits) => new TextDecoder().decode(await bytes(limits)),
+    // A byte order mark is a character of the text like any other.
+    text: async (limits) =>
+      new TextDecoder("utf-8", { ignoreBOM: true }).decode(await bytes(limits)),
   };
+}
+
+const MAX_BYTES_DEFAULT = 2 ** 30;
+
+/**
+ * Bytes of the content once decoded. Where the metadata's claim makes no sense, reading will say
+ * so, and looking does not have to.
+ */
+export function decodedLength({ metadata, contentLength }: OpenedRoot): number {
+  const { enc, len } = metadata;
+  return enc !== undefined && typeof len === "number" ? len : contentLength;
+}
+
+function tooLong(length: number, why: string): StorageError {
+  return usage(`the content has ${length} bytes, ${why}: use stream()`);
 }
 
 async function joined(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
@@ -56,7 +83,14 @@ async function joined(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<Arr
   return concatAll(all);
 }
 
-const MAX_BYTES_DEFAULT = 2 ** 30;
+/** One pass over the content. */
+interface Reading {
+  readonly concurrency: number;
+  /** Fires when the caller's does, and when the reading is stopped. */
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
+  readonly onProgress: GetOptions["onProgress"];
+}
 
 /** Bytes of the content: start inclusive, end exclusive. */
 interface ByteRange {
@@ -64,10 +98,6 @@ interface ByteRange {
   readonly end: number;
   /** No range was asked for. */
   readonly whole: boolean;
-}
-
-interface Reading extends Pick<GetOptions, "signal" | "onProgress"> {
-  readonly concurrency: number;
 }
 
 /** @throws StorageError `usage` */
@@ -97,14 +127,13 @@ async function* readClipped(
   context: StoreContext,
   root: OpenedRoot,
   range: ByteRange,
-  { signal, concurrency, onProgress }: Reading,
+  { signal, stop, concurrency, onProgress }: Reading,
   into?: (start: number, length: number) => Uint8Array<ArrayBuffer> | undefined,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const { chunkSize } = root.shape;
-  const linked = linkedAbort(signal);
   const leaves = readLeaves(context, root, leavesOf(root, range), {
     concurrency,
-    signal: linked.signal,
+    signal,
     ...(into && { into: (index, length) => into(index * chunkSize - range.start, length) }),
   });
   const total = range.end - range.start;
@@ -122,7 +151,7 @@ async function* readClipped(
       onProgress?.({ bytes, total, chunks });
     }
   } finally {
-    linked.stop();
+    stop();
   }
 }
 
@@ -132,6 +161,7 @@ async function readBytes(
   range: ByteRange,
   reading: Reading,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  throwIfAborted(reading.signal);
   if (root.shape.counts.length === 0) {
     reading.onProgress?.({
       bytes: range.end - range.start,
@@ -140,7 +170,7 @@ async function readBytes(
     });
     return new Uint8Array(root.body.subarray(range.start, range.end));
   }
-  const result = allocate(range.end - range.start);
+  const result = allocateResult(range.end - range.start);
   // A leaf that lies whole within the range is opened straight into the result.
   const into = (start: number, length: number) =>
     start >= 0 && start + length <= result.length
@@ -152,6 +182,16 @@ async function readBytes(
     offset += clipped.length;
   }
   return result;
+}
+
+/** The runtime's own limit may be lower than what the caller allows. */
+function allocateResult(length: number): Uint8Array<ArrayBuffer> {
+  try {
+    return allocate(length);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw tooLong(length, "more than this runtime can hold in one array");
+  }
 }
 
 /**
@@ -181,6 +221,7 @@ async function* readPieces(
 /** A web stream that pulls, and never reads ahead of its consumer by itself. */
 function toStream(
   pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
+  stop: () => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream(
     {
@@ -190,7 +231,9 @@ function toStream(
         else controller.enqueue(value);
       },
       async cancel() {
-        await pieces.return(undefined);
+        // First, because the generator only returns once what it waits for has ended.
+        stop();
+        await pieces.return(undefined).catch(() => {});
       },
     },
     { highWaterMark: 0 },

@@ -1,7 +1,13 @@
 import type { ByteReader, Content } from "../content/source.ts";
 import { CHILD_OVERHEAD, INLINE_MAX, STREAM_MAX } from "../format/limits.ts";
 import { type SealedChunk, sealChunk } from "./seal-chunk.ts";
-import { type StoreContext, type WritePlan, linkedAbort, planWrite } from "./context.ts";
+import {
+  type StoreContext,
+  type WritePlan,
+  assertOptions,
+  linkedAbort,
+  planWrite,
+} from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";
 import type { Address } from "../content/address.ts";
 import type { PutOptions } from "./store.ts";
@@ -19,6 +25,7 @@ export async function put(
   content: Content,
   options: PutOptions,
 ): Promise<Address> {
+  assertOptions(options);
   throwIfAborted(options.signal);
   const plan = planWrite(context.defaults, options);
   const metadata = metadataToCbor(options.metadata ?? {});
@@ -66,11 +73,23 @@ async function putTree(
   const tree = createTreeWriter(context, plan.dedupSecret, { signal });
   const lengths = { content: 0, padding: 0 };
 
+  const inFlight = new Set<Promise<void>>();
+  let failure: { error: unknown } | undefined;
+
   const upload = async ({ blob, buffer, reference, contentEnd }: Leaf) => {
+    throwIfAborted(signal);
+    const stored = context.backend.put(reference.address, blob, { signal });
+    inFlight.add(stored);
     try {
-      await context.backend.put(reference.address, blob, { signal });
+      await stored;
+      context.writeBuffers.release(buffer);
+    } catch (error) {
+      // At once, not in its turn: an earlier upload may be stuck on what failed this one.
+      failure ??= { error };
+      stop(error);
+      throw error;
     } finally {
-      context.buffers.release(buffer);
+      inFlight.delete(stored);
     }
     return { reference, contentEnd };
   };
@@ -99,7 +118,10 @@ async function putTree(
     };
   } catch (error) {
     stop(error);
-    throw error;
+    // When this settles nothing is being written any more: who exits then leaves nothing half-done.
+    await Promise.allSettled(inFlight);
+    // The others failed because of the first, which alone says why.
+    throw failure ? failure.error : error;
   }
 }
 
@@ -109,7 +131,7 @@ async function putTree(
  * where it is longer than what the last leaf of content leaves free.
  */
 async function* sealLeaves(
-  { naCl, buffers }: StoreContext,
+  { naCl, writeBuffers: buffers }: StoreContext,
   plan: WritePlan,
   reader: ByteReader,
   lengths: { content: number; padding: number },

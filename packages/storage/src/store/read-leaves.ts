@@ -1,7 +1,7 @@
 import { type Child, type LeafRange, fetchChild, walk } from "./walk.ts";
 import { CHILD_OVERHEAD } from "../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
-import { StorageError } from "../errors.ts";
+import { StorageError, throwIfAborted } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 import { allZero } from "../bytes.ts";
 import { pMapIterable } from "p-map";
@@ -12,7 +12,7 @@ export interface OpenedLeaf {
   readonly index: number;
   /** Its content without stream padding; empty for a leaf of padding alone. */
   readonly content: Uint8Array<ArrayBuffer>;
-  /** Allows the leaf's memory to be used again. Its content is not looked at afterwards. */
+  /** Allows the leaf's memory to be used again, once. Its content is not looked at afterwards. */
   release(): void;
 }
 
@@ -33,30 +33,25 @@ export function readLeaves(
   range: LeafRange,
   options: ReadLeavesOptions,
 ): AsyncIterable<OpenedLeaf> {
-  const { buffers } = context;
+  const { readBuffers } = context;
   const { shape, contentLength } = root;
 
   const open = async (leaf: Child): Promise<OpenedLeaf> => {
     const { index } = leaf;
     const length = plaintextLength(shape, 1, index);
     const contentInLeaf = Math.max(0, Math.min(length, contentLength - index * shape.chunkSize));
-    const buffer = buffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
-    let released = false;
-    const release = () => {
-      if (!released) buffers.release(buffer);
-      released = true;
-    };
-    try {
-      const into = contentInLeaf === length ? options.into?.(index, length) : undefined;
-      const plaintext = await fetchChild(context, leaf, length, buffer, options.signal, into);
-      if (!allZero(plaintext.subarray(contentInLeaf))) {
-        throw new StorageError("tree", "the padding behind the content is not zero");
-      }
-      return { index, content: plaintext.subarray(0, contentInLeaf), release };
-    } catch (error) {
-      release();
-      throw error;
+    throwIfAborted(options.signal);
+    const buffer = readBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
+    const into = contentInLeaf === length ? options.into?.(index, length) : undefined;
+    const plaintext = await fetchChild(context, leaf, length, buffer, options.signal, into);
+    if (!allZero(plaintext.subarray(contentInLeaf))) {
+      throw new StorageError("tree", "the padding behind the content is not zero");
     }
+    return {
+      index,
+      content: plaintext.subarray(0, contentInLeaf),
+      release: () => readBuffers.release(buffer),
+    };
   };
 
   const leaves = leavesOf(walk(context, root, range, options.signal));

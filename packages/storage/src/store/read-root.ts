@@ -5,6 +5,7 @@ import { ROOT_BLOB_MAX } from "../format/limits.ts";
 import type { ReadOptions } from "./store.ts";
 import { fetchBlob } from "./fetch.ts";
 import { openRoot } from "../crypto/open.ts";
+import { throwIfAborted } from "../errors.ts";
 
 export interface OpenedRoot extends Root {
   readonly address: Address;
@@ -21,12 +22,11 @@ export async function readRoot(
 ): Promise<OpenedRoot> {
   const address = parseAddress(text);
   const keyPairs = keyPairsOf(context.defaults, options);
-  const buffer = context.buffers.acquire(ROOT_BLOB_MAX);
-  try {
-    const blob = await fetchBlob(context.backend, address, buffer, options.signal);
-    const { plaintext, recipients } = openRoot(context.naCl, blob, keyPairs);
-    return { ...decodeRoot(plaintext), address, recipients, storedBytes: blob.length };
-  } finally {
-    context.buffers.release(buffer);
-  }
+  throwIfAborted(options.signal);
+  const buffer = context.readBuffers.acquire(ROOT_BLOB_MAX);
+  const blob = await fetchBlob(context.backend, address, buffer, options.signal);
+  const { plaintext, recipients } = openRoot(context.naCl, blob, keyPairs);
+  const root = { ...decodeRoot(plaintext), address, recipients, storedBytes: blob.length };
+  context.readBuffers.release(buffer);
+  return root;
 }

@@ -1,4 +1,4 @@
-import { type StoreContext, planWrite } from "./context.ts";
+import { type StoreContext, assertOptions, planWrite } from "./context.ts";
 import type { Address } from "../content/address.ts";
 import type { ReadOptions } from "./store.ts";
 import { metadataEntries } from "../format/metadata.ts";
@@ -12,6 +12,7 @@ export async function rewrap(
   recipients: readonly string[],
   options: ReadOptions,
 ): Promise<Address> {
+  assertOptions(options);
   const plan = planWrite(context.defaults, { recipients });
   const { shape, contentLength, padding, metadata, body } = await readRoot(
     context,

@@ -1,5 +1,5 @@
 import type { BlobStat, ReadOptions } from "./store.ts";
-import { contentDecoder } from "../content/encoding.ts";
+import { decodedLength } from "./get.ts";
 import type { StoreContext } from "./context.ts";
 import { readRoot } from "./read-root.ts";
 import { storedChildren } from "../format/shape.ts";
@@ -13,7 +13,7 @@ export async function stat(
   const root = await readRoot(context, address, options);
   return {
     address: root.address,
-    size: contentDecoder(root.metadata)?.length ?? root.contentLength,
+    size: decodedLength(root),
     metadata: root.metadata,
     depth: root.shape.counts.length,
     chunkSize: root.shape.chunkSize,

@@ -21,7 +21,8 @@ export interface Store {
    * Fetches, verifies and opens a root. Chunks are fetched when the handle is read.
    *
    * @throws StorageError `usage`, `not-found`, `permission`, `unavailable`, `aborted`, and the
-   *   integrity codes `limit`, `address`, `format`, `no-match`, `commit`, `auth`, `root`
+   *   integrity codes `limit`, `address`, `format`, `no-match`, `commit`, `auth`, `root`; reading
+   *   the handle besides `tree` and `encoding`
    */
   get(address: string, options?: GetOptions): Promise<StoredBlob>;
 
@@ -49,9 +50,13 @@ export interface Store {
   /**
    * Writes a new root over the same chunks, for exactly these recipients, without moving any
    * content. The old root stays readable for the old recipients until it is deleted, and whoever
-   * could read it may have kept the keys of the chunks.
+   * could read it may have kept the keys of the chunks. Delete the old root with `delete`:
+   * `deleteTree` would take the chunks with it, which now belong to both.
    *
-   * @returns the address of the new root
+   * @param recipients 1 to 1024, as text
+   * @returns the address of the new root; with a dedup secret and the same recipients, that of the
+   *   old one
+   * @throws StorageError as `get` and `put`
    */
   rewrap(address: string, recipients: readonly string[], options?: ReadOptions): Promise<Address>;
 
@@ -63,7 +68,11 @@ export interface Store {
    */
   verify(address: string, options?: VerifyOptions): Promise<VerifyReport>;
 
-  /** All blobs of the store, roots and chunks alike, in no particular order. */
+  /**
+   * All blobs of the store, roots and chunks alike, in no particular order.
+   *
+   * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`
+   */
   list(options?: ListOptions): AsyncIterable<ListedAddress>;
 
   /** Lets go of what the backend holds open. */
@@ -103,7 +112,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Content handled so far. `total` is there once it is known; chunks count stored blobs. */
+/**
+ * Content handled so far, in bytes as they are stored: before decoding, where it is encoded.
+ * `total` is there where it is known beforehand; `chunks` counts leaves, 0 for inline content.
+ */
 export interface Progress {
   readonly bytes: number;
   readonly total?: number;
@@ -126,6 +138,7 @@ export interface GetOptions extends ReadOptions {
   readonly range?:
     | { readonly start?: number | undefined; readonly end?: number | undefined }
     | undefined;
+  /** Chunks fetched at once and ahead, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -138,7 +151,8 @@ export interface StoredBlob {
   readonly metadata: Metadata;
   /**
    * The content, or its range, as a web stream. Every chunk is verified before any byte of it is
-   * released; on a fault the stream errors after the last good chunk. Cancelling it ends all work.
+   * released; on a fault the stream errors after the last good chunk. Cancelling it ends all work,
+   * requests in flight included.
    */
   stream(): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
@@ -148,12 +162,13 @@ export interface StoredBlob {
    * @throws StorageError `usage` where the content is longer than that
    */
   bytes(options?: { readonly maxBytes?: number }): Promise<Uint8Array<ArrayBuffer>>;
-  /** The content as UTF-8 text; ill-formed sequences become U+FFFD. */
+  /** The content as UTF-8 text; ill-formed sequences become U+FFFD, a byte order mark stays. */
   text(options?: { readonly maxBytes?: number }): Promise<string>;
 }
 
 export interface BlobStat {
   readonly address: Address;
+  /** Bytes of content, decoded. */
   readonly size: number;
   readonly metadata: Metadata;
   /** 0 where the content stands in the root, otherwise the levels of the tree: 1 to 3. */
@@ -170,6 +185,7 @@ export interface BlobStat {
 }
 
 export interface DeleteTreeOptions extends ReadOptions {
+  /** Go ahead although chunks may be shared. */
   readonly force?: boolean | undefined;
 }
 
@@ -179,7 +195,9 @@ export interface DeleteReport {
 }
 
 export interface VerifyOptions extends ReadOptions {
+  /** Open the root and check all that is below it; takes an identity. */
   readonly deep?: boolean | undefined;
+  /** Chunks checked at once, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
 }
 

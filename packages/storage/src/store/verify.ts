@@ -1,7 +1,8 @@
-import { type StoreContext, concurrencyOf, linkedAbort } from "./context.ts";
+import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
 import type { VerifyOptions, VerifyReport } from "./store.ts";
 import { CHILD_BLOB_MAX, ROOT_BLOB_MAX } from "../format/limits.ts";
-import { StorageError } from "../errors.ts";
+import { StorageError, throwIfAborted } from "../errors.ts";
+import { allocate } from "./buffers.ts";
 import { allLeaves } from "./walk.ts";
 import { assertEphemeral } from "../crypto/wrap.ts";
 import { decodeHeader } from "../format/header.ts";
@@ -18,6 +19,7 @@ export async function verify(
   text: string,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
+  assertOptions(options);
   return options.deep ? verifyTree(context, text, options) : verifyBlob(context, text, options);
 }
 
@@ -28,21 +30,19 @@ async function verifyBlob(
   { signal }: VerifyOptions,
 ): Promise<VerifyReport> {
   const address = parseAddress(text);
-  // The larger of the two kinds: which one it is shows only in its header.
-  const buffer = context.buffers.acquire(CHILD_BLOB_MAX);
-  try {
-    const blob = await fetchBlob(context.backend, address, buffer, signal);
-    const header = decodeHeader(splitEnvelope(blob).header);
-    const isRoot = header.ephemeral !== undefined;
-    if (isRoot) {
-      if (blob.length > ROOT_BLOB_MAX)
-        throw new StorageError("limit", `the root ${address} is too long`);
-      assertEphemeral(context.naCl, header.ephemeral);
+  throwIfAborted(signal);
+  // The larger of the two kinds: which one it is shows only in its header. Memory that is not
+  // touched costs nothing, so this buffer does not go round with smaller ones.
+  const blob = await fetchBlob(context.backend, address, allocate(CHILD_BLOB_MAX), signal);
+  const header = decodeHeader(splitEnvelope(blob).header);
+  const isRoot = header.ephemeral !== undefined;
+  if (isRoot) {
+    if (blob.length > ROOT_BLOB_MAX) {
+      throw new StorageError("limit", `the root ${address} is too long`);
     }
-    return { address, kind: isRoot ? "root" : "child", blobs: 1, bytes: blob.length };
-  } finally {
-    context.buffers.release(buffer);
+    assertEphemeral(context.naCl, header.ephemeral);
   }
+  return { address, kind: isRoot ? "root" : "child", blobs: 1, bytes: blob.length };
 }
 
 /** With a key: every blob of the tree passes every check that reading its content would make. */

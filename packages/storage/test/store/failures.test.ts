@@ -83,6 +83,114 @@ describe("a failing backend", () => {
   });
 });
 
+test("a put that failed or was aborted has nothing in flight any more", async () => {
+  for (const how of ["backend", "signal", "source"] as const) {
+    const { backend: inner, seen } = counting();
+    const abort = new AbortController();
+    const backend: Backend = {
+      ...inner,
+      put: async (...call) => {
+        if (how === "backend" && seen.puts === 4) throw new StorageError("unavailable", "full");
+        await inner.put(...call);
+      },
+    };
+    async function* source(): AsyncGenerator<Uint8Array> {
+      for (let i = 0; ; i++) {
+        yield new Uint8Array(CHUNK);
+        if (how === "source" && i === 12) throw new Error("unplugged");
+        if (how === "signal" && i === 12) abort.abort();
+      }
+    }
+    const store = aliceStore({ backend, chunkSize: CHUNK, concurrency: 6 });
+    expect(await outcome(store.put(source(), { signal: abort.signal }))).not.toBe("ok");
+    expect(seen.inFlight).toBe(0);
+    expect(seen.most).toBeGreaterThan(1);
+  }
+});
+
+test("a put fails with the first failure at once, although an earlier upload is stuck", async () => {
+  const inner = memory();
+  const refused = new StorageError("permission", "refused");
+  let puts = 0;
+  const backend: Backend = {
+    ...inner,
+    put: async (_name, _bytes, options) => {
+      puts += 1;
+      if (puts === 2) throw refused;
+      // Stuck until its signal fires, as a request to a server that does not answer.
+      await new Promise((_, reject) => {
+        options?.signal?.addEventListener("abort", () => {
+          reject(new StorageError("aborted", "aborted"));
+        });
+      });
+    },
+  };
+  const store = aliceStore({ backend, chunkSize: CHUNK });
+  const put = store.put(random(3 * MiB)).catch((error: unknown) => error);
+  expect(await Promise.race([put, Bun.sleep(2000)])).toBe(refused);
+});
+
+describe("a stream that is cancelled", () => {
+  test("while a chunk is on its way ends the request and does not hang", async () => {
+    const inner = memory();
+    const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(random(3 * MiB));
+    let aborted = 0;
+    let gets = 0;
+    const backend: Backend = {
+      ...inner,
+      get: async (name, buffer, options) => {
+        gets += 1;
+        if (gets === 1) return inner.get(name, buffer, options);
+        return new Promise((_, reject) => {
+          options?.signal?.addEventListener("abort", () => {
+            aborted += 1;
+            reject(new StorageError("aborted", "aborted"));
+          });
+        });
+      },
+    };
+    const blob = await aliceStore({ backend, chunkSize: CHUNK, concurrency: 3 }).get(address);
+    const reader = blob.stream().getReader();
+    const read = reader.read().catch((error: unknown) => error);
+    await Bun.sleep(10);
+    const cancelled = await Promise.race([
+      reader.cancel().then(() => "cancelled"),
+      Bun.sleep(2000).then(() => "hung"),
+    ]);
+    expect(cancelled).toBe("cancelled");
+    await read;
+    expect(aborted).toBe(gets - 1);
+    expect(aborted).toBe(3);
+  });
+});
+
+test("buffers of calls that failed are not used again", async () => {
+  const inner = memory();
+  const contents = [random(2 * MiB), random(2 * MiB)] as const;
+  const writer = aliceStore({ backend: inner, chunkSize: CHUNK });
+  const [first, second] = [await writer.put(contents[0]), await writer.put(contents[1])];
+  let late = 0;
+  const backend: Backend = {
+    ...inner,
+    // Against the contract: it goes on writing into the buffer after it gave up.
+    get: async (name, buffer, options) => {
+      if (!options?.signal?.aborted && late < 3 && buffer.length < 2 ** 20) {
+        late += 1;
+        setTimeout(() => buffer.fill(0xee), 20);
+        throw new StorageError("unavailable", "lost the connection");
+      }
+      await Bun.sleep(5);
+      return inner.get(name, buffer, options);
+    },
+  };
+  const store = aliceStore({ backend, chunkSize: CHUNK });
+  expect(await outcome((await store.get(first)).bytes())).toBe("unavailable");
+  const { bytes, error } = await drain((await store.get(second)).stream());
+  expect(error instanceof Error && codeOf(error) !== "unavailable").toBe(false);
+  expect(Buffer.compare(bytes, contents[1].subarray(0, bytes.length))).toBe(0);
+  expect(Buffer.compare(await (await store.get(second)).bytes(), contents[1])).toBe(0);
+});
+
 describe("a failing source", () => {
   test("fails the put with its own error", async () => {
     const broken = new Error("the camera was unplugged");

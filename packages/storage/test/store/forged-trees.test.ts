@@ -1,7 +1,7 @@
 import { CHILD_OVERHEAD, REFERENCE_LENGTH } from "../../src/format/limits.ts";
 import { alice, codeOf, drain, nacl, random, sha256 } from "../support.ts";
 import { type Backend, createStore, loadNaCl, publicKeyOf } from "../../src/index.ts";
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type OpenedRoot, readRoot } from "../../src/store/read-root.ts";
 import { randomKey } from "../../src/crypto/key-schedule.ts";
 import fc from "fast-check";
@@ -36,7 +36,9 @@ const opened: OpenedRoot = await readRoot(
   {
     backend,
     naCl,
-    buffers: createBufferPool(0),
+    readBuffers: createBufferPool(1),
+    writeBuffers: createBufferPool(1),
+    deduplicates: () => false,
     defaults: checkDefaults({ backend, identities: [alice] }),
   },
   await store.put(content),
@@ -167,4 +169,71 @@ test("a root of any sizes is read or refused at once, and takes no memory for it
   });
   await fc.assert(property, { numRuns: 300 });
   expect(process.memoryUsage.rss() - before).toBeLessThan(256 * MIB);
+});
+
+describe("a tree of two levels", () => {
+  /** 4097 leaves of zeros, of which 4096 are one blob, as convergent writing makes them. */
+  async function twoLevels() {
+    const own = memory();
+    const putChild = async (kind: "leaf" | "node", plaintext: Uint8Array) => {
+      const contentKey = randomKey();
+      const blob = new Uint8Array(CHILD_OVERHEAD + plaintext.length);
+      sealChild(naCl, kind, contentKey, plaintext, blob);
+      const address = sha256(blob);
+      await own.put(address, blob);
+      return { address, contentKey };
+    };
+    const full = await putChild("leaf", new Uint8Array(CHUNK));
+    const last = await putChild("leaf", new Uint8Array(1));
+    const references = (count: number, leaf: typeof full) => {
+      const bytes = new Uint8Array(count * REFERENCE_LENGTH);
+      for (let i = 0; i < count; i++) writeReference(bytes, i, leaf);
+      return bytes;
+    };
+    const nodes = [
+      await putChild("node", references(4096, full)),
+      await putChild("node", references(1, last)),
+    ] as const;
+    const body = new Uint8Array(2 * REFERENCE_LENGTH);
+    for (const [i, node] of nodes.entries()) writeReference(body, i, node);
+    const plaintext = encodeRoot(
+      {
+        depth: 2,
+        chunkLog2: 18,
+        contentLength: 4096 * CHUNK + 1,
+        padding: 0,
+        metadata: new Map(),
+        body,
+      },
+      false,
+    );
+    const keys = { contentKey: randomKey(), ephemeralSecret: randomKey() };
+    const root = sealRoot(naCl, keys, [publicKeyOf(alice.recipient)], plaintext);
+    await own.put(sha256(root), root);
+    return { backend: own, root: sha256(root), nodes, full, last };
+  }
+
+  const over = (from: Backend) => createStore({ backend: from, identities: [alice], nacl });
+
+  test("is read by ranges across its nodes", async () => {
+    const { backend: own, root } = await twoLevels();
+    const end = 4096 * CHUNK + 1;
+    const blob = await over(own).get(root, { range: { start: end - 3, end } });
+    expect(await blob.bytes()).toEqual(new Uint8Array(3));
+    expect(await over(own).stat(root)).toMatchObject({ depth: 2, chunks: 4097, size: end });
+  });
+
+  test("is deleted whole, its repeated blobs too", async () => {
+    const { backend: own, root } = await twoLevels();
+    expect(await over(own).deleteTree(root)).toEqual({ blobs: 1 + 2 + 4097 });
+    expect(await Array.fromAsync(own.list(""))).toEqual([]);
+  });
+
+  test("loses nothing where one of its nodes cannot be opened", async () => {
+    const { backend: own, root, nodes } = await twoLevels();
+    await own.delete(nodes[1].address);
+    const before = (await Array.fromAsync(own.list(""))).length;
+    expect(await over(own).deleteTree(root).catch(codeOf)).toBe("not-found");
+    expect((await Array.fromAsync(own.list(""))).length).toBe(before);
+  });
 });

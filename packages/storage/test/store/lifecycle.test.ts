@@ -98,6 +98,12 @@ describe("delete", () => {
     expect(await names(backend)).toEqual([]);
   });
 
+  test("of a tree is refused also where only a call named a dedup secret", async () => {
+    const store = aliceStore({ chunkSize: CHUNK });
+    const address = await store.put(random(2 * MiB), { dedupSecret: random(32) });
+    expect(await outcome(store.deleteTree(address))).toBe("usage");
+  });
+
   test("of a tree needs a key, and then nothing is lost", async () => {
     const backend = memory();
     const store = aliceStore({ backend });

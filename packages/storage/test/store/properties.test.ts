@@ -232,10 +232,9 @@ describe("for any damage", () => {
   });
 });
 
-test("random bytes as a blob are refused and take no memory to speak of", async () => {
+test("random bytes as a blob are refused", async () => {
   const backend = memory();
   const store = aliceStore({ backend });
-  const before = process.memoryUsage.rss();
   const property = fc.asyncProperty(
     fc.uint8Array({ maxLength: 300 }),
     fc.boolean(),
@@ -248,7 +247,6 @@ test("random bytes as a blob are refused and take no memory to speak of", async 
     },
   );
   await fc.assert(property, { numRuns: 1000 });
-  expect(process.memoryUsage.rss() - before).toBeLessThan(256 * MiB);
 });
 
 afterAll(() => {

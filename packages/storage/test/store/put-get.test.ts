@@ -1,6 +1,13 @@
-import { alice, aliceStore, bob, drain, outcome, random, sha256 } from "../support.ts";
+import { alice, aliceStore, bob, drain, nacl, outcome, random, sha256 } from "../support.ts";
 import { describe, expect, test } from "bun:test";
-import { type Content, type PutOptions, StorageError } from "../../src/index.ts";
+import {
+  type Content,
+  type NaCl,
+  type PutOptions,
+  StorageError,
+  createStore,
+  loadNaCl,
+} from "../../src/index.ts";
 import { join } from "node:path";
 import { memory } from "../../src/backend/memory.ts";
 import { mkdtempSync } from "node:fs";
@@ -100,6 +107,25 @@ describe("what was put comes back", () => {
   });
 });
 
+test("a stream of single bytes and of empty pieces is stored like any other", async () => {
+  async function* trickle(): AsyncGenerator<Uint8Array> {
+    const byte = Uint8Array.of(7);
+    const nothing = new Uint8Array(0);
+    for (let i = 0; i < 200_000; i++) yield i % 2 === 0 ? byte : nothing;
+  }
+  const store = aliceStore();
+  const blob = await store.get(await store.put(trickle()));
+  expect(Buffer.compare(await blob.bytes(), Buffer.alloc(100_000, 7))).toBe(0);
+});
+
+test("a signal ends a put whose source always has something at hand", async () => {
+  async function* nothing(): AsyncGenerator<Uint8Array> {
+    for (;;) yield new Uint8Array(0);
+  }
+  const signal = AbortSignal.timeout(50);
+  expect(await outcome(aliceStore().put(nothing(), { signal }))).toBe("aborted");
+});
+
 describe("metadata", () => {
   test("comes back as it was given", async () => {
     const metadata = {
@@ -132,6 +158,7 @@ describe("metadata", () => {
     ["an encoding of the caller's", { enc: "zstd" }],
     ["a decoded length of the caller's", { len: 5 }],
     ["more than 65,536 bytes", { big: "x".repeat(65_536) }],
+    ["entries in a Map", new Map([["name", "x"]]) as never],
   ];
   test.each(refused)("with %s is refused", async (_, metadata) => {
     const put = aliceStore().put("x", { metadata } as PutOptions);
@@ -175,6 +202,27 @@ describe("recipients", () => {
     expect(await outcome(aliceStore().put("x", { recipients: [] }))).toBe("usage");
     expect(await outcome(aliceStore().put("x", { recipients: ["idk1nonsense"] }))).toBe("key");
   });
+});
+
+test("with a dedup secret nothing is sealed from memory that others can change", async () => {
+  const inner = await loadNaCl(nacl);
+  const content = new Uint8Array(new SharedArrayBuffer(3 * MiB));
+  const sealedFrom = new Set<ArrayBufferLike>();
+  const spy: NaCl = {
+    ...inner,
+    seal(box, message, nonce, key) {
+      sealedFrom.add(message.buffer);
+      inner.seal(box, message, nonce, key);
+    },
+  };
+  const put = async (dedupSecret: Uint8Array | undefined) => {
+    sealedFrom.clear();
+    await aliceStore({ nacl: spy, chunkSize: 256 * KiB, dedupSecret }).put(content);
+  };
+  await put(undefined);
+  expect(sealedFrom.has(content.buffer)).toBe(true);
+  await put(random(32));
+  expect(sealedFrom.has(content.buffer)).toBe(false);
 });
 
 describe("addresses", () => {
@@ -264,6 +312,44 @@ describe("options", () => {
     const read: { bytes: number; total?: number; chunks: number }[] = [];
     await (await store.get(address, { onProgress: (p) => read.push(p) })).bytes();
     expect(read.at(-1)).toMatchObject({ bytes: size, total: size, chunks: read.length });
+  });
+
+  test("of the wrong kind altogether are refused as such", async () => {
+    const store = aliceStore();
+    const address = await store.put("x");
+    const wrong = [
+      async () => store.put("x", null as never),
+      async () => store.put("x", { recipients: alice.recipient as never }),
+      async () => store.get(address, "options" as never),
+      async () => store.get(address, { identities: alice as never }),
+      async () => store.rewrap(address, alice.recipient as never),
+      async () => (await store.get(address)).bytes({ maxBytes: Number.NaN }),
+      async () => (await store.get(address)).bytes({ maxBytes: -1 }),
+    ];
+    for (const call of wrong) expect(await outcome(call())).toBe("usage");
+    for (const options of [undefined, null, "./blobs", {}]) {
+      expect(() => createStore(options as never)).toThrow(StorageError);
+    }
+  });
+
+  test("a text keeps its byte order mark", async () => {
+    const store = aliceStore();
+    const text = "\ufeffhi";
+    expect(await (await store.get(await store.put(text))).text()).toBe(text);
+  });
+
+  test("content that shrinks while it is read is refused", async () => {
+    const memoryOf = new ArrayBuffer(2 * MiB, { maxByteLength: 2 * MiB });
+    const backend = memory();
+    const shrinking = {
+      ...backend,
+      put: async (...call: Parameters<typeof backend.put>) => {
+        memoryOf.resize(0);
+        await backend.put(...call);
+      },
+    };
+    const store = aliceStore({ backend: shrinking, chunkSize: 256 * KiB, concurrency: 1 });
+    expect(await outcome(store.put(new Uint8Array(memoryOf)))).toBe("usage");
   });
 
   test("bytes() refuses more than its limit before it fetches", async () => {
