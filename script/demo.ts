@@ -2,7 +2,7 @@
  * The demonstration behind `script/demo`: real files, sealed into a temporary store and opened
  * again. Exits with 1 where anything does not come back as it went in.
  */
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
@@ -55,8 +55,9 @@ async function flipOneBit(path: string): Promise<{ offset: number }> {
 }
 
 function printTable(rows: readonly Row[]): void {
-  const rate = (row: Row, seconds: number) =>
-    `${seconds.toFixed(3)} s  ${(row.bytes / 1e6 / seconds).toFixed(0)} MB/s`;
+  // A small file shows what starting costs, which is no speed.
+  const rate = ({ bytes }: Row, seconds: number) =>
+    `${seconds.toFixed(3)} s  ${bytes < 1e6 ? "-" : (bytes / 1e6 / seconds).toFixed(0)} MB/s`;
   const table = [
     ["file", "bytes", "stored", "put", "get", "SHA-256", "address"],
     ...rows.map((row) => [
@@ -79,8 +80,25 @@ function printTable(rows: readonly Row[]): void {
   }
 }
 
+/** All of them before anything is stored: a folder has no bytes, and a pipe may never end. */
+async function checkFiles(files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const stats = await stat(file).catch(() => undefined);
+    if (stats === undefined) throw new Error(`there is no file ${file}`);
+    if (!stats.isFile()) throw new Error(`${file} is not a regular file`);
+  }
+}
+
 async function main(files: readonly string[]): Promise<boolean> {
+  await checkFiles(files);
   const work = await mkdtemp(join(tmpdir(), "idk-demo-"));
+  // What was fetched back is somebody's plaintext: it goes, however this ends.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      rmSync(work, { recursive: true, force: true });
+      process.exit(130);
+    });
+  }
   const blobs = join(work, "blobs");
   try {
     const alice = await generateIdentity();

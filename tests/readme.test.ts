@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmod, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 
@@ -17,10 +17,7 @@ async function inNewFolder<T>(work: (folder: string) => Promise<T>): Promise<T> 
   const folder = await mkdtemp(join(tmpdir(), "idk-readme-"));
   try {
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-    const idk = join(folder, "idk");
-    const main = join(root, "packages/cli/src/main.ts");
-    await writeFile(idk, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
-    await chmod(idk, 0o755);
+    await symlink(join(root, "script/idk"), join(folder, "idk"));
     return await work(folder);
   } finally {
     await rm(folder, { recursive: true });

@@ -23,16 +23,20 @@ const run = async (...args: string[]) => {
 
 try {
   const times = await interleaved(rounds, {
+    // Bun answers an empty script with its help, before it starts a JavaScript engine at all.
     "bun -e ''": () => run("-e", ""),
+    "bun -e 0": () => run("-e", "0"),
     "idk --version": () => run(idk, "--version"),
     "idk --help": () => run(idk, "--help"),
     "idk put, 1 KiB": () => run(idk, "put", file, "-r", recipient, "--store", join(dir, "blobs")),
   });
-  const empty = median(times["bun -e ''"]);
-  console.log(`milliseconds as median (least to most), ${rounds} rounds`);
+  const [nothing, engine] = [median(times["bun -e ''"]), median(times["bun -e 0"])];
+  console.log(
+    `milliseconds as median (least to most), ${rounds} rounds; times of bun -e '' and of bun -e 0`,
+  );
   for (const [name, values] of Object.entries(times)) {
     console.log(
-      `${name.padEnd(16)} ${spread(values, 1).padStart(22)}  ${(median(values) / empty).toFixed(2)}x`,
+      `${name.padEnd(16)} ${spread(values, 1).padStart(22)}  ${(median(values) / nothing).toFixed(2)}x  ${(median(values) / engine).toFixed(2)}x`,
     );
   }
 } finally {
