@@ -31,20 +31,19 @@ export async function get(
     const { signal, stop } = linkedAbort(options.signal);
     return { signal, stop, concurrency, onProgress: options.onProgress };
   };
-  async function* pieces(reading: Reading): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    // Here and not before: what the metadata says can be looked at even where it is nonsense.
+  // Decoding begins here and not before: what the metadata says can be looked at even where it is
+  // nonsense.
+  async function* decoded(reading: Reading): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const decoder = contentDecoder(root.metadata);
-    const stored = readPieces(context, root, range, reading);
-    yield* decoder ? decoder.decode(stored) : stored;
+    if (decoder) yield* decoder.decode(readLent(context, root, range, reading));
   }
-
   const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT } = {}) => {
     if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
       throw usage("maxBytes must be an integer from 0 to 2^53-1");
     }
     if (readLength > maxBytes) throw tooLong(readLength, `more than maxBytes (${maxBytes})`);
     // What encoded content decodes to is a claim until it is decoded: no memory is reserved for it.
-    return encoded ? joined(pieces(read())) : readBytes(context, root, range, read());
+    return encoded ? joined(decoded(read())) : readBytes(context, root, range, read());
   };
 
   return {
@@ -53,7 +52,9 @@ export async function get(
     metadata: root.metadata,
     stream: () => {
       const reading = read();
-      return toStream(pieces(reading), reading.stop);
+      return encoded
+        ? toStream(decoded(reading), reading.stop, (piece) => [piece])
+        : toStream(readLent(context, root, range, reading), reading.stop, copiesOf);
     },
     bytes,
     // A byte order mark is a character of the text like any other.
@@ -194,41 +195,54 @@ function allocateResult(length: number): Uint8Array<ArrayBuffer> {
   }
 }
 
+/** The content or its range; each piece is lent until the next is asked for. */
+async function* readLent(
+  context: StoreContext,
+  root: OpenedRoot,
+  range: ByteRange,
+  reading: Reading,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  if (root.shape.counts.length > 0) {
+    yield* readClipped(context, root, range, reading);
+    return;
+  }
+  const content = await readBytes(context, root, range, reading);
+  if (content.length > 0) yield content;
+}
+
 /**
  * What a stream hands out at once. Consumers keep what they are given, so it is a copy in fresh
  * memory; small enough that allocators use it again soon, which whole chunks are not.
  */
 const PIECE_LENGTH = 64 * 1024;
 
-async function* readPieces(
-  context: StoreContext,
-  root: OpenedRoot,
-  range: ByteRange,
-  reading: Reading,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  if (root.shape.counts.length === 0) {
-    const content = await readBytes(context, root, range, reading);
-    if (content.length > 0) yield content;
-    return;
-  }
-  for await (const clipped of readClipped(context, root, range, reading)) {
-    for (let start = 0; start < clipped.length; start += PIECE_LENGTH) {
-      yield clipped.slice(start, start + PIECE_LENGTH);
-    }
+function* copiesOf(lent: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>> {
+  for (let start = 0; start < lent.length; start += PIECE_LENGTH) {
+    yield lent.slice(start, start + PIECE_LENGTH);
   }
 }
 
-/** A web stream that pulls, and never reads ahead of its consumer by itself. */
+/**
+ * A web stream that pulls, and never reads ahead of its consumer by itself. All of a chunk is
+ * queued at once: a turn of the event loop for each piece would cost more than the copy.
+ */
 function toStream(
   pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
   stop: () => void,
+  handOut: (piece: Uint8Array<ArrayBuffer>) => Iterable<Uint8Array<ArrayBuffer>>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = await pieces.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        // A chunk of padding alone has nothing to hand out, and a pull without any is the last.
+        for (let handedOut = 0; handedOut === 0;) {
+          const { done, value } = await pieces.next();
+          if (done) return controller.close();
+          for (const piece of handOut(value)) {
+            controller.enqueue(piece);
+            handedOut += 1;
+          }
+        }
       },
       async cancel() {
         // First, because the generator only returns once what it waits for has ended.
