@@ -44,6 +44,8 @@ export interface StorageErrorOptions {
   readonly cause?: unknown;
   /** True where the same call may succeed later. Set by backends, read by retry policies. */
   readonly transient?: boolean;
+  /** How long the store asks to be left alone before the same call, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** The one error class this library throws. Its message says what to do and never holds a secret. */
@@ -51,11 +53,13 @@ export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly code: ErrorCode;
   readonly transient: boolean;
+  declare readonly retryAfterMs?: number;
 
   constructor(code: ErrorCode, message: string, options: StorageErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.transient = options.transient ?? false;
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
   }
 }
 

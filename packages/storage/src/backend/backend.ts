@@ -23,7 +23,7 @@ export interface Backend {
   readonly description: string;
 
   /** Stores the bytes under the name, durably. */
-  put(name: string, bytes: Uint8Array, options?: CallOptions): Promise<void>;
+  put(name: string, bytes: Uint8Array, options?: PutCallOptions): Promise<void>;
 
   /**
    * Reads the blob into the front of `buffer`, whatever is in it.
@@ -46,6 +46,18 @@ export interface Backend {
    */
   list(prefix: string, options?: CallOptions): AsyncIterable<ListedBlob>;
 
+  /**
+   * As `list`, but only names behind this one. A backend that has it lists in the order of names,
+   * here and in `list`, so that a listing that broke off can go on where it was.
+   */
+  listAfter?(prefix: string, after: string, options?: CallOptions): AsyncIterable<ListedBlob>;
+
+  /**
+   * What this place can do, found out once and remembered. A backend without it promises none of
+   * it, and nothing but plain puts is ever needed.
+   */
+  capabilities?(options?: CallOptions): Promise<Capabilities>;
+
   /** Lets go of connections and handles. The backend is not used afterwards. */
   close?(): Promise<void>;
 }
@@ -54,9 +66,37 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface PutCallOptions extends CallOptions {
+  /**
+   * The SHA-256 of the bytes, 64 lowercase hex digits, where the caller knows it: for the store to
+   * refuse an upload that was damaged on its way, and to attest the blob later. A backend may do
+   * without. Where it is wrong, the put fails or the bytes are stored all the same; what `head`
+   * attests is right in any case.
+   */
+  readonly sha256?: string | undefined;
+}
+
 export interface BlobInfo {
   /** Bytes stored. */
   readonly size: number;
+  /**
+   * The SHA-256 of all the bytes stored, 64 lowercase hex digits, where the store itself keeps one
+   * that it has computed or checked; never one that the adapter or a writer merely claims.
+   */
+  readonly sha256?: string | undefined;
+  /** How the store encrypts this blob at rest, in the provider's words, such as `AES256`. */
+  readonly encryption?: string | undefined;
+}
+
+export interface Capabilities {
+  /** `head` gives `sha256`, so that integrity can be attested without a download. */
+  readonly attestsSha256: boolean;
+  /** The store can write only where nothing is. An economy, never needed for being right. */
+  readonly conditionalPut: boolean;
+  /** Old versions stay after a delete or an overwrite, until they are removed by their ids. */
+  readonly versions: boolean;
+  /** How new blobs are encrypted at rest, in the provider's words, or undefined. */
+  readonly encryption?: string | undefined;
 }
 
 export interface ListedBlob extends BlobInfo {

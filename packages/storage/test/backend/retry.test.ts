@@ -1,0 +1,369 @@
+import { describe, expect, test } from "bun:test";
+import type { Backend } from "../../src/backend/backend.ts";
+import {
+  type Clock,
+  type Retry,
+  type RetryOptions,
+  systemClock,
+} from "../../src/backend/backoff.ts";
+import { memory } from "../../src/backend/memory.ts";
+import { withRetry } from "../../src/backend/retry.ts";
+import { aborted, type ErrorCode, StorageError } from "../../src/errors.ts";
+import { attesting } from "./attesting.ts";
+import { rejects } from "./rejects.ts";
+
+const NAME = "ab".repeat(32);
+const NAMES = ["0", "1", "2", "3", "4", "5"].map((digit) => digit.repeat(64));
+const BYTES = Uint8Array.of(1, 2, 3);
+
+const busy = (retryAfterMs?: number) =>
+  new StorageError("unavailable", "slow down", { transient: true, retryAfterMs });
+
+/** Time that passes only in waits, and chance that is always the same. */
+function fakeClock(random = 0.5, attemptMs = 0) {
+  const waits: number[] = [];
+  let time = 1000;
+  const clock: Clock = {
+    now: () => time,
+    random: () => random,
+    async sleep(ms, signal) {
+      waits.push(ms);
+      time += ms;
+      if (signal?.aborted) throw aborted(signal);
+    },
+  };
+  return { clock, waits, pass: (ms = attemptMs) => void (time += ms) };
+}
+
+/** A backend each of whose calls first throws what is left in the list. */
+function failing(errors: readonly unknown[], inner: Backend = attesting()) {
+  const left = [...errors];
+  const calls: string[] = [];
+  const next = (call: string): void => {
+    calls.push(call);
+    if (left.length > 0) throw left.shift();
+  };
+  const backend: Backend = {
+    description: "failing",
+    put: async (...given) => {
+      next("put");
+      return inner.put(...given);
+    },
+    get: async (...given) => {
+      next("get");
+      return inner.get(...given);
+    },
+    head: async (...given) => {
+      next("head");
+      return inner.head(...given);
+    },
+    delete: async (...given) => {
+      next("delete");
+      return inner.delete(...given);
+    },
+    async *list(...given) {
+      next("list");
+      yield* inner.list(...given);
+    },
+    capabilities: async (...given) => {
+      next("capabilities");
+      return inner.capabilities!(...given);
+    },
+  };
+  return { backend, calls };
+}
+
+describe("a transient error", () => {
+  test("is followed by the same call, until it succeeds", async () => {
+    const calls = {
+      put: (backend: Backend) => backend.put(NAME, BYTES),
+      get: (backend: Backend) => backend.get(NAME, new Uint8Array(3)),
+      head: (backend: Backend) => backend.head(NAME),
+      delete: (backend: Backend) => backend.delete(NAME),
+      list: (backend: Backend) => Array.fromAsync(backend.list("")),
+      capabilities: (backend: Backend) => backend.capabilities!(),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      const inner = attesting();
+      await inner.put(NAME, BYTES);
+      const expected = await call(inner);
+      await inner.put(NAME, BYTES);
+      const { backend, calls: made } = failing([busy(), busy()], inner);
+      const { clock, waits } = fakeClock();
+      expect(await call(withRetry(backend, {}, clock))).toEqual(expected);
+      expect(made).toEqual([name, name, name]);
+      expect(waits).toEqual([125, 250]);
+    }
+  });
+
+  test("is thrown as it is when the time is over, which is measured from the first attempt", async () => {
+    const { clock, waits } = fakeClock(0.5);
+    const options: RetryOptions = { budgetMs: 10_000, firstDelayMs: 1000, minAttempts: 1 };
+    const errors = Array.from({ length: 20 }, () => busy());
+    const { backend, calls } = failing(errors);
+    expect(await rejects(withRetry(backend, options, clock).head(NAME), "unavailable")).toBe(
+      errors[4]!,
+    );
+    expect(waits).toEqual([500, 1000, 2000, 4000]);
+    expect(calls).toHaveLength(5);
+  });
+
+  test("may be all there is as often as minAttempts says, however long that takes", async () => {
+    const { clock, waits, pass } = fakeClock();
+    const { backend, calls } = failing(Array.from({ length: 20 }, () => busy()));
+    const slow: Backend = {
+      ...backend,
+      head: async (...given) => {
+        pass(60_000);
+        return backend.head(...given);
+      },
+    };
+    await rejects(withRetry(slow, {}, clock).head(NAME), "unavailable");
+    expect(calls).toHaveLength(3);
+    calls.length = 0;
+    await rejects(withRetry(slow, { minAttempts: 8 }, clock).head(NAME), "unavailable");
+    expect(calls).toHaveLength(8);
+    expect(waits).toHaveLength(2 + 7);
+  });
+
+  test("makes waits grow to their bound, anywhere below which chance puts them", async () => {
+    for (const [random, expected] of [
+      [0, [0, 0, 0, 0, 0]],
+      [0.25, [250, 500, 1000, 1500, 1500]],
+      [0.999_999, [1000, 2000, 4000, 6000, 6000]],
+    ] as const) {
+      const { clock, waits } = fakeClock(random);
+      const { backend } = failing(Array.from({ length: 5 }, () => busy()));
+      await withRetry(backend, { firstDelayMs: 1000, maxDelayMs: 6000 }, clock).head(NAME);
+      expect(waits).toEqual([...expected]);
+    }
+  });
+
+  test("is not followed earlier than the store asks for", async () => {
+    const { clock, waits } = fakeClock(0.5);
+    const { backend } = failing([busy(3000), busy(25_000), busy()]);
+    await withRetry(backend, { maxDelayMs: 1000 }, clock).head(NAME);
+    expect(waits).toEqual([3125, 25_250, 500]);
+  });
+
+  test("is final where the store asks for more than all the time there is", async () => {
+    const { clock, waits } = fakeClock();
+    const { backend } = failing([busy(60_001)]);
+    await rejects(withRetry(backend, { minAttempts: 8 }, clock).head(NAME), "unavailable");
+    expect(waits).toEqual([]);
+  });
+
+  test("is told to an observer before the wait", async () => {
+    const { clock, waits } = fakeClock();
+    const seen: (Retry & { waited: number })[] = [];
+    const [first, second] = [busy(), busy(1000)];
+    const { backend } = failing([first, second]);
+    const onRetry = (retry: Retry) => void seen.push({ ...retry, waited: waits.length });
+    await withRetry(backend, { onRetry }, clock).put(NAME, BYTES);
+    expect(seen).toEqual([
+      { call: "put", attempt: 1, delayMs: 125, error: first, waited: 0 },
+      { call: "put", attempt: 2, delayMs: 1250, error: second, waited: 1 },
+    ]);
+  });
+});
+
+describe("another error", () => {
+  const others: unknown[] = [
+    new StorageError("unavailable", "full"),
+    ...(["limit", "not-found", "permission", "aborted"] satisfies ErrorCode[]).map(
+      (code) => new StorageError(code, "so it is", { transient: true }),
+    ),
+    new TypeError("a bug"),
+    "no error at all",
+  ];
+
+  for (const other of others) {
+    test(`passes through at once: ${String(other)}`, async () => {
+      const { clock, waits } = fakeClock();
+      const { backend, calls } = failing([other]);
+      const retrying = withRetry(backend, {}, clock);
+      expect(await retrying.put(NAME, BYTES).catch((error: unknown) => error)).toBe(other);
+      expect(calls).toHaveLength(1);
+      expect(waits).toEqual([]);
+    });
+  }
+});
+
+describe("a signal", () => {
+  const reason = new Error("the user left");
+
+  test("that fires while an attempt fails keeps the call from being made again", async () => {
+    const controller = new AbortController();
+    const { backend, calls } = failing([]);
+    const broken: Backend = {
+      ...backend,
+      head: async () => {
+        calls.push("head");
+        controller.abort(reason);
+        throw busy();
+      },
+    };
+    const { clock, waits } = fakeClock();
+    const error = await rejects(withRetry(broken, {}, clock).head(NAME, controller), "aborted");
+    expect(error.cause).toBe(reason);
+    expect(calls).toHaveLength(1);
+    expect(waits).toEqual([]);
+  });
+
+  test("ends a wait at once", async () => {
+    const controller = new AbortController();
+    const { backend, calls } = failing([busy(30_000)]);
+    const retrying = withRetry(backend, {
+      onRetry: () => setTimeout(() => controller.abort(reason), 5),
+    });
+    const start = performance.now();
+    const error = await rejects(retrying.head(NAME, controller), "aborted");
+    expect(performance.now() - start).toBeLessThan(5000);
+    expect(error.cause).toBe(reason);
+    expect(calls).toHaveLength(1);
+  });
+
+  test("reaches each attempt", async () => {
+    const { clock } = fakeClock();
+    const seen: (AbortSignal | undefined)[] = [];
+    const backend: Backend = {
+      ...memory(),
+      put: async (_name, _bytes, options) => {
+        seen.push(options?.signal);
+        if (seen.length < 3) throw busy();
+      },
+    };
+    const { signal } = new AbortController();
+    await withRetry(backend, {}, clock).put(NAME, BYTES, { signal });
+    expect(seen).toEqual([signal, signal, signal]);
+  });
+
+  test("that never fires keeps no listener behind", async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const watched = new Proxy(signal, {
+      get(target, key) {
+        if (key === "addEventListener") return () => void (listeners += 1);
+        if (key === "removeEventListener") return () => void (listeners -= 1);
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+    await systemClock.sleep(1, watched);
+    expect(listeners).toBe(0);
+  });
+});
+
+describe("a listing", () => {
+  /** Fails before the blobs at these places, once each, as a page that does not come. */
+  async function breaking(places: readonly number[], resumable: boolean) {
+    const inner = attesting();
+    for (const name of NAMES) await inner.put(name, BYTES);
+    const left = new Set(places);
+    const asked: (string | undefined)[] = [];
+    async function* list(prefix: string, after: string | undefined) {
+      asked.push(after);
+      for await (const blob of inner.listAfter!(prefix, after ?? "")) {
+        if (left.delete(NAMES.indexOf(blob.name))) throw busy();
+        yield blob;
+      }
+    }
+    const { listAfter: _, ...rest } = inner;
+    const backend: Backend = {
+      ...rest,
+      list: (prefix) => list(prefix, undefined),
+      ...(resumable && { listAfter: (prefix: string, after: string) => list(prefix, after) }),
+    };
+    return { backend, asked };
+  }
+  const namesOf = (blobs: AsyncIterable<{ name: string }>) =>
+    Array.fromAsync(blobs, ({ name }) => name);
+
+  test("goes on behind the last blob where the backend can, and misses and repeats nothing", async () => {
+    const { backend, asked } = await breaking([0, 2, 3, 5], true);
+    const { clock } = fakeClock();
+    const retrying = withRetry(backend, {}, clock);
+    expect(await namesOf(retrying.list(""))).toEqual(NAMES);
+    expect(asked).toEqual([undefined, undefined, NAMES[1], NAMES[2], NAMES[4]]);
+    asked.length = 0;
+    expect(await namesOf(retrying.listAfter!("", NAMES[3]!))).toEqual(NAMES.slice(4));
+    expect(asked).toEqual([NAMES[3]]);
+  });
+
+  test("begins again before its first blob, and afterwards passes the error on", async () => {
+    const { clock } = fakeClock();
+    const early = withRetry((await breaking([0], false)).backend, {}, clock);
+    expect(early.listAfter).toBeUndefined();
+    expect(await namesOf(early.list(""))).toEqual(NAMES);
+    const late = withRetry((await breaking([0, 3], false)).backend, {}, clock);
+    const seen: string[] = [];
+    const listing = (async () => {
+      for await (const { name } of late.list("")) seen.push(name);
+    })();
+    await rejects(listing, "unavailable");
+    expect(seen).toEqual(NAMES.slice(0, 3));
+  });
+
+  test("has all the time again after each blob, however slow its reader is", async () => {
+    const { backend } = await breaking([1, 2, 3, 4], true);
+    const { clock, waits, pass } = fakeClock();
+    const seen: string[] = [];
+    const retrying = withRetry(backend, { minAttempts: 1, budgetMs: 1000 }, clock);
+    for await (const { name } of retrying.list("")) {
+      seen.push(name);
+      pass(100_000);
+    }
+    expect(seen).toEqual(NAMES);
+    expect(waits).toEqual([125, 125, 125, 125]);
+  });
+
+  test("is closed when it is left", async () => {
+    let closed = 0;
+    const backend: Backend = {
+      ...memory(),
+      async *list() {
+        try {
+          for (const name of NAMES) yield { name, size: 0 };
+        } finally {
+          closed += 1;
+        }
+      },
+    };
+    for await (const _ of withRetry(backend).list("")) break;
+    expect(closed).toBe(1);
+  });
+});
+
+describe("the decorator", () => {
+  test("offers what the backend has, and no more", async () => {
+    const plain = withRetry(memory());
+    expect(plain.description).toBe("memory");
+    expect(Object.keys(plain).toSorted()).toEqual(
+      ["delete", "description", "get", "head", "list", "put"].toSorted(),
+    );
+    let closed = 0;
+    const full = withRetry({ ...attesting(), close: async () => void (closed += 1) });
+    expect(await full.capabilities!()).toMatchObject({ attestsSha256: true });
+    await full.close!();
+    expect(closed).toBe(1);
+  });
+
+  test("hands on what a call is given", async () => {
+    const seen: unknown[] = [];
+    const backend: Backend = { ...memory(), put: async (...given) => void seen.push(...given) };
+    const options = { sha256: NAME };
+    await withRetry(backend).put(NAME, BYTES, options);
+    expect(seen).toEqual([NAME, BYTES, options]);
+  });
+
+  test("refuses options that make no sense", () => {
+    for (const options of [
+      { budgetMs: -1 },
+      { firstDelayMs: Number.NaN },
+      { maxDelayMs: -5 },
+      { minAttempts: 0 },
+      { minAttempts: 1.5 },
+    ]) {
+      expect(() => withRetry(memory(), options)).toThrow("must be");
+    }
+  });
+});
