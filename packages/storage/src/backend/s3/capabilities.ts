@@ -1,0 +1,140 @@
+import { createHash, randomBytes } from "node:crypto";
+import { StorageError } from "../../errors.ts";
+import type { BlobInfo, Capabilities } from "../backend.ts";
+import { listBlobs } from "./listing.ts";
+import { headBlob } from "./look.ts";
+import { removeBlob, removeVersion } from "./removal.ts";
+import type { Session } from "./session.ts";
+import { checksumHeader, isMismatch, isUnknownHeader, send, type Upload } from "./upload.ts";
+
+/**
+ * Finds out what the place can do, by trying. What the credentials do not allow to find out counts
+ * as not there.
+ *
+ * A blob of a few random bytes is stored only after it is known that it can be deleted again. Its
+ * name is its address, so that what a crash leaves behind is no damaged blob.
+ */
+export async function findCapabilities(session: Session): Promise<Capabilities> {
+  const bytes = new Uint8Array(randomBytes(32));
+  const sha256 = hash(bytes);
+  const upload: Upload = { name: sha256, bytes, sha256, signal: undefined };
+  const verdict = await permitted(tryChecksum(session, upload));
+  // A header that is taken and not checked would have the store attest what a writer claims.
+  if (verdict !== undefined) session.learned.checksums = verdict === "checked";
+  const removal = await permitted(tryRemoval(session, sha256));
+  const found =
+    verdict === undefined || removal === undefined
+      ? await lookAround(session)
+      : await tryBlob(session, upload);
+  return {
+    attestsSha256: found.info?.sha256 !== undefined,
+    conditionalPut: found.conditionalPut,
+    versions: found.versions,
+    encryption: found.info?.encryption,
+  };
+}
+
+interface Found {
+  readonly info: BlobInfo | undefined;
+  readonly conditionalPut: boolean;
+  readonly versions: boolean;
+}
+
+/** The result, or undefined where the credentials do not allow to have it. */
+async function permitted<T>(work: Promise<T>): Promise<T | undefined> {
+  return work.catch((error: unknown) => {
+    if (error instanceof StorageError && error.code === "permission") return undefined;
+    throw error;
+  });
+}
+
+/** Whether an upload with a wrong checksum is refused, as it should be. Then nothing is stored. */
+async function tryChecksum(
+  session: Session,
+  upload: Upload,
+): Promise<"checked" | "ignored" | "unknown"> {
+  const wrong = checksumHeader(hash(new Uint8Array()));
+  const refused = await send(
+    session,
+    upload,
+    wrong,
+    (answer) => isMismatch(answer) || isUnknownHeader(answer),
+  );
+  if (refused === undefined) return "ignored";
+  return isMismatch(refused) ? "checked" : "unknown";
+}
+
+/**
+ * Whether blobs can be deleted, tried on a name that is not there or holds what the upload above
+ * was wrongly allowed to store. Fails where not.
+ */
+async function tryRemoval(session: Session, name: string): Promise<true> {
+  await removeBlob(session, name, undefined);
+  if (!session.place.versioned) return true;
+  // There was no version to try it on. One that does not exist is refused in many ways; only that
+  // it is not allowed matters.
+  await removeVersion(session, name, "none", undefined).catch((error: unknown) => {
+    const harmless = error instanceof StorageError && error.code !== "permission";
+    if (!harmless || error.transient) throw error;
+  });
+  return true;
+}
+
+/** Stores a blob, looks at it, stores it again where nothing may be, and removes it. */
+async function tryBlob(session: Session, upload: Upload): Promise<Found> {
+  const headers = session.learned.checksums ? checksumHeader(upload.sha256) : {};
+  let versions: boolean | undefined;
+  let info: BlobInfo | undefined;
+  let conditionalPut: boolean;
+  try {
+    await send(session, upload, headers);
+    info = await permitted(headBlob(session, upload.name, undefined));
+    conditionalPut = await tryCondition(session, upload);
+  } finally {
+    // Where there are versions, who may delete may still not be allowed to remove them. Then the
+    // blob is hidden, which is as good as it gets.
+    versions = await permitted(removeBlob(session, upload.name, undefined));
+  }
+  return { info, conditionalPut, versions: versions ?? true };
+}
+
+async function tryCondition(session: Session, upload: Upload): Promise<boolean> {
+  if (!session.place.conditionalPut) return false;
+  const refused = await send(
+    session,
+    upload,
+    { "if-none-match": "*" },
+    ({ status }) => status === 412 || status === 501 || status === 400,
+  );
+  return refused?.status === 412;
+}
+
+/** What can be seen without storing anything: of the bucket, and of the first blob in it. */
+async function lookAround(session: Session): Promise<Found> {
+  const info = await permitted(firstBlob(session));
+  const versions = (await permitted(keepsVersions(session))) ?? false;
+  return { info, conditionalPut: false, versions };
+}
+
+async function firstBlob(session: Session): Promise<BlobInfo | undefined> {
+  for await (const { name } of listBlobs(session, "", "", undefined)) {
+    return headBlob(session, name, undefined);
+  }
+  return undefined;
+}
+
+async function keepsVersions({ connection, place }: Session): Promise<boolean> {
+  if (place.versioned) return true;
+  const command = new connection.sdk.GetBucketVersioningCommand({ Bucket: place.bucket });
+  const { Status: status } = await connection.call(
+    `ask whether ${place.bucket} keeps versions`,
+    undefined,
+    (client, options) => client.send(command, options),
+  );
+  // Also where it is suspended: what was there before stays.
+  return status !== undefined;
+}
+
+function hash(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,63 @@
+import { StorageError } from "../../errors.ts";
+
+/** A caller's signal together with a timer that can be wound up again. */
+export interface Deadline {
+  /** Fires when the caller's signal does, or when the time is over. */
+  readonly signal: AbortSignal;
+  /** The error to report where the time was over. */
+  readonly late: StorageError | undefined;
+  /** Gives another so many milliseconds from now. */
+  extend(ms: number): void;
+  /** Ends a request that is no longer of use. */
+  abandon(): void;
+  /** Lets go of the caller's signal. To be called in any case. */
+  end(): void;
+}
+
+export function deadline(signal: AbortSignal | undefined, ms: number, doing: string): Deadline {
+  const controller = new AbortController();
+  const abandon = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", abandon, { once: true });
+  if (signal?.aborted) abandon();
+  let late: StorageError | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const extend = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      late = new StorageError(
+        "unavailable",
+        `cannot ${doing}: the store did not answer for ${Math.round(ms / 100) / 10} s; try again`,
+        { transient: true },
+      );
+      controller.abort(late);
+    }, ms);
+  };
+  extend(ms);
+  return {
+    signal: controller.signal,
+    get late() {
+      return late;
+    },
+    extend,
+    abandon,
+    end(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abandon);
+    },
+  };
+}
+
+/** The result of work that goes on when the signal fires, only nobody waits for it any more. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,126 @@
+import type { BucketLocationConstraint, LifecycleRule, S3Client } from "@aws-sdk/client-s3";
+import { connect } from "./connection.ts";
+import { failure } from "./errors.ts";
+import type { Place } from "./place.ts";
+import { NEVER_SET, type Provisioner, ruleIdOf, taken } from "./provisioner.ts";
+
+/** Through the AWS SDK, for Amazon S3, B2 and others. */
+export async function sdkProvisioner(place: Place): Promise<Provisioner> {
+  const { bucket } = place;
+  const doing = `prepare the bucket ${bucket}`;
+  const connection = await connect(place).catch((error: unknown) => {
+    throw failure(error, doing, undefined);
+  });
+  const { sdk } = connection;
+  const call = <T>(run: (client: S3Client) => Promise<T>): Promise<T> =>
+    connection.call(doing, undefined, run);
+  /** What a bucket says of a setting, or undefined where it never got it. */
+  const ask = <T>(run: (client: S3Client) => Promise<T>): Promise<T | undefined> =>
+    call((client) =>
+      run(client).catch((error: unknown) => {
+        if (error instanceof Error && NEVER_SET.has(error.name)) return undefined;
+        throw error;
+      }),
+    );
+  const Bucket = bucket;
+  const ruleId = ruleIdOf(place);
+
+  const lifecycleRules = async (): Promise<LifecycleRule[]> => {
+    const command = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket });
+    return (await ask((client) => client.send(command)))?.Rules ?? [];
+  };
+
+  return {
+    async exists() {
+      const found = await call((client) =>
+        client.send(new sdk.HeadBucketCommand({ Bucket })).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof Error && error.name === "NotFound") return false;
+            throw error;
+          },
+        ),
+      );
+      return found;
+    },
+    async create(objectLock) {
+      const region = place.region ?? (await call((client) => client.config.region()));
+      const command = new sdk.CreateBucketCommand({
+        Bucket,
+        ...(objectLock ? { ObjectLockEnabledForBucket: true } : {}),
+        // The protocol has no word for its first region. B2's endpoint says where.
+        ...(region === "us-east-1" || place.provider === "b2"
+          ? {}
+          : {
+              CreateBucketConfiguration: { LocationConstraint: region as BucketLocationConstraint },
+            }),
+      });
+      return call((client) =>
+        client.send(command).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof Error && error.name === "BucketAlreadyOwnedByYou") return false;
+            if (error instanceof Error && error.name === "BucketAlreadyExists") throw taken(bucket);
+            throw error;
+          },
+        ),
+      );
+    },
+    async hasVersioning() {
+      const command = new sdk.GetBucketVersioningCommand({ Bucket });
+      return (await call((client) => client.send(command))).Status === "Enabled";
+    },
+    async setVersioning() {
+      const command = new sdk.PutBucketVersioningCommand({
+        Bucket,
+        VersioningConfiguration: { Status: "Enabled" },
+      });
+      await call((client) => client.send(command));
+    },
+    async hasObjectLock() {
+      const command = new sdk.GetObjectLockConfigurationCommand({ Bucket });
+      const answer = await ask((client) => client.send(command));
+      return answer?.ObjectLockConfiguration?.ObjectLockEnabled === "Enabled";
+    },
+    async hasLifecycle(days) {
+      const rules = await lifecycleRules();
+      return rules.some(
+        ({ ID, Status, NoncurrentVersionExpiration: expiration }) =>
+          ID === ruleId && Status === "Enabled" && expiration?.NoncurrentDays === days,
+      );
+    },
+    async setLifecycle(days) {
+      // The call replaces all rules, so the others go along.
+      const others = (await lifecycleRules()).filter(({ ID }) => ID !== ruleId);
+      const rule: LifecycleRule = {
+        ID: ruleId,
+        Status: "Enabled",
+        Filter: { Prefix: place.folder },
+        NoncurrentVersionExpiration: { NoncurrentDays: days },
+      };
+      const command = new sdk.PutBucketLifecycleConfigurationCommand({
+        Bucket,
+        LifecycleConfiguration: { Rules: [...others, rule] },
+      });
+      await call((client) => client.send(command));
+    },
+    async hasEncryption() {
+      const command = new sdk.GetBucketEncryptionCommand({ Bucket });
+      const answer = await ask((client) => client.send(command));
+      // Anything stronger counts as well.
+      return (answer?.ServerSideEncryptionConfiguration?.Rules ?? []).some(
+        (rule) => rule.ApplyServerSideEncryptionByDefault !== undefined,
+      );
+    },
+    async setEncryption() {
+      const command = new sdk.PutBucketEncryptionCommand({
+        Bucket,
+        ServerSideEncryptionConfiguration: {
+          Rules: [{ ApplyServerSideEncryptionByDefault: { SSEAlgorithm: "AES256" } }],
+        },
+      });
+      await call((client) => client.send(command));
+    },
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,108 @@
+import { StorageError } from "../../errors.ts";
+import { type B2Options, b2Place } from "../b2.ts";
+import { type MinioOptions, minioPlace } from "../minio.ts";
+import { type S3Options, s3Place } from "../s3.ts";
+import { minioProvisioner } from "./provision-minio.ts";
+import { sdkProvisioner } from "./provision-sdk.ts";
+import type { Provisioner } from "./provisioner.ts";
+
+/** A bucket, by the options of the backend that is to use it. */
+export type BucketLocation =
+  | ({ readonly provider: "s3" } & S3Options)
+  | ({ readonly provider: "minio" } & MinioOptions)
+  | ({ readonly provider: "b2" } & B2Options);
+
+/** How the bucket is to be. What is not named stays as it is. */
+export interface BucketWishes {
+  /** Keeps what is overwritten or deleted by others. Deleting through this library stays for good. */
+  readonly versioning?: boolean | undefined;
+  /** Lets blobs be locked against deletion. Only a bucket that is being made can get it. */
+  readonly objectLock?: boolean | undefined;
+  /**
+   * Days after which what was overwritten or deleted is removed, under the prefix. Blobs that are
+   * there are never removed.
+   */
+  readonly lifecycleDays?: number | undefined;
+  /** What the bucket does with uploads that ask for nothing. */
+  readonly defaultEncryption?: "AES256" | undefined;
+}
+
+export type BucketSetting =
+  | "bucket"
+  | "versioning"
+  | "object lock"
+  | "lifecycle"
+  | "default encryption";
+
+/** What there is now: made by this call, or there before. */
+export interface BucketReport {
+  readonly made: readonly BucketSetting[];
+  readonly there: readonly BucketSetting[];
+}
+
+/**
+ * Makes the bucket where it is missing, and brings it into the state that is wished for. Calling
+ * it again changes nothing.
+ *
+ * @throws StorageError `permission`, `unavailable`; `usage` where the options are malformed, or
+ *   object lock is wished for in a bucket that was made without
+ */
+export async function initBucket(
+  location: BucketLocation,
+  wishes: BucketWishes = {},
+): Promise<BucketReport> {
+  const { lifecycleDays: days } = wishes;
+  if (days !== undefined && !(Number.isInteger(days) && days > 0)) {
+    throw new StorageError("usage", "lifecycleDays must be a whole number of days from 1 on");
+  }
+  const provisioner = await provisionerOf(location);
+  const made: BucketSetting[] = [];
+  const there: BucketSetting[] = [];
+  const ensure = async (
+    setting: BucketSetting,
+    has: () => Promise<boolean>,
+    make: () => Promise<unknown>,
+  ): Promise<void> => {
+    if (await has()) {
+      there.push(setting);
+      return;
+    }
+    await make();
+    made.push(setting);
+  };
+  try {
+    const isNew = !(await provisioner.exists()) && (await provisioner.create(!!wishes.objectLock));
+    (isNew ? made : there).push("bucket");
+    if (wishes.objectLock) {
+      if (!(await provisioner.hasObjectLock())) throw noLock(location.bucket);
+      (isNew ? made : there).push("object lock");
+    }
+    const { hasVersioning, setVersioning, hasLifecycle, setLifecycle } = provisioner;
+    if (wishes.versioning) await ensure("versioning", hasVersioning, setVersioning);
+    if (days !== undefined) {
+      await ensure(
+        "lifecycle",
+        () => hasLifecycle(days),
+        () => setLifecycle(days),
+      );
+    }
+    if (wishes.defaultEncryption) {
+      await ensure("default encryption", provisioner.hasEncryption, provisioner.setEncryption);
+    }
+    return { made, there };
+  } finally {
+    provisioner.close();
+  }
+}
+
+function noLock(bucket: string): StorageError {
+  return new StorageError(
+    "usage",
+    `the bucket ${bucket} was made without object lock, and cannot get it now; take a new bucket`,
+  );
+}
+
+function provisionerOf(location: BucketLocation): Promise<Provisioner> {
+  if (location.provider === "minio") return minioProvisioner(minioPlace(location));
+  return sdkProvisioner(location.provider === "s3" ? s3Place(location) : b2Place(location));
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, test } from "bun:test";
+import { b2Front, type B2Front } from "../../../../tests/servers/b2-front.ts";
+import { needs } from "../../../../tests/servers/needs.ts";
+import {
+  type Bucket,
+  minioServer,
+  newBucket,
+  REGION,
+  type S3Server,
+  versitygwServer,
+} from "../../../../tests/servers/s3-servers.ts";
+import type { Backend } from "../../src/backend/backend.ts";
+import { b2 } from "../../src/backend/b2.ts";
+import { minio } from "../../src/backend/minio.ts";
+import { s3 } from "../../src/backend/s3.ts";
+import { backendConformance } from "../../src/testing/index.ts";
+
+const MORE_THAN_A_PAGE = 1100;
+
+/** All cases in one bucket, each under a prefix of its own, so that they meet neighbours too. */
+function conforms(
+  bucketOn: () => Promise<Bucket>,
+  open: (bucket: Bucket, prefix: string) => Backend,
+  listed = MORE_THAN_A_PAGE,
+): void {
+  let bucket: Bucket;
+  let count = 0;
+  beforeAll(async () => {
+    bucket = await bucketOn();
+  });
+  afterAll(async () => {
+    await bucket.remove();
+  }, 60_000);
+  const place = () => {
+    count += 1;
+    const prefix = `case ${count}`;
+    return { backend: open(bucket, prefix), reopen: () => open(bucket, prefix) };
+  };
+  for (const { name, run } of backendConformance({ open: place, listed })) test(name, run, 60_000);
+}
+
+function overS3(bucket: Bucket, prefix: string): Backend {
+  const { endpoint, accessKeyId, secretAccessKey } = bucket.server;
+  return s3({
+    bucket: bucket.name,
+    prefix,
+    endpoint,
+    region: REGION,
+    credentials: { accessKeyId, secretAccessKey },
+  });
+}
+
+needs("minio")("s3 on MinIO", () => {
+  conforms(() => newBucket(minioServer()), overS3);
+});
+
+needs("minio")("s3 on MinIO with versions", () => {
+  conforms(() => newBucket(minioServer(), { versioning: true }), overS3, 50);
+});
+
+needs("versitygw")("s3 on versitygw", () => {
+  conforms(() => newBucket(versitygwServer()), overS3);
+});
+
+needs("minio")("minio on MinIO", () => {
+  conforms(
+    () => newBucket(minioServer()),
+    ({ name, server }, prefix) =>
+      minio({
+        bucket: name,
+        prefix,
+        endpoint: server.endpoint,
+        accessKey: server.accessKeyId,
+        secretKey: server.secretAccessKey,
+        encryption: { type: "AES256" },
+      }),
+    50,
+  );
+});
+
+needs("minio")("b2 on MinIO behind the rules of B2", () => {
+  let front: B2Front;
+  let server: S3Server;
+  beforeAll(() => {
+    server = minioServer();
+    front = b2Front(server.endpoint);
+  });
+  afterAll(() => front.stop());
+  conforms(
+    () => newBucket(minioServer(), { versioning: true }),
+    ({ name }, prefix) =>
+      b2({
+        bucket: name,
+        prefix,
+        endpoint: front.endpoint,
+        region: front.region,
+        keyId: server.accessKeyId,
+        applicationKey: server.secretAccessKey,
+      }),
+    50,
+  );
+});

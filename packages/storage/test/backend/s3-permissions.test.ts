@@ -1,0 +1,131 @@
+import { expect, test } from "bun:test";
+import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
+import { AssumeRoleProvider } from "minio/dist/esm/AssumeRoleProvider.mjs";
+import { needs } from "../../../../tests/servers/needs.ts";
+import type { Backend } from "../../src/backend/backend.ts";
+import type { Credentials } from "../../src/backend/s3.ts";
+import { rejects } from "./rejects.ts";
+import { bucketForAll, NAME, on, OTHER } from "./s3-setting.ts";
+
+const BYTES = Buffer.from("opaque bytes");
+
+needs("minio")("credentials", () => {
+  const bucket = bucketForAll();
+
+  /** Credentials of a session that allows only these actions. */
+  const limitedTo = async (...actions: string[]): Promise<Credentials> => {
+    const { server, name } = bucket();
+    const provider = new AssumeRoleProvider({
+      stsEndpoint: server.endpoint,
+      accessKey: server.accessKeyId,
+      secretKey: server.secretAccessKey,
+      durationSeconds: 900,
+      policy: JSON.stringify({
+        Version: "2012-10-17",
+        Statement: [
+          {
+            Effect: "Allow",
+            Action: actions,
+            Resource: [`arn:aws:s3:::${name}`, `arn:aws:s3:::${name}/*`],
+          },
+        ],
+      }),
+    });
+    const made = await provider.getCredentials();
+    return {
+      accessKeyId: made.getAccessKey(),
+      secretAccessKey: made.getSecretKey(),
+      sessionToken: made.getSessionToken(),
+    };
+  };
+
+  const everyCall = (backend: Backend): (() => Promise<unknown>)[] => [
+    () => backend.put(NAME, BYTES),
+    () => backend.get(NAME, new Uint8Array(100)),
+    () => backend.head(NAME),
+    () => backend.delete(NAME),
+    () => Array.fromAsync(backend.list("")),
+  ];
+
+  const keys = async (): Promise<(string | undefined)[]> => {
+    const { client, name } = bucket();
+    const { Versions = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: name }));
+    return Versions.map(({ Key }) => Key);
+  };
+
+  test("that are wrong are refused in every call, and not tried again", async () => {
+    const { accessKeyId, secretAccessKey } = bucket().server;
+    for (const credentials of [
+      { accessKeyId, secretAccessKey: "not-the-secret" },
+      { accessKeyId: "nobody", secretAccessKey },
+    ]) {
+      for (const call of everyCall(on(bucket(), { credentials }))) {
+        expect((await rejects(call(), "permission")).transient).toBe(false);
+      }
+    }
+    const wrong = on(bucket(), { credentials: { accessKeyId, secretAccessKey: "not-the-secret" } });
+    await rejects(wrong.put(NAME, BYTES), "permission", "does not fit the access key");
+  });
+
+  test("that only read can read, and find out what can be seen", async () => {
+    await on(bucket()).put(OTHER, BYTES);
+    const credentials = await limitedTo("s3:GetObject", "s3:ListBucket", "s3:GetBucketVersioning");
+    const reader = on(bucket(), { credentials });
+    expect(await reader.get(OTHER, new Uint8Array(100))).toBe(BYTES.length);
+    expect((await reader.head(OTHER))?.size).toBe(BYTES.length);
+    expect(await reader.head(NAME)).toBeUndefined();
+    expect(await Array.fromAsync(reader.list(""))).toHaveLength(1);
+    await rejects(reader.put(NAME, BYTES), "permission", "check their policy");
+    await rejects(reader.delete(OTHER), "permission", "check their policy");
+    expect(await reader.capabilities!()).toEqual({
+      attestsSha256: true,
+      conditionalPut: false,
+      versions: false,
+      encryption: undefined,
+    });
+    expect(await keys()).toEqual([`store/${OTHER}`]);
+  });
+
+  test("that only write can write, and leave nothing else behind", async () => {
+    const writer = on(bucket(), { credentials: await limitedTo("s3:PutObject") });
+    await writer.put(OTHER, BYTES);
+    await rejects(writer.get(OTHER, new Uint8Array(100)), "permission");
+    expect(await writer.capabilities!()).toMatchObject({
+      attestsSha256: false,
+      conditionalPut: false,
+      versions: false,
+    });
+    expect(await keys()).toEqual([`store/${OTHER}`]);
+  });
+
+  test("from a provider are asked for when they are needed", async () => {
+    let asked = 0;
+    const backend = on(bucket(), {
+      credentials: async () => {
+        asked += 1;
+        return limitedTo("s3:PutObject");
+      },
+    });
+    expect(asked).toBe(0);
+    await backend.put(OTHER, BYTES);
+    await backend.put(OTHER, BYTES);
+    expect(asked).toBe(1);
+  });
+
+  test("do not help where the bucket is missing", async () => {
+    const { server } = bucket();
+    const backend = on({ server, name: "idk-test-no-such-bucket" });
+    for (const call of [...everyCall(backend), () => backend.capabilities!()]) {
+      const error = await rejects(call(), "unavailable", "no-such-bucket does not exist");
+      expect(error.transient).toBe(false);
+    }
+  });
+});
+
+needs("versitygw")("on a server that says nothing of the bucket in its answer to HEAD", () => {
+  test("a missing bucket is told from a missing blob all the same", async () => {
+    const { versitygwServer } = await import("../../../../tests/servers/s3-servers.ts");
+    const backend = on({ server: versitygwServer(), name: "idk-test-no-such-bucket" });
+    await rejects(backend.head(NAME), "unavailable", "no-such-bucket does not exist");
+  });
+});

@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import {
+  GetBucketLifecycleConfigurationCommand,
+  PutBucketLifecycleConfigurationCommand,
+} from "@aws-sdk/client-s3";
+import { needs } from "../../../../tests/servers/needs.ts";
+import {
+  minioServer,
+  plainClient,
+  REGION,
+  type S3Server,
+  versitygwServer,
+} from "../../../../tests/servers/s3-servers.ts";
+import { minio } from "../../src/backend/minio.ts";
+import { type BucketLocation, initBucket } from "../../src/backend/s3/provision.ts";
+import { rejects } from "./rejects.ts";
+import { NAME, on } from "./s3-setting.ts";
+
+const made: { server: S3Server; name: string }[] = [];
+
+afterEach(async () => {
+  for (const { server, name } of made.splice(0)) {
+    const { DeleteBucketCommand } = await import("@aws-sdk/client-s3");
+    await plainClient(server).send(new DeleteBucketCommand({ Bucket: name }));
+  }
+});
+
+function newName(server: S3Server): string {
+  const name = `idk-test-${randomBytes(8).toString("hex")}`;
+  made.push({ server, name });
+  return name;
+}
+
+function overMinio(bucket: string): BucketLocation {
+  const { endpoint, accessKeyId: accessKey, secretAccessKey: secretKey } = minioServer();
+  return { provider: "minio", bucket, prefix: "store", endpoint, accessKey, secretKey };
+}
+
+function overSdk(bucket: string, server = minioServer()): BucketLocation {
+  const { endpoint, accessKeyId, secretAccessKey } = server;
+  const credentials = { accessKeyId, secretAccessKey };
+  return { provider: "s3", bucket, prefix: "store", endpoint, region: REGION, credentials };
+}
+
+const WISHES = {
+  versioning: true,
+  objectLock: true,
+  lifecycleDays: 30,
+  defaultEncryption: "AES256",
+} as const;
+
+needs("minio")("a bucket", () => {
+  describe.each([
+    ["through MinIO's client", overMinio],
+    ["through the AWS SDK", overSdk],
+  ] as const)("%s", (_, at) => {
+    test("is made, and found the second time", async () => {
+      const location = at(newName(minioServer()));
+      expect(await initBucket(location)).toEqual({ made: ["bucket"], there: [] });
+      expect(await initBucket(location)).toEqual({ made: [], there: ["bucket"] });
+      await on({ server: minioServer(), name: location.bucket }).head(NAME);
+    });
+
+    test("gets what is wished for, once", async () => {
+      const location = at(newName(minioServer()));
+      const first = await initBucket(location, WISHES);
+      // Object lock brings versions along.
+      expect(first).toEqual({
+        made: ["bucket", "object lock", "lifecycle", "default encryption"],
+        there: ["versioning"],
+      });
+      expect(await initBucket(location, WISHES)).toEqual({
+        made: [],
+        there: ["bucket", "object lock", "versioning", "lifecycle", "default encryption"],
+      });
+    });
+
+    test("gets versions later", async () => {
+      const location = at(newName(minioServer()));
+      await initBucket(location);
+      expect(await initBucket(location, { versioning: true })).toEqual({
+        made: ["versioning"],
+        there: ["bucket"],
+      });
+    });
+
+    test("cannot get object lock later", async () => {
+      const location = at(newName(minioServer()));
+      await initBucket(location);
+      await rejects(initBucket(location, { objectLock: true }), "usage", "without object lock");
+    });
+
+    test("keeps the rules of others", async () => {
+      const location = at(newName(minioServer()));
+      await initBucket(location, { versioning: true });
+      const client = plainClient(minioServer());
+      const Bucket = location.bucket;
+      const rule = { ID: "theirs", Filter: { Prefix: "logs/" }, Expiration: { Days: 9 } };
+      await client.send(
+        new PutBucketLifecycleConfigurationCommand({
+          Bucket,
+          LifecycleConfiguration: { Rules: [{ ...rule, Status: "Enabled" }] },
+        }),
+      );
+      await initBucket(location, { lifecycleDays: 30 });
+      await initBucket(location, { lifecycleDays: 60 });
+      const { Rules } = await client.send(new GetBucketLifecycleConfigurationCommand({ Bucket }));
+      expect(Rules).toEqual([
+        { ...rule, Status: "Enabled" },
+        {
+          ID: expect.stringMatching(/^idk-remove-old-versions-[0-9a-f]{16}$/u),
+          Status: "Enabled",
+          Filter: { Prefix: "store/" },
+          NoncurrentVersionExpiration: { NoncurrentDays: 60 },
+        },
+      ]);
+    });
+
+    test("is not made with wrong credentials", async () => {
+      const wrong = { ...minioServer(), secretAccessKey: "not-the-secret" };
+      const location =
+        at === overSdk
+          ? overSdk("idk-test-never", wrong)
+          : { ...overMinio("idk-test-never"), secretKey: "not-the-secret" };
+      await rejects(initBucket(location), "permission");
+    });
+
+    test("is not made on a server that does not answer", async () => {
+      const location = { ...at("idk-test-never"), endpoint: "http://127.0.0.1:1" };
+      const error = await rejects(initBucket(location), "unavailable", "connection failed");
+      expect(error.transient).toBe(true);
+    });
+  });
+
+  test("takes whole days", async () => {
+    for (const lifecycleDays of [0, -1, 1.5, Number.NaN]) {
+      await rejects(initBucket(overMinio("b"), { lifecycleDays }), "usage", "days");
+    }
+  });
+
+  test("asks for encryption by itself then", async () => {
+    const location = overMinio(newName(minioServer()));
+    await initBucket(location, { defaultEncryption: "AES256" });
+    if (location.provider !== "minio") throw new Error("another place");
+    const backend = minio(location);
+    expect((await backend.capabilities!()).encryption).toBe("AES256");
+  });
+});
+
+needs("versitygw")("a bucket on versitygw", () => {
+  test("is made, and found the second time", async () => {
+    const location = overSdk(newName(versitygwServer()), versitygwServer());
+    expect(await initBucket(location)).toEqual({ made: ["bucket"], there: [] });
+    expect(await initBucket(location)).toEqual({ made: [], there: ["bucket"] });
+  });
+});

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll } from "bun:test";
+import {
+  httpFront,
+  type FrontRules,
+  type HttpFront,
+  type Passing,
+} from "../../../../tests/servers/http-front.ts";
+import {
+  type Bucket,
+  minioServer,
+  newBucket,
+  REGION,
+  type S3Server,
+} from "../../../../tests/servers/s3-servers.ts";
+import { s3, type S3Options } from "../../src/backend/s3.ts";
+import type { Backend } from "../../src/backend/backend.ts";
+
+export const NAME: string = "ab".padEnd(64, "0123456789");
+export const OTHER: string = "cd".padEnd(64, "0123456789");
+
+/** A backend for a bucket, at the server or at what stands before it. */
+export function on(
+  { server, name }: Pick<Bucket, "server" | "name">,
+  options: Partial<S3Options> = {},
+): Backend {
+  const { endpoint, accessKeyId, secretAccessKey } = server;
+  return s3({
+    bucket: name,
+    prefix: "store",
+    endpoint,
+    region: REGION,
+    credentials: { accessKeyId, secretAccessKey },
+    ...options,
+  });
+}
+
+/** A bucket on MinIO for all tests of a group. */
+export function bucketForAll(options: { versioning?: boolean } = {}): () => Bucket {
+  let bucket: Bucket;
+  beforeAll(async () => {
+    bucket = await newBucket(minioServer(), options);
+  });
+  afterAll(async () => {
+    await bucket.remove();
+  }, 60_000);
+  return () => bucket;
+}
+
+export interface Recorded extends HttpFront {
+  readonly requests: Passing[];
+}
+
+/** A front that remembers what passes. */
+export function recording(server: S3Server, rules: FrontRules = {}): Recorded {
+  const requests: Passing[] = [];
+  const front = httpFront(server.endpoint, {
+    ...rules,
+    answer(request) {
+      requests.push(request);
+      return rules.answer?.(request);
+    },
+  });
+  return { ...front, requests };
+}
+
+/** A backend whose server is this function. */
+export function served(
+  answer: (request: Request) => Response | Promise<Response>,
+  options: Partial<S3Options> = {},
+): { backend: Backend; [Symbol.dispose](): void } {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", idleTimeout: 60, fetch: answer });
+  const backend = s3({
+    bucket: "bucket",
+    endpoint: `http://127.0.0.1:${server.port}`,
+    region: REGION,
+    credentials: { accessKeyId: "access-key", secretAccessKey: "secret-key" },
+    ...options,
+  });
+  return { backend, [Symbol.dispose]: () => void server.stop(true) };
+}
+
+/** An error answer of the protocol. */
+export function errorAnswer(
+  status: number,
+  code: string,
+  message = "words of the store",
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(
+    `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`,
+    { status, headers },
+  );
+}
+
+/** The message with which a call fails. */
+export async function messageOf(call: Promise<unknown>): Promise<string> {
+  const error: unknown = await call.then(
+    () => new Error("the call succeeded"),
+    (reason: unknown) => reason,
+  );
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Subprocess } from "bun";
+import { needing } from "../../../../tests/servers/needs.ts";
+import { minio } from "../../src/backend/minio.ts";
+import { rejects } from "./rejects.ts";
+
+/** As `script/minio` builds it, or another. */
+const executable = [join(import.meta.dir, "../../../../.cache/go/bin/minio"), "minio"]
+  .map((name) => Bun.which(name))
+  .find((path) => path !== null);
+
+const openssl = Bun.which("openssl");
+
+const missing = [
+  ...(executable === undefined ? ["executable of MinIO"] : []),
+  ...(openssl === null ? ["openssl"] : []),
+];
+
+// Keys of the customer's own go over TLS alone, so this MinIO has a certificate of its own. A
+// runtime takes certificates to trust only at its start, so the backend is driven in another.
+needing(missing)("SSE-C on MinIO over TLS", () => {
+  let folder: string;
+  let server: Subprocess;
+  let endpoint: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "idk-sse-c-"));
+    await mkdir(join(folder, "certs"));
+    await makeCertificate(join(folder, "certs"));
+    const port = await freePort();
+    endpoint = `https://127.0.0.1:${port}`;
+    server = Bun.spawn(
+      [
+        executable ?? "",
+        "server",
+        "--quiet",
+        `--address=127.0.0.1:${port}`,
+        `--certs-dir=${folder}/certs`,
+        `${folder}/data`,
+      ],
+      {
+        env: { ...process.env, MINIO_ROOT_USER: "access", MINIO_ROOT_PASSWORD: "secret-secret" },
+        stdio: ["ignore", "ignore", "ignore"],
+      },
+    );
+  });
+  afterAll(async () => {
+    server.kill("SIGKILL");
+    await server.exited;
+    await rm(folder, { recursive: true });
+  });
+
+  test("keeps a blob that only who has the key can read", async () => {
+    const run = Bun.spawn(["bun", "-e", SCRIPT], {
+      cwd: import.meta.dir,
+      env: {
+        ...process.env,
+        ENDPOINT: endpoint,
+        NODE_EXTRA_CA_CERTS: join(folder, "certs/public.crt"),
+      },
+      stderr: "inherit",
+    });
+    expect(await new Response(run.stdout).json()).toEqual({
+      read: "opaque bytes",
+      encryption: "SSE-C AES256",
+      capability: "SSE-C AES256",
+      attests: true,
+      without: "unavailable",
+      wrong: "refused",
+    });
+  }, 60_000);
+
+  test("is not talked to by who does not trust its certificate", async () => {
+    const key = new Uint8Array(32).fill(1);
+    const backend = minio({
+      bucket: "bucket",
+      endpoint,
+      accessKey: "access",
+      secretKey: "secret-secret",
+      encryption: { type: "SSE-C", key },
+    });
+    for (const call of [
+      () => backend.put("ab".repeat(32), key),
+      () => Array.fromAsync(backend.list("")),
+    ]) {
+      const error = await rejects(call(), "unavailable", "certificate is not trusted");
+      expect(error.transient).toBe(false);
+    }
+  });
+});
+
+const SCRIPT = `
+  import { minio } from "@idk/storage/minio";
+  import { initBucket } from "@idk/storage/provision";
+  const base = { bucket: "bucket", endpoint: process.env.ENDPOINT, accessKey: "access", secretKey: "secret-secret" };
+  while (!(await fetch(base.endpoint + "/minio/health/live").catch(() => undefined))?.ok) await Bun.sleep(50);
+  await initBucket({ provider: "minio", ...base });
+  const keyed = (byte) => minio({ ...base, encryption: { type: "SSE-C", key: new Uint8Array(32).fill(byte) } });
+  const name = "ab".repeat(32);
+  await keyed(1).put(name, Buffer.from("opaque bytes"));
+  const buffer = Buffer.alloc(100);
+  const read = buffer.toString("utf8", 0, await keyed(1).get(name, buffer));
+  const { attestsSha256: attests, encryption: capability } = await keyed(1).capabilities();
+  const codeOf = (call) => call.then(() => "read", (error) => error.code);
+  const without = await codeOf(minio(base).get(name, buffer));
+  const wrong = (await codeOf(keyed(2).get(name, buffer))) === "read" ? "read" : "refused";
+  console.log(JSON.stringify({
+    read, encryption: (await keyed(1).head(name)).encryption, capability, attests, without, wrong,
+  }));
+`;
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => {
+    probe.listen(0, "127.0.0.1", resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => {
+    probe.close(resolve);
+  });
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+async function makeCertificate(folder: string): Promise<void> {
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const files = ["-keyout", join(folder, "private.key"), "-out", join(folder, "public.crt")];
+  const run = Bun.spawn(
+    [openssl ?? "", "req", "-x509", "-days", "2", ...key, ...subject, ...files],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  if ((await run.exited) !== 0) throw new Error(await new Response(run.stderr).text());
+}
