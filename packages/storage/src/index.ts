@@ -1,4 +1,13 @@
-export type { Backend, BlobInfo, ListedBlob } from "./backend/backend.ts";
+export type {
+  Backend,
+  BlobInfo,
+  Capabilities,
+  ListedBlob,
+  PutCallOptions,
+} from "./backend/backend.ts";
+export type { BackendCall, Retry, RetryOptions } from "./backend/backoff.ts";
+export { withLimit } from "./backend/limit.ts";
+export { withRetry } from "./backend/retry.ts";
 export { type Address, addressOf, parseAddress } from "./content/address.ts";
 export type { Content } from "./content/source.ts";
 export {
@@ -24,8 +33,15 @@ export { type NaCl, type NaClChoice, loadNaCl } from "./crypto/nacl.ts";
 export { type ErrorCode, StorageError } from "./errors.ts";
 export type { Metadata, MetadataValue } from "./format/metadata.ts";
 export { createStore } from "./store/create-store.ts";
+export {
+  type ReplicateFailure,
+  type ReplicateOptions,
+  type ReplicateReport,
+  replicate,
+} from "./store/replicate.ts";
 export type {
   BlobStat,
+  BytesOptions,
   CallOptions,
   DeleteReport,
   DeleteTreeOptions,

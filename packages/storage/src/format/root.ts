@@ -15,7 +15,7 @@ export interface Root {
   readonly shape: TreeShape;
   readonly metadata: Metadata;
   /** Inline content, or the references of the top level; a copy. */
-  readonly body: Uint8Array;
+  readonly body: Uint8Array<ArrayBuffer>;
 }
 
 /** The root's plaintext, to be written. */

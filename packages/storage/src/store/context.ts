@@ -43,7 +43,7 @@ export interface WritePlan {
   readonly concurrency: number;
 }
 
-const FORMAT_DEFAULTS: Defaults = {
+export const FORMAT_DEFAULTS: Defaults = {
   publicKeys: [],
   keyPairs: undefined,
   chunkLog2: CHUNK_LOG2_DEFAULT,
@@ -81,7 +81,10 @@ export function planWrite(
 }
 
 /** @throws StorageError `usage` */
-export function concurrencyOf(defaults: Defaults, value: number | undefined): number {
+export function concurrencyOf(
+  defaults: Pick<Defaults, "concurrency">,
+  value: number | undefined,
+): number {
   const concurrency = value ?? defaults.concurrency;
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
     throw usage(`concurrency must be an integer from 1 to ${CONCURRENCY_MAX}`);

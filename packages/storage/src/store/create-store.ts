@@ -10,6 +10,7 @@ import { parseAddress } from "../content/address.ts";
 import { put } from "./put.ts";
 import { rewrap } from "./rewrap.ts";
 import { stat } from "./stat.ts";
+import { treeNames } from "./tree-names.ts";
 import { typeName } from "../bytes.ts";
 import { verify } from "./verify.ts";
 
@@ -53,6 +54,9 @@ export function createStore(options: StoreOptions): Store {
     rewrap: async (address, recipients, given = {}) =>
       rewrap(await open(), address, recipients, given),
     verify: async (address, given = {}) => verify(await open(), address, given),
+    treeNames: async function* (address, given = {}) {
+      yield* treeNames(await open(), address, given);
+    },
     deleteTree: async (address, given = {}) => deleteTree(await open(), address, given),
     has: async (address, { signal } = {}) => {
       throwIfAborted(signal);

@@ -3,6 +3,12 @@ import { StorageError } from "../errors.ts";
 import { addressOf } from "../content/address.ts";
 
 /**
+ * Downloads of the same blob that must all be wrong before the blob counts as damaged. One may
+ * have been cut short or changed on its way, by whatever stands between here and the store.
+ */
+const DOWNLOADS = 2;
+
+/**
  * Reads a blob into a buffer and checks it against its name.
  *
  * @returns the blob, a view of the buffer
@@ -14,13 +20,13 @@ export async function fetchBlob(
   buffer: Uint8Array<ArrayBuffer>,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const length = await backend.get(address, buffer, { signal });
-  const blob = buffer.subarray(0, length);
-  if (addressOf(blob) !== address) {
-    throw new StorageError(
-      "address",
-      `the bytes stored as ${address} are not the ones that were put: they are damaged or replaced`,
-    );
+  for (let downloads = 0; downloads < DOWNLOADS; downloads++) {
+    const length = await backend.get(address, buffer, { signal });
+    const blob = buffer.subarray(0, length);
+    if (addressOf(blob) === address) return blob;
   }
-  return blob;
+  throw new StorageError(
+    "address",
+    `the bytes stored as ${address} are not the ones that were put: they are damaged or replaced`,
+  );
 }

@@ -1,4 +1,4 @@
-import type { GetOptions, StoredBlob } from "./store.ts";
+import type { BytesOptions, GetOptions, StoredBlob } from "./store.ts";
 import { type OpenedRoot, readRoot } from "./read-root.ts";
 import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
 import { type StorageError, throwIfAborted, usage } from "../errors.ts";
@@ -37,13 +37,29 @@ export async function get(
     const decoder = contentDecoder(root.metadata);
     if (decoder) yield* decoder.decode(readLent(context, root, range, reading));
   }
-  const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT } = {}) => {
+  const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT, into }: BytesOptions = {}) => {
     if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
       throw usage("maxBytes must be an integer from 0 to 2^53-1");
     }
     if (readLength > maxBytes) throw tooLong(readLength, `more than maxBytes (${maxBytes})`);
+    if (into) return readInto(into);
     // What encoded content decodes to is a claim until it is decoded: no memory is reserved for it.
-    return encoded ? joined(decoded(read())) : readBytes(context, root, range, read());
+    return encoded
+      ? joined(decoded(read()))
+      : readBytes(context, root, range, read(), allocateResult(readLength));
+  };
+  const readInto = async (into: Uint8Array<ArrayBuffer>) => {
+    if (into.length < readLength) {
+      throw tooLong(readLength, `and into has room for ${into.length}`);
+    }
+    const result = into.subarray(0, readLength);
+    if (!encoded) return readBytes(context, root, range, read(), result);
+    let offset = 0;
+    for await (const piece of decoded(read())) {
+      result.set(piece, offset);
+      offset += piece.length;
+    }
+    return result;
   };
 
   return {
@@ -161,17 +177,12 @@ async function readBytes(
   root: OpenedRoot,
   range: ByteRange,
   reading: Reading,
+  result: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  throwIfAborted(reading.signal);
   if (root.shape.counts.length === 0) {
-    reading.onProgress?.({
-      bytes: range.end - range.start,
-      total: range.end - range.start,
-      chunks: 0,
-    });
-    return new Uint8Array(root.body.subarray(range.start, range.end));
+    result.set(inlineContent(root, range, reading));
+    return result;
   }
-  const result = allocateResult(range.end - range.start);
   // A leaf that lies whole within the range is opened straight into the result.
   const into = (start: number, length: number) =>
     start >= 0 && start + length <= result.length
@@ -179,10 +190,25 @@ async function readBytes(
       : undefined;
   let offset = 0;
   for await (const clipped of readClipped(context, root, range, reading, into)) {
-    if (clipped.buffer !== result.buffer) result.set(clipped, offset);
+    if (!openedThere(clipped, result)) result.set(clipped, offset);
     offset += clipped.length;
   }
   return result;
+}
+
+/** Content that came with the root, as a view of what the handle keeps. */
+function inlineContent(
+  { body }: OpenedRoot,
+  { start, end }: ByteRange,
+  { signal, onProgress }: Reading,
+): Uint8Array<ArrayBuffer> {
+  throwIfAborted(signal);
+  onProgress?.({ bytes: end - start, total: end - start, chunks: 0 });
+  return body.subarray(start, end);
+}
+
+function openedThere(leaf: Uint8Array, result: Uint8Array): boolean {
+  return leaf.buffer === result.buffer;
 }
 
 /** The runtime's own limit may be lower than what the caller allows. */
@@ -206,7 +232,7 @@ async function* readLent(
     yield* readClipped(context, root, range, reading);
     return;
   }
-  const content = await readBytes(context, root, range, reading);
+  const content = inlineContent(root, range, reading);
   if (content.length > 0) yield content;
 }
 
@@ -218,7 +244,8 @@ const PIECE_LENGTH = 64 * 1024;
 
 function* copiesOf(lent: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>> {
   for (let start = 0; start < lent.length; start += PIECE_LENGTH) {
-    yield lent.slice(start, start + PIECE_LENGTH);
+    // Not slice(), which of a Buffer is a view.
+    yield new Uint8Array(lent.subarray(start, start + PIECE_LENGTH));
   }
 }
 

@@ -17,6 +17,7 @@ import { metadataToCbor } from "../format/metadata.ts";
 import { openContent } from "../content/source.ts";
 import { pMapIterable } from "p-map";
 import { padme } from "../format/padding.ts";
+import { storeBlob } from "./store-blob.ts";
 import { writeRoot } from "./write-root.ts";
 
 /** Seals and stores content; see `Store.put`. */
@@ -72,13 +73,14 @@ async function putTree(
   const { signal, stop } = linkedAbort(options.signal);
   const tree = createTreeWriter(context, plan.dedupSecret, { signal });
   const lengths = { content: 0, padding: 0 };
+  const convergent = plan.dedupSecret !== undefined;
 
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
   const upload = async ({ blob, buffer, reference, contentEnd }: Leaf) => {
     throwIfAborted(signal);
-    const stored = context.backend.put(reference.address, blob, { signal });
+    const stored = storeBlob(context.backend, reference.address, blob, { convergent, signal });
     inFlight.add(stored);
     try {
       await stored;

@@ -11,6 +11,7 @@ export async function stat(
   options: ReadOptions,
 ): Promise<BlobStat> {
   const root = await readRoot(context, address, options);
+  const encryption = await encryptionOf(context, root.address, options);
   return {
     address: root.address,
     size: decodedLength(root),
@@ -21,5 +22,16 @@ export async function stat(
     recipients: root.recipients,
     padding: root.padding,
     storedBytes: root.storedBytes + storedChildren(root.shape).bytes,
+    ...(encryption === undefined ? {} : { encryption }),
   };
+}
+
+/** Backends that know nothing of themselves know nothing of this either, and are not asked. */
+async function encryptionOf(
+  { backend }: StoreContext,
+  address: string,
+  { signal }: ReadOptions,
+): Promise<string | undefined> {
+  if (backend.capabilities === undefined) return undefined;
+  return (await backend.head(address, { signal }))?.encryption;
 }

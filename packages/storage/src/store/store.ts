@@ -26,7 +26,10 @@ export interface Store {
    */
   get(address: string, options?: GetOptions): Promise<StoredBlob>;
 
-  /** Opens a root and says what it holds, fetching nothing else. Throws as `get` does. */
+  /**
+   * Opens a root and says what it holds, fetching nothing else. Where the backend can say how it
+   * encrypts blobs at rest, that takes one more request, without a download. Throws as `get` does.
+   */
   stat(address: string, options?: ReadOptions): Promise<BlobStat>;
 
   /** Whether the store has a blob of this name: a look at the name, not a proof of its bytes. */
@@ -62,11 +65,20 @@ export interface Store {
 
   /**
    * Reads a blob and checks that its bytes match its name and form an envelope of the format;
-   * needs no key. With `deep`, opens a root and checks its whole tree.
+   * needs no key. With `deep`, opens a root and checks its whole tree. With `attested`, takes the
+   * store's word for bytes of which it keeps the SHA-256, and reads only the others.
    *
-   * @throws StorageError with the code of the first fault
+   * @throws StorageError with the code of the first fault; `usage` for both `deep` and `attested`
    */
   verify(address: string, options?: VerifyOptions): Promise<VerifyReport>;
+
+  /**
+   * The addresses of all blobs of a tree: nodes and leaves first, the root last. Fetches the root
+   * and the nodes on the way. A chunk that occurs twice in the content comes twice.
+   *
+   * @throws StorageError as `get`
+   */
+  treeNames(address: string, options?: ReadOptions): AsyncIterable<Address>;
 
   /**
    * All blobs of the store, roots and chunks alike, in no particular order.
@@ -98,7 +110,8 @@ export interface WriteOptions {
   readonly padding?: "padme" | "none" | undefined;
   /**
    * 32 random bytes shared by those who deduplicate together: equal content then gives equal
-   * blobs, which the store can see (docs/threat-model.md).
+   * blobs, which the store can see (docs/threat-model.md). Where the store attests SHA-256, each
+   * blob is looked at first, and not uploaded again if it is there with the right bytes.
    */
   readonly dedupSecret?: Uint8Array | undefined;
   /**
@@ -158,12 +171,22 @@ export interface StoredBlob {
   /**
    * The content in one array, all of it verified.
    *
-   * @param options.maxBytes refuse more than this, before fetching; by default 1 GiB
-   * @throws StorageError `usage` where the content is longer than that
+   * @throws StorageError `usage` where the content is longer than the options allow
    */
-  bytes(options?: { readonly maxBytes?: number }): Promise<Uint8Array<ArrayBuffer>>;
+  bytes(options?: BytesOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** The content as UTF-8 text; ill-formed sequences become U+FFFD, a byte order mark stays. */
-  text(options?: { readonly maxBytes?: number }): Promise<string>;
+  text(options?: BytesOptions): Promise<string>;
+}
+
+export interface BytesOptions {
+  /** Refuse more than this, before fetching; by default 1 GiB. */
+  readonly maxBytes?: number | undefined;
+  /**
+   * Memory of the caller's to put the content into, which is then the result's. Worth it for large
+   * content again and again: memory that has been used before costs no first touch. After a
+   * failure it may hold some of the chunks, all of them verified.
+   */
+  readonly into?: Uint8Array<ArrayBuffer> | undefined;
 }
 
 export interface BlobStat {
@@ -182,6 +205,8 @@ export interface BlobStat {
   readonly padding: number;
   /** Bytes of root, nodes and leaves in the store. */
   readonly storedBytes: number;
+  /** How the store encrypts the root at rest, in the provider's words; absent where it is silent. */
+  readonly encryption?: string | undefined;
 }
 
 export interface DeleteTreeOptions extends ReadOptions {
@@ -197,16 +222,27 @@ export interface DeleteReport {
 export interface VerifyOptions extends ReadOptions {
   /** Open the root and check all that is below it; takes an identity. */
   readonly deep?: boolean | undefined;
+  /**
+   * Take the store's word where it attests the SHA-256 of a blob, and read only what it does not
+   * vouch for. Not together with `deep`.
+   */
+  readonly attested?: boolean | undefined;
   /** Chunks checked at once, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
 }
 
 export interface VerifyReport {
   readonly address: Address;
-  readonly kind: "root" | "child";
-  /** Blobs and bytes read. */
+  /** Undefined where the blob was not read: its name and size do not tell. */
+  readonly kind: "root" | "child" | undefined;
+  /** Blobs and bytes checked. */
   readonly blobs: number;
   readonly bytes: number;
+  /**
+   * Whether the store's word was taken: it keeps a SHA-256 of the bytes, equal to the name. False
+   * where the bytes were read and checked here, with their envelope.
+   */
+  readonly attested: boolean;
 }
 
 export interface ListOptions extends CallOptions {

@@ -3,6 +3,7 @@ import { type Reference, writeReference } from "../format/reference.ts";
 import type { CallOptions } from "./store.ts";
 import type { StoreContext } from "./context.ts";
 import { sealChunk } from "./seal-chunk.ts";
+import { storeBlob } from "./store-blob.ts";
 import { usage } from "../errors.ts";
 
 /**
@@ -22,7 +23,7 @@ interface Level {
 }
 
 export function createTreeWriter(
-  { backend, naCl }: StoreContext,
+  { backend, naCl }: Pick<StoreContext, "backend" | "naCl">,
   dedupSecret: Uint8Array | undefined,
   options: CallOptions,
 ): TreeWriter {
@@ -45,7 +46,10 @@ export function createTreeWriter(
     buffer.set(plaintext, CHILD_OVERHEAD);
     const inPlace = buffer.subarray(CHILD_OVERHEAD);
     const { reference, blob } = sealChunk(naCl, "node", inPlace, buffer, dedupSecret);
-    await backend.put(reference.address, blob, { signal: options.signal });
+    await storeBlob(backend, reference.address, blob, {
+      convergent: dedupSecret !== undefined,
+      signal: options.signal,
+    });
     level.count = 0;
     levels[height + 1] ??= newLevel();
     await append(height + 1, reference);

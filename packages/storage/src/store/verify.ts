@@ -1,16 +1,16 @@
 import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
 import type { VerifyOptions, VerifyReport } from "./store.ts";
-import { CHILD_BLOB_MAX, ROOT_BLOB_MAX } from "../format/limits.ts";
-import { StorageError, throwIfAborted } from "../errors.ts";
+import { StorageError, throwIfAborted, usage } from "../errors.ts";
+import { CHILD_BLOB_MAX } from "../format/limits.ts";
 import { allocate } from "./buffers.ts";
 import { allLeaves } from "./walk.ts";
 import { assertEphemeral } from "../crypto/wrap.ts";
-import { decodeHeader } from "../format/header.ts";
+import { attestedSize } from "./attest.ts";
 import { fetchBlob } from "./fetch.ts";
+import { inspectBlob } from "./inspect-blob.ts";
 import { parseAddress } from "../content/address.ts";
 import { readLeaves } from "./read-leaves.ts";
 import { readRoot } from "./read-root.ts";
-import { splitEnvelope } from "../format/envelope.ts";
 import { storedChildren } from "../format/shape.ts";
 
 /** Checks a blob, or a whole tree; see `Store.verify`. */
@@ -20,7 +20,29 @@ export async function verify(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   assertOptions(options);
-  return options.deep ? verifyTree(context, text, options) : verifyBlob(context, text, options);
+  if (options.deep && options.attested) {
+    throw usage(
+      "deep reads the whole tree, and then nothing is left to attest: give one or the other",
+    );
+  }
+  if (options.deep) return verifyTree(context, text, options);
+  return (
+    (options.attested && (await verifyAttested(context, text, options))) ||
+    verifyBlob(context, text, options)
+  );
+}
+
+/** Without a download; undefined where the store does not vouch for these bytes. */
+async function verifyAttested(
+  { backend }: StoreContext,
+  text: string,
+  { signal }: VerifyOptions,
+): Promise<VerifyReport | undefined> {
+  const address = parseAddress(text);
+  const bytes = await attestedSize(backend, address, signal);
+  if (bytes === undefined) return undefined;
+  if (bytes > CHILD_BLOB_MAX) throw new StorageError("limit", `the blob ${address} is too long`);
+  return { address, kind: undefined, blobs: 1, bytes, attested: true };
 }
 
 /** Without a key: the bytes match the name, and the envelope is one of the format. */
@@ -34,15 +56,9 @@ async function verifyBlob(
   // The larger of the two kinds: which one it is shows only in its header. Memory that is not
   // touched costs nothing, so this buffer does not go round with smaller ones.
   const blob = await fetchBlob(context.backend, address, allocate(CHILD_BLOB_MAX), signal);
-  const header = decodeHeader(splitEnvelope(blob).header);
-  const isRoot = header.ephemeral !== undefined;
-  if (isRoot) {
-    if (blob.length > ROOT_BLOB_MAX) {
-      throw new StorageError("limit", `the root ${address} is too long`);
-    }
-    assertEphemeral(context.naCl, header.ephemeral);
-  }
-  return { address, kind: isRoot ? "root" : "child", blobs: 1, bytes: blob.length };
+  const { kind, header } = inspectBlob(address, blob);
+  if (kind === "root") assertEphemeral(context.naCl, header.ephemeral);
+  return { address, kind, blobs: 1, bytes: blob.length, attested: false };
 }
 
 /** With a key: every blob of the tree passes every check that reading its content would make. */
@@ -61,5 +77,11 @@ async function verifyTree(
     stop();
   }
   const { blobs, bytes } = storedChildren(root.shape);
-  return { address: root.address, kind: "root", blobs: blobs + 1, bytes: root.storedBytes + bytes };
+  return {
+    address: root.address,
+    kind: "root",
+    blobs: blobs + 1,
+    bytes: root.storedBytes + bytes,
+    attested: false,
+  };
 }

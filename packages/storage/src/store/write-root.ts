@@ -3,6 +3,7 @@ import { type RootDraft, encodeRoot } from "../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../crypto/key-schedule.ts";
 import { type Address, addressOf } from "../content/address.ts";
 import { sealRoot } from "../crypto/seal.ts";
+import { storeBlob } from "./store-blob.ts";
 
 /** Seals and stores a root. Everything it refers to is already stored. */
 export async function writeRoot(
@@ -17,6 +18,6 @@ export async function writeRoot(
     : { contentKey: randomKey(), ephemeralSecret: randomKey() };
   const blob = sealRoot(naCl, keys, plan.publicKeys, plaintext);
   const address = addressOf(blob);
-  await backend.put(address, blob, { signal });
+  await storeBlob(backend, address, blob, { convergent: plan.dedupSecret !== undefined, signal });
   return address;
 }

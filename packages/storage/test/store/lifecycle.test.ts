@@ -120,7 +120,13 @@ describe("verify", () => {
     const root = await writer.put(random(2 * MiB));
     for await (const { address, size } of writer.list()) {
       const kind = address === root ? "root" : "child";
-      expect(await writer.verify(address)).toEqual({ address, kind, blobs: 1, bytes: size });
+      expect(await writer.verify(address)).toEqual({
+        address,
+        kind,
+        blobs: 1,
+        bytes: size,
+        attested: false,
+      });
     }
   });
 
@@ -135,6 +141,7 @@ describe("verify", () => {
       kind: "root",
       blobs: all.length,
       bytes,
+      attested: false,
     });
     for (const { address } of all) {
       if (address === root) continue;

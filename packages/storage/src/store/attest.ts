@@ -1,0 +1,18 @@
+import type { Backend } from "../backend/backend.ts";
+
+/**
+ * Asks whether the store itself vouches that the bytes under a name are the right ones: it keeps
+ * their SHA-256, and that is the name. Takes no request where the store attests nothing.
+ *
+ * @returns the blob's size, or undefined where nothing is attested
+ */
+export async function attestedSize(
+  backend: Backend,
+  address: string,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const capabilities = await backend.capabilities?.({ signal });
+  if (!capabilities?.attestsSha256) return undefined;
+  const info = await backend.head(address, { signal });
+  return info?.sha256 === address ? info.size : undefined;
+}

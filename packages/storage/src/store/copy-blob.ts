@@ -1,0 +1,94 @@
+import { type ErrorCode, StorageError } from "../errors.ts";
+import type { Backend } from "../backend/backend.ts";
+import { CHILD_BLOB_MAX } from "../format/limits.ts";
+import { createBufferPool } from "./buffers.ts";
+import { fetchBlob } from "./fetch.ts";
+import { inspectBlob } from "./inspect-blob.ts";
+
+/** A blob to copy. Its size at the source, where a listing gave one. */
+export interface NamedBlob {
+  readonly name: string;
+  readonly size?: number | undefined;
+}
+
+export type CopyResult =
+  | { readonly outcome: "copied"; readonly bytes: number }
+  | { readonly outcome: "skipped" }
+  | { readonly outcome: "failed"; readonly error: StorageError }
+  /** It is a root, and its turn has not come. */
+  | { readonly outcome: "held" };
+
+export interface CopyMode {
+  readonly holdRoots: boolean;
+  /** The target has been asked already. */
+  readonly targetLacks: boolean;
+}
+
+export interface CopierOptions {
+  readonly from: Backend;
+  readonly to: Backend;
+  readonly trustSize: boolean;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+}
+
+/** Faults of a blob, rather than of a store. */
+const BLOB_FAULTS: ReadonlySet<ErrorCode> = new Set(["limit", "address", "format", "not-found"]);
+
+/** Copies single blobs without a key; see `replicate`. */
+export function createCopier(
+  options: CopierOptions,
+): (blob: NamedBlob, mode: CopyMode) => Promise<CopyResult> {
+  const { from, to, trustSize, concurrency, signal } = options;
+  const buffers = createBufferPool(concurrency);
+
+  const targetHas = async (blob: NamedBlob, buffer: Uint8Array<ArrayBuffer>): Promise<boolean> => {
+    const { name } = blob;
+    const there = await to.head(name, { signal });
+    if (there === undefined) return false;
+    const attests = (await to.capabilities?.({ signal }))?.attestsSha256 === true;
+    if (attests && there.sha256 !== undefined) return there.sha256 === name;
+    if (trustSize) return there.size === (blob.size ?? (await from.head(name, { signal }))?.size);
+    return !isFault(await outcomeOf(fetchBlob(to, name, buffer, signal)));
+  };
+
+  const copy = async (
+    blob: NamedBlob,
+    { holdRoots, targetLacks }: CopyMode,
+    buffer: Uint8Array<ArrayBuffer>,
+  ): Promise<CopyResult> => {
+    const { name } = blob;
+    if (!targetLacks && (await targetHas(blob, buffer))) return { outcome: "skipped" };
+    const fetched = await outcomeOf(
+      fetchBlob(from, name, buffer, signal).then((bytes) => ({
+        bytes,
+        ...inspectBlob(name, bytes),
+      })),
+    );
+    if (isFault(fetched)) return { outcome: "failed", error: fetched };
+    if (fetched.kind === "root" && holdRoots) return { outcome: "held" };
+    await to.put(name, fetched.bytes, { signal, sha256: name });
+    return { outcome: "copied", bytes: fetched.bytes.length };
+  };
+
+  return async (blob, mode) => {
+    const buffer = buffers.acquire(CHILD_BLOB_MAX);
+    const result = await copy(blob, mode, buffer);
+    buffers.release(buffer);
+    return result;
+  };
+}
+
+/** What a call gives, or what is wrong with the blob. Other errors are thrown on. */
+async function outcomeOf<T>(call: Promise<T>): Promise<T | StorageError> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof StorageError && BLOB_FAULTS.has(error.code)) return error;
+    throw error;
+  }
+}
+
+function isFault(outcome: unknown): outcome is StorageError {
+  return outcome instanceof StorageError;
+}

@@ -1,0 +1,118 @@
+import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./copy-blob.ts";
+import { FORMAT_DEFAULTS, concurrencyOf, linkedAbort } from "./context.ts";
+import { type StorageError, throwIfAborted, usage } from "../errors.ts";
+import type { Backend } from "../backend/backend.ts";
+import type { CallOptions } from "./store.ts";
+import { createNameList } from "./name-list.ts";
+import { pMapIterable } from "p-map";
+import { parseAddress } from "../content/address.ts";
+
+export interface ReplicateOptions extends CallOptions {
+  /** Names of the blobs to copy, such as `Store.treeNames` gives; by default all of the source. */
+  readonly names?: AsyncIterable<string> | Iterable<string> | undefined;
+  /**
+   * When roots are copied:
+   *
+   * - `last`, the default: after everything else, so that whatever interrupts the copy, no root is
+   *   at the target before its chunks. Their names wait in memory, 32 bytes each, and they are
+   *   fetched twice, since a root is known as one only by its bytes.
+   * - `if-complete`: the same, but only where nothing else failed. For the copy of one tree.
+   * - `as-listed`: like any blob. For stores of so many roots that their names are too much;
+   *   until the copy is done, roots may be at the target whose chunks are not.
+   */
+  readonly roots?: "last" | "if-complete" | "as-listed" | undefined;
+  /**
+   * Whether a blob of the right size at a target that attests nothing counts as copied. By default
+   * it is fetched from there and checked, since anyone may have planted garbage under its name.
+   */
+  readonly trustSize?: boolean | undefined;
+  /** Blobs in flight at once, 1 to 64, by default 4. Memory is up to 16 MiB for each. */
+  readonly concurrency?: number | undefined;
+  /** Told the state after each blob. */
+  readonly onProgress?: ((progress: ReplicateReport) => void) | undefined;
+  /** Told of each blob that is not copied because it is damaged, missing or no blob at all. */
+  readonly onFailure?: ((failure: ReplicateFailure) => void) | undefined;
+}
+
+export interface ReplicateFailure {
+  readonly name: string;
+  /** Its code is `address`, `format`, `limit` or `not-found`. */
+  readonly error: StorageError;
+}
+
+export interface ReplicateReport {
+  readonly copied: number;
+  /** Bytes of the blobs copied. */
+  readonly copiedBytes: number;
+  /** Blobs that the target had. */
+  readonly skipped: number;
+  readonly failed: number;
+  /** Roots not copied because something else failed; see `roots`. */
+  readonly withheld: number;
+}
+
+/**
+ * Copies blobs from one place to another as they are, without any key. Each is checked on its way:
+ * its bytes match its name and begin with an envelope of the format. What the target has already is
+ * skipped, so that a copy that was interrupted goes on when it is called again.
+ *
+ * The target exists: a filesystem's directory too, which is otherwise made by the first put.
+ *
+ * Writing to the source meanwhile does no harm, but new roots may be copied without their chunks,
+ * until the next copy brings them.
+ *
+ * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. A blob that cannot be copied
+ *   for its own faults is counted, and does not stop the others.
+ */
+export async function replicate(
+  from: Backend,
+  to: Backend,
+  options: ReplicateOptions = {},
+): Promise<ReplicateReport> {
+  throwIfAborted(options.signal);
+  const { roots = "last", names, trustSize = false } = options;
+  if (roots !== "last" && roots !== "if-complete" && roots !== "as-listed") {
+    throw usage('roots must be "last", "if-complete" or "as-listed"');
+  }
+  const concurrency = concurrencyOf(FORMAT_DEFAULTS, options.concurrency);
+  const { signal, stop } = linkedAbort(options.signal);
+  const copy = createCopier({ from, to, trustSize, concurrency, signal });
+  const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0 };
+  const held = createNameList();
+
+  const count = (name: string, result: CopyResult): void => {
+    if (result.outcome === "held") {
+      held.push(name);
+      return;
+    }
+    if (result.outcome === "failed") {
+      // It was listed and is gone: somebody removed it meanwhile, and nobody misses it.
+      if (names === undefined && result.error.code === "not-found") return;
+      options.onFailure?.({ name, error: result.error });
+    }
+    if (result.outcome === "copied") report.copiedBytes += result.bytes;
+    report[result.outcome] += 1;
+    options.onProgress?.({ ...report });
+  };
+
+  const copyAll = async (blobs: AnyIterable<NamedBlob>, how: CopyMode): Promise<void> => {
+    const copyOne = async (blob: NamedBlob) => count(blob.name, await copy(blob, how));
+    for await (const _ of pMapIterable(blobs, copyOne, { concurrency, preserveOrder: false }));
+  };
+
+  try {
+    const blobs = names ? named(names) : from.list("", { signal });
+    await copyAll(blobs, { targetLacks: false, holdRoots: roots !== "as-listed" });
+    if (roots === "if-complete" && report.failed > 0) report.withheld = held.length;
+    else await copyAll(named(held), { targetLacks: true, holdRoots: false });
+    return report;
+  } finally {
+    stop();
+  }
+}
+
+type AnyIterable<T> = AsyncIterable<T> | Iterable<T>;
+
+async function* named(names: AnyIterable<string>): AsyncGenerator<NamedBlob> {
+  for await (const name of names) yield { name: parseAddress(name) };
+}
