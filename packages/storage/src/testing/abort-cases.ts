@@ -119,6 +119,41 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
+    name: "does not touch the buffer of a get that was aborted once it has settled",
+    async check({ backend }) {
+      const [name, bytes] = [newName(), blobOf(NEW)];
+      await backend.put(name, bytes);
+      const sentinel = new Uint8Array(NEW).fill(0x5e);
+      const buffers: Uint8Array[] = [];
+      for (const delay of DELAYS) {
+        const buffer = new Uint8Array(NEW);
+        await endsOrAborts((options) => backend.get(name, buffer, options), delay);
+        // It belongs to the caller again, who puts something else into it.
+        buffer.set(sentinel);
+        buffers.push(buffer);
+      }
+      await settle();
+      for (const buffer of buffers) assertSame(buffer, sentinel);
+    },
+  },
+  {
+    name: "does not read the bytes of a put that was aborted once it has settled",
+    async check({ backend }) {
+      const after = blobOf(NEW, 2);
+      const names: string[] = [];
+      for (const delay of DELAYS) {
+        const [name, lent] = [newName(), after.slice()];
+        await endsOrAborts((options) => backend.put(name, lent, options), delay);
+        lent.fill(0x5e);
+        names.push(name);
+      }
+      await settle();
+      for (const name of names) {
+        if ((await backend.head(name)) !== undefined) await assertHolds(backend, name, after);
+      }
+    },
+  },
+  {
     name: "ends a listing that is aborted on the way",
     async check({ backend }) {
       for (let i = 0; i < 5; i++) await backend.put(newName("ab"), blobOf(1));
@@ -139,6 +174,11 @@ export const abortCases: readonly Case[] = [
     },
   },
 ];
+
+/** Time for whatever a backend goes on doing after it has given up. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+}
 
 function fired(): { signal: AbortSignal } {
   return { signal: AbortSignal.abort() };

@@ -5,6 +5,7 @@ import {
   assertSame,
   blobOf,
   type Case,
+  collect,
   fails,
   KIB,
   LONGEST,
@@ -190,6 +191,20 @@ export const blobCases: readonly Case[] = [
       await backend.delete(name);
       await backend.put(name, blobOf(100));
       await backend.delete(name);
+      await backend.delete(name);
+      await assertMissing(backend, name);
+    },
+  },
+  {
+    name: "deletes a blob that was replaced, with all that it was before",
+    async check({ backend, reopen }) {
+      const name = newName();
+      for (const size of [100, 200, 300]) await backend.put(name, blobOf(size));
+      await backend.delete(name);
+      await assertMissing(backend, name);
+      await assertMissing(await reopen(), name);
+      assert.deepEqual(await collect(backend.list("")), []);
+      // Again, for a place that hides what it deletes: what it hid must not come back.
       await backend.delete(name);
       await assertMissing(backend, name);
     },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Backend, CallOptions, ListedBlob } from "../backend/backend.ts";
 import { equal, toHex } from "../bytes.ts";
+import { createHash } from "node:crypto";
 import { type ErrorCode, StorageError } from "../errors.ts";
 
 export interface Case {
@@ -35,6 +36,11 @@ export function blobOf(length: number, seed = 1): Uint8Array {
     words[i] = state;
   }
   return new Uint8Array(words.buffer, 0, length);
+}
+
+/** The SHA-256 of a blob, as a backend is given it and gives it back. */
+export function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** Reads a blob with room to spare, so that a wrong length is seen rather than refused. */

@@ -1,4 +1,5 @@
 import { abortCases } from "./abort-cases.ts";
+import { attestationCases } from "./attestation-cases.ts";
 import { blobCases } from "./blob-cases.ts";
 import type { Case } from "./cases.ts";
 import { listCases } from "./list-cases.ts";
@@ -43,7 +44,13 @@ export interface ConformanceCase {
  * The whole takes seconds on a local backend. Over a network, allow each case a minute.
  */
 export function backendConformance(options: ConformanceOptions): readonly ConformanceCase[] {
-  const cases = [...blobCases, ...listCases(options.listed ?? 300), ...raceCases, ...abortCases];
+  const cases = [
+    ...blobCases,
+    ...attestationCases,
+    ...listCases(options.listed ?? 300),
+    ...raceCases,
+    ...abortCases,
+  ];
   return cases.map(({ name, check }) => ({ name, run: () => runIn(options, check) }));
 }
 

@@ -79,6 +79,23 @@ export function listCases(many: number): readonly Case[] {
       },
     },
     {
+      name: "lists in the order of names, and goes on behind any, if it can go on at all",
+      async check({ backend }) {
+        if (backend.listAfter === undefined) return;
+        const stored = await putMany(backend, many, "7e");
+        assert.deepEqual(await inOrder(backend.list("")), stored);
+        const between = `${stored[1]!.name.slice(0, 60)}0000`;
+        const afters = [stored[0], stored[many >> 1], stored.at(-1)].map((blob) => blob!.name);
+        for (const after of ["0".repeat(64), between, ...afters, "f".repeat(64)]) {
+          const expected = stored.filter(({ name }) => name > after);
+          for (const prefix of ["", "7e"]) {
+            assert.deepEqual(await inOrder(backend.listAfter(prefix, after)), expected, after);
+          }
+          assert.deepEqual(await inOrder(backend.listAfter("7f", after)), []);
+        }
+      },
+    },
+    {
       name: "can be left in the middle of a listing",
       async check({ backend }) {
         const stored = await putBeginnings(backend);
@@ -109,6 +126,12 @@ export function listCases(many: number): readonly Case[] {
       },
     },
   ];
+}
+
+async function inOrder(blobs: AsyncIterable<ListedBlob>): Promise<ListedBlob[]> {
+  const all: ListedBlob[] = [];
+  for await (const { name, size } of blobs) all.push({ name, size });
+  return all;
 }
 
 function putBeginnings(backend: Backend): Promise<ListedBlob[]> {

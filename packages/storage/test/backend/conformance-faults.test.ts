@@ -1,14 +1,18 @@
 import { expect, test } from "bun:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Backend } from "../../src/backend/backend.ts";
+import type { Backend, Capabilities } from "../../src/backend/backend.ts";
 import { memory } from "../../src/backend/memory.ts";
 import { StorageError } from "../../src/errors.ts";
 import { backendConformance } from "../../src/testing/index.ts";
+import { sha256 } from "../support.ts";
+import { attesting, CAPABILITIES } from "./attesting.ts";
 
 /** A wrong backend, and parts of the names of cases that must notice. */
 interface Fault {
   readonly fault: string;
   readonly noticedBy: readonly string[];
+  /** What is spoilt; by default `memory()`, which attests nothing and cannot go on behind a name. */
+  readonly right?: () => Backend;
   readonly spoil: (right: Backend) => Partial<Backend>;
   /** Another place at each opening. */
   readonly forgets?: true;
@@ -55,6 +59,38 @@ const FAULTS: readonly Fault[] = [
         mixed.set(old);
         mixed.set(bytes);
         await right.put(name, mixed, options);
+      },
+    }),
+  },
+  {
+    fault: "goes on writing into the buffer of an aborted get",
+    noticedBy: ["does not touch the buffer of a get"],
+    spoil: (right) => ({
+      async get(name, buffer, options) {
+        if (options?.signal) {
+          await sleep(1);
+          if (options.signal.aborted) {
+            setTimeout(() => buffer.fill(1), 20);
+            throw new StorageError("aborted", "aborted");
+          }
+        }
+        return right.get(name, buffer, options);
+      },
+    }),
+  },
+  {
+    fault: "goes on storing the bytes of an aborted put",
+    noticedBy: ["does not read the bytes of a put"],
+    spoil: (right) => ({
+      async put(name, bytes, options) {
+        if (options?.signal) {
+          await sleep(1);
+          if (options.signal.aborted) {
+            setTimeout(() => void right.put(name, bytes), 20);
+            throw new StorageError("aborted", "aborted");
+          }
+        }
+        await right.put(name, bytes, options);
       },
     }),
   },
@@ -196,7 +232,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     fault: "deletes nothing",
-    noticedBy: ["deletes a blob", "lists a deleted blob no more"],
+    noticedBy: ["deletes a blob, and only", "lists a deleted blob no more"],
     spoil: () => ({ delete: async () => undefined }),
   },
   {
@@ -261,6 +297,196 @@ const FAULTS: readonly Fault[] = [
     }),
   },
   {
+    fault: "keeps what a blob was before",
+    noticedBy: ["deletes a blob that was replaced"],
+    spoil: showsOlderVersions,
+  },
+  {
+    fault: "lists in no order, but goes on behind a name",
+    noticedBy: ["lists in the order of names"],
+    right: attesting,
+    spoil: (right) => ({
+      async *list(prefix, options) {
+        yield* (await Array.fromAsync(right.list(prefix, options))).toReversed();
+      },
+    }),
+  },
+  {
+    fault: "goes on with the name itself",
+    noticedBy: ["lists in the order of names"],
+    right: attesting,
+    spoil: (right) => ({
+      async *listAfter(prefix, after, options) {
+        const info = await right.head(after);
+        if (info && after.startsWith(prefix)) yield { name: after, size: info.size };
+        yield* right.listAfter!(prefix, after, options);
+      },
+    }),
+  },
+  {
+    fault: "goes on with whatever has no prefix",
+    noticedBy: ["lists in the order of names"],
+    right: attesting,
+    spoil: (right) => ({
+      listAfter: (_prefix, after, options) => right.listAfter!("", after, options),
+    }),
+  },
+  {
+    fault: "goes on from the beginning",
+    noticedBy: ["lists in the order of names"],
+    right: attesting,
+    spoil: (right) => ({ listAfter: (prefix, _after, options) => right.list(prefix, options) }),
+  },
+
+  {
+    fault: "attests what the name says",
+    noticedBy: ["nor the name", "given wrong"],
+    right: attesting,
+    spoil: (right) => ({
+      async head(name, options) {
+        const info = await right.head(name, options);
+        return info && { ...info, sha256: name };
+      },
+    }),
+  },
+  {
+    fault: "attests what the writer says",
+    noticedBy: ["given wrong"],
+    right: attesting,
+    spoil: (right) => remembersClaims(right, true),
+  },
+  {
+    fault: "attests what a blob was before",
+    noticedBy: ["not those that were"],
+    right: attesting,
+    spoil: (right) => remembersClaims(right, false),
+  },
+  {
+    fault: "attests in a listing what the name says",
+    noticedBy: ["nor the name", "given wrong"],
+    spoil: (right) => ({
+      async *list(prefix, options) {
+        for await (const blob of right.list(prefix, options)) {
+          yield { ...blob, sha256: blob.name };
+        }
+      },
+    }),
+  },
+  {
+    fault: "claims to attest, and does not",
+    noticedBy: ["attests the SHA-256 of each blob", "attests the bytes that are there"],
+    spoil: () => ({ capabilities: async () => CAPABILITIES }),
+  },
+  {
+    fault: "attests in upper case",
+    noticedBy: ["attests the SHA-256 of each blob"],
+    right: attesting,
+    spoil: (right) => ({
+      async head(name, options) {
+        const info = await right.head(name, options);
+        return info && { ...info, sha256: info.sha256?.toUpperCase() };
+      },
+    }),
+  },
+  {
+    fault: "attests what was deleted",
+    noticedBy: ["attests nothing of a blob that is not there"],
+    right: attesting,
+    spoil: (right) => ({
+      head: async (name, options) =>
+        (await right.head(name, options)) ?? { size: 1000, sha256: name },
+    }),
+  },
+  {
+    fault: "trusts a wrong SHA-256 and stores under it",
+    noticedBy: ["given wrong"],
+    spoil: (right) => ({
+      put: (name, bytes, options) => right.put(options?.sha256 ?? name, bytes, options),
+    }),
+  },
+  {
+    fault: "removes the old blob when it refuses a wrong SHA-256",
+    noticedBy: ["given wrong"],
+    spoil: (right) => ({
+      async put(name, bytes, options) {
+        if (options?.sha256 === undefined || options.sha256 === sha256(bytes)) {
+          return right.put(name, bytes, options);
+        }
+        await right.delete(name);
+        throw new StorageError("unavailable", "the bytes were damaged", { transient: true });
+      },
+    }),
+  },
+  {
+    fault: "cannot take a SHA-256",
+    noticedBy: ["takes the SHA-256 of the bytes"],
+    spoil: (right) => ({
+      async put(name, bytes, options) {
+        if (options?.sha256) throw new StorageError("unavailable", "unsupported header");
+        await right.put(name, bytes, options);
+      },
+    }),
+  },
+  {
+    fault: "says something else each time",
+    noticedBy: ["the same to everyone who asks"],
+    right: attesting,
+    spoil: () => {
+      let times = 0;
+      return { capabilities: async () => ({ ...CAPABILITIES, versions: times++ > 2 }) };
+    },
+  },
+  {
+    fault: "leaves the blob behind that it tried things with",
+    noticedBy: ["leaves nothing behind when"],
+    right: attesting,
+    spoil: (right) => ({
+      async capabilities() {
+        await right.put("0".repeat(64), new Uint8Array(1));
+        return CAPABILITIES;
+      },
+    }),
+  },
+  {
+    fault: "remembers that somebody gave up",
+    noticedBy: ["can be asked again what it can do"],
+    right: attesting,
+    spoil: () => {
+      let found: Promise<Capabilities> | undefined;
+      const find = async (signal?: AbortSignal) => {
+        if (signal?.aborted) throw new StorageError("aborted", "the operation was aborted");
+        return CAPABILITIES;
+      };
+      return { capabilities: (options) => (found ??= find(options?.signal)) };
+    },
+  },
+  {
+    fault: "lets all who wait give up with the first",
+    noticedBy: ["can be asked again what it can do"],
+    right: attesting,
+    spoil: () => {
+      let finding: Promise<Capabilities> | undefined;
+      const find = async (signal?: AbortSignal) => {
+        if (!signal?.aborted) await sleep(1);
+        finding = undefined;
+        if (signal?.aborted) throw new StorageError("aborted", "the operation was aborted");
+        return CAPABILITIES;
+      };
+      return { capabilities: (options) => (finding ??= find(options?.signal)) };
+    },
+  },
+  {
+    fault: "does not say how a blob is encrypted, but how all are",
+    noticedBy: ["says of a blob how it is encrypted"],
+    right: attesting,
+    spoil: (right) => ({
+      async head(name, options) {
+        const info = await right.head(name, options);
+        return info && { size: info.size, sha256: info.sha256 };
+      },
+    }),
+  },
+  {
     fault: "forgets when opened again",
     noticedBy: ["keeps what was put when opened again"],
     spoil: () => ({}),
@@ -268,10 +494,14 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-for (const { fault, noticedBy, spoil, forgets = false } of FAULTS) {
+for (const { fault, noticedBy, right = () => memory(), spoil, forgets = false } of FAULTS) {
   test(`the suite notices a backend that ${fault}`, async () => {
+    const build = (): Backend => {
+      const inner = right();
+      return { ...inner, ...spoil(inner) };
+    };
     for (const part of noticedBy) {
-      expect(await failedCases(part, spoil, forgets)).not.toBeEmpty();
+      expect(await failedCases(part, build, forgets)).not.toBeEmpty();
     }
   });
 }
@@ -279,13 +509,9 @@ for (const { fault, noticedBy, spoil, forgets = false } of FAULTS) {
 /** Which cases fail, of those whose names have the part. */
 async function failedCases(
   part: string,
-  spoil: Fault["spoil"],
+  build: () => Backend,
   forgets: boolean,
 ): Promise<string[]> {
-  const build = (): Backend => {
-    const right = memory();
-    return { ...right, ...spoil(right) };
-  };
   const open = () => {
     const backend = build();
     return { backend, reopen: () => (forgets ? build() : backend) };
@@ -307,6 +533,39 @@ function keepsLentBytes(): Partial<Backend> {
       const bytes = blobs.get(name) ?? new Uint8Array();
       buffer.set(bytes);
       return bytes.length;
+    },
+  };
+}
+
+/** A delete uncovers the value before, as it does where only the newest version is removed. */
+function showsOlderVersions(right: Backend): Partial<Backend> {
+  const versions = new Map<string, Uint8Array[]>();
+  return {
+    async put(name, bytes, options) {
+      await right.put(name, bytes, options);
+      versions.set(name, [...(versions.get(name) ?? []), bytes.slice()]);
+    },
+    async delete(name, options) {
+      await right.delete(name, options);
+      versions.get(name)?.pop();
+      const before = versions.get(name)?.at(-1);
+      if (before) await right.put(name, before, options);
+    },
+  };
+}
+
+/** Attests what the last put claims, right or wrong, or what the first one of a name did. */
+function remembersClaims(right: Backend, last: boolean): Partial<Backend> {
+  const claims = new Map<string, string>();
+  return {
+    async put(name, bytes, options) {
+      await right.put(name, bytes, options);
+      const claim = options?.sha256 ?? sha256(bytes);
+      if (last || !claims.has(name)) claims.set(name, claim);
+    },
+    async head(name, options) {
+      const info = await right.head(name, options);
+      return info && { ...info, sha256: claims.get(name) };
     },
   };
 }

@@ -3,8 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesystem } from "../../src/backend/filesystem.ts";
+import { withLimit } from "../../src/backend/limit.ts";
 import { memory } from "../../src/backend/memory.ts";
+import { withRetry } from "../../src/backend/retry.ts";
 import { backendConformance, type BackendPlace } from "../../src/testing/index.ts";
+import { attesting } from "./attesting.ts";
 
 function inMemory(): BackendPlace {
   const backend = memory();
@@ -20,8 +23,21 @@ async function inDirectory(fsync: boolean): Promise<BackendPlace> {
   };
 }
 
+function attestingInMemory(): BackendPlace {
+  const backend = attesting();
+  return { backend, reopen: () => backend };
+}
+
+/** Backends in backends keep to the contract, too. */
+function decorated(): BackendPlace {
+  const backend = withRetry(withLimit(attesting(), 2));
+  return { backend, reopen: () => backend };
+}
+
 const places = {
   memory: inMemory,
+  "memory that attests": attestingInMemory,
+  "memory with a limit and retries": decorated,
   filesystem: () => inDirectory(true),
   "filesystem without fsync": () => inDirectory(false),
 };

@@ -1,0 +1,50 @@
+import type {
+  Backend,
+  BlobInfo,
+  CallOptions,
+  Capabilities,
+  ListedBlob,
+} from "../../src/backend/backend.ts";
+import { memory } from "../../src/backend/memory.ts";
+import { throwIfAborted } from "../../src/errors.ts";
+import { sha256 } from "../support.ts";
+
+export const CAPABILITIES: Capabilities = {
+  attestsSha256: true,
+  conditionalPut: false,
+  versions: false,
+  encryption: "AES256",
+};
+
+/** A backend that keeps the SHA-256 of what it stores, as object stores do, and lists in order. */
+export function attesting(inner: Backend = memory()): Backend {
+  const infos = new Map<string, BlobInfo>();
+  return {
+    ...inner,
+    async put(name, bytes, options) {
+      const info = { size: bytes.length, sha256: sha256(bytes), encryption: "AES256" };
+      await inner.put(name, bytes, options);
+      infos.set(name, info);
+    },
+    async head(name, options) {
+      const info = await inner.head(name, options);
+      return info && { ...info, ...infos.get(name) };
+    },
+    list: (prefix, options) => inOrder(inner, prefix, "", options),
+    listAfter: (prefix, after, options) => inOrder(inner, prefix, after, options),
+    capabilities: async () => CAPABILITIES,
+  };
+}
+
+async function* inOrder(
+  inner: Backend,
+  prefix: string,
+  after: string,
+  options: CallOptions | undefined,
+): AsyncGenerator<ListedBlob> {
+  const all = await Array.fromAsync(inner.list(prefix, options));
+  for (const blob of all.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    throwIfAborted(options?.signal);
+    if (blob.name > after) yield blob;
+  }
+}
