@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { minioServer } from "./servers/s3-servers.ts";
+import { needs } from "./servers/needs.ts";
 import { tmpdir } from "node:os";
 
 const root = join(import.meta.dir, "..");
@@ -24,10 +26,10 @@ async function inNewFolder<T>(work: (folder: string) => Promise<T>): Promise<T> 
   }
 }
 
-async function run(folder: string, command: string[]) {
+async function run(folder: string, command: string[], env: Record<string, string> = {}) {
   const child = Bun.spawn(command, {
     cwd: folder,
-    env: { ...process.env, PATH: `${folder}:${process.env["PATH"]}` },
+    env: { ...process.env, ...env, PATH: `${folder}:${process.env["PATH"]}` },
     stdout: "pipe",
     stderr: "pipe",
   });
@@ -65,6 +67,29 @@ describe("the README", () => {
     expect(lines).toContain("minutes");
     const address = /^[0-9a-f]{64}$/u;
     expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
+  });
+});
+
+needs("minio")("the README, with an object store", () => {
+  test("shows a session that works", async () => {
+    const { endpoint, accessKeyId, secretAccessKey } = minioServer();
+    const { hostname, port } = new URL(endpoint);
+    // The names in the session are the reader's own; the bucket must be this run's alone.
+    const bucket = `attic-${crypto.randomUUID()}`;
+    const setup = "idk keygen -o alice.key > alice.pub; echo the minutes > minutes.txt";
+    const session = blocks("sh minio").join("\n").replaceAll("attic", bucket);
+    const { stdout, stderr, exitCode } = await inNewFolder(async (folder) =>
+      run(folder, ["bash", "-euo", "pipefail", "-c", `${setup}\n${session}`], {
+        MINIO_ENDPOINT: hostname,
+        MINIO_PORT: port,
+        MINIO_ACCESS_KEY: accessKeyId,
+        MINIO_SECRET_KEY: secretAccessKey,
+      }),
+    );
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stdout).toContain("the minutes");
+    expect(stdout).toMatch(/attestation +yes/u);
+    expect(stderr).toContain("1 by the store's word");
   });
 });
 

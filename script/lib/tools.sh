@@ -52,13 +52,14 @@ ensure_packages() {
   bun install --frozen-lockfile >&2
 }
 
-# A virtual environment with what the reference reader in Python needs; its interpreter is
-# exported as IDK_REFERENCE_PYTHON.
+# A virtual environment with what the reference reader in Python needs, and the S3 client that reads
+# what our backends wrote; its interpreter is exported as IDK_REFERENCE_PYTHON.
 ensure_python() {
-  local requirements=testdata/reference/requirements.txt venv=$cache/python
+  local requirements=(testdata/reference/requirements.txt tests/e2e/requirements.txt)
+  local venv=$cache/python
   IDK_REFERENCE_PYTHON=$venv/bin/python
   export IDK_REFERENCE_PYTHON
-  cmp -s "$requirements" "$venv/installed.txt" && return
+  cat "${requirements[@]}" | cmp -s - "$venv/installed.txt" && return
   command -v python3 >/dev/null || install_debian python3 python3-venv
   say "Making a Python environment for the reference reader"
   rm -rf "$venv"
@@ -67,8 +68,8 @@ ensure_python() {
     install_debian python3-venv
     python3 -m venv "$venv" >&2
   fi
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements" >&2
-  cp "$requirements" "$venv/installed.txt"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${requirements[@]/#/--requirement=}" >&2
+  cat "${requirements[@]}" >"$venv/installed.txt"
 }
 
 # System packages, where this is Debian or Ubuntu and we may; otherwise says what is missing.

@@ -1,0 +1,367 @@
+# Starts and stops the servers that the tests talk to: MinIO, versitygw (a second S3 server, with
+# other habits) and toxiproxy (a proxy that makes a network misbehave). Sourced after tools.sh.
+#
+# A running server has a folder below .cache/servers:
+#   owner   the process it lives for; absent where it runs until it is stopped
+#   pid     the server's process, or `container`, its container
+#   data    its data, in the system's temporary folder
+#   env     assignments for those who use it
+#   log     what it said
+#
+# Addresses reach the tests in IDK_TEST_MINIO and IDK_TEST_VERSITYGW, as
+# http://access:secret@host:port with both percent-encoded, and in IDK_TEST_TOXIPROXY, the URL of
+# its API.
+
+servers=$cache/servers
+go_bin=$cache/go/bin
+
+MINIO_MODULE=github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
+VERSITYGW_MODULE=github.com/versity/versitygw/cmd/versitygw@v1.8.0
+TOXIPROXY_MODULE=github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0
+
+warn() {
+  printf '%s\n' "$*" >&2
+}
+
+random_hex() {
+  od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'
+}
+
+random_base64() {
+  head -c "$1" /dev/urandom | base64 | tr -d '\n'
+}
+
+percent_encode() {
+  local LC_ALL=C text=$1 i char
+  for ((i = 0; i < ${#text}; i++)); do
+    char=${text:i:1}
+    case $char in
+      [A-Za-z0-9._~-]) printf %s "$char" ;;
+      *) printf '%%%02X' "'$char" ;;
+    esac
+  done
+}
+
+# Whether a server answers a GET with 200: host, port, path. By the shell alone, so that no other tool
+# is needed; in a subshell, for a connection that is refused writes its own message.
+answers() {
+  (
+    exec 3<>"/dev/tcp/$1/$2" || exit
+    printf 'GET %s HTTP/1.0\r\nHost: %s:%s\r\n\r\n' "$3" "$1" "$2" >&3
+    read -r -t 5 line <&3 || exit
+    [[ $line == *" 200"* ]]
+  ) 2>/dev/null
+}
+
+# A port of the loopback that nothing answers on. Below the range that systems hand out by
+# themselves; whoever takes it in between is seen when the server cannot start, which tries another.
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 12000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  printf %s "$port"
+}
+
+# A Go that can build them, on the PATH or where it usually lies. From 1.21 on it fetches by itself
+# the version that a module asks for.
+find_go() {
+  local candidate version
+  for candidate in "$(command -v go || true)" /usr/local/go/bin/go /opt/homebrew/bin/go \
+    /usr/lib/go/bin/go /usr/lib/go-1.*/bin/go /snap/bin/go "$HOME"/sdk/go*/bin/go; do
+    [ -x "$candidate" ] || continue
+    version=$(GOTOOLCHAIN=local "$candidate" env GOVERSION 2>/dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+    if [ "${version:-0}" -ge 21 ]; then
+      printf %s "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
+# Builds the pinned version of a server into .cache/go/bin, unless it is there.
+build_server() {
+  local name=$1 module=$2 go out
+  [ -x "$go_bin/$name" ] && [ "$(cat "$go_bin/$name.module" 2>/dev/null)" = "$module" ] && return
+  go=$(find_go) || {
+    warn "$name: there is none here, and building it takes Go 1.21 or newer, which is not installed."
+    return 1
+  }
+  say "Building $name from its Go module (once, some minutes)"
+  mkdir -p "$go_bin"
+  out=$(mktemp -d "$go_bin/build.XXXXXX")
+  if ! GOTOOLCHAIN=auto GOFLAGS=-trimpath GOBIN=$out "$go" install "$module" >&2; then
+    rm -rf "$out"
+    warn "$name: it could not be built."
+    return 1
+  fi
+  # Two builds at once do no harm: each moves a whole file into place.
+  mv "$out"/* "$go_bin/$name"
+  printf '%s\n' "$module" >"$go_bin/$name.module"
+  rmdir "$out"
+}
+
+# The executable: from the PATH, or built.
+find_server() {
+  local name=$1 module=$2
+  command -v "$name" && return
+  build_server "$name" "$module" || return
+  printf '%s\n' "$go_bin/$name"
+}
+
+# Runs a server in the background until it answers on its health path. The command gets the port.
+# Usage: launch DIR HEALTH_PATH COMMAND…
+launch() {
+  local dir=$1 health=$2 attempt pid deadline
+  shift 2
+  for attempt in 1 2 3 4 5; do
+    port=$(free_port)
+    # Nothing of ours may stay open in it, or whoever reads our output waits for its end.
+    "$@" "$port" </dev/null >"$dir/log" 2>&1 &
+    pid=$!
+    printf '%s\n' "$pid" >"$dir/pid"
+    deadline=$((SECONDS + 60))
+    while kill -0 "$pid" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do
+      if answers 127.0.0.1 "$port" "$health"; then
+        # Someone else may be answering on the port that ours is just failing to get.
+        sleep 0.2
+        kill -0 "$pid" 2>/dev/null && return
+      fi
+      sleep 0.1
+    done
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+    # Only a port that was taken is worth another attempt.
+    grep -qi 'in use\|already' "$dir/log" || break
+  done
+  warn "The server did not start:"
+  tail -n 20 "$dir/log" >&2
+  return 1
+}
+
+new_data_dir() {
+  local data
+  data=$(mktemp -d "${TMPDIR:-/tmp}/idk-server.XXXXXX")
+  printf '%s\n' "$data" >"$1/data"
+  printf %s "$data"
+}
+
+# The assignments of an S3 server: NAME, URL without credentials, access key, secret key, prefix.
+s3_env() {
+  printf 'export %s_ENDPOINT=%q\n' "$1" "$2"
+  printf 'export %s_ACCESS_KEY=%q\n' "$1" "$3"
+  printf 'export %s_SECRET_KEY=%q\n' "$1" "$4"
+  printf 'export IDK_TEST_%s=%q\n' "$1" \
+    "${2%%://*}://$(percent_encode "$3"):$(percent_encode "$4")@${2#*://}"
+}
+
+minio_command() {
+  MINIO_ROOT_USER=$access MINIO_ROOT_PASSWORD=$secret MINIO_KMS_SECRET_KEY=$kms MINIO_BROWSER=off \
+    exec "$binary" server --quiet --address "127.0.0.1:$1" "$data"
+}
+
+# In Docker, at the version that docker-compose.yml pins.
+minio_in_docker() {
+  local dir=$1 image container port deadline
+  command -v docker >/dev/null && docker info >/dev/null 2>&1 || return 1
+  image=$(sed -n 's/^ *image: *//p' docker-compose.yml)
+  container=$(MINIO_ROOT_USER=$access MINIO_ROOT_PASSWORD=$secret MINIO_KMS_SECRET_KEY=$kms \
+    docker run --detach --rm --publish 127.0.0.1::9000 --env MINIO_ROOT_USER \
+    --env MINIO_ROOT_PASSWORD --env MINIO_KMS_SECRET_KEY "$image" server /data) || return 1
+  printf '%s\n' "$container" >"$dir/container"
+  port=$(docker port "$container" 9000/tcp | sed -n 's/^127\.0\.0\.1://p')
+  deadline=$((SECONDS + 60))
+  while [ "$SECONDS" -lt "$deadline" ]; do
+    if answers 127.0.0.1 "${port:-0}" /minio/health/live; then
+      s3_env MINIO "http://127.0.0.1:$port" "$access" "$secret" >"$dir/env"
+      return
+    fi
+    sleep 0.2
+  done
+  warn "MinIO in Docker does not answer on the loopback; trying without Docker."
+  docker rm --force "$container" >/dev/null || true
+  rm -f "$dir/container"
+  return 1
+}
+
+# The one that the environment names, if it is there. MINIO_ENDPOINT is a URL, or a host beside
+# MINIO_PORT and MINIO_USE_SSL.
+minio_from_environment() {
+  local endpoint=${MINIO_ENDPOINT%/} scheme=http host
+  case ${MINIO_USE_SSL:-} in 1 | true | yes | on) scheme=https ;; esac
+  case $endpoint in *://*) ;; *) endpoint=$scheme://$endpoint ;; esac
+  host=${endpoint#*://}
+  case $host in *:*) ;; *) [ -z "${MINIO_PORT:-}" ] || endpoint=$endpoint:$MINIO_PORT ;; esac
+  host=${endpoint#http://}
+  if [ -z "${MINIO_ACCESS_KEY:-}" ] || [ -z "${MINIO_SECRET_KEY:-}" ]; then
+    warn "MINIO_ENDPOINT is set; MINIO_ACCESS_KEY and MINIO_SECRET_KEY have to be set with it."
+    return 1
+  fi
+  if [[ $endpoint == http://*:* ]] && ! answers "${host%:*}" "${host##*:}" /minio/health/live; then
+    warn "MINIO_ENDPOINT is set to $endpoint, but no MinIO answers there."
+    return 1
+  fi
+  s3_env MINIO "$endpoint" "$MINIO_ACCESS_KEY" "$MINIO_SECRET_KEY"
+}
+
+# With server-side encryption (SSE-S3), which MinIO refuses over plain HTTP without a key of its own.
+launch_minio() {
+  local dir=$1 access secret kms binary data port
+  if [ -n "${MINIO_ENDPOINT:-}" ]; then
+    minio_from_environment >"$dir/env"
+    return
+  fi
+  access=$(random_hex 10) secret=$(random_hex 20) kms=idk-test:$(random_base64 32)
+  minio_in_docker "$dir" && return
+  binary=$(find_server minio "$MINIO_MODULE") || return
+  data=$(new_data_dir "$dir")
+  launch "$dir" /minio/health/live minio_command || return
+  s3_env MINIO "http://127.0.0.1:$port" "$access" "$secret" >"$dir/env"
+}
+
+versitygw_command() {
+  ROOT_ACCESS_KEY=$access ROOT_SECRET_KEY=$secret exec "$binary" --quiet --health /health \
+    --port "127.0.0.1:$1" posix --versioning-dir "$data/versions" ${sidecar:+--sidecar "$sidecar"} "$data/objects"
+}
+
+launch_versitygw() {
+  local dir=$1 access secret binary data port sidecar=""
+  binary=$(find_server versitygw "$VERSITYGW_MODULE") || return
+  access=$(random_hex 10) secret=$(random_hex 20)
+  data=$(new_data_dir "$dir")
+  mkdir "$data/objects" "$data/versions" "$data/sidecar"
+  # It keeps what it knows of an object in extended attributes. Where the temporary folder's file
+  # system has none it does not start, and then they go into files beside the objects.
+  if ! launch "$dir" /health versitygw_command 2>/dev/null; then
+    sidecar=$data/sidecar
+    launch "$dir" /health versitygw_command || return
+  fi
+  s3_env VERSITYGW "http://127.0.0.1:$port" "$access" "$secret" >"$dir/env"
+}
+
+toxiproxy_command() {
+  LOG_LEVEL=error exec "$binary" -host 127.0.0.1 -port "$1"
+}
+
+launch_toxiproxy() {
+  local dir=$1 binary port
+  binary=$(find_server toxiproxy-server "$TOXIPROXY_MODULE") || return
+  launch "$dir" /version toxiproxy_command || return
+  printf 'export IDK_TEST_TOXIPROXY=http://127.0.0.1:%s\n' "$port" >"$dir/env"
+}
+
+# Whether a recorded process is still the server, and not another that got its number since.
+is_server() {
+  case $(ps -p "$1" -o args= 2>/dev/null) in
+    *minio* | *versitygw* | *toxiproxy*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+is_running() {
+  if [ -s "$1/container" ]; then
+    [ -n "$(docker ps --quiet --no-trunc --filter "id=$(cat "$1/container")" 2>/dev/null)" ]
+  else
+    [ -s "$1/pid" ] && is_server "$(cat "$1/pid")"
+  fi
+}
+
+# Usage: stop_server DIR
+stop_server() {
+  local dir=$1 pid data waited=0
+  [ -d "$dir" ] || return 0
+  if [ -s "$dir/container" ]; then
+    docker rm --force "$(cat "$dir/container")" >/dev/null 2>&1 || true
+  fi
+  if [ -s "$dir/pid" ]; then
+    pid=$(cat "$dir/pid")
+    if is_server "$pid"; then
+      kill "$pid" 2>/dev/null || true
+      while kill -0 "$pid" 2>/dev/null && [ "$waited" -lt 50 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+      done
+      kill -9 "$pid" 2>/dev/null || true
+    fi
+  fi
+  data=$(cat "$dir/data" 2>/dev/null || true)
+  case $data in
+    */idk-server.*) rm -rf "$data" ;;
+  esac
+  rm -rf "$dir"
+}
+
+# Ends what a killed run left behind: servers whose owner is gone.
+sweep_servers() {
+  local dir owner
+  for dir in "$servers"/*/; do
+    [ -s "$dir/owner" ] || continue
+    owner=$(cat "$dir/owner")
+    kill -0 "$owner" 2>/dev/null || stop_server "${dir%/}"
+  done
+}
+
+# Usage: start_server NAME DIR [OWNER]. Leaves DIR/env, or nothing at all.
+start_server() {
+  local name=$1 dir=$2
+  sweep_servers
+  mkdir -p "$dir"
+  [ $# -lt 3 ] || printf '%s\n' "$3" >"$dir/owner"
+  if ! "launch_$name" "$dir"; then
+    stop_server "$dir"
+    return 1
+  fi
+}
+
+# What script/minio and its like do: start, stop, or run a command with the server.
+serve() {
+  local name=$1 action=${2:-} dir=$servers/$1
+  case $action in
+    start)
+      if ! is_running "$dir"; then
+        stop_server "$dir"
+        start_server "$name" "$dir" || exit
+      fi
+      cat "$dir/env"
+      ;;
+    stop) stop_server "$dir" ;;
+    run)
+      shift 2
+      [ $# -gt 0 ] || fail "Usage: script/$name run COMMAND…"
+      dir=$dir-$$
+      # With the value as it is now: on exit, this function's names are gone.
+      trap "stop_server '$dir'" EXIT
+      start_server "$name" "$dir" $$ || exit
+      . "$dir/env"
+      "$@"
+      ;;
+    *)
+      fail "Usage: script/$name start | stop | run COMMAND…
+start prints assignments for the shell: eval \"\$(script/$name start)\""
+      ;;
+  esac
+}
+
+started=()
+trap 'for dir in ${started[@]+"${started[@]}"}; do stop_server "$dir"; done' EXIT
+
+# The servers, unless they are there already. They live as long as this script.
+start_servers() {
+  local name variable dir missing=0
+  for name in minio versitygw toxiproxy; do
+    variable=IDK_TEST_$(tr '[:lower:]' '[:upper:]' <<<"$name")
+    [ -z "${!variable:-}" ] || continue
+    dir=$servers/$name-$$
+    started+=("$dir")
+    if start_server "$name" "$dir" $$; then
+      # Nothing else of it: a command under test must not find a server by itself.
+      eval "$(grep '^export IDK_TEST_' "$dir/env")"
+    elif [ -n "${CI:-}" ]; then
+      missing=1
+    else
+      warn "Without $name, the tests that need it are skipped."
+    fi
+  done
+  return $missing
+}

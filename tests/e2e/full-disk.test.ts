@@ -1,0 +1,55 @@
+import { MiB, sha256Of, testContent } from "./content.ts";
+import { canMount, smallDisk } from "../servers/small-disk.ts";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { failureOf, within } from "./outcome.ts";
+import { openers, storeOver } from "./stores.ts";
+import { ownServerKinds, startOwnServer } from "../servers/own-server.ts";
+import { needing } from "../servers/needs.ts";
+import { newBucket } from "../servers/s3-servers.ts";
+import { withRetry } from "@idk/storage";
+
+setDefaultTimeout(90_000);
+
+const kinds = ownServerKinds();
+const missing = [
+  ...(kinds.length > 0 ? [] : ["MinIO or versitygw to give a disk to"]),
+  ...((await canMount()) ? [] : ["right to mount a small disk"]),
+];
+
+needing(missing)("a server whose disk is full", () => {
+  describe.each(kinds)("%s", (kind) => {
+    test("fails a put, and loses nothing that was there", async () => {
+      await using disk = (await smallDisk(96))!;
+      const own = await startOwnServer(kind, disk.folder);
+      try {
+        const bucket = (await newBucket(own)).name;
+        const backend = openers.s3({ endpoint: own.endpoint, bucket, keys: own });
+        await using store = storeOver(withRetry(backend, { budgetMs: 5000 }), { chunkSize: MiB });
+        const kept = testContent(8 * MiB, 5);
+        const address = await store.put(kept.stream());
+        const much = failureOf(store.put(testContent(200 * MiB, 6).stream()));
+        expect(await within(60_000, "put", much)).toMatchObject({ code: "unavailable" });
+
+        const old = new Set(await Array.fromAsync(store.treeNames(address)));
+        let blobs = 0;
+        for await (const blob of store.list()) {
+          await store.verify(blob.address);
+          if (old.delete(blob.address)) blobs += 1;
+          else await store.delete(blob.address);
+        }
+        expect(blobs).toBeGreaterThan(8);
+        expect(old.size).toBe(0);
+        expect(await sha256Of((await store.get(address)).stream())).toBe(kept.sha256);
+
+        // MinIO takes its time to give space back.
+        const end = Date.now() + 30_000;
+        while ((await failureOf(store.put(kept.stream()))) !== undefined) {
+          expect(Date.now()).toBeLessThan(end);
+          await Bun.sleep(500);
+        }
+      } finally {
+        await own.remove();
+      }
+    });
+  });
+});

@@ -1,0 +1,67 @@
+import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
+import { MiB, sha256Of, testContent } from "./content.ts";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { failureOf, within } from "./outcome.ts";
+import { openers, storeOver } from "./stores.ts";
+import { httpFront } from "../servers/http-front.ts";
+import { needs } from "../servers/needs.ts";
+import type { Store } from "@idk/storage";
+
+setDefaultTimeout(90_000);
+
+/** Whoever has a dedup secret makes the same blobs again, and finds those that are there. */
+needs("minio")("a put that was interrupted, with a dedup secret", () => {
+  let bucket: Bucket;
+  const content = testContent(64 * MiB, 7);
+  const options = { chunkSize: MiB, dedupSecret: new Uint8Array(32).fill(9) };
+
+  beforeEach(async () => {
+    bucket = await newBucket(minioServer());
+  });
+  afterEach(() => bucket.remove());
+
+  test("uploads only what is missing when it is run again", async () => {
+    const open = (endpoint: string) =>
+      storeOver(openers.s3({ endpoint, bucket: bucket.name, keys: bucket.server }), options);
+    await using direct = open(bucket.server.endpoint);
+
+    // A server that stops taking anything after so many blobs.
+    let left = 40;
+    using failing = httpFront(bucket.server.endpoint, {
+      answer({ method }) {
+        if (method !== "PUT" || left-- > 0) return undefined;
+        return new Response("<Error><Code>InternalError</Code></Error>", { status: 500 });
+      },
+    });
+    await using first = open(failing.endpoint);
+    const failure = await within(30_000, "put", failureOf(first.put(content.stream())));
+    expect(failure).toMatchObject({ code: "unavailable", transient: true });
+    const before = await names(direct);
+    expect(before.size).toBeGreaterThan(30);
+
+    // What a second run sends, by name: besides blobs, it may try out what the server can attest.
+    const sent: string[] = [];
+    using watching = httpFront(bucket.server.endpoint, {
+      answer({ method, url }) {
+        if (method === "PUT") sent.push(url.pathname.split("/").at(-1)!);
+        return undefined;
+      },
+    });
+    await using second = open(watching.endpoint);
+    const address = await within(30_000, "put", second.put(content.stream()));
+    expect(sent.filter((name) => before.has(name))).toEqual([]);
+    for (const name of await names(direct)) {
+      if (!before.has(name)) expect(sent.filter((it) => it === name)).toEqual([name]);
+    }
+    expect(await sha256Of((await direct.get(address)).stream())).toBe(content.sha256);
+
+    sent.length = 0;
+    const third = await second.put(content.stream());
+    // The root alone: its keys are new each time.
+    expect(sent.filter((name) => name !== third)).toEqual([]);
+  });
+
+  async function names(store: Store): Promise<Set<string>> {
+    return new Set((await Array.fromAsync(store.list())).map(({ address }) => address));
+  }
+});

@@ -1,0 +1,93 @@
+import {
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  ListObjectVersionsCommand,
+  PutBucketVersioningCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
+import { type ServerName, serverUrl } from "./needs.ts";
+import { randomBytes } from "node:crypto";
+
+export interface S3Server {
+  /** Without credentials and without a slash at its end. */
+  readonly endpoint: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+export const REGION = "us-east-1";
+
+export const minioServer = (): S3Server => s3Server("minio");
+export const versitygwServer = (): S3Server => s3Server("versitygw");
+
+function s3Server(name: ServerName): S3Server {
+  const url = serverUrl(name);
+  if (url === undefined) throw new Error(`there is no ${name}; use needs("${name}")`);
+  return {
+    endpoint: url.origin,
+    accessKeyId: decodeURIComponent(url.username),
+    secretAccessKey: decodeURIComponent(url.password),
+  };
+}
+
+/** A plain client, for setting up and looking behind what is under test. */
+export function plainClient(server: S3Server): S3Client {
+  const { endpoint, accessKeyId, secretAccessKey } = server;
+  return new S3Client({
+    endpoint,
+    region: REGION,
+    credentials: { accessKeyId, secretAccessKey },
+    forcePathStyle: true,
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+  });
+}
+
+export interface Bucket {
+  readonly server: S3Server;
+  readonly name: string;
+  readonly client: S3Client;
+  /** Empties it, with all versions, and removes it. */
+  remove(): Promise<void>;
+}
+
+/** A bucket that nobody else uses. */
+export async function newBucket(
+  server: S3Server,
+  options: { readonly versioning?: boolean } = {},
+): Promise<Bucket> {
+  const client = plainClient(server);
+  const name = `idk-test-${randomBytes(8).toString("hex")}`;
+  await client.send(new CreateBucketCommand({ Bucket: name }));
+  if (options.versioning === true) {
+    await client.send(
+      new PutBucketVersioningCommand({
+        Bucket: name,
+        VersioningConfiguration: { Status: "Enabled" },
+      }),
+    );
+  }
+  return {
+    server,
+    name,
+    client,
+    async remove() {
+      await removeBucket(client, name);
+      client.destroy();
+    },
+  };
+}
+
+async function removeBucket(client: S3Client, name: string): Promise<void> {
+  let truncated = true;
+  while (truncated) {
+    const page = await client.send(new ListObjectVersionsCommand({ Bucket: name }));
+    for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])]) {
+      await client.send(new DeleteObjectCommand({ Bucket: name, Key, VersionId }));
+    }
+    // From the start again: what was listed is gone.
+    truncated = page.IsTruncated === true;
+  }
+  await client.send(new DeleteBucketCommand({ Bucket: name }));
+}
