@@ -9,6 +9,12 @@ export type RecipientSource =
   | { readonly kind: "recipient"; readonly text: string }
   | { readonly kind: "file"; readonly path: string };
 
+/** A store's URL, with the variables that complete it. */
+export interface StoreSource {
+  readonly url: string;
+  readonly env: Environment;
+}
+
 /**
  * Completes flags by the environment. A flag replaces its variable; it does not add to it.
  *
@@ -20,9 +26,17 @@ export function withEnvironment(options: RawSettings, env: Environment): RawSett
     ...textsOf(options["recipientsFile"]).map(fileItem),
   ];
   const identities = textsOf(options["identity"]);
+  const storeAt = (url: unknown): StoreSource | undefined =>
+    typeof url === "string" ? { url, env } : undefined;
+  const store = options["store"] ?? (env["IDK_STORE"] || undefined);
   return {
     ...options,
-    store: options["store"] ?? (env["IDK_STORE"] || undefined),
+    store: storeAt(store),
+    // `idk store check URL`: the operand is the store.
+    target: storeAt(options["url"] ?? store),
+    // Where a copy goes is never left to a variable.
+    from: storeAt(options["from"]),
+    to: storeAt(options["to"]),
     identity: identities.length > 0 ? identities : split(env["IDK_IDENTITY"], delimiter),
     recipients:
       flagged.length > 0

@@ -33,8 +33,17 @@ export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
 /** As a shell reports a program that a closed pipe ended: 128 + SIGPIPE. */
 export const BROKEN_PIPE_EXIT_CODE = 141;
 
-/** Where several blobs fail in one run, the exit code that comes first here wins. */
-export const BY_SEVERITY: readonly number[] = [1, 5, 3, 6, 4, 2];
+const BY_SEVERITY: readonly number[] = [1, 5, 3, 6, 4, 2];
+
+/** Of several failures in one run, the one whose exit code the run gets. */
+export function worstOf(codes: readonly FailureCode[]): FailureCode {
+  const [worst] = codes.toSorted((a, b) => severity(a) - severity(b));
+  return worst ?? "unexpected";
+}
+
+function severity(code: FailureCode): number {
+  return BY_SEVERITY.indexOf(EXIT_CODES[code]);
+}
 
 export function isFailureCode(code: unknown): code is FailureCode {
   return typeof code === "string" && Object.hasOwn(EXIT_CODES, code);

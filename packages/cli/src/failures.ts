@@ -4,6 +4,7 @@ import {
   type FailureCode,
   isFailureCode,
 } from "./exit-codes.ts";
+import { hintFor } from "./hints.ts";
 import { inspect } from "node:util";
 import { printable, redact } from "./text.ts";
 
@@ -61,7 +62,9 @@ export function reportOf(error: unknown, signal: AbortSignal): Report {
     return { code: "aborted", message, exitCode, silent: false };
   }
   const code = codeOf(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const said = error instanceof Error ? error.message : String(error);
+  const hint = hintFor(error);
+  const message = hint === undefined ? said : `${said}: ${hint}`;
   return {
     code,
     message: printable(redact(code === "unexpected" ? unexpected(message) : message)),

@@ -1,16 +1,37 @@
-import { type Backend, type Store, type StoreOptions, createStore } from "@idk/storage";
+import { type Backend, type Store, type StoreOptions, createStore, withRetry } from "@idk/storage";
+import type { ObjectLocation } from "./object-locations.ts";
+import type { Session } from "./session.ts";
 import type { StoreLocation } from "./store-location.ts";
+import { openObjectStore } from "./open-object-store.ts";
+import { retryObserver } from "./retry-notes.ts";
 
 /** Opens the store. A backend's code loads only when it is the one in use. */
 export async function openStore(
   location: StoreLocation,
+  session: Session,
   options: Omit<StoreOptions, "backend"> = {},
 ): Promise<Store> {
-  return createStore({ ...options, backend: await OPENERS[location.kind](location) });
+  return createStore({ ...options, backend: await openBackend(location, session) });
 }
 
-const OPENERS: {
-  readonly [K in StoreLocation["kind"]]: (location: StoreLocation) => Promise<Backend>;
-} = {
-  filesystem: async ({ folder }) => (await import("@idk/storage/filesystem")).filesystem(folder),
-};
+/** A backend that is let go of at the end of a block. */
+export type OpenBackend = Backend & AsyncDisposable;
+
+/** Opens the place that keeps the blobs, such that calls are made again that may yet succeed. */
+export async function openBackend(location: StoreLocation, session: Session): Promise<OpenBackend> {
+  const backend =
+    location.kind === "filesystem"
+      ? // What fails on a disk fails again.
+        (await import("@idk/storage/filesystem")).filesystem(location.folder)
+      : retrying(await openObjectStore(location, session), location, session);
+  return { ...backend, [Symbol.asyncDispose]: async () => backend.close?.() };
+}
+
+function retrying(backend: Backend, { retrySeconds }: ObjectLocation, { out }: Session): Backend {
+  return withRetry(backend, {
+    ...(retrySeconds !== undefined && { budgetMs: 1000 * retrySeconds }),
+    // The library tries three times whatever the budget; none at all has to mean none.
+    ...(retrySeconds === 0 && { minAttempts: 1 }),
+    onRetry: retryObserver(out),
+  });
+}

@@ -12,6 +12,16 @@ Environment:
   IDK_RECIPIENTS  recipients or recipients files, instead of -r and -R
   IDK_PASSPHRASE  the passphrase of protected identity files, instead of a prompt
 
+Stores:
+  DIR or file:///DIR
+  s3://BUCKET[/PREFIX]?endpoint=URL&region=R        AWS_… variables, AWS_PROFILE, roles
+  minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=1         MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
+                                                    MINIO_ACCESS_KEY, MINIO_SECRET_KEY
+  b2://BUCKET[/PREFIX]?region=R                     B2_ACCESS_KEY_ID, B2_SECRET_ACCESS_KEY,
+                                                    B2_BUCKET, B2_ENDPOINT
+  Encryption at rest, on top: sse=AES256, sse=aws:kms&kms-key=ID, or sse-c-key=FILE (IDK_SSE_C_KEY)
+  IDK_RETRY_SECONDS  how long failing requests are tried again (default: 60)
+
 Exit codes:
   0 done               3 not found                  6 store unavailable or refused
   1 unexpected error   4 no identity opens it     130 interrupted
@@ -43,8 +53,9 @@ export async function runProgram(
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // From `idk help` and `idk help COMMAND`, if there is no such command.
+    // From `idk help` and `idk help COMMAND`, if there is no such command; and from `idk store`.
     if (error.code === "commander.help") {
+      if (!args.includes("help")) throw usage("no command given: `idk store --help` names them");
       const name = args[args.indexOf("help") + 1];
       const known = program.commands.some((command) => command.name() === name);
       if (name !== undefined && !name.startsWith("-") && !known) {
@@ -63,7 +74,7 @@ function createProgram(
   const program = new CommanderCommand("idk")
     .description("Content-addressed, end-to-end encrypted storage")
     .version(`idk ${VERSION}`, "-V, --version", "print the version")
-    .option("--store <url>", "the store: DIR or file:///DIR (IDK_STORE)")
+    .option("--store <url>", "the store: DIR, s3://, minio:// or b2:// (IDK_STORE)")
     .option("--json", "print results and errors as JSON")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)
@@ -141,6 +152,7 @@ function createProgram(
     )
     .argument("[address...]", "what to check")
     .option("--deep", "check the content below each address as well")
+    .option("--attested", "download nothing where the store itself keeps and checks a SHA-256")
     .addOption(identityOption())
     .action(does(async () => (await import("./commands/verify.ts")).verify));
 
@@ -177,7 +189,56 @@ function createProgram(
     .addOption(identityOption())
     .action(does(async () => (await import("./commands/rewrap.ts")).rewrap));
 
+  program
+    .command("copy")
+    .summary("copy blobs from one store to another")
+    .description(
+      "Copy blobs as they are, which takes no key, and check each on its way. What the other " +
+        "store has already is left out, so that a copy can be broken off and begun again. By " +
+        "default all blobs; with --tree the given addresses and all content below them.",
+    )
+    .argument("[address...]", "what to copy")
+    .requiredOption("--from <url>", "the store to read")
+    .requiredOption("--to <url>", "the store to write")
+    .option("--tree", "with each address also the chunks below it, which takes an identity")
+    .option("--trust-size", "take a blob of the right size at the target for copied, unread")
+    .addOption(identityOption())
+    .action(does(async () => (await import("./commands/copy.ts")).copy));
+
+  addStoreCommands(program, does);
   return program;
+}
+
+/** What is done to a store as a place, whatever it holds. */
+function addStoreCommands(
+  program: CommanderCommand,
+  does: (load: () => Promise<Command>) => (this: CommanderCommand) => Promise<void>,
+): void {
+  const group = program
+    .command("store")
+    .summary("make a store, or find out what it can do")
+    .description("Make the place where a store will be, or find out what it can do.");
+
+  group
+    .command("init")
+    .summary("make the bucket or folder of a store")
+    .description("Make the bucket, or the folder, unless it is there, and set what is asked for.")
+    .argument("[url]", "the store (default: IDK_STORE)")
+    .option("--versioning", "keep what is overwritten or deleted as old versions")
+    .option("--object-lock", "let versions be locked against deletion; for new buckets only")
+    .option("--lifecycle-days <days>", "remove old versions after so many days")
+    .option("--default-sse <type>", "what the bucket encrypts new blobs with at rest: AES256")
+    .action(does(async () => (await import("./commands/store-init.ts")).storeInit));
+
+  group
+    .command("check")
+    .summary("find out what a store can do")
+    .description(
+      "Write, read, list and remove one small blob, and say what the store can do, and what to " +
+        "do about what it cannot.",
+    )
+    .argument("[url]", "the store (default: IDK_STORE)")
+    .action(does(async () => (await import("./commands/store-check.ts")).storeCheck));
 }
 
 function identityOption(): Option {

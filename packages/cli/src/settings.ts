@@ -3,6 +3,7 @@ import {
   type ZodMiniType,
   array,
   boolean,
+  custom,
   discriminatedUnion,
   literal,
   object,
@@ -13,7 +14,7 @@ import {
   _default as withDefault,
   optional as zodOptional,
 } from "zod/mini";
-import type { RawSettings, RecipientSource } from "./environment.ts";
+import type { RawSettings, RecipientSource, StoreSource } from "./environment.ts";
 import { looksLikeIdentity } from "./text.ts";
 import { type StoreLocation, parseStoreLocation } from "./store-location.ts";
 import { usage } from "./failures.ts";
@@ -33,11 +34,15 @@ const MISSING = "is missing";
  * setting's name.
  */
 export function field<T>(parse: (text: string) => T): Field<T> {
+  return parsed(string(MISSING), parse);
+}
+
+function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
   return pipe(
-    string(MISSING),
-    transform((text, context) => {
+    input,
+    transform((value: I, context) => {
       try {
-        return parse(text);
+        return parse(value);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
         context.issues.push({ code: "custom", message: error.message, input: undefined });
@@ -67,7 +72,10 @@ export const address: Field<string> = field((given) => {
 
 export const addresses: Field<string[]> = withDefault(array(address), []);
 
-export const store: Field<StoreLocation> = field(parseStoreLocation);
+export const store: Field<StoreLocation> = parsed(
+  custom<StoreSource>((source) => source !== undefined, MISSING),
+  ({ url, env }) => parseStoreLocation(url, env),
+);
 
 export const identityFiles: Field<string[]> = withDefault(array(path), []);
 
@@ -106,12 +114,18 @@ const LABELS: Readonly<Record<string, string>> = {
   identity: "-i or IDK_IDENTITY",
   recipients: "-R or IDK_RECIPIENTS",
   store: "--store or IDK_STORE",
+  target: "URL or IDK_STORE",
+};
+
+const NO_STORE: Readonly<Record<string, string>> = {
+  store: "name its folder or URL with --store URL or in IDK_STORE",
+  target: "name its folder or URL, or set IDK_STORE",
+  from: "name the one to copy from with --from URL",
+  to: "name the one to copy to with --to URL",
 };
 
 function messageOf(name: string, message: string): string {
-  if (name === "store" && message === MISSING) {
-    return "no store: name its folder with --store DIR or in IDK_STORE";
-  }
+  if (message === MISSING && name in NO_STORE) return `no store: ${NO_STORE[name]}`;
   const asFlag = `--${name.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
   return `${LABELS[name] ?? asFlag} ${message}`;
 }

@@ -7,7 +7,19 @@ const workspace = await createWorkspace();
 const { idk } = workspace;
 const A = "0".repeat(64);
 
-const COMMANDS = ["keygen", "recipient", "put", "get", "stat", "verify", "ls", "rm", "rewrap"];
+const COMMANDS = [
+  "keygen",
+  "recipient",
+  "put",
+  "get",
+  "stat",
+  "verify",
+  "ls",
+  "rm",
+  "rewrap",
+  "copy",
+  "store",
+];
 
 describe("version and help", () => {
   test("the version is the package's", async () => {
@@ -58,7 +70,12 @@ describe("mistakes on the command line", () => {
     [["verify", A, "x"], "ADDRESS must be 64 lowercase"],
     [["rm", `${A}\n`], "ADDRESS must be 64 lowercase"],
     [["rewrap", ""], "ADDRESS must be 64 lowercase"],
-    [["ls", "--store", "s3://key:sesame@host/bucket"], 'does not support "s3:"'],
+    [["ls", "--store", "s3://key:sesame@bucket"], "takes no credentials in the URL"],
+    [["ls", "--store", "ftp://key:sesame@host"], 'does not support "ftp:"'],
+    [["verify", "--deep", "--attested"], "give one of them"],
+    [["store"], "no command given: `idk store --help`"],
+    [["store", "chek"], "unknown command 'chek' (did you mean check?)"],
+    [["store", "check", "s3://bucket?acess=x"], "URL or IDK_STORE has an unknown parameter"],
     [["ls", "--store", "file:relative"], "file:///DIR"],
     [["ls", "--store", ""], "got an empty text"],
     [["put", "me.key", "--chunk-size", "3M"], "--chunk-size must be a power of two"],
@@ -144,7 +161,7 @@ describe("the environment", () => {
     expectFailure(
       await runIdk(["ls"], { cwd }),
       2,
-      "name its folder with --store DIR or in IDK_STORE",
+      "name its folder or URL with --store URL or in IDK_STORE",
     );
     expectFailure(await bare("get", A), 2, /no identity: .*-i FILE.*IDK_IDENTITY/u);
     expectFailure(await bare("verify", "--deep"), 2, "no identity");

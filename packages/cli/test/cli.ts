@@ -39,9 +39,9 @@ export interface Workspace {
 }
 
 const folders: string[] = [];
-afterAll(() => {
+function removeFolders(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
+}
 
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "idk-cli-"));
@@ -92,7 +92,10 @@ export function checkManners({ stdout, stderr }: Pick<Result, "stdout" | "stderr
 
 export const PASSPHRASE = "correct horse battery staple";
 
+/** To be called at the top of a file of tests: it registers what cleans up behind them. */
 export async function createWorkspace(): Promise<Workspace> {
+  // Not once in this module, which is loaded once for all files of a run.
+  afterAll(removeFolders);
   const folder = newFolder();
   const path = (name: string) => join(folder, name);
   const made = await runIdk(["keygen", "-o", "me.key"], { cwd: folder });
@@ -153,9 +156,11 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Looks again and again until there is something, for at most ten seconds. */
-export async function until<T>(look: () => T | undefined | false): Promise<T> {
+export async function until<T>(
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
   for (const end = Date.now() + 10_000; Date.now() < end; await Bun.sleep(2)) {
-    const found = look();
+    const found = await look();
     if (found !== undefined && found !== false) return found;
   }
   throw new Error("what was waited for did not happen");

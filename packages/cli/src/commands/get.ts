@@ -32,7 +32,7 @@ export const get: Command = command(
     const { output, range } = settings;
     const { out, signal } = session;
     const identities = await loadIdentities(settings, session);
-    await using opened = await openStore(settings.store, { identities });
+    await using opened = await openStore(settings.store, session, { identities });
     const fetchBlob = () => opened.get(settings.address, { range, signal });
     if (output === undefined || output === "-") {
       await toStandardOutput(await fetchBlob(), out, { explicit: output === "-" });

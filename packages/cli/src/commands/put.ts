@@ -17,12 +17,13 @@ export const put: Command = command(
     padding: flag,
     dedupSecret: optional(path),
   },
-  async (settings, { out, signal }) => {
+  async (settings, session) => {
+    const { out, signal } = session;
     const { name, type, chunkSize } = settings;
     const to = await loadRecipients(settings.recipients);
-    const dedupSecret = await loadDedupSecret(settings.dedupSecret, { out, signal });
+    const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
     const input = await openInput(settings.file);
-    await using opened = await openStore(settings.store);
+    await using opened = await openStore(settings.store, session);
     const address = await opened.put(input, {
       recipients: to,
       metadata: { ...(name !== undefined && { name }), ...(type !== undefined && { type }) },

@@ -10,7 +10,7 @@ export const rewrap: Command = command(
     const { out, signal } = session;
     const to = await loadRecipients(settings.recipients);
     const identities = await loadIdentities(settings, session);
-    await using opened = await openStore(settings.store, { identities });
+    await using opened = await openStore(settings.store, session, { identities });
     const rewrapped = await opened.rewrap(settings.address, to, { signal });
     await out.result(rewrapped, { address: rewrapped, previous: settings.address });
     await out.note(

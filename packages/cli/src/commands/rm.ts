@@ -21,7 +21,7 @@ export const rm: Command = command(
     // Opening what is removed alone takes no key.
     const identities = settings.tree ? await loadIdentities(settings, session) : [];
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
-    await using opened = await openStore(settings.store, { identities, dedupSecret });
+    await using opened = await openStore(settings.store, session, { identities, dedupSecret });
     if (settings.tree) {
       const { force } = settings;
       const { blobs } = await opened.deleteTree(settings.address, { force, signal });

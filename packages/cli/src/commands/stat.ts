@@ -1,7 +1,7 @@
 import type { BlobStat, Metadata, MetadataValue } from "@idk/storage";
 import { type Command, command } from "../command.ts";
 import { address, identityFiles, passphrase, store } from "../settings.ts";
-import { printable, toHex } from "../text.ts";
+import { type Row, aligned, printable, toHex } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
@@ -10,7 +10,7 @@ export const stat: Command = command(
   { address, store, identity: identityFiles, passphrase },
   async (settings, session) => {
     const identities = await loadIdentities(settings, session);
-    await using opened = await openStore(settings.store, { identities });
+    await using opened = await openStore(settings.store, session, { identities });
     const found = await opened.stat(settings.address, { signal: session.signal });
     await session.out.result(describe(found), found);
   },
@@ -27,6 +27,10 @@ function describe(found: BlobStat): string {
     ["chunks", String(found.chunks)],
     // Content that stands in the root is not cut.
     ...(found.depth > 0 ? [["chunk size", formatBytes(found.chunkSize)] as const] : []),
+    // The provider's own encryption, on top of ours and without weight for it.
+    ...(found.encryption === undefined
+      ? []
+      : [["encryption", printable(`${found.encryption}, by the store`)] as const]),
   ]);
   const metadata = describeMetadata(found.metadata);
   return [...lines, ...(metadata.length > 0 ? ["metadata", ...metadata] : [])].join("\n");
@@ -46,11 +50,4 @@ function describeValue(key: string, value: MetadataValue | undefined): string {
   if (key !== "mtime" || typeof value !== "number") return printable(JSON.stringify(value));
   const time = new Date(value);
   return Number.isNaN(time.getTime()) ? String(value) : `${value} (${time.toISOString()})`;
-}
-
-type Row = readonly [label: string, value: string];
-
-function aligned(rows: readonly Row[]): string[] {
-  const width = Math.max(0, ...rows.map(([label]) => label.length));
-  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
 }

@@ -1,9 +1,8 @@
-import { BY_SEVERITY, EXIT_CODES, type FailureCode } from "../exit-codes.ts";
+import { type BlobFailures, createBlobFailures } from "../blob-failures.ts";
 import { type Command, command } from "../command.ts";
-import { Failure, codeOf, usage } from "../failures.ts";
 import type { Store, VerifyReport } from "@idk/storage";
 import { addresses, flag, identityFiles, passphrase, store } from "../settings.ts";
-import type { Session } from "../session.ts";
+import { codeOf, usage } from "../failures.ts";
 import { count } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
 import { loadIdentities } from "../identities.ts";
@@ -13,32 +12,48 @@ import { pMapIterable } from "p-map";
 /** Blobs checked at a time; each may take 16 MiB of memory. */
 const AT_ONCE = 4;
 
+/** How far a check goes. */
+type Depth = "attested" | "blob" | "deep";
+
 export const verify: Command = command(
-  { address: addresses, store, deep: flag, identity: identityFiles, passphrase },
+  { address: addresses, store, deep: flag, attested: flag, identity: identityFiles, passphrase },
   async (settings, session) => {
-    const identities = settings.deep ? await loadIdentities(settings, session) : [];
-    await using opened = await openStore(settings.store, { identities });
-    const tally = createTally();
-    const check = settings.deep ? checkDeep : checkBlob;
+    const { out, signal } = session;
+    const depth = depthOf(settings);
+    const identities = depth === "deep" ? await loadIdentities(settings, session) : [];
+    await using opened = await openStore(settings.store, session, { identities });
+    const failures = createBlobFailures(session);
+    const tally = createTally(failures);
+    const check = CHECKS[depth];
     const named = settings.address.length > 0;
-    const targets = named ? new Set(settings.address) : listed(opened, session.signal);
+    const targets = named ? new Set(settings.address) : listed(opened, signal);
     const checkOne = async (address: string): Promise<void> => {
       try {
-        const result = await check(opened, address, { named, signal: session.signal });
+        const result = await check(opened, address, { named, signal });
         tally.add(result);
-        await session.out.report({ ok: true, ...result });
+        await out.report({ ok: true, ...result });
       } catch (error) {
-        await tally.fail(address, named, error, session);
+        // Listed and gone: somebody removed it meanwhile. A chunk that is missing names itself.
+        if (!named && isMissing(error, address)) return;
+        await failures.add(address, error);
       }
     };
     // In the order in which they get done, and without gathering results: a store may be large.
     const checks = pMapIterable(targets, checkOne, { concurrency: AT_ONCE, preserveOrder: false });
     for await (const _ of checks);
-    await session.out.flush();
-    await session.out.note(tally.summary(settings.deep));
-    tally.throwIfFailed();
+    await out.flush();
+    await out.note(tally.summary(depth));
+    failures.throwIfAny(tally.blobs);
   },
 );
+
+function depthOf({ deep, attested }: { deep: boolean; attested: boolean }): Depth {
+  if (deep && attested) {
+    throw usage("--deep reads all content, which --attested is to avoid: give one of them");
+  }
+  if (deep) return "deep";
+  return attested ? "attested" : "blob";
+}
 
 interface Checked extends VerifyReport {
   /** Whether all content was decrypted and checked, too. */
@@ -50,6 +65,17 @@ interface CheckOptions {
   readonly named: boolean;
   readonly signal: AbortSignal;
 }
+
+type Check = (opened: Store, address: string, options: CheckOptions) => Promise<Checked>;
+
+const CHECKS: Readonly<Record<Depth, Check>> = {
+  attested: async (opened, address, { signal }) => ({
+    ...(await opened.verify(address, { attested: true, signal })),
+    deep: false,
+  }),
+  blob: checkBlob,
+  deep: checkDeep,
+};
 
 async function checkBlob(
   opened: Store,
@@ -84,59 +110,45 @@ async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<strin
   for await (const { address } of opened.list({ signal })) yield address;
 }
 
-interface Tally {
-  add(result: Checked): void;
-  /** Prints a failure and counts it; throws it on where it is none of the blob's. */
-  fail(address: string, named: boolean, error: unknown, session: Session): Promise<void>;
-  summary(deep: boolean): string;
-  throwIfFailed(): void;
+function isMissing(error: unknown, address: string): boolean {
+  return codeOf(error) === "not-found" && error instanceof Error && error.message.includes(address);
 }
 
-function createTally(): Tally {
-  const failures: FailureCode[] = [];
-  const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0 };
+interface Tally {
+  /** Checked, with or without success. */
+  readonly blobs: number;
+  add(result: Checked): void;
+  summary(depth: Depth): string;
+}
+
+function createTally(failures: BlobFailures): Tally {
+  const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0, attested: 0 };
+
+  const ways: Readonly<Record<Depth, () => string>> = {
+    blob: () => "",
+    attested: () =>
+      `: ${counted.attested} by the store's word, ${counted.blobs - counted.attested} read`,
+    deep: () =>
+      `: ${count(counted.deep, "root")} with all content, ` +
+      `${counted.blobs - counted.deep} by name and form only` +
+      (counted.unopened > 0
+        ? ` (of these ${count(counted.unopened, "root")} that no identity opens)`
+        : ""),
+  };
 
   return {
+    get blobs() {
+      return counted.blobs + failures.count;
+    },
     add(result) {
       counted.blobs += 1;
       counted.bytes += result.bytes;
+      if (result.attested) counted.attested += 1;
       if (result.deep) counted.deep += 1;
       else if (result.kind === "root") counted.unopened += 1;
     },
-    async fail(address, named, error, { out, signal }) {
-      const code = codeOf(error);
-      if (signal.aborted || code === "unexpected" || !(error instanceof Error)) throw error;
-      // Listed and gone: somebody removed it meanwhile. A chunk that is missing names itself.
-      if (code === "not-found" && !named && error.message.includes(address)) return;
-      failures.push(code);
-      counted.blobs += 1;
-      const { message } = error;
-      await out.result(`${address} ${code}: ${message}`, {
-        ok: false,
-        address,
-        error: { code, message },
-      });
-      await out.flush();
-    },
-    summary(deep) {
-      const { blobs, bytes, unopened } = counted;
-      const ways = deep
-        ? `: ${count(counted.deep, "root")} with all content, ${blobs - failures.length - counted.deep} by name and form only` +
-          (unopened > 0 ? ` (of these ${count(unopened, "root")} that no identity opens)` : "")
-        : "";
-      return `checked ${count(blobs, "blob")}, ${formatBytes(bytes)}${ways}; ${failures.length || "no"} failed`;
-    },
-    throwIfFailed() {
-      if (failures.length === 0) return;
-      const [worst] = failures.toSorted((a, b) => severity(a) - severity(b));
-      throw new Failure(
-        worst ?? "unexpected",
-        `${failures.length} of ${count(counted.blobs, "blob")} failed`,
-      );
+    summary(depth) {
+      return `checked ${count(this.blobs, "blob")}, ${formatBytes(counted.bytes)}${ways[depth]()}; ${failures.count || "no"} failed`;
     },
   };
-}
-
-function severity(code: FailureCode): number {
-  return BY_SEVERITY.indexOf(EXIT_CODES[code]);
 }

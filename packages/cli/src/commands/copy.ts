@@ -1,0 +1,94 @@
+import { type BlobFailures, createBlobFailures } from "../blob-failures.ts";
+import { type Command, command } from "../command.ts";
+import { type CopyTotals, createCopyTotals, describeCopy } from "../copy-totals.ts";
+import { type ReplicateOptions, createStore, replicate } from "@idk/storage";
+import { addresses, flag, identityFiles, passphrase, store } from "../settings.ts";
+import { codeOf, usage } from "../failures.ts";
+import { EXIT_CODES } from "../exit-codes.ts";
+import { createFolder } from "../folder.ts";
+import { loadIdentities } from "../identities.ts";
+import { openBackend } from "../open-store.ts";
+
+export const copy: Command = command(
+  {
+    address: addresses,
+    from: store,
+    to: store,
+    tree: flag,
+    trustSize: flag,
+    identity: identityFiles,
+    passphrase,
+  },
+  async (settings, session) => {
+    const { tree, trustSize } = settings;
+    const named = new Set(settings.address);
+    if (tree && named.size === 0) {
+      throw usage("--tree takes addresses that `idk put` printed; without it all blobs are copied");
+    }
+    const identities = tree ? await loadIdentities(settings, session) : [];
+    const { out, signal } = session;
+    await using from = await openBackend(settings.from, session);
+    // As with put, which makes the folder, too.
+    if (settings.to.kind === "filesystem") await createFolder(settings.to.folder);
+    await using to = await openBackend(settings.to, session);
+
+    const failures = createBlobFailures(session);
+    const totals = createCopyTotals(out);
+    const copyBlobs = reporting(failures, totals, async (options) =>
+      replicate(from, to, { trustSize, signal, ...options }),
+    );
+    if (tree) {
+      const source = createStore({ backend: from, identities });
+      for (const root of named) {
+        const names = source.treeNames(root, { signal });
+        try {
+          const { withheld } = await copyBlobs({ names, roots: "if-complete" });
+          if (withheld > 0) {
+            await out.note(`idk: note: ${root} is left out, for some of its content failed`);
+          }
+        } catch (error) {
+          // A tree that cannot be opened is no reason to leave out the next one; a store is.
+          if (!isFaultOfTree(error)) throw error;
+          await failures.add(root, error);
+        }
+      }
+    } else {
+      await copyBlobs(named.size > 0 ? { names: named } : {});
+    }
+
+    const { sum } = totals;
+    await out.report({ ...sum, failed: failures.count });
+    await out.flush();
+    await out.note(`${describeCopy(sum)}; ${failures.count || "no"} failed`);
+    failures.throwIfAny(sum.copied + sum.skipped + sum.withheld + failures.count);
+  },
+);
+
+type Replicate = (options: ReplicateOptions) => ReturnType<typeof replicate>;
+
+/** Counts and prints what happens on the way. */
+function reporting(failures: BlobFailures, totals: CopyTotals, run: Replicate): Replicate {
+  return async (options) => {
+    let printed = Promise.resolve();
+    try {
+      const report = await run({
+        ...options,
+        onProgress: totals.update,
+        onFailure: ({ name, error }) => {
+          printed = printed.then(() => failures.add(name, error));
+          // It is waited for below; until then its failure must not count as nobody's.
+          printed.catch(() => undefined);
+        },
+      });
+      totals.update(report);
+      return report;
+    } finally {
+      totals.next();
+      await printed;
+    }
+  };
+}
+
+function isFaultOfTree(error: unknown): boolean {
+  return [3, 4, 5].includes(EXIT_CODES[codeOf(error)]);
+}

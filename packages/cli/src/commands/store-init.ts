@@ -1,0 +1,69 @@
+import type { BucketReport, BucketWishes } from "@idk/storage/provision";
+import { type Command, command } from "../command.ts";
+import { field, flag, optional, store } from "../settings.ts";
+import type { ObjectLocation } from "../object-locations.ts";
+import type { Session } from "../session.ts";
+import { bucketOptions } from "../open-object-store.ts";
+import { createFolder } from "../folder.ts";
+import { usage } from "../failures.ts";
+
+export const storeInit: Command = command(
+  {
+    target: store,
+    versioning: flag,
+    objectLock: flag,
+    lifecycleDays: optional(field(parseDays)),
+    defaultSse: optional(field(parseEncryption)),
+  },
+  async ({ target, versioning, objectLock, lifecycleDays, defaultSse }, session) => {
+    const wishes: BucketWishes = {
+      versioning,
+      objectLock,
+      lifecycleDays,
+      defaultEncryption: defaultSse,
+    };
+    const { made, there } =
+      target.kind === "filesystem"
+        ? await initFolder(target.folder, wishes)
+        : await init(target, wishes, session);
+    const lines = [
+      ...made.map((setting) => `made   ${setting}`),
+      ...there.map((setting) => `there  ${setting}`),
+    ];
+    await session.out.result(lines.join("\n"), { made, there });
+  },
+);
+
+type InitReport = {
+  readonly made: readonly string[];
+  readonly there: readonly string[];
+};
+
+async function init(
+  location: ObjectLocation,
+  wishes: BucketWishes,
+  session: Session,
+): Promise<BucketReport> {
+  const { initBucket } = await import("@idk/storage/provision");
+  return initBucket(await bucketOptions(location, session), wishes);
+}
+
+async function initFolder(folder: string, wishes: BucketWishes): Promise<InitReport> {
+  if (Object.values(wishes).some(Boolean)) {
+    throw usage("a folder has no versions, locks or encryption of its own to be set");
+  }
+  return (await createFolder(folder))
+    ? { made: ["folder"], there: [] }
+    : { made: [], there: ["folder"] };
+}
+
+function parseDays(text: string): number {
+  const days = Number(text);
+  if (/^\d{1,5}$/u.test(text) && days >= 1) return days;
+  throw new Error("must be a number of days, 1 or more");
+}
+
+function parseEncryption(text: string): "AES256" {
+  if (text === "AES256") return text;
+  throw new Error("must be AES256; other encryption is asked for with each blob: ?sse= in the URL");
+}
