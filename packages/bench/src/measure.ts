@@ -31,6 +31,8 @@ export async function interleaved<Name extends string>(
   >;
   for (let round = -1; round < rounds; round++) {
     for (const name of names) {
+      // So that no task pays for the garbage of the one before it.
+      globalThis.Bun?.gc(true);
       const time = await milliseconds(tasks[name]);
       // The first round warms up caches, compilers and allocators.
       if (round >= 0) times[name].push(time);

@@ -41,6 +41,8 @@ const expect = (length: number) => {
   if (length !== content.length) throw new Error(`read ${length} bytes of ${content.length}`);
 };
 
+const into = new Uint8Array(content.length);
+
 let address = await store.put(content);
 const replace = async (put: () => Promise<typeof address>) => {
   await store.deleteTree(address);
@@ -59,6 +61,7 @@ const times = await interleaved(Number(rounds), {
     expect(length);
   },
   "get as bytes": async () => expect((await (await store.get(address)).bytes()).length),
+  "get into memory": async () => expect((await (await store.get(address)).bytes({ into })).length),
   "verify, deep": async () => store.verify(address, { deep: true }),
 });
 

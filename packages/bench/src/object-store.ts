@@ -1,0 +1,149 @@
+/**
+ * What the path to an object store costs: the backend `minio` against a bare signed `fetch`, which
+ * is the bound, and against the provider's own clients, which it could be built on instead. All in
+ * one process, in turn, on one server. Bodies are hashed beforehand for those who can use that, as
+ * the store does with addresses.
+ *
+ * Usage: script/minio run bun packages/bench/src/object-store.ts [ROUNDS] [MIB]
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { Agent } from "node:http";
+import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { minio } from "@idk/storage/minio";
+import { initBucket } from "@idk/storage/provision";
+import { Client } from "minio";
+import { bareS3 } from "./bare-s3.ts";
+import { interleaved, median, spread } from "./measure.ts";
+
+const KIB = 2 ** 10;
+const MIB = 2 ** 20;
+
+const [rounds = "5", mib = "500"] = process.argv.slice(2);
+const address = process.env["IDK_TEST_MINIO"];
+if (address === undefined) throw new Error("run it with `script/minio run`");
+const server = new URL(address);
+const endpoint = server.origin;
+const accessKey = decodeURIComponent(server.username);
+const secretKey = decodeURIComponent(server.password);
+const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
+await initBucket({ provider: "minio", bucket, endpoint, accessKey, secretKey });
+
+let requests = 0;
+const plainFetch = globalThis.fetch;
+globalThis.fetch = Object.assign(
+  (...call: Parameters<typeof fetch>) => {
+    requests += 1;
+    return plainFetch(...call);
+  },
+  { preconnect: plainFetch.preconnect },
+);
+
+interface Contender {
+  put(name: string, bytes: Uint8Array<ArrayBuffer>, sha256: string): Promise<unknown>;
+  get(name: string, buffer: Uint8Array): Promise<unknown>;
+}
+
+const backend = minio({ bucket, endpoint, accessKey, secretKey });
+const sdk = new S3Client({
+  endpoint,
+  region: "us-east-1",
+  credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
+  forcePathStyle: true,
+  requestChecksumCalculation: "WHEN_REQUIRED",
+  responseChecksumValidation: "WHEN_REQUIRED",
+  expectContinueHeader: false,
+});
+const client = new Client({
+  endPoint: server.hostname,
+  port: Number(server.port),
+  useSSL: false,
+  accessKey,
+  secretKey,
+  region: "us-east-1",
+  // Above the largest object here: it goes in one request.
+  partSize: 64 * MIB,
+  transportAgent: new Agent({ keepAlive: true }),
+});
+
+const contenders: Record<string, Contender> = {
+  "bare fetch": bareS3(endpoint, bucket, accessKey, secretKey, false),
+  "with checksum": bareS3(endpoint, bucket, accessKey, secretKey, true),
+  "@idk/storage": {
+    put: (name, bytes, sha256) => backend.put(name, bytes, { sha256 }),
+    get: (name, buffer) => backend.get(name, buffer),
+  },
+  "AWS SDK": {
+    put: (Key, Body, sha256) =>
+      sdk.send(
+        new PutObjectCommand({
+          Bucket: bucket,
+          Key,
+          Body,
+          ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64"),
+        }),
+      ),
+    async get(Key, buffer) {
+      const { Body } = await sdk.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      buffer.set((await Body?.transformToByteArray()) ?? []);
+    },
+  },
+  "minio client": {
+    put: (name, bytes) => client.putObject(bucket, name, Buffer.from(bytes.buffer), bytes.length),
+    async get(name, buffer) {
+      let length = 0;
+      for await (const piece of await client.getObject(bucket, name)) {
+        buffer.set(piece as Uint8Array, length);
+        length += (piece as Uint8Array).length;
+      }
+    },
+  },
+};
+
+await measure("1 MiB, one at a time", MIB, 20, 1);
+await measure("64 KiB, 16 in flight", 64 * KIB, 512, 16);
+await measure(`${mib} MiB in 4 MiB objects, 4 in flight`, 4 * MIB, Number(mib) / 4, 4);
+
+async function measure(title: string, size: number, count: number, inFlight: number) {
+  const objects = Array.from({ length: count }, () => {
+    const bytes = new Uint8Array(randomBytes(size));
+    return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+  });
+  const buffers = Array.from({ length: inFlight }, () => new Uint8Array(size));
+  const all = async (work: (object: (typeof objects)[number], lane: number) => unknown) => {
+    let next = 0;
+    await Promise.all(
+      buffers.map(async (_, lane) => {
+        for (let i = next++; i < count; i = next++) await work(objects[i]!, lane);
+      }),
+    );
+  };
+  console.log(`\n${title}: ms for each object, MB/s; ${rounds} rounds, median (least to most)`);
+  for (const way of ["put", "get"] as const) {
+    const counted = new Map<string, number>();
+    const tasks = Object.entries(contenders).map(([name, contender]) => {
+      const task = async () => {
+        const before = requests;
+        await all(({ bytes, sha256 }, lane) =>
+          way === "put"
+            ? contender.put(sha256, bytes, sha256)
+            : contender.get(sha256, buffers[lane]!),
+        );
+        counted.set(name, requests - before);
+      };
+      return [name, task] as const;
+    });
+    const times = await interleaved(Number(rounds), Object.fromEntries(tasks));
+    const bound = median(times["bare fetch"] ?? []);
+    for (const [name, values] of Object.entries(times)) {
+      const each = values.map((value) => value / count);
+      const rate = (size * count) / 1e3 / median(values);
+      // The clients do not go through fetch, so theirs are not counted.
+      const sent = counted.get(name) ? `${counted.get(name)! / count} requests each` : "";
+      console.log(
+        `  ${way} ${name.padEnd(14)} ${spread(each, 2).padStart(22)} ${rate.toFixed(0).padStart(6)} MB/s  ${(bound / median(values)).toFixed(2)}  ${sent}`,
+      );
+    }
+  }
+  for (const { sha256 } of objects) await backend.delete(sha256);
+}
+await client.removeBucket(bucket);

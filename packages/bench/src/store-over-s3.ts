@@ -1,0 +1,125 @@
+/**
+ * Put and get of a whole store over a local object server, against bare signed requests for the
+ * same bytes: what sealing, hashing and the tree cost on top of the wire. One process, in turn.
+ *
+ * Usage: script/minio run bun packages/bench/src/store-over-s3.ts [ROUNDS] [MIB]
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { type Address, createStore, generateIdentity, loadNaCl } from "@idk/storage";
+import { bareS3 } from "./bare-s3.ts";
+import { initBucket } from "@idk/storage/provision";
+import { interleaved, median, spread } from "./measure.ts";
+import { minio } from "@idk/storage/minio";
+
+const KIB = 2 ** 10;
+const MIB = 2 ** 20;
+
+const [rounds = "7", mib = "500"] = process.argv.slice(2);
+const given = process.env["IDK_TEST_MINIO"];
+if (given === undefined) throw new Error("run it with `script/minio run`");
+const server = new URL(given);
+const endpoint = server.origin;
+const accessKey = decodeURIComponent(server.username);
+const secretKey = decodeURIComponent(server.password);
+const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
+await initBucket({ provider: "minio", bucket, endpoint, accessKey, secretKey });
+
+const naCl = await loadNaCl();
+const alice = await generateIdentity();
+const store = createStore({
+  backend: minio({ bucket, endpoint, accessKey, secretKey }),
+  recipients: [alice.recipient],
+  identities: [alice],
+  padding: "none",
+});
+const bare = bareS3(endpoint, bucket, accessKey, secretKey, false);
+
+console.log(`NaCl ${naCl.name}; ms as median (least to most) of ${rounds} rounds`);
+await compare("1 MiB, one at a time", { size: MIB, count: 20, inFlight: 1, chunk: MIB });
+await compare("64 KiB, 16 in flight", {
+  size: 64 * KIB,
+  count: 512,
+  inFlight: 16,
+  chunk: 64 * KIB,
+});
+await compare(`${mib} MiB, 4 MiB chunks, 4 in flight`, {
+  size: Number(mib) * MIB,
+  count: 1,
+  inFlight: 1,
+  chunk: 4 * MIB,
+});
+
+interface Shape {
+  /** Bytes of one content, and how many there are. */
+  readonly size: number;
+  readonly count: number;
+  /** Contents handled at once. */
+  readonly inFlight: number;
+  /** Bytes of one bare request; four at once where a content takes several. */
+  readonly chunk: number;
+}
+
+async function compare(title: string, { size, count, inFlight, chunk }: Shape): Promise<void> {
+  const contents = Array.from({ length: count }, () => new Uint8Array(randomBytes(size)));
+  const pieces = contents.flatMap((content) =>
+    Array.from({ length: Math.ceil(size / chunk) }, (_, i) => {
+      const bytes = content.slice(i * chunk, (i + 1) * chunk);
+      return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+    }),
+  );
+  const lanes = pieces.length > count ? 4 : inFlight;
+  const buffers = Array.from({ length: lanes }, () => new Uint8Array(chunk));
+  const addresses: Address[] = [];
+  const key = new Uint8Array(32).fill(1);
+  const nonce = new Uint8Array(24);
+  const box = new Uint8Array(chunk + 16);
+
+  const times = await interleaved(Number(rounds), {
+    "bare put": () => eachOf(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
+    "bare get": () => eachOf(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
+    crypto: () => {
+      for (const { bytes } of pieces) {
+        naCl.seal(box.subarray(0, bytes.length + 16), bytes, nonce, key);
+        createHash("sha256").update(bytes).digest();
+      }
+    },
+    put: async () => {
+      addresses.length = 0;
+      await eachOf(contents, inFlight, async (content) => addresses.push(await store.put(content)));
+    },
+    get: () =>
+      eachOf(addresses, inFlight, async (address) => {
+        let length = 0;
+        for await (const piece of (await store.get(address)).stream()) length += piece.length;
+        if (length !== size) throw new Error(`read ${length} of ${size} bytes`);
+      }),
+  });
+
+  console.log(`\n${title}`);
+  const total = size * count;
+  for (const [name, values] of Object.entries(times)) {
+    const each = values.map((value) => value / count);
+    console.log(
+      `  ${name.padEnd(9)} ${spread(each, 2).padStart(26)} ms each  ${(total / 1e3 / median(values)).toFixed(0).padStart(5)} MB/s`,
+    );
+  }
+  for (const way of ["put", "get"] as const) {
+    const [own, wire] = [median(times[way]), median(times[`bare ${way}`])];
+    const withCrypto = wire + median(times.crypto);
+    console.log(
+      `  ${way}: ${(wire / own).toFixed(2)} of the bare rate; ${(own / withCrypto).toFixed(2)} of bare time plus sealing and hashing`,
+    );
+  }
+}
+
+async function eachOf<T>(
+  items: readonly T[],
+  lanes: number,
+  work: (item: T, lane: number) => unknown,
+): Promise<void> {
+  let next = 0;
+  const lane = async (_: unknown, index: number) => {
+    for (let i = next++; i < items.length; i = next++) await work(items[i]!, index);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
