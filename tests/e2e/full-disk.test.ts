@@ -8,7 +8,7 @@ import { needing } from "../servers/needs.ts";
 import { newBucket } from "../servers/s3-servers.ts";
 import { withRetry } from "@idk/storage";
 
-setDefaultTimeout(90_000);
+setDefaultTimeout(240_000);
 
 const kinds = ownServerKinds();
 const missing = [

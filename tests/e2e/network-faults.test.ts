@@ -55,9 +55,9 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
 
   // Small chunks: an upload is given more time the longer it is.
   const chunkSize = 256 * 1024;
-  const backendAt = (endpoint: string) =>
-    openers.minio({ endpoint, bucket: bucket.name, keys: bucket.server, patience: 1500 });
-  const healthy = () => storeOver(backendAt(bucket.server.endpoint), { chunkSize });
+  const backendAt = (endpoint: string, patience = 1500) =>
+    openers.minio({ endpoint, bucket: bucket.name, keys: bucket.server, patience });
+  const healthy = () => storeOver(backendAt(bucket.server.endpoint, 30_000), { chunkSize });
 
   const broken = async (toxics: readonly Toxic[]) => {
     proxy = await faultProxy(bucket.server.endpoint, toxics);
@@ -117,7 +117,7 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
       const work = Promise.all([store.put(other.stream()), read(store, address)]);
       await Bun.sleep(800);
       await bad.heal();
-      const [put, sha256] = await within(DEADLINE, "put and get", work);
+      const [put, sha256] = await within(60_000, "put and get", work);
       expect(sha256).toBe(content.sha256);
       expect(await read(store, put)).toBe(other.sha256);
     });
@@ -146,8 +146,8 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
     const { endpoint } = await broken([
       { type: "latency", attributes: { latency: 500, jitter: 50 } },
     ]);
-    await using store = storeOver(backendAt(endpoint), { chunkSize });
-    const put = await within(DEADLINE, "put", store.put(other.stream()));
-    expect(await within(DEADLINE, "get", read(store, put))).toBe(other.sha256);
+    await using store = storeOver(backendAt(endpoint, 10_000), { chunkSize });
+    const put = await within(60_000, "put", store.put(other.stream()));
+    expect(await within(60_000, "get", read(store, put))).toBe(other.sha256);
   });
 });

@@ -77,14 +77,15 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw to be killed"])(
           transient: true,
         });
         await own.start();
+        await using after = storeOver(withRetry(open()), { chunkSize: MiB });
         let blobs = 0;
-        for await (const { address } of store.list()) {
-          await store.verify(address);
+        for await (const { address } of after.list()) {
+          await after.verify(address);
           blobs += 1;
         }
         expect(blobs).toBeGreaterThanOrEqual(stored);
-        const again = await within(DEADLINE, "put", store.put(content.stream()));
-        expect(await sha256Of((await store.get(again)).stream())).toBe(content.sha256);
+        const again = await within(DEADLINE, "put", after.put(content.stream()));
+        expect(await sha256Of((await after.get(again)).stream())).toBe(content.sha256);
       });
     });
   },

@@ -19,6 +19,8 @@ export interface HttpFront extends Disposable {
   readonly counts: ReadonlyMap<string, number>;
   /** Requests of a method that came in. */
   count(method: string): number;
+  /** Waits for what is still being passed on for clients who are gone. */
+  idle(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -28,6 +30,11 @@ export interface HttpFront extends Disposable {
  */
 export function httpFront(upstream: string, rules: FrontRules = {}): HttpFront {
   const counts = new Map<string, number>();
+  const passing = new Set<Promise<unknown>>();
+  const tracked = async <T>(work: Promise<T>): Promise<T> => {
+    passing.add(work);
+    return work.finally(() => passing.delete(work));
+  };
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -37,19 +44,22 @@ export function httpFront(upstream: string, rules: FrontRules = {}): HttpFront {
     async fetch(request) {
       counts.set(request.method, (counts.get(request.method) ?? 0) + 1);
       const url = new URL(request.url);
-      const passing: Passing = {
+      const received: Passing = {
         method: request.method,
         url,
         headers: request.headers,
         body: await request.bytes(),
       };
-      return rules.answer?.(passing) ?? passOn(upstream, passing, rules);
+      return rules.answer?.(received) ?? tracked(passOn(upstream, received, rules));
     },
   });
   return {
     endpoint: `http://127.0.0.1:${server.port}`,
     counts,
     count: (method) => counts.get(method) ?? 0,
+    async idle() {
+      await Promise.allSettled(passing);
+    },
     stop: () => server.stop(true),
     [Symbol.dispose]() {
       void server.stop(true);

@@ -42,7 +42,7 @@ export async function startOwnServer(kind: OwnServer["kind"], data?: string): Pr
     minio: [binary, "server", "--quiet", "--address", listen, objects],
     versitygw: [binary, "--quiet", "--health", "/health", "--port", listen, "posix", objects],
   }[kind];
-  const health = { minio: "/minio/health/live", versitygw: "/health" }[kind];
+  const health = { minio: "/minio/health/cluster", versitygw: "/health" }[kind];
 
   // As script/lib/servers.sh keeps them, so that what a killed run leaves behind is ended by the next.
   const state = join(cache, "servers", `own-${process.pid}-${port}`);
@@ -98,23 +98,31 @@ function executable(kind: OwnServer["kind"]): string | undefined {
 }
 
 async function untilHealthy(child: Subprocess, url: string): Promise<void> {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 60_000;
   while (Date.now() < end && child.exitCode === null) {
-    const answer = await fetch(url).catch(() => undefined);
+    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
     if (answer?.ok) return;
     await Bun.sleep(50);
   }
   throw new Error(`the server does not answer at ${url}`);
 }
 
+/**
+ * A port of the loopback that nothing listens on, below the range that systems hand out for outgoing
+ * connections: while the server is down, a client that tries again must not get its port.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const probe = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise((resolve) => {
+      probe.close(resolve);
+    });
+    return port;
+  }
 }

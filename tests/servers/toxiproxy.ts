@@ -50,7 +50,15 @@ export async function faultProxy(upstream: string, toxics: readonly Toxic[]): Pr
     endpoint: `http://${listen}`,
     async heal() {
       await call("DELETE", `/proxies/${name}`);
-      [name] = await create(listen);
+      // Somebody's outgoing connection may hold the port for a moment.
+      for (const end = Date.now() + 5000; ; await Bun.sleep(100)) {
+        try {
+          [name] = await create(listen);
+          return;
+        } catch (error) {
+          if (Date.now() > end) throw error;
+        }
+      }
     },
     async remove() {
       await call("DELETE", `/proxies/${name}`);

@@ -79,6 +79,7 @@ export async function replicate(
   const copy = createCopier({ from, to, trustSize, concurrency, signal });
   const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0 };
   const held = createNameList();
+  const inFlight = new Set<Promise<unknown>>();
 
   const count = (name: string, result: CopyResult): void => {
     if (result.outcome === "held") {
@@ -96,7 +97,15 @@ export async function replicate(
   };
 
   const copyAll = async (blobs: AnyIterable<NamedBlob>, how: CopyMode): Promise<void> => {
-    const copyOne = async (blob: NamedBlob) => count(blob.name, await copy(blob, how));
+    const copyOne = async (blob: NamedBlob) => {
+      const copying = copy(blob, how);
+      inFlight.add(copying);
+      try {
+        count(blob.name, await copying);
+      } finally {
+        inFlight.delete(copying);
+      }
+    };
     for await (const _ of pMapIterable(blobs, copyOne, { concurrency, preserveOrder: false }));
   };
 
@@ -108,6 +117,8 @@ export async function replicate(
     return report;
   } finally {
     stop();
+    // When this settles nothing is being written any more.
+    await Promise.allSettled(inFlight);
   }
 }
 

@@ -23,7 +23,10 @@ export async function storeBlob(
   await backend.put(address, blob, { signal, sha256: address });
 }
 
-/** Who may only write cannot ask, and does not need to: skipping is an economy. */
+/**
+ * Who may only write cannot ask, and does not need to: skipping is an economy. Where asking fails
+ * for good, the put itself will say what is wrong, if anything is.
+ */
 async function knownSize(
   backend: Backend,
   address: string,
@@ -32,7 +35,8 @@ async function knownSize(
   try {
     return await attestedSize(backend, address, signal);
   } catch (error) {
-    if (error instanceof StorageError && error.code === "permission") return undefined;
-    throw error;
+    if (!(error instanceof StorageError) || error.transient || error.code === "aborted")
+      throw error;
+    return undefined;
   }
 }

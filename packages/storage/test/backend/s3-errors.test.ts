@@ -217,7 +217,7 @@ describe("without an answer", () => {
   });
 
   test("a server that says nothing is waited for only so long", async () => {
-    using place = served(() => Bun.sleep(5000).then(() => new Response()), {
+    using place = served(() => new Promise<Response>(() => {}), {
       timeouts: { firstByte: 50, stall: 50 },
     });
     const start = performance.now();
@@ -231,7 +231,7 @@ describe("without an answer", () => {
       const error = await rejects(call(), "unavailable", "did not answer for 0.");
       expect(error.transient).toBe(true);
     }
-    expect(performance.now() - start).toBeLessThan(2500);
+    expect(performance.now() - start).toBeLessThan(30_000);
   });
 
   test("a body that stalls is waited for only so long", async () => {
@@ -247,7 +247,7 @@ describe("without an answer", () => {
     using place = served(({ method }) =>
       method === "GET"
         ? new Response(stalling(), { headers: { "content-length": "1000" } })
-        : Bun.sleep(5000).then(() => new Response()),
+        : new Promise<Response>(() => {}),
     );
     // The SDK is loaded before the clock runs.
     await place.backend.head(NAME, { signal: AbortSignal.timeout(500) }).catch(() => undefined);
@@ -265,7 +265,7 @@ describe("without an answer", () => {
       const start = performance.now();
       const error = await rejects(call(controller), "aborted");
       expect(error.cause).toBe(reason);
-      expect(performance.now() - start).toBeLessThan(1000);
+      expect(performance.now() - start).toBeLessThan(20_000);
     }
   });
 

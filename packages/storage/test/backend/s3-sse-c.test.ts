@@ -96,7 +96,7 @@ const SCRIPT = `
   import { minio } from "@idk/storage/minio";
   import { initBucket } from "@idk/storage/provision";
   const base = { bucket: "bucket", endpoint: process.env.ENDPOINT, accessKey: "access", secretKey: "secret-secret" };
-  while (!(await fetch(base.endpoint + "/minio/health/live").catch(() => undefined))?.ok) await Bun.sleep(50);
+  while (!(await fetch(base.endpoint + "/minio/health/cluster").catch(() => undefined))?.ok) await Bun.sleep(50);
   await initBucket({ provider: "minio", ...base });
   const keyed = (byte) => minio({ ...base, encryption: { type: "SSE-C", key: new Uint8Array(32).fill(byte) } });
   const name = "ab".repeat(32);

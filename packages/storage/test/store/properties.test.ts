@@ -251,5 +251,5 @@ test("random bytes as a blob are refused", async () => {
 
 afterAll(() => {
   // The watch above would prove nothing if the writers had gone past it.
-  expect(seals).toBeGreaterThan(100);
+  expect(seals).toBeGreaterThan(30);
 });
