@@ -192,12 +192,15 @@ describe("a put", () => {
     }
   });
 
-  test("fails where the look fails for another reason", async () => {
-    const down = async () => {
-      throw new StorageError("unavailable", "it does not answer");
+  test.each([
+    ["fails where the look may succeed later", true, "unavailable"],
+    ["goes on where the look fails for good, as with a blob under another key", false, "ok"],
+  ] as const)("%s", async (_, transient, expected) => {
+    const head = async () => {
+      throw new StorageError("unavailable", "it does not answer", { transient });
     };
-    const store = aliceStore({ backend: { ...attesting(), head: down }, dedupSecret: random(32) });
-    expect(await outcome(store.put("x"))).toBe("unavailable");
+    const store = aliceStore({ backend: { ...attesting(), head }, dedupSecret: random(32) });
+    expect(await outcome(store.put("x"))).toBe(expected);
   });
 });
 
