@@ -16,12 +16,15 @@ const spawn = (args: readonly string[], env: Record<string, string> = {}) =>
   });
 
 /** Content that never ends, until the process that reads it is gone. */
-const feed = async ({ stdin }: ReturnType<typeof spawn>): Promise<void> => {
+const feed = async ({ stdin, exited }: ReturnType<typeof spawn>): Promise<void> => {
   const piece = noise(MIB);
+  let gone = false;
+  void exited.then(() => (gone = true));
   try {
-    for (;;) {
+    while (!gone) {
       void stdin.write(piece);
-      await stdin.flush();
+      // A flush into a pipe whose reader was killed may never settle.
+      await Promise.race([stdin.flush(), exited]);
       await Bun.sleep(1);
     }
   } catch {
