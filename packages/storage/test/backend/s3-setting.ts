@@ -100,3 +100,8 @@ export async function messageOf(call: Promise<unknown>): Promise<string> {
   );
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Begins a listing, as far as its first blob. */
+export async function first(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of items) return;
+}

@@ -1,0 +1,159 @@
+import { describe, expect, test } from "bun:test";
+import { rejects } from "./rejects.ts";
+import { first, NAME, served } from "./s3-setting.ts";
+
+const BYTES = new Uint8Array(100).fill(7);
+
+describe("without an answer", () => {
+  test("a refused connection may be tried again", async () => {
+    const { backend, [Symbol.dispose]: stop } = served(() => new Response());
+    stop();
+    for (const call of [
+      () => backend.put(NAME, BYTES),
+      () => backend.get(NAME, new Uint8Array(1)),
+      () => backend.head(NAME),
+      () => backend.delete(NAME),
+      () => first(backend.list("")),
+    ]) {
+      const error = await rejects(call(), "unavailable", "the connection failed");
+      expect(error.transient).toBe(true);
+    }
+  });
+
+  test("a host that does not resolve may be tried again", async () => {
+    using place = served(() => new Response(), { endpoint: "http://nowhere.invalid" });
+    const error = await rejects(place.backend.put(NAME, BYTES), "unavailable", "connection failed");
+    expect(error.transient).toBe(true);
+  });
+
+  test("a server that says nothing is waited for only so long", async () => {
+    using place = served(() => new Promise<Response>(() => {}), {
+      timeouts: { firstByte: 50, stall: 50 },
+    });
+    const start = performance.now();
+    for (const call of [
+      () => place.backend.put(NAME, BYTES),
+      () => place.backend.get(NAME, new Uint8Array(1)),
+      () => place.backend.head(NAME),
+      () => place.backend.delete(NAME),
+      () => first(place.backend.list("")),
+    ]) {
+      const error = await rejects(call(), "unavailable", "did not answer for 0.");
+      expect(error.transient).toBe(true);
+    }
+    expect(performance.now() - start).toBeLessThan(30_000);
+  });
+
+  test("a body that stalls is waited for only so long", async () => {
+    using place = served(
+      () => new Response(stalling(), { headers: { "content-length": "1000" } }),
+      { timeouts: { stall: 50 } },
+    );
+    const error = await rejects(place.backend.get(NAME, new Uint8Array(1000)), "unavailable");
+    expect(error.transient).toBe(true);
+  });
+
+  test("a signal ends every call at once, also a stalled body", async () => {
+    using place = served(({ method }) =>
+      method === "GET"
+        ? new Response(stalling(), { headers: { "content-length": "1000" } })
+        : new Promise<Response>(() => {}),
+    );
+    // The SDK is loaded before the clock runs.
+    await place.backend.head(NAME, { signal: AbortSignal.timeout(500) }).catch(() => undefined);
+    for (const call of [
+      (options: { signal: AbortSignal }) => place.backend.put(NAME, BYTES, options),
+      (options: { signal: AbortSignal }) => place.backend.get(NAME, new Uint8Array(1000), options),
+      (options: { signal: AbortSignal }) => place.backend.head(NAME, options),
+      (options: { signal: AbortSignal }) => place.backend.delete(NAME, options),
+      (options: { signal: AbortSignal }) => place.backend.capabilities!(options),
+      (options: { signal: AbortSignal }) => first(place.backend.list("", options)),
+    ]) {
+      const reason = new Error("enough");
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(reason), 50);
+      const start = performance.now();
+      const error = await rejects(call(controller), "aborted");
+      expect(error.cause).toBe(reason);
+      expect(performance.now() - start).toBeLessThan(20_000);
+    }
+  });
+
+  test("nothing comes into the buffer after the abort", async () => {
+    let release = (): void => undefined;
+    using place = served(
+      () =>
+        new Response(
+          new ReadableStream({
+            async start(controller) {
+              controller.enqueue(new Uint8Array(10).fill(1));
+              await new Promise<void>((resolve) => {
+                release = resolve;
+              });
+              controller.enqueue(new Uint8Array(10).fill(2));
+              controller.close();
+            },
+          }),
+          { headers: { "content-length": "20" } },
+        ),
+    );
+    const [buffer, controller] = [new Uint8Array(20), new AbortController()];
+    const call = place.backend.get(NAME, buffer, controller);
+    while (buffer[0] === 0) await Bun.sleep(5);
+    controller.abort();
+    await rejects(call, "aborted");
+    buffer.fill(9);
+    release();
+    await Bun.sleep(50);
+    expect(buffer.every((byte) => byte === 9)).toBe(true);
+  });
+
+  test("a body that ends early may be fetched again", async () => {
+    const listener = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        data(socket) {
+          socket.end("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this");
+        },
+      },
+    });
+    using place = served(() => new Response(), { endpoint: `http://127.0.0.1:${listener.port}` });
+    const error = await rejects(place.backend.get(NAME, new Uint8Array(1000)), "unavailable");
+    expect(error.transient).toBe(true);
+    listener.stop(true);
+  });
+
+  test("a blob that is longer than announced stays within the buffer", async () => {
+    using place = served(() => new Response(endless()));
+    const store = new Uint8Array(3000);
+    await rejects(place.backend.get(NAME, store.subarray(1000, 2000)), "limit");
+    expect(store.subarray(0, 1000)).toEqual(new Uint8Array(1000));
+    expect(store.subarray(2000)).toEqual(new Uint8Array(1000));
+  });
+
+  test("missing credentials are told as such", async () => {
+    const error = new Error("Could not load credentials from any providers");
+    error.name = "CredentialsProviderError";
+    using place = served(() => new Response(), { credentials: () => Promise.reject(error) });
+    await rejects(place.backend.put(NAME, BYTES), "permission", "no credentials");
+    await rejects(first(place.backend.list("")), "permission", "no credentials");
+  });
+});
+
+function stalling(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(new Uint8Array(10));
+    },
+  });
+}
+
+function endless(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      await Bun.sleep(1);
+      controller.enqueue(new Uint8Array(300));
+    },
+  });
+}
