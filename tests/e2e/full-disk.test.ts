@@ -20,7 +20,7 @@ needing(missing)("a server whose disk is full", () => {
   describe.each(kinds)("%s", (kind) => {
     test("fails a put, and loses nothing that was there", async () => {
       await using disk = (await smallDisk(96))!;
-      const own = await startOwnServer(kind, disk.folder);
+      const own = await startOwnServer(kind, { data: disk.folder });
       try {
         const bucket = (await newBucket(own)).name;
         const backend = openers.s3({ endpoint: own.endpoint, bucket, keys: own });

@@ -25,10 +25,17 @@ export function ownServerKinds(): OwnServer["kind"][] {
   return (["minio", "versitygw"] as const).filter((kind) => executable(kind) !== undefined);
 }
 
-/**
- * @param data for the server's files, by default a new folder; the caller's own is left there
- */
-export async function startOwnServer(kind: OwnServer["kind"], data?: string): Promise<OwnServer> {
+export interface OwnServerOptions {
+  /** A folder for the server's files, by default a new one; the caller's own is left there. */
+  readonly data?: string;
+  /** A folder with `public.crt` and `private.key` for 127.0.0.1; with it the server speaks TLS. */
+  readonly certificate?: string;
+}
+
+export async function startOwnServer(
+  kind: OwnServer["kind"],
+  { data, certificate }: OwnServerOptions = {},
+): Promise<OwnServer> {
   const binary = executable(kind);
   if (binary === undefined) throw new Error(`there is no ${kind}; use ownServerKinds()`);
   const port = await freePort();
@@ -38,9 +45,21 @@ export async function startOwnServer(kind: OwnServer["kind"], data?: string): Pr
   const objects = join(folder, "objects");
   await mkdir(objects, { recursive: true });
   const listen = `127.0.0.1:${port}`;
+  const endpoint = `${certificate === undefined ? "http" : "https"}://${listen}`;
+  const tls = certificate === undefined ? [] : tlsOptions[kind](certificate);
   const command = {
-    minio: [binary, "server", "--quiet", "--address", listen, objects],
-    versitygw: [binary, "--quiet", "--health", "/health", "--port", listen, "posix", objects],
+    minio: [binary, "server", "--quiet", ...tls, "--address", listen, objects],
+    versitygw: [
+      binary,
+      "--quiet",
+      ...tls,
+      "--health",
+      "/health",
+      "--port",
+      listen,
+      "posix",
+      objects,
+    ],
   }[kind];
   const health = { minio: "/minio/health/cluster", versitygw: "/health" }[kind];
 
@@ -53,7 +72,7 @@ export async function startOwnServer(kind: OwnServer["kind"], data?: string): Pr
   let child: Subprocess | undefined;
   const server: OwnServer = {
     kind,
-    endpoint: `http://${listen}`,
+    endpoint,
     accessKeyId: access,
     secretAccessKey: secret,
     async start() {
@@ -71,7 +90,7 @@ export async function startOwnServer(kind: OwnServer["kind"], data?: string): Pr
         stderr: "ignore",
       });
       await writeFile(join(state, "pid"), `${child.pid}\n`);
-      await untilHealthy(child, `http://${listen}${health}`);
+      await untilHealthy(child, `${endpoint}${health}`);
     },
     async kill() {
       child?.kill("SIGKILL");
@@ -92,6 +111,16 @@ export async function startOwnServer(kind: OwnServer["kind"], data?: string): Pr
   return server;
 }
 
+const tlsOptions: Record<OwnServer["kind"], (certificate: string) => string[]> = {
+  minio: (folder) => ["--certs-dir", folder],
+  versitygw: (folder) => [
+    "--cert",
+    join(folder, "public.crt"),
+    "--key",
+    join(folder, "private.key"),
+  ],
+};
+
 function executable(kind: OwnServer["kind"]): string | undefined {
   const built = join(cache, "go/bin", kind);
   return existsSync(built) ? built : (Bun.which(kind) ?? undefined);
@@ -100,7 +129,11 @@ function executable(kind: OwnServer["kind"]): string | undefined {
 async function untilHealthy(child: Subprocess, url: string): Promise<void> {
   const end = Date.now() + 60_000;
   while (Date.now() < end && child.exitCode === null) {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
+    // Whose certificate it is does not matter to the question whether it is up.
+    const answer = await fetch(url, {
+      signal: AbortSignal.timeout(2000),
+      tls: { rejectUnauthorized: false },
+    }).catch(() => undefined);
     if (answer?.ok) return;
     await Bun.sleep(50);
   }

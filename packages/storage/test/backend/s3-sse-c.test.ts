@@ -1,22 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Subprocess } from "bun";
 import { needing } from "../../../../tests/servers/needs.ts";
+import {
+  type OwnServer,
+  ownServerKinds,
+  startOwnServer,
+} from "../../../../tests/servers/own-server.ts";
 import { minio } from "../../src/backend/minio.ts";
 import { rejects } from "./rejects.ts";
-
-/** As `script/minio` builds it, or another. */
-const executable = [join(import.meta.dir, "../../../../.cache/go/bin/minio"), "minio"]
-  .map((name) => Bun.which(name))
-  .find((path) => path !== null);
 
 const openssl = Bun.which("openssl");
 
 const missing = [
-  ...(executable === undefined ? ["executable of MinIO"] : []),
+  ...(ownServerKinds().includes("minio") ? [] : ["executable of MinIO"]),
   ...(openssl === null ? ["openssl"] : []),
 ];
 
@@ -24,32 +22,14 @@ const missing = [
 // runtime takes certificates to trust only at its start, so the backend is driven in another.
 needing(missing)("SSE-C on MinIO over TLS", () => {
   let folder: string;
-  let server: Subprocess;
-  let endpoint: string;
+  let server: OwnServer;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "idk-sse-c-"));
-    await mkdir(join(folder, "certs"));
-    await makeCertificate(join(folder, "certs"));
-    const port = await freePort();
-    endpoint = `https://127.0.0.1:${port}`;
-    server = Bun.spawn(
-      [
-        executable ?? "",
-        "server",
-        "--quiet",
-        `--address=127.0.0.1:${port}`,
-        `--certs-dir=${folder}/certs`,
-        `${folder}/data`,
-      ],
-      {
-        env: { ...process.env, MINIO_ROOT_USER: "access", MINIO_ROOT_PASSWORD: "secret-secret" },
-        stdio: ["ignore", "ignore", "ignore"],
-      },
-    );
-  });
+    await makeCertificate(folder);
+    server = await startOwnServer("minio", { certificate: folder });
+  }, 60_000);
   afterAll(async () => {
-    server.kill("SIGKILL");
-    await server.exited;
+    await server.remove();
     await rm(folder, { recursive: true });
   });
 
@@ -58,8 +38,10 @@ needing(missing)("SSE-C on MinIO over TLS", () => {
       cwd: import.meta.dir,
       env: {
         ...process.env,
-        ENDPOINT: endpoint,
-        NODE_EXTRA_CA_CERTS: join(folder, "certs/public.crt"),
+        ENDPOINT: server.endpoint,
+        ACCESS_KEY: server.accessKeyId,
+        SECRET_KEY: server.secretAccessKey,
+        NODE_EXTRA_CA_CERTS: join(folder, "public.crt"),
       },
       stderr: "inherit",
     });
@@ -77,9 +59,9 @@ needing(missing)("SSE-C on MinIO over TLS", () => {
     const key = new Uint8Array(32).fill(1);
     const backend = minio({
       bucket: "bucket",
-      endpoint,
-      accessKey: "access",
-      secretKey: "secret-secret",
+      endpoint: server.endpoint,
+      accessKey: server.accessKeyId,
+      secretKey: server.secretAccessKey,
       encryption: { type: "SSE-C", key },
     });
     for (const call of [
@@ -95,8 +77,8 @@ needing(missing)("SSE-C on MinIO over TLS", () => {
 const SCRIPT = `
   import { minio } from "@idk/storage/minio";
   import { initBucket } from "@idk/storage/provision";
-  const base = { bucket: "bucket", endpoint: process.env.ENDPOINT, accessKey: "access", secretKey: "secret-secret" };
-  while (!(await fetch(base.endpoint + "/minio/health/cluster").catch(() => undefined))?.ok) await Bun.sleep(50);
+  const { ENDPOINT: endpoint, ACCESS_KEY: accessKey, SECRET_KEY: secretKey } = process.env;
+  const base = { bucket: "bucket", endpoint, accessKey, secretKey };
   await initBucket({ provider: "minio", ...base });
   const keyed = (byte) => minio({ ...base, encryption: { type: "SSE-C", key: new Uint8Array(32).fill(byte) } });
   const name = "ab".repeat(32);
@@ -111,18 +93,6 @@ const SCRIPT = `
     read, encryption: (await keyed(1).head(name)).encryption, capability, attests, without, wrong,
   }));
 `;
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => {
-    probe.listen(0, "127.0.0.1", resolve);
-  });
-  const address = probe.address();
-  await new Promise((resolve) => {
-    probe.close(resolve);
-  });
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 async function makeCertificate(folder: string): Promise<void> {
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
