@@ -7,15 +7,25 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer>
 
 /** The same for a list, which may be longer than a call may have arguments. */
 export function concatAll(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(totalLength(parts));
+  writeAll(joined, parts);
+  return joined;
+}
+
+/** The length of byte strings together. */
+export function totalLength(parts: readonly Uint8Array[]): number {
   let length = 0;
   for (const part of parts) length += part.length;
-  const joined = new Uint8Array(length);
+  return length;
+}
+
+/** Lays byte strings one behind the other into memory that has room for them. */
+export function writeAll(into: Uint8Array, parts: readonly Uint8Array[]): void {
   let offset = 0;
   for (const part of parts) {
-    joined.set(part, offset);
+    into.set(part, offset);
     offset += part.length;
   }
-  return joined;
 }
 
 /**

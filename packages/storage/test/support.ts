@@ -2,6 +2,7 @@ import { type NaClChoice, type Store, StorageError, type StoreOptions } from "..
 import { type Identity, createStore, generateIdentity } from "../src/index.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { type RootDraft, layOutRoot } from "../src/format/root.ts";
 import { memory } from "../src/backend/memory.ts";
 
 /** The NaCl implementation this run of the suite is over; `script/test` runs it over each. */
@@ -25,6 +26,14 @@ export function aliceStore(options: Partial<StoreOptions> = {}): Store {
     nacl,
     ...options,
   });
+}
+
+/** A root's plaintext in memory of its own, which held something else before. */
+export function encodedRoot(draft: RootDraft, pad: boolean): Uint8Array<ArrayBuffer> {
+  const layout = layOutRoot(draft, pad);
+  const plaintext = new Uint8Array(layout.length).fill(0xff);
+  layout.write(plaintext);
+  return plaintext;
 }
 
 export function sha256(bytes: Uint8Array): string {

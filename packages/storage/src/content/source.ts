@@ -18,7 +18,10 @@ export interface ByteReader {
   readonly total: number | undefined;
   /** Reads ahead to at least `length` bytes, or to the end, and returns how many bytes that gives. */
   lookAhead(length: number): Promise<number>;
-  /** The next `length` bytes as a view of the caller's memory, if they lie there in one piece. */
+  /**
+   * The next `length` bytes as a view, if they are at hand in one piece: always where they have
+   * been looked ahead to. It is of the caller's memory where the content is.
+   */
   take(length: number): Uint8Array | undefined;
   /** Copies as many bytes as there are, up to the length of `into`, and returns how many. */
   fill(into: Uint8Array): Promise<number>;
@@ -105,7 +108,7 @@ function streaming(
       }
       return ahead.length();
     },
-    take: () => undefined,
+    take: (length) => (ahead.length() >= length ? ahead.take(length) : undefined),
     async fill(into) {
       let filled = ahead.moveTo(into);
       while (filled < into.length) {
@@ -133,6 +136,8 @@ interface ByteQueue {
   length(): number;
   /** Copies a piece to the end. */
   add(piece: Uint8Array): void;
+  /** The next `length` bytes, of those that there are, as a view that nothing will overwrite. */
+  take(length: number): Uint8Array;
   /** Moves as many bytes as fit to the front of `into`, and returns how many. */
   moveTo(into: Uint8Array): number;
 }
@@ -141,6 +146,15 @@ function createByteQueue(): ByteQueue {
   let buffer = new Uint8Array(0);
   let start = 0;
   let end = 0;
+  const take = (length: number): Uint8Array => {
+    const view = buffer.subarray(start, (start += length));
+    if (start === end) {
+      buffer = new Uint8Array(0);
+      start = 0;
+      end = 0;
+    }
+    return view;
+  };
   return {
     length: () => end - start,
     add(piece) {
@@ -155,15 +169,10 @@ function createByteQueue(): ByteQueue {
       buffer.set(piece, end);
       end += piece.length;
     },
+    take,
     moveTo(into) {
       const length = Math.min(into.length, end - start);
-      into.set(buffer.subarray(start, start + length));
-      start += length;
-      if (start === end) {
-        buffer = new Uint8Array(0);
-        start = 0;
-        end = 0;
-      }
+      into.set(take(length));
       return length;
     },
   };

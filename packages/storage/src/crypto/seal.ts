@@ -6,7 +6,7 @@ import {
   commitmentOf,
 } from "./key-schedule.ts";
 import { CHILD_OVERHEAD, PREFIX_LENGTH, TAG_LENGTH } from "../format/limits.ts";
-import { encodeChildHeader, encodeRootHeader } from "../format/header.ts";
+import { encodeChildHeader, encodeRootHeader, rootOverhead } from "../format/header.ts";
 import type { NaCl } from "./nacl.ts";
 import { wrapContentKey } from "./wrap.ts";
 import { writePrefix } from "../format/envelope.ts";
@@ -33,6 +33,9 @@ export function sealChild(
 /**
  * Seals a root for the given public keys, in their order.
  *
+ * @param blob receives the whole blob: `rootOverhead` bytes longer than the plaintext, which may
+ *   already lie in it at that offset; by default fresh memory
+ * @returns the blob
  * @throws StorageError `key` where a public key is of low order
  */
 export function sealRoot(
@@ -40,11 +43,11 @@ export function sealRoot(
   { contentKey, ephemeralSecret }: RootKeys,
   publicKeys: readonly Uint8Array[],
   plaintext: Uint8Array,
+  blob: Uint8Array = new Uint8Array(rootOverhead(publicKeys.length) + plaintext.length),
 ): Uint8Array {
   const { ephemeral, slots } = wrapContentKey(naCl, contentKey, ephemeralSecret, publicKeys);
   const header = encodeRootHeader({ commitment: commitmentOf(contentKey), ephemeral, slots });
   const bodyStart = PREFIX_LENGTH + header.length;
-  const blob = new Uint8Array(bodyStart + TAG_LENGTH + plaintext.length);
   writePrefix(blob, header);
   const bodyKey = bodyKeyOf(contentKey, blob.subarray(0, bodyStart), "root");
   naCl.seal(blob.subarray(bodyStart), plaintext, BODY_NONCE, bodyKey);

@@ -29,9 +29,14 @@ const DEPTH_MAX = 2;
 
 /** Encodes a map; the order of its entries does not matter. */
 export function encodeCbor(map: CborMap): Uint8Array<ArrayBuffer> {
+  return concatAll(encodeCborParts(map));
+}
+
+/** The same in pieces, to be laid one behind the other; byte strings among them are not copied. */
+export function encodeCborParts(map: CborMap): Uint8Array[] {
   const parts: Uint8Array[] = [];
   appendMap(parts, map);
-  return concatAll(parts);
+  return parts;
 }
 
 function appendMap(parts: Uint8Array[], map: CborMap): void {

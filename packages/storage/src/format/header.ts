@@ -1,6 +1,13 @@
 import { malformed } from "./envelope.ts";
 import { type CborMap, decodeCbor, encodeCbor } from "./cbor.ts";
-import { HASH_LENGTH, KEY_LENGTH, RECIPIENTS_MAX, SLOT_LENGTH } from "./limits.ts";
+import {
+  HASH_LENGTH,
+  KEY_LENGTH,
+  PREFIX_LENGTH,
+  RECIPIENTS_MAX,
+  SLOT_LENGTH,
+  TAG_LENGTH,
+} from "./limits.ts";
 
 /** The header of a leaf or node: the commitment to its content key. */
 export interface ChildHeader {
@@ -30,6 +37,15 @@ export function encodeRootHeader(header: RootHeader): Uint8Array {
       ["w", wrapped],
     ]),
   );
+}
+
+/** What stands in front of a root's ciphertext: prefix, header and tag. */
+export function rootOverhead(recipients: number): number {
+  const wrapped = recipients * SLOT_LENGTH;
+  const wrappedHead = wrapped < 256 ? 2 : 3;
+  // A map's head, three keys of one letter, two byte strings of 32 with heads of two.
+  const header = 1 + 3 * 2 + 2 * (2 + HASH_LENGTH) + wrappedHead + wrapped;
+  return PREFIX_LENGTH + header + TAG_LENGTH;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { type CborMap, decodeCbor, encodeCbor } from "./cbor.ts";
+import { type CborMap, decodeCbor, encodeCborParts } from "./cbor.ts";
 import { INLINE_MAX, REFERENCE_LENGTH, ROOT_PLAINTEXT_MAX } from "./limits.ts";
 import { type Metadata, metadataFromCbor } from "./metadata.ts";
 import { type TreeShape, checkedShape } from "./shape.ts";
-import { allZero } from "../bytes.ts";
+import { allZero, totalLength, writeAll } from "../bytes.ts";
 import { StorageError } from "../errors.ts";
 import { padme } from "./padding.ts";
 
@@ -30,9 +30,16 @@ export interface RootDraft {
 
 const LENGTH_PREFIX = 4;
 
-/** Lays out a root's plaintext; `pad` rounds its length up by Padmé. */
-export function encodeRoot(draft: RootDraft, pad: boolean): Uint8Array {
-  const map = encodeCbor(
+/** A root's plaintext whose length is known, and which is to be written where it will be sealed. */
+export interface RootLayout {
+  readonly length: number;
+  /** Writes all of it, padding included, to memory of exactly its length. */
+  write(into: Uint8Array): void;
+}
+
+/** Lays out a root's plaintext; `pad` rounds its length up by Padmé. The body is not copied yet. */
+export function layOutRoot(draft: RootDraft, pad: boolean): RootLayout {
+  const map = encodeCborParts(
     new Map<string, CborMap | Uint8Array | number>([
       ["b", draft.body],
       ["d", draft.depth],
@@ -42,11 +49,16 @@ export function encodeRoot(draft: RootDraft, pad: boolean): Uint8Array {
       ["p", draft.padding],
     ]),
   );
-  const length = LENGTH_PREFIX + map.length;
-  const plaintext = new Uint8Array(pad ? padme(length) : length);
-  new DataView(plaintext.buffer).setUint32(0, map.length);
-  plaintext.set(map, LENGTH_PREFIX);
-  return plaintext;
+  const mapLength = totalLength(map);
+  const end = LENGTH_PREFIX + mapLength;
+  return {
+    length: pad ? padme(end) : end,
+    write(into) {
+      new DataView(into.buffer, into.byteOffset).setUint32(0, mapLength);
+      writeAll(into.subarray(LENGTH_PREFIX), map);
+      into.fill(0, end);
+    },
+  };
 }
 
 /**

@@ -9,6 +9,8 @@
 export interface BufferPool {
   /** A buffer of exactly this length, with any content. */
   acquire(length: number): Uint8Array<ArrayBuffer>;
+  /** A buffer with room for this length: of few different lengths, so that they fit again. */
+  acquireAtLeast(length: number): Uint8Array<ArrayBuffer>;
   /** Gives a buffer back. The caller keeps no view of it. */
   release(buffer: Uint8Array<ArrayBuffer>): void;
 }
@@ -22,15 +24,17 @@ export function createBufferPool(count: number): BufferPool {
   const idle: Uint8Array<ArrayBuffer>[] = [];
   let idleBytes = 0;
   let idleBytesMax = 0;
+  const acquire = (length: number): Uint8Array<ArrayBuffer> => {
+    idleBytesMax = Math.max(idleBytesMax, count * length);
+    const index = idle.findLastIndex((buffer) => buffer.length === length);
+    if (index < 0) return allocate(length);
+    const [buffer] = idle.splice(index, 1);
+    idleBytes -= length;
+    return buffer!;
+  };
   return {
-    acquire(length) {
-      idleBytesMax = Math.max(idleBytesMax, count * length);
-      const index = idle.findLastIndex((buffer) => buffer.length === length);
-      if (index < 0) return allocate(length);
-      const [buffer] = idle.splice(index, 1);
-      idleBytes -= length;
-      return buffer!;
-    },
+    acquire,
+    acquireAtLeast: (length) => acquire(2 ** Math.ceil(Math.log2(length))),
     release(buffer) {
       idle.push(buffer);
       idleBytes += buffer.length;

@@ -36,7 +36,7 @@ export async function put(
     const body =
       available > INLINE_MAX
         ? await putTree(context, plan, reader, options)
-        : await readInline(reader, available, options);
+        : readInline(reader, available, options);
     return await writeRoot(context, plan, { ...body, metadata }, options.signal);
   } finally {
     reader.cancel();
@@ -46,13 +46,9 @@ export async function put(
 /** What of a root's plaintext depends on the content. */
 type StoredContent = Omit<RootDraft, "metadata">;
 
-async function readInline(
-  reader: ByteReader,
-  length: number,
-  options: PutOptions,
-): Promise<StoredContent> {
-  const body = new Uint8Array(length);
-  await reader.fill(body);
+/** All of it, which is at hand. */
+function readInline(reader: ByteReader, length: number, options: PutOptions): StoredContent {
+  const body = reader.take(length)!;
   options.onProgress?.({ bytes: length, total: length, chunks: 0 });
   return { depth: 0, chunkLog2: 0, contentLength: length, padding: 0, body };
 }

@@ -1,23 +1,32 @@
 import type { StoreContext, WritePlan } from "./context.ts";
-import { type RootDraft, encodeRoot } from "../format/root.ts";
+import { type RootDraft, layOutRoot } from "../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../crypto/key-schedule.ts";
 import { type Address, addressOf } from "../content/address.ts";
+import { rootOverhead } from "../format/header.ts";
 import { sealRoot } from "../crypto/seal.ts";
 import { storeBlob } from "./store-blob.ts";
 
 /** Seals and stores a root. Everything it refers to is already stored. */
 export async function writeRoot(
-  { backend, naCl }: StoreContext,
+  { backend, naCl, writeBuffers }: StoreContext,
   plan: Pick<WritePlan, "publicKeys" | "pad" | "dedupSecret">,
   draft: RootDraft,
   signal: AbortSignal | undefined,
 ): Promise<Address> {
-  const plaintext = encodeRoot(draft, plan.pad);
-  const keys: RootKeys = plan.dedupSecret
-    ? convergentRootKeys(plan.dedupSecret, plan.publicKeys, plaintext)
+  const { publicKeys, dedupSecret } = plan;
+  const layout = layOutRoot(draft, plan.pad);
+  const overhead = rootOverhead(publicKeys.length);
+  const buffer = writeBuffers.acquireAtLeast(overhead + layout.length);
+  const blob = buffer.subarray(0, overhead + layout.length);
+  // From here on in memory of our own: what is hashed for the keys is what will be sealed.
+  const plaintext = blob.subarray(overhead);
+  layout.write(plaintext);
+  const keys: RootKeys = dedupSecret
+    ? convergentRootKeys(dedupSecret, publicKeys, plaintext)
     : { contentKey: randomKey(), ephemeralSecret: randomKey() };
-  const blob = sealRoot(naCl, keys, plan.publicKeys, plaintext);
+  sealRoot(naCl, keys, publicKeys, plaintext, blob);
   const address = addressOf(blob);
-  await storeBlob(backend, address, blob, { convergent: plan.dedupSecret !== undefined, signal });
+  await storeBlob(backend, address, blob, { convergent: dedupSecret !== undefined, signal });
+  writeBuffers.release(buffer);
   return address;
 }

@@ -120,10 +120,17 @@ describe("taking", () => {
     expect(reader.take(2)).toEqual(Uint8Array.of(2, 3));
   });
 
-  test("never gives anything of a stream", async () => {
-    const reader = openContent(yielding([bytes]));
+  test("gives of a stream what was looked ahead to, in memory that stays as it is", async () => {
+    const piece = Uint8Array.of(1, 2, 3, 4);
+    const reader = openContent(yielding([piece, Uint8Array.of(5, 6, 7, 8, 9)]));
     expect(reader.take(1)).toBeUndefined();
-    await reader.lookAhead(5);
+    await reader.lookAhead(4);
+    piece.fill(0);
+    const view = reader.take(3)!;
+    expect(reader.take(2)).toBeUndefined();
+    await reader.lookAhead(6);
+    expect(reader.take(6)).toEqual(Uint8Array.of(4, 5, 6, 7, 8, 9));
+    expect(view).toEqual(Uint8Array.of(1, 2, 3));
     expect(reader.take(1)).toBeUndefined();
   });
 });

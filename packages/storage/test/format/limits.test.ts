@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { encodeChildHeader, encodeRootHeader } from "../../src/format/header.ts";
+import { encodeChildHeader, encodeRootHeader, rootOverhead } from "../../src/format/header.ts";
 import {
   CHILD_BLOB_MAX,
   CHILD_OVERHEAD,
@@ -14,7 +14,7 @@ import {
   SLOT_LENGTH,
   STREAM_MAX,
 } from "../../src/format/limits.ts";
-import { encodeRoot } from "../../src/format/root.ts";
+import { encodedRoot } from "../support.ts";
 
 test("the limits are those of the format", () => {
   expect({
@@ -52,6 +52,15 @@ test("a child's overhead is its prefix, header and tag", () => {
   );
 });
 
+test("a root's overhead is its prefix, header and tag, for any number of recipients", () => {
+  const key = new Uint8Array(32);
+  for (const recipients of [1, 5, 6, RECIPIENTS_MAX]) {
+    const slots = Array<Uint8Array>(recipients).fill(new Uint8Array(SLOT_LENGTH));
+    const header = encodeRootHeader({ commitment: key, ephemeral: key, slots });
+    expect(rootOverhead(recipients)).toBe(6 + header.length + 16);
+  }
+});
+
 test("a header for the most recipients fits in its 16-bit length", () => {
   const slots = Array<Uint8Array>(RECIPIENTS_MAX).fill(new Uint8Array(SLOT_LENGTH));
   const key = new Uint8Array(32);
@@ -59,7 +68,7 @@ test("a header for the most recipients fits in its 16-bit length", () => {
 });
 
 test("the longest inline content with the most metadata fits in a padded root", () => {
-  const root = encodeRoot(
+  const root = encodedRoot(
     {
       depth: 0,
       chunkLog2: 0,

@@ -1,5 +1,5 @@
 import { CHILD_OVERHEAD, REFERENCE_LENGTH } from "../../src/format/limits.ts";
-import { alice, codeOf, drain, nacl, random, sha256 } from "../support.ts";
+import { alice, codeOf, drain, encodedRoot, nacl, random, sha256 } from "../support.ts";
 import { type Backend, createStore, loadNaCl, publicKeyOf } from "../../src/index.ts";
 import { describe, expect, test } from "bun:test";
 import { type OpenedRoot, readRoot } from "../../src/store/read-root.ts";
@@ -7,7 +7,6 @@ import { randomKey } from "../../src/crypto/key-schedule.ts";
 import fc from "fast-check";
 import { checkDefaults } from "../../src/store/context.ts";
 import { createBufferPool } from "../../src/store/buffers.ts";
-import { encodeRoot } from "../../src/format/root.ts";
 import { memory } from "../../src/backend/memory.ts";
 import { sealChild, sealRoot } from "../../src/crypto/seal.ts";
 import { writeReference } from "../../src/format/reference.ts";
@@ -52,8 +51,8 @@ async function stored(bytes: Uint8Array): Promise<string> {
 }
 
 /** A root with the given fields in place of the right ones. */
-async function forgedRoot(changed: Partial<Parameters<typeof encodeRoot>[0]>): Promise<string> {
-  const plaintext = encodeRoot(
+async function forgedRoot(changed: Partial<Parameters<typeof encodedRoot>[0]>): Promise<string> {
+  const plaintext = encodedRoot(
     {
       depth: 1,
       chunkLog2: 18,
@@ -196,7 +195,7 @@ describe("a tree of two levels", () => {
     ] as const;
     const body = new Uint8Array(2 * REFERENCE_LENGTH);
     for (const [i, node] of nodes.entries()) writeReference(body, i, node);
-    const plaintext = encodeRoot(
+    const plaintext = encodedRoot(
       {
         depth: 2,
         chunkLog2: 18,
