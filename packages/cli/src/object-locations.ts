@@ -25,6 +25,7 @@ export interface MinioLocation extends BucketLocation {
   readonly tls: boolean;
   readonly accessKey: string;
   readonly secretKey: string;
+  readonly sessionToken: string | undefined;
 }
 
 export interface B2Location extends BucketLocation {
@@ -84,6 +85,7 @@ export function parseMinio(text: string, env: Environment): MinioLocation {
     ...bucketAndPrefix(path),
     accessKey: required(env, "MINIO_ACCESS_KEY", "MINIO_SECRET_KEY"),
     secretKey: required(env, "MINIO_SECRET_KEY", "MINIO_ACCESS_KEY"),
+    sessionToken: env["MINIO_SESSION_TOKEN"] || undefined,
     ...common(query, env),
   };
 }

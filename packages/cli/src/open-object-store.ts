@@ -30,8 +30,9 @@ export async function bucketOptions(
       return { provider: "s3", ...place, endpoint, region };
     }
     case "minio": {
-      const { host, port, tls, accessKey, secretKey } = location;
-      return { provider: "minio", ...place, host, port, tls, accessKey, secretKey };
+      const { host, port, tls, accessKey, secretKey, sessionToken } = location;
+      const keys = { accessKey, secretKey, sessionToken };
+      return { provider: "minio", ...place, ...keys, host, port, tls };
     }
     case "b2": {
       const { endpoint, region, accessKeyId: keyId, secretAccessKey: applicationKey } = location;

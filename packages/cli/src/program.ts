@@ -16,7 +16,8 @@ Stores:
   DIR or file:///DIR
   s3://BUCKET[/PREFIX]?endpoint=URL&region=R        AWS_… variables, AWS_PROFILE, roles
   minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=1         MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
-                                                    MINIO_ACCESS_KEY, MINIO_SECRET_KEY
+                                                    MINIO_ACCESS_KEY, MINIO_SECRET_KEY,
+                                                    MINIO_SESSION_TOKEN
   b2://BUCKET[/PREFIX]?region=R                     B2_ACCESS_KEY_ID, B2_SECRET_ACCESS_KEY,
                                                     B2_BUCKET, B2_ENDPOINT
   Encryption at rest, on top: sse=AES256, sse=aws:kms&kms-key=ID, or sse-c-key=FILE (IDK_SSE_C_KEY)

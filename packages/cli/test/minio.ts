@@ -22,7 +22,7 @@ export interface Minio {
   listKeys(bucket: string): Promise<string[]>;
   /** Sub-resources of buckets, such as `versioning`. */
   getBucketConfig(bucket: string, resource: string): Promise<string>;
-  /** Credentials that a policy narrows, in variables for `s3://`. */
+  /** Temporary credentials that a policy narrows, in variables for `s3://` and `minio://`. */
   assumeRole(policy: string): Promise<Record<string, string>>;
 }
 
@@ -150,10 +150,16 @@ function connect(server: URL): Minio {
         if (value === undefined) throw new Error(`AssumeRole: ${response.status} ${xml}`);
         return value;
       };
+      const accessKey = field("AccessKeyId");
+      const secretKey = field("SecretAccessKey");
+      const token = field("SessionToken");
       return {
-        AWS_ACCESS_KEY_ID: field("AccessKeyId"),
-        AWS_SECRET_ACCESS_KEY: field("SecretAccessKey"),
-        AWS_SESSION_TOKEN: field("SessionToken"),
+        AWS_ACCESS_KEY_ID: accessKey,
+        AWS_SECRET_ACCESS_KEY: secretKey,
+        AWS_SESSION_TOKEN: token,
+        MINIO_ACCESS_KEY: accessKey,
+        MINIO_SECRET_KEY: secretKey,
+        MINIO_SESSION_TOKEN: token,
       };
     },
   };

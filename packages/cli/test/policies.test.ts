@@ -20,8 +20,8 @@ function policyOf(user: string, bucket: string, prefix: string): string {
 }
 
 await describeMinio("the policies of the documentation", (minio, bucket) => {
-  const inside = minio.s3Url(bucket, "/attic");
-  const outside = minio.s3Url(bucket, "/cellar");
+  const inside = minio.url(bucket, "/attic");
+  const outside = minio.url(bucket, "/cellar");
 
   const runAs = async (user: string) => {
     const env = await minio.assumeRole(policyOf(user, bucket, "attic"));
@@ -36,7 +36,7 @@ await describeMinio("the policies of the documentation", (minio, bucket) => {
   };
   const asOwner = async (args: readonly string[], stdin: Uint8Array | string = "") => {
     const { stdout } = await workspace.ok(args, {
-      env: { ...minio.awsEnv, IDK_STORE: inside },
+      env: { ...minio.env, IDK_STORE: inside },
       stdin,
     });
     return stdout.trim();

@@ -54,6 +54,28 @@ await describeMinio("a bucket in MinIO", (minio) => {
     expect(await minio.getBucketConfig(bucket, "versions")).not.toContain("<VersionId>");
   });
 
+  test("is made with temporary credentials", async () => {
+    const bucket = minio.newBucketName();
+    const temporary = await minio.assumeRole(
+      JSON.stringify({
+        Version: "2012-10-17",
+        Statement: [
+          {
+            Effect: "Allow",
+            Action: "s3:*",
+            Resource: [`arn:aws:s3:::${bucket}`, `arn:aws:s3:::${bucket}/*`],
+          },
+        ],
+      }),
+    );
+    const args = ["store", "init", minio.url(bucket), "--versioning"];
+    const result = await ok(args, { env: temporary });
+    expectNoCredentials(result, temporary);
+    expect(result.stdout).toBe("made   bucket\nmade   versioning\n");
+    const { MINIO_SESSION_TOKEN: _, ...tokenless } = temporary;
+    expectFailure(await idk(args, { env: tokenless }), 6, "");
+  });
+
   test("gets object lock when it is made, or never", async () => {
     const [locked, plain] = [minio.newBucketName(), minio.newBucketName()];
     const lock = (bucket: string) =>

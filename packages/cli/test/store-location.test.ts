@@ -86,6 +86,8 @@ describe("minio", () => {
       { host: "here", port: 9002, tls: true },
     ],
     [url, { ...MINIO, IDK_RETRY_SECONDS: "0.5" }, { retrySeconds: 0.5 }],
+    [url, { ...MINIO, MINIO_SESSION_TOKEN: "token" }, { sessionToken: "token" }],
+    [url, { ...MINIO, MINIO_SESSION_TOKEN: "" }, { sessionToken: undefined }],
   ])("%s with %o", (url, env, expected) => {
     expect(parse(url, env)).toMatchObject(expected);
   });

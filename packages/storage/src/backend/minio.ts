@@ -15,6 +15,8 @@ export interface MinioOptions extends PlaceOptions {
   readonly tls?: boolean | undefined;
   readonly accessKey: string;
   readonly secretKey: string;
+  /** Of temporary keys. */
+  readonly sessionToken?: string | undefined;
   /** What the server was configured with, if anything. By default us-east-1. */
   readonly region?: string | undefined;
 }
@@ -29,13 +31,13 @@ export function minio(options: MinioOptions): Backend {
 }
 
 export function minioPlace(options: MinioOptions): Place {
-  const { region = "us-east-1", accessKey, secretKey } = options;
+  const { region = "us-east-1", accessKey, secretKey, sessionToken } = options;
   return {
     provider: "minio",
     ...commonPlace(options, endpointOf(options)),
     region,
     pathStyle: true,
-    credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
+    credentials: { accessKeyId: accessKey, secretAccessKey: secretKey, sessionToken },
     checksums: true,
     conditionalPut: true,
     versioned: false,

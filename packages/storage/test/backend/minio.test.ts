@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { needs } from "../../../../tests/servers/needs.ts";
 import { minio, type MinioOptions } from "../../src/backend/minio.ts";
+import { initBucket } from "../../src/backend/s3/provision.ts";
 import { bucketForAll, NAME, OTHER } from "./s3-setting.ts";
 
 const BYTES = Buffer.from("opaque bytes");
@@ -20,6 +21,32 @@ describe("the address of a MinIO", () => {
     expect(() => minio(KEYS)).toThrow("either an endpoint, or a host");
     expect(() => minio({ ...KEYS, host: "a", endpoint: "https://a" })).toThrow("either");
   });
+});
+
+test("a session's token goes along with every request, and is signed", async () => {
+  const requests: Headers[] = [];
+  using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch({ headers }) {
+      requests.push(headers);
+      return new Response();
+    },
+  });
+  const options = { ...KEYS, endpoint: server.url.origin, sessionToken: "token" };
+  const backend = minio(options);
+  await backend.put(NAME, BYTES);
+  await backend.get(NAME, new Uint8Array(1));
+  await backend.head(NAME);
+  await backend.delete(NAME);
+  expect(await Array.fromAsync(backend.list(""))).toEqual([]);
+  await initBucket({ provider: "minio", ...options });
+  expect(requests).toHaveLength(6);
+  for (const headers of requests) {
+    expect(headers.get("x-amz-security-token")).toBe("token");
+    expect(headers.get("authorization")).toMatch(/SignedHeaders=[^,]*x-amz-security-token/u);
+  }
+  void server.stop(true);
 });
 
 needs("minio")("a blob on MinIO", () => {

@@ -76,13 +76,15 @@ async function clientFor({ endpoint = "", region = "", credentials }: Place) {
   if (typeof credentials !== "object") throw new TypeError("MinIO's keys are given as they are");
   const { Client } = await import("minio");
   const { protocol, hostname, port } = new URL(endpoint);
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   const tls = protocol === "https:";
   return new Client({
     endPoint: hostname.replaceAll(/[[\]]/gu, ""),
     port: port === "" ? (tls ? 443 : 80) : Number(port),
     useSSL: tls,
-    accessKey: credentials.accessKeyId,
-    secretKey: credentials.secretAccessKey,
+    accessKey: accessKeyId,
+    secretKey: secretAccessKey,
+    ...(sessionToken === undefined ? {} : { sessionToken }),
     region,
   });
 }
