@@ -40,6 +40,7 @@ export function b2Place(options: B2Options): Place {
     credentials: { accessKeyId: keyId, secretAccessKey: applicationKey },
     // Some of its clusters refuse the header; `capabilities` finds out.
     checksums: false,
+    checksumsChecked: false,
     conditionalPut: false,
     versioned: true,
   };

@@ -81,7 +81,8 @@ export interface BlobInfo {
   readonly size: number;
   /**
    * The SHA-256 of all the bytes stored, 64 lowercase hex digits, where the store itself keeps one
-   * that it has computed or checked; never one that the adapter or a writer merely claims.
+   * that it has computed or checked; never one that the adapter or a writer merely claims. Where
+   * that has to be found out, only from the answer of `capabilities` on.
    */
   readonly sha256?: string | undefined;
   /** How the store encrypts this blob at rest, in the provider's words, such as `AES256`. */

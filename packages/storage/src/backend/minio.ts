@@ -39,6 +39,7 @@ export function minioPlace(options: MinioOptions): Place {
     pathStyle: true,
     credentials: { accessKeyId: accessKey, secretAccessKey: secretKey, sessionToken },
     checksums: true,
+    checksumsChecked: true,
     conditionalPut: true,
     versioned: false,
   };

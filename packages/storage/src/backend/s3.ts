@@ -35,6 +35,8 @@ export function s3Place(options: S3Options): Place {
     pathStyle: forcePathStyle,
     credentials,
     checksums: true,
+    // Amazon does. What else speaks its protocol may keep whatever a writer claims.
+    checksumsChecked: endpoint === undefined,
     conditionalPut: true,
     versioned: false,
   };

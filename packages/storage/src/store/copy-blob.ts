@@ -44,9 +44,12 @@ export function createCopier(
 
   const targetHas = async (blob: NamedBlob, buffer: Uint8Array<ArrayBuffer>): Promise<boolean> => {
     const { name } = blob;
-    const there = await to.head(name, { signal });
+    let there = await to.head(name, { signal });
     if (there === undefined) return false;
     const attests = (await to.capabilities?.({ signal }))?.attestsSha256 === true;
+    // The first look may have come before it was known that the target attests.
+    if (attests && there.sha256 === undefined) there = await to.head(name, { signal });
+    if (there === undefined) return false;
     if (attests && there.sha256 !== undefined) return there.sha256 === name;
     if (trustSize) return there.size === (blob.size ?? (await from.head(name, { signal }))?.size);
     return !isFault(await outcomeOf(fetchBlob(to, name, buffer, signal)));

@@ -118,7 +118,7 @@ needs("minio")("requests to the store", () => {
     const backend = on(bucket(), { endpoint: front.endpoint });
     await backend.put(NAME, BYTES);
     expect(await backend.get(NAME, new Uint8Array(100))).toBe(BYTES.length);
-    expect(await backend.head(NAME)).toEqual({ size: 12, sha256: DIGEST.toString("hex") });
+    expect(await backend.head(NAME)).toEqual({ size: 12 });
     expect(await backend.head(OTHER)).toBeUndefined();
     expect(front.requests.map(({ method }) => method)).toEqual(["PUT", "GET", "HEAD", "HEAD"]);
     const [put, get, head] = front.requests.map(({ headers }) => headers);
@@ -126,7 +126,7 @@ needs("minio")("requests to the store", () => {
     expect(put!.get("x-amz-checksum-sha256")).toBe(DIGEST.toString("base64"));
     expect(put!.get("content-length")).toBe("12");
     expect(put!.has("expect")).toBe(false);
-    expect(head!.get("x-amz-checksum-mode")).toBe("ENABLED");
+    expect(head!.has("x-amz-checksum-mode")).toBe(false);
     const nothing = createHash("sha256").digest("hex");
     for (const headers of [get!, head!]) expect(headers.get("x-amz-content-sha256")).toBe(nothing);
     for (const headers of [put!, get!, head!]) {
@@ -151,6 +151,7 @@ needs("minio")("requests to the store", () => {
 
   test("the hash is the caller's where there is one, and a wrong one is refused", async () => {
     const backend = on(bucket());
+    await backend.capabilities!();
     await backend.put(NAME, BYTES, { sha256: DIGEST.toString("hex") });
     await rejects(backend.put(NAME, BYTES, { sha256: OTHER }), "unavailable", "damaged");
     expect((await backend.head(NAME))?.sha256).toBe(DIGEST.toString("hex"));

@@ -16,16 +16,22 @@ import { putBlob } from "./upload.ts";
 export function objectBackend(place: Place): Backend {
   const { provider, bucket, folder, endpoint } = place;
   const description = `${provider} ${bucket}${folder && `/${folder.slice(0, -1)}`}${endpoint === undefined ? "" : ` at ${endpoint}`}`;
-  const learned: Learned = { checksums: place.checksums, bucketSeen: false };
+  const learned: Learned = { checksums: place.checksums, attests: false, bucketSeen: false };
   let connecting: Promise<Connection> | undefined;
   let probing: Promise<Capabilities> | undefined;
 
   const open = async (signal: Signal): Promise<Session> => {
     throwIfAborted(signal);
-    connecting ??= connect(place).catch((error: unknown) => {
-      connecting = undefined;
-      throw failure(error, `open ${description}`, undefined);
-    });
+    connecting ??= connect(place).then(
+      (connection) => {
+        learned.attests = place.checksumsChecked && !connection.elsewhere;
+        return connection;
+      },
+      (error: unknown) => {
+        connecting = undefined;
+        throw failure(error, `open ${description}`, undefined);
+      },
+    );
     const connection = await unlessFired(connecting, signal);
     return { connection, place, learned };
   };

@@ -19,8 +19,11 @@ export async function findCapabilities(session: Session): Promise<Capabilities> 
   const sha256 = hash(bytes);
   const upload: Upload = { name: sha256, bytes, sha256, signal: undefined };
   const verdict = await permitted(tryChecksum(session, upload));
-  // A header that is taken and not checked would have the store attest what a writer claims.
-  if (verdict !== undefined) session.learned.checksums = verdict === "checked";
+  if (verdict !== undefined) {
+    // A header that is taken and not checked would have the store attest what a writer claims.
+    session.learned.checksums = verdict === "checked";
+    session.learned.attests = verdict === "checked";
+  }
   const removal = await permitted(tryRemoval(session, sha256));
   const found =
     verdict === undefined || removal === undefined

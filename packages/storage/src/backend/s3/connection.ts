@@ -25,6 +25,8 @@ export interface Signed {
  */
 export interface Connection {
   readonly sdk: Sdk;
+  /** Whether the SDK's variables or files name an endpoint where the place names none. */
+  readonly elsewhere: boolean;
   /** @throws the SDK's own error where credentials cannot be had */
   sign(target: Target): Promise<Signed>;
   /** Runs a rare call through the SDK, within the time the place allows. */
@@ -74,6 +76,7 @@ export async function connect(place: Place): Promise<Connection> {
 
   return {
     sdk,
+    elsewhere: place.endpoint === undefined && config.isCustomEndpoint === true,
     async sign({ method, key, query = {}, headers }) {
       const path = key === undefined ? base || "/" : `${base}/${encodePath(key)}`;
       const signed = await signer.sign(

@@ -11,10 +11,10 @@ export async function headBlob(
   signal: Signal,
 ): Promise<BlobInfo | undefined> {
   const { learned } = session;
-  let found = await look(session, name, learned.checksums, signal);
+  let found = await look(session, name, learned.attests, signal);
   if (found === "bad request") {
     found = await look(session, name, false, signal);
-    learned.checksums = false;
+    learned.attests = false;
   }
   if (typeof found === "object") return found;
   await requireBucket(session, signal);
@@ -22,8 +22,9 @@ export async function headBlob(
 }
 
 /**
- * Asks for a blob's headers; with its checksum where the store knows checksums. One that does not
- * may find that a bad request, and cannot say why, for an answer to HEAD has no body.
+ * Asks for a blob's headers; with its checksum where the store is known to check it, for elsewhere
+ * it may be whatever a writer claims. A store without checksums may find that a bad request, and
+ * cannot say why, for an answer to HEAD has no body.
  */
 async function look(
   { connection, place, learned }: Session,

@@ -46,6 +46,11 @@ export interface Place {
   readonly timeouts: { readonly firstByte: number; readonly stall: number };
   /** Whether uploads carry `x-amz-checksum-sha256` from the first one on. */
   readonly checksums: boolean;
+  /**
+   * Whether the provider is known to keep no SHA-256 that it has not checked, so that those of its
+   * blobs are believed without a trial.
+   */
+  readonly checksumsChecked: boolean;
   /** Whether the provider has conditional puts at all. */
   readonly conditionalPut: boolean;
   /** Whether the provider keeps versions in every bucket. */

@@ -10,8 +10,10 @@ export interface Session {
 
 /** What calls find out about a place, and later ones go by. */
 export interface Learned {
-  /** Whether the store takes, checks and keeps `x-amz-checksum-sha256`. */
+  /** Whether uploads carry `x-amz-checksum-sha256`. */
   checksums: boolean;
+  /** Whether the store checks it, so that what it keeps can be believed. */
+  attests: boolean;
   /** Whether the bucket has been seen to exist. */
   bucketSeen: boolean;
 }

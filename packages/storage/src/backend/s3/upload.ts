@@ -26,6 +26,7 @@ export async function putBlob(
     await send(session, upload, {});
     // Only now is it known that the header was what the store did not like.
     learned.checksums = false;
+    learned.attests = false;
   }
   learned.bucketSeen = true;
 }

@@ -1,0 +1,104 @@
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { needs } from "../../../../tests/servers/needs.ts";
+import type { Backend } from "../../src/backend/backend.ts";
+import { minio } from "../../src/backend/minio.ts";
+import { connect } from "../../src/backend/s3/connection.ts";
+import { type S3Options, s3Place } from "../../src/backend/s3.ts";
+import { sha256 } from "../support.ts";
+import { bucketForAll, errorAnswer, NAME, on, served } from "./s3-setting.ts";
+
+const BYTES = Buffer.from("opaque bytes");
+const CLAIM = Buffer.from(NAME, "hex").toString("base64");
+
+/** A store that lets nobody write, and gives back whatever a writer once claimed. */
+function claiming(request: Request): Response {
+  if (request.method === "HEAD") {
+    return new Response(null, {
+      headers: { "content-length": "12", "x-amz-checksum-sha256": CLAIM },
+    });
+  }
+  if (request.method !== "GET") return errorAnswer(403, "AccessDenied");
+  return new Response(
+    `<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>
+    <Contents><Key>${NAME}</Key><Size>12</Size></Contents></ListBucketResult>`,
+    { headers: { "content-type": "application/xml" } },
+  );
+}
+
+describe("with credentials that only read", () => {
+  test("an unknown store attests nothing, before and after it was asked what it can do", async () => {
+    using place = served(claiming);
+    const { backend } = place;
+    expect(await backend.head(NAME)).toEqual({ size: 12 });
+    expect((await backend.capabilities!()).attestsSha256).toBe(false);
+    expect(await backend.head(NAME)).toEqual({ size: 12 });
+  });
+
+  test("a store of which it is known that it checks is believed", async () => {
+    using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: claiming });
+    const backend = minio({
+      bucket: "bucket",
+      endpoint: server.url.origin,
+      accessKey: "access-key",
+      secretKey: "secret-key",
+    });
+    expect((await backend.capabilities!()).attestsSha256).toBe(true);
+    expect(await backend.head(NAME)).toEqual({ size: 12, sha256: NAME });
+    void server.stop(true);
+  });
+});
+
+describe("that it is Amazon", () => {
+  const variables = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE", "AWS_PROFILE"];
+  const before = variables.map((name) => process.env[name]);
+  const folder = mkdtempSync(join(tmpdir(), "idk-test-"));
+  afterEach(() => {
+    for (const [i, name] of variables.entries()) {
+      if (before[i] === undefined) delete process.env[name];
+      else process.env[name] = before[i];
+    }
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const credentials = { accessKeyId: "access-key", secretAccessKey: "secret-key" };
+  const options: S3Options = { bucket: "bucket", region: "eu-west-3", credentials };
+
+  const believed = async (given: Partial<S3Options> = {}): Promise<boolean> => {
+    const place = s3Place({ ...options, ...given });
+    const connection = await connect(place);
+    connection.close();
+    return place.checksumsChecked && !connection.elsewhere;
+  };
+
+  test("is so where nothing names another endpoint", async () => {
+    expect(await believed()).toBe(true);
+    expect(await believed({ endpoint: "https://s3.example" })).toBe(false);
+  });
+
+  test.each(["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])("is not so with %s", async (name) => {
+    process.env[name] = "https://s3.example";
+    expect(await believed()).toBe(false);
+  });
+
+  test("is not so where a profile names another", async () => {
+    const file = join(folder, "config");
+    writeFileSync(file, "[profile other]\nendpoint_url = https://s3.example\n");
+    process.env["AWS_CONFIG_FILE"] = file;
+    process.env["AWS_PROFILE"] = "other";
+    expect(await believed()).toBe(false);
+  });
+});
+
+needs("minio")("on a MinIO that is reached as any store", () => {
+  const bucket = bucketForAll();
+
+  test("hashes are given from when it has shown that it checks them", async () => {
+    const backend: Backend = on(bucket());
+    await backend.put(NAME, BYTES);
+    expect(await backend.head(NAME)).toEqual({ size: BYTES.length });
+    expect((await backend.capabilities!()).attestsSha256).toBe(true);
+    expect(await backend.head(NAME)).toEqual({ size: BYTES.length, sha256: sha256(BYTES) });
+  });
+});
