@@ -53,6 +53,11 @@ answers() {
   ) 2>/dev/null
 }
 
+# Whether there is such a process, also one that is somebody else's, to whom no signal may be sent.
+is_alive() {
+  kill -0 "$1" 2>/dev/null || [ -d "/proc/$1" ] || ps -p "$1" >/dev/null 2>&1
+}
+
 # A port of the loopback that nothing answers on. Below the range that systems hand out by
 # themselves; whoever takes it in between is seen when the server cannot start, which tries another.
 free_port() {
@@ -90,7 +95,7 @@ build_server() {
   }
   say "Building $name from its Go module (once, some minutes)"
   mkdir -p "$go_bin"
-  out=$(mktemp -d "$go_bin/build.XXXXXX")
+  out=$(mktemp -d "$go_bin/build.$$.XXXXXX")
   if ! GOTOOLCHAIN=auto GOFLAGS=-trimpath GOBIN=$out "$go" install "$module" >&2; then
     rm -rf "$out"
     warn "$name: it could not be built."
@@ -113,9 +118,9 @@ find_server() {
 # Runs a server in the background until it answers on its health path. The command gets the port.
 # Usage: launch DIR HEALTH_PATH COMMAND…
 launch() {
-  local dir=$1 health=$2 attempt pid deadline
+  local dir=$1 health=$2 pid deadline
   shift 2
-  for attempt in 1 2 3 4 5; do
+  for _ in 1 2 3 4 5; do
     port=$(free_port)
     # Nothing of ours may stay open in it, or whoever reads our output waits for its end.
     "$@" "$port" </dev/null >"$dir/log" 2>&1 &
@@ -278,11 +283,11 @@ stop_server() {
     pid=$(cat "$dir/pid")
     if is_server "$pid"; then
       kill "$pid" 2>/dev/null || true
-      while kill -0 "$pid" 2>/dev/null && [ "$waited" -lt 50 ]; do
+      while is_alive "$pid" && [ "$waited" -lt 50 ]; do
         sleep 0.1
         waited=$((waited + 1))
       done
-      kill -9 "$pid" 2>/dev/null || true
+      kill -9 "$pid" 2>/dev/null || ! is_alive "$pid" || warn "Process $pid could not be ended."
     fi
   fi
   data=$(cat "$dir/data" 2>/dev/null || true)
@@ -292,13 +297,18 @@ stop_server() {
   rm -rf "$dir"
 }
 
-# Ends what a killed run left behind: servers whose owner is gone.
+# Ends what a killed run left behind: servers whose owner is gone, and folders of builds.
 sweep_servers() {
   local dir owner
   for dir in "$servers"/*/; do
     [ -s "$dir/owner" ] || continue
     owner=$(cat "$dir/owner")
-    kill -0 "$owner" 2>/dev/null || stop_server "${dir%/}"
+    is_alive "$owner" || stop_server "${dir%/}"
+  done
+  for dir in "$go_bin"/build.*.*/; do
+    [ -d "$dir" ] || continue
+    owner=${dir#"$go_bin"/build.}
+    is_alive "${owner%%.*}" || rm -rf "$dir"
   done
 }
 
@@ -317,6 +327,7 @@ start_server() {
 # What script/minio and its like do: start, stop, or run a command with the server.
 serve() {
   local name=$1 action=${2:-} dir=$servers/$1
+  help_if_asked "$action"
   case $action in
     start)
       if ! is_running "$dir"; then
@@ -331,7 +342,7 @@ serve() {
       [ $# -gt 0 ] || fail "Usage: script/$name run COMMAND…"
       dir=$dir-$$
       # With the value as it is now: on exit, this function's names are gone.
-      trap "stop_server '$dir'" EXIT
+      trap "stop_server $(printf %q "$dir")" EXIT
       start_server "$name" "$dir" $$ || exit
       . "$dir/env"
       "$@"

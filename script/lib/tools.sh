@@ -8,6 +8,17 @@ fail() {
   exit 1
 }
 
+# Prints what stands at the top of the script that was called, if that is asked for. To be called
+# with its arguments, from the root of the project.
+help_if_asked() {
+  case ${1:-} in
+    -h | --help)
+      sed -n -e 1d -e '/^#/!q' -e 's/^# \{0,1\}//p' "script/${0##*/}"
+      exit
+      ;;
+  esac
+}
+
 say() {
   printf '\n\033[1m%s\033[0m\n' "$*" >&2
 }
