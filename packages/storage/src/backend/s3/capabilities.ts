@@ -1,21 +1,22 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { StorageError } from "../../errors.ts";
 import type { BlobInfo, Capabilities } from "../backend.ts";
 import { listBlobs } from "./listing.ts";
 import { headBlob } from "./look.ts";
 import { removeBlob, removeVersion } from "./removal.ts";
 import type { Session } from "./session.ts";
+import { trialBlob } from "./trial-blob.ts";
 import { checksumHeader, isMismatch, isUnknownHeader, send, type Upload } from "./upload.ts";
 
 /**
  * Finds out what the place can do, by trying. What the credentials do not allow to find out counts
  * as not there.
  *
- * A blob of a few random bytes is stored only after it is known that it can be deleted again. Its
- * name is its address, so that what a crash leaves behind is no damaged blob.
+ * A small blob is stored only after it is known that it can be deleted again. Its name is its
+ * address, so that what a crash leaves behind is no damaged blob.
  */
 export async function findCapabilities(session: Session): Promise<Capabilities> {
-  const bytes = new Uint8Array(randomBytes(32));
+  const bytes = trialBlob();
   const sha256 = hash(bytes);
   const upload: Upload = { name: sha256, bytes, sha256, signal: undefined };
   const verdict = await permitted(tryChecksum(session, upload));

@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import { memory } from "../../src/backend/memory.ts";
+import { createStore } from "../../src/index.ts";
+import { sha256 } from "../support.ts";
+import { errorAnswer, served } from "./s3-setting.ts";
+
+test("what a crash leaves of finding out what a place can do is a sound blob of nobody's", async () => {
+  const left: [name: string, bytes: Uint8Array][] = [];
+  // It takes no more requests once it has stored something.
+  const crashing = async (request: Request): Promise<Response> => {
+    if (left.length > 0) return new Response(null, { status: 500 });
+    if (request.method === "DELETE") return new Response(null, { status: 204 });
+    const bytes = await request.bytes();
+    const hash = Buffer.from(sha256(bytes), "hex").toString("base64");
+    if (request.headers.get("x-amz-checksum-sha256") !== hash) return errorAnswer(400, "BadDigest");
+    left.push([new URL(request.url).pathname.split("/").at(-1)!, bytes]);
+    return new Response();
+  };
+  const names = new Set<string>();
+  for (let run = 0; run < 2; run++) {
+    using place = served(crashing);
+    expect(await place.backend.capabilities!().catch(() => "crashed")).toBe("crashed");
+    const [[name, bytes] = ["", new Uint8Array()]] = left.splice(0);
+    const backend = memory();
+    await backend.put(name, bytes);
+    expect(await createStore({ backend }).verify(name)).toMatchObject({ kind: "child" });
+    names.add(name);
+  }
+  // Who tries the same place at the same time is not in the way.
+  expect(names.size).toBe(2);
+});
