@@ -22,6 +22,12 @@ export interface Backend {
   /** For messages: what and where it is, such as `filesystem ./blobs`. No credentials. */
   readonly description: string;
 
+  /**
+   * True where bytes are read without crossing a network: a blob that turns out damaged is so where
+   * it lies, and nothing is gained by reading it again. By default it may be the way that damages.
+   */
+  readonly local?: boolean | undefined;
+
   /** Stores the bytes under the name, durably. */
   put(name: string, bytes: Uint8Array, options?: PutCallOptions): Promise<void>;
 

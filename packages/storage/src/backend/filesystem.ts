@@ -85,6 +85,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
 
   return {
     description: `filesystem ${directory}`,
+    local: true,
 
     async put(name, bytes, { signal } = {}) {
       throwIfAborted(signal);

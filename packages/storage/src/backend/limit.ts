@@ -58,6 +58,7 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
 
   return {
     description: backend.description,
+    ...(backend.local && { local: true }),
     put: (name, bytes, given) => inTurn(() => backend.put(name, bytes, given), given?.signal),
     get: (name, buffer, given) => inTurn(() => backend.get(name, buffer, given), given?.signal),
     head: (name, given) => inTurn(() => backend.head(name, given), given?.signal),

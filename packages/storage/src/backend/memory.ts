@@ -36,6 +36,7 @@ export function memory(options: MemoryOptions = {}): Backend {
 
   return {
     description: "memory",
+    local: true,
     async put(name, bytes, { signal } = {}) {
       throwIfAborted(signal);
       release(name);

@@ -69,6 +69,7 @@ export function withRetry(
 
   return {
     description: backend.description,
+    ...(backend.local && { local: true }),
     put: (name, bytes, given) =>
       persist("put", () => backend.put(name, bytes, given), given?.signal),
     get: (name, buffer, given) =>

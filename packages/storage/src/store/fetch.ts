@@ -4,7 +4,8 @@ import { addressOf } from "../content/address.ts";
 
 /**
  * Downloads of the same blob that must all be wrong before the blob counts as damaged. One may
- * have been cut short or changed on its way, by whatever stands between here and the store.
+ * have been cut short or changed on its way, by whatever stands between here and the store. What
+ * is read where it lies is read once.
  */
 const DOWNLOADS = 2;
 
@@ -20,7 +21,7 @@ export async function fetchBlob(
   buffer: Uint8Array<ArrayBuffer>,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  for (let downloads = 0; downloads < DOWNLOADS; downloads++) {
+  for (let left = backend.local ? 1 : DOWNLOADS; left > 0; left--) {
     const length = await backend.get(address, buffer, { signal });
     const blob = buffer.subarray(0, length);
     if (addressOf(blob) === address) return blob;

@@ -21,6 +21,7 @@ export function attesting(inner: Backend = memory()): Backend {
   const infos = new Map<string, BlobInfo>();
   return {
     ...inner,
+    local: false,
     async put(name, bytes, options) {
       const info = { size: bytes.length, sha256: sha256(bytes), encryption: "AES256" };
       await inner.put(name, bytes, options);

@@ -210,6 +210,7 @@ describe("a download that is damaged", () => {
     const downloads = new Map<string, number>();
     const backend: Backend = {
       ...inner,
+      local: false,
       get: async (name, buffer, options) => {
         const length = await inner.get(name, buffer, options);
         const before = downloads.get(name) ?? 0;
