@@ -1,5 +1,5 @@
 import { MiB, sha256Of, testContent } from "./content.ts";
-import { canMount, smallDisk } from "../servers/small-disk.ts";
+import { smallDisk, smallDiskMissing } from "../servers/small-disk.ts";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { failureOf, within } from "./outcome.ts";
 import { openers, storeOver } from "./stores.ts";
@@ -13,13 +13,13 @@ setDefaultTimeout(240_000);
 const kinds = ownServerKinds();
 const missing = [
   ...(kinds.length > 0 ? [] : ["MinIO or versitygw to give a disk to"]),
-  ...((await canMount()) ? [] : ["right to mount a small disk"]),
+  ...(await smallDiskMissing()),
 ];
 
 needing(missing)("a server whose disk is full", () => {
   describe.each(kinds)("%s", (kind) => {
     test("fails a put, and loses nothing that was there", async () => {
-      await using disk = (await smallDisk(96))!;
+      await using disk = await smallDisk(96);
       const own = await startOwnServer(kind, { data: disk.folder });
       try {
         const bucket = (await newBucket(own)).name;

@@ -3,12 +3,15 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { needing } from "../../../../tests/servers/needs.ts";
+import { smallDisk, smallDiskMissing } from "../../../../tests/servers/small-disk.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { filesystem } from "../../src/backend/filesystem.ts";
 import { failure } from "../../src/backend/filesystem-errors.ts";
 import { type ErrorCode, StorageError } from "../../src/errors.ts";
 import { rejects } from "./rejects.ts";
-import { testOnSmallDisk } from "./small-disk.ts";
+
+const onSmallDisk = needing(await smallDiskMissing());
 
 const NAME = "ab".padEnd(64, "0123456789");
 const OTHER = "cd".padEnd(64, "0123456789");
@@ -122,9 +125,12 @@ describe("without permission", () => {
       await rejects(backend.get(NAME, new Uint8Array(100)), "permission", NAME);
     });
   });
+});
 
-  testOnSmallDisk("a disk mounted read-only can be read, and refuses the rest", async (disk) => {
-    const onDisk = filesystem(disk.directory);
+onSmallDisk("a disk mounted read-only", () => {
+  test("can be read, and refuses the rest", async () => {
+    await using disk = await smallDisk(1);
+    const onDisk = filesystem(disk.folder);
     await onDisk.put(NAME, BYTES);
     disk.makeReadOnly();
     await rejects(onDisk.put(NAME, BYTES), "permission", "mounted read-only");
@@ -135,9 +141,10 @@ describe("without permission", () => {
   });
 });
 
-describe("a full disk", () => {
-  testOnSmallDisk("is reported as such, and keeps what it held", async (disk) => {
-    const onDisk = filesystem(disk.directory);
+onSmallDisk("a full disk", () => {
+  test("is reported as such, and keeps what it held", async () => {
+    await using disk = await smallDisk(1);
+    const onDisk = filesystem(disk.folder);
     await onDisk.put(NAME, BYTES);
     for (const name of [OTHER, NAME]) {
       const writing = onDisk.put(name, new Uint8Array(5 * 2 ** 20));
@@ -145,11 +152,12 @@ describe("a full disk", () => {
       expect(error.transient).toBe(false);
     }
     expect(await Array.fromAsync(onDisk.list(""))).toEqual([{ name: NAME, size: BYTES.length }]);
-    expect(await readdir(join(disk.directory, "cd"))).toEqual([]);
+    expect(await readdir(join(disk.folder, "cd"))).toEqual([]);
   });
 
-  testOnSmallDisk("takes blobs again once there is room", async (disk) => {
-    const onDisk = filesystem(disk.directory);
+  test("takes blobs again once there is room", async () => {
+    await using disk = await smallDisk(1);
+    const onDisk = filesystem(disk.folder);
     const half = new Uint8Array(700 * 2 ** 10);
     await onDisk.put(NAME, half);
     await rejects(onDisk.put(OTHER, half), "unavailable", "the disk is full");
