@@ -338,7 +338,7 @@ describe("the decorator", () => {
     const plain = withRetry(memory());
     expect(plain.description).toBe("memory");
     expect(Object.keys(plain).toSorted()).toEqual(
-      ["delete", "description", "get", "head", "list", "put"].toSorted(),
+      ["delete", "description", "get", "head", "list", "local", "put"].toSorted(),
     );
     let closed = 0;
     const full = withRetry({ ...attesting(), close: async () => void (closed += 1) });
