@@ -14,8 +14,8 @@ export interface Root {
   readonly padding: number;
   readonly shape: TreeShape;
   readonly metadata: Metadata;
-  /** Inline content, or the references of the top level; a copy. */
-  readonly body: Uint8Array<ArrayBuffer>;
+  /** Inline content, or the references of the top level; read from a plaintext, a view of it. */
+  readonly body: Uint8Array;
 }
 
 /** The root's plaintext, to be written. */
@@ -62,7 +62,7 @@ export function layOutRoot(draft: RootDraft, pad: boolean): RootLayout {
 }
 
 /**
- * Reads and checks a root's plaintext. Nothing in the result is a view of it.
+ * Reads and checks a root's plaintext. Of the result only the body is a view of it.
  *
  * @throws StorageError `root`
  */
@@ -98,7 +98,7 @@ export function decodeRoot(plaintext: Uint8Array): Root {
   }
   const metadata = metadataFromCbor(entries);
   if (metadata === undefined) throw malformed("its metadata is outside the format");
-  return { contentLength, padding, shape, metadata, body: new Uint8Array(body) };
+  return { contentLength, padding, shape, metadata, body };
 }
 
 function integer(map: CborMap, key: string): number {

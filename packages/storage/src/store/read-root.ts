@@ -14,12 +14,35 @@ export interface OpenedRoot extends Root {
   readonly storedBytes: number;
 }
 
+/** A root whose body still lies in a buffer of the store's. */
+export interface LentRoot {
+  readonly root: OpenedRoot;
+  /** Allows the buffer to be used again, once. The body is not looked at afterwards. */
+  release(): void;
+}
+
 /** Fetches, verifies and opens a root; see `Store.get` for the errors. */
 export async function readRoot(
   context: StoreContext,
   text: string,
   options: ReadOptions,
 ): Promise<OpenedRoot> {
+  return keepRoot(await borrowRoot(context, text, options));
+}
+
+/** Ends the lending: the root with a body of its own. */
+export function keepRoot({ root, release }: LentRoot): OpenedRoot {
+  const body = new Uint8Array(root.body);
+  release();
+  return { ...root, body };
+}
+
+/** The same without a copy of the body, which may be a megabyte of content. */
+export async function borrowRoot(
+  context: StoreContext,
+  text: string,
+  options: ReadOptions,
+): Promise<LentRoot> {
   const address = parseAddress(text);
   const keyPairs = keyPairsOf(context.defaults, options);
   throwIfAborted(options.signal);
@@ -27,6 +50,5 @@ export async function readRoot(
   const blob = await fetchBlob(context.backend, address, buffer, options.signal);
   const { plaintext, recipients } = openRoot(context.naCl, blob, keyPairs);
   const root = { ...decodeRoot(plaintext), address, recipients, storedBytes: blob.length };
-  context.readBuffers.release(buffer);
-  return root;
+  return { root, release: () => context.readBuffers.release(buffer) };
 }

@@ -156,7 +156,10 @@ export interface GetOptions extends ReadOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** A verified and opened root. Reading it fetches chunks; it can be read any number of times. */
+/**
+ * A verified and opened root. It can be read any number of times, and each reading fetches what it
+ * reads; only content of up to 1 MiB has come with the root, for one reading of it.
+ */
 export interface StoredBlob {
   readonly address: Address;
   /** Bytes of content, decoded and whole, whatever range was asked for. */

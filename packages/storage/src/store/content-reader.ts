@@ -1,0 +1,26 @@
+import type { GetOptions } from "./store.ts";
+
+/** The content under a root, however it is kept there. */
+export interface ContentReader {
+  /** The content or its range in order; each piece is lent until the next is asked for. */
+  pieces(range: ByteRange, reading: Reading): AsyncGenerator<Uint8Array>;
+  /** Puts the range into memory of its length. */
+  copyTo(result: Uint8Array<ArrayBuffer>, range: ByteRange, reading: Reading): Promise<void>;
+}
+
+/** One pass over the content, with a switch of its own. */
+export interface Reading {
+  readonly concurrency: number;
+  /** Fires when the caller's does, and when the reading is stopped. */
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
+  readonly onProgress: GetOptions["onProgress"];
+}
+
+/** Bytes of the content: start inclusive, end exclusive. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+  /** No range was asked for. */
+  readonly whole: boolean;
+}
