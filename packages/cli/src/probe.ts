@@ -41,8 +41,8 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
   const reached = first.ok === true || codeOf(first.error) === "permission";
   if (!reached) return nothingBut({ reachable: first });
 
-  const write = await attempt(() => backend.put(name, bytes, { signal, sha256: name }), signal);
   try {
+    const write = await attempt(() => backend.put(name, bytes, { signal, sha256: name }), signal);
     const read = await attempt(() => readBack(backend, name, bytes, signal), signal);
     const list = await attempt(() => listed(backend, name, write.ok === true, signal), signal);
     const capabilities = await attempt(async () => backend.capabilities?.({ signal }), signal);
@@ -74,8 +74,9 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
       left: write.ok && removed.ok !== true ? name : undefined,
     };
   } catch (error) {
-    // Interrupted: the probe must go all the same.
-    if (write.ok) await backend.delete(name).catch(() => undefined);
+    // Interrupted: the probe must go all the same, also where the store may have got it although
+    // it was the writing that was cut short.
+    await backend.delete(name).catch(() => undefined);
     throw error;
   }
 }
