@@ -12,6 +12,8 @@ export async function rejects(
     (reason: unknown) => reason,
   );
   if (!(error instanceof StorageError)) throw error;
-  expect(error).toMatchObject({ code, message: expect.stringContaining(part) });
+  // Of a copy: the matcher comes to stand in the object, in place of the message.
+  const said = { code: error.code, message: error.message };
+  expect(said).toMatchObject({ code, message: expect.stringContaining(part) });
   return error;
 }

@@ -76,7 +76,10 @@ describe("what the store answers", () => {
       ]) {
         const error = await rejects(call(), code, says);
         expect(error.transient).toBe(transient);
-        expect(error.cause).toBeInstanceOf(Error);
+        // The store's own words are kept, and said once.
+        const own = [status, answer, message ?? "words of the store"].filter(Boolean).join(" ");
+        const said = error.message.includes(own);
+        expect(error.cause).toEqual(said ? undefined : new Error(own));
       }
     },
   );
@@ -125,6 +128,42 @@ describe("what the store answers", () => {
     } finally {
       setSystemTime();
     }
+  });
+
+  test.each([
+    ["an answer to HEAD, which has no words", () => new Response(null, { status: 403 })],
+    ["an answer that does not say why", () => errorAnswer(403, "AccessDenied")],
+  ])("a wrong clock is told from %s", async (_, refuse) => {
+    const now = Date.now();
+    using place = served((request) => {
+      const answer = request.method === "HEAD" ? new Response(null, { status: 403 }) : refuse();
+      answer.headers.set("date", new Date(now).toUTCString());
+      return answer;
+    });
+    const calls = [
+      () => place.backend.head(NAME),
+      () => place.backend.get(NAME, new Uint8Array(1)),
+      () => place.backend.put(NAME, BYTES),
+      () => place.backend.delete(NAME),
+    ];
+    try {
+      for (const call of calls) {
+        setSystemTime(now - 20 * 60_000);
+        expect(await messageOf(call())).toMatch(
+          /the clock of this machine is (?:1199|120\d) s behind the store's; set it right$/u,
+        );
+        setSystemTime(now + 14 * 60_000);
+        await rejects(call(), "permission", "the credentials do not allow it");
+      }
+    } finally {
+      setSystemTime();
+    }
+  });
+
+  test("a wrong clock is not blamed for what the store says itself", async () => {
+    const date = new Date(Date.now() - 3_600_000).toUTCString();
+    using place = served(() => errorAnswer(403, "SignatureDoesNotMatch", "", { date }));
+    await rejects(place.backend.put(NAME, BYTES), "permission", "does not fit the access key");
   });
 
   test("the region of the bucket is named", async () => {

@@ -21,13 +21,20 @@ export function refusal(answer: Refusal, doing: string, bucket: string): Storage
   const message = oneLine(answer.message);
   const own = special(answer, bucket);
   const { says, ...meaning } = own ?? meaningOf(status, code, message);
-  const words = says ?? `the store says ${[status, code, message].filter(Boolean).join(" ")}`;
-  return new StorageError(meaning.code, `cannot ${doing}: ${words}`, {
-    cause: new Error([status, code, message].filter(Boolean).join(" ")),
+  const words = [status, code, message].filter(Boolean).join(" ");
+  return new StorageError(meaning.code, `cannot ${doing}: ${says ?? `the store says ${words}`}`, {
+    // Where the message is the store's own words, they are not said twice.
+    cause: says === undefined ? undefined : new Error(words),
     transient: meaning.transient ?? false,
     retryAfterMs: retryAfter(answer.header("retry-after")),
   });
 }
+
+/**
+ * From how many milliseconds on a clock that is off makes stores refuse signatures. Amazon and
+ * MinIO allow 15 minutes.
+ */
+const SKEW = 15 * 60_000;
 
 /** Meanings that need more of the answer than its code. */
 function special(answer: Refusal, bucket: string): ReturnType<typeof meaningOf> | undefined {
@@ -37,8 +44,11 @@ function special(answer: Refusal, bucket: string): ReturnType<typeof meaningOf> 
       says: `the bucket ${bucket} does not exist; check its name, or create it`,
     };
   }
-  if (answer.code === "RequestTimeTooSkewed") {
-    return { code: "permission", says: skew(answer.header("date")) };
+  const ahead = Date.now() - Date.parse(answer.header("date") ?? "");
+  // An answer to HEAD has no code, and some stores have no code of their own for it.
+  const unsaid = answer.status === 403 && /^(?:AccessDenied|Forbidden)?$/u.test(answer.code);
+  if (answer.code === "RequestTimeTooSkewed" || (unsaid && Math.abs(ahead) > SKEW)) {
+    return { code: "permission", says: skew(ahead) };
   }
   const region = answer.header("x-amz-bucket-region");
   const elsewhere =
@@ -50,8 +60,8 @@ function special(answer: Refusal, bucket: string): ReturnType<typeof meaningOf> 
   };
 }
 
-function skew(date: string | null): string {
-  const seconds = Math.round((Date.now() - Date.parse(date ?? "")) / 1000);
+function skew(ahead: number): string {
+  const seconds = Math.round(ahead / 1000);
   const off = Number.isNaN(seconds)
     ? "differs from the store's"
     : `is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the store's`;
