@@ -228,7 +228,8 @@ function addStoreCommands(
     .option("--versioning", "keep what is overwritten or deleted as old versions")
     .option("--object-lock", "let versions be locked against deletion; for new buckets only")
     .option("--lifecycle-days <days>", "remove old versions after so many days")
-    .option("--default-sse <type>", "what the bucket encrypts new blobs with at rest: AES256")
+    .option("--default-sse <type>", "how the bucket encrypts new blobs at rest: AES256 or aws:kms")
+    .option("--kms-key <id>", "the key for --default-sse aws:kms (default: the provider's)")
     .action(does(async () => (await import("./commands/store-init.ts")).storeInit));
 
   group

@@ -22,6 +22,8 @@ export interface Minio {
   listKeys(bucket: string): Promise<string[]>;
   /** Sub-resources of buckets, such as `versioning`. */
   getBucketConfig(bucket: string, resource: string): Promise<string>;
+  /** The ID of the key that the server encrypts with by `aws:kms` where none is named. */
+  kmsKey(bucket: string): Promise<string>;
   /** Temporary credentials that a policy narrows, in variables for `s3://` and `minio://`. */
   assumeRole(policy: string): Promise<Record<string, string>>;
 }
@@ -64,10 +66,11 @@ function connect(server: URL): Minio {
     path: string,
     query: Readonly<Record<string, string>> = {},
     body: Uint8Array | string = "",
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<Response> => {
     const url = new URL(path, origin);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const response = await signedFetch({ method, url, service: "s3", body }, root);
+    const response = await signedFetch({ method, url, service: "s3", body, headers }, root);
     if (response.ok) return response;
     throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   };
@@ -133,6 +136,14 @@ function connect(server: URL): Minio {
     },
     getBucketConfig: async (bucket, resource) =>
       (await s3("GET", `/${bucket}`, { [resource]: "" })).text(),
+    async kmsKey(bucket) {
+      const wish = { "x-amz-server-side-encryption": "aws:kms" };
+      const { headers } = await s3("PUT", `/${bucket}/for-the-key`, {}, "", wish);
+      await s3("DELETE", `/${bucket}/for-the-key`);
+      const id = headers.get("x-amz-server-side-encryption-aws-kms-key-id");
+      if (id === null) throw new Error("the server names no key");
+      return id.replace("arn:aws:kms:", "");
+    },
     async assumeRole(policy) {
       const body = new URLSearchParams({
         Action: "AssumeRole",

@@ -18,7 +18,11 @@ test.each<[args: string[], message: string]>([
   [["a", "--versioning"], "a folder has no versions"],
   [["me.key"], "cannot create the folder me.key"],
   [["a", "--lifecycle-days", "0"], "--lifecycle-days must be a number of days"],
-  [["a", "--default-sse", "aes"], "--default-sse must be AES256"],
+  [["a", "--default-sse", "aes"], "--default-sse must be AES256 or aws:kms"],
+  [["a", "--kms-key", "k"], "--kms-key goes with --default-sse aws:kms"],
+  [["a", "--default-sse", "AES256", "--kms-key", "k"], "--kms-key goes with"],
+  [["a", "--default-sse", "aws:kms", "--kms-key", ""], "--kms-key must not be empty"],
+  [["a", "--default-sse", "aws:kms"], "a folder has no versions, locks or encryption"],
   [["s4://a"], 'URL or IDK_STORE does not support "s4:"'],
 ])("idk store init %p", async (args, message) => {
   expectFailure(await idk(["store", "init", ...args]), 2, message);
@@ -52,6 +56,31 @@ await describeMinio("a bucket in MinIO", (minio) => {
     const checked = await ok(["store", "check", url, "--json"], { env });
     expect(JSON.parse(checked.stdout)).toMatchObject({ versions: true, encryption: "AES256" });
     expect(await minio.getBucketConfig(bucket, "versions")).not.toContain("<VersionId>");
+  });
+
+  test("encrypts with a key of the key management", async () => {
+    const bucket = minio.newBucketName();
+    const init = async (...flags: string[]) =>
+      JSON.parse(
+        (await ok(["store", "init", minio.url(bucket), ...flags, "--json"], { env })).stdout,
+      );
+    const key = await minio.kmsKey(await minio.createBucket());
+    const kms = ["--default-sse", "aws:kms", "--kms-key", key];
+    expect(await init(...kms)).toEqual({ made: ["bucket", "default encryption"], there: [] });
+    expect(await init(...kms)).toEqual({ made: [], there: ["bucket", "default encryption"] });
+    const config = await minio.getBucketConfig(bucket, "encryption");
+    expect(config).toContain("<SSEAlgorithm>aws:kms</SSEAlgorithm>");
+    expect(config).toContain(`<KMSMasterKeyID>${key}</KMSMasterKeyID>`);
+    const checked = await ok(["store", "check", minio.url(bucket), "--json"], { env });
+    expect(JSON.parse(checked.stdout)).toMatchObject({ encryption: "aws:kms" });
+  });
+
+  test("is not made for a key that nobody named", async () => {
+    const bucket = minio.newBucketName();
+    const args = ["store", "init", minio.url(bucket), "--default-sse", "aws:kms"];
+    expectFailure(await idk(args, { env }), 2, "give the ID of one of its key management");
+    const asked = await minio.getBucketConfig(bucket, "versioning").catch(String);
+    expect(asked).toContain("NoSuchBucket");
   });
 
   test("is made with temporary credentials", async () => {

@@ -1,6 +1,6 @@
-import type { BucketReport, BucketWishes } from "@idk/storage/provision";
+import type { BucketReport, BucketWishes, DefaultEncryption } from "@idk/storage/provision";
 import { type Command, command } from "../command.ts";
-import { field, flag, optional, store } from "../settings.ts";
+import { field, flag, optional, store, text } from "../settings.ts";
 import type { ObjectLocation } from "../object-locations.ts";
 import type { Session } from "../session.ts";
 import { bucketOptions } from "../open-object-store.ts";
@@ -14,13 +14,14 @@ export const storeInit: Command = command(
     objectLock: flag,
     lifecycleDays: optional(field(parseDays)),
     defaultSse: optional(field(parseEncryption)),
+    kmsKey: optional(text),
   },
-  async ({ target, versioning, objectLock, lifecycleDays, defaultSse }, session) => {
+  async ({ target, versioning, objectLock, lifecycleDays, defaultSse, kmsKey }, session) => {
     const wishes: BucketWishes = {
       versioning,
       objectLock,
       lifecycleDays,
-      defaultEncryption: defaultSse,
+      defaultEncryption: withKey(defaultSse, kmsKey),
     };
     const { made, there } =
       target.kind === "filesystem"
@@ -63,7 +64,17 @@ function parseDays(text: string): number {
   throw new Error("must be a number of days, 1 or more");
 }
 
-function parseEncryption(text: string): "AES256" {
-  if (text === "AES256") return text;
-  throw new Error("must be AES256; other encryption is asked for with each blob: ?sse= in the URL");
+function parseEncryption(text: string): DefaultEncryption["type"] {
+  if (text === "AES256" || text === "aws:kms") return text;
+  throw new Error("must be AES256 or aws:kms; a key of one's own goes with each blob: sse-c-key");
+}
+
+function withKey(
+  type: DefaultEncryption["type"] | undefined,
+  keyId: string | undefined,
+): DefaultEncryption | undefined {
+  if (keyId === "") throw usage("--kms-key must not be empty");
+  if (type === "aws:kms") return { type, keyId };
+  if (keyId !== undefined) throw usage("--kms-key goes with --default-sse aws:kms");
+  return type && { type };
 }

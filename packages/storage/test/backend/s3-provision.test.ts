@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import {
+  GetBucketEncryptionCommand,
   GetBucketLifecycleConfigurationCommand,
   PutBucketLifecycleConfigurationCommand,
+  PutObjectCommand,
 } from "@aws-sdk/client-s3";
 import { needs } from "../../../../tests/servers/needs.ts";
 import {
   minioServer,
+  newBucket,
   plainClient,
   REGION,
   type S3Server,
@@ -43,11 +46,20 @@ function overSdk(bucket: string, server = minioServer()): BucketLocation {
   return { provider: "s3", bucket, prefix: "store", endpoint, region: REGION, credentials };
 }
 
+/** The key that the server uses where none is named. */
+async function kmsKey(): Promise<string> {
+  const { client, name, remove } = await newBucket(minioServer());
+  const object = { Bucket: name, Key: "x", Body: "x", ServerSideEncryption: "aws:kms" } as const;
+  const { SSEKMSKeyId = "" } = await client.send(new PutObjectCommand(object));
+  await remove();
+  return SSEKMSKeyId.replace("arn:aws:kms:", "");
+}
+
 const WISHES = {
   versioning: true,
   objectLock: true,
   lifecycleDays: 30,
-  defaultEncryption: "AES256",
+  defaultEncryption: { type: "AES256" },
 } as const;
 
 needs("minio")("a bucket", () => {
@@ -74,6 +86,35 @@ needs("minio")("a bucket", () => {
         made: [],
         there: ["bucket", "object lock", "versioning", "lifecycle", "default encryption"],
       });
+    });
+
+    test("gets a key of the key management, in place of a weaker default", async () => {
+      const location = at(newName(minioServer()));
+      const keyId = await kmsKey();
+      const kms = { defaultEncryption: { type: "aws:kms", keyId } } as const;
+      const weaker = { defaultEncryption: { type: "AES256" } } as const;
+      await initBucket(location, weaker);
+      expect(await initBucket(location, kms)).toEqual({
+        made: ["default encryption"],
+        there: ["bucket"],
+      });
+      const done = { made: [], there: ["bucket", "default encryption"] };
+      expect<object>(await initBucket(location, kms)).toEqual(done);
+      // What is stronger than what is wished for stays.
+      expect<object>(await initBucket(location, weaker)).toEqual(done);
+      const command = new GetBucketEncryptionCommand({ Bucket: location.bucket });
+      const { ServerSideEncryptionConfiguration } = await plainClient(minioServer()).send(command);
+      expect(ServerSideEncryptionConfiguration?.Rules).toEqual([
+        { ApplyServerSideEncryptionByDefault: { SSEAlgorithm: "aws:kms", KMSMasterKeyID: keyId } },
+      ]);
+      const backend = on({ server: minioServer(), name: location.bucket });
+      expect((await backend.capabilities!()).encryption).toBe("aws:kms");
+    });
+
+    test("gets no key that there is not", async () => {
+      const location = at(newName(minioServer()));
+      const defaultEncryption = { type: "aws:kms", keyId: "no-such-key" } as const;
+      await rejects(initBucket(location, { defaultEncryption }), "unavailable", "and its key");
     });
 
     test("gets versions later", async () => {
@@ -133,6 +174,14 @@ needs("minio")("a bucket", () => {
     });
   });
 
+  test("takes no encryption that its provider does not have", async () => {
+    const defaultEncryption = { type: "aws:kms" } as const;
+    await rejects(initBucket(overMinio("b"), { defaultEncryption }), "usage", "give the ID");
+    const keys = { bucket: "b", region: "us-east-005", keyId: "id", applicationKey: "key" };
+    const atB2 = initBucket({ provider: "b2", ...keys }, { defaultEncryption });
+    await rejects(atB2, "usage", "no key management");
+  });
+
   test("takes whole days", async () => {
     for (const lifecycleDays of [0, -1, 1.5, Number.NaN]) {
       await rejects(initBucket(overMinio("b"), { lifecycleDays }), "usage", "days");
@@ -141,7 +190,7 @@ needs("minio")("a bucket", () => {
 
   test("asks for encryption by itself then", async () => {
     const location = overMinio(newName(minioServer()));
-    await initBucket(location, { defaultEncryption: "AES256" });
+    await initBucket(location, { defaultEncryption: { type: "AES256" } });
     if (location.provider !== "minio") throw new Error("another place");
     const backend = minio(location);
     expect((await backend.capabilities!()).encryption).toBe("AES256");

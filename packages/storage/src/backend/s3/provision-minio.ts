@@ -1,7 +1,15 @@
 import type { StorageError } from "../../errors.ts";
 import { failure, refusal } from "./errors.ts";
 import type { Place } from "./place.ts";
-import { NEVER_SET, type Provisioner, ruleIdOf, taken } from "./provisioner.ts";
+import {
+  encryptionRule,
+  type EncryptionRule,
+  fulfils,
+  NEVER_SET,
+  type Provisioner,
+  ruleIdOf,
+  taken,
+} from "./provisioner.ts";
 
 /** Through MinIO's own client, which is loaded here and not before. */
 export async function minioProvisioner(place: Place): Promise<Provisioner> {
@@ -62,14 +70,31 @@ export async function minioProvisioner(place: Place): Promise<Provisioner> {
       };
       await call(client.setBucketLifecycle(bucket, { Rule: [...others, rule] }));
     },
-    async hasEncryption() {
-      return (await ask(client.getBucketEncryption(bucket))) !== undefined;
+    async hasEncryption(wish) {
+      const answer = (await ask(client.getBucketEncryption(bucket))) as
+        | EncryptionAnswer
+        | undefined;
+      const rules = [answer?.ServerSideEncryptionConfiguration?.Rule ?? []].flat();
+      return rules.some((rule) => fulfils(rule.ApplyServerSideEncryptionByDefault, wish));
     },
-    // By default it asks for AES256.
-    setEncryption: () => call(client.setBucketEncryption(bucket)),
+    async setEncryption(wish) {
+      const rule = { ApplyServerSideEncryptionByDefault: encryptionRule(wish) };
+      await call(client.setBucketEncryption(bucket, { Rule: [rule] }));
+    },
     // Its connections end by themselves.
     close: () => undefined,
   };
+}
+
+/** The client has no type for it. One rule comes alone. */
+interface EncryptionAnswer {
+  readonly ServerSideEncryptionConfiguration?: {
+    readonly Rule?: EncryptionAnswerRule | readonly EncryptionAnswerRule[];
+  };
+}
+
+interface EncryptionAnswerRule {
+  readonly ApplyServerSideEncryptionByDefault?: EncryptionRule;
 }
 
 async function clientFor({ endpoint = "", region = "", credentials }: Place) {

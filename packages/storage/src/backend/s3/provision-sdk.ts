@@ -2,7 +2,14 @@ import type { BucketLocationConstraint, LifecycleRule, S3Client } from "@aws-sdk
 import { connect } from "./connection.ts";
 import { failure } from "./errors.ts";
 import type { Place } from "./place.ts";
-import { NEVER_SET, type Provisioner, ruleIdOf, taken } from "./provisioner.ts";
+import {
+  encryptionRule,
+  fulfils,
+  NEVER_SET,
+  type Provisioner,
+  ruleIdOf,
+  taken,
+} from "./provisioner.ts";
 
 /** Through the AWS SDK, for Amazon S3, B2 and others. */
 export async function sdkProvisioner(place: Place): Promise<Provisioner> {
@@ -104,19 +111,17 @@ export async function sdkProvisioner(place: Place): Promise<Provisioner> {
       });
       await call((client) => client.send(command));
     },
-    async hasEncryption() {
+    async hasEncryption(wish) {
       const command = new sdk.GetBucketEncryptionCommand({ Bucket });
       const answer = await ask((client) => client.send(command));
-      // Anything stronger counts as well.
-      return (answer?.ServerSideEncryptionConfiguration?.Rules ?? []).some(
-        (rule) => rule.ApplyServerSideEncryptionByDefault !== undefined,
-      );
+      const rules = answer?.ServerSideEncryptionConfiguration?.Rules ?? [];
+      return rules.some((rule) => fulfils(rule.ApplyServerSideEncryptionByDefault, wish));
     },
-    async setEncryption() {
+    async setEncryption(wish) {
       const command = new sdk.PutBucketEncryptionCommand({
         Bucket,
         ServerSideEncryptionConfiguration: {
-          Rules: [{ ApplyServerSideEncryptionByDefault: { SSEAlgorithm: "AES256" } }],
+          Rules: [{ ApplyServerSideEncryptionByDefault: encryptionRule(wish) }],
         },
       });
       await call((client) => client.send(command));

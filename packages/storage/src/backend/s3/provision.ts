@@ -1,10 +1,12 @@
-import { StorageError } from "../../errors.ts";
+import { StorageError, usage } from "../../errors.ts";
 import { type B2Options, b2Place } from "../b2.ts";
 import { type MinioOptions, minioPlace } from "../minio.ts";
 import { type S3Options, s3Place } from "../s3.ts";
 import { minioProvisioner } from "./provision-minio.ts";
 import { sdkProvisioner } from "./provision-sdk.ts";
-import type { Provisioner } from "./provisioner.ts";
+import type { DefaultEncryption, Provisioner } from "./provisioner.ts";
+
+export type { DefaultEncryption } from "./provisioner.ts";
 
 /** A bucket, by the options of the backend that is to use it. */
 export type BucketLocation =
@@ -23,8 +25,11 @@ export interface BucketWishes {
    * there are never removed.
    */
   readonly lifecycleDays?: number | undefined;
-  /** What the bucket does with uploads that ask for nothing. */
-  readonly defaultEncryption?: "AES256" | undefined;
+  /**
+   * What the bucket does with uploads that ask for nothing. Where AES256 is wished for, a stronger
+   * one stays. MinIO takes `aws:kms` with a key's ID alone, and B2 does not take it.
+   */
+  readonly defaultEncryption?: DefaultEncryption | undefined;
 }
 
 export type BucketSetting =
@@ -45,16 +50,18 @@ export interface BucketReport {
  * it again changes nothing.
  *
  * @throws StorageError `permission`, `unavailable`; `usage` where the options are malformed, or
- *   object lock is wished for in a bucket that was made without
+ *   object lock is wished for in a bucket that was made without, or encryption that the provider
+ *   does not have
  */
 export async function initBucket(
   location: BucketLocation,
   wishes: BucketWishes = {},
 ): Promise<BucketReport> {
-  const { lifecycleDays: days } = wishes;
+  const { lifecycleDays: days, defaultEncryption: encryption } = wishes;
   if (days !== undefined && !(Number.isInteger(days) && days > 0)) {
-    throw new StorageError("usage", "lifecycleDays must be a whole number of days from 1 on");
+    throw usage("lifecycleDays must be a whole number of days from 1 on");
   }
+  if (encryption !== undefined) checkEncryption(encryption, location.provider);
   const provisioner = await provisionerOf(location);
   const made: BucketSetting[] = [];
   const there: BucketSetting[] = [];
@@ -86,12 +93,30 @@ export async function initBucket(
         () => setLifecycle(days),
       );
     }
-    if (wishes.defaultEncryption) {
-      await ensure("default encryption", provisioner.hasEncryption, provisioner.setEncryption);
+    if (encryption !== undefined) {
+      await ensure(
+        "default encryption",
+        () => provisioner.hasEncryption(encryption),
+        () => provisioner.setEncryption(encryption),
+      );
     }
     return { made, there };
   } finally {
     provisioner.close();
+  }
+}
+
+/** Before anything is made. */
+function checkEncryption(
+  encryption: DefaultEncryption,
+  provider: BucketLocation["provider"],
+): void {
+  if (encryption.type !== "aws:kms") return;
+  if (provider === "b2") throw usage("B2 has no key management, only AES256");
+  if (provider === "minio" && !encryption.keyId) {
+    throw usage(
+      "MinIO has no key of its own for aws:kms: give the ID of one of its key management",
+    );
   }
 }
 
