@@ -33,6 +33,7 @@ export { type NaCl, type NaClChoice, loadNaCl } from "./crypto/nacl.ts";
 export { type ErrorCode, StorageError } from "./errors.ts";
 export type { Metadata, MetadataValue } from "./format/metadata.ts";
 export { createStore } from "./store/create-store.ts";
+export type { LeafReference, PutJournal } from "./store/journal.ts";
 export {
   type ReplicateFailure,
   type ReplicateOptions,
@@ -50,10 +51,12 @@ export type {
   ListedAddress,
   Progress,
   PutOptions,
+  ReadAt,
   ReadOptions,
   Store,
   StoreOptions,
   StoredBlob,
+  StreamOptions,
   VerifyOptions,
   VerifyReport,
   WriteOptions,

@@ -1,4 +1,4 @@
-import type { GetOptions } from "./store.ts";
+import type { GetOptions, ReadAt } from "./store.ts";
 
 /** The content under a root, however it is kept there. */
 export interface ContentReader {
@@ -6,6 +6,8 @@ export interface ContentReader {
   pieces(range: ByteRange, reading: Reading): AsyncGenerator<Uint8Array>;
   /** Puts the range into memory of its length. */
   copyTo(result: Uint8Array<ArrayBuffer>, range: ByteRange, reading: Reading): Promise<void>;
+  /** How many leading bytes the caller has already; see `StoredBlob.matchingPrefix`. */
+  matchingPrefix(have: ReadAt, whole: ByteRange, reading: Reading): Promise<number>;
 }
 
 /** One pass over the content, with a switch of its own. */
@@ -21,6 +23,6 @@ export interface Reading {
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
-  /** No range was asked for. */
+  /** No end was asked for: what stands behind the content is read and checked as well. */
   readonly whole: boolean;
 }

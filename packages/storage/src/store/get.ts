@@ -1,4 +1,4 @@
-import type { BytesOptions, GetOptions, StoredBlob } from "./store.ts";
+import type { BytesOptions, GetOptions, StoredBlob, StreamOptions } from "./store.ts";
 import type { ByteRange, ContentReader, Reading } from "./content-reader.ts";
 import { type OpenedRoot, borrowRoot, keepRoot } from "./read-root.ts";
 import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
@@ -67,15 +67,27 @@ export async function get(
     return result;
   };
 
+  const rangeFrom = ({ start = 0 }: StreamOptions): ByteRange => {
+    if (start === 0) return range;
+    if (encoded) throw usage("this content is stored encoded, and decoding begins at its start");
+    if (!range.whole) throw usage("a blob that was asked for with a range has no other start");
+    return { ...checkedRange(root, { start }), whole: true };
+  };
+
   return {
     address: root.address,
     size,
     metadata: root.metadata,
-    stream: () => {
+    stream: (from = {}) => {
+      const rest = rangeFrom(from);
       const reading = read();
       return encoded
         ? pieceStream(decoded(reading), reading.stop, (piece) => [piece])
-        : pieceStream(content.pieces(range, reading), reading.stop, copiesOf);
+        : pieceStream(content.pieces(rest, reading), reading.stop, copiesOf);
+    },
+    matchingPrefix: async (have) => {
+      if (!range.whole) throw usage("what of a range is there already cannot be told");
+      return encoded ? 0 : content.matchingPrefix(have, range, read());
     },
     bytes,
     // A byte order mark is a character of the text like any other.

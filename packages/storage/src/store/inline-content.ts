@@ -1,5 +1,6 @@
 import type { ContentReader } from "./content-reader.ts";
 import type { LentRoot } from "./read-root.ts";
+import { equal } from "../bytes.ts";
 import { throwIfAborted } from "../errors.ts";
 
 /**
@@ -18,6 +19,13 @@ export function inlineContent(
     return taken ?? fetchAgain(signal);
   };
   return {
+    async matchingPrefix(have, { start, end }, { signal }) {
+      const { root, release } = await take(signal);
+      const mine = new Uint8Array(end - start);
+      const matches = (await have(start, mine)) === mine.length && equal(mine, root.body);
+      release();
+      return matches ? mine.length : 0;
+    },
     async *pieces({ start, end }, { signal, onProgress }) {
       const { root, release } = await take(signal);
       onProgress?.({ bytes: end - start, total: end - start, chunks: 0 });

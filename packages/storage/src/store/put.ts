@@ -1,6 +1,7 @@
 import type { ByteReader, Content } from "../content/source.ts";
 import { CHILD_OVERHEAD, INLINE_MAX, STREAM_MAX } from "../format/limits.ts";
-import { type SealedChunk, sealChunk } from "./seal-chunk.ts";
+import { type LeafReference, type PutJournal, checkedJournal } from "./journal.ts";
+import { type SealedLeaf, sealLeaf } from "./known-leaf.ts";
 import {
   type StoreContext,
   type WritePlan,
@@ -54,7 +55,8 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): St
 }
 
 /** A sealed leaf on its way to the store, and the buffer it occupies. */
-interface Leaf extends SealedChunk {
+interface Leaf extends SealedLeaf {
+  readonly index: number;
   readonly buffer: Uint8Array<ArrayBuffer>;
   /** Bytes of content up to and with this leaf. */
   readonly contentEnd: number;
@@ -70,13 +72,21 @@ async function putTree(
   const tree = createTreeWriter(context, plan.dedupSecret, { signal });
   const lengths = { content: 0, padding: 0 };
   const convergent = plan.dedupSecret !== undefined;
+  // With a dedup secret the store itself says what it has.
+  const journal = checkedJournal(convergent ? undefined : options.journal);
 
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
-  const upload = async ({ blob, buffer, reference, contentEnd }: Leaf) => {
+  const store = async ({ index, blob, reference, storedBefore }: Leaf): Promise<void> => {
+    const { address } = reference;
+    await storeBlob(context.backend, address, blob, { convergent, storedBefore, signal });
+    if (!storedBefore) await journal.stored(index, reference);
+  };
+  const upload = async (leaf: Leaf) => {
     throwIfAborted(signal);
-    const stored = storeBlob(context.backend, reference.address, blob, { convergent, signal });
+    const { buffer, reference, contentEnd } = leaf;
+    const stored = store(leaf);
     inFlight.add(stored);
     try {
       await stored;
@@ -94,7 +104,7 @@ async function putTree(
 
   try {
     let chunks = 0;
-    const leaves = sealLeaves(context, plan, reader, lengths, signal);
+    const leaves = sealLeaves(context, plan, reader, journal, lengths, signal);
     const stored = pMapIterable(leaves, upload, { concurrency: plan.concurrency });
     for await (const { reference, contentEnd } of stored) {
       await tree.add(reference);
@@ -132,18 +142,24 @@ async function* sealLeaves(
   { naCl, writeBuffers: buffers }: StoreContext,
   plan: WritePlan,
   reader: ByteReader,
+  journal: PutJournal,
   lengths: { content: number; padding: number },
   signal: AbortSignal,
 ): AsyncGenerator<Leaf> {
   const chunkSize = 2 ** plan.chunkLog2;
+  let index = 0;
+  let known: LeafReference | undefined;
   const seal = (plaintext: Uint8Array, buffer: Uint8Array<ArrayBuffer>): Leaf => ({
-    ...sealChunk(naCl, "leaf", plaintext, buffer, plan.dedupSecret),
+    ...sealLeaf(naCl, plaintext, buffer, plan.dedupSecret, known),
+    index: index++,
     buffer,
     contentEnd: lengths.content,
   });
 
   for (;;) {
     throwIfAborted(signal);
+    // Before the content is looked at: from there to its seal nothing else gets a turn.
+    known = await journal.known(index);
     const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
     // Sealing straight from the caller's memory saves a copy; a convergent key allows no such view.
     const view = plan.dedupSecret ? undefined : reader.take(chunkSize);
@@ -171,6 +187,7 @@ async function* sealLeaves(
   async function* sealZeros(length: number): AsyncGenerator<Leaf> {
     for (let left = length; left > 0; left -= chunkSize) {
       throwIfAborted(signal);
+      known = await journal.known(index);
       const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
       const zeros = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + Math.min(left, chunkSize));
       zeros.fill(0);

@@ -1,4 +1,4 @@
-import { type Child, type LeafRange, fetchChild, walk } from "./walk.ts";
+import { type Child, type LeafRange, fetchChild, leavesIn } from "./walk.ts";
 import { CHILD_OVERHEAD } from "../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import { StorageError, throwIfAborted } from "../errors.ts";
@@ -54,10 +54,6 @@ export function readLeaves(
     };
   };
 
-  const leaves = leavesOf(walk(context, root, range, options.signal));
+  const leaves = leavesIn(context, root, range, options.signal);
   return pMapIterable(leaves, open, { concurrency: options.concurrency });
-}
-
-async function* leavesOf(children: AsyncIterable<Child>): AsyncGenerator<Child> {
-  for await (const child of children) if (child.level === 1) yield child;
 }

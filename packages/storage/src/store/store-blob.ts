@@ -6,34 +6,46 @@ import { attestedSize } from "./attest.ts";
 export interface StoreBlobOptions extends CallOptions {
   /** Whether the blob may be there already: only equal content gives equal blobs. */
   readonly convergent: boolean;
+  /** An earlier run of the caller stored it: then it is enough that it is still there. */
+  readonly storedBefore?: boolean;
 }
 
 /**
  * Stores a sealed blob under its address. A convergent one is skipped where the store attests that
  * it has exactly these bytes (docs/format.md, "Random and convergent writing"). That there is
- * something under the name says nothing: anyone may have planted garbage there.
+ * something under the name says nothing: anyone may have planted garbage there. The name of a random
+ * one nobody knew before it was stored.
  */
 export async function storeBlob(
   backend: Backend,
   address: string,
   blob: Uint8Array,
-  { convergent, signal }: StoreBlobOptions,
+  { convergent, storedBefore = false, signal }: StoreBlobOptions,
 ): Promise<void> {
-  if (convergent && (await knownSize(backend, address, signal)) === blob.length) return;
+  if (convergent || storedBefore) {
+    const look = convergent ? attestedSize : sizeInStore;
+    if ((await unlessRefused(() => look(backend, address, signal))) === blob.length) return;
+  }
   await backend.put(address, blob, { signal, sha256: address });
+}
+
+/** The size of a blob that is there, unless the store itself vouches that its bytes are others. */
+async function sizeInStore(
+  backend: Backend,
+  address: string,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const info = await backend.head(address, { signal });
+  return info?.sha256 === undefined || info.sha256 === address ? info?.size : undefined;
 }
 
 /**
  * Who may only write cannot ask, and does not need to: skipping is an economy. Where asking fails
  * for good, the put itself will say what is wrong, if anything is.
  */
-async function knownSize(
-  backend: Backend,
-  address: string,
-  signal: AbortSignal | undefined,
-): Promise<number | undefined> {
+async function unlessRefused<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await attestedSize(backend, address, signal);
+    return await ask();
   } catch (error) {
     if (!(error instanceof StorageError) || error.transient || error.code === "aborted")
       throw error;

@@ -4,6 +4,7 @@ import type { Address } from "../content/address.ts";
 import type { Identity } from "../crypto/keys.ts";
 import type { Metadata } from "../format/metadata.ts";
 import type { NaCl, NaClChoice } from "../crypto/nacl.ts";
+import type { PutJournal } from "./journal.ts";
 
 /** Encrypted, content-addressed storage over one backend. Made by `createStore`. */
 export interface Store {
@@ -139,6 +140,12 @@ export interface PutOptions extends WriteOptions, CallOptions {
   readonly recipients?: readonly string[] | undefined;
   readonly metadata?: Metadata | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /**
+   * Continues where an earlier put of the same content stopped: of the leaves that it noted, only
+   * those are sent that the store lacks. Not looked at with a dedup secret, where the store itself is
+   * asked; content of up to 1 MiB has no leaves.
+   */
+  readonly journal?: PutJournal | undefined;
 }
 
 export interface ReadOptions extends CallOptions {
@@ -170,7 +177,7 @@ export interface StoredBlob {
    * released; on a fault the stream errors after the last good chunk. Cancelling it ends all work,
    * requests in flight included.
    */
-  stream(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  stream(options?: StreamOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
    * The content in one array, all of it verified.
    *
@@ -179,6 +186,34 @@ export interface StoredBlob {
   bytes(options?: BytesOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** The content as UTF-8 text; ill-formed sequences become U+FFFD, a byte order mark stays. */
   text(options?: BytesOptions): Promise<string>;
+  /**
+   * How many leading bytes of the content the caller has already, such as from a download that broke
+   * off: whole chunks, each sealed again and compared by its address, so that an equal byte count
+   * alone proves nothing and no content is fetched. `stream` continues from there.
+   *
+   * Encoded content cannot be continued: for it the answer is 0.
+   *
+   * @returns a multiple of the chunk size, or the content's length; 0 where nothing matches
+   * @throws StorageError `usage` where the blob was asked for with a range; what fetching nodes throws
+   */
+  matchingPrefix(have: ReadAt): Promise<number>;
+}
+
+/**
+ * Reads bytes that the caller has.
+ *
+ * @param offset within the content
+ * @param into is to be filled; lent until the promise settles
+ * @returns how many bytes there were; fewer than there is room for only at the end
+ */
+export type ReadAt = (offset: number, into: Uint8Array<ArrayBuffer>) => Promise<number>;
+
+export interface StreamOptions {
+  /**
+   * The first byte to hand out, at most the content's length, by default 0. Not for encoded content,
+   * nor together with a range.
+   */
+  readonly start?: number | undefined;
 }
 
 export interface BytesOptions {

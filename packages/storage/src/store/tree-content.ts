@@ -2,6 +2,7 @@ import type { ByteRange, ContentReader, Reading } from "./content-reader.ts";
 import { type LeafRange, allLeaves } from "./walk.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import type { StoreContext } from "./context.ts";
+import { matchingPrefix } from "./matching-prefix.ts";
 import { readLeaves } from "./read-leaves.ts";
 
 /** Content in the leaves of a tree, which are fetched when it is read. */
@@ -38,6 +39,7 @@ export function treeContent(context: StoreContext, root: OpenedRoot): ContentRea
   }
 
   return {
+    matchingPrefix: async (have, _, { signal }) => matchingPrefix(context, root, have, signal),
     pieces: (range, reading) => clipped(range, reading),
     async copyTo(result, range, reading) {
       // A leaf that lies whole within the range is opened straight into the result.
@@ -56,7 +58,7 @@ export function treeContent(context: StoreContext, root: OpenedRoot): ContentRea
 
 /** The leaves that a range of the content touches; to read all of it is to check its padding too. */
 function leavesOf({ shape }: OpenedRoot, { start, end, whole }: ByteRange): LeafRange {
-  if (whole) return allLeaves(shape);
+  if (whole) return { ...allLeaves(shape), first: Math.floor(start / shape.chunkSize) };
   if (start === end) return { first: 0, end: 0 };
   return {
     first: Math.floor(start / shape.chunkSize),

@@ -63,6 +63,18 @@ export function walk(
   return below(root.body, shape.counts.length, 0);
 }
 
+/** The leaves alone, in the order of the stream. */
+export async function* leavesIn(
+  context: StoreContext,
+  root: OpenedRoot,
+  leaves: LeafRange,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Child> {
+  for await (const child of walk(context, root, leaves, signal)) {
+    if (child.level === 1) yield child;
+  }
+}
+
 async function openNode(
   context: StoreContext,
   shape: TreeShape,

@@ -1,0 +1,56 @@
+import { type SealedChunk, sealChunk } from "./seal-chunk.ts";
+import { CHILD_OVERHEAD } from "../format/limits.ts";
+import type { NaCl } from "../crypto/nacl.ts";
+import type { Reference } from "../format/reference.ts";
+import { addressOf } from "../content/address.ts";
+import { openChild } from "../crypto/open.ts";
+import { sealChild } from "../crypto/seal.ts";
+
+/** A leaf ready to be stored, if it is not stored already. */
+export interface SealedLeaf extends SealedChunk {
+  /** An earlier run stored exactly this blob. */
+  readonly storedBefore: boolean;
+}
+
+/**
+ * Seals a leaf as `sealChunk` does; where an earlier run sealed the same plaintext, with the same
+ * result.
+ *
+ * One key still seals one plaintext: what was sealed with a key that was known, and does not have
+ * the address that goes with it, is overwritten here and seen by nobody.
+ *
+ * @param known what an earlier run stored in this place
+ */
+export function sealLeaf(
+  naCl: NaCl,
+  plaintext: Uint8Array,
+  buffer: Uint8Array,
+  dedupSecret: Uint8Array | undefined,
+  known: Reference | undefined,
+): SealedLeaf {
+  if (known !== undefined) {
+    const blob = buffer.subarray(0, CHILD_OVERHEAD + plaintext.length);
+    if (sealsTo(naCl, known, plaintext, blob))
+      return { reference: known, blob, storedBefore: true };
+    // Where the plaintext lay in the buffer it was sealed over itself.
+    if (plaintext.buffer === buffer.buffer) openChild(naCl, "leaf", known.contentKey, blob);
+  }
+  return { ...sealChunk(naCl, "leaf", plaintext, buffer, dedupSecret), storedBefore: false };
+}
+
+/**
+ * Whether a plaintext is that of the leaf a reference leads to, found out without the store: with one
+ * key it gives one blob, of one address.
+ *
+ * @param plaintext may lie in the blob, at offset 59, and then is sealed over itself
+ * @param blob receives the sealed leaf: 59 bytes longer than the plaintext
+ */
+export function sealsTo(
+  naCl: NaCl,
+  { address, contentKey }: Reference,
+  plaintext: Uint8Array,
+  blob: Uint8Array,
+): boolean {
+  sealChild(naCl, "leaf", contentKey, plaintext, blob);
+  return addressOf(blob) === address;
+}
