@@ -110,6 +110,17 @@ describe("what the store answers", () => {
     );
   });
 
+  test("a MinIO that starts may be asked again before the minute that it asks for", async () => {
+    using place = served(() =>
+      errorAnswer(503, "XMinioServerNotInitialized", "Server not initialized yet", {
+        "retry-after": "60",
+      }),
+    );
+    const error = await rejects(place.backend.put(NAME, BYTES), "unavailable");
+    expect(error.transient).toBe(true);
+    expect(error.retryAfterMs).toBeUndefined();
+  });
+
   test("a Retry-After with a date is counted from now", async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
     using place = served(() => errorAnswer(503, "SlowDown", "", { "retry-after": date }));

@@ -26,9 +26,15 @@ export function refusal(answer: Refusal, doing: string, bucket: string): Storage
     // Where the message is the store's own words, they are not said twice.
     cause: says === undefined ? undefined : new Error(words),
     transient: meaning.transient ?? false,
-    retryAfterMs: retryAfter(answer.header("retry-after")),
+    retryAfterMs: code === STARTING ? undefined : retryAfter(answer.header("retry-after")),
   });
 }
+
+/**
+ * MinIO on its way up. It asks for a minute then, as much as all the time there is for retries, but
+ * is there within moments.
+ */
+const STARTING = "XMinioServerNotInitialized";
 
 /**
  * From how many milliseconds on a clock that is off makes stores refuse signatures. Amazon and
