@@ -3,6 +3,7 @@ import { throwIfAborted, usage } from "../../errors.ts";
 import { deadline } from "./deadline.ts";
 import { failure, refusal, sdkRefusal } from "./errors.ts";
 import type { Place } from "./place.ts";
+import { type Reach, reachOf } from "./reach.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
 
@@ -27,6 +28,7 @@ export interface Connection {
   readonly sdk: Sdk;
   /** Whether the SDK's variables or files name an endpoint where the place names none. */
   readonly elsewhere: boolean;
+  readonly reach: Reach;
   /** @throws the SDK's own error where credentials cannot be had */
   sign(target: Target): Promise<Signed>;
   /** Runs a rare call through the SDK, within the time the place allows. */
@@ -72,10 +74,12 @@ export async function connect(place: Place): Promise<Connection> {
     signingRegion: region,
     properties: {},
   });
+  const reach = reachOf(url, place.timeouts.connect);
   const base = url.pathname.replace(/\/$/u, "");
 
   return {
     sdk,
+    reach,
     elsewhere: place.endpoint === undefined && config.isCustomEndpoint === true,
     async sign({ method, key, query = {}, headers }) {
       const path = key === undefined ? base || "/" : `${base}/${encodePath(key)}`;
@@ -98,17 +102,29 @@ export async function connect(place: Place): Promise<Connection> {
       throwIfAborted(signal);
       const { firstByte, stall } = place.timeouts;
       const timer = deadline(signal, firstByte + stall, doing);
+      const unwatch = reach.watch(timer, doing);
       try {
-        return await run(client, { abortSignal: timer.signal });
+        const result = await run(client, { abortSignal: timer.signal });
+        reach.answered();
+        return result;
       } catch (error) {
-        if (timer.late !== undefined) throw timer.late;
+        if (timer.late !== undefined) {
+          reach.failed();
+          throw timer.late;
+        }
         const answer = signal?.aborted ? undefined : sdkRefusal(error);
+        if (answer === undefined) reach.failed();
+        else reach.answered();
         throw answer ? refusal(answer, doing, place.bucket) : failure(error, doing, signal);
       } finally {
+        unwatch();
         timer.end();
       }
     },
-    close: () => client.destroy(),
+    close() {
+      reach.close();
+      client.destroy();
+    },
   };
 }
 

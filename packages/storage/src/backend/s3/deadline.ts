@@ -4,10 +4,12 @@ import { StorageError } from "../../errors.ts";
 export interface Deadline {
   /** Fires when the caller's signal does, or when the time is over. */
   readonly signal: AbortSignal;
-  /** The error to report where the time was over. */
+  /** The error to report where the time was over, or the request was made to fail. */
   readonly late: StorageError | undefined;
   /** Gives another so many milliseconds from now. */
   extend(ms: number): void;
+  /** Ends the request at once, with this as the error to report. */
+  fail(error: StorageError): void;
   /** Ends a request that is no longer of use. */
   abandon(): void;
   /** Lets go of the caller's signal. To be called in any case. */
@@ -21,15 +23,15 @@ export function deadline(signal: AbortSignal | undefined, ms: number, doing: str
   if (signal?.aborted) abandon();
   let late: StorageError | undefined;
   let timer: NodeJS.Timeout | undefined;
+  const fail = (error: StorageError): void => {
+    late = error;
+    controller.abort(error);
+  };
   const extend = (ms: number): void => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      late = new StorageError(
-        "unavailable",
-        `cannot ${doing}: the store did not answer for ${Math.round(ms / 100) / 10} s; try again`,
-        { transient: true },
-      );
-      controller.abort(late);
+      const says = `the store did not answer for ${Math.round(ms / 100) / 10} s; try again`;
+      fail(new StorageError("unavailable", `cannot ${doing}: ${says}`, { transient: true }));
     }, ms);
   };
   extend(ms);
@@ -39,6 +41,7 @@ export function deadline(signal: AbortSignal | undefined, ms: number, doing: str
       return late;
     },
     extend,
+    fail,
     abandon,
     end(): void {
       clearTimeout(timer);

@@ -12,6 +12,11 @@ export type Encryption =
 /** Milliseconds. A call that exceeds one fails with `unavailable`, and may be tried again. */
 export interface Timeouts {
   /**
+   * For a connection to a server that has not answered yet, or not the last time. By default 10 s.
+   * Where a proxy is set by the environment, `firstByte` alone counts.
+   */
+  readonly connect?: number | undefined;
+  /**
    * From the beginning of a call, connecting included, to the answer's first byte. By default
    * 30 s. A `put` gets a second more for each 64 KiB, since nothing tells how an upload proceeds.
    */
@@ -43,7 +48,7 @@ export interface Place {
   /** Undefined is the SDK's own chain: variables, profiles, the machine's role. */
   readonly credentials: Credentials | (() => Promise<Credentials>) | undefined;
   readonly encryption: Encryption | undefined;
-  readonly timeouts: { readonly firstByte: number; readonly stall: number };
+  readonly timeouts: Readonly<Record<keyof Timeouts, number>>;
   /** Whether uploads carry `x-amz-checksum-sha256` from the first one on. */
   readonly checksums: boolean;
   /**
@@ -66,7 +71,7 @@ export interface PlaceOptions {
   readonly timeouts?: Timeouts | undefined;
 }
 
-const TIMEOUT = 30_000;
+const TIMEOUTS = { connect: 10_000, firstByte: 30_000, stall: 30_000 };
 
 /**
  * Checks what all providers' options have in common.
@@ -81,8 +86,12 @@ export function commonPlace(
   if (bucket === "" || /[\s?#%]/u.test(bucket)) throw usage("the bucket's name is malformed");
   const origin = endpoint === undefined ? undefined : originOf(endpoint);
   checkEncryption(encryption, origin);
-  const { firstByte = TIMEOUT, stall = TIMEOUT } = timeouts ?? {};
-  for (const [name, value] of Object.entries({ firstByte, stall })) {
+  const {
+    connect = TIMEOUTS.connect,
+    firstByte = TIMEOUTS.firstByte,
+    stall = TIMEOUTS.stall,
+  } = timeouts ?? {};
+  for (const [name, value] of Object.entries({ connect, firstByte, stall })) {
     // Beyond 2^31 a timer fires at once.
     if (!(value > 0 && value < 2 ** 31)) throw usage(`timeouts.${name} must be milliseconds`);
   }
@@ -91,7 +100,7 @@ export function commonPlace(
     folder: folderOf(prefix),
     endpoint: origin,
     encryption,
-    timeouts: { firstByte, stall },
+    timeouts: { connect, firstByte, stall },
   };
 }
 

@@ -1,4 +1,4 @@
-import { throwIfAborted } from "../../errors.ts";
+import { StorageError, throwIfAborted } from "../../errors.ts";
 import type { Connection, Target } from "./connection.ts";
 import { type Deadline, deadline, unlessAborted } from "./deadline.ts";
 import { failure, type Refusal, refusal } from "./errors.ts";
@@ -52,6 +52,8 @@ export async function exchange<T>(
   const { firstByte, stall } = place.timeouts;
   const upload = ((body?.length ?? 0) / SLOWEST) * 1000;
   const timer = deadline(signal, Math.min(firstByte + upload, 2 ** 31 - 1), doing);
+  const { reach } = connection;
+  const unwatch = reach.watch(timer, doing);
   try {
     const { url, headers } = await unlessAborted(connection.sign(request), timer.signal);
     const response = await fetch(url, {
@@ -62,6 +64,7 @@ export async function exchange<T>(
       redirect: "manual",
       signal: timer.signal,
     });
+    reach.answered();
     timer.extend(stall);
     if (response.ok) {
       return await read({
@@ -75,8 +78,10 @@ export async function exchange<T>(
     if (result !== undefined) return result;
     throw refusal(answer, doing, place.bucket);
   } catch (error) {
+    if (timer.late !== undefined || !(error instanceof StorageError)) reach.failed();
     throw (!signal?.aborted && timer.late) || failure(error, doing, signal);
   } finally {
+    unwatch();
     timer.end();
   }
 }
