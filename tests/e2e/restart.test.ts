@@ -41,8 +41,10 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw to be killed"])(
             }
           },
         });
-        // Also where the put fails, so that no restart runs into the next test.
-        const address = await within(DEADLINE, "put", put).finally(() => Promise.all(restarts));
+        await within(DEADLINE, "put", Promise.allSettled([put]));
+        // Also where the put failed, so that no restart runs into the next test.
+        await Promise.all(restarts);
+        const address = await put;
 
         const hash = createHash("sha256");
         let length = 0;
