@@ -169,20 +169,4 @@ describe("a listing", () => {
     expect(await listing).toHaveLength(1);
     await put;
   });
-
-  test("is closed when it is left", async () => {
-    let closed = 0;
-    const backend: Backend = {
-      ...memory(),
-      async *list() {
-        try {
-          for (const name of NAMES) yield { name, size: 0 };
-        } finally {
-          closed += 1;
-        }
-      },
-    };
-    for await (const _ of withLimit(backend, 1).list("")) break;
-    expect(closed).toBe(1);
-  });
 });

@@ -123,3 +123,18 @@ export function hex(digits: string): Uint8Array {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** What the frames by other encoders hold. */
+export const SENTENCE: Uint8Array = new TextEncoder().encode(
+  "a frame is a frame is a frame".repeat(3),
+);
+
+export const SENTENCE_FRAMES: Readonly<Record<"lz4" | "zstd", Uint8Array>> = {
+  // By python-lz4 4.4.5, with a length, a checksum of the one block and one of the content.
+  lz4: hex(
+    "04224d187c405700000000000000a91e000000be61206672616d65206973200b000e12000728000f1d00055066" +
+      "72616d65f07d37f100000000008fb133",
+  ),
+  // By backports.zstd 1.8.0 for Python, with a length and a checksum.
+  zstd: hex("28b52ffd2457cd00005861206672616d65206973200500c000e0011850d303f68a17eca0cfa5"),
+};

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import type { Backend } from "../../src/backend/backend.ts";
+import { withLimit } from "../../src/backend/limit.ts";
+import { memory } from "../../src/backend/memory.ts";
+import { withRetry } from "../../src/backend/retry.ts";
+import { attesting } from "./attesting.ts";
+
+const NAMES = ["0", "1", "2", "3", "4", "5"].map((digit) => digit.repeat(64));
+const NAME = NAMES[0]!;
+const BYTES = Uint8Array.of(1, 2, 3);
+
+const DECORATORS: [name: string, decorate: (backend: Backend) => Backend][] = [
+  ["withRetry", (backend) => withRetry(backend)],
+  ["withLimit", (backend) => withLimit(backend, 1)],
+];
+
+describe.each(DECORATORS)("%s", (_, decorate) => {
+  test("offers what the backend has, and no more", async () => {
+    const plain = decorate(memory());
+    expect(plain.description).toBe("memory");
+    expect(Object.keys(plain).toSorted()).toEqual(
+      ["delete", "description", "get", "head", "list", "local", "put"].toSorted(),
+    );
+    let closed = 0;
+    const full = decorate({ ...attesting(), close: async () => void (closed += 1) });
+    expect(await full.capabilities!()).toMatchObject({ attestsSha256: true });
+    await full.close!();
+    expect(closed).toBe(1);
+  });
+
+  test("hands on what a call is given", async () => {
+    const seen: unknown[] = [];
+    const backend: Backend = { ...memory(), put: async (...given) => void seen.push(...given) };
+    const options = { sha256: NAME };
+    await decorate(backend).put(NAME, BYTES, options);
+    expect(seen).toEqual([NAME, BYTES, options]);
+  });
+
+  test("closes a listing that is left", async () => {
+    let closed = 0;
+    const backend: Backend = {
+      ...memory(),
+      async *list() {
+        try {
+          for (const name of NAMES) yield { name, size: 0 };
+        } finally {
+          closed += 1;
+        }
+      },
+    };
+    for await (const _ of decorate(backend).list("")) break;
+    expect(closed).toBe(1);
+  });
+});
