@@ -4,7 +4,7 @@ import { usage } from "../../errors.ts";
 export type Encryption =
   /** With keys of the store: SSE-S3, SSE-B2. */
   | { readonly type: "AES256" }
-  /** With a key of its key management, by default the one of the bucket. */
+  /** With a key of its key management, by default the provider's own. */
   | { readonly type: "aws:kms"; readonly keyId?: string | undefined }
   /** With this key of 32 bytes, which travels with every call and is not kept there. Needs TLS. */
   | { readonly type: "SSE-C"; readonly key: Uint8Array };
