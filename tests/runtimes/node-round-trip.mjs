@@ -63,4 +63,30 @@ try {
 } finally {
   await rm(dir, { recursive: true });
 }
+
+// Large content goes to threads, as it does on Bun, and they do not keep the process alive.
+const { createLeafWorkers } = await import(
+  new URL("../../packages/storage/dist/store/workers/pool.js", import.meta.url)
+);
+const threads = createLeafWorkers(nacl, 1);
+while (threads.ready() === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
+const leaf = new Uint8Array(59 + 1000);
+const { seal } = threads.ready();
+const sealed = await seal({ buffer: leaf, length: 1000, dedupSecret: undefined, known: undefined });
+assert.equal(leaf.length, 0);
+assert.equal(sha256(sealed.buffer), sealed.reference.address);
+{
+  const [alice] = identities;
+  const store = createStore({
+    backend: memory(),
+    identities: [alice],
+    recipients: [alice.recipient],
+    nacl,
+    workers: 2,
+  });
+  const content = randomBytes(40 * 2 ** 20);
+  const blob = await store.get(await store.put(content));
+  assert.equal(sha256(await blob.bytes()), sha256(content));
+}
+
 console.log(`${nacl}: ${answers.cases.length} known answers, ${roundTrips} round trips`);

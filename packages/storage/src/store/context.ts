@@ -11,6 +11,7 @@ import { assertLength, compare, equal, typeName } from "../bytes.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";
 import type { KeyPair } from "../crypto/wrap.ts";
+import type { LeafWorkers } from "./workers/pool.ts";
 import type { NaCl } from "../crypto/nacl.ts";
 import { usage } from "../errors.ts";
 
@@ -22,6 +23,8 @@ export interface StoreContext {
   readonly readBuffers: BufferPool;
   /** For blobs that are sealed and written. */
   readonly writeBuffers: BufferPool;
+  /** For leaves of large content; undefined where they are switched off or cannot be had. */
+  readonly workers: LeafWorkers | undefined;
   readonly defaults: Defaults;
   /** Whether anything was, or would be, written here with a dedup secret. */
   deduplicates(): boolean;

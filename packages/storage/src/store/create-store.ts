@@ -13,6 +13,8 @@ import { stat } from "./stat.ts";
 import { treeNames } from "./tree-names.ts";
 import { typeName } from "../bytes.ts";
 import { verify } from "./verify.ts";
+import { type LeafWorkers, createLeafWorkers } from "./workers/pool.ts";
+import { threadsOf } from "./workers/threads.ts";
 
 /**
  * Opens a store over a backend. Nothing is read or written yet.
@@ -35,6 +37,7 @@ export function createStore(options: StoreOptions): Store {
       naCl,
       defaults,
       deduplicates: () => sawDedupSecret,
+      workers,
       // One more than are in flight: the one that the caller is reading or filling.
       readBuffers: createBufferPool(defaults.concurrency + 1),
       writeBuffers: createBufferPool(defaults.concurrency + 1),
@@ -42,7 +45,11 @@ export function createStore(options: StoreOptions): Store {
     return opened;
   };
   let sawDedupSecret = defaults.dedupSecret !== undefined;
-  const close = async () => backend.close?.();
+  const workers = createWorkers(options);
+  const close = async () => {
+    await workers?.close();
+    await backend.close?.();
+  };
 
   return {
     put: async (content, given = {}) => {
@@ -70,4 +77,10 @@ export function createStore(options: StoreOptions): Store {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Threads load an implementation by its name: one that the caller has made stays in this thread. */
+function createWorkers({ nacl = "auto", workers }: StoreOptions): LeafWorkers | undefined {
+  const threads = threadsOf(workers);
+  return threads === 0 || typeof nacl === "object" ? undefined : createLeafWorkers(nacl, threads);
 }

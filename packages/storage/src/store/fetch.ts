@@ -21,10 +21,27 @@ export async function fetchBlob(
   buffer: Uint8Array<ArrayBuffer>,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  for (let left = backend.local ? 1 : DOWNLOADS; left > 0; left--) {
+  return untilIntact(backend, address, async () => {
     const length = await backend.get(address, buffer, { signal });
     const blob = buffer.subarray(0, length);
-    if (addressOf(blob) === address) return blob;
+    return addressOf(blob) === address ? blob : undefined;
+  });
+}
+
+/**
+ * Downloads until the bytes are those of the address.
+ *
+ * @param attempt downloads once; undefined says that the bytes are others
+ * @throws StorageError `address`, and what an attempt throws
+ */
+export async function untilIntact<T>(
+  backend: Backend,
+  address: string,
+  attempt: () => Promise<T | undefined>,
+): Promise<T> {
+  for (let left = backend.local ? 1 : DOWNLOADS; left > 0; left--) {
+    const intact = await attempt();
+    if (intact !== undefined) return intact;
   }
   throw new StorageError(
     "address",

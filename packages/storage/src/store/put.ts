@@ -1,7 +1,6 @@
 import type { ByteReader, Content } from "../content/source.ts";
-import { CHILD_OVERHEAD, INLINE_MAX, STREAM_MAX } from "../format/limits.ts";
-import { type LeafReference, type PutJournal, checkedJournal } from "./journal.ts";
-import { type SealedLeaf, sealLeaf } from "./known-leaf.ts";
+import { type Leaf, cutLeaves } from "./cut-leaves.ts";
+import { INLINE_MAX } from "../format/limits.ts";
 import {
   type StoreContext,
   type WritePlan,
@@ -9,7 +8,8 @@ import {
   linkedAbort,
   planWrite,
 } from "./context.ts";
-import { throwIfAborted, usage } from "../errors.ts";
+import { checkedJournal } from "./journal.ts";
+import { throwIfAborted } from "../errors.ts";
 import type { Address } from "../content/address.ts";
 import type { PutOptions } from "./store.ts";
 import type { RootDraft } from "../format/root.ts";
@@ -17,7 +17,6 @@ import { createTreeWriter } from "./tree-writer.ts";
 import { metadataToCbor } from "../format/metadata.ts";
 import { openContent } from "../content/source.ts";
 import { pMapIterable } from "p-map";
-import { padme } from "../format/padding.ts";
 import { storeBlob } from "./store-blob.ts";
 import { writeRoot } from "./write-root.ts";
 
@@ -52,14 +51,6 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): St
   const body = reader.take(length)!;
   options.onProgress?.({ bytes: length, total: length, chunks: 0 });
   return { depth: 0, chunkLog2: 0, contentLength: length, padding: 0, body };
-}
-
-/** A sealed leaf on its way to the store, and the buffer it occupies. */
-interface Leaf extends SealedLeaf {
-  readonly index: number;
-  readonly buffer: Uint8Array<ArrayBuffer>;
-  /** Bytes of content up to and with this leaf. */
-  readonly contentEnd: number;
 }
 
 async function putTree(
@@ -104,7 +95,7 @@ async function putTree(
 
   try {
     let chunks = 0;
-    const leaves = sealLeaves(context, plan, reader, journal, lengths, signal);
+    const leaves = cutLeaves(context, plan, reader, journal, lengths, signal);
     const stored = pMapIterable(leaves, upload, { concurrency: plan.concurrency });
     for await (const { reference, contentEnd } of stored) {
       await tree.add(reference);
@@ -131,74 +122,4 @@ async function putTree(
     // The others failed because of the first, which alone says why.
     throw failure ? failure.error : error;
   }
-}
-
-/**
- * Cuts the content into leaves and seals each at once, while the memory it is read from is
- * certain not to have changed. The stream's padding follows the content, as leaves of its own
- * where it is longer than what the last leaf of content leaves free.
- */
-async function* sealLeaves(
-  { naCl, writeBuffers: buffers }: StoreContext,
-  plan: WritePlan,
-  reader: ByteReader,
-  journal: PutJournal,
-  lengths: { content: number; padding: number },
-  signal: AbortSignal,
-): AsyncGenerator<Leaf> {
-  const chunkSize = 2 ** plan.chunkLog2;
-  let index = 0;
-  let known: LeafReference | undefined;
-  const seal = (plaintext: Uint8Array, buffer: Uint8Array<ArrayBuffer>): Leaf => ({
-    ...sealLeaf(naCl, plaintext, buffer, plan.dedupSecret, known),
-    index: index++,
-    buffer,
-    contentEnd: lengths.content,
-  });
-
-  for (;;) {
-    throwIfAborted(signal);
-    // Before the content is looked at: from there to its seal nothing else gets a turn.
-    known = await journal.known(index);
-    const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
-    // Sealing straight from the caller's memory saves a copy; a convergent key allows no such view.
-    const view = plan.dedupSecret ? undefined : reader.take(chunkSize);
-    if (view) {
-      lengths.content += chunkSize;
-      yield seal(view, buffer);
-      continue;
-    }
-    const room = buffer.subarray(CHILD_OVERHEAD);
-    const filled = await reader.fill(room);
-    lengths.content += filled;
-    if (filled === chunkSize) {
-      yield seal(room, buffer);
-      continue;
-    }
-    lengths.padding = paddingOf(lengths.content, plan.pad);
-    const inLastLeaf = Math.min(chunkSize - filled, lengths.padding);
-    room.fill(0, filled, filled + inLastLeaf);
-    if (filled + inLastLeaf > 0) yield seal(room.subarray(0, filled + inLastLeaf), buffer);
-    else buffers.release(buffer);
-    yield* sealZeros(lengths.padding - inLastLeaf);
-    return;
-  }
-
-  async function* sealZeros(length: number): AsyncGenerator<Leaf> {
-    for (let left = length; left > 0; left -= chunkSize) {
-      throwIfAborted(signal);
-      known = await journal.known(index);
-      const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
-      const zeros = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + Math.min(left, chunkSize));
-      zeros.fill(0);
-      yield seal(zeros, buffer);
-    }
-  }
-}
-
-/** Zero bytes after the content; none where they would take the stream past the format's end. */
-function paddingOf(contentLength: number, pad: boolean): number {
-  if (contentLength > STREAM_MAX) throw usage("the content is longer than the format can say");
-  const padded = pad ? padme(contentLength) : contentLength;
-  return padded > STREAM_MAX ? 0 : padded - contentLength;
 }

@@ -3,6 +3,8 @@ import { CHILD_OVERHEAD } from "../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import { StorageError, throwIfAborted } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
+import { WORTH_WORKERS } from "./workers/pool.ts";
+import { fetchLeaf } from "./workers/fetch-leaf.ts";
 import { allZero } from "../bytes.ts";
 import { pMapIterable } from "p-map";
 import { plaintextLength } from "../format/shape.ts";
@@ -36,14 +38,22 @@ export function readLeaves(
   const { readBuffers } = context;
   const { shape, contentLength } = root;
 
+  const worthWorkers = (range.end - range.first) * shape.chunkSize >= WORTH_WORKERS;
+
   const open = async (leaf: Child): Promise<OpenedLeaf> => {
     const { index } = leaf;
     const length = plaintextLength(shape, 1, index);
     const contentInLeaf = Math.max(0, Math.min(length, contentLength - index * shape.chunkSize));
     throwIfAborted(options.signal);
-    const buffer = readBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
+    const lent = readBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
     const into = contentInLeaf === length ? options.into?.(index, length) : undefined;
-    const plaintext = await fetchChild(context, leaf, length, buffer, options.signal, into);
+    const workers = worthWorkers ? context.workers?.ready() : undefined;
+    const { plaintext, buffer } = workers
+      ? await fetchLeaf(context, workers, leaf, length, lent, options.signal, into)
+      : {
+          plaintext: await fetchChild(context, leaf, length, lent, options.signal, into),
+          buffer: lent,
+        };
     if (!allZero(plaintext.subarray(contentInLeaf))) {
       throw new StorageError("tree", "the padding behind the content is not zero");
     }

@@ -88,7 +88,7 @@ export interface Store {
    */
   list(options?: ListOptions): AsyncIterable<ListedAddress>;
 
-  /** Lets go of what the backend holds open. */
+  /** Ends the store's threads, and lets go of what the backend holds open. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -101,6 +101,13 @@ export interface StoreOptions extends WriteOptions {
   readonly identities?: readonly Identity[] | undefined;
   /** Which NaCl to use; by default the native one where it loads. */
   readonly nacl?: NaClChoice | NaCl | undefined;
+  /**
+   * Threads that seal and open the chunks of content of 32 MiB and more, 0 to 64; by default one
+   * for each core, at most 8, and none on a single core. 0 keeps all work in this thread, and so
+   * does a `nacl` of the caller's own. They start with the first such content, end with `close`,
+   * and do not keep the process alive. Each may hold two more chunks in memory.
+   */
+  readonly workers?: number | undefined;
 }
 
 /** How content is cut and sealed; a store's own are the defaults of its calls. */

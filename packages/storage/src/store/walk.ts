@@ -114,11 +114,14 @@ export async function fetchChild(
     blob = await fetchBlob(context.backend, address, room, signal);
   }
   const plaintext = openChild(context.naCl, kind, contentKey, blob, into);
-  if (plaintext.length !== length) {
-    throw new StorageError(
-      "tree",
-      `the ${kind} ${address} does not have the length its tree requires`,
-    );
-  }
+  if (plaintext.length !== length) throw wrongLength(kind, address);
   return plaintext as Uint8Array<ArrayBuffer>;
+}
+
+/** The error of a child that is intact and not what its tree requires. */
+export function wrongLength(kind: ChildKind, address: string): StorageError {
+  return new StorageError(
+    "tree",
+    `the ${kind} ${address} does not have the length its tree requires`,
+  );
 }

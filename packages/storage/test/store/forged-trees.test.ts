@@ -35,6 +35,7 @@ const opened: OpenedRoot = await readRoot(
   {
     backend,
     naCl,
+    workers: undefined,
     readBuffers: createBufferPool(1),
     writeBuffers: createBufferPool(1),
     deduplicates: () => false,

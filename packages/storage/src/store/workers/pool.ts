@@ -1,0 +1,81 @@
+import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./jobs.ts";
+import type { NaClChoice } from "../../crypto/nacl.ts";
+
+/** Threads that seal and open leaves, started when they are first wished for. */
+export interface LeafWorkers {
+  readonly threads: number;
+  /**
+   * The threads once they run. Until then, and where they cannot run, undefined: the caller does
+   * the work itself and asks again for the next leaf, so that nobody ever waits for a start.
+   */
+  ready(): ReadyWorkers | undefined;
+  /** Ends the threads. Jobs under way fail. */
+  close(): Promise<void>;
+}
+
+export interface ReadyWorkers {
+  /** Gives the buffer away, and with the outcome has it back. */
+  seal(job: Omit<SealJob, "nacl">): Promise<SealOutcome>;
+  /** Gives the buffer away, and with the outcome has it back. */
+  open(job: Omit<OpenJob, "nacl">): Promise<OpenOutcome>;
+}
+
+/** Below this many bytes of leaves, starting and feeding threads costs more than they save. */
+export const WORTH_WORKERS: number = 32 * 2 ** 20;
+
+/**
+ * @param nacl as the store was opened; each thread loads its own
+ * @param threads 1 or more
+ */
+export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorkers {
+  let starting: Promise<void> | undefined;
+  let running: ReadyWorkers | undefined;
+  let end = async (): Promise<void> => {};
+  let closed = false;
+
+  const start = async (): Promise<void> => {
+    // Loaded here: a store of small blobs does not pay for it.
+    const { Piscina } = await import("piscina");
+    if (closed) return;
+    const pool = new Piscina({
+      filename: workerFile(),
+      minThreads: threads,
+      maxThreads: threads,
+      // The next job is there when one is done, while its outcome is still on its way.
+      concurrentTasksPerWorker: 2,
+      recordTiming: false,
+    });
+    end = () => pool.destroy();
+    const run = (name: string) => (job: object & { buffer: Uint8Array<ArrayBuffer> }) =>
+      // Its types follow one of two declarations of postMessage, and take the other for an error.
+      pool.run({ ...job, nacl }, { name, transferList: [job.buffer.buffer] as never });
+    try {
+      // A thread that cannot start is reported here as well, and again for each attempt.
+      pool.on("error", () => {});
+      await Promise.all(Array.from({ length: threads }, () => pool.run(nacl, { name: "warmUp" })));
+      if (!closed) running = { seal: run("seal"), open: run("open") };
+    } catch {
+      await end();
+    }
+  };
+
+  return {
+    threads,
+    ready() {
+      starting ??= closed ? Promise.resolve() : start().catch(() => {});
+      return running;
+    },
+    async close() {
+      closed = true;
+      running = undefined;
+      await starting;
+      await end();
+    },
+  };
+}
+
+/** Beside this file, in the sources as well as compiled. */
+function workerFile(): string {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  return new URL(`./worker.${extension}`, import.meta.url).href;
+}

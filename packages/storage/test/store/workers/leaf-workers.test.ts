@@ -1,0 +1,267 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { alice, aliceStore, nacl, outcome, random, sha256 } from "../../support.ts";
+import { CHILD_OVERHEAD } from "../../../src/format/limits.ts";
+import { type LeafWorkers, createLeafWorkers } from "../../../src/store/workers/pool.ts";
+import type { StoreContext } from "../../../src/store/context.ts";
+import { checkDefaults } from "../../../src/store/context.ts";
+import { createBufferPool } from "../../../src/store/buffers.ts";
+import { createStore } from "../../../src/index.ts";
+import { get } from "../../../src/store/get.ts";
+import { loadNaCl } from "../../../src/crypto/nacl.ts";
+import { memory } from "../../../src/backend/memory.ts";
+import { openChild } from "../../../src/crypto/open.ts";
+import { put } from "../../../src/store/put.ts";
+
+const CHUNK = 2 ** 18;
+/** Just enough for workers to be used, with a last leaf that is not full. */
+const LARGE = 32 * 2 ** 20 + 1000;
+const key = new Uint8Array(32).fill(7);
+
+const workers = createLeafWorkers(nacl, 2);
+afterAll(() => workers.close());
+
+async function running(): Promise<NonNullable<ReturnType<LeafWorkers["ready"]>>> {
+  for (;;) {
+    const ready = workers.ready();
+    if (ready) return ready;
+    await Bun.sleep(5);
+  }
+}
+
+/** A leaf's plaintext where it will be sealed. */
+function inBuffer(plaintext: Uint8Array): Uint8Array<ArrayBuffer> {
+  const buffer = new Uint8Array(CHILD_OVERHEAD + CHUNK);
+  buffer.set(plaintext, CHILD_OVERHEAD);
+  return buffer;
+}
+
+describe("a worker", () => {
+  test("is not waited for", async () => {
+    const fresh = createLeafWorkers(nacl, 1);
+    expect(fresh.ready()).toBeUndefined();
+    await fresh.close();
+    expect(fresh.ready()).toBeUndefined();
+  });
+
+  test("seals what opens here, and takes and returns the buffer without a copy", async () => {
+    const { seal } = await running();
+    const plaintext = random(1000);
+    const buffer = inBuffer(plaintext);
+    const sealing = seal({ buffer, length: 1000, dedupSecret: undefined, known: undefined });
+    expect(buffer).toHaveLength(0);
+    const sealed = await sealing;
+    expect(sealed.buffer).toHaveLength(CHILD_OVERHEAD + CHUNK);
+    expect(sealed.storedBefore).toBe(false);
+    const blob = sealed.buffer.subarray(0, CHILD_OVERHEAD + 1000);
+    expect(sha256(blob)).toBe(sealed.reference.address);
+    const opened = openChild(await loadNaCl(nacl), "leaf", sealed.reference.contentKey, blob);
+    expect(opened).toEqual(plaintext);
+  });
+
+  test("seals alike with a dedup secret, and again what was known", async () => {
+    const { seal } = await running();
+    const plaintext = random(500);
+    const job = { length: 500, dedupSecret: key, known: undefined };
+    const one = await seal({ ...job, buffer: inBuffer(plaintext) });
+    const two = await seal({ ...job, buffer: inBuffer(plaintext) });
+    expect(two.reference).toEqual(one.reference);
+    const known = { ...job, dedupSecret: undefined, known: one.reference };
+    const again = await seal({ ...known, buffer: inBuffer(plaintext) });
+    expect(again).toMatchObject({ reference: one.reference, storedBefore: true });
+    const other = await seal({ ...known, buffer: inBuffer(random(500)) });
+    expect(other.storedBefore).toBe(false);
+    expect(other.reference.contentKey).not.toEqual(one.reference.contentKey);
+  });
+
+  test("opens what is intact, and says what is not", async () => {
+    const { open, seal } = await running();
+    const plaintext = random(CHUNK);
+    const sealed = await seal({
+      buffer: inBuffer(plaintext),
+      length: CHUNK,
+      dedupSecret: undefined,
+      known: undefined,
+    });
+    const { reference } = sealed;
+    const job = { length: sealed.buffer.length };
+
+    const good = await open({ ...job, buffer: sealed.buffer.slice(), reference });
+    expect(good.plaintext).toEqual({ start: CHILD_OVERHEAD, length: CHUNK });
+    expect(good.buffer.subarray(CHILD_OVERHEAD)).toEqual(plaintext);
+
+    const damaged = sealed.buffer.slice();
+    damaged[500]! ^= 1;
+    expect((await open({ ...job, buffer: damaged, reference })).plaintext).toBeUndefined();
+
+    const wrongKey = { ...reference, contentKey: key };
+    const refused = await open({ ...job, buffer: sealed.buffer.slice(), reference: wrongKey });
+    expect(refused.plaintext).toMatchObject({ code: "commit" });
+
+    const garbage = random(CHILD_OVERHEAD + CHUNK);
+    const named = { address: sha256(garbage), contentKey: key } as typeof reference;
+    expect((await open({ ...job, buffer: garbage, reference: named })).plaintext).toMatchObject({
+      code: "format",
+    });
+  });
+});
+
+/** A store's context whose workers count what they are given. */
+async function countedContext(dedupSecret?: Uint8Array) {
+  await running();
+  const counts = { seal: 0, open: 0 };
+  const context: StoreContext = {
+    backend: memory(),
+    naCl: await loadNaCl(nacl),
+    workers: {
+      ...workers,
+      ready() {
+        const { seal, open } = workers.ready()!;
+        return {
+          seal: (job) => ((counts.seal += 1), seal(job)),
+          open: (job) => ((counts.open += 1), open(job)),
+        };
+      },
+    },
+    readBuffers: createBufferPool(5),
+    writeBuffers: createBufferPool(5),
+    deduplicates: () => dedupSecret !== undefined,
+    defaults: checkDefaults({
+      backend: memory(),
+      recipients: [alice.recipient],
+      identities: [alice],
+      chunkSize: CHUNK,
+      padding: "none",
+      dedupSecret,
+    }),
+  };
+  return { context, counts };
+}
+
+describe("large content", () => {
+  const content = random(LARGE);
+  const leaves = Math.ceil(LARGE / CHUNK);
+
+  test("is sealed and opened by workers, leaf by leaf", async () => {
+    const { context, counts } = await countedContext();
+    const address = await put(context, content, {});
+    expect(counts).toEqual({ seal: leaves, open: 0 });
+    const blob = await get(context, address, {});
+    expect(await blob.bytes()).toEqual(content);
+    expect(counts).toEqual({ seal: leaves, open: leaves });
+    const streamed = Buffer.concat(await Array.fromAsync(blob.stream()));
+    expect(streamed.equals(content)).toBe(true);
+
+    // Without workers it is the same.
+    const plain = aliceStore({ backend: context.backend, workers: 0 });
+    expect(await (await plain.get(address)).bytes()).toEqual(content);
+  });
+
+  test("of unknown length is given to workers once it has turned out to be large", async () => {
+    const { context, counts } = await countedContext();
+    async function* pieces() {
+      for (let i = 0; i < content.length; i += 100_000) yield content.subarray(i, i + 100_000);
+    }
+    const address = await put(context, pieces(), {});
+    expect(counts.seal).toBeGreaterThan(0);
+    expect(counts.seal).toBeLessThan(leaves);
+    expect(await (await get(context, address, {})).bytes()).toEqual(content);
+  });
+
+  test("has the address that it has without workers, with a dedup secret", async () => {
+    const { context, counts } = await countedContext(key);
+    const here = aliceStore({ chunkSize: CHUNK, padding: "none", dedupSecret: key, workers: 0 });
+    expect(await put(context, content, {})).toBe(await here.put(content));
+    expect(counts.seal).toBe(leaves);
+  });
+
+  test("in a range too small for workers is opened here", async () => {
+    const { context, counts } = await countedContext();
+    const address = await put(context, content, {});
+    const blob = await get(context, address, { range: { start: 5, end: 3 * CHUNK } });
+    expect(await blob.bytes()).toEqual(content.slice(5, 3 * CHUNK));
+    expect(counts.open).toBe(0);
+  });
+
+  test("that is damaged gives its good leaves, then the same error as without workers", async () => {
+    const { context } = await countedContext();
+    const names: string[] = [];
+    const address = await put(context, content, {});
+    const store = aliceStore({ backend: context.backend, workers: 0 });
+    for await (const name of store.treeNames(address)) names.push(name);
+    const damage = async (change: (bytes: Uint8Array) => Uint8Array) => {
+      const buffer = new Uint8Array(CHILD_OVERHEAD + CHUNK);
+      const length = await context.backend.get(names[40]!, buffer);
+      await context.backend.put(names[40]!, change(buffer.subarray(0, length)));
+    };
+    await damage((bytes) => bytes.with(1000, bytes[1000]! ^ 1));
+    let read = 0;
+    const reading = async () => {
+      for await (const piece of (await get(context, address, {})).stream()) read += piece.length;
+    };
+    expect(await outcome(reading())).toBe("address");
+    expect(read).toBe(40 * CHUNK);
+
+    await damage((bytes) => Buffer.concat([bytes, new Uint8Array(1)]));
+    expect(await outcome(reading())).toBe(await outcome(store.verify(address, { deep: true })));
+  });
+
+  test("fails promptly when its signal fires", async () => {
+    const { context } = await countedContext();
+    const controller = new AbortController();
+    const putting = () =>
+      put(context, content, {
+        signal: controller.signal,
+        onProgress: ({ chunks }) => chunks === 20 && controller.abort(),
+      });
+    expect(await outcome(putting())).toBe("aborted");
+  });
+});
+
+test.each([-1, 1.5, 65, Number.NaN])("%p is no number of workers", (count) => {
+  expect(() => aliceStore({ workers: count })).toThrow("workers must be an integer from 0 to 64");
+});
+
+test("a store ends its threads, and without that they do not keep a process alive", async () => {
+  const program = `
+    import { createStore, generateIdentity } from "@idk/storage";
+    import { memory } from "@idk/storage/memory";
+    const alice = await generateIdentity();
+    const store = createStore({ backend: memory(), recipients: [alice.recipient], identities: [alice], workers: 2 });
+    const content = new Uint8Array(64 * 2 ** 20);
+    for (let i = 0; i < 3; i++) {
+      const address = await store.put(content);
+      const bytes = await (await store.get(address)).bytes();
+      if (bytes.length !== content.length) throw new Error("lost bytes");
+    }
+    if (process.argv[2] === "close") await store.close();
+    console.log("done");
+  `;
+  for (const way of ["close", "leave"]) {
+    const child = Bun.spawn(["bun", "-e", program, way], {
+      cwd: import.meta.dir,
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: 60_000,
+    });
+    const [out, err, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    expect({ out, err, code }).toEqual({ out: "done\n", err: "", code: 0 });
+  }
+}, 120_000);
+
+test("an implementation of the caller's own stays in its thread", async () => {
+  const own = { ...(await loadNaCl(nacl)) };
+  let sealed = 0;
+  const store = createStore({
+    backend: memory(),
+    recipients: [alice.recipient],
+    nacl: { ...own, seal: (...call) => ((sealed += 1), own.seal(...call)) },
+    chunkSize: CHUNK,
+    workers: 2,
+  });
+  await store.put(random(LARGE));
+  expect(sealed).toBeGreaterThan(LARGE / CHUNK);
+});
