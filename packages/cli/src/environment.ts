@@ -44,6 +44,7 @@ export function withEnvironment(options: RawSettings, env: Environment): RawSett
         : split(env["IDK_RECIPIENTS"], /[\s,]+/u).map((item) =>
             item.startsWith("idk1") ? recipientItem(item) : fileItem(item),
           ),
+    compress: options["compress"] ?? (env["IDK_COMPRESS"] || undefined),
     // As a flag it asks for protection; what protects never stands on a command line.
     protect: options["passphrase"],
     passphrase: env["IDK_PASSPHRASE"] || undefined,

@@ -11,6 +11,7 @@ Environment:
   IDK_IDENTITY    identity files, instead of -i
   IDK_RECIPIENTS  recipients or recipients files, instead of -r and -R
   IDK_PASSPHRASE  the passphrase of protected identity files, instead of a prompt
+  IDK_COMPRESS    how put compresses, instead of --compress
 
 Stores:
   DIR or file:///DIR
@@ -122,6 +123,10 @@ function createProgram(
     .option("--type <type>", "a media type to keep, encrypted, with the content")
     .option("--chunk-size <size>", "a power of two from 256K to 16M (default: 4M)")
     .option("--no-padding", "let the store see the exact length")
+    .option(
+      "--compress <how>",
+      "zstd, lz4, auto (where it pays) or none (IDK_COMPRESS; default: none)",
+    )
     .option("--dedup-secret <file>", "32 bytes, or 64 hexadecimal digits, shared to deduplicate")
     .action(does(async () => (await import("./commands/put.ts")).put));
 

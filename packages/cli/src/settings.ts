@@ -14,6 +14,7 @@ import {
   _default as withDefault,
   optional as zodOptional,
 } from "zod/mini";
+import type { Compression } from "@idk/storage";
 import type { RawSettings, RecipientSource, StoreSource } from "./environment.ts";
 import { looksLikeIdentity } from "./text.ts";
 import { type StoreLocation, parseStoreLocation } from "./store-location.ts";
@@ -64,6 +65,17 @@ export const text: Field<string> = string();
 export const flag: Field<boolean> = withDefault(boolean(), false);
 export const passphrase: Field<string | undefined> = zodOptional(string());
 
+const COMPRESSIONS: readonly Compression[] = ["zstd", "lz4", "auto", "none"];
+
+export const compression: Field<Compression> = withDefault(
+  field((given) => {
+    const known = COMPRESSIONS.find((name) => name === given);
+    if (known === undefined) throw new Error("must be zstd, lz4, auto or none");
+    return known;
+  }),
+  "none",
+);
+
 export const address: Field<string> = field((given) => {
   // The library checks it again; here the message can say where addresses come from.
   if (/^[0-9a-f]{64}$/u.test(given)) return given;
@@ -110,6 +122,7 @@ export function readSettings<S extends Shape>(shape: S, raw: RawSettings): Setti
 /** What people call a setting that is not simply its own flag. */
 const LABELS: Readonly<Record<string, string>> = {
   address: "ADDRESS",
+  compress: "--compress or IDK_COMPRESS",
   file: "FILE",
   identity: "-i or IDK_IDENTITY",
   recipients: "-R or IDK_RECIPIENTS",

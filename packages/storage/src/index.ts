@@ -9,6 +9,7 @@ export type { BackendCall, Retry, RetryOptions } from "./backend/backoff.ts";
 export { withLimit } from "./backend/limit.ts";
 export { withRetry } from "./backend/retry.ts";
 export { type Address, addressOf, parseAddress } from "./content/address.ts";
+export type { Compression } from "./content/compress.ts";
 export type { Content } from "./content/source.ts";
 export {
   type Passphrase,

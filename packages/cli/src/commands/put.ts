@@ -1,5 +1,5 @@
 import { type Command, command } from "../command.ts";
-import { field, flag, optional, path, recipients, store, text } from "../settings.ts";
+import { compression, field, flag, optional, path, recipients, store, text } from "../settings.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
 import { loadRecipients } from "../recipients.ts";
 import { openInput } from "../input.ts";
@@ -15,6 +15,7 @@ export const put: Command = command(
     type: optional(text),
     chunkSize: optional(field(parseChunkSize)),
     padding: flag,
+    compress: compression,
     dedupSecret: optional(path),
   },
   async (settings, session) => {
@@ -29,6 +30,7 @@ export const put: Command = command(
       metadata: { ...(name !== undefined && { name }), ...(type !== undefined && { type }) },
       chunkSize,
       padding: settings.padding ? "padme" : "none",
+      compression: settings.compress,
       dedupSecret,
       signal,
     });

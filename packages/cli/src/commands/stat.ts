@@ -20,6 +20,9 @@ function describe(found: BlobStat): string {
   const lines = aligned([
     ["address", found.address],
     ["size", formatBytes(found.size)],
+    ...(found.encodedSize === undefined
+      ? []
+      : [["encoded", describeEncoding(found.encodedSize, found.metadata["enc"])] as const]),
     ["stored", formatBytes(found.storedBytes)],
     ["padding", formatBytes(found.padding)],
     ["recipients", String(found.recipients)],
@@ -34,6 +37,11 @@ function describe(found: BlobStat): string {
   ]);
   const metadata = describeMetadata(found.metadata);
   return [...lines, ...(metadata.length > 0 ? ["metadata", ...metadata] : [])].join("\n");
+}
+
+/** By the sender's word, which may be anything. */
+function describeEncoding(size: number, enc: MetadataValue | undefined): string {
+  return `${formatBytes(size)}, ${enc === "zstd" || enc === "lz4" ? enc : describeValue("enc", enc)}`;
 }
 
 /** Indented, so that no key can be mistaken for a field; it is whatever the sender wrote. */

@@ -1,19 +1,20 @@
-import xxhash, { type XXHashAPI } from "xxhash-wasm";
 import type { ByteReader } from "./source.ts";
 import { StorageError } from "../errors.ts";
+import type { XXHashAPI } from "xxhash-wasm";
 import { decodeBlock } from "./lz4-block.ts";
+import { loadXxhash } from "./xxhash.ts";
 
 /** The first four bytes, little-endian: of a frame, and of what came before there were frames. */
-const MAGIC = 0x184d2204;
+export const MAGIC: number = 0x184d2204;
 const MAGIC_LEGACY = 0x184c2102;
 
 /** Bits of the descriptor's first byte; the upper two are the version. */
 const FLAG_VERSION = 0b1100_0000;
-const VERSION_1 = 0b0100_0000;
-const FLAG_INDEPENDENT = 0b0010_0000;
+export const VERSION_1: number = 0b0100_0000;
+export const FLAG_INDEPENDENT: number = 0b0010_0000;
 const FLAG_BLOCK_CHECKSUM = 0b0001_0000;
 const FLAG_CONTENT_SIZE = 0b0000_1000;
-const FLAG_CONTENT_CHECKSUM = 0b0000_0100;
+export const FLAG_CONTENT_CHECKSUM: number = 0b0000_0100;
 const FLAG_RESERVED = 0b0000_0010;
 const FLAG_DICTIONARY = 0b0000_0001;
 
@@ -29,7 +30,7 @@ const BLOCK_MAX: ReadonlyMap<number, number> = new Map([
 ]);
 
 /** Bit of a block's length that says that the block is stored as it is. */
-const STORED = 0x8000_0000;
+export const STORED: number = 0x8000_0000;
 
 /** How many bytes back a match may reach: into earlier blocks, unless they are independent. */
 const WINDOW = 64 * 1024;
@@ -183,19 +184,6 @@ async function readUint32(source: ByteReader): Promise<number> {
 
 function uint32(bytes: Uint8Array, offset: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(offset, true);
-}
-
-let xxhashLoaded: Promise<XXHashAPI> | undefined;
-
-/** The checksum of LZ4 frames, xxHash32: one WebAssembly module, made when it is first needed. */
-async function loadXxhash(): Promise<XXHashAPI> {
-  xxhashLoaded ??= xxhash();
-  try {
-    return await xxhashLoaded;
-  } catch (cause) {
-    xxhashLoaded = undefined;
-    throw new StorageError("encoding", "reading LZ4 content needs WebAssembly", { cause });
-  }
 }
 
 function corrupt(detail: string): StorageError {

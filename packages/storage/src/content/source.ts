@@ -16,8 +16,12 @@ export type Content =
 export interface ByteReader {
   /** The length, where the content says it beforehand: a hint, never relied on. */
   readonly total: number | undefined;
+  /** How many bytes were taken so far of what the caller gave, before any compression. */
+  position(): number;
   /** Reads ahead to at least `length` bytes, or to the end, and returns how many bytes that gives. */
   lookAhead(length: number): Promise<number>;
+  /** Up to `length` bytes of what was read ahead, which stay there. A view until the next call. */
+  peek(length: number): Uint8Array;
   /**
    * The next `length` bytes as a view, if they are at hand in one piece: always where they have
    * been looked ahead to. It is of the caller's memory where the content is.
@@ -60,7 +64,9 @@ function inMemory(bytes: Uint8Array): ByteReader {
   const next = (length: number) => bytes.subarray(offset, (offset += length));
   return {
     total,
+    position: () => offset,
     lookAhead: async () => left(),
+    peek: (length) => bytes.subarray(offset, offset + Math.min(length, left())),
     take: (length) => (left() >= length ? next(length) : undefined),
     async fill(into) {
       const length = Math.min(into.length, left());
@@ -85,6 +91,7 @@ function streaming(
   const ahead = createByteQueue();
   let ended = false;
   let pulls = 0;
+  let position = 0;
 
   const pull = async (): Promise<Uint8Array | undefined> => {
     while (!ended) {
@@ -100,6 +107,8 @@ function streaming(
 
   return {
     total,
+    position: () => position,
+    peek: (length) => ahead.peek(length),
     async lookAhead(length) {
       while (ahead.length() < length) {
         const piece = await pull();
@@ -108,7 +117,11 @@ function streaming(
       }
       return ahead.length();
     },
-    take: (length) => (ahead.length() >= length ? ahead.take(length) : undefined),
+    take(length) {
+      if (ahead.length() < length) return undefined;
+      position += length;
+      return ahead.take(length);
+    },
     async fill(into) {
       let filled = ahead.moveTo(into);
       while (filled < into.length) {
@@ -119,6 +132,7 @@ function streaming(
         filled += used;
         if (used < piece.length) ahead.add(piece.subarray(used));
       }
+      position += filled;
       return filled;
     },
     cancel() {
@@ -136,6 +150,8 @@ interface ByteQueue {
   length(): number;
   /** Copies a piece to the end. */
   add(piece: Uint8Array): void;
+  /** A view of up to `length` bytes at the front. */
+  peek(length: number): Uint8Array;
   /** The next `length` bytes, of those that there are, as a view that nothing will overwrite. */
   take(length: number): Uint8Array;
   /** Moves as many bytes as fit to the front of `into`, and returns how many. */
@@ -169,6 +185,7 @@ function createByteQueue(): ByteQueue {
       buffer.set(piece, end);
       end += piece.length;
     },
+    peek: (length) => buffer.subarray(start, Math.min(start + length, end)),
     take,
     moveTo(into) {
       const length = Math.min(into.length, end - start);

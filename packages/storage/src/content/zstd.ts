@@ -1,3 +1,4 @@
+import { type CodecStream, codecStream, zlibWith } from "./zstd-stream.ts";
 import type { ByteReader } from "./source.ts";
 import { StorageError } from "../errors.ts";
 
@@ -56,7 +57,7 @@ export async function* decodeZstdFrame(
     let filled = header.length;
     for (let last = false; !last;) {
       if (batch.length - filled < BLOCK_HEADER + BLOCK_MAX + CHECKSUM) {
-        yield* decoder.decode(batch.subarray(0, filled));
+        yield* copiesOf(decoder.write(batch.subarray(0, filled)));
         filled = 0;
       }
       const block = await readBlock(source, batch.subarray(filled));
@@ -67,7 +68,7 @@ export async function* decodeZstdFrame(
       await readExactly(source, batch.subarray(filled, filled + CHECKSUM));
       filled += CHECKSUM;
     }
-    yield* decoder.decode(batch.subarray(0, filled));
+    yield* copiesOf(decoder.write(batch.subarray(0, filled)));
   } finally {
     decoder.close();
   }
@@ -136,21 +137,10 @@ async function readBlock(
   return { length, last: (bits & 1) !== 0 };
 }
 
-interface Decoder {
-  /**
-   * Decodes a part of the frame. The part must stay as it is until the generator ends, and for
-   * good where it is left early.
-   */
-  decode(part: Uint8Array): AsyncGenerator<Uint8Array<ArrayBuffer>>;
-  close(): void;
-}
-
-/** The runtime's decoder, which works in another thread and waits where its output is not taken. */
-function openDecoder(): Decoder {
-  // Asked for at run time, so that a bundle for the browser never names it.
-  const zlib: Partial<typeof import("node:zlib")> | undefined =
-    typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:zlib");
-  if (!zlib?.createZstdDecompress || !zlib.constants) {
+/** The runtime's decoder. */
+function openDecoder(): CodecStream {
+  const zlib = zlibWith("createZstdDecompress");
+  if (zlib === undefined) {
     throw new StorageError(
       "encoding",
       "the content is encoded with zstd, which this runtime cannot decode: read it with Bun, " +
@@ -161,45 +151,18 @@ function openDecoder(): Decoder {
     chunkSize: BLOCK_MAX,
     params: { [zlib.constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX },
   });
-  let failure: Error | undefined;
-  let wake = () => {};
-  stream.on("readable", () => wake());
-  stream.on("error", (error) => {
-    failure ??= error;
-    wake();
-  });
-  stream.on("close", () => {
-    failure ??= new Error("the decoder closed early");
-    wake();
-  });
-  return {
-    async *decode(part) {
-      let taken = false;
-      stream.write(part, (error) => {
-        failure ??= error ?? undefined;
-        taken = true;
-        wake();
-      });
-      for (;;) {
-        const woken = new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        const decoded = stream.read() as Uint8Array | null;
-        if (failure) throw corrupt("its blocks do not decode", failure);
-        if (decoded) {
-          // Copies, because the decoder's output shares memory with what it decodes next.
-          for (let from = 0; from < decoded.length; from += PIECE) {
-            yield new Uint8Array(decoded.subarray(from, from + PIECE));
-          }
-        } else if (taken) {
-          return;
-        } else {
-          await woken;
-        }
-      }
-    },
-    close: () => stream.destroy(),
-  };
+  return codecStream(stream, (cause) => corrupt("its blocks do not decode", cause));
+}
+
+/** Copies, because the decoder's output shares memory with what it decodes next. */
+async function* copiesOf(
+  decoded: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const piece of decoded) {
+    for (let from = 0; from < piece.length; from += PIECE) {
+      yield new Uint8Array(piece.subarray(from, from + PIECE));
+    }
+  }
 }
 
 async function readExactly(source: ByteReader, into: Uint8Array): Promise<Uint8Array> {

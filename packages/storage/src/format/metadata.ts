@@ -20,6 +20,13 @@ export interface Metadata {
   readonly [key: string]: MetadataValue | undefined;
 }
 
+/** How content is encoded, as its metadata says (docs/format.md, "Encoded content"). */
+export interface ContentEncoding {
+  readonly enc: "lz4" | "zstd";
+  /** Bytes of the content once decoded. */
+  readonly len: number;
+}
+
 /** Keys a writer sets itself when it encodes the content. */
 const RESERVED_FOR_WRITERS = ["enc", "len"] as const;
 
@@ -44,11 +51,26 @@ export function metadataToCbor(metadata: Metadata): CborMap {
   for (const key of RESERVED_FOR_WRITERS) {
     if (map.has(key)) throw usage(`the metadata key "${key}" is set by the writer, not by callers`);
   }
+  assertFits(map);
+  return map;
+}
+
+/**
+ * Metadata that says how the content is encoded.
+ *
+ * @throws StorageError `usage` where that makes it too long
+ */
+export function withEncoding(metadata: CborMap, { enc, len }: ContentEncoding): CborMap {
+  const map: CborMap = new Map([...metadata, ["enc", enc], ["len", len]]);
+  assertFits(map);
+  return map;
+}
+
+function assertFits(map: CborMap): void {
   const length = encodeCbor(map).length;
   if (length > METADATA_MAX) {
     throw usage(`the metadata takes ${length} bytes encoded and may take ${METADATA_MAX}`);
   }
-  return map;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   RECIPIENTS_MAX,
 } from "../format/limits.ts";
 import { type Identity, keyPairOf, publicKeyOf } from "../crypto/keys.ts";
+import { COMPRESSIONS, type Compression } from "../content/compress.ts";
 import type { ReadOptions, StoreOptions, WriteOptions } from "./store.ts";
 import { assertLength, compare, equal, typeName } from "../bytes.ts";
 import type { Backend } from "../backend/backend.ts";
@@ -42,6 +43,7 @@ export interface WritePlan {
   readonly publicKeys: readonly Uint8Array[];
   readonly chunkLog2: number;
   readonly pad: boolean;
+  readonly compression: Compression;
   readonly dedupSecret: Uint8Array | undefined;
   readonly concurrency: number;
 }
@@ -51,6 +53,7 @@ export const FORMAT_DEFAULTS: Defaults = {
   keyPairs: undefined,
   chunkLog2: CHUNK_LOG2_DEFAULT,
   pad: true,
+  compression: "none",
   dedupSecret: undefined,
   concurrency: 4,
 };
@@ -128,15 +131,19 @@ function plan(
   options: WriteOptions & { readonly recipients?: readonly string[] | undefined },
 ): WritePlan {
   assertOptions(options);
-  const { recipients, chunkSize, padding, dedupSecret, concurrency } = options;
+  const { recipients, chunkSize, padding, compression, dedupSecret, concurrency } = options;
   if (padding !== undefined && padding !== "padme" && padding !== "none") {
     throw usage('padding must be "padme" or "none"');
+  }
+  if (compression !== undefined && !COMPRESSIONS.includes(compression)) {
+    throw usage('compression must be "zstd", "lz4", "auto" or "none"');
   }
   if (dedupSecret !== undefined) assertLength("dedupSecret", dedupSecret, KEY_LENGTH);
   return {
     publicKeys: recipients ? sortedPublicKeys(recipients) : defaults.publicKeys,
     chunkLog2: chunkSize === undefined ? defaults.chunkLog2 : chunkLog2Of(chunkSize),
     pad: padding === undefined ? defaults.pad : padding === "padme",
+    compression: compression ?? defaults.compression,
     // A copy: the caller may wipe its own.
     dedupSecret: dedupSecret ? new Uint8Array(dedupSecret) : defaults.dedupSecret,
     concurrency: concurrencyOf(defaults, concurrency),

@@ -13,7 +13,7 @@ import { padme } from "../format/padding.ts";
 export interface Leaf extends SealedLeaf {
   readonly index: number;
   readonly buffer: Uint8Array<ArrayBuffer>;
-  /** Bytes of content up to and with this leaf. */
+  /** Bytes of content, before compression, that were read for what goes up to this leaf's end. */
   readonly contentEnd: number;
 }
 
@@ -73,7 +73,7 @@ async function* sealLeaves(
     length: number,
     elsewhere?: Uint8Array,
   ): PendingLeaf => {
-    const leaf = { index: index++, contentEnd: lengths.content };
+    const leaf = { index: index++, contentEnd: reader.position() };
     const inBuffer = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
     const worthIt = Math.max(lengths.content, reader.total ?? 0) >= WORTH_WORKERS;
     const ready = worthIt ? workers?.ready() : undefined;

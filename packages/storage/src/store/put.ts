@@ -14,7 +14,8 @@ import type { Address } from "../content/address.ts";
 import type { PutOptions } from "./store.ts";
 import type { RootDraft } from "../format/root.ts";
 import { createTreeWriter } from "./tree-writer.ts";
-import { metadataToCbor } from "../format/metadata.ts";
+import { type ContentEncoding, metadataToCbor, withEncoding } from "../format/metadata.ts";
+import { compressed } from "../content/compress.ts";
 import { openContent } from "../content/source.ts";
 import { pMapIterable } from "p-map";
 import { storeBlob } from "./store-blob.ts";
@@ -30,18 +31,27 @@ export async function put(
   throwIfAborted(options.signal);
   const plan = planWrite(context.defaults, options);
   const metadata = metadataToCbor(options.metadata ?? {});
-  const reader = openContent(content, options.signal);
+  // Now, and not when all the content has been stored.
+  if (plan.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
+  const source = openContent(content, options.signal);
+  let reader = source;
   try {
+    const encoded = await compressed(source, plan.compression, options.signal);
+    reader = encoded.reader;
     const available = await reader.lookAhead(INLINE_MAX + 1);
     const body =
       available > INLINE_MAX
         ? await putTree(context, plan, reader, options)
         : readInline(reader, available, options);
-    return await writeRoot(context, plan, { ...body, metadata }, options.signal);
+    const encoding = encoded.encoding();
+    const draft = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
+    return await writeRoot(context, plan, draft, options.signal);
   } finally {
     reader.cancel();
   }
 }
+
+const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: STREAM_MAX };
 
 /** What of a root's plaintext depends on the content. */
 type StoredContent = Omit<RootDraft, "metadata">;
@@ -49,7 +59,8 @@ type StoredContent = Omit<RootDraft, "metadata">;
 /** All of it, which is at hand. */
 function readInline(reader: ByteReader, length: number, options: PutOptions): StoredContent {
   const body = reader.take(length)!;
-  options.onProgress?.({ bytes: length, total: length, chunks: 0 });
+  const bytes = reader.position();
+  options.onProgress?.({ bytes, total: bytes, chunks: 0 });
   return { depth: 0, chunkLog2: 0, contentLength: length, padding: 0, body };
 }
 

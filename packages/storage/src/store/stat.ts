@@ -15,6 +15,7 @@ export async function stat(
   return {
     address: root.address,
     size: decodedLength(root),
+    ...(root.metadata["enc"] === undefined ? {} : { encodedSize: root.contentLength }),
     metadata: root.metadata,
     depth: root.shape.counts.length,
     chunkSize: root.shape.chunkSize,

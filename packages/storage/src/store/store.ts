@@ -1,6 +1,7 @@
 import type { Backend } from "../backend/backend.ts";
 import type { Content } from "../content/source.ts";
 import type { Address } from "../content/address.ts";
+import type { Compression } from "../content/compress.ts";
 import type { Identity } from "../crypto/keys.ts";
 import type { Metadata } from "../format/metadata.ts";
 import type { NaCl, NaClChoice } from "../crypto/nacl.ts";
@@ -117,6 +118,21 @@ export interface WriteOptions {
   /** Hide exact lengths by Padmé (at most 12 % more bytes), or not; by default `padme`. */
   readonly padding?: "padme" | "none" | undefined;
   /**
+   * Compress content before it is sealed; by default `none`, because compression lets the length
+   * tell something about what the content says (docs/threat-model.md), and because compressed
+   * content has no ranges and deduplicates as a whole only.
+   *
+   * - `zstd` takes a runtime that has it: Bun, or Node from 22.15. Level 3.
+   * - `lz4` is faster and compresses less; takes the optional package lz4-napi.
+   * - `auto` takes zstd, or else lz4, where that saves a tenth: of content up to 1 MiB as a whole,
+   *   of longer content in three windows of 64 KiB from its first mebibyte. Otherwise, and where
+   *   neither codec is there, content is stored as it is.
+   *
+   * Memory is some 50 MiB more with zstd, and with lz4 a few hundred (docs/decisions/0009). A codec
+   * that is missing is `usage`, before anything is read.
+   */
+  readonly compression?: Compression | undefined;
+  /**
    * 32 random bytes shared by those who deduplicate together: equal content then gives equal
    * blobs, which the store can see (docs/threat-model.md). Where the store attests SHA-256, each
    * blob is looked at first, and not uploaded again if it is there with the right bytes.
@@ -134,8 +150,10 @@ export interface CallOptions {
 }
 
 /**
- * Content handled so far, in bytes as they are stored: before decoding, where it is encoded.
- * `total` is there where it is known beforehand; `chunks` counts leaves, 0 for inline content.
+ * Content handled so far. Of a put, `bytes` counts what the caller gave, before compression: as far
+ * as it was read for the chunks that are stored. Of a get, it counts content as it is stored: before
+ * decoding, where it is encoded. `total` counts the same, and is there where it is known
+ * beforehand; `chunks` counts leaves, 0 for inline content.
  */
 export interface Progress {
   readonly bytes: number;
@@ -238,6 +256,11 @@ export interface BlobStat {
   readonly address: Address;
   /** Bytes of content, decoded. */
   readonly size: number;
+  /**
+   * Bytes of content as it is stored, encoded as the metadata's `enc` says; absent where it is not
+   * encoded.
+   */
+  readonly encodedSize?: number | undefined;
   readonly metadata: Metadata;
   /** 0 where the content stands in the root, otherwise the levels of the tree: 1 to 3. */
   readonly depth: number;
