@@ -8,6 +8,7 @@ import { filesystem } from "@idk/storage/filesystem";
 import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
 import { tmpdir } from "node:os";
+import zlib from "node:zlib";
 
 const nacl = process.argv[2];
 const answers = JSON.parse(
@@ -89,4 +90,26 @@ assert.equal(sha256(sealed.buffer), sealed.reference.address);
   assert.equal(sha256(await blob.bytes()), sha256(content));
 }
 
+// Older versions have no zstd: they say so, and auto takes LZ4.
+const hasZstd = zlib.createZstdCompress !== undefined;
+const store = createStore({
+  backend: memory(),
+  identities: [identities[0]],
+  recipients: [identities[0].recipient],
+  nacl,
+});
+const text = Buffer.from("a line of text that comes again\n".repeat(100_000));
+for (const [compression, enc] of [
+  ["lz4", "lz4"],
+  ["auto", hasZstd ? "zstd" : "lz4"],
+  ...(hasZstd ? [["zstd", "zstd"]] : []),
+]) {
+  for (const content of [text, Buffer.concat([text, randomBytes(3 * 2 ** 20)]), Buffer.alloc(0)]) {
+    const blob = await store.get(await store.put(new Blob([content]), { compression }));
+    if (compression !== "auto" || content.length > 0) assert.equal(blob.metadata.enc, enc);
+    assert.equal(sha256(await blob.bytes()), sha256(content));
+    roundTrips += 1;
+  }
+}
+if (!hasZstd) await assert.rejects(store.put("x", { compression: "zstd" }), { code: "usage" });
 console.log(`${nacl}: ${answers.cases.length} known answers, ${roundTrips} round trips`);

@@ -27,7 +27,8 @@ describe("on Node", () => {
         new Response(child.stderr).text(),
       ]);
       expect({ stderr, exitCode: await child.exited }).toEqual({ stderr: "", exitCode: 0 });
-      expect(stdout).toContain(`${nacl}: 5 known answers, 6 round trips`);
+      // Three fewer where this Node has no zstd.
+      expect(stdout).toMatch(new RegExp(`^${nacl}: 5 known answers, 1[25] round trips$`, "mu"));
     },
   );
 });

@@ -28,6 +28,18 @@ test("for people", async () => {
   );
 });
 
+test("of compressed content: both sizes, and how it is encoded", async () => {
+  const address = await put("again and again, ".repeat(10_000), "--compress", "lz4");
+  const { stdout } = await ok(["stat", address]);
+  expect(stdout).toMatch(
+    /^size {8}170000 bytes .*\nencoded {5}\d+ bytes(?: \(.*\))?, lz4\nstored/mu,
+  );
+  expect(stdout).toContain('enc  "lz4"');
+  const stat = JSON.parse((await ok(["stat", address, "--json"])).stdout);
+  expect(stat).toMatchObject({ size: 170_000, metadata: { enc: "lz4", len: 170_000 } });
+  expect(stat.encodedSize).toBeLessThan(17_000);
+});
+
 test("hostile metadata does nothing to the terminal", async () => {
   const store = createStore({
     backend: filesystem(workspace.path("blobs")),

@@ -1,6 +1,6 @@
 import type { ByteReader, Content } from "../content/source.ts";
 import { type Leaf, cutLeaves } from "./cut-leaves.ts";
-import { INLINE_MAX } from "../format/limits.ts";
+import { INLINE_MAX, STREAM_MAX } from "../format/limits.ts";
 import {
   type StoreContext,
   type WritePlan,

@@ -1,6 +1,6 @@
 import { alice, aliceStore, bob, codeOf, drain, outcome, random, sha256 } from "../support.ts";
 import { describe, expect, test } from "bun:test";
-import type { Progress } from "../../src/index.ts";
+import type { LeafReference, Progress, PutJournal } from "../../src/index.ts";
 import fc from "fast-check";
 import { memory } from "../../src/backend/memory.ts";
 import { prose } from "../content/encoding-frames.ts";
@@ -156,6 +156,38 @@ describe.each(CODECS)("put with %s", (compression) => {
     // What a root may hold, the chunks in flight, and a few blocks in the codec.
     expect(ahead).toBeLessThan(8 * MIB);
   });
+});
+
+test("an interrupted put continues: what the journal knows is not sent again", async () => {
+  const content = mixed(6 * MIB);
+  for (const compression of CODECS) {
+    const inner = memory();
+    let sent = 0;
+    let room = 5;
+    const backend = {
+      ...inner,
+      put: async (...args: Parameters<typeof inner.put>) => {
+        if (room-- === 0) throw new Error("cut off");
+        sent += 1;
+        await inner.put(...args);
+      },
+    };
+    const store = aliceStore({ backend, chunkSize: CHUNK, compression, concurrency: 1 });
+    const noted = new Map<number, LeafReference>();
+    const journal: PutJournal = {
+      known: async (index) => noted.get(index),
+      stored: async (index, leaf) => void noted.set(index, leaf),
+    };
+    expect(await outcome(store.put(content, { journal }))).not.toBe("ok");
+    expect(noted.size).toBe(5);
+    sent = 0;
+    room = 1000;
+    const address = await store.put(inPieces(content, 12_345), { journal });
+    const { chunks } = await store.stat(address);
+    // The leaves that were missing, and the root.
+    expect(sent).toBe(chunks - 5 + 1);
+    expect(sha256(await (await store.get(address)).bytes())).toBe(sha256(content));
+  }
 });
 
 describe("put with auto", () => {
