@@ -1,0 +1,60 @@
+/**
+ * Put with each compression, of a file or of noise: MB of content a second into a backend that keeps
+ * nothing, and what is left of the content.
+ *
+ * Usage: bun packages/bench/src/compression.ts [FILE…]      by default the runtime itself, and noise
+ */
+import { type Backend, type Store, createStore, generateIdentity } from "@idk/storage";
+import { interleaved, spread } from "./measure.ts";
+import { basename } from "node:path";
+import { memory } from "@idk/storage/memory";
+import { readFile } from "node:fs/promises";
+
+const ROUNDS = 5;
+const LENGTH_MAX = 128 * 2 ** 20;
+const COMPRESSIONS = ["none", "lz4", "zstd", "auto"] as const;
+
+const { recipient } = await generateIdentity();
+let stored = 0;
+const sink: Backend = {
+  ...memory(),
+  put: async (_, bytes) => {
+    stored += bytes.length;
+  },
+};
+const store: Store = createStore({ backend: sink, recipients: [recipient], padding: "none" });
+
+function noise(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i += 65_536) crypto.getRandomValues(bytes.subarray(i, i + 65_536));
+  return bytes;
+}
+
+const files = process.argv.slice(2);
+const contents: [string, Uint8Array][] = [];
+for (const file of files.length > 0 ? files : [process.execPath]) {
+  const bytes = (await readFile(file)).subarray(0, LENGTH_MAX);
+  contents.push([basename(file), new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)]);
+}
+if (files.length === 0) contents.push(["noise", noise(64 * 2 ** 20)]);
+
+console.log(`median of ${ROUNDS} (least to most), one process on ${process.platform}`);
+for (const [name, content] of contents) {
+  const kept: Record<string, number> = {};
+  const tasks = COMPRESSIONS.map((compression) => [
+    compression,
+    async () => {
+      stored = 0;
+      await store.put(content, { compression });
+      kept[compression] = stored / content.length;
+    },
+  ]);
+  const times = await interleaved(ROUNDS, Object.fromEntries(tasks));
+  for (const compression of COMPRESSIONS) {
+    const speeds = times[compression]!.map((ms) => content.length / 1000 / ms);
+    const part = `${(100 * kept[compression]!).toFixed(1)} %`;
+    console.log(
+      `${name.padEnd(12)} ${compression.padEnd(5)} ${spread(speeds, 0).padStart(20)} MB/s  ${part}`,
+    );
+  }
+}
