@@ -102,8 +102,7 @@ const WINDOW = 64 * 1024;
  * where headers are, from the middle and from the end of it. That far a put looks ahead anyway, and
  * the answer is the same for bytes in memory and for a stream of them.
  *
- * OpenZFS and Borg decide likewise, for each record or chunk: they try it on the data. A look at
- * the distribution of bytes, as Btrfs takes first, costs less and is wrong more often.
+ * OpenZFS and Borg decide likewise, for each record or chunk: they try it on the data.
  */
 async function whereItPays(
   source: ByteReader,

@@ -128,7 +128,7 @@ export interface WriteOptions {
    *   of longer content in three windows of 64 KiB from its first mebibyte. Otherwise, and where
    *   neither codec is there, content is stored as it is.
    *
-   * Memory is some 50 MiB more with zstd, and with lz4 a few hundred (docs/decisions/0009). A codec
+   * Memory is some 50 MiB more with zstd, and with lz4 a few hundred (docs/decisions/0010). A codec
    * that is missing is `usage`, before anything is read.
    */
   readonly compression?: Compression | undefined;
