@@ -30,5 +30,6 @@ describe("on Node", () => {
       // Three fewer where this Node has no zstd.
       expect(stdout).toMatch(new RegExp(`^${nacl}: 5 known answers, 1[25] round trips$`, "mu"));
     },
+    60_000,
   );
 });
