@@ -1,5 +1,6 @@
 import type { Environment } from "./session.ts";
 import { delimiter } from "node:path";
+import { userFolders } from "./user-folders.ts";
 
 /** Arguments and flags as the parser gives them, by name; the environment where flags are silent. */
 export type RawSettings = Readonly<Record<string, unknown>>;
@@ -45,6 +46,7 @@ export function withEnvironment(options: RawSettings, env: Environment): RawSett
             item.startsWith("idk1") ? recipientItem(item) : fileItem(item),
           ),
     compress: options["compress"] ?? (env["IDK_COMPRESS"] || undefined),
+    folders: userFolders(env),
     // As a flag it asks for protection; what protects never stands on a command line.
     protect: options["passphrase"],
     passphrase: env["IDK_PASSPHRASE"] || undefined,

@@ -1,9 +1,22 @@
-import { close, fstat, open, read } from "node:fs";
+import { type BigIntStats, close, fstat, open, read } from "node:fs";
 import { reasonOf, systemCodeOf, usage } from "./failures.ts";
 import { promisify } from "node:util";
 
-/** Content to store. Bytes are lent until the next piece is asked for. */
-export type Input = AsyncIterable<Uint8Array>;
+/** Content to store. */
+export interface Input {
+  /** Bytes are lent until the next piece is asked for. */
+  readonly content: AsyncIterable<Uint8Array>;
+  /** Undefined where it is no regular file, and so cannot be read again. */
+  readonly file: FileState | undefined;
+}
+
+/** What changes when a file is written to or replaced. */
+export interface FileState {
+  readonly size: number;
+  /** Of the last change of its content, in nanoseconds. */
+  readonly mtimeNs: bigint;
+  readonly inode: bigint;
+}
 
 const PIECE_LENGTH = 2 ** 20;
 const STANDARD_INPUT = 0;
@@ -13,35 +26,53 @@ const STANDARD_INPUT = 0;
  * is stored.
  */
 export async function openInput(path: string): Promise<Input> {
-  if (path === "-") return pieces(STANDARD_INPUT, "standard input");
+  if (path === "-") {
+    return { content: pieces(STANDARD_INPUT, "standard input", undefined), file: undefined };
+  }
   let file: number | undefined;
   try {
     file = await promisify(open)(path, "r");
-    const stats = await promisify(fstat)(file);
+    const stats = await statsOf(file);
     if (stats.isDirectory()) {
       throw usage(
         `${path} is a folder and put stores one file: pack it first, such as tar -c ${path} | idk put -`,
       );
     }
+    const state = stats.isFile() ? stateOf(stats) : undefined;
+    return { content: pieces(file, path, state), file: state };
   } catch (error) {
     if (file !== undefined) await promisify(close)(file);
     if (systemCodeOf(error) === "usage") throw error;
     throw usage(`cannot read ${path}: ${reasonOf(error)}`, error);
   }
-  return pieces(file, path);
+}
+
+function statsOf(file: number): Promise<BigIntStats> {
+  return promisify(fstat)(file, { bigint: true });
+}
+
+function stateOf({ size, mtimeNs, ino }: BigIntStats): FileState {
+  return { size: Number(size), mtimeNs, inode: ino };
 }
 
 /**
  * Reads into one buffer again and again: several times as fast as a stream that makes a new one
  * for each piece, and for a pipe a third of the calls.
  */
-async function* pieces(file: number, name: string): AsyncGenerator<Uint8Array> {
+async function* pieces(
+  file: number,
+  name: string,
+  before: FileState | undefined,
+): AsyncGenerator<Uint8Array> {
   // Not a Buffer, whose slice() is a view: whoever copies a piece with it would see the next one.
   const buffer = new Uint8Array(PIECE_LENGTH);
   try {
     for (;;) {
       const length = await readInto(file, buffer);
-      if (length === 0) return;
+      if (length === 0) {
+        if (before !== undefined) assertUnchanged(before, stateOf(await statsOf(file)), name);
+        return;
+      }
       yield buffer.subarray(0, length);
     }
   } catch (error) {
@@ -50,10 +81,20 @@ async function* pieces(file: number, name: string): AsyncGenerator<Uint8Array> {
       yield* process.stdin;
       return;
     }
+    if (systemCodeOf(error) === "usage") throw error;
     throw usage(`cannot read ${name}: ${reasonOf(error)}`, error);
   } finally {
     if (file !== STANDARD_INPUT) close(file);
   }
+}
+
+/** Said at the end of the content, before there is an address: a mix of two states is no content. */
+function assertUnchanged(before: FileState, after: FileState, name: string): void {
+  if (before.size === after.size && before.mtimeNs === after.mtimeNs) return;
+  throw usage(
+    `${name} changed while it was read, so that it has no address: try again when nothing writes ` +
+      "to it, or store a copy (on standard input, any content is taken as it comes)",
+  );
 }
 
 function readInto(file: number, buffer: Uint8Array): Promise<number> {

@@ -1,16 +1,49 @@
-import { type FileHandle, link, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import {
+  type FileHandle,
+  chmod,
+  link,
+  lstat,
+  open,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { Failure, reasonOf, systemCodeOf, usage } from "./failures.ts";
-import { randomBytes } from "node:crypto";
+import { partFiles } from "./part-file.ts";
 import { rmSync } from "node:fs";
 
 /** A file that appears under its name whole or not at all. */
 export interface OutputFile {
   write(bytes: Uint8Array): Promise<void>;
+  /**
+   * From now on what is written stays where it is if this run fails, for the next one; and what an
+   * earlier run left is taken over, to be checked with `read`.
+   *
+   * @returns how many bytes there are
+   */
+  keep(): Promise<number>;
+  /** Reads what is there; fewer bytes than there is room for only at its end. */
+  read(offset: number, into: Uint8Array): Promise<number>;
+  /** Writing goes on behind so many bytes. */
+  continueAt(offset: number): void;
   /** Gives the file its name. Nothing of it was visible under that name before. */
   commit(): Promise<void>;
-  /** Removes what was written, unless it was committed. */
-  discard(): Promise<void>;
+  /** Removes what earlier runs left of the same. */
+  clearAway(): Promise<void>;
+  /**
+   * Removes what was written, unless it was committed or is to be kept.
+   *
+   * @returns where it is, if it was kept
+   */
+  discard(): Promise<string | undefined>;
+}
+
+export interface OutputFileOptions {
+  /** Replace a file that is there. */
+  readonly force: boolean;
+  /** Of what is written: for what an earlier run left of the same. */
+  readonly address: string;
 }
 
 interface Target {
@@ -25,39 +58,83 @@ interface Target {
  */
 export async function createOutputFile(
   path: string,
-  options: { readonly force: boolean },
+  { force, address }: OutputFileOptions,
 ): Promise<OutputFile> {
-  const target = await findTarget(path, options.force);
-  const temporary = join(dirname(target.path), `.idk-${randomBytes(8).toString("hex")}.tmp`);
+  const target = await findTarget(path, force);
+  const parts = partFiles(target.path, address);
+  const temporary = parts.own;
   const failed = (error: unknown) =>
     new Failure("output", `cannot write ${path}: ${reasonOf(error)}`, error);
 
   let handle: FileHandle;
   try {
-    handle = await open(temporary, "wx", 0o600);
+    handle = await open(temporary, "wx+", 0o600);
   } catch (error) {
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   }
+  let end = 0;
+  /** Asked to be kept, and whether there is something to keep. */
+  let kept = false;
+  let takenOver = false;
+  const worthKeeping = () => kept && (takenOver || end > 0);
   // Holds for whatever ends the process in an orderly way, such as a second Ctrl-C.
-  const removeAtExit = () => rmSync(temporary, { force: true });
+  const removeAtExit = (): void => {
+    if (!worthKeeping()) rmSync(temporary, { force: true });
+  };
   process.on("exit", removeAtExit);
 
   return {
     async write(bytes) {
       try {
         for (let written = 0; written < bytes.length;) {
-          written += (await handle.write(bytes, written)).bytesWritten;
+          const left = bytes.length - written;
+          const { bytesWritten } = await handle.write(bytes, written, left, end);
+          written += bytesWritten;
+          end += bytesWritten;
         }
       } catch (error) {
         throw failed(error);
       }
     },
+    async keep() {
+      try {
+        kept = true;
+        const earlier = await parts.takeOver();
+        if (earlier === undefined) return 0;
+        takenOver = true;
+        await handle.close();
+        handle = earlier;
+        return (await handle.stat()).size;
+      } catch (error) {
+        throw failed(error);
+      }
+    },
+    async read(offset, into) {
+      try {
+        for (let filled = 0; ;) {
+          const left = into.length - filled;
+          const { bytesRead } = await handle.read(into, filled, left, offset + filled);
+          filled += bytesRead;
+          if (bytesRead === 0 || filled === into.length) return filled;
+        }
+      } catch (error) {
+        throw failed(error);
+      }
+    },
+    continueAt(offset) {
+      end = offset;
+    },
     async commit() {
       try {
+        // What an earlier run left may go on behind what of it is right.
+        if (takenOver) await handle.truncate(end);
+        // Twice, because the first may take long, and what is killed meanwhile is to be continued:
+        // as a file of other modes it would not be.
+        await handle.sync();
         await handle.chmod(target.mode ?? 0o666 & ~process.umask());
         await handle.sync();
         await handle.close();
-        if (options.force) await rename(temporary, target.path);
+        if (force) await rename(temporary, target.path);
         else await nameExclusively(temporary, target.path);
       } catch (error) {
         if (systemCodeOf(error) === "EEXIST") throw alreadyExists(path);
@@ -65,10 +142,17 @@ export async function createOutputFile(
       }
       process.off("exit", removeAtExit);
     },
+    clearAway: async () => parts.removeLeft().catch(() => {}),
     async discard() {
-      await handle.close().catch(() => {});
-      await rm(temporary, { force: true }).catch(() => {});
       process.off("exit", removeAtExit);
+      await handle.close().catch(() => {});
+      if (worthKeeping()) {
+        // It may have been on its way to its name already, with the mode it would have there.
+        await chmod(temporary, 0o600).catch(() => {});
+        return temporary;
+      }
+      await rm(temporary, { force: true }).catch(() => {});
+      return undefined;
     },
   };
 }

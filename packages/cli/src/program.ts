@@ -36,6 +36,9 @@ Example:
   idk get $address -o copy.jpg
 `;
 
+/** When an interrupted command is continued by itself; see resume.ts. */
+const OVER = "over 64 MiB";
+
 /** Parses the command line and runs the command it names. */
 export async function runProgram(
   args: readonly string[],
@@ -128,6 +131,8 @@ function createProgram(
       "zstd, lz4, auto (where it pays) or none (IDK_COMPRESS; default: none)",
     )
     .option("--dedup-secret <file>", "32 bytes, or 64 hexadecimal digits, shared to deduplicate")
+    .option("--resume", `continue an interrupted put of this file (default: ${OVER})`)
+    .option("--no-resume", "start at the beginning, and keep no journal")
     .action(does(async () => (await import("./commands/put.ts")).put));
 
   program
@@ -139,6 +144,8 @@ function createProgram(
     .addOption(identityOption())
     .option("--range <start-end>", "these bytes alone; END is not included, either may be empty")
     .option("--force", "replace an existing file")
+    .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)
+    .option("--no-resume", "start at the beginning, and keep nothing if interrupted")
     .action(does(async () => (await import("./commands/get.ts")).get));
 
   program

@@ -18,6 +18,7 @@ import type { Compression } from "@idk/storage";
 import type { RawSettings, RecipientSource, StoreSource } from "./environment.ts";
 import { looksLikeIdentity } from "./text.ts";
 import { type StoreLocation, parseStoreLocation } from "./store-location.ts";
+import type { UserFolders } from "./user-folders.ts";
 import { usage } from "./failures.ts";
 
 /*
@@ -63,6 +64,9 @@ export const path: Field<string> = field((text) => {
 
 export const text: Field<string> = string();
 export const flag: Field<boolean> = withDefault(boolean(), false);
+/** A flag with an opposite: undefined where neither was given. */
+export const choice: Field<boolean | undefined> = zodOptional(boolean());
+export const folders: Field<UserFolders> = custom<UserFolders>();
 export const passphrase: Field<string | undefined> = zodOptional(string());
 
 const COMPRESSIONS: readonly Compression[] = ["zstd", "lz4", "auto", "none"];

@@ -17,7 +17,7 @@ const content = noise(2 ** 20 + 1);
 const address = await put(content, "--chunk-size", "256K");
 
 /** Files that should not be there, whatever they are called. */
-const strays = () => readdirSync(workspace.folder).filter((name) => name.includes(".tmp"));
+const strays = () => readdirSync(workspace.folder).filter((name) => name.includes(".idk-part"));
 
 describe("get -o", () => {
   test("gives the mode that the umask leaves", async () => {

@@ -73,7 +73,7 @@ describe("interruption", () => {
     expect(await new Response(child.stdout).text()).toBe("");
   });
 
-  test("Ctrl-C during get -o leaves no file", async () => {
+  test("Ctrl-C during get -o that is not to be resumed leaves no file", async () => {
     const address = await put(
       new Uint8Array(96 * MIB),
       "--chunk-size",
@@ -82,8 +82,8 @@ describe("interruption", () => {
       dedupSecret(),
     );
     const before = readdirSync(workspace.folder).toSorted();
-    const child = spawn(["get", address, "-o", "partial"]);
-    await until(() => readdirSync(workspace.folder).some((name) => name.endsWith(".tmp")));
+    const child = spawn(["get", address, "-o", "partial", "--no-resume"]);
+    await until(() => readdirSync(workspace.folder).some((name) => name.endsWith(".idk-part")));
     child.kill("SIGINT");
     const stderr = await new Response(child.stderr).text();
     expect(await child.exited).toBe(130);

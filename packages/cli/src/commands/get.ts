@@ -1,6 +1,7 @@
 import { type Command, command } from "../command.ts";
 import {
   address,
+  choice,
   field,
   flag,
   identityFiles,
@@ -12,8 +13,8 @@ import {
 import type { Output } from "../output.ts";
 import { Failure, codeOf, usage } from "../failures.ts";
 import type { StoredBlob } from "@idk/storage";
-import { createOutputFile } from "../output-file.ts";
 import { createTextCheck } from "../terminal-text.ts";
+import { download } from "../download.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
 import { parseRange } from "../sizes.ts";
@@ -27,19 +28,25 @@ export const get: Command = command(
     output: optional(path),
     range: optional(field(parseRange)),
     force: flag,
+    resume: choice,
   },
   async (settings, session) => {
-    const { output, range } = settings;
+    const { output, range, force, resume } = settings;
+    const toFile = output !== undefined && output !== "-";
+    if (resume === true && (!toFile || range !== undefined)) {
+      throw usage(`--resume takes ${toFile ? "no --range" : "-o FILE"}`);
+    }
     const { out, signal } = session;
     const identities = await loadIdentities(settings, session);
     await using opened = await openStore(settings.store, session, { identities });
     const fetchBlob = () => opened.get(settings.address, { range, signal });
-    if (output === undefined || output === "-") {
+    if (!toFile) {
       await toStandardOutput(await fetchBlob(), out, { explicit: output === "-" });
-    } else {
-      const written = await toFile(fetchBlob, output, settings.force);
-      await out.report({ address: settings.address, file: output, ...written });
+      return;
     }
+    const how = { address: settings.address, force, resume, ranged: range !== undefined };
+    const written = await download(fetchBlob, output, how, session);
+    await out.report({ address: settings.address, file: output, ...written });
   },
 );
 
@@ -67,27 +74,5 @@ async function toStandardOutput(
       `${error.message} (the output is cut short after ${written} bytes)`,
       error,
     );
-  }
-}
-
-async function toFile(
-  fetchBlob: () => Promise<StoredBlob>,
-  path: string,
-  force: boolean,
-): Promise<{ size: number; written: number }> {
-  // First, for nothing has to be fetched to know that it cannot be written.
-  const file = await createOutputFile(path, { force });
-  try {
-    const blob = await fetchBlob();
-    let written = 0;
-    for await (const piece of blob.stream()) {
-      await file.write(piece);
-      written += piece.length;
-    }
-    await file.commit();
-    return { size: blob.size, written };
-  } catch (error) {
-    await file.discard();
-    throw error;
   }
 }

@@ -82,8 +82,9 @@ async function putTree(
 
   const store = async ({ index, blob, reference, storedBefore }: Leaf): Promise<void> => {
     const { address } = reference;
-    await storeBlob(context.backend, address, blob, { convergent, storedBefore, signal });
-    if (!storedBefore) await journal.stored(index, reference);
+    const how = { convergent, storedBefore, signal };
+    if (await storeBlob(context.backend, address, blob, how))
+      await journal.stored(index, reference);
   };
   const upload = async (leaf: Leaf) => {
     throwIfAborted(signal);

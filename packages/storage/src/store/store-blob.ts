@@ -15,18 +15,21 @@ export interface StoreBlobOptions extends CallOptions {
  * it has exactly these bytes (docs/format.md, "Random and convergent writing"). That there is
  * something under the name says nothing: anyone may have planted garbage there. The name of a random
  * one nobody knew before it was stored.
+ *
+ * @returns whether it was sent
  */
 export async function storeBlob(
   backend: Backend,
   address: string,
   blob: Uint8Array,
   { convergent, storedBefore = false, signal }: StoreBlobOptions,
-): Promise<void> {
+): Promise<boolean> {
   if (convergent || storedBefore) {
     const look = convergent ? attestedSize : sizeInStore;
-    if ((await unlessRefused(() => look(backend, address, signal))) === blob.length) return;
+    if ((await unlessRefused(() => look(backend, address, signal))) === blob.length) return false;
   }
   await backend.put(address, blob, { signal, sha256: address });
+  return true;
 }
 
 /** The size of a blob that is there, unless the store itself vouches that its bytes are others. */

@@ -1,0 +1,80 @@
+import { type OutputFile, createOutputFile } from "./output-file.ts";
+import type { Session } from "./session.ts";
+import type { StoredBlob } from "@idk/storage";
+import { formatBytes } from "./sizes.ts";
+import { isResumed } from "./resume.ts";
+
+export interface DownloadOptions {
+  readonly address: string;
+  readonly force: boolean;
+  /** What `--resume` and `--no-resume` say. */
+  readonly resume: boolean | undefined;
+  /** Only some of the content is wanted. */
+  readonly ranged: boolean;
+}
+
+export interface Downloaded {
+  /** Bytes of content, whatever range was asked for. */
+  readonly size: number;
+  /** Bytes of the file. */
+  readonly written: number;
+  /** How many of them an earlier run had fetched; left out where there are none. */
+  readonly continued?: number;
+}
+
+/**
+ * Fetches content into a file, which appears when all of it has been verified. What an earlier run
+ * fetched is verified, and not fetched again.
+ */
+export async function download(
+  fetchBlob: () => Promise<StoredBlob>,
+  path: string,
+  { address, force, resume, ranged }: DownloadOptions,
+  { out }: Session,
+): Promise<Downloaded> {
+  const note = async (text: string): Promise<void> => {
+    if (!out.json) await out.note(`idk: ${text}`);
+  };
+  // First, for nothing has to be fetched to know that it cannot be written.
+  const file = await createOutputFile(path, { force, address });
+  let written = 0;
+  try {
+    const blob = await fetchBlob();
+    const encoded = blob.metadata["enc"] !== undefined;
+    if (encoded && resume === true) {
+      await note(
+        "this content is stored encoded, and cannot be continued: it is fetched as a whole",
+      );
+    }
+    const resumed = isResumed(resume, blob.size) && !ranged && !encoded;
+    const start = resumed ? await whatIsThere(file, blob, note) : 0;
+    written = start;
+    for await (const piece of blob.stream({ start })) {
+      await file.write(piece);
+      written += piece.length;
+    }
+    await file.commit();
+    if (resumed || resume === false) await file.clearAway();
+    return { size: blob.size, written, ...(start > 0 && { continued: start }) };
+  } catch (error) {
+    const kept = await file.discard();
+    if (kept !== undefined) {
+      const done = written > 0 ? `${formatBytes(written)} are verified and kept` : "it is kept";
+      await note(`${done} in ${kept}: the same command continues there`);
+    }
+    throw error;
+  }
+}
+
+/** @returns how many bytes of an earlier run are right */
+async function whatIsThere(
+  file: OutputFile,
+  blob: StoredBlob,
+  note: (text: string) => Promise<void>,
+): Promise<number> {
+  if ((await file.keep()) === 0) return 0;
+  const start = await blob.matchingPrefix(async (offset, into) => file.read(offset, into));
+  file.continueAt(start);
+  await note(`continued: ${formatBytes(start)} of ${blob.size} were there`);
+  return start;
+}

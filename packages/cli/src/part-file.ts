@@ -1,0 +1,100 @@
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { createHash, randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { isRunning, processIdentity } from "./process-identity.ts";
+
+/**
+ * Files beside a target that hold the beginning of what it will be. Their name says of which target
+ * and address they are, and which process writes them, so that the next one finds those that are
+ * nobody's any more.
+ */
+export interface PartFiles {
+  /** Of this process alone. */
+  readonly own: string;
+  /**
+   * Takes over the longest that was left behind, under the own name, in place of what has it.
+   *
+   * @returns undefined where there is none
+   */
+  takeOver(): Promise<FileHandle | undefined>;
+  /** Removes what was left behind. */
+  removeLeft(): Promise<void>;
+}
+
+/** File systems take names of 255 bytes, some of them fewer. */
+const BASE_MAX = 80;
+
+const SUFFIX = ".idk-part";
+
+export function partFiles(target: string, address: string): PartFiles {
+  const folder = dirname(target);
+  const base = basename(target);
+  const shown =
+    Buffer.byteLength(base) > BASE_MAX
+      ? createHash("sha256").update(base).digest("hex").slice(0, 32)
+      : base;
+  const prefix = `.${shown}.${address.slice(0, 16)}.`;
+  const writer = processIdentity(process.pid) ?? `${process.pid}`;
+  const own = join(folder, `${prefix}${writer}.${randomBytes(6).toString("hex")}${SUFFIX}`);
+
+  const left = async (): Promise<string[]> => {
+    const paths: string[] = [];
+    for (const name of await readdir(folder)) {
+      if (!name.startsWith(prefix) || !name.endsWith(SUFFIX)) continue;
+      const path = join(folder, name);
+      const rest = name.slice(prefix.length, -SUFFIX.length);
+      const writer = /^(\d+(?:-\d+)?)\.[0-9a-f]{12}$/u.exec(rest)?.[1];
+      if (writer !== undefined && !isRunning(writer)) paths.push(path);
+    }
+    return paths;
+  };
+
+  return {
+    own,
+    async takeOver() {
+      const sized = await Promise.all(
+        (await left()).map(async (path) => ({ path, size: await sizeOf(path) })),
+      );
+      for (const { path } of sized.toSorted((a, b) => b.size - a.size)) {
+        const handle = await openOwned(path);
+        if (handle === undefined) continue;
+        try {
+          // Of several processes that want it, one finds it under its old name.
+          await rename(path, own);
+          return handle;
+        } catch {
+          await handle.close();
+        }
+      }
+      return undefined;
+    },
+    async removeLeft() {
+      for (const path of await left()) await rm(path, { force: true }).catch(() => {});
+    },
+  };
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** Only what this program may have left: in a folder of all, others can place files, and links. */
+async function openOwned(path: string): Promise<FileHandle | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  const stats = await handle.stat();
+  const owned = process.getuid === undefined || stats.uid === process.getuid();
+  if (stats.isFile() && stats.nlink === 1 && owned && (stats.mode & 0o077) === 0) return handle;
+  await handle.close();
+  return undefined;
+}
