@@ -40,7 +40,9 @@ export interface Workspace {
 
 const folders: string[] = [];
 function removeFolders(): void {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  // The home, too: it comes back with the first process that wants it.
+  for (const folder of [...folders.splice(0), home])
+    rmSync(folder, { recursive: true, force: true });
 }
 
 export function newFolder(): string {
