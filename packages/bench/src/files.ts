@@ -1,0 +1,49 @@
+/** Files to measure with. None of this ever holds a whole one in memory. */
+import { mkdtemp, open } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { dirname, join } from "node:path";
+import { tmpdir } from "node:os";
+
+const MIB = 2 ** 20;
+
+/** A folder of this run's own, on the disk that IDK_BENCH_DIR names, by default the temporary one. */
+export function freshFolder(): Promise<string> {
+  return mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
+}
+
+/** Writes a file of random bytes, and brings it to the disk. */
+export async function writeRandomFile(path: string, length: number): Promise<void> {
+  const piece = Buffer.alloc(MIB);
+  const file = await open(path, "wx");
+  try {
+    for (let written = 0; written < length; written += MIB) {
+      for (let i = 0; i < MIB; i += 65_536) crypto.getRandomValues(piece.subarray(i, i + 65_536));
+      await file.write(piece, 0, Math.min(MIB, length - written));
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The SHA-256 of a file, as 64 hex digits. */
+export async function digest(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of createReadStream(path, { highWaterMark: MIB })) hash.update(piece);
+  return hash.digest("hex");
+}
+
+/** Waits until a file and its name are on the disk, and says how many seconds that took. */
+export async function toDisk(path: string): Promise<number> {
+  const start = performance.now();
+  for (const each of [path, dirname(path)]) {
+    const handle = await open(each);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+  return (performance.now() - start) / 1000;
+}

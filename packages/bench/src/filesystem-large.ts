@@ -1,0 +1,145 @@
+/**
+ * One large file into a folder of blobs and back, against `cp` and `sha256sum` of the same file,
+ * which read, write and hash as many bytes as idk does. Both sides end with the file and its folder
+ * on the disk, both read from memory what they can, and both write to a place where nothing was
+ * before. The command is a fresh process, start-up included; the library is timed in a process of
+ * its own, from opening the store.
+ *
+ * Usage: bun packages/bench/src/filesystem-large.ts [MIB] [ROUNDS]
+ */
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import { digest, freshFolder, toDisk, writeRandomFile } from "./files.ts";
+import { figure, interleavedSamples, judge, type Sample, summarize } from "./measure.ts";
+import { inProcess, measureHere, ownJob, peakFloor, run, shell } from "./processes.ts";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
+import { describeMachine } from "./machine.ts";
+import { filesystem } from "@idk/storage/filesystem";
+import { join } from "node:path";
+
+const MOST = 1.25;
+const IDK = join(import.meta.dir, "../../cli/src/main.ts");
+
+interface Job {
+  readonly blobs: string;
+  readonly identity: string;
+  /** What to put, or where to get to. */
+  readonly file: string;
+  /** What to get; without it, this is a put. */
+  readonly address?: string;
+}
+
+/** The measured work of a process of the library's. */
+async function work({ blobs, identity: text, file, address }: Job) {
+  const identity = parseIdentity(text);
+  return measureHere(async () => {
+    await using store = createStore({
+      backend: filesystem(blobs),
+      recipients: [identity.recipient],
+      identities: [identity],
+    });
+    if (address === undefined) return store.put(Bun.file(file));
+    const output = await open(file, "wx");
+    for await (const piece of (await store.get(address)).stream()) await output.write(piece);
+    await output.close();
+    await toDisk(file);
+    return address;
+  });
+}
+
+async function compare(mib: number, rounds: number): Promise<void> {
+  const folder = await freshFolder();
+  try {
+    const bytes = mib * 2 ** 20;
+    const identity = await generateIdentity();
+    const keyFile = join(folder, "key");
+    await writeFile(keyFile, `${formatIdentity(identity)}\n`, { mode: 0o600 });
+    const source = join(folder, "source");
+    await writeRandomFile(source, bytes);
+    const expected = await digest(source);
+    const job = { identity: formatIdentity(identity) };
+
+    const fresh = join(folder, "fresh");
+    /** In a new folder, with nothing left for the disk to write. */
+    const inFresh = (task: () => Promise<Sample>) => async (): Promise<Sample> => {
+      await rm(fresh, { recursive: true, force: true });
+      await mkdir(fresh);
+      await run({ argv: ["sync"] });
+      return task();
+    };
+    const copied = join(fresh, "copy");
+    const copy = inFresh(() =>
+      run({
+        argv: shell('cp -- "$1" "$2"; sync -- "$2" "$3"; sha256sum -- "$2"', [
+          source,
+          copied,
+          fresh,
+        ]),
+      }),
+    );
+    const idk = (...args: string[]) => run({ argv: [process.execPath, IDK, ...args] });
+
+    const put = await interleavedSamples(rounds, {
+      "cp, sha256sum": copy,
+      "put, library": inFresh(() =>
+        inProcess(import.meta.path, { ...job, blobs: join(fresh, "blobs"), file: source }),
+      ),
+      "put, command": inFresh(() =>
+        idk("put", source, "-r", identity.recipient, "--store", join(fresh, "blobs")),
+      ),
+    });
+
+    const blobs = join(folder, "blobs");
+    const { result: address } = await inProcess<{ result: string }>(import.meta.path, {
+      ...job,
+      blobs,
+      file: source,
+    });
+    const checked = (task: () => Promise<Sample>) => async (round: number) => {
+      const sample = await task();
+      if (round < 0 && (await digest(copied)) !== expected) throw new Error("it came back changed");
+      return sample;
+    };
+    const get = await interleavedSamples(rounds, {
+      "cp, sha256sum": copy,
+      "get, library": checked(
+        inFresh(() => inProcess(import.meta.path, { ...job, blobs, address, file: copied })),
+      ),
+      "get, command": checked(
+        inFresh(async () => {
+          const sample = await idk("get", address, "-i", keyFile, "--store", blobs, "-o", copied);
+          // The command has synced the file; its name in the folder is what is left.
+          return { ...sample, seconds: sample.seconds + (await toDisk(copied)) };
+        }),
+      ),
+    });
+
+    console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeMachine()}`);
+    console.log("seconds as median (least to most); peak memory is that of the largest process");
+    for (const [way, samples] of Object.entries({ put, get })) {
+      console.log("");
+      for (const [name, own] of Object.entries<Sample[]>(samples)) {
+        console.log(figure(name, bytes, summarize(own)));
+      }
+      const seconds = (name: string) =>
+        summarize((samples as Record<string, Sample[]>)[name]!).seconds;
+      judge(
+        [`${way}, library`, `${way}, command`].map((name) => ({
+          name: `${name}: times the seconds of cp and sha256sum`,
+          value: seconds(name) / seconds("cp, sha256sum"),
+          most: MOST,
+        })),
+      );
+    }
+    console.log(peakFloor());
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const job = ownJob() as Job | undefined;
+if (job) {
+  console.log(JSON.stringify(await work(job)));
+} else {
+  const [mib = "1024", rounds = "3"] = process.argv.slice(2);
+  await compare(Number(mib), Number(rounds));
+}
