@@ -1,0 +1,131 @@
+/**
+ * Storing one file in a local MinIO and fetching it: the command idk against rclone crypt, age piped
+ * to the AWS command line, and restic. Every one is a fresh process, start-up included, with its own
+ * defaults; they run in turn, and before each the disk has written what came before. Files are read
+ * from memory, as the first round leaves them there, and written to the same disk.
+ *
+ * A get is measured until the fetched file is on the disk. idk sees to that itself; for those who
+ * do not, a sync of the file follows. What they took without it is shown beside.
+ *
+ * Usage: script/peers run script/minio run bun packages/bench/src/peers.ts [MIB] [ROUNDS]
+ */
+import { type Contender, type Peers, contenders, purge } from "./peer-contenders.ts";
+import { type Sample, figure, interleavedSamples, judge, median, summarize } from "./measure.ts";
+import { digest, freshFolder, toDisk, writeRandomFile } from "./files.ts";
+import { mkdir, rm } from "node:fs/promises";
+import { describeMachine } from "./machine.ts";
+import { initBucket } from "@idk/storage/provision";
+import { join } from "node:path";
+import { peerTargets } from "./peer-targets.ts";
+import { randomBytes } from "node:crypto";
+import { peakFloor, run } from "./processes.ts";
+
+const [mib = "500", rounds = "3"] = process.argv.slice(2);
+const bytes = Number(mib) * 2 ** 20;
+const server = new URL(required("IDK_TEST_MINIO", "script/minio"));
+const peers: Peers = {
+  rclone: required("IDK_PEER_RCLONE", "script/peers"),
+  age: required("IDK_PEER_AGE", "script/peers"),
+  ageKeygen: required("IDK_PEER_AGE_KEYGEN", "script/peers"),
+  restic: required("IDK_PEER_RESTIC", "script/peers"),
+  aws: required("IDK_PEER_AWS", "script/peers"),
+};
+
+const folder = await freshFolder();
+const setting = {
+  folder,
+  file: join(folder, "source", "file"),
+  endpoint: server.origin,
+  accessKey: decodeURIComponent(server.username),
+  secretKey: decodeURIComponent(server.password),
+  bucket: `idk-bench-${randomBytes(6).toString("hex")}`,
+};
+await initBucket({ provider: "minio", ...setting });
+
+try {
+  await mkdir(join(folder, "source"));
+  await writeRandomFile(setting.file, bytes);
+  const expected = await digest(setting.file);
+  const all = await contenders(setting, peers);
+  const prefixOf = (index: number, round: number) => `${index}-${round}`;
+
+  const putting = async (contender: Contender, index: number, round: number): Promise<Sample> => {
+    if (round >= 0) await purge(setting, peers, prefixOf(index, round - 1));
+    const prefix = prefixOf(index, round);
+    await contender.prepare?.(prefix);
+    await run({ argv: ["sync"] });
+    const { stdout, ...sample } = await run(contender.put(prefix));
+    contender.noted?.(prefix, stdout);
+    return sample;
+  };
+
+  const withoutSync = new Map<string, number[]>();
+  const getting = async (contender: Contender, index: number, round: number): Promise<Sample> => {
+    const into = join(folder, "fetched");
+    await mkdir(into);
+    const program = contender.get(prefixOf(index, Number(rounds) - 1), into);
+    await run({ argv: ["sync"] });
+    const sample = await run(program);
+    const syncing = await toDisk(contender.fetched(into));
+    if (round >= 0) {
+      const { name } = contender;
+      withoutSync.set(name, [...(withoutSync.get(name) ?? []), sample.seconds]);
+    } else if ((await digest(contender.fetched(into))) !== expected) {
+      throw new Error(`${contender.name} gave back something else`);
+    }
+    await rm(into, { recursive: true });
+    return { ...sample, seconds: sample.seconds + syncing };
+  };
+
+  console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeMachine()}`);
+  console.log(`${process.env["IDK_PEER_VERSIONS"]}`);
+  console.log("seconds as median (least to most); peak memory is that of the largest process\n");
+  const put = await interleavedSamples(Number(rounds), tasks(all, putting));
+  show("put", put);
+  const get = await interleavedSamples(Number(rounds), tasks(all, getting));
+  show("get", get);
+
+  const competitors = all
+    .filter(({ name, encrypts }) => encrypts && name !== "idk")
+    .map(({ name }) => name);
+  judge(peerTargets(medians(put), medians(get), competitors));
+  console.log("\nget without waiting for the disk, where a program does not do so itself:");
+  for (const { name } of all) {
+    console.log(`get ${name.padEnd(20)} ${median(withoutSync.get(name) ?? []).toFixed(2)} s`);
+  }
+  console.log(peakFloor());
+} finally {
+  await purge(setting, peers);
+  await rm(folder, { recursive: true });
+}
+
+function tasks(
+  all: readonly Contender[],
+  work: (contender: Contender, index: number, round: number) => Promise<Sample>,
+): Record<string, (round: number) => Promise<Sample>> {
+  return Object.fromEntries(
+    all.map((contender, index) => [
+      contender.name,
+      (round: number) => work(contender, index, round),
+    ]),
+  );
+}
+
+function show(way: string, samples: Record<string, Sample[]>): void {
+  for (const [name, own] of Object.entries(samples)) {
+    console.log(figure(`${way} ${name}`, bytes, summarize(own)));
+  }
+  console.log("");
+}
+
+function medians(samples: Record<string, Sample[]>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(samples).map(([name, own]) => [name, summarize(own).seconds]),
+  );
+}
+
+function required(variable: string, script: string): string {
+  const value = process.env[variable];
+  if (!value) throw new Error(`${variable} is not set: run it with \`${script} run\``);
+  return value;
+}
