@@ -1,0 +1,22 @@
+/**
+ * The format's numbers and layouts, without keys: for tools that compute what a store will hold
+ * before anything is written.
+ */
+export { rootOverhead } from "./header.ts";
+export {
+  CHILD_OVERHEAD,
+  CHUNK_LOG2_DEFAULT,
+  FANOUT,
+  HASH_LENGTH,
+  INLINE_MAX,
+  REFERENCE_LENGTH,
+} from "./limits.ts";
+export { padme } from "./padding.ts";
+export { layOutRoot } from "./root.ts";
+export {
+  type TreeShape,
+  inlineShape,
+  plaintextLength,
+  storedChildren,
+  treeShape,
+} from "./shape.ts";
