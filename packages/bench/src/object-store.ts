@@ -13,7 +13,8 @@ import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
 import { bareS3 } from "./bare-s3.ts";
-import { interleaved, median, spread } from "./measure.ts";
+import { here, ownPeak } from "./processes.ts";
+import { interleavedSamples, median, spread } from "./measure.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
@@ -132,18 +133,22 @@ async function measure(title: string, size: number, count: number, inFlight: num
       };
       return [name, task] as const;
     });
-    const times = await interleaved(Number(rounds), Object.fromEntries(tasks));
-    const bound = median(times["bare fetch"] ?? []);
-    for (const [name, values] of Object.entries(times)) {
+    const samples = await interleavedSamples(Number(rounds), here(Object.fromEntries(tasks)));
+    const times = (name: string) => (samples[name] ?? []).map(({ seconds }) => seconds * 1000);
+    const bound = median(times("bare fetch"));
+    for (const [name, own] of Object.entries(samples)) {
+      const values = times(name);
+      const cpu = median(own.map(({ cpuSeconds }) => cpuSeconds)) / ((size * count) / 2 ** 30);
       const each = values.map((value) => value / count);
       const rate = (size * count) / 1e3 / median(values);
       // The clients do not go through fetch, so theirs are not counted.
       const sent = counted.get(name) ? `${counted.get(name)! / count} requests each` : "";
       console.log(
-        `  ${way} ${name.padEnd(14)} ${spread(each, 2).padStart(22)} ${rate.toFixed(0).padStart(6)} MB/s  ${(bound / median(values)).toFixed(2)}  ${sent}`,
+        `  ${way} ${name.padEnd(14)} ${spread(each, 2).padStart(22)} ${rate.toFixed(0).padStart(6)} MB/s  ${(bound / median(values)).toFixed(2)}  ${cpu.toFixed(2).padStart(6)} CPU s/GiB  ${sent}`,
       );
     }
   }
   for (const { sha256 } of objects) await backend.delete(sha256);
 }
 await client.removeBucket(bucket);
+console.log(`\n${ownPeak()}`);

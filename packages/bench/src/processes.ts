@@ -80,3 +80,26 @@ export async function measureHere<T>(work: () => Promise<T>): Promise<Sample & {
   const { maxRSS } = process.resourceUsage();
   return { result, seconds, cpuSeconds: (user + system) / 1e6, peakMib: maxRSS / 1024 };
 }
+
+/** Tasks within this process, for `interleavedSamples`; none pays for the garbage of another. */
+export function here<Name extends string>(
+  tasks: Record<Name, () => unknown>,
+): Record<Name, () => Promise<Sample>> {
+  const names = Object.keys(tasks) as Name[];
+  const measured = names.map((name) => {
+    const task = async (): Promise<Sample> => {
+      globalThis.Bun?.gc(true);
+      return measureHere(async () => {
+        await tasks[name]();
+      });
+    };
+    return [name, task] as const;
+  });
+  return Object.fromEntries(measured) as Record<Name, () => Promise<Sample>>;
+}
+
+/** For people: the peak memory of this process, over all it did. */
+export function ownPeak(): string {
+  const mib = process.resourceUsage().maxRSS / 1024;
+  return `peak resident memory of the process, over everything above: ${mib.toFixed(0)} MiB`;
+}

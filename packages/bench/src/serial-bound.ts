@@ -5,7 +5,8 @@
  * Usage: bun packages/bench/src/serial-bound.ts [MIB] [ROUNDS] [native|portable]
  */
 import { type NaClChoice, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import { interleaved, median, spread } from "./measure.ts";
+import { here, ownPeak } from "./processes.ts";
+import { interleavedSamples, median, spread } from "./measure.ts";
 import { createHash } from "node:crypto";
 import { memory } from "@idk/storage/memory";
 
@@ -49,7 +50,7 @@ const replace = async (put: () => Promise<typeof address>) => {
   address = await put();
 };
 
-const times = await interleaved(Number(rounds), {
+const tasks = here({
   secretbox: () =>
     eachChunk((chunk) => naCl.seal(box.subarray(0, chunk.length + 16), chunk, nonce, key)),
   sha256: () => eachChunk((chunk) => createHash("sha256").update(chunk).digest()),
@@ -65,13 +66,19 @@ const times = await interleaved(Number(rounds), {
   "verify, deep": async () => store.verify(address, { deep: true }),
 });
 
-const bound = median(times.secretbox) + median(times.sha256);
+const samples = await interleavedSamples(Number(rounds), tasks);
+const times = (name: keyof typeof samples) => samples[name].map(({ seconds }) => seconds * 1000);
+const bound = median(times("secretbox")) + median(times("sha256"));
 console.log(`${mib} MiB, ${rounds} rounds after one to warm up, NaCl ${naCl.name}`);
 console.log("milliseconds as median (least to most); ratio is the serial bound over the median\n");
-for (const [name, values] of Object.entries(times)) {
+for (const name of Object.keys(samples) as (keyof typeof samples)[]) {
+  const values = times(name);
   const ratio = bound / median(values);
   const rate = content.length / 1e6 / (median(values) / 1000);
+  const cpu =
+    median(samples[name].map(({ cpuSeconds }) => cpuSeconds)) / (content.length / 2 ** 30);
   console.log(
-    `${name.padEnd(16)} ${spread(values, 0).padStart(22)}  ${rate.toFixed(0).padStart(5)} MB/s  ${ratio.toFixed(2)}`,
+    `${name.padEnd(16)} ${spread(values, 0).padStart(22)}  ${rate.toFixed(0).padStart(5)} MB/s  ${ratio.toFixed(2)}  ${cpu.toFixed(2).padStart(5)} CPU s/GiB`,
   );
 }
+console.log(`\n${ownPeak()}`);

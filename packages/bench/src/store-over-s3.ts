@@ -8,7 +8,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { type Address, createStore, generateIdentity, loadNaCl } from "@idk/storage";
 import { bareS3 } from "./bare-s3.ts";
 import { initBucket } from "@idk/storage/provision";
-import { interleaved, median, spread } from "./measure.ts";
+import { here, ownPeak } from "./processes.ts";
+import { interleavedSamples, median, spread } from "./measure.ts";
 import { minio } from "@idk/storage/minio";
 
 const KIB = 2 ** 10;
@@ -49,6 +50,8 @@ await compare(`${mib} MiB, 4 MiB chunks, 4 in flight`, {
   chunk: 4 * MIB,
 });
 
+console.log(`\n${ownPeak()}`);
+
 interface Shape {
   /** Bytes of one content, and how many there are. */
   readonly size: number;
@@ -74,7 +77,7 @@ async function compare(title: string, { size, count, inFlight, chunk }: Shape): 
   const nonce = new Uint8Array(24);
   const box = new Uint8Array(chunk + 16);
 
-  const times = await interleaved(Number(rounds), {
+  const tasks = here({
     "bare put": () => eachOf(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
     "bare get": () => eachOf(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
     crypto: () => {
@@ -95,17 +98,22 @@ async function compare(title: string, { size, count, inFlight, chunk }: Shape): 
       }),
   });
 
+  const samples = await interleavedSamples(Number(rounds), tasks);
+  const times = (name: keyof typeof samples) => samples[name].map(({ seconds }) => seconds * 1000);
+
   console.log(`\n${title}`);
   const total = size * count;
-  for (const [name, values] of Object.entries(times)) {
+  for (const name of Object.keys(samples) as (keyof typeof samples)[]) {
+    const values = times(name);
+    const cpu = median(samples[name].map(({ cpuSeconds }) => cpuSeconds)) / (total / 2 ** 30);
     const each = values.map((value) => value / count);
     console.log(
-      `  ${name.padEnd(9)} ${spread(each, 2).padStart(26)} ms each  ${(total / 1e3 / median(values)).toFixed(0).padStart(5)} MB/s`,
+      `  ${name.padEnd(9)} ${spread(each, 2).padStart(26)} ms each  ${(total / 1e3 / median(values)).toFixed(0).padStart(5)} MB/s  ${cpu.toFixed(2).padStart(6)} CPU s/GiB`,
     );
   }
   for (const way of ["put", "get"] as const) {
-    const [own, wire] = [median(times[way]), median(times[`bare ${way}`])];
-    const withCrypto = wire + median(times.crypto);
+    const [own, wire] = [median(times(way)), median(times(`bare ${way}`))];
+    const withCrypto = wire + median(times("crypto"));
     console.log(
       `  ${way}: ${(wire / own).toFixed(2)} of the bare rate; ${(own / withCrypto).toFixed(2)} of bare time plus sealing and hashing`,
     );
