@@ -49,7 +49,7 @@ export async function download(
     const resumed = isResumed(resume, blob.size) && !ranged && !encoded;
     const start = resumed ? await whatIsThere(file, blob, note) : 0;
     written = start;
-    for await (const piece of blob.stream({ start })) {
+    for await (const piece of blob.chunks({ start })) {
       await file.write(piece);
       written += piece.length;
     }

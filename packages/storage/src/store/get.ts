@@ -85,6 +85,11 @@ export async function get(
         ? pieceStream(decoded(reading), reading.stop, (piece) => [piece])
         : pieceStream(content.pieces(rest, reading), reading.stop, copiesOf);
     },
+    chunks: (from = {}) => {
+      const rest = rangeFrom(from);
+      const reading = read();
+      return encoded ? decoded(reading) : content.pieces(rest, reading);
+    },
     matchingPrefix: async (have) => {
       if (!range.whole) throw usage("what of a range is there already cannot be told");
       return encoded ? 0 : content.matchingPrefix(have, range, read());

@@ -204,6 +204,12 @@ export interface StoredBlob {
    */
   stream(options?: StreamOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
+   * The same in the pieces that it was opened in, whole chunks for the most part, and without a
+   * copy: each is lent until the next is asked for, and is then overwritten. For who writes them on
+   * at once, and waits for that. Leaving the loop early ends all work.
+   */
+  chunks(options?: StreamOptions): AsyncIterable<Uint8Array>;
+  /**
    * The content in one array, all of it verified.
    *
    * @throws StorageError `usage` where the content is longer than the options allow
