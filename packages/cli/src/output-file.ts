@@ -10,6 +10,7 @@ import {
   stat,
 } from "node:fs/promises";
 import { Failure, reasonOf, systemCodeOf, usage } from "./failures.ts";
+import { createWriteBack } from "./write-back.ts";
 import { partFiles } from "./part-file.ts";
 import { rmSync } from "node:fs";
 
@@ -73,6 +74,7 @@ export async function createOutputFile(
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   }
   let end = 0;
+  const writeBack = createWriteBack(() => handle.datasync());
   /** Asked to be kept, and whether there is something to keep. */
   let kept = false;
   let takenOver = false;
@@ -92,6 +94,7 @@ export async function createOutputFile(
           written += bytesWritten;
           end += bytesWritten;
         }
+        writeBack.wrote(bytes.length);
       } catch (error) {
         throw failed(error);
       }
@@ -102,6 +105,7 @@ export async function createOutputFile(
         const earlier = await parts.takeOver();
         if (earlier === undefined) return 0;
         takenOver = true;
+        await writeBack.idle();
         await handle.close();
         handle = earlier;
         return (await handle.stat()).size;
@@ -126,6 +130,7 @@ export async function createOutputFile(
     },
     async commit() {
       try {
+        await writeBack.idle();
         // What an earlier run left may go on behind what of it is right.
         if (takenOver) await handle.truncate(end);
         // Twice, because the first may take long, and what is killed meanwhile is to be continued:
@@ -145,6 +150,7 @@ export async function createOutputFile(
     clearAway: async () => parts.removeLeft().catch(() => {}),
     async discard() {
       process.off("exit", removeAtExit);
+      await writeBack.idle();
       await handle.close().catch(() => {});
       if (worthKeeping()) {
         // It may have been on its way to its name already, with the mode it would have there.
