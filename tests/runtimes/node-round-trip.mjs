@@ -70,10 +70,15 @@ const { createLeafWorkers } = await import(
   new URL("../../packages/storage/dist/store/workers/pool.js", import.meta.url)
 );
 const threads = createLeafWorkers(nacl, 1);
-while (threads.ready() === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
+let ready;
+while (ready === undefined) ready = await threads.ready();
 const leaf = new Uint8Array(59 + 1000);
-const { seal } = threads.ready();
-const sealed = await seal({ buffer: leaf, length: 1000, dedupSecret: undefined, known: undefined });
+const sealed = await ready.seal({
+  buffer: leaf,
+  length: 1000,
+  dedupSecret: undefined,
+  known: undefined,
+});
 assert.equal(leaf.length, 0);
 assert.equal(sha256(sealed.buffer), sealed.reference.address);
 {

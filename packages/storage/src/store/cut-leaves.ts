@@ -5,7 +5,7 @@ import { throwIfAborted, usage } from "../errors.ts";
 import type { ByteReader } from "../content/source.ts";
 import type { PutJournal } from "./journal.ts";
 import type { Reference } from "../format/reference.ts";
-import { WORTH_WORKERS } from "./workers/pool.ts";
+import { type ReadyWorkers, WORTH_WORKERS } from "./workers/pool.ts";
 import { pMapIterable } from "p-map";
 import { padme } from "../format/padding.ts";
 
@@ -66,6 +66,15 @@ async function* sealLeaves(
   const chunkSize = 2 ** plan.chunkLog2;
   let index = 0;
   let known: Reference | undefined;
+  let ready: ReadyWorkers | undefined;
+  // All that is waited for before the content is looked at: from there to its seal, or to the copy
+  // of it, nothing else gets a turn.
+  const prepare = async (): Promise<void> => {
+    throwIfAborted(signal);
+    known = await journal.known(index);
+    const worthIt = Math.max(lengths.content, reader.total ?? 0) >= WORTH_WORKERS;
+    ready = worthIt ? await workers?.ready() : undefined;
+  };
 
   /** Seals the next leaf, whose plaintext lies in the buffer or is to be taken from elsewhere. */
   const seal = (
@@ -75,8 +84,6 @@ async function* sealLeaves(
   ): PendingLeaf => {
     const leaf = { index: index++, contentEnd: reader.position() };
     const inBuffer = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
-    const worthIt = Math.max(lengths.content, reader.total ?? 0) >= WORTH_WORKERS;
-    const ready = worthIt ? workers?.ready() : undefined;
     if (!ready) {
       const sealed = sealLeaf(naCl, elsewhere ?? inBuffer, buffer, dedupSecret, known);
       return { sealed: { ...leaf, ...sealed, buffer } };
@@ -93,9 +100,7 @@ async function* sealLeaves(
   };
 
   for (;;) {
-    throwIfAborted(signal);
-    // Before the content is looked at: from there to its seal nothing else gets a turn.
-    known = await journal.known(index);
+    await prepare();
     const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
     // Sealing straight from the caller's memory saves a copy; a convergent key allows no such view.
     const view = dedupSecret ? undefined : reader.take(chunkSize);
@@ -122,8 +127,7 @@ async function* sealLeaves(
 
   async function* sealZeros(total: number): AsyncGenerator<PendingLeaf> {
     for (let left = total; left > 0; left -= chunkSize) {
-      throwIfAborted(signal);
-      known = await journal.known(index);
+      await prepare();
       const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
       const length = Math.min(left, chunkSize);
       buffer.fill(0, CHILD_OVERHEAD, CHILD_OVERHEAD + length);

@@ -47,7 +47,7 @@ export function readLeaves(
     throwIfAborted(options.signal);
     const lent = readBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
     const into = contentInLeaf === length ? options.into?.(index, length) : undefined;
-    const workers = worthWorkers ? context.workers?.ready() : undefined;
+    const workers = worthWorkers ? await context.workers?.ready() : undefined;
     const { plaintext, buffer } = workers
       ? await fetchLeaf(context, workers, leaf, length, lent, options.signal, into)
       : {

@@ -6,9 +6,10 @@ export interface LeafWorkers {
   readonly threads: number;
   /**
    * The threads once they run. Until then, and where they cannot run, undefined: the caller does
-   * the work itself and asks again for the next leaf, so that nobody ever waits for a start.
+   * the work itself and asks again for the next leaf, so that nobody waits for more than a turn of
+   * the event loop, which starting takes as well.
    */
-  ready(): ReadyWorkers | undefined;
+  ready(): Promise<ReadyWorkers | undefined>;
   /** Ends the threads. Jobs under way fail. */
   close(): Promise<void>;
 }
@@ -32,12 +33,13 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
   let running: ReadyWorkers | undefined;
   let end = async (): Promise<void> => {};
   let closed = false;
+  let settled = false;
 
   const start = async (): Promise<void> => {
     // Loaded here: a store of small blobs does not pay for it.
-    const { Piscina } = await import("piscina");
-    if (closed) return;
-    const pool = new Piscina({
+    const loaded = await import("piscina").catch(() => undefined);
+    if (loaded === undefined || closed) return;
+    const pool = new loaded.Piscina({
       filename: workerFile(),
       minThreads: threads,
       maxThreads: threads,
@@ -58,11 +60,14 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
       await end();
     }
   };
+  const turn = () => new Promise<void>((resolve) => setTimeout(resolve));
 
   return {
     threads,
-    ready() {
-      starting ??= closed ? Promise.resolve() : start().catch(() => {});
+    async ready() {
+      starting ??= closed ? Promise.resolve() : start().finally(() => (settled = true));
+      // Where a backend answers at once, nothing else would let the threads report.
+      if (!settled && !closed) await turn();
       return running;
     },
     async close() {
