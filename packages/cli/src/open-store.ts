@@ -22,7 +22,9 @@ export async function openBackend(location: StoreLocation, session: Session): Pr
   const backend =
     location.kind === "filesystem"
       ? // What fails on a disk fails again.
-        (await import("@idk/storage/filesystem")).filesystem(location.folder)
+        (await import("@idk/storage/filesystem")).filesystem(location.folder, {
+          durability: location.durability,
+        })
       : retrying(await openObjectStore(location, session), location, session);
   return { ...backend, [Symbol.asyncDispose]: async () => backend.close?.() };
 }

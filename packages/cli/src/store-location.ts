@@ -1,11 +1,15 @@
 import { type ObjectLocation, parseB2, parseMinio, parseS3 } from "./object-locations.ts";
+import type { Durability } from "@idk/storage/filesystem";
 import type { Environment } from "./session.ts";
 import { fileURLToPath } from "node:url";
 import { nearest } from "./nearest.ts";
+import { type UrlRules, splitStoreUrl } from "./store-url.ts";
 
 export interface FilesystemLocation {
   readonly kind: "filesystem";
   readonly folder: string;
+  /** Where it is not the library's own choice. */
+  readonly durability?: Durability;
 }
 
 /** Where a store is, and what it takes to open it: one variant for every kind of backend. */
@@ -42,10 +46,26 @@ export function parseStoreLocation(text: string, env: Environment): StoreLocatio
   throw new Error(`does not support "${scheme}:"${hint}; supported are ${SUPPORTED}`);
 }
 
+const FILE_RULES: UrlRules = {
+  form: "file:///DIR",
+  credentials: "a folder needs none",
+  query: ["durability"],
+};
+
 function parseFileUrl(text: string): FilesystemLocation {
+  const folder = folderOf(text);
+  const durability = splitStoreUrl(text, FILE_RULES).query.get("durability");
+  if (durability === undefined) return { kind: "filesystem", folder };
+  if (durability !== "full" && durability !== "none") {
+    throw new Error("must have full or none for durability");
+  }
+  return { kind: "filesystem", folder, durability };
+}
+
+function folderOf(text: string): string {
   try {
     if (!/^file:\/\/(localhost)?\//iu.test(text)) throw new Error("relative");
-    return { kind: "filesystem", folder: fileURLToPath(text) };
+    return fileURLToPath(text);
   } catch {
     throw new Error("takes a file URL with an absolute path: file:///DIR");
   }

@@ -21,6 +21,30 @@ describe("folders", () => {
   });
 });
 
+describe("a folder's durability", () => {
+  test.each(["full", "none"] as const)("%s", (durability) => {
+    expect(parse(`file:///tmp/a%20b?durability=${durability}`)).toEqual({
+      kind: "filesystem",
+      folder: "/tmp/a b",
+      durability,
+    });
+  });
+
+  test("stands in a URL alone", () => {
+    const folder = "blobs?durability=none";
+    expect(parse(folder)).toEqual({ kind: "filesystem", folder });
+  });
+
+  test.each<[url: string, message: string]>([
+    ["file:///tmp?durability=some", "must have full or none for durability"],
+    ["file:///tmp?durability", "gives the parameter durability no value"],
+    ["file:///tmp?durabilty=none", "did you mean durability?"],
+    ["file:///tmp?token=x", "takes no credentials in the URL"],
+  ])("%s is refused", (url, message) => {
+    expect(() => parse(url)).toThrow(message);
+  });
+});
+
 describe("s3", () => {
   test.each<[url: string, expected: object]>([
     ["s3://attic", { kind: "s3", bucket: "attic" }],

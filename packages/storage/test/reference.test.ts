@@ -73,7 +73,7 @@ describe.skipIf(referencePython === undefined)("the independent reader in Python
 
   const storeFor = (known: Case) =>
     createStore({
-      backend: filesystem(dir, { fsync: false }),
+      backend: filesystem(dir, { durability: "none" }),
       recipients: known.recipients,
       identities: [alice],
       chunkSize: 2 ** known.chunkLog2,

@@ -16,13 +16,19 @@ import { StorageError, throwIfAborted, usage } from "../errors.ts";
 
 export interface FilesystemOptions {
   /**
-   * Whether `put` and `delete` wait until the disk has the change. By default true. With false
-   * they are faster, and a crash of this process still loses nothing; but after a power cut or a
-   * crash of the system, blobs whose `put` had resolved may be missing, empty or cut short, and
-   * deleted ones may be back. For scratch stores and tests only.
+   * What a `put` or `delete` that has resolved outlives.
+   *
+   * - `full`, the default: a power cut and a crash of the system. Each waits until the disk has the
+   *   bytes of the file and the names in its folders (`fsync`).
+   * - `none`: the end of this process, however it comes, and nothing more. The system writes to the
+   *   disk when it likes. After a power cut or a crash of the system blobs may be missing, empty or
+   *   cut short, in any order, also below a root that is there, and deleted ones may be back. What
+   *   is damaged is found when it is read. For what can be made again, and for tests.
    */
-  readonly fsync?: boolean;
+  readonly durability?: Durability | undefined;
 }
+
+export type Durability = "full" | "none";
 
 /**
  * Keeps each blob in a file, `<directory>/<first two digits>/<name>`. The first `put` creates the
@@ -33,12 +39,16 @@ export interface FilesystemOptions {
  * disk for example; a link in a blob's place is refused, as is anything else that is no file.
  *
  * @param directory relative to the working directory of this moment
- * @throws StorageError `usage` where the directory is the empty text
+ * @throws StorageError `usage` where the directory is the empty text, or an option is wrong
  */
 export function filesystem(directory: string, options: FilesystemOptions = {}): Backend {
   if (directory === "") throw usage("the directory of a filesystem backend must not be empty");
   const root = resolve(directory);
-  const { fsync = true } = options;
+  const { durability = "full" } = options;
+  if (durability !== "full" && durability !== "none") {
+    throw usage('durability must be "full" or "none"');
+  }
+  const fsync = durability === "full";
   /** Folders whose own entry in the root this process has brought to the disk. */
   const settled = new Set<string>();
   let makingRoot: Promise<void> | undefined;

@@ -2,7 +2,7 @@ import { describe, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { filesystem } from "../../src/backend/filesystem.ts";
+import { type Durability, filesystem } from "../../src/backend/filesystem.ts";
 import { withLimit } from "../../src/backend/limit.ts";
 import { memory } from "../../src/backend/memory.ts";
 import { withRetry } from "../../src/backend/retry.ts";
@@ -14,11 +14,11 @@ function inMemory(): BackendPlace {
   return { backend, reopen: () => backend };
 }
 
-async function inDirectory(fsync: boolean): Promise<BackendPlace> {
+async function inDirectory(durability: Durability): Promise<BackendPlace> {
   const directory = await mkdtemp(join(tmpdir(), "idk-conformance-"));
   return {
-    backend: filesystem(directory, { fsync }),
-    reopen: () => filesystem(directory, { fsync }),
+    backend: filesystem(directory, { durability }),
+    reopen: () => filesystem(directory, { durability }),
     cleanup: () => rm(directory, { recursive: true }),
   };
 }
@@ -38,8 +38,8 @@ const places = {
   memory: inMemory,
   "memory that attests": attestingInMemory,
   "memory with a limit and retries": decorated,
-  filesystem: () => inDirectory(true),
-  "filesystem without fsync": () => inDirectory(false),
+  filesystem: () => inDirectory("full"),
+  "filesystem without durability": () => inDirectory("none"),
 };
 
 for (const [place, open] of Object.entries(places)) {

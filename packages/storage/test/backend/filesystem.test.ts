@@ -1,9 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, rmSync, truncateSync } from "node:fs";
 import {
+  type FileHandle,
   mkdir,
   mkdtemp,
   readdir,
+  open,
   readFile,
   rename,
   rm,
@@ -37,6 +39,33 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await rm(place, { recursive: true });
+});
+
+describe("durability", () => {
+  /** How often something is brought to the disk. */
+  async function syncsDuring(work: () => Promise<void>): Promise<number> {
+    const handle = await open(import.meta.path);
+    await handle.close();
+    const syncs = spyOn(Object.getPrototypeOf(handle) as FileHandle, "sync");
+    try {
+      await work();
+      return syncs.mock.calls.length;
+    } finally {
+      syncs.mockRestore();
+    }
+  }
+
+  test.each([
+    // The file, its folder, the folder's own name in the store, the store's own name above it.
+    [undefined, 4, 2, 1],
+    ["full", 4, 2, 1],
+    ["none", 0, 0, 0],
+  ] as const)("%s brings changes to the disk, or not", async (durability, first, next, removal) => {
+    const place = filesystem(directory, { durability });
+    expect(await syncsDuring(() => place.put(NAME, BYTES))).toBe(first);
+    expect(await syncsDuring(() => place.put(NAME, BYTES))).toBe(next);
+    expect(await syncsDuring(() => place.delete(NAME))).toBe(removal);
+  });
 });
 
 describe("what lies on the disk", () => {
@@ -84,6 +113,11 @@ describe("what lies on the disk", () => {
 
   test("an empty directory name is a wrong call", () => {
     expect(() => filesystem("")).toThrow("must not be empty");
+  });
+
+  test("a durability that does not exist is a wrong call", () => {
+    const durability = "some" as "none";
+    expect(() => filesystem(directory, { durability })).toThrow('must be "full" or "none"');
   });
 
   test("a name that leads elsewhere is a wrong call, and touches nothing", async () => {
