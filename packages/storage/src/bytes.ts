@@ -59,6 +59,10 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 
 /** Lowercase hexadecimal digits. */
 export function toHex(bytes: Uint8Array): string {
+  // Of a hash, in a quarter of the time.
+  if (typeof Buffer !== "undefined") {
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+  }
   let text = "";
   for (const byte of bytes) text += HEX[byte]!;
   return text;
