@@ -33,6 +33,8 @@ export {
 export { type NaCl, type NaClChoice, loadNaCl } from "./crypto/nacl.ts";
 export { type ErrorCode, StorageError } from "./errors.ts";
 export type { Metadata, MetadataValue } from "./format/metadata.ts";
+export type { Items } from "./store/many.ts";
+export type { PutReport } from "./store/put-report.ts";
 export { createStore } from "./store/create-store.ts";
 export type { LeafReference, PutJournal } from "./store/journal.ts";
 export {
@@ -47,11 +49,18 @@ export type {
   CallOptions,
   DeleteReport,
   DeleteTreeOptions,
+  FailedItem,
+  GetItem,
+  GetManyOptions,
   GetOptions,
+  GetResult,
   ListOptions,
   ListedAddress,
   Progress,
+  PutItem,
+  PutManyOptions,
   PutOptions,
+  PutResult,
   ReadAt,
   ReadOptions,
   Store,

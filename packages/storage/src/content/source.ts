@@ -213,7 +213,10 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 }
 
 /** Settles with the promise, or with `aborted` as soon as the signal fires. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export async function abortable<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   if (signal === undefined) return promise;
   const settled = new AbortController();
   const fired = new Promise<never>((_, reject) => {

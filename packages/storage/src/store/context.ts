@@ -86,6 +86,18 @@ export function planWrite(
   return planned;
 }
 
+/**
+ * A store's defaults with a call's own options over them, for what the call does many times.
+ *
+ * @throws StorageError `usage`, `key`
+ */
+export function planDefaults(
+  defaults: Defaults,
+  options: WriteOptions & { readonly recipients?: readonly string[] | undefined },
+): Defaults {
+  return { ...plan(defaults, options), keyPairs: defaults.keyPairs };
+}
+
 /** @throws StorageError `usage` */
 export function concurrencyOf(
   defaults: Pick<Defaults, "concurrency">,

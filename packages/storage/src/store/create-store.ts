@@ -1,13 +1,16 @@
-import type { Store, StoreOptions } from "./store.ts";
+import type { GetItem, GetManyOptions, GetResult, Store, StoreOptions } from "./store.ts";
+import type { Items } from "./many.ts";
 import { type StoreContext, assertOptions, checkDefaults } from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
 import { deleteTree } from "./delete-tree.ts";
 import { get } from "./get.ts";
+import { getMany } from "./get-many.ts";
 import { list } from "./list.ts";
 import { loadNaCl } from "../crypto/nacl.ts";
 import { parseAddress } from "../content/address.ts";
 import { put } from "./put.ts";
+import { putMany } from "./put-many.ts";
 import { rewrap } from "./rewrap.ts";
 import { stat } from "./stat.ts";
 import { treeNames } from "./tree-names.ts";
@@ -56,7 +59,18 @@ export function createStore(options: StoreOptions): Store {
       if (given?.dedupSecret !== undefined) sawDedupSecret = true;
       return put(await open(), content, given);
     },
+    putMany: async function* (items, given = {}) {
+      if (given?.dedupSecret !== undefined) sawDedupSecret = true;
+      yield* putMany(await open(), items, given);
+    },
     get: async (address, given = {}) => get(await open(), address, given),
+    getMany: async function* <Key>(
+      items: Items<string | GetItem<Key>>,
+      given: GetManyOptions = {},
+    ): AsyncGenerator<GetResult<Key>> {
+      // The keys that come back are the ones that were given.
+      yield* getMany(await open(), items, given) as AsyncGenerator<GetResult<Key>>;
+    },
     stat: async (address, given = {}) => stat(await open(), address, given),
     rewrap: async (address, recipients, given = {}) =>
       rewrap(await open(), address, recipients, given),

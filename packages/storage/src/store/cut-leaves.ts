@@ -13,6 +13,8 @@ import { padme } from "../format/padding.ts";
 export interface Leaf extends SealedLeaf {
   readonly index: number;
   readonly buffer: Uint8Array<ArrayBuffer>;
+  /** Bytes of content in it as they are stored, without padding. */
+  readonly contentLength: number;
   /** Bytes of content, before compression, that were read for what goes up to this leaf's end. */
   readonly contentEnd: number;
 }
@@ -65,6 +67,7 @@ async function* sealLeaves(
   const { dedupSecret } = plan;
   const chunkSize = 2 ** plan.chunkLog2;
   let index = 0;
+  let contentBefore = 0;
   let known: Reference | undefined;
   let ready: ReadyWorkers | undefined;
   // All that is waited for before the content is looked at: from there to its seal, or to the copy
@@ -82,7 +85,9 @@ async function* sealLeaves(
     length: number,
     elsewhere?: Uint8Array,
   ): PendingLeaf => {
-    const leaf = { index: index++, contentEnd: reader.position() };
+    const contentLength = lengths.content - contentBefore;
+    contentBefore = lengths.content;
+    const leaf = { index: index++, contentLength, contentEnd: reader.position() };
     const inBuffer = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
     if (!ready) {
       const sealed = sealLeaf(naCl, elsewhere ?? inBuffer, buffer, dedupSecret, known);

@@ -10,16 +10,21 @@ import { contentDecoder } from "../content/encoding.ts";
 import { inlineContent } from "./inline-content.ts";
 import { treeContent } from "./tree-content.ts";
 
-/** Fetches and opens a root; see `Store.get`. */
+/**
+ * Fetches and opens a root; see `Store.get`.
+ *
+ * @param rootSignal ends the fetching of the root; reading it later keeps to the options' signal
+ */
 export async function get(
   context: StoreContext,
   address: string,
   options: GetOptions,
+  rootSignal: AbortSignal | undefined = options.signal,
 ): Promise<StoredBlob> {
   assertOptions(options);
   throwIfAborted(options.signal);
   const concurrency = concurrencyOf(context.defaults, options.concurrency);
-  const { root, content } = await openContent(context, address, options);
+  const { root, content } = await openContent(context, address, options, rootSignal);
   const encoded = root.metadata["enc"] !== undefined;
   if (encoded && options.range) {
     throw usage("this content is stored encoded, and an encoding can only be read as a whole");
@@ -105,15 +110,27 @@ async function openContent(
   context: StoreContext,
   address: string,
   options: GetOptions,
+  rootSignal: AbortSignal | undefined,
 ): Promise<{ root: OpenedRoot; content: ContentReader }> {
-  const lent = await borrowRoot(context, address, options);
+  const lent = await borrowRoot(context, address, { ...options, signal: rootSignal });
   if (lent.root.shape.counts.length === 0) {
+    if (lent.root.body.length <= KEPT_MAX) {
+      const root = keepRoot(lent);
+      const kept = { root, release() {} };
+      return { root, content: inlineContent(kept, async () => kept) };
+    }
     const again = (signal: AbortSignal) => borrowRoot(context, address, { ...options, signal });
     return { root: lent.root, content: inlineContent(lent, again) };
   }
   const root = keepRoot(lent);
   return { root, content: treeContent(context, root) };
 }
+
+/**
+ * Bytes of content that are copied out of the buffer they were opened in, which has room for two
+ * megabytes: less to keep for as long as the handle lives, and the buffer goes round at once.
+ */
+const KEPT_MAX = 64 * 1024;
 
 const MAX_BYTES_DEFAULT = 2 ** 30;
 

@@ -12,6 +12,7 @@ import { checkedJournal } from "./journal.ts";
 import { throwIfAborted } from "../errors.ts";
 import type { Address } from "../content/address.ts";
 import type { PutOptions } from "./store.ts";
+import { type PutTally, createPutTally } from "./put-report.ts";
 import type { RootDraft } from "../format/root.ts";
 import { createTreeWriter } from "./tree-writer.ts";
 import { type ContentEncoding, metadataToCbor, withEncoding } from "../format/metadata.ts";
@@ -21,11 +22,16 @@ import { pMapIterable } from "p-map";
 import { storeBlob } from "./store-blob.ts";
 import { writeRoot } from "./write-root.ts";
 
-/** Seals and stores content; see `Store.put`. */
+/**
+ * Seals and stores content; see `Store.put`.
+ *
+ * @param treeTurn runs the storing of content that takes a tree, when its turn has come
+ */
 export async function put(
   context: StoreContext,
   content: Content,
   options: PutOptions,
+  treeTurn: <T>(work: () => Promise<T>) => Promise<T> = (work) => work(),
 ): Promise<Address> {
   assertOptions(options);
   throwIfAborted(options.signal);
@@ -35,17 +41,20 @@ export async function put(
   if (plan.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
   const source = openContent(content, options.signal);
   let reader = source;
+  const tally = createPutTally();
   try {
     const encoded = await compressed(source, plan.compression, options.signal);
     reader = encoded.reader;
     const available = await reader.lookAhead(INLINE_MAX + 1);
     const body =
       available > INLINE_MAX
-        ? await putTree(context, plan, reader, options)
+        ? await treeTurn(() => putTree(context, plan, reader, options, tally))
         : readInline(reader, available, options);
     const encoding = encoded.encoding();
     const draft = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
-    return await writeRoot(context, plan, draft, options.signal);
+    const address = await writeRoot(context, plan, draft, options.signal, tally);
+    options.onReport?.(tally.report());
+    return address;
   } finally {
     reader.cancel();
   }
@@ -69,9 +78,10 @@ async function putTree(
   plan: WritePlan,
   reader: ByteReader,
   options: PutOptions,
+  tally: PutTally,
 ): Promise<StoredContent> {
   const { signal, stop } = linkedAbort(options.signal);
-  const tree = createTreeWriter(context, plan.dedupSecret, { signal });
+  const tree = createTreeWriter(context, plan.dedupSecret, { signal, tally });
   const lengths = { content: 0, padding: 0 };
   const convergent = plan.dedupSecret !== undefined;
   // With a dedup secret the store itself says what it has.
@@ -80,11 +90,12 @@ async function putTree(
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
-  const store = async ({ index, blob, reference, storedBefore }: Leaf): Promise<void> => {
-    const { address } = reference;
+  const store = async (leaf: Leaf): Promise<void> => {
+    const { index, blob, contentLength, reference, storedBefore } = leaf;
     const how = { convergent, storedBefore, signal };
-    if (await storeBlob(context.backend, address, blob, how))
-      await journal.stored(index, reference);
+    const sent = await storeBlob(context.backend, reference.address, blob, how);
+    tally.leaf(sent, blob.length, contentLength);
+    if (sent) await journal.stored(index, reference);
   };
   const upload = async (leaf: Leaf) => {
     throwIfAborted(signal);

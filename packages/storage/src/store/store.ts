@@ -3,9 +3,11 @@ import type { Content } from "../content/source.ts";
 import type { Address } from "../content/address.ts";
 import type { Compression } from "../content/compress.ts";
 import type { Identity } from "../crypto/keys.ts";
+import type { Items } from "./many.ts";
 import type { Metadata } from "../format/metadata.ts";
 import type { NaCl, NaClChoice } from "../crypto/nacl.ts";
 import type { PutJournal } from "./journal.ts";
+import type { PutReport } from "./put-report.ts";
 
 /** Encrypted, content-addressed storage over one backend. Made by `createStore`. */
 export interface Store {
@@ -20,6 +22,20 @@ export interface Store {
   put(content: Content, options?: PutOptions): Promise<Address>;
 
   /**
+   * Stores many contents, several at once. Results come in the order in which they are done, each
+   * with the key that its item has. What fails of one content fails its item alone; whoever wants
+   * to stop there leaves the loop. Leaving it early ends all work, and so does the signal.
+   *
+   * No more items are pulled than `concurrency` beyond the results taken, and a result that is not
+   * taken keeps its place: whoever is slower sets the pace. Contents over 1 MiB take turns, so that
+   * memory is that of one `put` and about 2 MiB for each content in flight.
+   *
+   * @throws StorageError `usage`, `key` where the options are wrong, `aborted`; an error of the
+   *   items themselves, after the results of what was begun
+   */
+  putMany<Key>(items: Items<PutItem<Key>>, options?: PutManyOptions): AsyncIterable<PutResult<Key>>;
+
+  /**
    * Fetches, verifies and opens a root. Chunks are fetched when the handle is read.
    *
    * @throws StorageError `usage`, `not-found`, `permission`, `unavailable`, `aborted`, and the
@@ -27,6 +43,18 @@ export interface Store {
    *   the handle besides `tree` and `encoding`
    */
   get(address: string, options?: GetOptions): Promise<StoredBlob>;
+
+  /**
+   * Fetches, verifies and opens many roots, several at once, with results, pace and end as in
+   * `putMany`; for a plain address, that is the key. Content of up to 1 MiB has come with its root,
+   * and the first reading of the handle takes no request; longer content is fetched when its handle
+   * is read, which is possible after the loop as well.
+   *
+   * @throws StorageError `usage` where the options are wrong, `aborted`; an error of the items
+   *   themselves, after the results of what was begun
+   */
+  getMany(items: Items<string>, options?: GetManyOptions): AsyncIterable<GetResult<string>>;
+  getMany<Key>(items: Items<GetItem<Key>>, options?: GetManyOptions): AsyncIterable<GetResult<Key>>;
 
   /**
    * Opens a root and says what it holds, fetching nothing else. Where the backend can say how it
@@ -171,6 +199,42 @@ export interface PutOptions extends WriteOptions, CallOptions {
    * asked; content of up to 1 MiB has no leaves.
    */
   readonly journal?: PutJournal | undefined;
+  /** Called once, when everything is stored and before the put returns: what was new of it. */
+  readonly onReport?: ((report: PutReport) => void) | undefined;
+}
+
+/** One of many contents to store. */
+export interface PutItem<Key> {
+  /** Whatever the caller tells the results apart by; it is handed back and otherwise left alone. */
+  readonly key: Key;
+  readonly content: Content;
+  readonly options?: Pick<PutOptions, "recipients" | "metadata" | "onProgress"> | undefined;
+}
+
+/** How all of the contents are cut and sealed; an item's own recipients go before these. */
+export interface PutManyOptions extends Omit<WriteOptions, "concurrency">, CallOptions {
+  readonly recipients?: readonly string[] | undefined;
+  /**
+   * Contents in flight at once, 1 to 64, by default 16. How many chunks of one content are in
+   * flight, the store's own option says.
+   */
+  readonly concurrency?: number | undefined;
+}
+
+export type PutResult<Key> =
+  | {
+      readonly ok: true;
+      readonly key: Key;
+      readonly address: Address;
+      readonly report: PutReport;
+    }
+  | FailedItem<Key>;
+
+/** An item that failed, with what `put` or `get` threw. */
+export interface FailedItem<Key> {
+  readonly ok: false;
+  readonly key: Key;
+  readonly error: unknown;
 }
 
 export interface ReadOptions extends CallOptions {
@@ -187,6 +251,25 @@ export interface GetOptions extends ReadOptions {
   readonly concurrency?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
+
+/** One of many roots to open. */
+export interface GetItem<Key> extends Pick<GetOptions, "range" | "onProgress"> {
+  /** Whatever the caller tells the results apart by; it is handed back and otherwise left alone. */
+  readonly key: Key;
+  readonly address: string;
+}
+
+export interface GetManyOptions extends ReadOptions {
+  /**
+   * Roots in flight at once, 1 to 64, by default 16. How many chunks of one content are in flight
+   * when it is read, the store's own option says.
+   */
+  readonly concurrency?: number | undefined;
+}
+
+export type GetResult<Key> =
+  | { readonly ok: true; readonly key: Key; readonly blob: StoredBlob }
+  | FailedItem<Key>;
 
 /**
  * A verified and opened root. It can be read any number of times, and each reading fetches what it

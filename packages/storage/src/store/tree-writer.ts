@@ -1,6 +1,7 @@
 import { CHILD_OVERHEAD, DEPTH_MAX, FANOUT, REFERENCE_LENGTH } from "../format/limits.ts";
 import { type Reference, writeReference } from "../format/reference.ts";
 import type { CallOptions } from "./store.ts";
+import type { PutTally } from "./put-report.ts";
 import type { StoreContext } from "./context.ts";
 import { sealChunk } from "./seal-chunk.ts";
 import { storeBlob } from "./store-blob.ts";
@@ -17,6 +18,10 @@ export interface TreeWriter {
   finish(): Promise<{ depth: number; references: Uint8Array }>;
 }
 
+export interface TreeWriterOptions extends CallOptions {
+  readonly tally?: PutTally | undefined;
+}
+
 interface Level {
   readonly references: Uint8Array;
   count: number;
@@ -25,7 +30,7 @@ interface Level {
 export function createTreeWriter(
   { backend, naCl }: Pick<StoreContext, "backend" | "naCl">,
   dedupSecret: Uint8Array | undefined,
-  options: CallOptions,
+  options: TreeWriterOptions,
 ): TreeWriter {
   /** Index 0 gathers references to leaves, index 1 to nodes of leaves, and so on. */
   const levels: Level[] = [newLevel()];
@@ -46,10 +51,11 @@ export function createTreeWriter(
     buffer.set(plaintext, CHILD_OVERHEAD);
     const inPlace = buffer.subarray(CHILD_OVERHEAD);
     const { reference, blob } = sealChunk(naCl, "node", inPlace, buffer, dedupSecret);
-    await storeBlob(backend, reference.address, blob, {
+    const sent = await storeBlob(backend, reference.address, blob, {
       convergent: dedupSecret !== undefined,
       signal: options.signal,
     });
+    options.tally?.node(sent, blob.length);
     level.count = 0;
     levels[height + 1] ??= newLevel();
     await append(height + 1, reference);

@@ -1,4 +1,5 @@
 import type { StoreContext, WritePlan } from "./context.ts";
+import type { PutTally } from "./put-report.ts";
 import { type RootDraft, layOutRoot } from "../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../crypto/key-schedule.ts";
 import { type Address, addressOf } from "../content/address.ts";
@@ -12,6 +13,7 @@ export async function writeRoot(
   plan: Pick<WritePlan, "publicKeys" | "pad" | "dedupSecret">,
   draft: RootDraft,
   signal: AbortSignal | undefined,
+  tally?: PutTally,
 ): Promise<Address> {
   const { publicKeys, dedupSecret } = plan;
   const layout = layOutRoot(draft, plan.pad);
@@ -26,7 +28,9 @@ export async function writeRoot(
     : { contentKey: randomKey(), ephemeralSecret: randomKey() };
   sealRoot(naCl, keys, publicKeys, plaintext, blob);
   const address = addressOf(blob);
-  await storeBlob(backend, address, blob, { convergent: dedupSecret !== undefined, signal });
+  const convergent = dedupSecret !== undefined;
+  const sent = await storeBlob(backend, address, blob, { convergent, signal });
+  tally?.root(sent, blob.length, draft.depth === 0 ? draft.contentLength : 0);
   writeBuffers.release(buffer);
   return address;
 }

@@ -1,0 +1,43 @@
+import type { GetItem, GetManyOptions, GetResult } from "./store.ts";
+import { type Items, MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
+import { type StoreContext, concurrencyOf, keyPairsOf } from "./context.ts";
+import { throwIfAborted, usage } from "../errors.ts";
+import { createBufferPool } from "./buffers.ts";
+import { get } from "./get.ts";
+import { typeName } from "../bytes.ts";
+
+/** Fetches and opens many roots; see `Store.getMany`. */
+export async function* getMany(
+  context: StoreContext,
+  items: Items<string | GetItem<unknown>>,
+  options: GetManyOptions,
+): AsyncGenerator<GetResult<unknown>> {
+  const keyPairs = keyPairsOf(context.defaults, options);
+  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const shared: StoreContext = {
+    ...context,
+    defaults: { ...context.defaults, keyPairs },
+    readBuffers: createBufferPool(concurrency + 1),
+  };
+  const openOne = async (
+    item: string | GetItem<unknown>,
+    signal: AbortSignal,
+  ): Promise<GetResult<unknown>> => {
+    const { key, address, range, onProgress } = itemOf(item);
+    try {
+      // The handle outlives this call, and must not end with it.
+      const given = { range, onProgress, signal: options.signal };
+      return { ok: true, key, blob: await get(shared, address, given, signal) };
+    } catch (error) {
+      throwIfAborted(signal);
+      return { ok: false, key, error };
+    }
+  };
+  yield* inCompletionOrder(items, openOne, { concurrency, signal: options.signal });
+}
+
+function itemOf(item: string | GetItem<unknown>): GetItem<unknown> {
+  if (typeof item === "string") return { key: item, address: item };
+  if (typeof item === "object" && item !== null) return item;
+  throw usage(`an item to get is an address or { key, address }, got ${typeName(item)}`);
+}

@@ -1,0 +1,52 @@
+import { type Items, MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
+import type { PutItem, PutManyOptions, PutResult } from "./store.ts";
+import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "./context.ts";
+import { throwIfAborted, usage } from "../errors.ts";
+import type { PutReport } from "./put-report.ts";
+import { createBufferPool } from "./buffers.ts";
+import pLimit from "p-limit";
+import { put } from "./put.ts";
+import { typeName } from "../bytes.ts";
+
+/**
+ * Stores many contents; see `Store.putMany`. What they share is worked out once: recipients parsed
+ * and checked, secrets, buffers. An ephemeral secret is nothing to share: the nonce of a slot is
+ * that of its ephemeral and public key, so that a second content key under the same pair would give
+ * both away (docs/format.md, "Wrapped keys").
+ */
+export async function* putMany<Key>(
+  context: StoreContext,
+  items: Items<PutItem<Key>>,
+  options: PutManyOptions,
+): AsyncGenerator<PutResult<Key>> {
+  assertOptions(options);
+  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const shared: StoreContext = {
+    ...context,
+    defaults: planDefaults(context.defaults, { ...options, concurrency: undefined }),
+    writeBuffers: createBufferPool(concurrency + 1),
+  };
+  // Each tree keeps several chunks in flight: one is enough for the wire, and for memory.
+  const treeTurn = pLimit(1);
+
+  const storeOne = async (item: PutItem<Key>, signal: AbortSignal): Promise<PutResult<Key>> => {
+    if (typeof item !== "object" || item === null) {
+      throw usage(`an item to put is { key, content }, got ${typeName(item)}`);
+    }
+    const { key, content } = item;
+    const { recipients, metadata, onProgress } = item.options ?? {};
+    let report: PutReport | undefined;
+    const onReport = (given: PutReport) => {
+      report = given;
+    };
+    try {
+      const given = { recipients, metadata, onProgress, onReport, signal };
+      const address = await put(shared, content, given, treeTurn);
+      return { ok: true, key, address, report: report! };
+    } catch (error) {
+      throwIfAborted(signal);
+      return { ok: false, key, error };
+    }
+  };
+  yield* inCompletionOrder(items, storeOne, { concurrency, signal: options.signal });
+}
