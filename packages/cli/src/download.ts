@@ -11,7 +11,12 @@ export interface DownloadOptions {
   readonly resume: boolean | undefined;
   /** Only some of the content is wanted. */
   readonly ranged: boolean;
+  /** Runs the reading of content that does not come with its root, when its turn has come. */
+  readonly largeTurn?: <T>(work: () => Promise<T>) => Promise<T>;
 }
+
+/** Content up to this size comes with its root. */
+const INLINE_MAX = 2 ** 20;
 
 export interface Downloaded {
   /** Bytes of content, whatever range was asked for. */
@@ -29,7 +34,7 @@ export interface Downloaded {
 export async function download(
   fetchBlob: () => Promise<StoredBlob>,
   path: string,
-  { address, force, resume, ranged }: DownloadOptions,
+  { address, force, resume, ranged, largeTurn }: DownloadOptions,
   { out }: Session,
 ): Promise<Downloaded> {
   const note = async (text: string): Promise<void> => {
@@ -47,12 +52,16 @@ export async function download(
       );
     }
     const resumed = isResumed(resume, blob.size) && !ranged && !encoded;
-    const start = resumed ? await whatIsThere(file, blob, note) : 0;
-    written = start;
-    for await (const piece of blob.chunks({ start })) {
-      await file.write(piece);
-      written += piece.length;
-    }
+    const read = async (): Promise<number> => {
+      const start = resumed ? await whatIsThere(file, blob, note) : 0;
+      written = start;
+      for await (const piece of blob.chunks({ start })) {
+        await file.write(piece);
+        written += piece.length;
+      }
+      return start;
+    };
+    const start = largeTurn && blob.size > INLINE_MAX ? await largeTurn(read) : await read();
     await file.commit();
     if (resumed || resume === false) await file.clearAway();
     return { size: blob.size, written, ...(start > 0 && { continued: start }) };

@@ -24,8 +24,10 @@ const STANDARD_INPUT = 0;
 /**
  * Opens a file, or standard input for `-`, so that what cannot be read is known before anything
  * is stored.
+ *
+ * @param folder what to say where it is one
  */
-export async function openInput(path: string): Promise<Input> {
+export async function openInput(path: string, folder?: string): Promise<Input> {
   if (path === "-") {
     return { content: pieces(STANDARD_INPUT, "standard input", undefined), file: undefined };
   }
@@ -35,7 +37,8 @@ export async function openInput(path: string): Promise<Input> {
     const stats = await statsOf(file);
     if (stats.isDirectory()) {
       throw usage(
-        `${path} is a folder and put stores one file: pack it first, such as tar -c ${path} | idk put -`,
+        folder ??
+          `${path} is a folder and put stores one file: pack it first, such as tar -c ${path} | idk put -`,
       );
     }
     const state = stats.isFile() ? stateOf(stats) : undefined;
@@ -65,7 +68,8 @@ async function* pieces(
   before: FileState | undefined,
 ): AsyncGenerator<Uint8Array> {
   // Not a Buffer, whose slice() is a view: whoever copies a piece with it would see the next one.
-  const buffer = new Uint8Array(PIECE_LENGTH);
+  // Of a small file, with room for one byte more, so that one that has grown shows.
+  const buffer = new Uint8Array(Math.min(PIECE_LENGTH, (before?.size || PIECE_LENGTH) + 1));
   try {
     for (;;) {
       const length = await readInto(file, buffer);

@@ -117,9 +117,14 @@ function createProgram(
 
   program
     .command("put")
-    .summary("store a file and print its address")
-    .description("Encrypt a file or standard input, store it, and print its address.")
-    .argument("<file>", "the file, or - for standard input")
+    .summary("store files and print their addresses")
+    .description(
+      "Encrypt a file or standard input, store it, and print its address. Of several files, each " +
+        "gets a line with its address and its path, and one that fails does not stop the others.",
+    )
+    .argument("[file...]", "the file, or - for standard input")
+    .option("--from-file <list>", "also the files of this list, one a line; - for standard input")
+    .option("-0, --null", "what ends a path in the list is a zero byte, as from find -print0")
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
     .option("--name <name>", "a name to keep, encrypted, with the content")
@@ -138,9 +143,14 @@ function createProgram(
   program
     .command("get")
     .summary("fetch, verify and decrypt content")
-    .description("Fetch content, verify it, and write it to a file or to standard output.")
-    .argument("<address>", "what `idk put` printed")
+    .description(
+      "Fetch content, verify it, and write it to a file or to standard output; or several, each " +
+        "to a file of a folder that has its address as its name.",
+    )
+    .argument("[address...]", "what `idk put` printed")
     .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
+    .option("--output-dir <dir>", "write each address to a file in this folder")
+    .option("--from-file <list>", "also the addresses of this list, such as the output of idk put")
     .addOption(identityOption())
     .option("--range <start-end>", "these bytes alone; END is not included, either may be empty")
     .option("--force", "replace an existing file")

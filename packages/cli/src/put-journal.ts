@@ -25,8 +25,6 @@ export interface PutBinding {
 
 /** A journal on disk, for one put. */
 export interface OpenPutJournal extends PutJournal {
-  /** Leaves that this run has sent. */
-  readonly sent: number;
   /** Leaves that the next run would find. */
   count(): number;
   /** The content is stored: the journal has done its work. */
@@ -125,7 +123,6 @@ function journalOver(
   file: JournalFile,
   onFailure: (error: unknown) => Promise<void>,
 ): OpenPutJournal {
-  let sent = 0;
   let failed = false;
   // The journal is an economy: what goes wrong with it is no reason to stop.
   const unlessFailed = async <T>(work: () => T): Promise<T | undefined> => {
@@ -148,12 +145,8 @@ function journalOver(
       };
     },
     async stored(index, { address, contentKey }) {
-      sent += 1;
       const record = Buffer.concat([Buffer.from(address, "hex"), contentKey]);
       await unlessFailed(() => file.write(index, record));
-    },
-    get sent() {
-      return sent;
     },
     count: () => quietly(() => file.count() - 1) ?? 0,
     remove: () => quietly(() => file.remove()),

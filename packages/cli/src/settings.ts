@@ -62,6 +62,8 @@ export const path: Field<string> = field((text) => {
   return text;
 });
 
+export const paths: Field<string[]> = withDefault(array(path), []);
+
 export const text: Field<string> = string();
 export const flag: Field<boolean> = withDefault(boolean(), false);
 /** A flag with an opposite: undefined where neither was given. */

@@ -37,9 +37,10 @@ export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
 
-/** `1 blob`, `2 blobs`. */
+/** `1 blob`, `2 blobs`; `2 addresses`. */
 export function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? "" : "s"}`;
+  const ending = noun.endsWith("s") ? "es" : "s";
+  return `${amount} ${noun}${amount === 1 ? "" : ending}`;
 }
 
 export type Row = readonly [label: string, value: string];

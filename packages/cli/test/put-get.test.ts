@@ -84,7 +84,17 @@ describe("put", () => {
 
   test("--json", async () => {
     const { stdout } = await ok(["put", "-", "--json"], { stdin: "x" });
-    expect(JSON.parse(stdout)).toEqual({ address: expect.stringMatching(/^[0-9a-f]{64}$/u) });
+    expect(JSON.parse(stdout)).toEqual({
+      address: expect.stringMatching(/^[0-9a-f]{64}$/u),
+      bytes: 1,
+      chunks: 0,
+      newChunks: 0,
+      newBytes: 1,
+      skippedChunks: 0,
+      skippedBytes: 0,
+      sentBlobs: 1,
+      sentBytes: expect.any(Number),
+    });
   });
 
   test("what cannot be read is said before anything is stored", async () => {

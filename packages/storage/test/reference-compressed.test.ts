@@ -37,7 +37,7 @@ describe.skipIf(referencePython === undefined)("the independent reader in Python
   test.each(cases)("opens $size bytes of $kind, put with $compression", async (known) => {
     const content = known.content();
     const store = createStore({
-      backend: filesystem(dir, { fsync: false }),
+      backend: filesystem(dir, { durability: "none" }),
       recipients: [alice.recipient],
       chunkSize: 256 * KIB,
       compression: known.compression,

@@ -1,4 +1,5 @@
-import { type BlobFailures, createBlobFailures } from "../blob-failures.ts";
+import { createBlobFailures } from "../blob-failures.ts";
+import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
 import { type CopyTotals, createCopyTotals, describeCopy } from "../copy-totals.ts";
 import { type ReplicateOptions, createStore, replicate } from "@idk/storage";
@@ -67,7 +68,7 @@ export const copy: Command = command(
 type Replicate = (options: ReplicateOptions) => ReturnType<typeof replicate>;
 
 /** Counts and prints what happens on the way. */
-function reporting(failures: BlobFailures, totals: CopyTotals, run: Replicate): Replicate {
+function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): Replicate {
   return async (options) => {
     let printed = Promise.resolve();
     try {

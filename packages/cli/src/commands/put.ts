@@ -7,22 +7,25 @@ import {
   folders,
   optional,
   path,
+  paths,
   recipients,
   store,
   text,
 } from "../settings.ts";
-import { count } from "../text.ts";
-import { isResumed } from "../resume.ts";
+import { given, readList } from "../list-file.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
 import { loadRecipients } from "../recipients.ts";
-import { openInput } from "../input.ts";
 import { openStore } from "../open-store.ts";
 import { parseChunkSize } from "../sizes.ts";
-import { codeOf, usage } from "../failures.ts";
+import { putFile } from "../put-file.ts";
+import { putFiles } from "../put-files.ts";
+import { usage } from "../failures.ts";
 
 export const put: Command = command(
   {
-    file: path,
+    file: paths,
+    fromFile: optional(path),
+    null: flag,
     store,
     recipients,
     name: optional(text),
@@ -35,64 +38,58 @@ export const put: Command = command(
     folders,
   },
   async (settings, session) => {
-    const { out, signal } = session;
-    const { name, type, chunkSize, padding, resume } = settings;
+    const { name, type, chunkSize, padding, compress, resume } = settings;
+    const file = checkedFile(settings);
     const to = await loadRecipients(settings.recipients);
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
-    const { content, file } = await openInput(settings.file);
-    if (resume === true && file === undefined) {
-      throw usage("--resume takes a regular file: what it continues has to be read once more");
-    }
-    await using opened = await openStore(settings.store, session);
-    // With a dedup secret it is the store that knows what it has.
-    const journaled =
-      file !== undefined && dedupSecret === undefined && isResumed(resume, file.size);
-    const journal = journaled
-      ? await (
-          await import("../put-journal.ts")
-        ).openPutJournal(
-          {
-            path: settings.file,
-            file,
-            store: settings.store,
-            recipients: to,
-            cut: { chunkSize, padding, compress: settings.compress },
-          },
-          settings.folders,
-          out,
-        )
-      : undefined;
-    let chunks = 0;
-    try {
-      const address = await opened.put(content, {
-        recipients: to,
-        metadata: { ...(name !== undefined && { name }), ...(type !== undefined && { type }) },
-        chunkSize,
-        padding: padding ? "padme" : "none",
-        compression: settings.compress,
-        dedupSecret,
-        signal,
-        journal,
-        onProgress: (progress) => ({ chunks } = progress),
-      });
-      await out.result(address, { address });
-      // Who does not get to see the address asks for it again, and shall not wait as long.
-      await out.flush();
-    } catch (error) {
-      const noted = journal?.count() ?? 0;
-      journal?.close();
-      // A file that changed is another one the next time.
-      if (noted > 0 && codeOf(error) !== "usage" && !out.json) {
-        await out.note(
-          `idk: ${count(noted, "chunk")} are stored: the same command continues there`,
-        );
-      }
-      throw error;
-    }
-    if (journal === undefined) return;
-    journal.remove();
-    if (journal.sent < chunks && !out.json) {
-      await out.note(`idk: continued: ${chunks - journal.sent} of ${chunks} chunks were there`);
+    const options = {
+      recipients: to,
+      metadata: { ...(name !== undefined && { name }), ...(type !== undefined && { type }) },
+      chunkSize,
+      padding: padding ? "padme" : "none",
+      compression: compress,
+      dedupSecret,
+      signal: session.signal,
+    } as const;
+    if (file === undefined) {
+      const files = given(settings.file, listOf(settings));
+      await using opened = await openStore(settings.store, session);
+      await putFiles(opened, files, options, session);
+    } else {
+      const how = { resume, store: settings.store, folders: settings.folders };
+      await putFile(file, options, how, session);
     }
   },
 );
+
+interface Sources {
+  readonly file: readonly string[];
+  readonly fromFile: string | undefined;
+  readonly null: boolean;
+  readonly name: string | undefined;
+  readonly resume: boolean | undefined;
+}
+
+/** The one file to store, or undefined where they are many and each gets a line with its path. */
+function checkedFile({ file, fromFile, null: zero, name, resume }: Sources): string | undefined {
+  const [only] = file;
+  if (fromFile === undefined) {
+    if (only === undefined) throw usage("missing required argument 'file'");
+    if (zero) throw usage("--null says how a list is written: give one with --from-file");
+    if (file.length === 1) return only;
+  }
+  if (name !== undefined) throw usage("--name is for one file: put it by itself");
+  if (resume === true) throw usage("--resume is for one file: put it by itself");
+  if ([...file, fromFile].filter((path) => path === "-").length > 1) {
+    throw usage("standard input can be read once: give one -");
+  }
+  return undefined;
+}
+
+/** What a list names are files: one that is called - as well. */
+async function* listOf(settings: Sources): AsyncGenerator<string> {
+  if (settings.fromFile === undefined) return;
+  for await (const path of readList(settings.fromFile, settings.null ? "\0" : "\n")) {
+    yield path === "-" ? "./-" : path;
+  }
+}

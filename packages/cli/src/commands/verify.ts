@@ -1,4 +1,5 @@
-import { type BlobFailures, createBlobFailures } from "../blob-failures.ts";
+import { createBlobFailures } from "../blob-failures.ts";
+import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
 import type { Store, VerifyReport } from "@idk/storage";
 import { addresses, flag, identityFiles, passphrase, store } from "../settings.ts";
@@ -121,7 +122,7 @@ interface Tally {
   summary(depth: Depth): string;
 }
 
-function createTally(failures: BlobFailures): Tally {
+function createTally(failures: ItemFailures): Tally {
   const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0, attested: 0 };
 
   const ways: Readonly<Record<Depth, () => string>> = {
