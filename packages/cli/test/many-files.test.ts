@@ -163,6 +163,7 @@ describe("put --from-file", () => {
     [["a", "b", "--name", "x"], "--name is for one file"],
     [["-", "--from-file", "-"], "standard input can be read once"],
     [["-", "-"], "standard input can be read once"],
+    [["a", "b", "--resume"], "--resume is for one file"],
     [["a", ""], "FILE takes a file, got an empty text"],
   ])("%p is refused", async (args, message) => {
     expectFailure(await idk(["put", ...args]), 2, message);

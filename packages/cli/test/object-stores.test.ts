@@ -73,6 +73,26 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     expectFailure(await idk(["rm", address]), 3, address);
   });
 
+  test("put says what the store had already", async () => {
+    workspace.write("dedup", noise(32, 5));
+    const content = noise(5 * 2 ** 18);
+    workspace.write("same", content);
+    const args = ["--chunk-size", "256K", "--no-padding", "--dedup-secret", "dedup"];
+    const numbers = async (...more: string[]) =>
+      JSON.parse((await ok(["put", "same", ...args, ...more, "--json"])).stdout) as object;
+    const bytes = content.length;
+    expect(await numbers()).toMatchObject({ bytes, chunks: 5, newBytes: bytes, sentBlobs: 6 });
+    expect(await numbers()).toMatchObject({ skippedChunks: 5, skippedBytes: bytes, sentBlobs: 0 });
+    const says = "skipped 5 of 5 chunks, 1310720 bytes (1.3 MiB), which the store has already";
+    const again = await ok(["put", "same", ...args]);
+    expect(again.stderr).toBe(`idk: ${says}\n`);
+    const both = await ok(["put", "same", "dedup", ...args]);
+    expect(both.stderr).toBe(`stored 2 files, 1310752 bytes (1.3 MiB); ${says}; no failed\n`);
+    for (const line of both.stdout.trim().split("\n")) {
+      await ok(["rm", line.slice(0, 64), "--tree", "--force"]);
+    }
+  });
+
   test("verify --attested downloads nothing that the store vouches for", async () => {
     const address = await put("attested");
     // Put there by other means than idk: without a checksum, and not even a blob.

@@ -172,11 +172,14 @@ describe("a put that was interrupted", () => {
     await expectStored(stdout, env);
   });
 
-  test("--json keeps it to itself", async () => {
+  test("--json says it in numbers", async () => {
     const { env, args } = await interruptedPut();
     const { stdout, stderr } = await ok([...args, "--json"], { env });
     expect(stderr).toBe("");
-    expect(Object.keys(JSON.parse(stdout))).toEqual(["address"]);
+    const report = JSON.parse(stdout) as Record<string, number>;
+    expect(report["skippedChunks"]).toBeGreaterThan(0);
+    expect(report["skippedChunks"]! + report["newChunks"]!).toBe(report["chunks"]!);
+    expect(report["sentBlobs"]).toBe(report["newChunks"]! + 1);
   });
 
   test("journals that nobody came back to are removed after a month", async () => {
