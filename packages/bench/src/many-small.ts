@@ -1,0 +1,199 @@
+/**
+ * Many objects of 4 KiB: `putMany` and `getMany` over a folder of each durability, and over MinIO
+ * against a bare signed fetch loop with as many requests in flight, whose bytes are hashed
+ * beforehand. Each figure is of a process of its own, without its start and after 500 other objects
+ * that warm it up. Each round has new folders and a new bucket, and what one process wrote is on the
+ * disk before the next one starts. Gets read from the page cache.
+ *
+ * Usage: [script/minio run] bun packages/bench/src/many-small.ts [ROUNDS] [COUNT] [IN_FLIGHT]
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import { inProcess, measureHere, ownJob, peakFloor, run } from "./processes.ts";
+import { judge, median, rotated, type Sample, spread, summarize, type Target } from "./measure.ts";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { bareS3 } from "./bare-s3.ts";
+import { describeMachine } from "./machine.ts";
+import { filesystem } from "@idk/storage/filesystem";
+import { freshFolder } from "./files.ts";
+import { initBucket } from "@idk/storage/provision";
+import { join } from "node:path";
+import { minio } from "@idk/storage/minio";
+
+const SIZE = 4096;
+const WARM_UP = 500;
+const WAYS = ["put", "get"] as const;
+
+type Place = "folder, full" | "folder, none" | "MinIO" | "bare fetch";
+
+interface Job {
+  readonly place: Place;
+  readonly way: (typeof WAYS)[number];
+  readonly count: number;
+  readonly inFlight: number;
+  readonly identity: string;
+  /** Of the round: holds the blobs, and the names that a put leaves for the get. */
+  readonly folder: string;
+  readonly bucket: string;
+}
+
+/** Passes over many objects; each returns the names of those that came through. */
+interface Passes {
+  put(contents: readonly Uint8Array<ArrayBuffer>[], hashes: readonly string[]): Promise<string[]>;
+  get(names: readonly string[]): Promise<string[]>;
+}
+
+/** One measured process. */
+async function work(job: Job): Promise<Sample> {
+  const { place, way, folder, count } = job;
+  const list = join(folder, `names of ${place}`);
+  const passes = place === "bare fetch" ? overFetch(job) : overStore(job);
+  if (way === "get") {
+    const names = (await readFile(list, "utf8")).split("\n");
+    await passes.get(names.slice(0, WARM_UP));
+    return measured(count, () => passes.get(names));
+  }
+  const block = new Uint8Array(randomBytes(SIZE * (count + WARM_UP)));
+  const contents = Array.from({ length: count + WARM_UP }, (_, i) =>
+    block.subarray(i * SIZE, (i + 1) * SIZE),
+  );
+  const hashes = contents.map((bytes) => createHash("sha256").update(bytes).digest("hex"));
+  await passes.put(contents.slice(count), hashes.slice(count));
+  const [first, firstHashes] = [contents.slice(0, count), hashes.slice(0, count)];
+  return measured(count, async () => {
+    const names = await passes.put(first, firstHashes);
+    await writeFile(list, names.join("\n"));
+    return names;
+  });
+}
+
+async function measured(count: number, pass: () => Promise<string[]>): Promise<Sample> {
+  const { result, ...sample } = await measureHere(pass);
+  if (result.length !== count) throw new Error(`${result.length} of ${count} came through`);
+  return sample;
+}
+
+function overStore({ place, inFlight: concurrency, identity: text, folder, bucket }: Job): Passes {
+  const identity = parseIdentity(text);
+  const durability = place === "folder, full" ? "full" : "none";
+  const store = createStore({
+    backend:
+      place === "MinIO"
+        ? minio({ bucket, ...server() })
+        : filesystem(join(folder, place), { durability }),
+    recipients: [identity.recipient],
+    identities: [identity],
+  });
+  return {
+    async put(contents) {
+      const addresses: string[] = [];
+      const items = contents.map((content, key) => ({ key, content }));
+      for await (const result of store.putMany(items, { concurrency })) {
+        if (!result.ok) throw result.error;
+        addresses.push(result.address);
+      }
+      return addresses;
+    },
+    async get(names) {
+      const read: string[] = [];
+      for await (const result of store.getMany(names, { concurrency })) {
+        if (!result.ok) throw result.error;
+        if ((await result.blob.bytes()).length === SIZE) read.push(result.key);
+      }
+      return read;
+    },
+  };
+}
+
+function overFetch({ inFlight, bucket }: Job): Passes {
+  const { endpoint, accessKey, secretKey } = server();
+  const bare = bareS3(endpoint, bucket, accessKey, secretKey, false);
+  const inLanes = async (names: readonly string[], each: (i: number, lane: number) => unknown) => {
+    let next = 0;
+    const lane = async (_: unknown, index: number) => {
+      for (let i = next++; i < names.length; i = next++) await each(i, index);
+    };
+    await Promise.all(Array.from({ length: inFlight }, lane));
+  };
+  return {
+    async put(contents, hashes) {
+      await inLanes(hashes, (i) => bare.put(hashes[i]!, contents[i]!, hashes[i]!));
+      return [...hashes];
+    },
+    async get(names) {
+      const buffers = Array.from({ length: inFlight }, () => new Uint8Array(SIZE));
+      const read: string[] = [];
+      await inLanes(names, async (i, lane) => {
+        if ((await bare.get(names[i]!, buffers[lane]!)) === SIZE) read.push(names[i]!);
+      });
+      return read;
+    },
+  };
+}
+
+function server(): { endpoint: string; accessKey: string; secretKey: string } {
+  const { origin, username, password } = new URL(process.env["IDK_TEST_MINIO"]!);
+  return {
+    endpoint: origin,
+    accessKey: decodeURIComponent(username),
+    secretKey: decodeURIComponent(password),
+  };
+}
+
+async function compare(rounds: number, count: number, inFlight: number): Promise<void> {
+  const identity = formatIdentity(await generateIdentity());
+  const withServer = process.env["IDK_TEST_MINIO"] !== undefined;
+  const places: Place[] = ["folder, full", "folder, none"];
+  if (withServer) places.push("MinIO", "bare fetch");
+  const samples = new Map<string, Sample[]>();
+  for (let round = 0; round < rounds; round++) {
+    const folder = await freshFolder();
+    const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
+    if (withServer) await initBucket({ provider: "minio", bucket, ...server() });
+    try {
+      for (const way of WAYS) {
+        for (const place of rotated(places, round)) {
+          await run({ argv: ["sync"] });
+          const job: Job = { place, way, count, inFlight, identity, folder, bucket };
+          const name = `${way}, ${place}`;
+          const own = samples.get(name) ?? [];
+          samples.set(name, [...own, await inProcess<Sample>(import.meta.path, job)]);
+        }
+      }
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }
+
+  console.log(`${count} objects of ${SIZE} bytes, ${inFlight} in flight, ${rounds} rounds;`);
+  console.log(`${describeMachine()}\nobjects a second as median (least to most)\n`);
+  const rates = (name: string) => (samples.get(name) ?? []).map(({ seconds }) => count / seconds);
+  for (const name of WAYS.flatMap((way) => places.map((place) => `${way}, ${place}`))) {
+    const { cpuSeconds, peakMib } = summarize(samples.get(name)!);
+    const cpu = `${cpuSeconds.toFixed(2)} CPU s`;
+    console.log(
+      `${name.padEnd(20)} ${spread(rates(name), 0).padStart(24)}/s  ${cpu.padStart(11)}  ${peakMib.toFixed(0).padStart(5)} MiB peak`,
+    );
+  }
+  const targets: Target[] = [
+    { name: "put, folder, none: a second", value: median(rates("put, folder, none")), least: 5000 },
+    { name: "get, folder, none: a second", value: median(rates("get, folder, none")), least: 8000 },
+  ];
+  for (const way of withServer ? WAYS : []) {
+    // Round by round, because these met the same moments of the machine.
+    const bare = rates(`${way}, bare fetch`);
+    const value = median(rates(`${way}, MinIO`).map((rate, round) => rate / bare[round]!));
+    targets.push({ name: `${way}, MinIO: of the rate of bare fetch`, value, least: 0.7 });
+  }
+  console.log("");
+  judge(targets);
+  console.log(peakFloor());
+}
+
+const job = ownJob() as Job | undefined;
+if (job) {
+  console.log(JSON.stringify(await work(job)));
+} else {
+  const [rounds = 3, count = 10_000, inFlight = 16] = process.argv.slice(2).map(Number);
+  await compare(rounds, count, inFlight);
+}
