@@ -14,7 +14,7 @@ Environment:
   IDK_COMPRESS    how put compresses, instead of --compress
 
 Stores:
-  DIR or file:///DIR
+  DIR or file:///DIR?durability=none                no wait for the disk: docs/backends.md
   s3://BUCKET[/PREFIX]?endpoint=URL&region=R        AWS_… variables, AWS_PROFILE, roles
   minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=1         MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
                                                     MINIO_ACCESS_KEY, MINIO_SECRET_KEY,
