@@ -175,7 +175,10 @@ function createProgram(
     )
     .argument("[address...]", "what to check")
     .option("--deep", "check the content below each address as well")
-    .option("--attested", "download nothing where the store itself keeps and checks a SHA-256")
+    .option(
+      "--attested",
+      "download nothing where the store kept a SHA-256 at upload: finds no bit rot",
+    )
     .addOption(identityOption())
     .action(does(async () => (await import("./commands/verify.ts")).verify));
 

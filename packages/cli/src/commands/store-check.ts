@@ -96,7 +96,7 @@ function describe(store: string, found: Findings, failures: readonly CheckFailur
 type Meaning = Readonly<Record<"yes" | "no", string>>;
 
 const ATTESTATION: Meaning = {
-  yes: "yes: it knows each blob's SHA-256, and `idk verify --attested` downloads nothing",
+  yes: "yes: it keeps the SHA-256 of what it received, for `idk verify --attested`",
   no: "no: `idk verify` has to read every blob",
 };
 const VERSIONS: Meaning = {

@@ -1,8 +1,9 @@
 import type { Backend } from "../backend/backend.ts";
 
 /**
- * Asks whether the store itself vouches that the bytes under a name are the right ones: it keeps
- * their SHA-256, and that is the name. Takes no request where the store attests nothing.
+ * Asks whether the store itself vouches that the bytes it received under a name are the right ones:
+ * it kept their SHA-256, and that is the name. Whether its disk still has them it does not look.
+ * Takes no request where the store attests nothing.
  *
  * @returns the blob's size, or undefined where nothing is attested
  */

@@ -96,7 +96,8 @@ export interface Store {
   /**
    * Reads a blob and checks that its bytes match its name and form an envelope of the format;
    * needs no key. With `deep`, opens a root and checks its whole tree. With `attested`, takes the
-   * store's word for bytes of which it keeps the SHA-256, and reads only the others.
+   * store's word for bytes of which it kept the SHA-256 at upload, and reads only the others: that
+   * finds broken uploads, overwritten blobs and foreign objects, but no bytes that rotted later.
    *
    * @throws StorageError with the code of the first fault; `usage` for both `deep` and `attested`
    */
@@ -163,7 +164,8 @@ export interface WriteOptions {
   /**
    * 32 random bytes shared by those who deduplicate together: equal content then gives equal
    * blobs, which the store can see (docs/threat-model.md). Where the store attests SHA-256, each
-   * blob is looked at first, and not uploaded again if it is there with the right bytes.
+   * blob is looked at first, and not uploaded again if it was received with the right bytes. That
+   * does not mend a blob that has rotted since: `delete` it before.
    */
   readonly dedupSecret?: Uint8Array | undefined;
   /**
@@ -380,8 +382,8 @@ export interface VerifyOptions extends ReadOptions {
   /** Open the root and check all that is below it; takes an identity. */
   readonly deep?: boolean | undefined;
   /**
-   * Take the store's word where it attests the SHA-256 of a blob, and read only what it does not
-   * vouch for. Not together with `deep`.
+   * Take the store's word where it attests the SHA-256 that a blob had at upload, and read only
+   * what it does not vouch for. Finds no bit rot. Not together with `deep`.
    */
   readonly attested?: boolean | undefined;
   /** Chunks checked at once, 1 to 64; by default the store's. */
@@ -396,7 +398,7 @@ export interface VerifyReport {
   readonly blobs: number;
   readonly bytes: number;
   /**
-   * Whether the store's word was taken: it keeps a SHA-256 of the bytes, equal to the name. False
+   * Whether the store's word was taken: it received bytes whose SHA-256 is the name. False
    * where the bytes were read and checked here, with their envelope.
    */
   readonly attested: boolean;
