@@ -9,7 +9,9 @@ import { type Address, createStore, generateIdentity, loadNaCl } from "@idk/stor
 import { bareS3 } from "./bare-s3.ts";
 import { initBucket } from "@idk/storage/provision";
 import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, median, spread } from "./measure.ts";
+import { type Target, interleavedSamples, judge, median, spread } from "./measure.ts";
+import { describeMachine } from "./machine.ts";
+import { Client } from "minio";
 import { minio } from "@idk/storage/minio";
 
 const KIB = 2 ** 10;
@@ -27,30 +29,53 @@ await initBucket({ provider: "minio", bucket, endpoint, accessKey, secretKey });
 
 const naCl = await loadNaCl();
 const alice = await generateIdentity();
+const backend = minio({ bucket, endpoint, accessKey, secretKey });
 const store = createStore({
-  backend: minio({ bucket, endpoint, accessKey, secretKey }),
+  backend,
   recipients: [alice.recipient],
   identities: [alice],
   padding: "none",
 });
 const bare = bareS3(endpoint, bucket, accessKey, secretKey, false);
 
+console.log(describeMachine());
 console.log(`NaCl ${naCl.name}; ms as median (least to most) of ${rounds} rounds`);
-await compare("1 MiB, one at a time", { size: MIB, count: 20, inFlight: 1, chunk: MIB });
-await compare("64 KiB, 16 in flight", {
-  size: 64 * KIB,
-  count: 512,
-  inFlight: 16,
-  chunk: 64 * KIB,
-});
-await compare(`${mib} MiB, 4 MiB chunks, 4 in flight`, {
-  size: Number(mib) * MIB,
-  count: 1,
-  inFlight: 1,
-  chunk: 4 * MIB,
-});
-
+await compare(
+  "1 MiB, one at a time",
+  { size: MIB, count: 20, inFlight: 1, chunk: MIB },
+  ({ put, get }) => [
+    { name: "put of 1 MiB, of bare time plus sealing and hashing", value: put.ofSum, most: 1.1 },
+    { name: "get of 1 MiB, of bare time plus sealing and hashing", value: get.ofSum, most: 1.1 },
+  ],
+);
+await compare(
+  "64 KiB, 16 in flight",
+  { size: 64 * KIB, count: 512, inFlight: 16, chunk: 64 * KIB },
+  ({ put, get }) => [
+    { name: "put of 64 KiB, of the bare rate", value: put.ofRate, least: 0.8 },
+    { name: "get of 64 KiB, of the bare rate", value: get.ofRate, least: 0.6 },
+  ],
+);
+await compare(
+  `${mib} MiB, 4 MiB chunks, 4 in flight`,
+  { size: Number(mib) * MIB, count: 1, inFlight: 1, chunk: 4 * MIB },
+  ({ put, get }) => [
+    { name: `put of ${mib} MiB, of the bare rate`, value: put.ofRate, least: 0.7 },
+    { name: `get of ${mib} MiB, of the bare rate`, value: get.ofRate, least: 0.45 },
+  ],
+);
 console.log(`\n${ownPeak()}`);
+
+await store.close();
+await removeBucket();
+
+/** Of a put or get, against bare requests for the same bytes. */
+interface Ratios {
+  /** The rate, as a part of theirs. */
+  readonly ofRate: number;
+  /** The time, in multiples of theirs together with that of sealing and hashing. */
+  readonly ofSum: number;
+}
 
 interface Shape {
   /** Bytes of one content, and how many there are. */
@@ -62,7 +87,11 @@ interface Shape {
   readonly chunk: number;
 }
 
-async function compare(title: string, { size, count, inFlight, chunk }: Shape): Promise<void> {
+async function compare(
+  title: string,
+  { size, count, inFlight, chunk }: Shape,
+  targets: (ratios: Record<"put" | "get", Ratios>) => readonly Target[],
+): Promise<void> {
   const contents = Array.from({ length: count }, () => new Uint8Array(randomBytes(size)));
   const pieces = contents.flatMap((content) =>
     Array.from({ length: Math.ceil(size / chunk) }, (_, i) => {
@@ -77,6 +106,13 @@ async function compare(title: string, { size, count, inFlight, chunk }: Shape): 
   const nonce = new Uint8Array(24);
   const box = new Uint8Array(chunk + 16);
 
+  const open = (address: Address) => store.get(address);
+  const read = async (pieces: AsyncIterable<Uint8Array>): Promise<void> => {
+    let length = 0;
+    for await (const piece of pieces) length += piece.length;
+    if (length !== size) throw new Error(`read ${length} of ${size} bytes`);
+  };
+
   const tasks = here({
     "bare put": () => eachOf(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
     "bare get": () => eachOf(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
@@ -90,12 +126,9 @@ async function compare(title: string, { size, count, inFlight, chunk }: Shape): 
       addresses.length = 0;
       await eachOf(contents, inFlight, async (content) => addresses.push(await store.put(content)));
     },
-    get: () =>
-      eachOf(addresses, inFlight, async (address) => {
-        let length = 0;
-        for await (const piece of (await store.get(address)).stream()) length += piece.length;
-        if (length !== size) throw new Error(`read ${length} of ${size} bytes`);
-      }),
+    get: () => eachOf(addresses, inFlight, async (address) => read((await open(address)).chunks())),
+    "get as stream": () =>
+      eachOf(addresses, inFlight, async (address) => read((await open(address)).stream())),
   });
 
   const samples = await interleavedSamples(Number(rounds), tasks);
@@ -108,16 +141,24 @@ async function compare(title: string, { size, count, inFlight, chunk }: Shape): 
     const cpu = median(samples[name].map(({ cpuSeconds }) => cpuSeconds)) / (total / 2 ** 30);
     const each = values.map((value) => value / count);
     console.log(
-      `  ${name.padEnd(9)} ${spread(each, 2).padStart(26)} ms each  ${(total / 1e3 / median(values)).toFixed(0).padStart(5)} MB/s  ${cpu.toFixed(2).padStart(6)} CPU s/GiB`,
+      `  ${name.padEnd(13)} ${spread(each, 2).padStart(26)} ms each  ${(total / 1e3 / median(values)).toFixed(0).padStart(5)} MB/s  ${cpu.toFixed(2).padStart(6)} CPU s/GiB`,
     );
   }
-  for (const way of ["put", "get"] as const) {
-    const [own, wire] = [median(times(way)), median(times(`bare ${way}`))];
-    const withCrypto = wire + median(times("crypto"));
+  const ratios = (["put", "get", "get as stream"] as const).map((name) => {
+    const [own, wire] = [
+      median(times(name)),
+      median(times(name === "put" ? "bare put" : "bare get")),
+    ];
+    const ofRate = wire / own;
+    const ofSum = own / (wire + median(times("crypto")));
     console.log(
-      `  ${way}: ${(wire / own).toFixed(2)} of the bare rate; ${(own / withCrypto).toFixed(2)} of bare time plus sealing and hashing`,
+      `  ${name}: ${ofRate.toFixed(2)} of the bare rate; ${ofSum.toFixed(2)} of bare time plus sealing and hashing`,
     );
-  }
+    return { ofRate, ofSum };
+  });
+  const [put, get] = ratios;
+  if (!put || !get) throw new Error("put and get were not measured");
+  judge(targets({ put, get }));
 }
 
 async function eachOf<T>(
@@ -130,4 +171,21 @@ async function eachOf<T>(
     for (let i = next++; i < items.length; i = next++) await work(items[i]!, index);
   };
   await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/** Nothing of the measurement stays behind. */
+async function removeBucket(): Promise<void> {
+  const client = new Client({
+    endPoint: server.hostname,
+    port: Number(server.port),
+    useSSL: server.protocol === "https:",
+    accessKey,
+    secretKey,
+  });
+  const names: string[] = [];
+  for await (const { name } of minio({ bucket, endpoint, accessKey, secretKey }).list("")) {
+    names.push(name);
+  }
+  await client.removeObjects(bucket, names);
+  await client.removeBucket(bucket);
 }

@@ -16,7 +16,7 @@ import { stat } from "./stat.ts";
 import { treeNames } from "./tree-names.ts";
 import { typeName } from "../bytes.ts";
 import { verify } from "./verify.ts";
-import { type LeafWorkers, createLeafWorkers } from "./workers/pool.ts";
+import { type LeafWorkers, aheadOf, createLeafWorkers } from "./workers/pool.ts";
 import { threadsOf } from "./workers/threads.ts";
 
 /**
@@ -43,7 +43,7 @@ export function createStore(options: StoreOptions): Store {
       workers,
       // One more than are in flight: the one that the caller is reading or filling.
       readBuffers: createBufferPool(defaults.concurrency + 1),
-      writeBuffers: createBufferPool(defaults.concurrency + 1),
+      writeBuffers: createBufferPool(defaults.concurrency + 1 + aheadOf(workers)),
     }));
     return opened;
   };

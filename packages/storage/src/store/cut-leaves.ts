@@ -5,7 +5,7 @@ import { throwIfAborted, usage } from "../errors.ts";
 import type { ByteReader } from "../content/source.ts";
 import type { PutJournal } from "./journal.ts";
 import type { Reference } from "../format/reference.ts";
-import { type ReadyWorkers, WORTH_WORKERS } from "./workers/pool.ts";
+import { type ReadyWorkers, WORTH_WORKERS, aheadOf } from "./workers/pool.ts";
 import { pMapIterable } from "p-map";
 import { padme } from "../format/padding.ts";
 
@@ -41,7 +41,7 @@ export function cutLeaves(
 ): AsyncIterable<Leaf> {
   const leaves = sealLeaves(context, plan, reader, journal, lengths, signal);
   if (!context.workers) return sealedOf(leaves);
-  return pMapIterable(leaves, ({ sealed }) => sealed, { concurrency: context.workers.threads + 1 });
+  return pMapIterable(leaves, ({ sealed }) => sealed, { concurrency: aheadOf(context.workers) });
 }
 
 async function* sealedOf(leaves: AsyncIterable<PendingLeaf>): AsyncGenerator<Leaf> {

@@ -24,6 +24,11 @@ export interface ReadyWorkers {
 /** Below this many bytes of leaves, starting and feeding threads costs more than they save. */
 export const WORTH_WORKERS: number = 32 * 2 ** 20;
 
+/** How many leaves are prepared ahead: for each thread the one it works on, and the next. */
+export function aheadOf(workers: LeafWorkers | undefined): number {
+  return 2 * (workers?.threads ?? 0);
+}
+
 /**
  * @param nacl as the store was opened; each thread loads its own
  * @param threads 1 or more
