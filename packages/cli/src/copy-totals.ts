@@ -12,7 +12,14 @@ export interface CopyTotals {
   next(): void;
 }
 
-const NOTHING: ReplicateReport = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0 };
+const NOTHING: ReplicateReport = {
+  copied: 0,
+  copiedBytes: 0,
+  skipped: 0,
+  failed: 0,
+  withheld: 0,
+  removed: 0,
+};
 
 /** Milliseconds between two lines of progress. A copy that takes less says nothing but its sum. */
 const INTERVAL = 5000;
@@ -27,6 +34,7 @@ export function createCopyTotals(out: Output): CopyTotals {
     skipped: done.skipped + part.skipped,
     failed: done.failed + part.failed,
     withheld: done.withheld + part.withheld,
+    removed: done.removed + part.removed,
   });
   return {
     get sum() {
@@ -46,7 +54,9 @@ export function createCopyTotals(out: Output): CopyTotals {
   };
 }
 
-export function describeCopy({ copied, copiedBytes, skipped, withheld }: ReplicateReport): string {
+export function describeCopy(report: ReplicateReport): string {
+  const { copied, copiedBytes, skipped, withheld, removed } = report;
   const left = withheld > 0 ? `, ${count(withheld, "root")} withheld` : "";
-  return `copied ${count(copied, "blob")}, ${formatBytes(copiedBytes)}; ${skipped} there already${left}`;
+  const gone = removed > 0 ? `, ${removed} removed meanwhile` : "";
+  return `copied ${count(copied, "blob")}, ${formatBytes(copiedBytes)}; ${skipped} there already${left}${gone}`;
 }

@@ -37,6 +37,7 @@ describe("between folders", () => {
       skipped: 7,
       failed: 0,
       withheld: 0,
+      removed: 0,
     });
     const got = await ok(["get", tree, "--store", "all"]);
     expect(sameBytes(got.bytes, content)).toBe(true);

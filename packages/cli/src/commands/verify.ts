@@ -34,9 +34,15 @@ export const verify: Command = command(
         tally.add(result);
         await out.report({ ok: true, ...result });
       } catch (error) {
-        // Listed and gone: somebody removed it meanwhile. A chunk that is missing names itself.
-        if (!named && isMissing(error, address)) return;
-        await failures.add(address, error);
+        // A chunk that is missing below a root names itself.
+        const gone =
+          !named && isMissing(error, address) && !(await isListed(opened, address, signal));
+        if (!gone) {
+          await failures.add(address, error);
+          return;
+        }
+        tally.addRemoved();
+        await out.report({ ok: true, address, removed: true });
       }
     };
     // In the order in which they get done, and without gathering results: a store may be large.
@@ -111,6 +117,14 @@ async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<strin
   for await (const { address } of opened.list({ signal })) yield address;
 }
 
+/** Whether a store that does not give a blob claims to have it: then it has lost its bytes. */
+async function isListed(opened: Store, address: string, signal: AbortSignal): Promise<boolean> {
+  for await (const found of opened.list({ prefix: address, signal })) {
+    if (found.address === address) return true;
+  }
+  return false;
+}
+
 function isMissing(error: unknown, address: string): boolean {
   return codeOf(error) === "not-found" && error instanceof Error && error.message.includes(address);
 }
@@ -119,11 +133,13 @@ interface Tally {
   /** Checked, with or without success. */
   readonly blobs: number;
   add(result: Checked): void;
+  /** One that was listed, and that somebody removed before its turn. */
+  addRemoved(): void;
   summary(depth: Depth): string;
 }
 
 function createTally(failures: ItemFailures): Tally {
-  const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0, attested: 0 };
+  const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0, attested: 0, removed: 0 };
 
   const ways: Readonly<Record<Depth, () => string>> = {
     blob: () => "",
@@ -148,8 +164,12 @@ function createTally(failures: ItemFailures): Tally {
       if (result.deep) counted.deep += 1;
       else if (result.kind === "root") counted.unopened += 1;
     },
+    addRemoved() {
+      counted.removed += 1;
+    },
     summary(depth) {
-      return `checked ${count(this.blobs, "blob")}, ${formatBytes(counted.bytes)}${ways[depth]()}; ${failures.count || "no"} failed`;
+      const removed = counted.removed > 0 ? `, ${counted.removed} removed meanwhile` : "";
+      return `checked ${count(this.blobs, "blob")}, ${formatBytes(counted.bytes)}${ways[depth]()}; ${failures.count || "no"} failed${removed}`;
     },
   };
 }

@@ -49,6 +49,8 @@ export interface ReplicateReport {
   readonly failed: number;
   /** Roots not copied because something else failed; see `roots`. */
   readonly withheld: number;
+  /** Blobs that were listed, and that somebody removed before their turn. */
+  readonly removed: number;
 }
 
 /**
@@ -77,18 +79,25 @@ export async function replicate(
   const concurrency = concurrencyOf(FORMAT_DEFAULTS, options.concurrency);
   const { signal, stop } = linkedAbort(options.signal);
   const copy = createCopier({ from, to, trustSize, concurrency, signal });
-  const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0 };
+  const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };
   const held = createNameList();
   const inFlight = new Set<Promise<unknown>>();
 
-  const count = (name: string, result: CopyResult): void => {
+  /** Whether it was listed and is gone. A store that still lists it has lost its bytes. */
+  const isRemoved = async (name: string, { code }: StorageError): Promise<boolean> =>
+    names === undefined && code === "not-found" && !(await isListed(from, name, signal));
+
+  const count = async (name: string, result: CopyResult): Promise<void> => {
     if (result.outcome === "held") {
       held.push(name);
       return;
     }
     if (result.outcome === "failed") {
-      // It was listed and is gone: somebody removed it meanwhile, and nobody misses it.
-      if (names === undefined && result.error.code === "not-found") return;
+      if (await isRemoved(name, result.error)) {
+        report.removed += 1;
+        options.onProgress?.({ ...report });
+        return;
+      }
       options.onFailure?.({ name, error: result.error });
     }
     if (result.outcome === "copied") report.copiedBytes += result.bytes;
@@ -101,7 +110,7 @@ export async function replicate(
       const copying = copy(blob, how);
       inFlight.add(copying);
       try {
-        count(blob.name, await copying);
+        await count(blob.name, await copying);
       } finally {
         inFlight.delete(copying);
       }
@@ -120,6 +129,11 @@ export async function replicate(
     // When this settles nothing is being written any more.
     await Promise.allSettled(inFlight);
   }
+}
+
+async function isListed(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {
+  for await (const found of backend.list(name, { signal })) if (found.name === name) return true;
+  return false;
 }
 
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>;

@@ -76,6 +76,7 @@ describe("a copy", () => {
       skipped: 0,
       failed: 0,
       withheld: 0,
+      removed: 0,
     });
     expect(progress).toHaveLength(all.length);
     expect(progress.at(-1)).toEqual(report);
@@ -100,6 +101,7 @@ describe("a copy", () => {
       skipped: 0,
       failed: 0,
       withheld: 0,
+      removed: 0,
     });
   });
 
@@ -243,8 +245,33 @@ describe("a blob that cannot be copied", () => {
         yield* listed;
       },
     };
-    expect(await replicate(from, memory())).toMatchObject({ copied: all.length - 1, failed: 0 });
+    expect(await replicate(from, memory())).toMatchObject({
+      copied: all.length - 1,
+      failed: 0,
+      removed: 1,
+    });
   });
+
+  test.each(["last", "as-listed"] as const)(
+    "is a failure where it is listed and the store does not give it, roots %s",
+    async (roots) => {
+      const { from: inner, all, roots: addresses, chunks } = await filled();
+      const lost = [chunks[0]!, String(addresses[0])];
+      const from: Backend = {
+        ...inner,
+        get: async (name, ...given) =>
+          inner.get(lost.includes(name) ? "0".repeat(64) : name, ...given),
+      };
+      const failures: ReplicateFailure[] = [];
+      const report = await replicate(from, memory(), {
+        roots,
+        onFailure: (failure) => failures.push(failure),
+      });
+      expect(report).toMatchObject({ copied: all.length - 2, failed: 2, removed: 0 });
+      expect(failures.map(({ name }) => name).toSorted()).toEqual(lost.toSorted());
+      for (const { error } of failures) expect(error.code).toBe("not-found");
+    },
+  );
 
   test("keeps roots back where the copy is to be complete", async () => {
     const { from, store, roots, chunks } = await filled();
