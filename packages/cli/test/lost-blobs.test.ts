@@ -6,7 +6,7 @@ import { describeMinio } from "./minio.ts";
 const workspace = await createWorkspace();
 const { idk, ok } = workspace;
 
-await describeMinio("a store that does not give what it lists", async (minio, bucket) => {
+await describeMinio("a store that does not give what it lists", (minio, bucket) => {
   /** Stands before the store, and has its way with one blob. */
   const state = { lost: "", listed: true, answer: new Response() };
   const front: HttpFront = httpFront(minio.origin, {
@@ -51,6 +51,18 @@ await describeMinio("a store that does not give what it lists", async (minio, bu
     expect(copied.stdout).toStartWith(`${chunk} not-found: `);
     expect(copied.stderr).toContain("copied 5 blobs");
     expect(copied.code).toBe(3);
+  });
+
+  test("fails with what cannot be read there, and everything else is copied", async () => {
+    const { tree, all, chunk } = await stored;
+    lose(chunk, refusal(503, "SlowDownRead"));
+    const args = ["copy", "--from", at.env.IDK_STORE, "--to", "evacuated"];
+    const copied = await idk(args, at);
+    expect(copied.stdout).toMatch(new RegExp(`^${chunk} unavailable: .* unreadable there`, "u"));
+    expect(copied.stderr).toContain(`copied ${all.length - 1} blobs`);
+    expect(copied.code).toBe(6);
+    const roots = await ok(["ls", "--store", "evacuated"]);
+    expect(roots.stdout).toContain(tree);
   });
 
   test("does not where it has stopped listing it, and that is said", async () => {

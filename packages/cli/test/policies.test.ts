@@ -53,6 +53,16 @@ await describeMinio("the policies of the documentation", (minio, bucket) => {
     workspace.write("dedup", noise(32));
     expect((await producer(["put", "-", "--dedup-secret", "dedup"], "again")).code).toBe(0);
 
+    // A mirror that may only be written to is sent everything, each time.
+    await workspace.put("mirrored");
+    for (let round = 0; round < 2; round += 1) {
+      const mirrored = await producer(["copy", "--from", "blobs", "--to", inside]);
+      expect([mirrored.code, mirrored.stderr]).toEqual([
+        0,
+        expect.stringMatching(/^copied 1 blob, .*; 0 there already; no failed\n$/u),
+      ]);
+    }
+
     for (const args of [
       ["get", address],
       ["stat", address],

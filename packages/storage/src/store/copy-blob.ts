@@ -4,6 +4,7 @@ import { CHILD_BLOB_MAX } from "../format/limits.ts";
 import { createBufferPool } from "./buffers.ts";
 import { fetchBlob } from "./fetch.ts";
 import { inspectBlob } from "./inspect-blob.ts";
+import { unlessRefused } from "./store-blob.ts";
 
 /** A blob to copy. Its size at the source, where a listing gave one. */
 export interface NamedBlob {
@@ -35,6 +36,12 @@ export interface CopierOptions {
 /** Faults of a blob, rather than of a store. */
 const BLOB_FAULTS: ReadonlySet<ErrorCode> = new Set(["limit", "address", "format", "not-found"]);
 
+/**
+ * Blobs in a row that the source does not give, at which it is the source that is broken. A store
+ * may say that it is busy where it is one blob that its disk does not give back.
+ */
+const UNREADABLE_IN_A_ROW = 8;
+
 /** Copies single blobs without a key; see `replicate`. */
 export function createCopier(
   options: CopierOptions,
@@ -55,19 +62,38 @@ export function createCopier(
     return !isFault(await outcomeOf(fetchBlob(to, name, buffer, signal)));
   };
 
+  let unreadable = 0;
+
+  /** Reads and checks a blob, or tells what is wrong with it. Throws what is wrong with the source. */
+  const read = async (name: string, buffer: Uint8Array<ArrayBuffer>) => {
+    try {
+      const bytes = await fetchBlob(from, name, buffer, signal);
+      unreadable = 0;
+      return { bytes, ...inspectBlob(name, bytes) };
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      if (BLOB_FAULTS.has(error.code)) {
+        unreadable = 0;
+        return error;
+      }
+      if (error.code !== "unavailable") throw error;
+      unreadable += 1;
+      if (unreadable >= UNREADABLE_IN_A_ROW || !(await answersHead(from, name, signal)))
+        throw error;
+      return error;
+    }
+  };
+
   const copy = async (
     blob: NamedBlob,
     { holdRoots, targetLacks }: CopyMode,
     buffer: Uint8Array<ArrayBuffer>,
   ): Promise<CopyResult> => {
     const { name } = blob;
-    if (!targetLacks && (await targetHas(blob, buffer))) return { outcome: "skipped" };
-    const fetched = await outcomeOf(
-      fetchBlob(from, name, buffer, signal).then((bytes) => ({
-        bytes,
-        ...inspectBlob(name, bytes),
-      })),
-    );
+    if (!targetLacks && (await unlessRefused(() => targetHas(blob, buffer)))) {
+      return { outcome: "skipped" };
+    }
+    const fetched = await read(name, buffer);
     if (isFault(fetched)) return { outcome: "failed", error: fetched };
     if (fetched.kind === "root" && holdRoots) return { outcome: "held" };
     await to.put(name, fetched.bytes, { signal, sha256: name });
@@ -80,6 +106,16 @@ export function createCopier(
     buffers.release(buffer);
     return result;
   };
+}
+
+async function answersHead(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await backend.head(name, { signal });
+    return true;
+  } catch (error) {
+    if (error instanceof StorageError && error.code !== "aborted") return false;
+    throw error;
+  }
 }
 
 /** What a call gives, or what is wrong with the blob. Other errors are thrown on. */

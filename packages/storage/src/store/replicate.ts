@@ -30,13 +30,13 @@ export interface ReplicateOptions extends CallOptions {
   readonly concurrency?: number | undefined;
   /** Told the state after each blob. */
   readonly onProgress?: ((progress: ReplicateReport) => void) | undefined;
-  /** Told of each blob that is not copied because it is damaged, missing or no blob at all. */
+  /** Told of each blob that is not copied because it is damaged, unreadable, missing or no blob. */
   readonly onFailure?: ((failure: ReplicateFailure) => void) | undefined;
 }
 
 export interface ReplicateFailure {
   readonly name: string;
-  /** Its code is `address`, `format`, `limit` or `not-found`. */
+  /** Its code is `address`, `format`, `limit`, `not-found` or, where it cannot be read, `unavailable`. */
   readonly error: StorageError;
 }
 
@@ -63,8 +63,11 @@ export interface ReplicateReport {
  * Writing to the source meanwhile does no harm, but new roots may be copied without their chunks,
  * until the next copy brings them.
  *
+ * Who may only write to the target cannot ask what it has: everything is sent then.
+ *
  * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. A blob that cannot be copied
- *   for its own faults is counted, and does not stop the others.
+ *   for its own faults is counted, and does not stop the others. One that the source does not give
+ *   (`unavailable`) is such, as long as the source tells its size and fails less than 8 in a row.
  */
 export async function replicate(
   from: Backend,

@@ -46,7 +46,7 @@ async function sizeInStore(
  * Who may only write cannot ask, and does not need to: skipping is an economy. Where asking fails
  * for good, the put itself will say what is wrong, if anything is.
  */
-async function unlessRefused<T>(ask: () => Promise<T>): Promise<T | undefined> {
+export async function unlessRefused<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {

@@ -181,6 +181,17 @@ describe("what the target has", () => {
     expect(gotBack).toEqual([]);
   });
 
+  test("cannot be asked of who may only write, and then everything is sent", async () => {
+    const { from, all } = await filled();
+    const refuse = () => Promise.reject(new StorageError("permission", "not allowed"));
+    const inner = memory();
+    for (let round = 0; round < 2; round += 1) {
+      const report = await replicate(from, { ...inner, head: refuse, get: refuse });
+      expect(report).toMatchObject({ copied: all.length, skipped: 0, failed: 0 });
+    }
+    expect(await namesIn(inner)).toEqual(all);
+  });
+
   test("lets an interrupted copy go on", async () => {
     const { from, roots, all } = await filled();
     const inner = attesting();
@@ -272,6 +283,61 @@ describe("a blob that cannot be copied", () => {
       for (const { error } of failures) expect(error.code).toBe("not-found");
     },
   );
+
+  describe("because the source does not give its bytes", () => {
+    const busy = new StorageError("unavailable", "busy", { transient: true });
+    /** A store on a failing disk. */
+    const failing = (
+      inner: Backend,
+      unreadable: readonly string[],
+      head = inner.head,
+    ): Backend => ({
+      ...inner,
+      head,
+      get: async (name, ...given) => {
+        if (unreadable.includes(name)) throw busy;
+        return inner.get(name, ...given);
+      },
+    });
+
+    test("is reported and left out, and stops no other", async () => {
+      const { from, all, roots } = await filled();
+      const to = memory();
+      const lost = [...all.slice(0, 3), String(roots[2])];
+      const failures: ReplicateFailure[] = [];
+      const report = await replicate(failing(from, lost), to, {
+        onFailure: (failure) => failures.push(failure),
+      });
+      const names = [...new Set(lost)].toSorted();
+      expect(failures.map(({ name }) => name).toSorted()).toEqual(names);
+      for (const { error } of failures) expect(error).toBe(busy);
+      expect(report).toMatchObject({ copied: all.length - names.length, failed: names.length });
+    });
+
+    test("ends the copy where the source does not tell its size either", async () => {
+      const { from, all } = await filled();
+      const head = () => Promise.reject(busy);
+      const source = failing(from, all.slice(0, 1), head);
+      const failed: unknown = await replicate(source, memory()).catch((error: unknown) => error);
+      expect(failed).toBe(busy);
+    });
+
+    test("ends the copy at the eighth in a row", async () => {
+      const { from, all } = await filled();
+      const copyWithout = async (names: readonly string[]) => {
+        let failed = 0;
+        const onFailure = () => (failed += 1);
+        const source = failing(from, names);
+        const options = { names: all, roots: "as-listed", concurrency: 1, onFailure } as const;
+        const end = await outcome(replicate(source, memory(), options));
+        return { end, failed };
+      };
+      expect(await copyWithout(all.slice(0, 7))).toEqual({ end: "ok", failed: 7 });
+      expect(await copyWithout(all.slice(0, 8))).toEqual({ end: "unavailable", failed: 7 });
+      const two = [...all.slice(0, 7), ...all.slice(8, 15)];
+      expect(await copyWithout(two)).toEqual({ end: "ok", failed: 14 });
+    });
+  });
 
   test("keeps roots back where the copy is to be complete", async () => {
     const { from, store, roots, chunks } = await filled();

@@ -51,7 +51,8 @@ const BY_CODE: Readonly<Record<string, Meaning>> = {
   IncompleteBody: damaged,
   RequestTimeout: { ...passing, says: "the upload took too long; try again" },
   SlowDown: busy,
-  SlowDownRead: busy,
+  // MinIO answers so, too, where its disks do not give back what they were given.
+  SlowDownRead: { ...passing, says: "the store is busy, or the object is unreadable there" },
   SlowDownWrite: busy,
   Throttling: busy,
   ThrottlingException: busy,
