@@ -1,4 +1,11 @@
-import { type Backend, type Store, type StoreOptions, createStore, withRetry } from "@idk/storage";
+import {
+  type Backend,
+  type RetryOptions,
+  type Store,
+  type StoreOptions,
+  createStore,
+  withRetry,
+} from "@idk/storage";
 import type { ObjectLocation } from "./object-locations.ts";
 import type { Session } from "./session.ts";
 import type { StoreLocation } from "./store-location.ts";
@@ -29,11 +36,16 @@ export async function openBackend(location: StoreLocation, session: Session): Pr
   return { ...backend, [Symbol.asyncDispose]: async () => backend.close?.() };
 }
 
-function retrying(backend: Backend, { retrySeconds }: ObjectLocation, { out }: Session): Backend {
-  return withRetry(backend, {
+function retrying(backend: Backend, location: ObjectLocation, session: Session): Backend {
+  return withRetry(backend, retryOptions(location, session));
+}
+
+/** How often and for how long requests to an object store are made again. */
+export function retryOptions({ retrySeconds }: ObjectLocation, { out }: Session): RetryOptions {
+  return {
     ...(retrySeconds !== undefined && { budgetMs: 1000 * retrySeconds }),
     // The library tries three times whatever the budget; none at all has to mean none.
     ...(retrySeconds === 0 && { minAttempts: 1 }),
     onRetry: retryObserver(out),
-  });
+  };
 }

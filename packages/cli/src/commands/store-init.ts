@@ -3,6 +3,7 @@ import { type Command, command } from "../command.ts";
 import { field, flag, optional, store, text } from "../settings.ts";
 import type { ObjectLocation } from "../object-locations.ts";
 import type { Session } from "../session.ts";
+import { retryOptions } from "../open-store.ts";
 import { bucketOptions } from "../open-object-store.ts";
 import { createFolder } from "../folder.ts";
 import { usage } from "../failures.ts";
@@ -46,7 +47,10 @@ async function init(
   session: Session,
 ): Promise<BucketReport> {
   const { initBucket } = await import("@idk/storage/provision");
-  return initBucket(await bucketOptions(location, session), wishes);
+  return initBucket(await bucketOptions(location, session), wishes, {
+    signal: session.signal,
+    retry: retryOptions(location, session),
+  });
 }
 
 async function initFolder(folder: string, wishes: BucketWishes): Promise<InitReport> {

@@ -1,5 +1,6 @@
 import { usage } from "../errors.ts";
 import type { Backend } from "./backend.ts";
+import type { RetryOptions } from "./backoff.ts";
 import { objectBackend } from "./s3/backend.ts";
 import { commonPlace, type Encryption, type Place, type PlaceOptions } from "./s3/place.ts";
 
@@ -16,6 +17,16 @@ export interface B2Options extends PlaceOptions {
   /** `AES256` is SSE-B2. There is no key management. */
   readonly encryption?: Exclude<Encryption, { readonly type: "aws:kms" }> | undefined;
 }
+
+/**
+ * For `withRetry` around this backend. B2 answers 503 in the course of its normal life and may ask
+ * for long waits, so that the time alone could be over after a few attempts: it is asked eight
+ * times at least, and not again within moments.
+ */
+export const B2_RETRY: Pick<RetryOptions, "firstDelayMs" | "minAttempts"> = {
+  firstDelayMs: 1000,
+  minAttempts: 8,
+};
 
 /**
  * Keeps each blob as an object `<prefix>/<name>` in a bucket of Backblaze B2, over its S3

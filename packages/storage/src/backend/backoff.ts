@@ -10,7 +10,7 @@ export type BackendCall = Extract<
 
 /** A call that failed and is about to be made again. */
 export interface Retry {
-  readonly call: BackendCall;
+  readonly call: BackendCall | "initBucket";
   /** How often it has been made. */
   readonly attempt: number;
   /** The wait before the next attempt. */
@@ -73,7 +73,7 @@ const FINAL: ReadonlySet<ErrorCode> = new Set(["limit", "not-found", "permission
 const SLEEP_MAX = 2 ** 31 - 1;
 
 /** @throws StorageError `usage` */
-export function patienceOf(options: RetryOptions, clock: Clock): (call: BackendCall) => Patience {
+export function patienceOf(options: RetryOptions, clock: Clock): (call: Retry["call"]) => Patience {
   const {
     budgetMs = 60_000,
     firstDelayMs = 250,
@@ -119,6 +119,21 @@ export function patienceOf(options: RetryOptions, clock: Clock): (call: BackendC
       },
     };
   };
+}
+
+/** Makes attempts until one succeeds, or the patience is over. */
+export async function persist<T>(
+  patience: Patience,
+  attempt: () => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      await patience.afterFailure(error, signal);
+    }
+  }
 }
 
 function isTransient(error: unknown): error is StorageError {

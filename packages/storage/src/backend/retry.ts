@@ -3,6 +3,7 @@ import {
   type BackendCall,
   type Clock,
   patienceOf,
+  persist,
   type RetryOptions,
   systemClock,
 } from "./backoff.ts";
@@ -27,20 +28,11 @@ export function withRetry(
 ): Backend {
   const patienceFor = patienceOf(options, clock);
 
-  const persist = async <T>(
+  const again = <T>(
     call: BackendCall,
     attempt: () => Promise<T>,
     signal: AbortSignal | undefined,
-  ): Promise<T> => {
-    const patience = patienceFor(call);
-    for (;;) {
-      try {
-        return await attempt();
-      } catch (error) {
-        await patience.afterFailure(error, signal);
-      }
-    }
-  };
+  ): Promise<T> => persist(patienceFor(call), attempt, signal);
 
   async function* list(
     prefix: string,
@@ -70,19 +62,18 @@ export function withRetry(
   return {
     description: backend.description,
     ...(backend.local && { local: true }),
-    put: (name, bytes, given) =>
-      persist("put", () => backend.put(name, bytes, given), given?.signal),
+    put: (name, bytes, given) => again("put", () => backend.put(name, bytes, given), given?.signal),
     get: (name, buffer, given) =>
-      persist("get", () => backend.get(name, buffer, given), given?.signal),
-    head: (name, given) => persist("head", () => backend.head(name, given), given?.signal),
-    delete: (name, given) => persist("delete", () => backend.delete(name, given), given?.signal),
+      again("get", () => backend.get(name, buffer, given), given?.signal),
+    head: (name, given) => again("head", () => backend.head(name, given), given?.signal),
+    delete: (name, given) => again("delete", () => backend.delete(name, given), given?.signal),
     list: (prefix, given) => list(prefix, undefined, given),
     ...(backend.listAfter && {
       listAfter: (prefix: string, after: string, given?: CallOptions) => list(prefix, after, given),
     }),
     ...(backend.capabilities && {
       capabilities: (given?: CallOptions) =>
-        persist("capabilities", async () => backend.capabilities!(given), given?.signal),
+        again("capabilities", async () => backend.capabilities!(given), given?.signal),
     }),
     ...(backend.close && { close: () => backend.close!() }),
   };

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { rejects } from "./rejects.ts";
-import { first, NAME, served } from "./s3-setting.ts";
+import type { Backend, CallOptions } from "../../src/backend/backend.ts";
+import { initBucket } from "../../src/backend/s3/provision.ts";
+import { first, locationsAt, NAME, served } from "./s3-setting.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
+const ONCE = { retry: { budgetMs: 0, minAttempts: 1 } };
 
 describe("without an answer", () => {
   test("a refused connection may be tried again", async () => {
@@ -41,6 +44,10 @@ describe("without an answer", () => {
       const error = await rejects(call(), "unavailable", "did not answer for 0.");
       expect(error.transient).toBe(true);
     }
+    for (const location of locationsAt(place.endpoint, { firstByte: 50, stall: 50 })) {
+      const error = await rejects(initBucket(location, {}, ONCE), "unavailable", "answer for 0.1");
+      expect(error.transient).toBe(true);
+    }
     expect(performance.now() - start).toBeLessThan(30_000);
   });
 
@@ -68,6 +75,9 @@ describe("without an answer", () => {
       (options: { signal: AbortSignal }) => place.backend.delete(NAME, options),
       (options: { signal: AbortSignal }) => place.backend.capabilities!(options),
       (options: { signal: AbortSignal }) => first(place.backend.list("", options)),
+      ...locationsAt(place.endpoint).map(
+        (location) => (options: { signal: AbortSignal }) => initBucket(location, {}, options),
+      ),
     ]) {
       const reason = new Error("enough");
       const controller = new AbortController();
@@ -138,6 +148,32 @@ describe("without an answer", () => {
     using place = served(() => new Response(), { credentials: () => Promise.reject(error) });
     await rejects(place.backend.put(NAME, BYTES), "permission", "no credentials");
     await rejects(first(place.backend.list("")), "permission", "no credentials");
+  });
+});
+
+describe("credentials that never come", () => {
+  const hanging = { credentials: () => new Promise<never>(() => {}) };
+  const everyCall = (backend: Backend, options: CallOptions) => [
+    () => backend.put(NAME, BYTES, options),
+    () => backend.head(NAME, options),
+    () => first(backend.list("", options)),
+  ];
+
+  test("are waited for only so long", async () => {
+    using place = served(() => new Response(), {
+      ...hanging,
+      timeouts: { firstByte: 50, stall: 50 },
+    });
+    for (const call of everyCall(place.backend, {})) {
+      await rejects(call(), "unavailable", "did not answer for 0.");
+    }
+  });
+
+  test("do not outlast the caller's signal", async () => {
+    using place = served(() => new Response(), hanging);
+    for (const call of everyCall(place.backend, { signal: AbortSignal.timeout(100) })) {
+      await rejects(call(), "aborted");
+    }
   });
 });
 

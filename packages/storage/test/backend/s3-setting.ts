@@ -12,7 +12,8 @@ import {
   REGION,
   type S3Server,
 } from "../../../../tests/servers/s3-servers.ts";
-import { s3, type S3Options } from "../../src/backend/s3.ts";
+import { s3, type S3Options, type Timeouts } from "../../src/backend/s3.ts";
+import type { BucketLocation } from "../../src/backend/s3/provision.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 
 export const NAME: string = "ab".padEnd(64, "0123456789");
@@ -67,16 +68,30 @@ export function recording(server: S3Server, rules: FrontRules = {}): Recorded {
 export function served(
   answer: (request: Request) => Response | Promise<Response>,
   options: Partial<S3Options> = {},
-): { backend: Backend; [Symbol.dispose](): void } {
+): { backend: Backend; endpoint: string; [Symbol.dispose](): void } {
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", idleTimeout: 60, fetch: answer });
+  const endpoint = `http://127.0.0.1:${server.port}`;
   const backend = s3({
     bucket: "bucket",
-    endpoint: `http://127.0.0.1:${server.port}`,
+    endpoint,
     region: REGION,
     credentials: { accessKeyId: "access-key", secretAccessKey: "secret-key" },
     ...options,
   });
-  return { backend, [Symbol.dispose]: () => void server.stop(true) };
+  return { backend, endpoint, [Symbol.dispose]: () => void server.stop(true) };
+}
+
+/** The bucket of `served`, for both ways of making one. */
+export function locationsAt(
+  endpoint: string,
+  timeouts?: Timeouts,
+): (BucketLocation & { provider: "s3" | "minio" })[] {
+  const [accessKeyId, secretAccessKey] = ["access-key", "secret-key"];
+  const place = { bucket: "bucket", endpoint, region: REGION, timeouts };
+  return [
+    { provider: "s3", ...place, credentials: { accessKeyId, secretAccessKey } },
+    { provider: "minio", ...place, accessKey: accessKeyId, secretKey: secretAccessKey },
+  ];
 }
 
 /** An error answer of the protocol. */

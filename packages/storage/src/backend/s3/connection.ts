@@ -1,6 +1,6 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { throwIfAborted, usage } from "../../errors.ts";
-import { deadline } from "./deadline.ts";
+import { deadline, unlessAborted } from "./deadline.ts";
 import { failure, refusal, sdkRefusal } from "./errors.ts";
 import type { Place } from "./place.ts";
 import { type Reach, reachOf } from "./reach.ts";
@@ -31,7 +31,10 @@ export interface Connection {
   readonly reach: Reach;
   /** @throws the SDK's own error where credentials cannot be had */
   sign(target: Target): Promise<Signed>;
-  /** Runs a rare call through the SDK, within the time the place allows. */
+  /**
+   * Runs a rare call through the SDK, within the time the place allows. Nobody waits any longer
+   * where the work takes no notice of the signal, as finding credentials does.
+   */
   call<T>(
     doing: string,
     signal: AbortSignal | undefined,
@@ -104,7 +107,8 @@ export async function connect(place: Place): Promise<Connection> {
       const timer = deadline(signal, firstByte + stall, doing);
       const unwatch = reach.watch(timer, doing);
       try {
-        const result = await run(client, { abortSignal: timer.signal });
+        const work = run(client, { abortSignal: timer.signal });
+        const result = await unlessAborted(work, timer.signal);
         reach.answered();
         return result;
       } catch (error) {

@@ -1,4 +1,7 @@
-import type { StorageError } from "../../errors.ts";
+import http, { type IncomingMessage, type RequestOptions } from "node:http";
+import https from "node:https";
+import { StorageError, throwIfAborted, usage } from "../../errors.ts";
+import { deadline, unlessAborted } from "./deadline.ts";
 import { failure, refusal } from "./errors.ts";
 import type { Place } from "./place.ts";
 import {
@@ -7,22 +10,39 @@ import {
   fulfils,
   NEVER_SET,
   type Provisioner,
+  type ProvisionerOptions,
   ruleIdOf,
   taken,
 } from "./provisioner.ts";
 
 /** Through MinIO's own client, which is loaded here and not before. */
-export async function minioProvisioner(place: Place): Promise<Provisioner> {
-  const { bucket, region = "" } = place;
-  const client = await clientFor(place);
-  const call = async <T>(work: Promise<T>): Promise<T> =>
-    work.catch((error: unknown) => {
-      throw errorOf(error, bucket);
+export async function minioProvisioner(
+  place: Place,
+  { signal, persist }: ProvisionerOptions,
+): Promise<Provisioner> {
+  const { bucket, region = "", timeouts } = place;
+  const doing = `prepare the bucket ${bucket}`;
+  const transport = transportFor(place);
+  const client = await clientFor(place, transport);
+  const call = <T>(run: () => Promise<T>): Promise<T> =>
+    persist(async () => {
+      throwIfAborted(signal);
+      const timer = deadline(signal, timeouts.firstByte + timeouts.stall, doing);
+      transport.begin(timer.signal);
+      try {
+        return await unlessAborted(run(), timer.signal);
+      } catch (error) {
+        // What nobody waits for any longer must not keep the process alive.
+        timer.abandon();
+        throw timer.late ?? errorOf(error, transport.answer(), doing, bucket, signal);
+      } finally {
+        timer.end();
+      }
     });
   /** What a bucket says of a setting, or undefined where it never got it. */
-  const ask = async <T>(work: Promise<T>): Promise<T | undefined> =>
-    call(
-      work.catch((error: unknown) => {
+  const ask = <T>(run: () => Promise<T>): Promise<T | undefined> =>
+    call(() =>
+      run().catch((error: unknown) => {
         if (NEVER_SET.has(codeOf(error))) return undefined;
         throw error;
       }),
@@ -30,12 +50,12 @@ export async function minioProvisioner(place: Place): Promise<Provisioner> {
   const ruleId = ruleIdOf(place);
   const lifecycleRules = async () =>
     // The client's types say a list, but one rule comes alone.
-    [(await ask(client.getBucketLifecycle(bucket)))?.Rule ?? []].flat();
+    [(await ask(() => client.getBucketLifecycle(bucket)))?.Rule ?? []].flat();
 
   return {
-    exists: () => call(client.bucketExists(bucket)),
+    exists: () => call(() => client.bucketExists(bucket)),
     create: (objectLock) =>
-      call(
+      call(() =>
         client.makeBucket(bucket, region, { ObjectLocking: objectLock }).then(
           () => true,
           (error: unknown) => {
@@ -45,12 +65,12 @@ export async function minioProvisioner(place: Place): Promise<Provisioner> {
         ),
       ),
     async hasVersioning() {
-      return (await call(client.getBucketVersioning(bucket))).Status === "Enabled";
+      return (await call(() => client.getBucketVersioning(bucket))).Status === "Enabled";
     },
-    setVersioning: () => call(client.setBucketVersioning(bucket, { Status: "Enabled" })),
+    setVersioning: () => call(() => client.setBucketVersioning(bucket, { Status: "Enabled" })),
     async hasObjectLock() {
       // The client's types say that it gives nothing.
-      const asked = client.getObjectLockConfig(bucket) as unknown as Promise<object | null>;
+      const asked = () => client.getObjectLockConfig(bucket) as unknown as Promise<object | null>;
       return "objectLockEnabled" in ((await ask(asked)) ?? {});
     },
     async hasLifecycle(days) {
@@ -68,10 +88,10 @@ export async function minioProvisioner(place: Place): Promise<Provisioner> {
         Filter: { Prefix: place.folder },
         NoncurrentVersionExpiration: { NoncurrentDays: days },
       };
-      await call(client.setBucketLifecycle(bucket, { Rule: [...others, rule] }));
+      await call(() => client.setBucketLifecycle(bucket, { Rule: [...others, rule] }));
     },
     async hasEncryption(wish) {
-      const answer = (await ask(client.getBucketEncryption(bucket))) as
+      const answer = (await ask(() => client.getBucketEncryption(bucket))) as
         | EncryptionAnswer
         | undefined;
       const rules = [answer?.ServerSideEncryptionConfiguration?.Rule ?? []].flat();
@@ -79,7 +99,7 @@ export async function minioProvisioner(place: Place): Promise<Provisioner> {
     },
     async setEncryption(wish) {
       const rule = { ApplyServerSideEncryptionByDefault: encryptionRule(wish) };
-      await call(client.setBucketEncryption(bucket, { Rule: [rule] }));
+      await call(() => client.setBucketEncryption(bucket, { Rule: [rule] }));
     },
     // Its connections end by themselves.
     close: () => undefined,
@@ -97,7 +117,7 @@ interface EncryptionAnswerRule {
   readonly ApplyServerSideEncryptionByDefault?: EncryptionRule;
 }
 
-async function clientFor({ endpoint = "", region = "", credentials }: Place) {
+async function clientFor({ endpoint = "", region = "", credentials }: Place, transport: Transport) {
   if (typeof credentials !== "object") throw new TypeError("MinIO's keys are given as they are");
   const { Client } = await import("minio");
   const { protocol, hostname, port } = new URL(endpoint);
@@ -111,18 +131,56 @@ async function clientFor({ endpoint = "", region = "", credentials }: Place) {
     secretKey: secretAccessKey,
     ...(sessionToken === undefined ? {} : { sessionToken }),
     region,
+    // It would write a warning to the console before each.
+    retryOptions: { disableRetry: true },
+    transport,
   });
 }
 
-function errorOf(error: unknown, bucket: string): StorageError {
-  const doing = `prepare the bucket ${bucket}`;
-  if (!(error instanceof Error) || error.name !== "S3Error") {
-    return failure(error, doing, undefined);
+/** What the client sends its requests through. */
+interface Transport extends Pick<typeof http, "request"> {
+  /** From here on requests end when this signal fires. */
+  begin(signal: AbortSignal): void;
+  /** The last answer since then; the client's errors do not tell its status and headers. */
+  answer(): IncomingMessage | undefined;
+}
+
+function transportFor({ endpoint = "" }: Place): Transport {
+  const { request } = endpoint.startsWith("https:") ? https : http;
+  let signal: AbortSignal | undefined;
+  let answer: IncomingMessage | undefined;
+  return {
+    begin(next) {
+      signal = next;
+      answer = undefined;
+    },
+    answer: () => answer,
+    request: (options: unknown, read: unknown) =>
+      request({ ...(options as RequestOptions), ...(signal && { signal }) }, (response) => {
+        answer = response;
+        (read as (response: IncomingMessage) => void)(response);
+      }),
+  };
+}
+
+function errorOf(
+  error: unknown,
+  answer: IncomingMessage | undefined,
+  doing: string,
+  bucket: string,
+  signal: AbortSignal | undefined,
+): StorageError {
+  if (signal?.aborted) return failure(error, doing, signal);
+  if (error instanceof Error && error.name === "InvalidBucketNameError") {
+    return usage(`the bucket's name ${bucket} is not one that MinIO takes; choose another`);
   }
-  // The client does not tell the status; only where the code says too little does it matter.
-  const code = codeOf(error);
-  const answer = { status: code === "AccessDenied" ? 403 : 400, code, message: error.message };
-  return refusal({ ...answer, header: () => null }, doing, bucket);
+  const status = answer?.statusCode ?? 0;
+  // Of answers that it would ask again for, the client reads no words.
+  if (status < 300 || error instanceof StorageError) return failure(error, doing, signal);
+  const said = error instanceof Error && error.name === "S3Error";
+  const header = (name: string): string | null => [answer?.headers[name] ?? []].flat()[0] ?? null;
+  const [code, message] = said ? [codeOf(error), error.message] : ["", ""];
+  return refusal({ status, code, message, header }, doing, bucket);
 }
 
 function codeOf(error: unknown): string {

@@ -7,24 +7,29 @@ import {
   fulfils,
   NEVER_SET,
   type Provisioner,
+  type ProvisionerOptions,
   ruleIdOf,
   taken,
 } from "./provisioner.ts";
 
+type Run<T> = (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<T>;
+
 /** Through the AWS SDK, for Amazon S3, B2 and others. */
-export async function sdkProvisioner(place: Place): Promise<Provisioner> {
+export async function sdkProvisioner(
+  place: Place,
+  { signal, persist }: ProvisionerOptions,
+): Promise<Provisioner> {
   const { bucket } = place;
   const doing = `prepare the bucket ${bucket}`;
   const connection = await connect(place).catch((error: unknown) => {
     throw failure(error, doing, undefined);
   });
   const { sdk } = connection;
-  const call = <T>(run: (client: S3Client) => Promise<T>): Promise<T> =>
-    connection.call(doing, undefined, run);
+  const call = <T>(run: Run<T>): Promise<T> => persist(() => connection.call(doing, signal, run));
   /** What a bucket says of a setting, or undefined where it never got it. */
-  const ask = <T>(run: (client: S3Client) => Promise<T>): Promise<T | undefined> =>
-    call((client) =>
-      run(client).catch((error: unknown) => {
+  const ask = <T>(run: Run<T>): Promise<T | undefined> =>
+    call((client, options) =>
+      run(client, options).catch((error: unknown) => {
         if (error instanceof Error && NEVER_SET.has(error.name)) return undefined;
         throw error;
       }),
@@ -34,13 +39,13 @@ export async function sdkProvisioner(place: Place): Promise<Provisioner> {
 
   const lifecycleRules = async (): Promise<LifecycleRule[]> => {
     const command = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket });
-    return (await ask((client) => client.send(command)))?.Rules ?? [];
+    return (await ask((client, options) => client.send(command, options)))?.Rules ?? [];
   };
 
   return {
     async exists() {
-      const found = await call((client) =>
-        client.send(new sdk.HeadBucketCommand({ Bucket })).then(
+      const found = await call((client, options) =>
+        client.send(new sdk.HeadBucketCommand({ Bucket }), options).then(
           () => true,
           (error: unknown) => {
             if (error instanceof Error && error.name === "NotFound") return false;
@@ -62,8 +67,8 @@ export async function sdkProvisioner(place: Place): Promise<Provisioner> {
               CreateBucketConfiguration: { LocationConstraint: region as BucketLocationConstraint },
             }),
       });
-      return call((client) =>
-        client.send(command).then(
+      return call((client, options) =>
+        client.send(command, options).then(
           () => true,
           (error: unknown) => {
             if (error instanceof Error && error.name === "BucketAlreadyOwnedByYou") return false;
@@ -75,18 +80,18 @@ export async function sdkProvisioner(place: Place): Promise<Provisioner> {
     },
     async hasVersioning() {
       const command = new sdk.GetBucketVersioningCommand({ Bucket });
-      return (await call((client) => client.send(command))).Status === "Enabled";
+      return (await call((client, options) => client.send(command, options))).Status === "Enabled";
     },
     async setVersioning() {
       const command = new sdk.PutBucketVersioningCommand({
         Bucket,
         VersioningConfiguration: { Status: "Enabled" },
       });
-      await call((client) => client.send(command));
+      await call((client, options) => client.send(command, options));
     },
     async hasObjectLock() {
       const command = new sdk.GetObjectLockConfigurationCommand({ Bucket });
-      const answer = await ask((client) => client.send(command));
+      const answer = await ask((client, options) => client.send(command, options));
       return answer?.ObjectLockConfiguration?.ObjectLockEnabled === "Enabled";
     },
     async hasLifecycle(days) {
@@ -109,11 +114,11 @@ export async function sdkProvisioner(place: Place): Promise<Provisioner> {
         Bucket,
         LifecycleConfiguration: { Rules: [...others, rule] },
       });
-      await call((client) => client.send(command));
+      await call((client, options) => client.send(command, options));
     },
     async hasEncryption(wish) {
       const command = new sdk.GetBucketEncryptionCommand({ Bucket });
-      const answer = await ask((client) => client.send(command));
+      const answer = await ask((client, options) => client.send(command, options));
       const rules = answer?.ServerSideEncryptionConfiguration?.Rules ?? [];
       return rules.some((rule) => fulfils(rule.ApplyServerSideEncryptionByDefault, wish));
     },
@@ -124,7 +129,7 @@ export async function sdkProvisioner(place: Place): Promise<Provisioner> {
           Rules: [{ ApplyServerSideEncryptionByDefault: encryptionRule(wish) }],
         },
       });
-      await call((client) => client.send(command));
+      await call((client, options) => client.send(command, options));
     },
     close: () => connection.close(),
   };

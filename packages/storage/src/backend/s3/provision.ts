@@ -1,11 +1,13 @@
-import { StorageError, usage } from "../../errors.ts";
+import { StorageError, throwIfAborted, usage } from "../../errors.ts";
+import { patienceOf, persist, type RetryOptions, systemClock } from "../backoff.ts";
 import { type B2Options, b2Place } from "../b2.ts";
 import { type MinioOptions, minioPlace } from "../minio.ts";
 import { type S3Options, s3Place } from "../s3.ts";
 import { minioProvisioner } from "./provision-minio.ts";
 import { sdkProvisioner } from "./provision-sdk.ts";
-import type { DefaultEncryption, Provisioner } from "./provisioner.ts";
+import type { DefaultEncryption, Provisioner, ProvisionerOptions } from "./provisioner.ts";
 
+export type { RetryOptions } from "../backoff.ts";
 export type { DefaultEncryption } from "./provisioner.ts";
 
 /** A bucket, by the options of the backend that is to use it. */
@@ -32,6 +34,12 @@ export interface BucketWishes {
   readonly defaultEncryption?: DefaultEncryption | undefined;
 }
 
+export interface InitBucketOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** For how long each request is made again that failed for a while only, as by `withRetry`. */
+  readonly retry?: RetryOptions | undefined;
+}
+
 export type BucketSetting =
   | "bucket"
   | "versioning"
@@ -47,22 +55,28 @@ export interface BucketReport {
 
 /**
  * Makes the bucket where it is missing, and brings it into the state that is wished for. Calling
- * it again changes nothing.
+ * it again changes nothing. Each request has the time that the location's `timeouts` allow.
  *
- * @throws StorageError `permission`, `unavailable`; `usage` where the options are malformed, or
+ * @throws StorageError `permission`, `unavailable`, `aborted`; `usage` where the options are malformed, or
  *   object lock is wished for in a bucket that was made without, or encryption that the provider
  *   does not have
  */
 export async function initBucket(
   location: BucketLocation,
   wishes: BucketWishes = {},
+  { signal, retry = {} }: InitBucketOptions = {},
 ): Promise<BucketReport> {
+  throwIfAborted(signal);
   const { lifecycleDays: days, defaultEncryption: encryption } = wishes;
   if (days !== undefined && !(Number.isInteger(days) && days > 0)) {
     throw usage("lifecycleDays must be a whole number of days from 1 on");
   }
   if (encryption !== undefined) checkEncryption(encryption, location.provider);
-  const provisioner = await provisionerOf(location);
+  const patienceFor = patienceOf(retry, systemClock);
+  const provisioner = await provisionerOf(location, {
+    signal,
+    persist: (attempt) => persist(patienceFor("initBucket"), attempt, signal),
+  });
   const made: BucketSetting[] = [];
   const there: BucketSetting[] = [];
   const ensure = async (
@@ -127,7 +141,11 @@ function noLock(bucket: string): StorageError {
   );
 }
 
-function provisionerOf(location: BucketLocation): Promise<Provisioner> {
-  if (location.provider === "minio") return minioProvisioner(minioPlace(location));
-  return sdkProvisioner(location.provider === "s3" ? s3Place(location) : b2Place(location));
+function provisionerOf(
+  location: BucketLocation,
+  options: ProvisionerOptions,
+): Promise<Provisioner> {
+  if (location.provider === "minio") return minioProvisioner(minioPlace(location), options);
+  const place = location.provider === "s3" ? s3Place(location) : b2Place(location);
+  return sdkProvisioner(place, options);
 }

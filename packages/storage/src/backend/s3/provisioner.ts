@@ -5,6 +5,13 @@ import type { Encryption, Place } from "./place.ts";
 /** What a bucket can do by itself: it has no customer's key. */
 export type DefaultEncryption = Exclude<Encryption, { readonly type: "SSE-C" }>;
 
+/** What goes for every call of a provisioner. */
+export interface ProvisionerOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Makes a call again that failed for a while only. */
+  readonly persist: <T>(attempt: () => Promise<T>) => Promise<T>;
+}
+
 /** How one provider's client does it. `has…` tells whether the bucket is that way already. */
 export interface Provisioner {
   exists(): Promise<boolean>;

@@ -1,0 +1,56 @@
+import { describe, expect, spyOn, test } from "bun:test";
+import { initBucket } from "../../src/backend/s3/provision.ts";
+import { rejects } from "./rejects.ts";
+import { errorAnswer, locationsAt, served } from "./s3-setting.ts";
+
+const QUICK = { firstDelayMs: 1, maxDelayMs: 1 };
+
+describe.each([
+  ["the AWS SDK", 0],
+  ["MinIO's client", 1],
+] as const)("making a bucket through %s", (_, which) => {
+  test("goes on after a store was busy, and says nothing of it by itself", async () => {
+    const seen: string[] = [];
+    using place = served(({ method }) => {
+      seen.push(method);
+      if (seen.length === 1) return errorAnswer(503, "SlowDown");
+      return new Response(null, { status: method === "HEAD" ? 404 : 200 });
+    });
+    const warn = spyOn(console, "warn").mockImplementation(() => undefined);
+    try {
+      const retries: unknown[] = [];
+      const onRetry = (retry: object) => retries.push(retry);
+      const location = locationsAt(place.endpoint)[which]!;
+      const report = await initBucket(location, {}, { retry: { ...QUICK, onRetry } });
+      expect(report).toEqual({ made: ["bucket"], there: [] });
+      expect(seen).toEqual(["HEAD", "HEAD", "PUT"]);
+      expect(retries).toMatchObject([{ call: "initBucket", attempt: 1 }]);
+      expect(warn).not.toHaveBeenCalled();
+    } finally {
+      warn.mockRestore();
+    }
+  });
+
+  test("keeps to the time that a busy store asks for", async () => {
+    using place = served(() => errorAnswer(503, "SlowDown", "", { "retry-after": "7" }));
+    const location = locationsAt(place.endpoint)[which]!;
+    const once = { retry: { budgetMs: 0, minAttempts: 1 } };
+    const error = await rejects(initBucket(location, {}, once), "unavailable", "busy");
+    expect(error).toMatchObject({ transient: true, retryAfterMs: 7000 });
+  });
+
+  test("asks once where the answer stays the same", async () => {
+    let asked = 0;
+    using place = served(() => {
+      asked += 1;
+      return errorAnswer(403, "AccessDenied");
+    });
+    await rejects(initBucket(locationsAt(place.endpoint)[which]!), "permission", "check their");
+    expect(asked).toBe(1);
+  });
+});
+
+test("a bucket's name that MinIO does not take is a wrong call", async () => {
+  const [, location] = locationsAt("http://127.0.0.1:1");
+  await rejects(initBucket({ ...location!, bucket: "No_Such" }), "usage", "the bucket's name");
+});
