@@ -2,6 +2,7 @@ import { type B2Front, b2Front } from "../servers/b2-front.ts";
 import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
 import { MiB, sha256Of, testContent } from "./content.ts";
 import { StorageError, withRetry } from "@idk/storage";
+import { B2_RETRY } from "@idk/storage/b2";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { failureOf, within } from "./outcome.ts";
 import { openers, storeOver } from "./stores.ts";
@@ -78,6 +79,34 @@ needs("minio")("a store like B2", () => {
     front.slowDown(6, 1);
     const read = store.get(address).then(async (blob) => sha256Of(blob.stream()));
     expect(await within(60_000, "get", read)).toBe(content.sha256);
+  });
+
+  test("is asked eight times, whatever time it asks for", async () => {
+    const waits: number[] = [];
+    // A clock that only waits move.
+    let time = 0;
+    const clock = {
+      now: () => time,
+      random: () => 0.5,
+      async sleep(ms: number) {
+        waits.push(ms);
+        time += ms;
+      },
+    };
+    await using store = storeOver(withRetry(backend(), B2_RETRY, clock));
+    front.slowDown(7, 10);
+    const address = await store.put("patience");
+    expect(await (await store.get(address)).text()).toBe("patience");
+    // What it asks for, and half of what doubles from a second up to the longest.
+    expect(waits).toEqual([10_500, 11_000, 12_000, 14_000, 18_000, 20_000, 20_000]);
+
+    front.slowDown(8, 10);
+    expect(await failureOf(store.put("too late"))).toMatchObject({ code: "unavailable" });
+    // The default gives up when its minute is over.
+    await using hasty = storeOver(withRetry(backend(), {}, clock));
+    front.slowDown(7, 10);
+    expect(await failureOf(hasty.put("too late"))).toMatchObject({ code: "unavailable" });
+    front.slowDown(0);
   });
 
   test("is given up where it stays busy", async () => {

@@ -32,20 +32,31 @@ export async function openBackend(location: StoreLocation, session: Session): Pr
         (await import("@idk/storage/filesystem")).filesystem(location.folder, {
           durability: location.durability,
         })
-      : retrying(await openObjectStore(location, session), location, session);
+      : await retrying(await openObjectStore(location, session), location, session);
   return { ...backend, [Symbol.asyncDispose]: async () => backend.close?.() };
 }
 
-function retrying(backend: Backend, location: ObjectLocation, session: Session): Backend {
-  return withRetry(backend, retryOptions(location, session));
+async function retrying(
+  backend: Backend,
+  location: ObjectLocation,
+  session: Session,
+): Promise<Backend> {
+  return withRetry(backend, await retryOptions(location, session));
 }
 
 /** How often and for how long requests to an object store are made again. */
-export function retryOptions({ retrySeconds }: ObjectLocation, { out }: Session): RetryOptions {
+export async function retryOptions(
+  { kind, retrySeconds }: ObjectLocation,
+  { out }: Pick<Session, "out">,
+): Promise<RetryOptions> {
   return {
-    ...(retrySeconds !== undefined && { budgetMs: 1000 * retrySeconds }),
-    // The library tries three times whatever the budget; none at all has to mean none.
-    ...(retrySeconds === 0 && { minAttempts: 1 }),
+    ...(kind === "b2" && (await import("@idk/storage/b2")).B2_RETRY),
+    ...(retrySeconds !== undefined && {
+      budgetMs: 1000 * retrySeconds,
+      // Whoever names a time is not kept longer than by the library's least number of attempts; no
+      // time at all has to mean none of them.
+      minAttempts: retrySeconds === 0 ? 1 : undefined,
+    }),
     onRetry: retryObserver(out),
   };
 }

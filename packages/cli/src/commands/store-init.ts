@@ -49,7 +49,7 @@ async function init(
   const { initBucket } = await import("@idk/storage/provision");
   return initBucket(await bucketOptions(location, session), wishes, {
     signal: session.signal,
-    retry: retryOptions(location, session),
+    retry: await retryOptions(location, session),
   });
 }
 
