@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { needs } from "../../../../tests/servers/needs.ts";
 import { minio, type MinioOptions } from "../../src/backend/minio.ts";
 import { initBucket } from "../../src/backend/s3/provision.ts";
-import { bucketForAll, NAME, OTHER } from "./s3-setting.ts";
+import { bucketForAll, listingAnswer, NAME, objectAnswer, OTHER } from "./s3-setting.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 const KEYS = { bucket: "bucket", accessKey: "access", secretKey: "secret" };
@@ -28,9 +28,11 @@ test("a session's token goes along with every request, and is signed", async () 
   using server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch({ headers }) {
+    fetch({ headers, url }) {
       requests.push(headers);
-      return new Response();
+      return url.includes("list-type=2")
+        ? listingAnswer("<IsTruncated>false</IsTruncated>")
+        : objectAnswer();
     },
   });
   const options = { ...KEYS, endpoint: server.url.origin, sessionToken: "token" };

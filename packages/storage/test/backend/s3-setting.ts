@@ -107,6 +107,18 @@ export function errorAnswer(
   );
 }
 
+/** A page of a listing, of objects or of versions. */
+export function listingAnswer(inner: string, root = "ListBucketResult"): Response {
+  return new Response(`<?xml version="1.0"?><${root}>${inner}</${root}>`, {
+    headers: { "content-type": "application/xml" },
+  });
+}
+
+/** A store that has taken an upload, or has the object that is looked for. */
+export function objectAnswer(headers: Record<string, string> = {}): Response {
+  return new Response(null, { headers: { etag: '"0"', ...headers } });
+}
+
 /** The message with which a call fails. */
 export async function messageOf(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.then(

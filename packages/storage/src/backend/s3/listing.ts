@@ -1,4 +1,4 @@
-import { throwIfAborted } from "../../errors.ts";
+import { StorageError, throwIfAborted } from "../../errors.ts";
 import { isBlobName, type ListedBlob } from "../backend.ts";
 import type { Session } from "./session.ts";
 
@@ -30,9 +30,14 @@ export async function* listBlobs(
       ContinuationToken: token,
       ...(after === "" ? {} : { StartAfter: folder + after }),
     });
-    const page = await connection.call(`list ${bucket}/${folder}`, signal, (client, options) =>
+    const doing = `list ${bucket}/${folder}`;
+    const page = await connection.call(doing, signal, (client, options) =>
       client.send(command, options),
     );
+    const more = isTruncated(page, doing);
+    const next = more ? page.NextContinuationToken : undefined;
+    // Whatever else lies in the bucket would be missing without a word, or come for ever.
+    if (more && (!next || next === token)) throw noListing(doing, "says not where it goes on");
     learned.bucketSeen = true;
     for (const { Key: key = "", Size: size = 0 } of page.Contents ?? []) {
       const name = nameIn(key, folder);
@@ -41,8 +46,28 @@ export async function* listBlobs(
       throwIfAborted(signal);
       yield { name, size };
     }
-    token = page.IsTruncated ? page.NextContinuationToken : undefined;
+    token = next;
   } while (token !== undefined);
+}
+
+/**
+ * Whether more pages follow. Every page says so; the SDK makes an empty listing of an answer that is
+ * none, such as a web page.
+ *
+ * @throws StorageError `unavailable`, transient
+ */
+export function isTruncated(
+  page: { readonly IsTruncated?: boolean | undefined },
+  doing: string,
+): boolean {
+  const { IsTruncated: more } = page;
+  if (more === undefined) throw noListing(doing, "is none of an S3 store");
+  return more;
+}
+
+export function noListing(doing: string, says: string): StorageError {
+  const text = `cannot ${doing}: the listing ${says}; check the endpoint, or try again`;
+  return new StorageError("unavailable", text, { transient: true });
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { ListObjectVersionsCommandOutput } from "@aws-sdk/client-s3";
+import { isTruncated, noListing } from "./listing.ts";
+import type { Place } from "./place.ts";
 import { drain, EMPTY_SHA256, exchange } from "./requests.ts";
 import { blobAt, type Session, type Signal } from "./session.ts";
 
@@ -62,8 +64,8 @@ async function requestRemoval(
 async function versionsOf(session: Session, name: string, signal: Signal): Promise<string[]> {
   const key = session.place.folder + name;
   const [older, latest]: [string[], string[]] = [[], []];
-  let from: Marker | undefined = {};
-  while (from !== undefined) {
+  let from: Marker = {};
+  for (;;) {
     const page = await versionsPage(session, name, from, signal);
     // Versions and marks come apart.
     for (const { Key, VersionId, IsLatest } of [
@@ -72,9 +74,15 @@ async function versionsOf(session: Session, name: string, signal: Signal): Promi
     ]) {
       if (Key === key && VersionId !== undefined) (IsLatest ? latest : older).push(VersionId);
     }
-    const { IsTruncated: more, NextKeyMarker: nextKey, NextVersionIdMarker: nextVersion } = page;
+    const { NextKeyMarker: nextKey, NextVersionIdMarker: nextVersion } = page;
+    const doing = findingVersions(session.place, name);
+    if (!isTruncated(page, doing)) break;
+    if (!nextKey) throw noListing(doing, "says not where it goes on");
     // Other keys may begin with this one.
-    from = more && nextKey === key ? { key: nextKey, version: nextVersion } : undefined;
+    if (nextKey !== key) break;
+    const stuck = nextKey === from.key && nextVersion === from.version;
+    if (stuck) throw noListing(doing, "says not where it goes on");
+    from = { key: nextKey, version: nextVersion };
   }
   return [...older, ...latest];
 }
@@ -96,7 +104,11 @@ async function versionsPage(
     KeyMarker: from.key,
     VersionIdMarker: from.version,
   });
-  return connection.call(`find the versions of ${blobAt(place, name)}`, signal, (client, options) =>
+  return connection.call(findingVersions(place, name), signal, (client, options) =>
     client.send(command, options),
   );
+}
+
+function findingVersions(place: Place, name: string): string {
+  return `find the versions of ${blobAt(place, name)}`;
 }
