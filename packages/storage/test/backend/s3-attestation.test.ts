@@ -17,7 +17,7 @@ const CLAIM = Buffer.from(NAME, "hex").toString("base64");
 function claiming(request: Request): Response {
   if (request.method === "HEAD") {
     return new Response(null, {
-      headers: { "content-length": "12", "x-amz-checksum-sha256": CLAIM },
+      headers: { etag: '"0"', "content-length": "12", "x-amz-checksum-sha256": CLAIM },
     });
   }
   if (request.method !== "GET") return errorAnswer(403, "AccessDenied");

@@ -66,6 +66,10 @@ needs("versitygw")("s3 on versitygw", () => {
   conforms(() => newBucket(versitygwServer()), overS3);
 });
 
+needs("versitygw")("s3 on versitygw with versions", () => {
+  conforms(() => newBucket(versitygwServer(), { versioning: true }), overS3, 50);
+});
+
 needs("minio")("minio on MinIO", () => {
   conforms(
     () => newBucket(minioServer()),
@@ -82,16 +86,17 @@ needs("minio")("minio on MinIO", () => {
   );
 });
 
-needs("minio")("b2 on MinIO behind the rules of B2", () => {
+/** Each of these servers, behind a front with the habits of B2. */
+function conformsAsB2(serverOf: () => S3Server): void {
   let front: B2Front;
   let server: S3Server;
   beforeAll(() => {
-    server = minioServer();
+    server = serverOf();
     front = b2Front(server.endpoint);
   });
   afterAll(() => front.stop());
   conforms(
-    () => newBucket(minioServer(), { versioning: true }),
+    () => newBucket(serverOf(), { versioning: true }),
     ({ name }, prefix) =>
       b2({
         bucket: name,
@@ -103,4 +108,8 @@ needs("minio")("b2 on MinIO behind the rules of B2", () => {
       }),
     50,
   );
-});
+}
+
+needs("minio")("b2 on MinIO behind the rules of B2", () => conformsAsB2(minioServer));
+
+needs("versitygw")("b2 on versitygw behind the rules of B2", () => conformsAsB2(versitygwServer));

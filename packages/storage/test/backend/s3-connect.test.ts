@@ -55,7 +55,7 @@ async function counting() {
     socket.on("error", () => undefined);
     socket.once("data", () => (seen.spoken += 1));
     socket.on("data", () => {
-      const answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+      const answer = 'HTTP/1.1 200 OK\r\nETag: "0"\r\nContent-Length: 5\r\n\r\n';
       const reply = () => (seen.hangUp ? socket.destroy() : socket.write(answer));
       setTimeout(reply, seen.answerAfterMs);
     });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { memory } from "../../src/backend/memory.ts";
 import { createStore } from "../../src/index.ts";
 import { sha256 } from "../support.ts";
-import { errorAnswer, served } from "./s3-setting.ts";
+import { errorAnswer, objectAnswer, served } from "./s3-setting.ts";
 
 test("what a crash leaves of finding out what a place can do is a sound blob of nobody's", async () => {
   const left: [name: string, bytes: Uint8Array][] = [];
@@ -14,7 +14,7 @@ test("what a crash leaves of finding out what a place can do is a sound blob of 
     const hash = Buffer.from(sha256(bytes), "hex").toString("base64");
     if (request.headers.get("x-amz-checksum-sha256") !== hash) return errorAnswer(400, "BadDigest");
     left.push([new URL(request.url).pathname.split("/").at(-1)!, bytes]);
-    return new Response();
+    return objectAnswer();
   };
   const names = new Set<string>();
   for (let run = 0; run < 2; run++) {

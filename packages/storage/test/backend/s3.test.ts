@@ -10,7 +10,16 @@ import { needs } from "../../../../tests/servers/needs.ts";
 import { accessHeaders, encryptionIn, uploadHeaders } from "../../src/backend/s3/encryption.ts";
 import { s3 } from "../../src/backend/s3.ts";
 import { rejects } from "./rejects.ts";
-import { bucketForAll, errorAnswer, NAME, on, OTHER, recording, served } from "./s3-setting.ts";
+import {
+  bucketForAll,
+  errorAnswer,
+  NAME,
+  objectAnswer,
+  on,
+  OTHER,
+  recording,
+  served,
+} from "./s3-setting.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 const DIGEST = createHash("sha256").update(BYTES).digest();
@@ -192,7 +201,7 @@ needs("minio")("requests to the store", () => {
       answer({ method, headers }) {
         const wrong = createHash("sha256").digest("base64");
         return method === "PUT" && headers.get("x-amz-checksum-sha256") === wrong
-          ? new Response()
+          ? objectAnswer()
           : undefined;
       },
     });
@@ -207,6 +216,7 @@ needs("minio")("requests to the store", () => {
       () =>
         new Response(null, {
           headers: {
+            etag: '"0"',
             "content-length": "5",
             "x-amz-checksum-sha256": `${DIGEST.toString("base64")}-2`,
           },
@@ -217,6 +227,7 @@ needs("minio")("requests to the store", () => {
       () =>
         new Response(null, {
           headers: {
+            etag: '"0"',
             "x-amz-checksum-type": "COMPOSITE",
             "x-amz-checksum-sha256": DIGEST.toString("base64"),
           },

@@ -1,17 +1,20 @@
 import { StorageError } from "../../errors.ts";
 import { accessHeaders } from "./encryption.ts";
+import { type Refusal, refusal } from "./errors.ts";
+import { requireBucket } from "./look.ts";
 import { type Answer, EMPTY_SHA256, exchange } from "./requests.ts";
 import { blobAt, lengthIn, type Session, type Signal } from "./session.ts";
 
 /** Downloads into the front of the buffer. */
 export async function getBlob(
-  { connection, place, learned }: Session,
+  session: Session,
   name: string,
   buffer: Uint8Array,
   signal: Signal,
 ): Promise<number> {
+  const { connection, place, learned } = session;
   const doing = `read ${blobAt(place, name)}`;
-  return exchange(
+  const found = await exchange<number | Refusal>(
     connection,
     place,
     {
@@ -25,11 +28,15 @@ export async function getBlob(
       learned.bucketSeen = true;
       return readInto(buffer, answer, doing);
     },
-    ({ code }) => {
-      if (code === "NoSuchKey") learned.bucketSeen = true;
-      return undefined;
+    (answer) => {
+      if (answer.code === "NoSuchKey") learned.bucketSeen = true;
+      // Of a server that is no store at all, or has no words.
+      return answer.status === 404 && answer.code === "" ? answer : undefined;
     },
   );
+  if (typeof found === "number") return found;
+  await requireBucket(session, signal);
+  throw refusal(found, doing, place.bucket);
 }
 
 async function readInto(buffer: Uint8Array, answer: Answer, doing: string): Promise<number> {

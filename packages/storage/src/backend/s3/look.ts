@@ -1,7 +1,7 @@
 import { StorageError } from "../../errors.ts";
 import type { BlobInfo } from "../backend.ts";
 import { accessHeaders, encryptionIn } from "./encryption.ts";
-import { drain, EMPTY_SHA256, exchange } from "./requests.ts";
+import { drain, EMPTY_SHA256, exchange, requireEtag } from "./requests.ts";
 import { blobAt, lengthIn, type Session, type Signal } from "./session.ts";
 
 /** What the store knows of a blob, or undefined where it has none. */
@@ -32,6 +32,7 @@ async function look(
   checksums: boolean,
   signal: Signal,
 ): Promise<BlobInfo | "missing" | "bad request"> {
+  const doing = `look at ${blobAt(place, name)}`;
   return exchange<BlobInfo | "missing" | "bad request">(
     connection,
     place,
@@ -43,12 +44,14 @@ async function look(
         ...(checksums ? { "x-amz-checksum-mode": "ENABLED" } : {}),
         ...accessHeaders(place.encryption),
       },
-      doing: `look at ${blobAt(place, name)}`,
+      doing,
       signal,
     },
     async (answer) => {
+      const headers = await drain(answer);
+      requireEtag(headers, doing);
       learned.bucketSeen = true;
-      return infoIn(await drain(answer), checksums);
+      return infoIn(headers, checksums);
     },
     ({ status, code }) => {
       if (code === "NoSuchKey") learned.bucketSeen = true;
@@ -81,9 +84,12 @@ function sha256In(headers: Headers): string | undefined {
 
 /**
  * Tells a missing blob from a missing bucket, which a mistyped name must not hide, where the
- * answer to HEAD does not say. Asks once.
+ * answer does not say. Asks once.
  */
-async function requireBucket({ connection, place, learned }: Session, signal: Signal) {
+export async function requireBucket(
+  { connection, place, learned }: Session,
+  signal: Signal,
+): Promise<void> {
   if (learned.bucketSeen) return;
   await exchange<void>(
     connection,

@@ -108,6 +108,15 @@ async function* piecesOf(
   }
 }
 
+/** Every store of the protocol gives an object an ETag, and says it. A web server may not. */
+export function requireEtag(headers: Headers, doing: string): void {
+  if (headers.get("etag")) return;
+  throw new StorageError(
+    "unavailable",
+    `cannot ${doing}: this does not answer as an S3 store does; check the endpoint`,
+  );
+}
+
 /** Reads an answer that has no body worth reading, so that its connection can be used again. */
 export async function drain(answer: Answer): Promise<Headers> {
   await textOf(answer.pieces());

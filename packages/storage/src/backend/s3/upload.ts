@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { usage } from "../../errors.ts";
+import { StorageError, usage } from "../../errors.ts";
 import { isBlobName, type PutCallOptions } from "../backend.ts";
 import { uploadHeaders } from "./encryption.ts";
 import type { Refusal } from "./errors.ts";
-import { drain, exchange } from "./requests.ts";
+import { drain, exchange, requireEtag } from "./requests.ts";
 import { blobAt, type Session, type Signal } from "./session.ts";
 
 /**
@@ -50,6 +50,8 @@ export async function send(
   headers: Readonly<Record<string, string>>,
   expected?: (answer: Refusal) => boolean,
 ): Promise<Refusal | undefined> {
+  const doing = `store ${blobAt(place, name)}`;
+  const sent = headers[CHECKSUM];
   return exchange<Refusal | undefined>(
     connection,
     place,
@@ -62,19 +64,45 @@ export async function send(
         ...uploadHeaders(place.encryption),
       },
       body: bytes,
-      doing: `store ${blobAt(place, name)}`,
+      doing,
       signal,
     },
     async (answer) => {
-      await drain(answer);
+      checkStored(await drain(answer), sha256, sent, doing);
       return undefined;
     },
     (answer) => (expected?.(answer) ? answer : undefined),
   );
 }
 
+const CHECKSUM = "x-amz-checksum-sha256";
+
 export function checksumHeader(sha256: string): Record<string, string> {
-  return { "x-amz-checksum-sha256": Buffer.from(sha256, "hex").toString("base64") };
+  return { [CHECKSUM]: Buffer.from(sha256, "hex").toString("base64") };
+}
+
+/**
+ * Whether the answer is one of a store that has the blob now. A web server may take anything with
+ * a 200, and keep nothing.
+ *
+ * @param sent the checksum that went with the upload; a wrong one is sent on trial, and may come
+ *   back
+ */
+function checkStored(
+  headers: Headers,
+  sha256: string,
+  sent: string | undefined,
+  doing: string,
+): void {
+  requireEtag(headers, doing);
+  const own = checksumHeader(sha256)[CHECKSUM];
+  const kept = headers.get(CHECKSUM);
+  if (kept === null || kept === own || (sent !== undefined && sent !== own)) return;
+  throw new StorageError(
+    "unavailable",
+    `cannot ${doing}: the store has received something else; try again`,
+    { transient: true },
+  );
 }
 
 const MISMATCH = new Set(["BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch"]);

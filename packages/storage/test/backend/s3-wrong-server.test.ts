@@ -1,0 +1,66 @@
+import { describe, expect, test } from "bun:test";
+import { sha256 } from "../support.ts";
+import { rejects } from "./rejects.ts";
+import { errorAnswer, NAME, objectAnswer, served } from "./s3-setting.ts";
+
+const BYTES = new Uint8Array(100).fill(7);
+
+describe("a web server that takes anything", () => {
+  const page = () => new Response("<html><body>It works!</body></html>");
+
+  test("is taken for no store", async () => {
+    using place = served(page);
+    for (const call of [() => place.backend.put(NAME, BYTES), () => place.backend.head(NAME)]) {
+      const error = await rejects(call(), "unavailable", "does not answer as an S3 store");
+      expect(error.transient).toBe(false);
+    }
+  });
+});
+
+describe("a web server that has nothing", () => {
+  const page = () => new Response("<html><body>Not here</body></html>", { status: 404 });
+
+  test("has no blob that could be missing, but no bucket", async () => {
+    using place = served(page);
+    for (const call of [
+      () => place.backend.get(NAME, new Uint8Array(1)),
+      () => place.backend.head(NAME),
+    ]) {
+      await rejects(call(), "unavailable", "the bucket bucket does not exist");
+    }
+  });
+
+  test("is told from a store whose bucket is there", async () => {
+    const seen: string[] = [];
+    using place = served(({ method, url }) => {
+      seen.push(method);
+      return url.endsWith("/bucket") ? new Response() : page();
+    });
+    for (let run = 0; run < 2; run++) {
+      await rejects(place.backend.get(NAME, new Uint8Array(1)), "not-found", NAME);
+    }
+    // The bucket is asked for once.
+    expect(seen).toEqual(["GET", "HEAD", "GET"]);
+  });
+
+  test("a store that says itself that the blob is missing is not asked for the bucket", async () => {
+    const seen: string[] = [];
+    using place = served(({ method }) => {
+      seen.push(method);
+      return errorAnswer(404, "NoSuchKey");
+    });
+    await rejects(place.backend.get(NAME, new Uint8Array(1)), "not-found");
+    expect(seen).toEqual(["GET"]);
+  });
+});
+
+test("a store that says it has received something else has not stored the blob", async () => {
+  const kept = (hex: string) => ({
+    "x-amz-checksum-sha256": Buffer.from(hex, "hex").toString("base64"),
+  });
+  using other = served(() => objectAnswer(kept(NAME)));
+  const error = await rejects(other.backend.put(NAME, BYTES), "unavailable", "something else");
+  expect(error.transient).toBe(true);
+  using same = served(() => objectAnswer(kept(sha256(BYTES))));
+  await same.backend.put(NAME, BYTES);
+});
