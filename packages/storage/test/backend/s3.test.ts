@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { needs } from "../../../../tests/servers/needs.ts";
 import { accessHeaders, encryptionIn, uploadHeaders } from "../../src/backend/s3/encryption.ts";
-import { s3 } from "../../src/backend/s3.ts";
+import { s3, s3Place } from "../../src/backend/s3.ts";
 import { rejects } from "./rejects.ts";
 import {
   bucketForAll,
@@ -48,6 +48,13 @@ describe("options", () => {
     expect(() =>
       s3({ bucket: "b", endpoint: "http://s3.example", encryption: encryption(32) }),
     ).toThrow("https://");
+  });
+
+  test("an SSE-C key is the one that was given, whatever the caller does with it later", () => {
+    const key = new Uint8Array(32).fill(1);
+    const { encryption } = s3Place({ ...BASE, encryption: { type: "SSE-C", key } });
+    key.fill(0);
+    expect(encryption).toEqual({ type: "SSE-C", key: new Uint8Array(32).fill(1) });
   });
 
   test("the description names the place and no credentials", () => {

@@ -3,6 +3,7 @@ import { throwIfAborted, usage } from "../../errors.ts";
 import { deadline, unlessAborted } from "./deadline.ts";
 import { failure, refusal, sdkRefusal } from "./errors.ts";
 import type { Place } from "./place.ts";
+import { requirePrintable, requirePrintableKeys } from "./printable.ts";
 import { type Reach, reachOf } from "./reach.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
@@ -85,6 +86,8 @@ export async function connect(place: Place): Promise<Connection> {
     reach,
     elsewhere: place.endpoint === undefined && config.isCustomEndpoint === true,
     async sign({ method, key, query = {}, headers }) {
+      // They are kept until they expire.
+      requirePrintableKeys(await config.credentials());
       const path = key === undefined ? base || "/" : `${base}/${encodePath(key)}`;
       const signed = await signer.sign(
         {
@@ -97,6 +100,9 @@ export async function connect(place: Place): Promise<Connection> {
         },
         { signingDate: new Date(Date.now() + config.systemClockOffset) },
       );
+      for (const [name, value] of Object.entries(signed.headers)) {
+        requirePrintable(`the header ${name}`, value);
+      }
       // `fetch` sets it from the URL, and some refuse it from the caller.
       const { host: _, ...rest } = signed.headers;
       return { url: `${url.origin}${path}${queryOf(query)}`, headers: rest };
@@ -107,7 +113,10 @@ export async function connect(place: Place): Promise<Connection> {
       const timer = deadline(signal, firstByte + stall, doing);
       const unwatch = reach.watch(timer, doing);
       try {
-        const work = run(client, { abortSignal: timer.signal });
+        const work = config.credentials().then((keys) => {
+          requirePrintableKeys(keys);
+          return run(client, { abortSignal: timer.signal });
+        });
         const result = await unlessAborted(work, timer.signal);
         reach.answered();
         return result;

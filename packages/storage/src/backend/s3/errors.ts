@@ -91,7 +91,20 @@ function oneLine(text: string): string {
 
 const UNTRUSTED = /CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|ERR_SSL/u;
 
-/** The library's error where no whole answer came, or nothing could be asked. */
+/**
+ * What connections fail with that may come about the next time: as the system, Node's and Bun's
+ * `fetch` and HTTP parser name it.
+ */
+const NETWORK =
+  /^(?:E(?:CONN|HOST|NET|AI_)\w+|E(?:PIPE|TIMEDOUT|NOTFOUND|ADDRNOTAVAIL|PROTO|MFILE|NFILE|NOBUFS)|HPE_\w+|UND_ERR_(?:SOCKET|CLOSED|DESTROYED|\w+_(?:TIMEOUT|MISMATCH))|ERR_STREAM_PREMATURE_CLOSE|Connection\w+|FailedToOpenSocket|Timeout|Malformed_HTTP_Response)$/u;
+
+/** What `fetch` says where the reason that it gives, if any, has no code. */
+const FETCH = /^(?:fetch failed|terminated)$/u;
+
+/**
+ * The library's error where no whole answer came, or nothing could be asked. Only what the network
+ * does may pass: a mistake in a program or in an option stays.
+ */
 export function failure(
   error: unknown,
   doing: string,
@@ -109,8 +122,28 @@ export function failure(
   if (UNTRUSTED.test(code)) {
     return fail("unavailable", `the server's certificate is not trusted (${code})`);
   }
-  // Connections that are refused, reset or cut, names that do not resolve: networks heal.
-  return fail("unavailable", `the connection failed (${code || text}); try again`, true);
+  const fetched = code === "" && error instanceof TypeError && FETCH.test(error.message);
+  if (NETWORK.test(code) || fetched || name === "TimeoutError") {
+    return fail("unavailable", `the connection failed (${code || name}); try again`, true);
+  }
+  if (error instanceof Error && "$response" in error) {
+    return fail("unavailable", "the answer cannot be read; check the endpoint, or try again", true);
+  }
+  if (error instanceof TypeError || name === "TypeError") {
+    return new StorageError("unavailable", `cannot ${doing}: the request could not be made`, {
+      cause: wordless(error),
+    });
+  }
+  return fail("unavailable", text);
+}
+
+/** Where an error was thrown. Its words may quote a header, and that a secret. */
+function wordless(error: unknown): Error {
+  const { name, stack = "" } = error instanceof Error ? error : new Error();
+  const frames = stack.split("\n").filter((line) => /^\s+at /u.test(line));
+  const bare = new Error(name);
+  bare.stack = [name, ...frames].join("\n");
+  return bare;
 }
 
 /** Node's fetch wraps what the system said. */

@@ -4,6 +4,7 @@ import { StorageError, throwIfAborted, usage } from "../../errors.ts";
 import { deadline, unlessAborted } from "./deadline.ts";
 import { failure, refusal } from "./errors.ts";
 import type { Place } from "./place.ts";
+import { requirePrintableKeys } from "./printable.ts";
 import {
   encryptionRule,
   type EncryptionRule,
@@ -122,6 +123,7 @@ async function clientFor({ endpoint = "", region = "", credentials }: Place, tra
   const { Client } = await import("minio");
   const { protocol, hostname, port } = new URL(endpoint);
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  requirePrintableKeys(credentials);
   const tls = protocol === "https:";
   return new Client({
     endPoint: hostname.replaceAll(/[[\]]/gu, ""),

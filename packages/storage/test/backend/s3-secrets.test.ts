@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { needing } from "../../../../tests/servers/needs.ts";
+import type { Backend } from "../../src/backend/backend.ts";
+import { minio } from "../../src/backend/minio.ts";
+import { s3 } from "../../src/backend/s3.ts";
+import { initBucket } from "../../src/backend/s3/provision.ts";
+import { rejects } from "./rejects.ts";
+import { first, NAME, objectAnswer, served } from "./s3-setting.ts";
+
+const BYTES = new Uint8Array(100).fill(7);
+const [accessKeyId, secretAccessKey] = ["access-key", "secret-key"];
+
+const everyCall = (backend: Backend): (() => Promise<unknown>)[] => [
+  () => backend.put(NAME, BYTES),
+  () => backend.get(NAME, new Uint8Array(1)),
+  () => backend.head(NAME),
+  () => backend.delete(NAME),
+  () => first(backend.list("")),
+];
+
+describe("what no header can carry is a wrong call, which is not quoted", () => {
+  const ODD = ["hidden\nhidden", "hidden\u2014hidden", "hidd\u00E9n hidden", "hidden\0hidden"];
+
+  test.each(ODD)("a session token %j", async (sessionToken) => {
+    let asked = 0;
+    const answer = () => {
+      asked += 1;
+      return objectAnswer();
+    };
+    const credentials = { accessKeyId, secretAccessKey, sessionToken };
+    for (const given of [credentials, async () => credentials]) {
+      using place = served(answer, { credentials: given });
+      for (const call of everyCall(place.backend)) {
+        const error = await rejects(call(), "usage", "the session token has characters");
+        expect(Bun.inspect(error)).not.toMatch(/hidden|secret-key/u);
+      }
+    }
+    using place = served(answer);
+    const { endpoint } = place;
+    const keys = { accessKey: accessKeyId, secretKey: secretAccessKey, sessionToken };
+    const made = initBucket({ provider: "minio", bucket: "bucket", endpoint, ...keys });
+    const error = await rejects(made, "usage", "the session token has characters");
+    expect(Bun.inspect(error)).not.toContain("hidden");
+    expect(asked).toBe(0);
+  });
+
+  test("an access key", async () => {
+    using place = served(() => objectAnswer(), {
+      credentials: { accessKeyId: "hidden\nhidden", secretAccessKey },
+    });
+    for (const call of everyCall(place.backend)) {
+      const error = await rejects(call(), "usage", "the access key has characters");
+      expect(Bun.inspect(error)).not.toContain("hidden");
+    }
+  });
+
+  test("the ID of a KMS key", () => {
+    const encryption = { type: "aws:kms", keyId: "hidden\nhidden" } as const;
+    const place = { bucket: "bucket", endpoint: "https://s3.example", encryption };
+    const says = "the ID of the KMS key has characters";
+    expect(() => s3(place)).toThrow(says);
+    expect(() => minio({ ...place, accessKey: accessKeyId, secretKey: "s" })).toThrow(says);
+  });
+});
+
+describe("an error of the program", () => {
+  const failing = (error: unknown) => ({ credentials: () => Promise.reject(error) });
+
+  test("stays, and its words are not passed on where they may quote a header", async () => {
+    const error = new TypeError('Headers.append: "hidden" is an invalid header value.');
+    using place = served(() => objectAnswer(), failing(error));
+    for (const call of everyCall(place.backend)) {
+      const failure = await rejects(call(), "unavailable", "the request could not be made");
+      expect(failure.transient).toBe(false);
+      // Where it came from is kept.
+      expect(failure.cause).toMatchObject({ message: "TypeError" });
+      expect((failure.cause as Error).stack).toContain("s3-secrets.test.ts");
+      expect(`${failure.message}${(failure.cause as Error).stack}`).not.toContain("hidden");
+    }
+  });
+
+  test("stays", async () => {
+    using place = served(() => objectAnswer(), failing(new Error("the vault is sealed")));
+    for (const call of everyCall(place.backend)) {
+      const failure = await rejects(call(), "unavailable", "the vault is sealed");
+      expect(failure.transient).toBe(false);
+    }
+  });
+
+  test("passes where it is one of the network", async () => {
+    for (const error of [
+      Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
+      Object.assign(new Error("lookup"), { code: "EAI_AGAIN" }),
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error("closed"), { code: "UND_ERR_SOCKET" }),
+      }),
+      new TypeError("fetch failed", { cause: new Error("no reason") }),
+      new DOMException("too late", "TimeoutError"),
+    ]) {
+      using place = served(() => objectAnswer(), failing(error));
+      for (const call of everyCall(place.backend)) {
+        const failure = await rejects(call(), "unavailable", "the connection failed");
+        expect(failure.transient).toBe(true);
+      }
+    }
+  });
+});
+
+const node = Bun.which("node");
+
+// Its fetch quotes what it does not take.
+needing(node === null ? ["node"] : [])("in Node", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "idk-secrets-"));
+    const { success } = await Bun.build({
+      entrypoints: [join(import.meta.dir, "../../src/backend/s3.ts")],
+      outdir: folder,
+      target: "node",
+      naming: "s3.mjs",
+    });
+    expect(success).toBe(true);
+  }, 60_000);
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test("no secret shows, and a network that fails is told from a call that is wrong", async () => {
+    const script = `
+      import { inspect } from "node:util";
+      import { createServer } from "node:net";
+      import { s3 } from ${JSON.stringify(join(folder, "s3.mjs"))};
+      const at = async (port, sessionToken) => {
+        const backend = s3({ bucket: "b", endpoint: "http://127.0.0.1:" + port, region: "r",
+          credentials: { accessKeyId: "a", secretAccessKey: "s", sessionToken } });
+        const calls = [backend.put(${JSON.stringify(NAME)}, new Uint8Array(9)), backend.list("").next()];
+        return Promise.all(calls.map((call) => call.catch((error) =>
+          [error.code, error.transient, /hidden/u.test(inspect(error, { depth: 9, showHidden: true }))])));
+      };
+      const server = createServer((socket) => socket.once("data", () => socket.destroy()));
+      await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address();
+      const answers = [await at(port, "hidden\\nhidden"), await at(port, "hidden\u2014hidden"), await at(port)];
+      await new Promise((resolve) => server.close(resolve));
+      console.log(JSON.stringify([...answers, await at(port)]));`;
+    const run = Bun.spawn([node ?? "", "--no-warnings", "--input-type=module", "-e", script], {
+      stderr: "inherit",
+    });
+    const wrong = ["usage", false, false];
+    const failed = ["unavailable", true, false];
+    expect(await new Response(run.stdout).json()).toEqual([
+      [wrong, wrong],
+      [wrong, wrong],
+      [failed, failed],
+      [failed, failed],
+    ]);
+  }, 60_000);
+});
