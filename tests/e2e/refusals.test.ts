@@ -80,14 +80,10 @@ needs("minio")("a store that refuses", () => {
       for (const hours of [-2, 2]) {
         setSystemTime(new Date(Date.now() + hours * 3_600_000));
         try {
-          const [get, ...others] = await attempts(adapter, {});
-          for (const failure of [get, ...others]) {
-            // The SDK, which lists, sets its own clock by the server's after a refusal.
-            if (failure === undefined) continue;
+          for (const failure of await attempts(adapter, {})) {
             expect(failure).toMatchObject({ code: "permission", transient: false });
-            expect(failure.message).toContain("the clock of this machine is");
+            expect(failure!.message).toContain("the clock of this machine is");
           }
-          expect(get).toBeDefined();
         } finally {
           setSystemTime();
         }

@@ -171,6 +171,31 @@ describe("what the store answers", () => {
     }
   });
 
+  test("a wrong clock stays wrong, whatever was called before", async () => {
+    const now = Date.now();
+    const dates: (string | null)[] = [];
+    using place = served(({ headers }) => {
+      dates.push(headers.get("x-amz-date"));
+      return errorAnswer(403, "RequestTimeTooSkewed", "", { date: new Date(now).toUTCString() });
+    });
+    try {
+      setSystemTime(now + 3_600_000);
+      for (const call of [
+        () => first(place.backend.list("")),
+        () => place.backend.put(NAME, BYTES),
+        () => first(place.backend.list("")),
+        () => place.backend.get(NAME, new Uint8Array(1)),
+      ]) {
+        await rejects(call(), "permission", "the clock of this machine is 360");
+      }
+      const hour = new Date(now + 3_600_000).toISOString().slice(0, 13).replaceAll("-", "");
+      expect(dates).toHaveLength(4);
+      for (const date of dates) expect(date?.slice(0, 11)).toBe(hour);
+    } finally {
+      setSystemTime();
+    }
+  });
+
   test("a wrong clock is not blamed for what the store says itself", async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
     using place = served(() => errorAnswer(403, "SignatureDoesNotMatch", "", { date }));
