@@ -46,6 +46,7 @@ export function withEnvironment(options: RawSettings, env: Environment): RawSett
             item.startsWith("idk1") ? recipientItem(item) : fileItem(item),
           ),
     compress: options["compress"] ?? (env["IDK_COMPRESS"] || undefined),
+    workers: options["workers"] ?? (env["IDK_WORKERS"] || undefined),
     folders: userFolders(env),
     // As a flag it asks for protection; what protects never stands on a command line.
     protect: options["passphrase"],

@@ -12,6 +12,7 @@ Environment:
   IDK_RECIPIENTS  recipients or recipients files, instead of -r and -R
   IDK_PASSPHRASE  the passphrase of protected identity files, instead of a prompt
   IDK_COMPRESS    how put compresses, instead of --compress
+  IDK_WORKERS     threads of put, get and verify, instead of --workers
 
 Stores:
   DIR or file:///DIR?durability=none                no wait for the disk: docs/backends.md
@@ -136,6 +137,7 @@ function createProgram(
       "zstd, lz4, auto (where it pays) or none (IDK_COMPRESS; default: none)",
     )
     .option("--dedup-secret <file>", "32 bytes, or 64 hexadecimal digits, shared to deduplicate")
+    .addOption(workersOption())
     .option("--resume", `continue an interrupted put of this file (default: ${OVER})`)
     .option("--no-resume", "start at the beginning, and keep no journal")
     .action(does(async () => (await import("./commands/put.ts")).put));
@@ -154,6 +156,7 @@ function createProgram(
     .addOption(identityOption())
     .option("--range <start-end>", "these bytes alone; END is not included, either may be empty")
     .option("--force", "replace an existing file")
+    .addOption(workersOption())
     .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)
     .option("--no-resume", "start at the beginning, and keep nothing if interrupted")
     .action(does(async () => (await import("./commands/get.ts")).get));
@@ -180,6 +183,7 @@ function createProgram(
       "download nothing where the store kept a SHA-256 at upload: finds no bit rot",
     )
     .addOption(identityOption())
+    .addOption(workersOption())
     .action(does(async () => (await import("./commands/verify.ts")).verify));
 
   program
@@ -266,6 +270,13 @@ function addStoreCommands(
     )
     .argument("[url]", "the store (default: IDK_STORE)")
     .action(does(async () => (await import("./commands/store-check.ts")).storeCheck));
+}
+
+function workersOption(): Option {
+  return new Option(
+    "--workers <n>",
+    "threads for files over 32 MiB; 0 for none (IDK_WORKERS; default: one a core)",
+  );
 }
 
 function identityOption(): Option {

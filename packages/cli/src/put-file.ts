@@ -21,13 +21,15 @@ interface PutFileSettings {
   readonly resume: boolean | undefined;
   readonly store: StoreLocation;
   readonly folders: UserFolders;
+  /** Threads; undefined leaves it to the library. */
+  readonly workers: number | undefined;
 }
 
 /** Stores one file, continuing where an interrupted put of it stopped, and prints its address. */
 export async function putFile(
   path: string,
   options: FilePutOptions,
-  { resume, store, folders }: PutFileSettings,
+  { resume, store, folders, workers }: PutFileSettings,
   session: Session,
 ): Promise<void> {
   const { out } = session;
@@ -36,7 +38,7 @@ export async function putFile(
   if (resume === true && file === undefined) {
     throw usage("--resume takes a regular file: what it continues has to be read once more");
   }
-  await using opened = await openStore(store, session);
+  await using opened = await openStore(store, session, { workers });
   // With a dedup secret it is the store that knows what it has.
   const journaled = file !== undefined && dedupSecret === undefined && isResumed(resume, file.size);
   const journal = journaled

@@ -82,6 +82,17 @@ export const compression: Field<Compression> = withDefault(
   "none",
 );
 
+/** Threads to seal and open with; undefined leaves it to the library. */
+export const workers: Field<number | undefined> = zodOptional(
+  field((given) => {
+    const count = /^\d{1,2}$/u.test(given) ? Number(given) : Infinity;
+    if (count > WORKERS_MAX) throw new Error(`must be a number from 0 to ${WORKERS_MAX}`);
+    return count;
+  }),
+);
+
+const WORKERS_MAX = 64;
+
 export const address: Field<string> = field((given) => {
   // The library checks it again; here the message can say where addresses come from.
   if (/^[0-9a-f]{64}$/u.test(given)) return given;
@@ -134,6 +145,7 @@ const LABELS: Readonly<Record<string, string>> = {
   recipients: "-R or IDK_RECIPIENTS",
   store: "--store or IDK_STORE",
   target: "URL or IDK_STORE",
+  workers: "--workers or IDK_WORKERS",
 };
 
 const NO_STORE: Readonly<Record<string, string>> = {

@@ -9,6 +9,7 @@ import {
   passphrase,
   path,
   store,
+  workers,
 } from "../settings.ts";
 import type { Output } from "../output.ts";
 import { Failure, codeOf, usage } from "../failures.ts";
@@ -29,6 +30,7 @@ export const get: Command = command(
     store,
     identity: identityFiles,
     passphrase,
+    workers,
     output: optional(path),
     outputDir: optional(path),
     range: optional(field(parseRange)),
@@ -44,7 +46,10 @@ export const get: Command = command(
     }
     const { out, signal } = session;
     const identities = await loadIdentities(settings, session);
-    await using opened = await openStore(settings.store, session, { identities });
+    await using opened = await openStore(settings.store, session, {
+      identities,
+      workers: settings.workers,
+    });
     if (address === undefined) {
       const { fromFile } = settings;
       const list = fromFile === undefined ? undefined : readList(fromFile, "\n");

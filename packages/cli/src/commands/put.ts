@@ -11,6 +11,7 @@ import {
   recipients,
   store,
   text,
+  workers,
 } from "../settings.ts";
 import { given, readList } from "../list-file.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
@@ -34,6 +35,7 @@ export const put: Command = command(
     padding: flag,
     compress: compression,
     dedupSecret: optional(path),
+    workers,
     resume: choice,
     folders,
   },
@@ -53,10 +55,12 @@ export const put: Command = command(
     } as const;
     if (file === undefined) {
       const files = given(settings.file, listOf(settings));
-      await using opened = await openStore(settings.store, session);
+      const { workers } = settings;
+      await using opened = await openStore(settings.store, session, { workers });
       await putFiles(opened, files, options, session);
     } else {
-      const how = { resume, store: settings.store, folders: settings.folders };
+      const { store, folders, workers } = settings;
+      const how = { resume, store, folders, workers };
       await putFile(file, options, how, session);
     }
   },

@@ -2,7 +2,7 @@ import { createBlobFailures } from "../blob-failures.ts";
 import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
 import type { Store, VerifyReport } from "@idk/storage";
-import { addresses, flag, identityFiles, passphrase, store } from "../settings.ts";
+import { addresses, flag, identityFiles, passphrase, store, workers } from "../settings.ts";
 import { codeOf, usage } from "../failures.ts";
 import { count } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
@@ -17,12 +17,23 @@ const AT_ONCE = 4;
 type Depth = "attested" | "blob" | "deep";
 
 export const verify: Command = command(
-  { address: addresses, store, deep: flag, attested: flag, identity: identityFiles, passphrase },
+  {
+    address: addresses,
+    store,
+    deep: flag,
+    attested: flag,
+    identity: identityFiles,
+    passphrase,
+    workers,
+  },
   async (settings, session) => {
     const { out, signal } = session;
     const depth = depthOf(settings);
     const identities = depth === "deep" ? await loadIdentities(settings, session) : [];
-    await using opened = await openStore(settings.store, session, { identities });
+    await using opened = await openStore(settings.store, session, {
+      identities,
+      workers: settings.workers,
+    });
     const failures = createBlobFailures(session);
     const tally = createTally(failures);
     const check = CHECKS[depth];
