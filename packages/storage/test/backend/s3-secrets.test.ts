@@ -67,7 +67,11 @@ describe("what no header can carry is a wrong call, which is not quoted", () => 
 });
 
 describe("an error of the program", () => {
-  const failing = (error: unknown) => ({ credentials: () => Promise.reject(error) });
+  const failing = (error: unknown) => ({
+    credentials: async (): Promise<never> => {
+      throw error;
+    },
+  });
 
   test("stays, and its words are not passed on where they may quote a header", async () => {
     const error = new TypeError('Headers.append: "hidden" is an invalid header value.');

@@ -10,6 +10,7 @@ import { headBlob } from "./look.ts";
 import type { Place } from "./place.ts";
 import { removeBlob } from "./removal.ts";
 import type { Learned, Session, Signal } from "./session.ts";
+import { trialBlob } from "./trial-blob.ts";
 import { putBlob } from "./upload.ts";
 
 /** The one data path of all object stores; they differ in what is known of them beforehand. */
@@ -19,6 +20,8 @@ export function objectBackend(place: Place): Backend {
   const learned: Learned = { checksums: place.checksums, attests: false, bucketSeen: false };
   let connecting: Promise<Connection> | undefined;
   let probing: Promise<Capabilities> | undefined;
+  // One for all attempts: the next removes what the last could not.
+  let trial: Uint8Array | undefined;
 
   const open = async (signal: Signal): Promise<Session> => {
     throwIfAborted(signal);
@@ -65,7 +68,8 @@ export function objectBackend(place: Place): Backend {
     async capabilities({ signal } = {}) {
       const session = await open(signal);
       // Not with the signal of one caller: others wait for it too, and it cleans up after itself.
-      probing ??= findCapabilities(session).catch((error: unknown) => {
+      trial ??= trialBlob();
+      probing ??= findCapabilities(session, trial).catch((error: unknown) => {
         probing = undefined;
         throw error;
       });

@@ -64,7 +64,7 @@ export async function connect(place: Place): Promise<Connection> {
   const { config } = client;
   // The SDK would correct its clock by the first refusal, and that of all calls that follow; what
   // works would depend on what was called before. A clock that is wrong is told of, each time.
-  Object.defineProperty(config, "systemClockOffset", { get: () => 0, set: () => undefined });
+  Object.defineProperty(config, "systemClockOffset", { get: () => 0, set() {} });
   const { url, properties } = await getEndpointFromInstructions(
     { Bucket: place.bucket },
     sdk.HeadBucketCommand,

@@ -8,10 +8,17 @@ import { blobAt, type Session, type Signal } from "./session.ts";
  * Removes a blob for good. In a bucket that keeps versions a delete only hides, so that every
  * version is removed by its id; who may not do that gets the error.
  *
+ * @param versioned whether the bucket is known to keep versions, so that a delete that only hides is
+ *   not tried first
  * @returns whether the bucket keeps versions
  */
-export async function removeBlob(session: Session, name: string, signal: Signal): Promise<boolean> {
-  if (!session.place.versioned && !(await hides(session, name, signal))) return false;
+export async function removeBlob(
+  session: Session,
+  name: string,
+  signal: Signal,
+  versioned: boolean = session.place.versioned,
+): Promise<boolean> {
+  if (!versioned && !(await hides(session, name, signal))) return false;
   // That which shows goes last, so that no older one ever does.
   for (const version of await versionsOf(session, name, signal)) {
     await removeVersion(session, name, version, signal);
