@@ -31,6 +31,9 @@ const ROUND_TRIPS = 5;
 /** More than the probe takes. */
 const PROBE_MAX = 64 * 1024;
 
+/** The longest that removing the probe takes after an interruption. */
+const FAREWELL_MS = 5000;
+
 const NOT_TRIED: Trial = { ok: undefined };
 
 /** Writes one small blob, looks at it in every way, and removes it. */
@@ -75,8 +78,9 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
     };
   } catch (error) {
     // Interrupted: the probe must go all the same, also where the store may have got it although
-    // it was the writing that was cut short.
-    await backend.delete(name).catch(() => undefined);
+    // it was the writing that was cut short. Not for as long as requests are retried: somebody waits.
+    const farewell = AbortSignal.timeout(FAREWELL_MS);
+    await backend.delete(name, { signal: farewell }).catch(() => undefined);
     throw error;
   }
 }

@@ -28,3 +28,20 @@ test.each([
   expect(await probe(backend, controller.signal).catch((error: unknown) => error)).toBe(reason);
   expect(await Array.fromAsync(inner.list(""))).toEqual([]);
 });
+
+test("removing it after an interruption has an end", async () => {
+  const signals: (AbortSignal | undefined)[] = [];
+  const controller = new AbortController();
+  const backend: Backend = {
+    ...takingThenFailing(memory(), () => {
+      controller.abort();
+      return new Error("enough");
+    }),
+    delete: async (_, options) => void signals.push(options?.signal),
+  };
+  await probe(backend, controller.signal).catch(() => undefined);
+  const [signal] = signals;
+  expect(signals).toHaveLength(1);
+  // Of its own: that of the command has fired already.
+  expect(signal?.aborted).toBe(false);
+});
