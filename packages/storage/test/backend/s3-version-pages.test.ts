@@ -1,0 +1,57 @@
+import { errorAnswer, NAME, served } from "./s3-setting.ts";
+import { expect, test } from "bun:test";
+
+const KEY = `store/${NAME}`;
+
+/** More versions than a page has, in the order in which stores list them: the latest first. */
+const VERSIONS = Array.from({ length: 1003 }, (_, index) => `v${index}`);
+const PAGE = 1000;
+
+test("removes all versions of a blob, also those behind the first page", async () => {
+  const pages: [key: string | null, version: string | null][] = [];
+  const removed: string[] = [];
+  using place = served(
+    ({ method, url }) => {
+      const { searchParams: query } = new URL(url);
+      if (method === "DELETE") {
+        const version = query.get("versionId");
+        if (version === null) {
+          return new Response(null, { status: 204, headers: { "x-amz-delete-marker": "true" } });
+        }
+        removed.push(version);
+        return new Response(null, { status: 204 });
+      }
+      if (!query.has("versions")) return errorAnswer(501, "NotImplemented");
+      const after = query.get("version-id-marker");
+      pages.push([query.get("key-marker"), after]);
+      return page(after === null ? 0 : VERSIONS.indexOf(after) + 1);
+    },
+    { prefix: "store" },
+  );
+  await place.backend.delete(NAME);
+  expect(pages).toEqual([
+    [null, null],
+    [KEY, VERSIONS[PAGE - 1]!],
+  ]);
+  // That which shows goes last.
+  expect(removed).toEqual([...VERSIONS.slice(1), VERSIONS[0]!]);
+});
+
+function page(from: number): Response {
+  const listed = VERSIONS.slice(from, from + PAGE);
+  const more = from + PAGE < VERSIONS.length;
+  const versions = listed.map(
+    (id, index) =>
+      `<Version><Key>${KEY}</Key><VersionId>${id}</VersionId>` +
+      `<IsLatest>${from + index === 0}</IsLatest><Size>1</Size></Version>`,
+  );
+  const next = more
+    ? `<NextKeyMarker>${KEY}</NextKeyMarker>` +
+      `<NextVersionIdMarker>${listed.at(-1)}</NextVersionIdMarker>`
+    : "";
+  return new Response(
+    `<?xml version="1.0"?><ListVersionsResult><IsTruncated>${more}</IsTruncated>${next}` +
+      `${versions.join("")}</ListVersionsResult>`,
+    { headers: { "content-type": "application/xml" } },
+  );
+}
