@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeCertificate } from "../../../../tests/servers/certificate.ts";
 import { needing } from "../../../../tests/servers/needs.ts";
 import {
   type OwnServer,
@@ -11,11 +12,9 @@ import {
 import { minio } from "../../src/backend/minio.ts";
 import { rejects } from "./rejects.ts";
 
-const openssl = Bun.which("openssl");
-
 const missing = [
   ...(ownServerKinds().includes("minio") ? [] : ["executable of MinIO"]),
-  ...(openssl === null ? ["openssl"] : []),
+  ...(Bun.which("openssl") === null ? ["openssl"] : []),
 ];
 
 // Keys of the customer's own go over TLS alone, so this MinIO has a certificate of its own. A
@@ -33,27 +32,32 @@ needing(missing)("SSE-C on MinIO over TLS", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("keeps a blob that only who has the key can read", async () => {
-    const run = Bun.spawn(["bun", "-e", SCRIPT], {
-      cwd: import.meta.dir,
-      env: {
-        ...process.env,
-        ENDPOINT: server.endpoint,
-        ACCESS_KEY: server.accessKeyId,
-        SECRET_KEY: server.secretAccessKey,
-        NODE_EXTRA_CA_CERTS: join(folder, "public.crt"),
-      },
-      stderr: "inherit",
-    });
-    expect(await new Response(run.stdout).json()).toEqual({
-      read: "opaque bytes",
-      encryption: "SSE-C AES256",
-      capability: "SSE-C AES256",
-      attests: true,
-      without: "unavailable",
-      wrong: "refused",
-    });
-  }, 60_000);
+  test.each(["minio", "s3"])(
+    "%s keeps a blob that only who has the key can read",
+    async (kind) => {
+      const run = Bun.spawn(["bun", "-e", SCRIPT], {
+        cwd: import.meta.dir,
+        env: {
+          ...process.env,
+          KIND: kind,
+          ENDPOINT: server.endpoint,
+          ACCESS_KEY: server.accessKeyId,
+          SECRET_KEY: server.secretAccessKey,
+          NODE_EXTRA_CA_CERTS: join(folder, "public.crt"),
+        },
+        stderr: "inherit",
+      });
+      expect(await new Response(run.stdout).json()).toEqual({
+        read: "opaque bytes",
+        encryption: "SSE-C AES256",
+        capability: "SSE-C AES256",
+        attests: true,
+        without: "unavailable",
+        wrong: "refused",
+      });
+    },
+    60_000,
+  );
 
   test("is not talked to by who does not trust its certificate", async () => {
     const key = new Uint8Array(32).fill(1);
@@ -76,31 +80,26 @@ needing(missing)("SSE-C on MinIO over TLS", () => {
 
 const SCRIPT = `
   import { minio } from "@idk/storage/minio";
+  import { s3 } from "@idk/storage/s3";
   import { initBucket } from "@idk/storage/provision";
   const { ENDPOINT: endpoint, ACCESS_KEY: accessKey, SECRET_KEY: secretKey } = process.env;
-  const base = { bucket: "bucket", endpoint, accessKey, secretKey };
-  await initBucket({ provider: "minio", ...base });
-  const keyed = (byte) => minio({ ...base, encryption: { type: "SSE-C", key: new Uint8Array(32).fill(byte) } });
+  const owner = { bucket: "bucket", endpoint, accessKey, secretKey };
+  await initBucket({ provider: "minio", ...owner });
+  const credentials = { accessKeyId: accessKey, secretAccessKey: secretKey };
+  const [open, base] = {
+    minio: [minio, owner],
+    s3: [s3, { bucket: "bucket", prefix: "any", endpoint, region: "us-east-1", credentials }],
+  }[process.env.KIND];
+  const keyed = (byte) => open({ ...base, encryption: { type: "SSE-C", key: new Uint8Array(32).fill(byte) } });
   const name = "ab".repeat(32);
   await keyed(1).put(name, Buffer.from("opaque bytes"));
   const buffer = Buffer.alloc(100);
   const read = buffer.toString("utf8", 0, await keyed(1).get(name, buffer));
   const { attestsSha256: attests, encryption: capability } = await keyed(1).capabilities();
   const codeOf = (call) => call.then(() => "read", (error) => error.code);
-  const without = await codeOf(minio(base).get(name, buffer));
+  const without = await codeOf(open(base).get(name, buffer));
   const wrong = (await codeOf(keyed(2).get(name, buffer))) === "read" ? "read" : "refused";
   console.log(JSON.stringify({
     read, encryption: (await keyed(1).head(name)).encryption, capability, attests, without, wrong,
   }));
 `;
-
-async function makeCertificate(folder: string): Promise<void> {
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const files = ["-keyout", join(folder, "private.key"), "-out", join(folder, "public.crt")];
-  const run = Bun.spawn(
-    [openssl ?? "", "req", "-x509", "-days", "2", ...key, ...subject, ...files],
-    { stdio: ["ignore", "ignore", "pipe"] },
-  );
-  if ((await run.exited) !== 0) throw new Error(await new Response(run.stderr).text());
-}
