@@ -78,7 +78,17 @@ export async function createOutputFile(
   /** Asked to be kept, and whether there is something to keep. */
   let kept = false;
   let takenOver = false;
-  const worthKeeping = () => kept && (takenOver || end > 0);
+  /** What a failed sync leaves reads well until it is gone from memory: nobody could tell later. */
+  let lost = false;
+  const worthKeeping = () => kept && !lost && (takenOver || end > 0);
+  const synced = async (sync: () => Promise<void>): Promise<void> => {
+    try {
+      await sync();
+    } catch (error) {
+      lost = true;
+      throw error;
+    }
+  };
   // Holds for whatever ends the process in an orderly way, such as a second Ctrl-C.
   const removeAtExit = (): void => {
     if (!worthKeeping()) rmSync(temporary, { force: true });
@@ -130,14 +140,14 @@ export async function createOutputFile(
     },
     async commit() {
       try {
-        await writeBack.idle();
+        await synced(() => writeBack.assertGood());
         // What an earlier run left may go on behind what of it is right.
         if (takenOver) await handle.truncate(end);
         // Twice, because the first may take long, and what is killed meanwhile is to be continued:
         // as a file of other modes it would not be.
-        await handle.sync();
+        await synced(() => handle.sync());
         await handle.chmod(target.mode ?? 0o666 & ~process.umask());
-        await handle.sync();
+        await synced(() => handle.sync());
         await handle.close();
         if (force) await rename(temporary, target.path);
         else await nameExclusively(temporary, target.path);
@@ -150,7 +160,7 @@ export async function createOutputFile(
     clearAway: async () => parts.removeLeft().catch(() => {}),
     async discard() {
       process.off("exit", removeAtExit);
-      await writeBack.idle();
+      await synced(() => writeBack.assertGood()).catch(() => {});
       await handle.close().catch(() => {});
       if (worthKeeping()) {
         // It may have been on its way to its name already, with the mode it would have there.

@@ -28,15 +28,25 @@ test("the disk is woken for enough bytes, and once at a time", async () => {
   expect(ends).toHaveLength(2);
 });
 
-test("idle waits for what is under way, and a failure is left to the sync at the end", async () => {
+test("idle waits for what is under way, and a failure is told at the end", async () => {
   const { sync, ends } = slowDisk();
   const writeBack = createWriteBack(sync);
   await writeBack.idle();
+  await writeBack.assertGood();
   writeBack.wrote(32 * MiB);
   let idle = false;
   const waiting = writeBack.idle().then(() => (idle = true));
   await Bun.sleep(1);
   expect(idle).toBe(false);
-  ends[0]!(new Error("EIO"));
+  ends[0]!(new Error("the first"));
   await waiting;
+  // The system has told it once, and the next sync succeeds or fails for another reason.
+  for (const later of [undefined, new Error("another")]) {
+    writeBack.wrote(32 * MiB);
+    ends.at(-1)!(later);
+    await writeBack.idle();
+  }
+  expect(ends).toHaveLength(3);
+  const failure = await writeBack.assertGood().catch((error: Error) => error.message);
+  expect(failure).toBe("the first");
 });

@@ -1,0 +1,36 @@
+import { afterEach, describe, expect, mock, spyOn, test } from "bun:test";
+import { createWorkspace, noise } from "./cli.ts";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { createOutputFile } from "../src/output-file.ts";
+
+const MiB = 2 ** 20;
+const workspace = await createWorkspace();
+const address = "a".repeat(64);
+
+/** What every open file inherits, so that its syncs can be watched, and made to fail. */
+const probe = await open(workspace.path("me.key"));
+const FileHandle = Object.getPrototypeOf(probe) as typeof probe;
+await probe.close();
+afterEach(() => {
+  mock.restore();
+});
+
+describe("a file that is written", () => {
+  test.each([false, true])("is not named over what the disk has lost (kept: %p)", async (kept) => {
+    spyOn(FileHandle, "datasync").mockImplementationOnce(async () => {
+      throw Object.assign(new Error("i/o error"), { code: "EIO" });
+    });
+    const folder = workspace.path(`lost-${kept}`);
+    mkdirSync(folder);
+    const file = await createOutputFile(`${folder}/film`, { force: false, address });
+    if (kept) await file.keep();
+    await file.write(noise(32 * MiB));
+    const failure = await file.commit().catch((error: Error) => error.message);
+    expect(failure).toContain("cannot write");
+    // What is there now may be gone when the next run has counted on it.
+    expect(await file.discard()).toBeUndefined();
+    expect(existsSync(`${folder}/film`)).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
