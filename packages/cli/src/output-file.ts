@@ -143,9 +143,9 @@ export async function createOutputFile(
         await synced(() => writeBack.assertGood());
         // What an earlier run left may go on behind what of it is right.
         if (takenOver) await handle.truncate(end);
-        // Twice, because the first may take long, and what is killed meanwhile is to be continued:
-        // as a file of other modes it would not be.
-        await synced(() => handle.sync());
+        // Of what is kept twice, because the first may take long, and what is killed meanwhile is
+        // to be continued: as a file of other modes it would not be.
+        if (kept) await synced(() => handle.sync());
         await handle.chmod(target.mode ?? 0o666 & ~process.umask());
         await synced(() => handle.sync());
         await handle.close();

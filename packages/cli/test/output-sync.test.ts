@@ -33,4 +33,21 @@ describe("a file that is written", () => {
     expect(existsSync(`${folder}/film`)).toBe(false);
     expect(readdirSync(folder)).toEqual([]);
   });
+
+  test.each([
+    [false, 1],
+    [true, 2],
+  ])("is synced no more often than it takes (kept: %p)", async (kept, times) => {
+    const file = await createOutputFile(workspace.path(`kept-${kept}`), { force: false, address });
+    if (kept) await file.keep();
+    await file.write(noise(1000));
+    const sync = spyOn(FileHandle, "sync");
+    const chmod = spyOn(FileHandle, "chmod");
+    await file.commit();
+    expect(sync).toHaveBeenCalledTimes(times);
+    // The last one has the mode on disk as well.
+    expect(sync.mock.invocationCallOrder.at(-1)).toBeGreaterThan(
+      chmod.mock.invocationCallOrder[0]!,
+    );
+  });
 });
