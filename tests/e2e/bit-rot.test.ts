@@ -5,8 +5,10 @@ import { openers, storeOver } from "./stores.ts";
 import { MiB, testContent } from "./content.ts";
 import { failureOf } from "./outcome.ts";
 import { join } from "node:path";
+import { memory } from "@idk/storage/memory";
 import { needing } from "../servers/needs.ts";
 import { newBucket } from "../servers/s3-servers.ts";
+import { replicate } from "@idk/storage";
 import { tmpdir } from "node:os";
 
 setDefaultTimeout(90_000);
@@ -27,7 +29,7 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
       let own: OwnServer;
       let data: string;
       let bucket: string;
-      const content = testContent(MiB, 9);
+      const content = testContent(MiB + 1, 9);
       const dedupSecret = new Uint8Array(32).fill(7);
 
       beforeAll(async () => {
@@ -51,12 +53,35 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
         expect(await store.verify(chunk, { attested: true })).toMatchObject({ attested: true });
         expect(await failureOf(store.verify(chunk))).toMatchObject({ code: READING[kind] });
 
+        // A copy leaves it out, and brings all the others.
+        const failures: string[] = [];
+        const report = await replicate(backend, memory(), {
+          onFailure: ({ name, error }) => failures.push(`${name} ${error.code}`),
+        });
+        expect(failures).toEqual([`${chunk} ${READING[kind]}`]);
+        expect(report).toMatchObject({ copied: 5, failed: 1 });
+
         await store.put(content.stream());
         expect(await failureOf(store.verify(chunk))).toMatchObject({ code: READING[kind] });
 
         await store.delete(chunk);
         await store.put(content.stream());
         expect(await store.verify(chunk)).toMatchObject({ address: chunk, attested: false });
+      });
+
+      // versitygw keeps the data and what it knows of it in one file.
+      if (kind === "versitygw") return;
+      test("and data that is gone attests as well", async () => {
+        const backend = openers.s3({ endpoint: own.endpoint, bucket, keys: own });
+        await using store = storeOver(backend, { chunkSize: MiB / 4 });
+        const root = await store.put(content.stream());
+        const [chunk = ""] = await Array.fromAsync(store.treeNames(root));
+        expect(await store.verify(chunk)).toMatchObject({ attested: false });
+        await rm(await fileOf(join(data, "objects", bucket), chunk));
+        expect(await store.verify(chunk, { attested: true })).toMatchObject({ attested: true });
+        expect(await failureOf(store.verify(chunk))).toMatchObject({ code: "unavailable" });
+        const report = await replicate(backend, memory());
+        expect(report).toMatchObject({ failed: 1, removed: 0 });
       });
     });
   },
