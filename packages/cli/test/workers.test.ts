@@ -15,7 +15,7 @@ async function threadsOf(args: readonly string[], extra: Record<string, string>,
     stderr: "ignore",
   });
   try {
-    child.stdin.write(noise(40 * MiB));
+    void child.stdin.write(noise(40 * MiB));
     await child.stdin.flush();
     const count = () => readdirSync(`/proc/${child.pid}/task`).length;
     await until(async () => (count() >= least ? true : undefined));

@@ -50,8 +50,11 @@ export function createStore(options: StoreOptions): Store {
   let sawDedupSecret = defaults.dedupSecret !== undefined;
   const workers = createWorkers(options);
   const close = async () => {
-    await workers?.close();
-    await backend.close?.();
+    try {
+      await workers?.close();
+    } finally {
+      await backend.close?.();
+    }
   };
 
   return {

@@ -37,19 +37,23 @@ export async function* inCompletionOrder<T, R>(
   const inFlight = new Set<Promise<R>>();
 
   async function* pull(): AsyncGenerator<T> {
+    let left = true;
     try {
       for (;;) {
         const next = iterator.next();
-        const { done, value } = next instanceof Promise ? await abortable(next, signal) : next;
+        const { done, value } =
+          "then" in next ? await abortable(Promise.resolve(next), signal) : next;
+        left = !done;
         if (done) return;
         yield value;
       }
     } catch (error) {
       failure = { error };
+      left = signal.aborted;
     } finally {
       // Items that never answer must not hold the caller up, and their complaint comes too late.
       const end = async () => iterator.return?.();
-      end().catch(() => {});
+      if (left) end().catch(() => {});
     }
   }
   const start = async (item: T): Promise<R> => {

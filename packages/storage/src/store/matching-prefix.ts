@@ -27,7 +27,8 @@ export async function matchingPrefix(
     if (contentInLeaf === 0) break;
     const plaintext = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
     const mine = plaintext.subarray(0, contentInLeaf);
-    if ((await have(matching, mine)) !== contentInLeaf) break;
+    // The buffer holds plaintext now: it goes to nobody else.
+    if ((await have(matching, mine)) !== contentInLeaf) return matching;
     plaintext.fill(0, contentInLeaf);
     if (!sealsTo(context.naCl, reference, plaintext, buffer.subarray(0, CHILD_OVERHEAD + length)))
       break;

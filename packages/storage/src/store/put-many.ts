@@ -5,6 +5,7 @@ import { throwIfAborted, usage } from "../errors.ts";
 import type { PutReport } from "./put-report.ts";
 import { createBufferPool } from "./buffers.ts";
 import pLimit from "p-limit";
+import { aheadOf } from "./workers/pool.ts";
 import { put } from "./put.ts";
 import { typeName } from "../bytes.ts";
 
@@ -12,7 +13,7 @@ import { typeName } from "../bytes.ts";
  * Stores many contents; see `Store.putMany`. What they share is worked out once: recipients parsed
  * and checked, secrets, buffers. An ephemeral secret is nothing to share: the nonce of a slot is
  * that of its ephemeral and public key, so that a second content key under the same pair would give
- * both away (docs/format.md, "Wrapped keys").
+ * both away (docs/format.md, "Wrapping the content key").
  */
 export async function* putMany<Key>(
   context: StoreContext,
@@ -24,7 +25,9 @@ export async function* putMany<Key>(
   const shared: StoreContext = {
     ...context,
     defaults: planDefaults(context.defaults, { ...options, concurrency: undefined }),
-    writeBuffers: createBufferPool(concurrency + 1),
+    writeBuffers: createBufferPool(
+      concurrency + 1 + context.defaults.concurrency + aheadOf(context.workers),
+    ),
   };
   // Each tree keeps several chunks in flight: one is enough for the wire, and for memory.
   const treeTurn = pLimit(1);

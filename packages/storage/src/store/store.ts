@@ -28,7 +28,8 @@ export interface Store {
    *
    * No more items are pulled than `concurrency` beyond the results taken, and a result that is not
    * taken keeps its place: whoever is slower sets the pace. Contents over 1 MiB take turns, so that
-   * memory is that of one `put` and about 2 MiB for each content in flight.
+   * memory is that of one `put` and about 2 MiB for each content in flight; with compression also
+   * an encoder for each, of some MiB.
    *
    * @throws StorageError `usage`, `key` where the options are wrong, `aborted`; an error of the
    *   items themselves, after the results of what was begun
@@ -135,7 +136,8 @@ export interface StoreOptions extends WriteOptions {
    * Threads that seal and open the chunks of content of 32 MiB and more, 0 to 64; by default one
    * for each core, at most 8, and none on a single core. 0 keeps all work in this thread, and so
    * does a `nacl` of the caller's own. They start with the first such content, end with `close`,
-   * and do not keep the process alive. Each may hold two more chunks in memory.
+   * and do not keep the process alive. Each may hold two more chunks in memory. A get opens as many
+   * chunks at once as it fetches: to occupy more than four threads, raise `concurrency`.
    */
   readonly workers?: number | undefined;
 }

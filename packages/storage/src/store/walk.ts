@@ -3,7 +3,7 @@ import { type Reference, referenceAt, referenceCount } from "../format/reference
 import { type TreeShape, leavesBelow, plaintextLength } from "../format/shape.ts";
 import type { ChildKind } from "../crypto/key-schedule.ts";
 import type { OpenedRoot } from "./read-root.ts";
-import { StorageError } from "../errors.ts";
+import { StorageError, throwIfAborted } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 import { fetchBlob } from "./fetch.ts";
 import { openChild } from "../crypto/open.ts";
@@ -113,6 +113,8 @@ export async function fetchChild(
     const room = new Uint8Array(CHILD_BLOB_MAX);
     blob = await fetchBlob(context.backend, address, room, signal);
   }
+  // Whoever reads has given up: the memory it gave is its own again.
+  throwIfAborted(signal);
   const plaintext = openChild(context.naCl, kind, contentKey, blob, into);
   if (plaintext.length !== length) throw wrongLength(kind, address);
   return plaintext as Uint8Array<ArrayBuffer>;

@@ -1,5 +1,7 @@
 import { aliceStore, outcome, random } from "../support.ts";
 import { describe, expect, test } from "bun:test";
+import { StorageError } from "../../src/index.ts";
+import { memory } from "../../src/backend/memory.ts";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -42,4 +44,34 @@ describe("bytes()", () => {
     (await blob.bytes()).fill(0);
     expect(await blob.text()).toBe("original");
   });
+
+  test.each([0, 2])(
+    "leaves the caller's memory alone once it has failed, with %p threads",
+    async (workers) => {
+      const inner = memory();
+      const late = Promise.withResolvers<void>();
+      let failing: string | undefined;
+      // Signals are not heeded, and what comes late comes.
+      const get: typeof inner.get = async (name, buffer) => {
+        if (name === failing) throw new StorageError("unavailable", "the store is gone");
+        if (failing !== undefined && name !== address) await late.promise;
+        return inner.get(name, buffer);
+      };
+      const store = aliceStore({ backend: { ...inner, get }, chunkSize: 256 * KiB, workers });
+      const content = random(40 * MiB);
+      const address = await store.put(content);
+      const names: string[] = [];
+      for await (const name of store.treeNames(address)) names.push(name);
+      const blob = await store.get(address);
+      // Threads are there by then.
+      expect(Buffer.compare(await blob.bytes(), content)).toBe(0);
+      [failing] = names;
+      const into = new Uint8Array(content.length);
+      expect(await outcome(blob.bytes({ into }))).toBe("unavailable");
+      late.resolve();
+      await Bun.sleep(50);
+      expect(into.every((byte) => byte === 0)).toBe(true);
+      await store.close();
+    },
+  );
 });

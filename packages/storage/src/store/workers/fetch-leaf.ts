@@ -1,6 +1,6 @@
 import { type Child, fetchChild, wrongLength } from "../walk.ts";
 import type { ReadyWorkers } from "./pool.ts";
-import { StorageError } from "../../errors.ts";
+import { StorageError, throwIfAborted } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import { untilIntact } from "../fetch.ts";
 
@@ -19,8 +19,9 @@ export async function fetchLeaf(
   into: Uint8Array<ArrayBuffer> | undefined,
 ): Promise<{ plaintext: Uint8Array<ArrayBuffer>; buffer: Uint8Array<ArrayBuffer> }> {
   const { backend } = context;
-  const { reference } = leaf;
-  const { address } = reference;
+  const { address, contentKey } = leaf.reference;
+  // A key of its own: with a view, all the references around it would go to the thread as well.
+  const reference = { address, contentKey: new Uint8Array(contentKey) };
   let current = buffer;
   const attempt = async () => {
     const stored = await backend.get(address, current, { signal });
@@ -41,6 +42,8 @@ export async function fetchLeaf(
   if (opened.length !== length) throw wrongLength("leaf", address);
   const inBuffer = current.subarray(opened.start, opened.start + opened.length);
   if (into === undefined) return { plaintext: inBuffer, buffer: current };
+  // Whoever reads has given up: the memory is the caller's again.
+  throwIfAborted(signal);
   into.set(inBuffer);
   return { plaintext: into, buffer: current };
 }

@@ -1,5 +1,7 @@
 import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./jobs.ts";
 import type { NaClChoice } from "../../crypto/nacl.ts";
+import type { Piscina } from "piscina";
+import { StorageError } from "../../errors.ts";
 
 /** Threads that seal and open leaves, started when they are first wished for. */
 export interface LeafWorkers {
@@ -14,10 +16,11 @@ export interface LeafWorkers {
   close(): Promise<void>;
 }
 
+/** A job gives its buffer away, and has it back with the outcome. With an error it is gone. */
 export interface ReadyWorkers {
-  /** Gives the buffer away, and with the outcome has it back. */
+  /** @throws StorageError `aborted` where the store was closed, `unavailable` where a thread died */
   seal(job: Omit<SealJob, "nacl">): Promise<SealOutcome>;
-  /** Gives the buffer away, and with the outcome has it back. */
+  /** @throws StorageError as `seal` */
   open(job: Omit<OpenJob, "nacl">): Promise<OpenOutcome>;
 }
 
@@ -35,51 +38,80 @@ export function aheadOf(workers: LeafWorkers | undefined): number {
  */
 export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorkers {
   let starting: Promise<void> | undefined;
+  let pool: Piscina | undefined;
   let running: ReadyWorkers | undefined;
-  let end = async (): Promise<void> => {};
-  let closed = false;
   let settled = false;
+  let closed = false;
 
   const start = async (): Promise<void> => {
-    // Loaded here: a store of small blobs does not pay for it.
-    const loaded = await import("piscina").catch(() => undefined);
-    if (loaded === undefined || closed) return;
-    const pool = new loaded.Piscina({
-      filename: workerFile(),
-      minThreads: threads,
-      maxThreads: threads,
-      // The next job is there when one is done, while its outcome is still on its way.
-      concurrentTasksPerWorker: 2,
-      recordTiming: false,
-    });
-    end = () => pool.destroy();
-    const run = (name: string) => (job: object & { buffer: Uint8Array<ArrayBuffer> }) =>
-      // Its types follow one of two declarations of postMessage, and take the other for an error.
-      pool.run({ ...job, nacl }, { name, transferList: [job.buffer.buffer] as never });
     try {
-      // A thread that cannot start is reported here as well, and again for each attempt.
-      pool.on("error", () => {});
-      await Promise.all(Array.from({ length: threads }, () => pool.run(nacl, { name: "warmUp" })));
-      if (!closed) running = { seal: run("seal"), open: run("open") };
+      // Loaded here: a store of small blobs does not pay for it.
+      const { Piscina } = await import("piscina");
+      if (closed) return;
+      const started = new Piscina({
+        filename: workerFile(),
+        minThreads: threads,
+        maxThreads: threads,
+        // The next job is there when one is done, while its outcome is still on its way.
+        concurrentTasksPerWorker: 2,
+        recordTiming: false,
+      });
+      pool = started;
+      // What a thread dies of is reported here as well, besides to who waits for its outcome.
+      started.on("error", () => {});
+      const warmUp = () => run(started, "warmUp", nacl, []);
+      await Promise.all(Array.from({ length: threads }, warmUp));
+      if (!closed) running = { seal: job(started, "seal"), open: job(started, "open") };
     } catch {
+      // Then the callers do the work themselves.
       await end();
+    } finally {
+      settled = true;
     }
   };
+  const end = async (): Promise<void> => pool?.destroy().catch(() => {});
   const turn = () => new Promise<void>((resolve) => setTimeout(resolve));
+
+  /** Gives the job's buffer away. */
+  const job =
+    <Outcome>(pool: Piscina, name: string) =>
+    (given: { readonly buffer: Uint8Array<ArrayBuffer> }): Promise<Outcome> =>
+      run(pool, name, { ...given, nacl }, [given.buffer.buffer]);
+
+  const run = async <Outcome>(
+    pool: Piscina,
+    name: string,
+    task: unknown,
+    transferred: readonly ArrayBuffer[],
+  ): Promise<Outcome> => {
+    try {
+      // Its types follow one of two declarations of postMessage, and take the other for an error.
+      return await pool.run(task, { name, transferList: transferred as never });
+    } catch (cause) {
+      if (closed) throw new StorageError("aborted", "the store was closed meanwhile", { cause });
+      throw new StorageError(
+        "unavailable",
+        "a thread of the store failed at its work: try again, with fewer workers or none",
+        { cause },
+      );
+    }
+  };
 
   return {
     threads,
     async ready() {
-      starting ??= closed ? Promise.resolve() : start().finally(() => (settled = true));
+      if (closed) return undefined;
+      starting ??= start();
       // Where a backend answers at once, nothing else would let the threads report.
-      if (!settled && !closed) await turn();
+      if (!settled) await turn();
       return running;
     },
     async close() {
       closed = true;
       running = undefined;
-      await starting;
+      // First, because a thread that never reports would keep its start waiting.
       await end();
+      await starting;
     },
   };
 }

@@ -274,3 +274,89 @@ test("threads come up also where a backend never lets the event loop turn", asyn
   expect(asked).toBeGreaterThan(0);
   await workers.close();
 });
+
+describe("the end of a store", () => {
+  /** A backend that answers slowly, and says when it was closed. */
+  function slow() {
+    const inner = memory();
+    const state = { closed: false };
+    const put: typeof inner.put = async (...call) => {
+      await Bun.sleep(2);
+      return inner.put(...call);
+    };
+    const close = async () => {
+      state.closed = true;
+    };
+    return { backend: { ...inner, put, close }, state };
+  }
+
+  test("in the middle of a put fails it with a code, and closes the backend", async () => {
+    const { backend, state } = slow();
+    const store = aliceStore({ backend, chunkSize: CHUNK, workers: 2 });
+    let closing: Promise<void> | undefined;
+    const putting = store.put(random(2 * LARGE), {
+      onProgress: ({ chunks }) => {
+        if (chunks === 150) closing = store.close();
+      },
+    });
+    expect(await outcome(putting)).toBe("aborted");
+    await closing;
+    expect(state.closed).toBe(true);
+    await store.close();
+  });
+
+  test("comes at once where threads have never been asked for, or are starting", async () => {
+    const fresh = createLeafWorkers(nacl, 2);
+    await fresh.close();
+    const starting = createLeafWorkers(nacl, 2);
+    const asked = starting.ready();
+    await starting.close();
+    await asked;
+    expect(await starting.ready()).toBeUndefined();
+    await starting.close();
+  });
+});
+
+test("what goes wrong in a thread is told with a code, and the next job is done", async () => {
+  const fragile = createLeafWorkers(nacl, 1);
+  const ready = async () => {
+    for (;;) {
+      const found = await fragile.ready();
+      if (found) return found;
+    }
+  };
+  const { seal } = await ready();
+  const job = { length: 1000, dedupSecret: undefined, known: undefined };
+  // A buffer too short for its plaintext is nothing that this library would send.
+  const impossible = { ...job, buffer: new Uint8Array(10) };
+  expect(await outcome(seal(impossible))).toBe("unavailable");
+  const good = await seal({ ...job, buffer: inBuffer(random(1000)) });
+  expect(good.reference.address).toBe(sha256(good.buffer.subarray(0, CHILD_OVERHEAD + 1000)));
+  await fragile.close();
+});
+
+test("where threads cannot be made, the calling thread does the work", async () => {
+  const program = `
+    import { mock } from "bun:test";
+    mock.module("piscina", () => ({ Piscina: class { constructor() { throw new Error("no threads"); } } }));
+    const { createStore, generateIdentity } = await import("@idk/storage");
+    const { memory } = await import("@idk/storage/memory");
+    const alice = await generateIdentity();
+    const store = createStore({ backend: memory(), recipients: [alice.recipient], identities: [alice], workers: 2 });
+    const content = new Uint8Array(40 * 2 ** 20);
+    const bytes = await (await store.get(await store.put(content))).bytes();
+    if (bytes.length !== content.length) throw new Error("lost bytes");
+    await store.close();
+    console.log("done");
+  `;
+  const child = Bun.spawn(["bun", "-e", program], {
+    cwd: import.meta.dir,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect({ out, err, code: await child.exited }).toEqual({ out: "done\n", err: "", code: 0 });
+}, 30_000);
