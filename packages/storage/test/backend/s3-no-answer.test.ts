@@ -153,10 +153,10 @@ describe("without an answer", () => {
 
 describe("credentials that never come", () => {
   const hanging = { credentials: () => new Promise<never>(() => {}) };
-  const everyCall = (backend: Backend, options: CallOptions) => [
-    () => backend.put(NAME, BYTES, options),
-    () => backend.head(NAME, options),
-    () => first(backend.list("", options)),
+  const everyCall = (backend: Backend) => [
+    (options: CallOptions) => backend.put(NAME, BYTES, options),
+    (options: CallOptions) => backend.head(NAME, options),
+    (options: CallOptions) => first(backend.list("", options)),
   ];
 
   test("are waited for only so long", async () => {
@@ -164,15 +164,15 @@ describe("credentials that never come", () => {
       ...hanging,
       timeouts: { firstByte: 50, stall: 50 },
     });
-    for (const call of everyCall(place.backend, {})) {
-      await rejects(call(), "unavailable", "did not answer for 0.");
+    for (const call of everyCall(place.backend)) {
+      await rejects(call({}), "unavailable", "did not answer for 0.");
     }
   });
 
   test("do not outlast the caller's signal", async () => {
     using place = served(() => new Response(), hanging);
-    for (const call of everyCall(place.backend, { signal: AbortSignal.timeout(100) })) {
-      await rejects(call(), "aborted");
+    for (const call of everyCall(place.backend)) {
+      await rejects(call({ signal: AbortSignal.timeout(100) }), "aborted");
     }
   });
 });
