@@ -65,6 +65,19 @@ await describeMinio("a store that does not give what it lists", (minio, bucket) 
     expect(roots.stdout).toContain(tree);
   });
 
+  test("fails with a tree that cannot be read there, and the next one is copied", async () => {
+    const { tree } = await stored;
+    lose("", gone());
+    const small = (await ok(["put", "-"], { stdin: "small", env })).stdout.trim();
+    lose(tree, refusal(503, "SlowDownRead"));
+    const args = ["copy", "--from", at.env.IDK_STORE, "--to", "trees", "--tree", tree, small];
+    const copied = await idk(args, at);
+    expect(copied.stdout).toStartWith(`${tree} unavailable: `);
+    expect(copied.code).toBe(6);
+    expect((await ok(["ls", "--store", "trees"])).stdout.trim()).toBe(small);
+    await ok(["rm", small], { env });
+  });
+
   test("does not where it has stopped listing it, and that is said", async () => {
     const { chunk } = await stored;
     lose(chunk, gone(), false);

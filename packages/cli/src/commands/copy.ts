@@ -41,15 +41,20 @@ export const copy: Command = command(
     if (tree) {
       const source = createStore({ backend: from, identities });
       for (const root of named) {
-        const names = source.treeNames(root, { signal });
+        let unread: unknown;
+        const names = watched(source.treeNames(root, { signal }), (error) => (unread = error));
         try {
           const { withheld } = await copyBlobs({ names, roots: "if-complete" });
           if (withheld > 0) {
             await out.note(`idk: note: ${root} is left out, for some of its content failed`);
           }
         } catch (error) {
-          // A tree that cannot be opened is no reason to leave out the next one; a store is.
-          if (!isFaultOfTree(error)) throw error;
+          // A tree that cannot be read is no reason to leave out the next one; a store is.
+          const unreadable =
+            error === unread &&
+            codeOf(error) === "unavailable" &&
+            (await succeeds(from.head(root, { signal })));
+          if (!unreadable && !isFaultOfTree(error)) throw error;
           await failures.add(root, error);
         }
       }
@@ -88,6 +93,25 @@ function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): 
       await printed;
     }
   };
+}
+
+async function* watched<T>(
+  items: AsyncIterable<T>,
+  onError: (error: unknown) => void,
+): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    onError(error);
+    throw error;
+  }
+}
+
+async function succeeds(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  );
 }
 
 function isFaultOfTree(error: unknown): boolean {
