@@ -1,8 +1,10 @@
 import { type OutputFile, createOutputFile } from "./output-file.ts";
+import { openPresentFile } from "./present-file.ts";
 import type { Session } from "./session.ts";
 import type { StoredBlob } from "@idk/storage";
 import { formatBytes } from "./sizes.ts";
 import { isResumed } from "./resume.ts";
+import { usage } from "./failures.ts";
 
 export interface DownloadOptions {
   readonly address: string;
@@ -11,6 +13,8 @@ export interface DownloadOptions {
   readonly resume: boolean | undefined;
   /** Only some of the content is wanted. */
   readonly ranged: boolean;
+  /** A file that is there and holds the content already is as good as fetched. */
+  readonly takePresent?: boolean;
   /** Runs the reading of content that does not come with its root, when its turn has come. */
   readonly largeTurn?: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -25,6 +29,8 @@ export interface Downloaded {
   readonly written: number;
   /** How many of them an earlier run had fetched; left out where there are none. */
   readonly continued?: number;
+  /** The file was there, with this content; left out where it was not. */
+  readonly alreadyThere?: true;
 }
 
 /**
@@ -34,12 +40,25 @@ export interface Downloaded {
 export async function download(
   fetchBlob: () => Promise<StoredBlob>,
   path: string,
-  { address, force, resume, ranged, largeTurn }: DownloadOptions,
+  options: DownloadOptions,
   { out }: Session,
 ): Promise<Downloaded> {
+  const { address, force, resume, ranged, takePresent, largeTurn } = options;
   const note = async (text: string): Promise<void> => {
     if (!out.json) await out.note(`idk: ${text}`);
   };
+  const present = takePresent && !force ? await openPresentFile(path) : undefined;
+  if (present !== undefined) {
+    try {
+      const blob = await fetchBlob();
+      const compare = () => present.holds(blob);
+      const same = await (largeTurn && blob.size > INLINE_MAX ? largeTurn(compare) : compare());
+      if (!same) throw usage(`${path} already exists, with other content: --force replaces it`);
+      return { size: blob.size, written: 0, alreadyThere: true };
+    } finally {
+      await present.close();
+    }
+  }
   // First, for nothing has to be fetched to know that it cannot be written.
   const file = await createOutputFile(path, { force, address });
   let written = 0;

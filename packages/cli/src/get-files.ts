@@ -1,6 +1,7 @@
 import { reasonOf, usage } from "./failures.ts";
 import type { Session } from "./session.ts";
 import type { Downloaded } from "./download.ts";
+import { count } from "./text.ts";
 import { createListFailures } from "./item-failures.ts";
 import { join } from "node:path";
 import { mkdir } from "node:fs/promises";
@@ -10,11 +11,12 @@ import { pMapIterable } from "p-map";
 const AT_ONCE = 16;
 
 /** Fetches content and writes it to a file. */
-export type WriteFile = (address: string, path: string) => Promise<Downloaded>;
+export type WriteFile = (address: string, path: string, signal: AbortSignal) => Promise<Downloaded>;
 
 /**
  * Fetches what is listed, each into a file of the folder that has its address as its name. What
- * fails does not keep the others from it.
+ * fails does not keep the others from it. A file that is there with this content is done, so that what
+ * was interrupted can be run again.
  *
  * @param entries addresses, or lines as `idk put` prints them: an address and anything behind it
  */
@@ -28,6 +30,9 @@ export async function getFiles(
   await makeOutputFolder(folder);
   const failures = createListFailures(session, "address", "address");
   const seen = new Set<string>();
+  const stop = new AbortController();
+  const signal = AbortSignal.any([session.signal, stop.signal]);
+  let alreadyThere = 0;
 
   async function* distinct(): AsyncGenerator<string> {
     for await (const entry of entries) {
@@ -44,13 +49,34 @@ export async function getFiles(
         throw usage("not an address: 64 lowercase hexadecimal digits, as `idk put` prints them");
       }
       const file = join(folder, address);
-      await out.report({ ok: true, address, file, ...(await write(address, file)) });
+      const done = await write(address, file, signal);
+      if (done.alreadyThere) alreadyThere += 1;
+      await out.report({ ok: true, address, file, ...done });
     } catch (error) {
       await failures.add(address, error);
     }
   };
-  const all = pMapIterable(distinct(), getOne, { concurrency: AT_ONCE, preserveOrder: false });
-  for await (const _ of all) await out.flush();
+  const inFlight = new Set<Promise<void>>();
+  const start = async (address: string): Promise<void> => {
+    const getting = getOne(address);
+    inFlight.add(getting);
+    try {
+      await getting;
+    } finally {
+      inFlight.delete(getting);
+    }
+  };
+  try {
+    const all = pMapIterable(distinct(), start, { concurrency: AT_ONCE, preserveOrder: false });
+    for await (const _ of all) await out.flush();
+  } finally {
+    // Each removes what it wrote, or says where it is kept.
+    stop.abort();
+    await Promise.allSettled(inFlight);
+  }
+  if (alreadyThere > 0 && !out.json) {
+    await out.note(`idk: ${alreadyThere} of ${count(seen.size, "file")} were there already`);
+  }
   failures.throwIfAny(seen.size);
 }
 

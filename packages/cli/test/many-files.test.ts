@@ -192,7 +192,9 @@ describe("get of several addresses", () => {
     write(`there/${a}`, "mine");
     const args = ["get", a!, missing, b!, "--output-dir", "there"];
     const result = await idk(args);
-    expect(result.stderr).toContain(`there/${a} already exists: --force replaces it\n`);
+    expect(result.stderr).toContain(
+      `there/${a} already exists, with other content: --force replaces it\n`,
+    );
     expect(result.stderr).toContain(`holds no blob ${missing}\n`);
     expect(result.stderr).toEndWith("idk: 2 of 3 addresses failed\n");
     expect(result.code).toBe(3);
@@ -217,6 +219,56 @@ describe("get of several addresses", () => {
       address: missing,
       error: { code: "not-found", message: expect.stringContaining(missing) },
     });
+  });
+
+  test("can be run again: what is there is compared, and not fetched", async () => {
+    const env = { IDK_STORE: "again" };
+    write("text", "text ".repeat(2 ** 19));
+    const { stdout } = await ok(["put", "a", "b", "large", "--chunk-size", "256K"], { env });
+    const compressed = await ok(["put", "text", "text", "--compress", "auto"], { env });
+    write("stored", stdout + compressed.stdout);
+    const files = printed(stdout);
+    const args = ["get", "--from-file", "stored", "--output-dir", "again-out"];
+    await ok(args, { env });
+    const out = (name: string) => path(`again-out/${files.get(name)!}`);
+    rmSync(out("a"));
+    const large = statSync(out("large"));
+    // Roots are all it takes: the others are leaves.
+    const roots = new Set([...files.values(), ...compressed.stdout.match(/^[0-9a-f]{64}/gmu)!]);
+    const leaves = (await ok(["ls"], { env })).stdout
+      .trim()
+      .split("\n")
+      .filter((it) => !roots.has(it));
+    expect(leaves.length).toBeGreaterThan(4);
+    for (const leaf of leaves) rmSync(path(`again/${leaf.slice(0, 2)}/${leaf}`), { force: true });
+    expect((await ok(args, { env })).stderr).toBe("idk: 4 of 5 files were there already\n");
+    expect(workspace.read(`again-out/${files.get("a")!}`).toString()).toBe("content of a");
+    expect(statSync(out("large")).ino).toBe(large.ino);
+    const lines = jsonLines((await ok([...args, "--json"], { env })).stdout);
+    expect(lines.map((line) => [line["ok"], line["alreadyThere"], line["written"]])).toEqual(
+      Array.from({ length: roots.size }, () => [true, true, 0]),
+    );
+  });
+
+  test.each(["b", "large", "text"])("never takes another file for %s", async (name) => {
+    write("text", "text ".repeat(2 ** 19));
+    const { stdout } = await ok(["put", name, "a", "--compress", "auto"]);
+    const files = printed(stdout);
+    const address = files.get(name)!;
+    const folder = `others-${name}`;
+    mkdirSync(path(folder));
+    const content = Buffer.from(workspace.read(name));
+    const last = Buffer.from(content);
+    last[last.length - 1]! ^= 1;
+    for (const other of [last, content.subarray(1), Buffer.concat([content, last]), ""]) {
+      write(`${folder}/${address}`, other);
+      const result = await idk(["get", ...files.values(), "--output-dir", folder]);
+      expect(result.stderr).toContain(`${address} already exists, with other content`);
+      expect(result.code).toBe(2);
+      expect(sameBytes(workspace.read(`${folder}/${address}`), Buffer.from(other))).toBe(true);
+    }
+    await ok(["get", address, "--output-dir", folder, "--force"]);
+    expect(sameBytes(workspace.read(`${folder}/${address}`), content)).toBe(true);
   });
 
   test("takes each address once, and says what is none", async () => {

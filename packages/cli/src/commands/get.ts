@@ -55,9 +55,9 @@ export const get: Command = command(
       const list = fromFile === undefined ? undefined : readList(fromFile, "\n");
       // Large contents take turns, so that memory does not grow with their number.
       const largeTurn = pLimit(1);
-      const write: WriteFile = (each, file) => {
-        const how = { address: each, force, resume, ranged: false, largeTurn };
-        return download(() => opened.get(each, { signal }), file, how, session);
+      const write: WriteFile = (each, file, stop) => {
+        const how = { address: each, force, resume, ranged: false, takePresent: true, largeTurn };
+        return download(() => opened.get(each, { signal: stop }), file, how, session);
       };
       await getFiles(given(settings.address, list), outputDir!, write, session);
       return;

@@ -1,0 +1,60 @@
+import { expect, test } from "bun:test";
+import type { Output } from "../src/output.ts";
+import { createWorkspace } from "./cli.ts";
+import { getFiles } from "../src/get-files.ts";
+
+const { path } = await createWorkspace();
+
+const silent: Output = {
+  json: false,
+  terminal: false,
+  result: async () => {},
+  report: async () => {},
+  text: async () => {},
+  bytes: async () => {},
+  flush: async () => {},
+  note: async () => {},
+  block: async () => {},
+};
+
+async function* addresses(count: number): AsyncGenerator<string> {
+  for (let i = 0; i < count; i++) yield `${i}`.padStart(64, "0");
+}
+
+test("an interruption waits for what the others still have to clear away or to say", async () => {
+  const interruption = new AbortController();
+  const session = { out: silent, signal: interruption.signal };
+  let begun = 0;
+  let ended = 0;
+  const write = async (_: string, __: string, signal: AbortSignal): Promise<never> => {
+    const own = ++begun;
+    await new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve());
+      if (begun === 5) interruption.abort();
+    });
+    await Bun.sleep(own * 5);
+    ended += 1;
+    throw new Error("interrupted");
+  };
+  const outcome = await getFiles(addresses(5), path("out"), write, session).catch(String);
+  expect(outcome).toBe("Error: interrupted");
+  expect([begun, ended]).toEqual([5, 5]);
+});
+
+test("what is no failure of an item ends the others, and waits for them", async () => {
+  const session = { out: silent, signal: new AbortController().signal };
+  const states: string[] = [];
+  const write = async (address: string, _: string, signal: AbortSignal): Promise<never> => {
+    if (address.endsWith("0")) {
+      await Bun.sleep(5);
+      throw new TypeError("a bug");
+    }
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    await Bun.sleep(5);
+    states.push(address.slice(-1));
+    throw new Error("stopped");
+  };
+  const outcome = await getFiles(addresses(3), path("out"), write, session).catch(String);
+  expect(outcome).toBe("TypeError: a bug");
+  expect(states).toEqual(["1", "2"]);
+});
