@@ -3,6 +3,7 @@ import { CHILD_OVERHEAD } from "../format/limits.ts";
 import type { NaCl } from "../crypto/nacl.ts";
 import type { Reference } from "../format/reference.ts";
 import { addressOf } from "../content/address.ts";
+import { equal } from "../bytes.ts";
 import { openChild } from "../crypto/open.ts";
 import { sealChild } from "../crypto/seal.ts";
 
@@ -14,7 +15,8 @@ export interface SealedLeaf extends SealedChunk {
 
 /**
  * Seals a leaf as `sealChunk` does; where an earlier run sealed the same plaintext, with the same
- * result.
+ * result. With a dedup secret the key is the plaintext's own in any case, and what is known only
+ * says whether that run stored the leaf.
  *
  * One key still seals one plaintext: what was sealed with a key that was known, and does not have
  * the address that goes with it, is overwritten here and seen by nobody.
@@ -28,6 +30,10 @@ export function sealLeaf(
   dedupSecret: Uint8Array | undefined,
   known: Reference | undefined,
 ): SealedLeaf {
+  if (dedupSecret !== undefined) {
+    const sealed = sealChunk(naCl, "leaf", plaintext, buffer, dedupSecret);
+    return { ...sealed, storedBefore: known !== undefined && isSame(known, sealed.reference) };
+  }
   if (known !== undefined) {
     const blob = buffer.subarray(0, CHILD_OVERHEAD + plaintext.length);
     if (sealsTo(naCl, known, plaintext, blob))
@@ -35,7 +41,11 @@ export function sealLeaf(
     // Where the plaintext lay in the buffer it was sealed over itself.
     if (plaintext.buffer === buffer.buffer) openChild(naCl, "leaf", known.contentKey, blob);
   }
-  return { ...sealChunk(naCl, "leaf", plaintext, buffer, dedupSecret), storedBefore: false };
+  return { ...sealChunk(naCl, "leaf", plaintext, buffer, undefined), storedBefore: false };
+}
+
+function isSame(a: Reference, b: Reference): boolean {
+  return a.address === b.address && equal(a.contentKey, b.contentKey);
 }
 
 /**

@@ -84,8 +84,7 @@ async function putTree(
   const tree = createTreeWriter(context, plan.dedupSecret, { signal, tally });
   const lengths = { content: 0, padding: 0 };
   const convergent = plan.dedupSecret !== undefined;
-  // With a dedup secret the store itself says what it has.
-  const journal = checkedJournal(convergent ? undefined : options.journal);
+  const journal = checkedJournal(options.journal);
 
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;

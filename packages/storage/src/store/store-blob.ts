@@ -13,8 +13,8 @@ export interface StoreBlobOptions extends CallOptions {
 /**
  * Stores a sealed blob under its address. A convergent one is skipped where the store attests that
  * it has exactly these bytes (docs/format.md, "Random and convergent writing"). That there is
- * something under the name says nothing: anyone may have planted garbage there. The name of a random
- * one nobody knew before it was stored.
+ * something under the name says nothing: anyone may have planted garbage there. Of what an earlier run
+ * of the caller stored itself, name and size are enough, as within one run.
  *
  * @returns whether it was sent
  */
@@ -25,7 +25,7 @@ export async function storeBlob(
   { convergent, storedBefore = false, signal }: StoreBlobOptions,
 ): Promise<boolean> {
   if (convergent || storedBefore) {
-    const look = convergent ? attestedSize : sizeInStore;
+    const look = storedBefore ? sizeInStore : attestedSize;
     if ((await unlessRefused(() => look(backend, address, signal))) === blob.length) return false;
   }
   await backend.put(address, blob, { signal, sha256: address });

@@ -199,8 +199,9 @@ export interface PutOptions extends WriteOptions, CallOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /**
    * Continues where an earlier put of the same content stopped: of the leaves that it noted, only
-   * those are sent that the store lacks. Not looked at with a dedup secret, where the store itself is
-   * asked; content of up to 1 MiB has no leaves.
+   * those are sent that the store lacks. With a dedup secret that is of use where the store attests
+   * nothing, and a note counts only if it was made with the same secret. Content of up to 1 MiB has
+   * no leaves.
    */
   readonly journal?: PutJournal | undefined;
   /** Called once, when everything is stored and before the put returns: what was new of it. */

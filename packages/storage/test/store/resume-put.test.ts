@@ -215,9 +215,68 @@ describe("a put with a journal", () => {
     }
   });
 
-  test("does not look at it with a dedup secret", async () => {
-    const { journal, asked, told } = memoryJournal();
-    await aliceStore({ chunkSize: CHUNK, dedupSecret: random(32) }).put(content, { journal });
-    expect([asked, told]).toEqual([[], []]);
+  describe("and a dedup secret", () => {
+    const secret = random(32);
+
+    /** The same, with the secret. */
+    async function interruptedConvergent(inner?: Backend) {
+      const counts = counted(inner);
+      const noted = memoryJournal();
+      const store = aliceStore({ backend: counts.backend, chunkSize: CHUNK, dedupSecret: secret });
+      counts.failAfter(10);
+      expect(await outcome(store.put(content, { journal: noted.journal }))).toBe("unavailable");
+      expect(noted.entries.size).toBe(10);
+      counts.forget();
+      return { ...counts, ...noted, store };
+    }
+
+    test.each<[string, Backend | undefined]>([
+      ["nothing", undefined],
+      ["what it has", attesting()],
+    ])("sends only what is missing, where the store attests %s", async (_, inner) => {
+      const { store, calls, journal, entries } = await interruptedConvergent(inner);
+      const before = [...entries.values()].map((it) => it.address);
+      const address = await store.put(content, { journal });
+      expect(calls.put.length).toBe(25 + 1 - 10);
+      for (const name of before) expect(calls.put).not.toContain(name);
+      expect(await contentOf(store, address)).toBe(sha256(content));
+      // Byte for byte what a put without a journal makes.
+      const whole = aliceStore({ chunkSize: CHUNK, dedupSecret: secret });
+      expect(await whole.put(content)).toBe(address);
+    });
+
+    test("sends again what the store has lost, has in another size, or attests otherwise", async () => {
+      const { store, backend, calls, journal, entries } = await interruptedConvergent(attesting());
+      const [lost, cut, replaced] = [...entries.values()].map(({ address }) => address);
+      await backend.delete(lost!);
+      await backend.put(cut!, new Uint8Array(10));
+      await backend.put(replaced!, random(CHUNK + 59));
+      calls.put.length = 0;
+      const address = await store.put(content, { journal });
+      for (const name of [lost!, cut!, replaced!]) expect(calls.put).toContain(name);
+      expect(calls.put.length).toBe(25 + 1 - 10 + 3);
+      expect(await contentOf(store, address)).toBe(sha256(content));
+    });
+
+    test("takes no note that another secret, another run or nobody made", async () => {
+      const { store, backend, calls, entries } = await interruptedConvergent();
+      const before = [...entries.values()].map(({ address }) => address);
+      const forged = new Map(
+        [...entries].map(([index, { address }]) => [index, { address, contentKey: random(32) }]),
+      );
+      const swapped = new Map([...entries].map(([index, leaf]) => [(index + 1) % 25, leaf]));
+      for (const wrong of [forged, swapped]) {
+        calls.put.length = 0;
+        const address = await store.put(content, { journal: memoryJournal(wrong).journal });
+        expect(calls.put.length).toBe(25 + 1);
+        expect(await contentOf(store, address)).toBe(sha256(content));
+      }
+      const other = aliceStore({ backend, chunkSize: CHUNK, dedupSecret: random(32) });
+      calls.put.length = 0;
+      const address = await other.put(content, { journal: memoryJournal(entries).journal });
+      expect(calls.put.length).toBe(25 + 1);
+      for (const name of before) expect(calls.put).not.toContain(name);
+      expect(await contentOf(other, address)).toBe(sha256(content));
+    });
   });
 });
