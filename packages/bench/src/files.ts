@@ -1,6 +1,6 @@
 /** Files to measure with. Nothing here holds a whole one in memory. */
 import { mkdtemp, open } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { run } from "./processes.ts";
 import { tmpdir } from "node:os";
 
@@ -9,6 +9,20 @@ const MIB = 2 ** 20;
 /** A folder of this run's own, on the disk that IDK_BENCH_DIR names, by default the temporary one. */
 export function freshFolder(): Promise<string> {
   return mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
+}
+
+/**
+ * Environment of a command that keeps to itself: its journals, keys and settings go below the run's
+ * folder, and nothing of the person's own is read or left changed.
+ */
+export function ownUserFolders(folder: string): Record<string, string> {
+  // Absolute, because programs ignore relative paths here.
+  const below = (name: string) => resolve(folder, "user", name);
+  return {
+    XDG_CACHE_HOME: below("cache"),
+    XDG_STATE_HOME: below("state"),
+    XDG_CONFIG_HOME: below("config"),
+  };
 }
 
 /** Writes a file of random bytes, and brings it to the disk. */

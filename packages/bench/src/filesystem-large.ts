@@ -1,14 +1,14 @@
 /**
  * One large file into a folder of blobs and back, against `cp` and `sha256sum` of the same file,
  * which read, write and hash as many bytes as idk does. Both sides end with the file and its folder
- * on the disk, both read from memory what they can, and both write to a place where nothing was
- * before. The command is a fresh process, start-up included; the library is timed in a process of
+ * on the disk, and may let the disk write while they hash; both read from memory what they can, and
+ * both write to a place where nothing was before. The command is a fresh process, start-up included; the library is timed in a process of
  * its own, from opening the store.
  *
  * Usage: bun packages/bench/src/filesystem-large.ts [MIB] [ROUNDS]
  */
 import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { digest, freshFolder, toDisk, writeRandomFile } from "./files.ts";
+import { digest, freshFolder, ownUserFolders, toDisk, writeRandomFile } from "./files.ts";
 import { figure, interleavedSamples, judge, type Sample, summarize } from "./measure.ts";
 import { inProcess, measureHere, ownJob, peakFloor, run, shell } from "./processes.ts";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
@@ -37,7 +37,8 @@ async function work({ blobs, identity: text, file, address }: Job) {
       recipients: [identity.recipient],
       identities: [identity],
     });
-    if (address === undefined) return store.put(Bun.file(file));
+    // Awaited here: the store would be closed, and its threads with it, as soon as this returned.
+    if (address === undefined) return await store.put(Bun.file(file));
     const output = await open(file, "wx");
     for await (const piece of (await store.get(address)).stream()) await output.write(piece);
     await output.close();
@@ -69,14 +70,15 @@ async function compare(mib: number, rounds: number): Promise<void> {
     const copied = join(fresh, "copy");
     const copy = inFresh(() =>
       run({
-        argv: shell('cp -- "$1" "$2"; sync -- "$2" "$3"; sha256sum -- "$2"', [
+        argv: shell('cp -- "$1" "$2"; sha256sum -- "$2"; sync -- "$2" "$3"', [
           source,
           copied,
           fresh,
         ]),
       }),
     );
-    const idk = (...args: string[]) => run({ argv: [process.execPath, IDK, ...args] });
+    const env = ownUserFolders(folder);
+    const idk = (...args: string[]) => run({ argv: [process.execPath, IDK, ...args], env });
 
     const put = await interleavedSamples(rounds, {
       "cp, sha256sum": copy,

@@ -3,6 +3,7 @@ import { type Program, run, shell } from "./processes.ts";
 import { formatIdentity, generateIdentity } from "@idk/storage";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ownUserFolders } from "./files.ts";
 
 export interface Contender {
   readonly name: string;
@@ -69,6 +70,7 @@ async function idk(setting: Setting): Promise<Contender> {
   const keyFile = join(setting.folder, "idk.key");
   await writeFile(keyFile, `${formatIdentity(identity)}\n`, { mode: 0o600 });
   const env = {
+    ...ownUserFolders(setting.folder),
     MINIO_ENDPOINT: setting.endpoint,
     MINIO_ACCESS_KEY: setting.accessKey,
     MINIO_SECRET_KEY: setting.secretKey,
