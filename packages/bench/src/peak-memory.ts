@@ -1,15 +1,16 @@
 /**
  * Peak resident memory of a streamed put and get, each in a process of its own, over the filesystem
- * backend with default options.
+ * backend with default options: whether a long one takes more than a short one.
  *
  * Usage: bun packages/bench/src/peak-memory.ts [MIB…]      by default 256 2048
  */
 import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { inProcess, measureHere, ownJob } from "./processes.ts";
+import { inProcess, measureHere, ownJob, peakFloor } from "./processes.ts";
+import { type Sample, judge } from "./measure.ts";
 import { rm } from "node:fs/promises";
-import type { Sample } from "./measure.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { freshFolder } from "./files.ts";
+import { peakTargets } from "./peak-targets.ts";
 
 const MIB = 2 ** 20;
 const RUNS = 3;
@@ -52,6 +53,7 @@ if (job) {
   const measured = (job: Job) => inProcess<Sample & { result: string }>(import.meta.path, job);
   const args = process.argv.slice(2);
   const identity = formatIdentity(await generateIdentity());
+  const peaks = { put: new Map<number, number[]>(), get: new Map<number, number[]>() };
   console.log("mode   MiB   peak resident MiB   seconds   CPU seconds per GiB");
   for (const mib of args.length > 0 ? args.map(Number) : [256, 2048]) {
     for (let run = 0; run < RUNS; run++) {
@@ -59,7 +61,10 @@ if (job) {
       try {
         const put = await measured({ mode: "put", mib, dir, identity });
         const get = await measured({ mode: "get", mib, dir, identity, address: put.result });
-        for (const [mode, { peakMib, seconds, cpuSeconds }] of Object.entries({ put, get })) {
+        const both = { put, get };
+        for (const mode of ["put", "get"] as const) {
+          const { peakMib, seconds, cpuSeconds } = both[mode];
+          peaks[mode].set(mib, [...(peaks[mode].get(mib) ?? []), peakMib]);
           console.log(
             `${mode}  ${String(mib).padStart(5)}  ${peakMib.toFixed(0).padStart(18)}  ${seconds.toFixed(2).padStart(8)}  ${(cpuSeconds / (mib / 1024)).toFixed(2).padStart(20)}`,
           );
@@ -69,4 +74,7 @@ if (job) {
       }
     }
   }
+  console.log("");
+  judge([...peakTargets("put", peaks.put), ...peakTargets("get", peaks.get)]);
+  console.log(peakFloor());
 }
