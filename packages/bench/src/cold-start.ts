@@ -4,41 +4,45 @@
  * Usage: bun packages/bench/src/cold-start.ts [ROUNDS]
  */
 import { generateIdentity } from "@idk/storage";
-import { interleaved, median, spread } from "./measure.ts";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { interleavedSamples, spread, summarize } from "./measure.ts";
+import { freshFolder, ownUserFolders } from "./files.ts";
+import { peakFloor, run } from "./processes.ts";
+import { rm, writeFile } from "node:fs/promises";
+import { describeMachine } from "./machine.ts";
 import { join } from "node:path";
-import { tmpdir } from "node:os";
 
 const rounds = Number(process.argv[2] ?? "30");
 const idk = join(import.meta.dir, "../../cli/src/main.ts");
-const dir = await mkdtemp(join(tmpdir(), "idk-bench-"));
+const dir = await freshFolder();
 const file = join(dir, "kibibyte");
 await writeFile(file, crypto.getRandomValues(new Uint8Array(1024)));
+const env = ownUserFolders(dir);
 const { recipient } = await generateIdentity();
 
-const run = async (...args: string[]) => {
-  const child = Bun.spawn([process.execPath, ...args], { stdout: "ignore", stderr: "ignore" });
-  if ((await child.exited) !== 0) throw new Error(`failed: ${args.join(" ")}`);
-};
+const bun = (...args: string[]) => run({ argv: [process.execPath, ...args], env });
 
 try {
-  const times = await interleaved(rounds, {
+  const samples = await interleavedSamples(rounds, {
     // Bun answers an empty script with its help, before it starts a JavaScript engine at all.
-    "bun -e ''": () => run("-e", ""),
-    "bun -e 0": () => run("-e", "0"),
-    "idk --version": () => run(idk, "--version"),
-    "idk --help": () => run(idk, "--help"),
-    "idk put, 1 KiB": () => run(idk, "put", file, "-r", recipient, "--store", join(dir, "blobs")),
+    "bun -e ''": () => bun("-e", ""),
+    "bun -e 0": () => bun("-e", "0"),
+    "idk --version": () => bun(idk, "--version"),
+    "idk --help": () => bun(idk, "--help"),
+    "idk put, 1 KiB": () => bun(idk, "put", file, "-r", recipient, "--store", join(dir, "blobs")),
   });
-  const [nothing, engine] = [median(times["bun -e ''"]), median(times["bun -e 0"])];
+  const [nothing, engine] = [summarize(samples["bun -e ''"]), summarize(samples["bun -e 0"])];
+  console.log(describeMachine());
   console.log(
     `milliseconds as median (least to most), ${rounds} rounds; times of bun -e '' and of bun -e 0`,
   );
-  for (const [name, values] of Object.entries(times)) {
+  for (const [name, own] of Object.entries(samples)) {
+    const { seconds, cpuSeconds, peakMib, all } = summarize(own);
+    const took = all.map((each) => each * 1000);
     console.log(
-      `${name.padEnd(16)} ${spread(values, 1).padStart(22)}  ${(median(values) / nothing).toFixed(2)}x  ${(median(values) / engine).toFixed(2)}x`,
+      `${name.padEnd(16)} ${spread(took, 1).padStart(22)}  ${(seconds / nothing.seconds).toFixed(2)}x  ${(seconds / engine.seconds).toFixed(2)}x  ${(cpuSeconds * 1000).toFixed(1).padStart(6)} CPU ms  ${peakMib.toFixed(0).padStart(4)} MiB peak`,
     );
   }
+  console.log(peakFloor());
 } finally {
   await rm(dir, { recursive: true });
 }

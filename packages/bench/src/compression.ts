@@ -1,11 +1,12 @@
 /**
  * Put with each compression, of a file or of noise: MB of content a second into a backend that keeps
- * nothing, and what is left of the content.
+ * nothing, the CPU time of it, and what is left of the content.
  *
  * Usage: bun packages/bench/src/compression.ts [FILE…]      by default the runtime itself, and noise
  */
 import { type Backend, type Store, createStore, generateIdentity } from "@idk/storage";
-import { interleaved, spread } from "./measure.ts";
+import { here, ownPeak } from "./processes.ts";
+import { interleavedSamples, spread, summarize } from "./measure.ts";
 import { basename } from "node:path";
 import { memory } from "@idk/storage/memory";
 import { readFile } from "node:fs/promises";
@@ -49,12 +50,15 @@ for (const [name, content] of contents) {
       kept[compression] = stored / content.length;
     },
   ]);
-  const times = await interleaved(ROUNDS, Object.fromEntries(tasks));
+  const samples = await interleavedSamples(ROUNDS, here(Object.fromEntries(tasks)));
   for (const compression of COMPRESSIONS) {
-    const speeds = times[compression]!.map((ms) => content.length / 1000 / ms);
+    const { all, cpuSeconds } = summarize(samples[compression]!);
+    const speeds = all.map((seconds) => content.length / 1e6 / seconds);
+    const cpu = (cpuSeconds / (content.length / 2 ** 30)).toFixed(2);
     const part = `${(100 * kept[compression]!).toFixed(1)} %`;
     console.log(
-      `${name.padEnd(12)} ${compression.padEnd(5)} ${spread(speeds, 0).padStart(20)} MB/s  ${part}`,
+      `${name.padEnd(12)} ${compression.padEnd(5)} ${spread(speeds, 0).padStart(20)} MB/s  ${cpu.padStart(6)} CPU s/GiB  ${part}`,
     );
   }
 }
+console.log(ownPeak());

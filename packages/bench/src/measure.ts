@@ -1,12 +1,5 @@
 /** What the measuring scripts share. */
 
-/** Milliseconds that a piece of work takes. */
-export async function milliseconds(work: () => unknown): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
-
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -17,28 +10,6 @@ export function median(values: readonly number[]): number {
 export function spread(values: readonly number[], digits: number): string {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return `${median(values).toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
-}
-
-/** Runs the tasks in turn, a round at a time, so that a slow moment of the machine meets all of them. */
-export async function interleaved<Name extends string>(
-  rounds: number,
-  tasks: Record<Name, () => unknown>,
-): Promise<Record<Name, number[]>> {
-  const names = Object.keys(tasks) as Name[];
-  const times = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
-    Name,
-    number[]
-  >;
-  for (let round = -1; round < rounds; round++) {
-    for (const name of names) {
-      // So that no task pays for the garbage of the one before it.
-      globalThis.Bun?.gc(true);
-      const time = await milliseconds(tasks[name]);
-      // The first round warms up caches, compilers and allocators.
-      if (round >= 0) times[name].push(time);
-    }
-  }
-  return times;
 }
 
 /** What one run of something took. */
@@ -67,8 +38,9 @@ export function summarize(samples: readonly Sample[]): Summary {
 }
 
 /**
- * Runs tasks that measure themselves in turn, as `interleaved` does. Each round begins with another
- * one, so that none is always the first or always behind the same one.
+ * Runs tasks that measure themselves in turn, a round at a time, so that a slow moment of the machine
+ * meets all of them. Each round begins with another one, so that none is always the first or always
+ * behind the same one.
  *
  * @param between runs before each task, unmeasured: to bring the machine to the same state
  */
@@ -86,6 +58,7 @@ export async function interleavedSamples<Name extends string>(
     for (const name of rotated(names, round + 1)) {
       await between();
       const sample = await tasks[name](round);
+      // The first round warms up caches, compilers and allocators.
       if (round >= 0) samples[name].push(sample);
     }
   }

@@ -4,7 +4,8 @@
  *
  * Usage: bun (or node, after a build) packages/bench/src/nacl-by-size.ts
  */
-import { interleaved, median } from "./measure.ts";
+import { here, ownPeak } from "./processes.ts";
+import { interleavedSamples, type Sample, summarize } from "./measure.ts";
 import { loadNaCl } from "@idk/storage";
 
 const native = await loadNaCl("native");
@@ -12,7 +13,15 @@ const portable = await loadNaCl("portable");
 const key = new Uint8Array(32).fill(1);
 const nonce = new Uint8Array(24);
 
-console.log("bytes       native us   portable us   sealing, median of 9");
+/** Microseconds of a call, and the CPU time in it: columns for people. */
+const perCall = (samples: readonly Sample[], calls: number): string => {
+  const { seconds, cpuSeconds } = summarize(samples);
+  const micros = (value: number) => ((value * 1e6) / calls).toFixed(2).padStart(12);
+  return micros(seconds) + micros(cpuSeconds);
+};
+
+console.log("sealing, microseconds as median of 9, and those of CPU time");
+console.log("bytes           native         CPU    portable         CPU");
 for (const length of [32, 64, 256, 1024, 4096, 16_384, 65_536, 1_048_576, 4_194_304]) {
   const message = crypto.getRandomValues(new Uint8Array(Math.min(length, 65_536)));
   const plaintext = new Uint8Array(length);
@@ -22,20 +31,23 @@ for (const length of [32, 64, 256, 1024, 4096, 16_384, 65_536, 1_048_576, 4_194_
   const sealing = (naCl: typeof native) => () => {
     for (let i = 0; i < calls; i++) naCl.seal(box, plaintext, nonce, key);
   };
-  const times = await interleaved(9, { native: sealing(native), portable: sealing(portable) });
-  const perCall = (values: readonly number[]) => ((median(values) * 1000) / calls).toFixed(2);
+  const tasks = here({ native: sealing(native), portable: sealing(portable) });
+  const samples = await interleavedSamples(9, tasks);
   console.log(
-    `${String(length).padEnd(10)} ${perCall(times.native).padStart(10)}  ${perCall(times.portable).padStart(12)}`,
+    String(length).padEnd(10) + perCall(samples.native, calls) + perCall(samples.portable, calls),
   );
 }
 
-console.log("\nX25519, us");
-for (const naCl of [native, portable]) {
+console.log("\nX25519, likewise");
+const agreeing = (naCl: typeof native) => {
   const publicKey = naCl.publicKey(key);
-  const { agree } = await interleaved(9, {
-    agree: () => {
-      for (let i = 0; i < 200; i++) naCl.x25519(key, publicKey);
-    },
-  });
-  console.log(`${naCl.name.padEnd(10)} ${((median(agree) * 1000) / 200).toFixed(1).padStart(10)}`);
-}
+  return () => {
+    for (let i = 0; i < 200; i++) naCl.x25519(key, publicKey);
+  };
+};
+const agreed = await interleavedSamples(
+  9,
+  here({ native: agreeing(native), portable: agreeing(portable) }),
+);
+console.log(" ".repeat(10) + perCall(agreed.native, 200) + perCall(agreed.portable, 200));
+console.log(ownPeak());
