@@ -1,65 +1,140 @@
 /**
- * Whether memory grows with use: many rounds of put and get in one process, of contents inside the
- * root and in trees, as bytes and as streams, each removed again. Resident memory is sampled after a
- * forced collection; a line through the samples says how many bytes a round leaves behind.
+ * Whether memory grows with use: many rounds of put and get, each removed again, each use in a
+ * process of its own. Resident memory is sampled after a forced collection; a line through the
+ * samples says how many bytes a round leaves behind.
  *
  * Usage: bun packages/bench/src/leak-check.ts [ROUNDS]       exit code 1 where it grows
  */
-import { createStore, generateIdentity } from "@idk/storage";
+import { type Address, type Store, createStore, generateIdentity } from "@idk/storage";
+import { inProcess, measureHere, ownJob } from "./processes.ts";
 import { leakVerdict } from "./leak-verdict.ts";
 import { memory } from "@idk/storage/memory";
+import type { Sample } from "./measure.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;
-/** Up to a tree of several chunks, with a last one that is not full. */
-const LENGTHS = [0, 4 * KIB, 100 * KIB, MIB, MIB + 1, 5 * MIB + 12_345];
 const SAMPLES = 100;
+/** Threads come in at 32 MiB; of a stream, whose length nobody knows, once that much was read. */
+const THREADED = 40 * MIB + 12_345;
 
-const rounds = Number(process.argv[2] ?? "1000");
-const every = Math.max(1, Math.floor(rounds / SAMPLES));
-const content = new Uint8Array(Math.max(...LENGTHS));
-for (let i = 0; i < content.length; i += 65_536) {
-  crypto.getRandomValues(content.subarray(i, i + 65_536));
-}
-const alice = await generateIdentity();
-await using store = createStore({
-  // Nothing of deleted blobs is kept, so that what stays is the store's own.
-  backend: memory({ idleBytes: 0 }),
-  recipients: [alice.recipient],
-  identities: [alice],
-  chunkSize: 256 * KIB,
-});
-
-const xs: number[] = [];
-const ys: number[] = [];
-for (let round = 0; round < rounds; round++) {
-  for (const length of LENGTHS) {
-    const bytes = content.subarray(0, length);
-    const address = await store.put(round % 2 === 0 ? bytes : new Blob([bytes]).stream());
-    const blob = await store.get(address);
-    let read = 0;
-    if (round % 2 === 0) read = (await blob.bytes()).length;
-    else for await (const piece of blob.stream()) read += piece.length;
-    if (read !== length) throw new Error(`read ${read} bytes of ${length}`);
-    await store.deleteTree(address);
-  }
-  if (round % every === every - 1) {
-    Bun.gc(true);
-    xs.push(round + 1);
-    ys.push(process.memoryUsage.rss());
-  }
+interface Use {
+  /** What a round puts and gets, bytes each. */
+  readonly lengths: readonly number[];
+  /** One round of so many as are asked for: what is dear is done less often. */
+  readonly every: number;
+  readonly compression?: "zstd";
+  readonly many?: boolean;
 }
 
-const verdict = leakVerdict(xs, ys);
-const { user, system } = process.cpuUsage();
-const mib = (bytes: number) => (bytes / MIB).toFixed(1);
-const total = rounds * LENGTHS.reduce((sum, length) => sum + length, 0);
-console.log(`${rounds} rounds of ${LENGTHS.length} contents, ${mib(total)} MiB each way`);
-console.log(`resident MiB, first to last sample: ${mib(ys[0]!)} to ${mib(ys.at(-1)!)}`);
-console.log(`peak ${(process.resourceUsage().maxRSS / KIB).toFixed(0)} MiB`);
-console.log(`${((user + system) / 1e6 / (total / 2 ** 30)).toFixed(2)} CPU s/GiB put and got`);
-console.log(
-  `${verdict.perRound.toFixed(0)} bytes a round, give or take ${verdict.error.toFixed(0)}, over the last ${verdict.samples} samples`,
-);
-console.log(verdict.grows ? "GROWS" : "no growth");
-if (verdict.grows) process.exitCode = 1;
+const USES: Readonly<Record<string, Use>> = {
+  // Inside the root, and up to a tree of several chunks, with a last one that is not full.
+  "one by one": { lengths: [0, 4 * KIB, 100 * KIB, MIB, MIB + 1, 5 * MIB + 12_345], every: 1 },
+  compressed: { lengths: [4 * KIB, 100 * KIB, 5 * MIB + 12_345], every: 1, compression: "zstd" },
+  "many small": { lengths: Array.from({ length: 40 }, (_, i) => i * 512), every: 1, many: true },
+  "with threads": { lengths: [THREADED], every: 10 },
+};
+
+interface Job {
+  readonly use: string;
+  readonly rounds: number;
+}
+
+interface Samples {
+  /** Rounds done at each sample, and bytes of resident memory. */
+  readonly xs: readonly number[];
+  readonly ys: readonly number[];
+}
+
+/** The measured work of a process. */
+async function work({ use: name, rounds }: Job): Promise<Sample & { result: Samples }> {
+  const use = USES[name]!;
+  const content = halfNoise(Math.max(...use.lengths));
+  const alice = await generateIdentity();
+  await using store = createStore({
+    // Nothing of deleted blobs is kept, so that what stays is the store's own.
+    backend: memory({ idleBytes: 0 }),
+    recipients: [alice.recipient],
+    identities: [alice],
+    chunkSize: 256 * KIB,
+    compression: use.compression,
+    workers: 2,
+  });
+  const contents = use.lengths.map((length) => content.subarray(0, length));
+  const every = Math.max(1, Math.floor(rounds / SAMPLES));
+  const [xs, ys]: [number[], number[]] = [[], []];
+  // Awaited here: the store would be closed, and its threads with it, as soon as this returned.
+  return await measureHere(async () => {
+    for (let round = 0; round < rounds; round++) {
+      if (use.many) await many(store, contents);
+      else for (const each of contents) await oneByOne(store, each, round % 2 === 0);
+      if (round % every !== every - 1) continue;
+      Bun.gc(true);
+      xs.push(round + 1);
+      ys.push(process.memoryUsage.rss());
+    }
+    return { xs, ys };
+  });
+}
+
+/** Half of it, in turns of 4 KiB, is what compression takes away. */
+function halfNoise(length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i += 8 * KIB) crypto.getRandomValues(bytes.subarray(i, i + 4 * KIB));
+  return bytes;
+}
+
+async function oneByOne(store: Store, bytes: Uint8Array<ArrayBuffer>, whole: boolean) {
+  const address = await store.put(whole ? bytes : new Blob([bytes]).stream());
+  const blob = await store.get(address);
+  let read = 0;
+  if (whole) read = (await blob.bytes({ maxBytes: bytes.length })).length;
+  else for await (const piece of blob.stream()) read += piece.length;
+  if (read !== bytes.length) throw new Error(`read ${read} bytes of ${bytes.length}`);
+  await store.deleteTree(address);
+}
+
+async function many(store: Store, contents: readonly Uint8Array[]): Promise<void> {
+  const addresses: Address[] = [];
+  const items = contents.map((content, key) => ({ key, content }));
+  for await (const result of store.putMany(items)) {
+    if (!result.ok) throw result.error;
+    addresses.push(result.address);
+  }
+  let read = 0;
+  for await (const result of store.getMany(addresses)) {
+    if (!result.ok) throw result.error;
+    read += (await result.blob.bytes()).length;
+  }
+  const expected = contents.reduce((sum, { length }) => sum + length, 0);
+  if (read !== expected) throw new Error(`read ${read} bytes of ${expected}`);
+  for (const address of addresses) await store.deleteTree(address);
+}
+
+async function check(asked: number): Promise<void> {
+  const mib = (bytes: number) => (bytes / MIB).toFixed(1);
+  for (const [use, { lengths, every }] of Object.entries(USES)) {
+    // Five samples leave three behind the warm-up, which is the least for a line with an error.
+    const rounds = Math.max(5, Math.ceil(asked / every));
+    const job: Job = { use, rounds };
+    const sample = await inProcess<Sample & { result: Samples }>(import.meta.path, job);
+    const { xs, ys } = sample.result;
+    const verdict = leakVerdict(xs, ys);
+    const total = rounds * lengths.reduce((sum, length) => sum + length, 0);
+    const cpu = sample.cpuSeconds / (total / 2 ** 30);
+    console.log(`${use}: ${verdict.grows ? "GROWS" : "no growth"}`);
+    console.log(`  ${rounds} rounds of ${lengths.length} contents, ${mib(total)} MiB each way`);
+    console.log(`  resident MiB, first to last sample: ${mib(ys[0]!)} to ${mib(ys.at(-1)!)}`);
+    console.log(
+      `  ${verdict.perRound.toFixed(0)} bytes a round, give or take ${verdict.error.toFixed(0)}, over the last ${verdict.samples} samples`,
+    );
+    console.log(`  ${cpu.toFixed(2)} CPU s/GiB put and got, ${sample.peakMib.toFixed(0)} MiB peak`);
+    if (verdict.grows) process.exitCode = 1;
+  }
+}
+
+const job = ownJob() as Job | undefined;
+if (job) {
+  console.log(JSON.stringify(await work(job)));
+} else {
+  await check(Number(process.argv[2] ?? "1000"));
+}
