@@ -1,4 +1,6 @@
-import type { PutItem, PutManyOptions, PutReport, Store } from "@idk/storage";
+import { type FilePutOptions, type OpenFileJournal, closeUnfinished } from "./file-journals.ts";
+import type { PutItem, PutJournal, PutReport, Store } from "@idk/storage";
+import type { OpenPutJournal } from "./put-journal.ts";
 import { count, printable } from "./text.ts";
 import { createListFailures } from "./item-failures.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
@@ -11,18 +13,23 @@ import { openInput } from "./input.ts";
 /** Files in flight at once, and failures of the store in a row after which it is given up. */
 const AT_ONCE = 16;
 
-export interface PutFilesOptions extends PutManyOptions {
-  readonly metadata: Readonly<Record<string, string>>;
+/** A file in its turn. */
+interface FileItem {
+  readonly path: string;
+  /** There from when the file was opened to when its result is known, if it has one. */
+  journal: OpenPutJournal | undefined;
 }
 
 /**
  * Stores many files and prints a line for each, in the order in which they get done. A file that
- * cannot be read or stored does not keep the others from it.
+ * cannot be read or stored does not keep the others from it; a large one is continued where an
+ * interrupted run stopped.
  */
 export async function putFiles(
   opened: Store,
   paths: AsyncIterable<string>,
-  { metadata, ...options }: PutFilesOptions,
+  { metadata, ...options }: FilePutOptions,
+  openJournal: OpenFileJournal,
   session: Session,
 ): Promise<void> {
   const { out } = session;
@@ -36,32 +43,52 @@ export async function putFiles(
     sum.skippedBytes += report.skippedBytes;
   };
 
-  async function* items(): AsyncGenerator<PutItem<string>> {
+  const unfinished = new Set<FileItem>();
+  const end = async (item: FileItem, error: unknown): Promise<void> => {
+    unfinished.delete(item);
+    const remark = closeUnfinished(item.journal, error);
+    if (remark !== undefined && !out.json) await out.note(`idk: ${item.path}: ${remark}`);
+  };
+
+  async function* items(): AsyncGenerator<PutItem<FileItem>> {
     for await (const path of paths) {
-      yield { key: path, content: contentOf(path), options: { metadata } };
+      const item: FileItem = { path, journal: undefined };
+      unfinished.add(item);
+      const content = contentOf(item, openJournal);
+      yield { key: item, content, options: { metadata, journal: journalOf(item) } };
     }
   }
   let refusals = 0;
-  for await (const result of opened.putMany(items(), { ...options, concurrency: AT_ONCE })) {
-    const file = result.key;
-    if (result.ok) {
-      const { address, report } = result;
-      add(report);
-      refusals = 0;
-      await out.result(`${address}  ${printable(file)}`, { ok: true, file, address, ...report });
-      // At once: nobody finds what is stored under an address that was never printed.
-      await out.flush();
-      continue;
+  try {
+    for await (const result of opened.putMany(items(), { ...options, concurrency: AT_ONCE })) {
+      const item = result.key;
+      const file = item.path;
+      if (result.ok) {
+        const { address, report } = result;
+        add(report);
+        refusals = 0;
+        await out.result(`${address}  ${printable(file)}`, { ok: true, file, address, ...report });
+        // At once: nobody finds what is stored under an address that was never printed.
+        await out.flush();
+        unfinished.delete(item);
+        item.journal?.remove();
+        continue;
+      }
+      await failures.add(file, result.error);
+      await end(item, result.error);
+      const code = codeOf(result.error);
+      refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
+      if (refusals === AT_ONCE) {
+        throw new Failure(
+          code,
+          `gave up: the store failed ${refusals} files in a row; what has no address here is not stored`,
+        );
+      }
     }
-    await failures.add(file, result.error);
-    const code = codeOf(result.error);
-    refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
-    if (refusals === AT_ONCE) {
-      throw new Failure(
-        code,
-        `gave up: the store failed ${refusals} files in a row; what has no address here is not stored`,
-      );
-    }
+  } catch (error) {
+    // Nothing is being written any more.
+    for (const item of unfinished) await end(item, error);
+    throw error;
   }
   const skipped = describeSkipped(sum);
   await out.note(
@@ -72,6 +99,19 @@ export async function putFiles(
 }
 
 /** Opened when it is its turn, so that thousands of files are not open at once. */
-async function* contentOf(path: string): AsyncGenerator<Uint8Array> {
-  yield* (await openInput(path)).content;
+async function* contentOf(
+  item: FileItem,
+  openJournal: OpenFileJournal,
+): AsyncGenerator<Uint8Array> {
+  const { content, file } = await openInput(item.path);
+  item.journal = await openJournal(item.path, file);
+  yield* content;
+}
+
+/** Asked for leaves only when content has been read, and so when the file is open. */
+function journalOf(item: FileItem): PutJournal {
+  return {
+    known: async (index) => item.journal?.known(index),
+    stored: async (index, leaf) => item.journal?.stored(index, leaf),
+  };
 }

@@ -21,6 +21,8 @@ export interface PutBinding {
   readonly recipients: readonly string[];
   /** How the content is cut: whatever else changes the chunks. */
   readonly cut: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** With another one, every leaf is another. */
+  readonly dedupSecret: Uint8Array | undefined;
 }
 
 /** A journal on disk, for one put. */
@@ -45,32 +47,35 @@ export async function openPutJournal(
   const note = async (text: string): Promise<void> => {
     if (!out.json) await out.note(`idk: ${text}`);
   };
+  const { path } = binding;
   const folder = join(folders.cache, "put");
   try {
     const key = await loadLocalKey(folders.state);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await prune(folder);
     const name = nameOf(binding, key);
-    const path = join(folder, `${name}${SUFFIX}`);
+    const journal = join(folder, `${name}${SUFFIX}`);
     const seal = recordSeal(await loadNaCl(), key);
-    let file = openJournalFile(path, name, seal);
+    let file = openJournalFile(journal, name, seal);
     // Two that come at the same moment may each be in the other's way.
     for (let attempt = 0; file === undefined && attempt < OPEN_ATTEMPTS; attempt++) {
       await setTimeout(Math.random() * OPEN_DELAY_MAX);
-      file = openJournalFile(path, name, seal);
+      file = openJournalFile(journal, name, seal);
     }
     if (file === undefined) {
-      await note("another put of this file is at work, and has the journal: this one keeps none");
+      await note(`another put of ${path} is at work, and has the journal: this one keeps none`);
       return undefined;
     }
     const remark = takeUp(file, binding);
     if (remark !== undefined) await note(remark);
     return journalOver(file, async (error) =>
-      note(`the journal cannot be kept any longer, and the put goes on: ${reasonOf(error)}`),
+      note(
+        `the journal of ${path} cannot be kept any longer, and the put goes on: ${reasonOf(error)}`,
+      ),
     );
   } catch (error) {
     await note(
-      `no journal is kept, and after an interruption this put would start again: ${reasonOf(error)}`,
+      `no journal is kept, and after an interruption the put of ${path} would start again: ${reasonOf(error)}`,
     );
     return undefined;
   }
@@ -86,9 +91,18 @@ const OPEN_DELAY_MAX = 50;
 const STATE = -1;
 
 /** Keyed, since a bare hash would let whoever can list the folder confirm a guess of the path. */
-function nameOf({ path, store, recipients, cut }: PutBinding, key: Uint8Array): string {
-  const parts = [resolve(path), placeOf(store), recipients.toSorted(), Object.entries(cut)];
-  return createHmac("sha256", key).update(JSON.stringify(parts)).digest("hex").slice(0, 40);
+function nameOf(binding: PutBinding, key: Uint8Array): string {
+  const { path, store, recipients, cut, dedupSecret } = binding;
+  const keyed = (bytes: string | Uint8Array) =>
+    createHmac("sha256", key).update(bytes).digest("hex");
+  const parts: unknown[] = [
+    resolve(path),
+    placeOf(store),
+    recipients.toSorted(),
+    Object.entries(cut),
+    dedupSecret && keyed(dedupSecret),
+  ];
+  return keyed(JSON.stringify(parts)).slice(0, 40);
 }
 
 /** Which store it is, whoever asks: credentials change. */
@@ -111,7 +125,7 @@ function takeUp(file: JournalFile, { path, file: state }: PutBinding): string | 
   file.clear();
   file.write(STATE, Buffer.from(now));
   if (unreadable) {
-    return "the journal of an earlier put cannot be read and is discarded: this put starts at the beginning";
+    return `the journal of an earlier put of ${path} cannot be read and is discarded: this one starts at the beginning`;
   }
   if (then === undefined) return undefined;
   return `${path} has changed since the put that was interrupted: this one starts at the beginning`;

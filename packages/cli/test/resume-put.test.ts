@@ -141,7 +141,7 @@ describe("a put that was interrupted", () => {
     damage(journals(env)[0]!);
     const { stdout, stderr } = await ok(args, { env });
     expect(stderr).toBe(
-      "idk: the journal of an earlier put cannot be read and is discarded: this put starts at the beginning\n",
+      "idk: the journal of an earlier put of film cannot be read and is discarded: this one starts at the beginning\n",
     );
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
@@ -204,16 +204,35 @@ describe("a put that was interrupted", () => {
     expectFailure(await idk(["put", "-", "--resume"], { stdin: "x" }), 2, "regular file");
   });
 
-  test("a small file has no journal, nor has one with a dedup secret", async () => {
-    workspace.write("dedup", noise(32, 3));
-    for (const args of [
-      ["put", "film"],
-      [...PUT, "--dedup-secret", "dedup"],
-    ]) {
-      const env = newStore();
-      await ok(args, { env });
-      expect(existsSync(join(env.XDG_CACHE_HOME, "idk"))).toBe(false);
+  test("a small file has no journal", async () => {
+    const env = newStore();
+    await ok(["put", "film"], { env });
+    expect(existsSync(join(env.XDG_CACHE_HOME, "idk"))).toBe(false);
+  });
+
+  test("continues with a dedup secret, and with that one alone", async () => {
+    for (const [seed, name] of [
+      [3, "dedup"],
+      [4, "other-dedup"],
+    ] as const)
+      workspace.write(name, noise(32, seed));
+    const env = newStore();
+    const args = [...PUT, "--dedup-secret", "dedup"];
+    const blobs = () => existsSync(path(env.IDK_STORE));
+    const count = () =>
+      blobs() ? readdirSync(path(env.IDK_STORE), { recursive: true }).length : 0;
+    const when = () => count() > 20;
+    await interrupted(workspace, args, { env, signal: "SIGKILL", when });
+    expect(journals(env)).toHaveLength(1);
+    for (const other of [PUT, [...PUT, "--dedup-secret", "other-dedup"]]) {
+      expect((await ok(other, { env })).stderr).toBe("");
     }
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toMatch(/^idk: continued: \d+ of 96 chunks were there\n$/u);
+    expect(journals(env)).toEqual([]);
+    await expectStored(stdout, env);
+    // By the secret and not by the journal, it is what any other put of it gives.
+    expect((await ok(args, { env: newStore() })).stdout).toBe(stdout);
   });
 });
 
@@ -222,9 +241,52 @@ test("two puts of one file at once: one has the journal, both store it", async (
   const results = await Promise.all([ok(PUT, { env }), ok(PUT, { env })]);
   const without = results.filter(({ stderr }) => stderr !== "");
   expect(without.length).toBeLessThanOrEqual(1);
-  for (const { stderr } of without) expect(stderr).toContain("another put of this file is at work");
+  for (const { stderr } of without) expect(stderr).toContain("another put of film is at work");
   expect(journals(env)).toEqual([]);
   for (const { stdout } of results) await expectStored(stdout, env);
+});
+
+describe("a put of several files that was interrupted", () => {
+  const large = noise(65 * MIB, 8);
+
+  async function interruptedPut(signal: NodeJS.Signals, more: readonly string[] = []) {
+    workspace.write("large", large);
+    workspace.write("small", "small");
+    const env = newStore();
+    const args = ["put", "small", "large", "--chunk-size", "256K", ...more];
+    const blobs = () =>
+      existsSync(path(env.IDK_STORE))
+        ? readdirSync(path(env.IDK_STORE), { recursive: true }).length
+        : 0;
+    const result = await interrupted(workspace, args, { env, signal, when: () => blobs() > 60 });
+    return { env, args, ...result };
+  }
+
+  test("continues the large ones", async () => {
+    const { env, args } = await interruptedPut("SIGKILL");
+    expect(journals(env)).toHaveLength(1);
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toMatch(
+      /^stored 2 files, [^;]+; skipped \d+ of 264 chunks, [^;]+; no failed\n$/u,
+    );
+    expect(journals(env)).toEqual([]);
+    const address = /^([0-9a-f]{64}) {2}large$/mu.exec(stdout)![1]!;
+    await expectStored(address, env, large);
+  });
+
+  test("says with Ctrl-C which", async () => {
+    const { env, args, code, stderr } = await interruptedPut("SIGINT");
+    expect(code).toBe(130);
+    expect(stderr).toMatch(
+      /^idk: large: \d+ chunks are stored: the same command continues there\nidk: interrupted\n$/u,
+    );
+    expect((await ok(args, { env })).stderr).toContain("skipped ");
+  });
+
+  test("keeps nothing with --no-resume", async () => {
+    const { env } = await interruptedPut("SIGKILL", ["--no-resume"]);
+    expect(journals(env)).toEqual([]);
+  });
 });
 
 test("a file that changes while it is put has no address", async () => {

@@ -13,6 +13,7 @@ import {
   text,
   workers,
 } from "../settings.ts";
+import { fileJournals } from "../file-journals.ts";
 import { given, readList } from "../list-file.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
 import { loadRecipients } from "../recipients.ts";
@@ -53,15 +54,15 @@ export const put: Command = command(
       dedupSecret,
       signal: session.signal,
     } as const;
+    const { store, folders, workers } = settings;
+    const how = { resume, store, folders };
     if (file === undefined) {
       const files = given(settings.file, listOf(settings));
-      const { workers } = settings;
-      await using opened = await openStore(settings.store, session, { workers });
-      await putFiles(opened, files, options, session);
+      await using opened = await openStore(store, session, { workers });
+      const openJournal = fileJournals(options, how, session.out);
+      await putFiles(opened, files, options, openJournal, session);
     } else {
-      const { store, folders, workers } = settings;
-      const how = { resume, store, folders, workers };
-      await putFile(file, options, how, session);
+      await putFile(file, options, { ...how, workers }, session);
     }
   },
 );

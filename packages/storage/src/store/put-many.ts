@@ -37,13 +37,13 @@ export async function* putMany<Key>(
       throw usage(`an item to put is { key, content }, got ${typeName(item)}`);
     }
     const { key, content } = item;
-    const { recipients, metadata, onProgress } = item.options ?? {};
+    const { recipients, metadata, onProgress, journal } = item.options ?? {};
     let report: PutReport | undefined;
     const onReport = (given: PutReport) => {
       report = given;
     };
     try {
-      const given = { recipients, metadata, onProgress, onReport, signal };
+      const given = { recipients, metadata, onProgress, journal, onReport, signal };
       const address = await put(shared, content, given, treeTurn);
       return { ok: true, key, address, report: report! };
     } catch (error) {

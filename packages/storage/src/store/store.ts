@@ -213,7 +213,9 @@ export interface PutItem<Key> {
   /** Whatever the caller tells the results apart by; it is handed back and otherwise left alone. */
   readonly key: Key;
   readonly content: Content;
-  readonly options?: Pick<PutOptions, "recipients" | "metadata" | "onProgress"> | undefined;
+  readonly options?:
+    | Pick<PutOptions, "recipients" | "metadata" | "onProgress" | "journal">
+    | undefined;
 }
 
 /** How all of the contents are cut and sealed; an item's own recipients go before these. */
