@@ -1,7 +1,7 @@
 import { Interruption, reportOf, stackOf } from "./failures.ts";
 import type { Environment } from "./session.ts";
 import { createOutput } from "./output.ts";
-import { runProgram } from "./program.ts";
+import { runProgram } from "./command-line/program.ts";
 import { toJson } from "./text.ts";
 
 /** Runs one command line and returns the exit code. Everything is written when it resolves. */

@@ -1,0 +1,59 @@
+import type { Command as CommanderCommand } from "commander";
+import type { Does } from "./program.ts";
+import { identityOption, workersOption } from "./options.ts";
+
+/** What goes by blobs, whatever is in them; keys are for the trees below. */
+export function addBlobCommands(program: CommanderCommand, does: Does): void {
+  program
+    .command("ls")
+    .summary("list the addresses of the store")
+    .description("Print the address of every blob: roots, which `idk put` printed, and chunks.")
+    .action(does(async () => (await import("../commands/ls.ts")).ls));
+
+  program
+    .command("verify")
+    .summary("check blobs, or the whole store")
+    .description(
+      "Check that blobs match their addresses, which takes no key; by default all of the store. " +
+        "With --deep also decrypt and check all content that the identities open.",
+    )
+    .argument("[address...]", "what to check")
+    .option("--deep", "check the content below each address as well")
+    .option(
+      "--attested",
+      "download nothing where the store kept a SHA-256 at upload: finds no bit rot",
+    )
+    .addOption(identityOption())
+    .addOption(workersOption())
+    .action(does(async () => (await import("../commands/verify.ts")).verify));
+
+  program
+    .command("copy")
+    .summary("copy blobs from one store to another")
+    .description(
+      "Copy blobs as they are, which takes no key, and check each on its way. What the other " +
+        "store has already is left out, so that a copy can be broken off and begun again. By " +
+        "default all blobs; with --tree the given addresses and all content below them.",
+    )
+    .argument("[address...]", "what to copy")
+    .requiredOption("--from <url>", "the store to read")
+    .requiredOption("--to <url>", "the store to write")
+    .option("--tree", "with each address also the chunks below it, which takes an identity")
+    .option("--trust-size", "take a blob of the right size at the target for copied, unread")
+    .addOption(identityOption())
+    .action(does(async () => (await import("../commands/copy.ts")).copy));
+
+  program
+    .command("rm")
+    .summary("remove a blob, or all of a tree")
+    .description(
+      "Remove one blob. With --tree also remove the chunks below it: unsafe where they are " +
+        "shared, by `idk rewrap` or a dedup secret.",
+    )
+    .argument("<address>", "what to remove")
+    .option("--tree", "remove the chunks below it as well")
+    .option("--force", "with --tree: even though a dedup secret is set")
+    .option("--dedup-secret <file>", "the secret the content was stored with")
+    .addOption(identityOption())
+    .action(does(async () => (await import("../commands/rm.ts")).rm));
+}

@@ -1,0 +1,75 @@
+import type { Command as CommanderCommand } from "commander";
+import type { Does } from "./program.ts";
+import { identityOption, recipientOption, recipientsFileOption, workersOption } from "./options.ts";
+
+/** When an interrupted command is continued by itself; see resume.ts. */
+const OVER = "over 64 MiB";
+
+/** What goes by the content of addresses, and so takes keys. */
+export function addContentCommands(program: CommanderCommand, does: Does): void {
+  program
+    .command("put")
+    .summary("store files and print their addresses")
+    .description(
+      "Encrypt a file or standard input, store it, and print its address. Of several files, each " +
+        "gets a line with its address and its path, and one that fails does not stop the others.",
+    )
+    .argument("[file...]", "the file, or - for standard input")
+    .option("--from-file <list>", "also the files of this list, one a line; - for standard input")
+    .option("-0, --null", "what ends a path in the list is a zero byte, as from find -print0")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .option("--name <name>", "a name to keep, encrypted, with the content")
+    .option("--type <type>", "a media type to keep, encrypted, with the content")
+    .option("--chunk-size <size>", "a power of two from 256K to 16M (default: 4M)")
+    .option("--no-padding", "let the store see the exact length")
+    .option(
+      "--compress <how>",
+      "zstd, lz4, auto (where it pays) or none (IDK_COMPRESS; default: none)",
+    )
+    .option("--dedup-secret <file>", "32 bytes, or 64 hexadecimal digits, shared to deduplicate")
+    .addOption(workersOption())
+    .option("--resume", `continue an interrupted put of this file (default: ${OVER})`)
+    .option("--no-resume", "start at the beginning, and keep no journal")
+    .action(does(async () => (await import("../commands/put.ts")).put));
+
+  program
+    .command("get")
+    .summary("fetch, verify and decrypt content")
+    .description(
+      "Fetch content, verify it, and write it to a file or to standard output; or several, each " +
+        "to a file of a folder that has its address as its name.",
+    )
+    .argument("[address...]", "what `idk put` printed")
+    .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
+    .option("--output-dir <dir>", "write each address to a file in this folder")
+    .option("--from-file <list>", "also the addresses of this list, such as the output of idk put")
+    .addOption(identityOption())
+    .option("--range <start-end>", "these bytes alone; END is not included, either may be empty")
+    .option("--force", "replace an existing file")
+    .addOption(workersOption())
+    .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)
+    .option("--no-resume", "start at the beginning, and keep nothing if interrupted")
+    .action(does(async () => (await import("../commands/get.ts")).get));
+
+  program
+    .command("stat")
+    .summary("say what an address holds")
+    .description("Open an address and print its size, metadata and layout.")
+    .argument("<address>", "what `idk put` printed")
+    .addOption(identityOption())
+    .action(does(async () => (await import("../commands/stat.ts")).stat));
+
+  program
+    .command("rewrap")
+    .summary("change who can read an address")
+    .description(
+      "Write a new root for exactly these recipients over the same content, and print its " +
+        "address. The old root stays until it is removed.",
+    )
+    .argument("<address>", "what `idk put` printed")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .action(does(async () => (await import("../commands/rewrap.ts")).rewrap));
+}
