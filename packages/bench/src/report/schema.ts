@@ -1,0 +1,114 @@
+import {
+  type Calibration,
+  type Distribution,
+  type Interval,
+  type Machine,
+  type Measurement,
+  type Pair,
+  REPORT_SCHEMA,
+  type Report,
+  type SuiteResult,
+  type Target,
+} from "./report.ts";
+import { z } from "zod";
+
+const seconds = z.number().nonnegative();
+const bytes = z.number().int().nonnegative();
+const text = z.string().min(1);
+
+const interval: z.ZodType<Interval> = z.strictObject({
+  low: z.number(),
+  high: z.number(),
+  confidence: z.number().gt(0).lt(1),
+});
+
+const distribution: z.ZodType<Distribution> = z.strictObject({
+  mean: seconds,
+  least: seconds,
+  p50: seconds,
+  p95: seconds,
+  p99: seconds,
+  most: seconds,
+  interval,
+});
+
+const measurement: z.ZodType<Measurement> = z.strictObject({
+  name: text,
+  series: text,
+  x: z
+    .strictObject({ value: z.number(), unit: z.enum(["bytes", "recipients", "files"]) })
+    .optional(),
+  bytesPerOperation: bytes.optional(),
+  samples: z.array(seconds).min(1).max(10_000),
+  distribution,
+  cpuSeconds: seconds.optional(),
+  peakRss: bytes.optional(),
+  memory: z
+    .array(z.strictObject({ at: seconds, rss: bytes }))
+    .max(500)
+    .optional(),
+  requests: bytes.optional(),
+  bytesSent: bytes.optional(),
+  bytesReceived: bytes.optional(),
+});
+
+const pair: z.ZodType<Pair> = z.strictObject({
+  name: text,
+  base: text,
+  head: text,
+  deltas: z.array(z.number()).min(2),
+  meanDelta: z.number(),
+  interval,
+  overhead: z.number(),
+  verdict: text,
+});
+
+const target: z.ZodType<Target> = z.strictObject({
+  name: text,
+  value: z.number(),
+  unit: z.enum(["ratio", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
+  least: z.number().optional(),
+  most: z.number().optional(),
+  met: z.boolean(),
+});
+
+const suiteResult: z.ZodType<SuiteResult> = z.strictObject({
+  suite: text,
+  title: text,
+  status: z.enum(["completed", "skipped", "failed"]),
+  reason: text.optional(),
+  seconds,
+  measurements: z.array(measurement),
+  pairs: z.array(pair),
+  targets: z.array(target),
+  notes: z.array(z.string()),
+});
+
+const rate = z.number().positive();
+
+const calibration: z.ZodType<Calibration> = z.strictObject({
+  sha256: rate,
+  secretbox: rate,
+  memoryCopy: rate,
+});
+
+const machine: z.ZodType<Machine> = z.strictObject({
+  processor: z.string(),
+  cores: z.number().int().positive(),
+  memory: bytes,
+  system: z.string(),
+  runtime: z.string(),
+  nacl: z.enum(["native", "portable"]),
+});
+
+/** The published schema of reports; as JSON Schema by `z.toJSONSchema`. */
+export const reportSchema: z.ZodType<Report> = z.strictObject({
+  schema: z.literal(REPORT_SCHEMA),
+  createdAt: z.iso.datetime(),
+  version: text,
+  revision: text.optional(),
+  machine,
+  calibration,
+  quick: z.boolean(),
+  suites: z.array(suiteResult),
+});

@@ -1,0 +1,45 @@
+import type { SuiteResult } from "./report/report.ts";
+
+/** What a suite is run with. */
+export interface SuiteContext {
+  /** Few rounds and small sizes: shows that it works. Targets are still computed. */
+  readonly quick: boolean;
+  /** Sizes in bytes instead of the suite's own. */
+  readonly sizes?: readonly number[] | undefined;
+  /** Rounds instead of the suite's own. */
+  readonly iterations?: number | undefined;
+  /** The object store for suites that need one; they work below a prefix of their own, and clear it. */
+  readonly store?: ObjectStoreAccess | undefined;
+  /** Makes random choices repeatable. */
+  readonly seed: number;
+  readonly signal: AbortSignal;
+  /** A line for people about what goes on, when they asked for it. */
+  log(line: string): void;
+}
+
+/** An S3-compatible object store over plain HTTP or TLS, path style. */
+export interface ObjectStoreAccess {
+  /** http://host:port */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  /** Ends with a slash where it is not empty. */
+  readonly prefix: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+/** A question about speed, and how it is answered. */
+export interface Suite {
+  /** As on the command line: "hash-perf". */
+  readonly name: string;
+  /** One line for `--list`. */
+  readonly title: string;
+  /** Whether it is skipped, by name, where there is no object store. */
+  readonly needsObjectStore: boolean;
+  /**
+   * @returns a result with status "completed"; a target that is missed does not change that
+   * @throws whatever an operation that failed has thrown: nothing counts errors as work
+   */
+  run(context: SuiteContext): Promise<SuiteResult>;
+}
