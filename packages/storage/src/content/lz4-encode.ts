@@ -88,7 +88,7 @@ let loaded: Promise<EncodeBlock> | undefined;
 
 async function loadEncodeBlock(): Promise<EncodeBlock> {
   // Imported here because it is native code, which takes time to load and may be absent.
-  loaded ??= import("lz4-napi").then(({ default: lz4 }) => lz4.compress);
+  loaded ??= import("#lz4-native").then(({ default: lz4 }) => lz4.compress);
   try {
     return await loaded;
   } catch (cause) {

@@ -45,7 +45,7 @@ export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl
     throw usage('nacl must be "auto", "native" or "portable"');
   }
   // Imported here because loading it takes longer than reading a small blob, and it may be absent.
-  native ??= import("./nacl-native.ts").then(
+  native ??= import("#nacl-native").then(
     (module) => module.nativeNaCl,
     (error: unknown) => new Error("sodium-native did not load", { cause: error }),
   );

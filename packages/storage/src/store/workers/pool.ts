@@ -46,7 +46,7 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
   const start = async (): Promise<void> => {
     try {
       // Loaded here: a store of small blobs does not pay for it.
-      const { Piscina } = await import("piscina");
+      const { Piscina } = await import("#threads");
       if (closed) return;
       const started = new Piscina({
         filename: workerFile(),
