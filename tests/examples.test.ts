@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createStore, formatIdentity, generateIdentity, parseAddress } from "@idk/storage";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { minioServer, newBucket } from "./servers/s3-servers.ts";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
+import { filesystem } from "@idk/storage/filesystem";
+import { join } from "node:path";
+import { needing, needs } from "./servers/needs.ts";
+import { randomBytes } from "node:crypto";
+import { s3 } from "@idk/storage/s3";
+import { tmpdir } from "node:os";
+
+const examples = join(import.meta.dir, "../examples");
+const identity = await generateIdentity();
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "idk-examples-"));
+  await writeFile(join(folder, "me.key"), `${formatIdentity(identity)}\n`);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function start(argv: readonly string[], env: Record<string, string> = {}) {
+  return Bun.spawn([...argv], {
+    cwd: examples,
+    env: { ...process.env, ...env },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
+
+describe("the file service", () => {
+  const node = Bun.which("node");
+  const withNode = node === null ? ["Node.js"] : [];
+  const onNode = [node!, "--import", "tsx", "node-server.ts"];
+
+  /** Starts a server, talks to it, and ends it as an operator does. */
+  async function served(argv: readonly string[], talk: (url: string) => Promise<void>) {
+    const server = start([...argv, join(folder, "blobs"), join(folder, "me.key"), "0"]);
+    try {
+      let said = "";
+      for await (const piece of server.stdout) {
+        said += new TextDecoder().decode(piece);
+        if (said.includes("\n")) break;
+      }
+      await talk(/http:\S+/u.exec(said)![0]);
+    } finally {
+      server.kill("SIGTERM");
+    }
+    const stderr = await new Response(server.stderr).text();
+    expect({ stderr, code: await server.exited }).toEqual({ stderr: "", code: 0 });
+  }
+
+  async function talk(url: string): Promise<void> {
+    const content = randomBytes(5_000_000);
+    const headers = { "content-type": "image/png" };
+    const put = await fetch(url, { method: "PUT", body: content, headers });
+    expect(put.status).toBe(201);
+    const address = parseAddress((await put.text()).trim());
+
+    const whole = await fetch(url + address);
+    expect([whole.status, whole.headers.get("content-type")]).toEqual([200, "image/png"]);
+    expect(Buffer.from(await whole.arrayBuffer()).equals(content)).toBe(true);
+
+    const ranges = [
+      ["bytes=4194000-4195000", 4_194_000, 4_195_001],
+      ["bytes=4999990-", 4_999_990, 5_000_000],
+      ["bytes=4999990-9999999", 4_999_990, 5_000_000],
+    ] as const;
+    for (const [range, from, to] of ranges) {
+      const part = await fetch(url + address, { headers: { range } });
+      expect([part.status, part.headers.get("content-range")]).toEqual([
+        206,
+        `bytes ${from}-${to - 1}/5000000`,
+      ]);
+      expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(from, to))).toBe(true);
+    }
+    const behind = await fetch(url + address, { headers: { range: "bytes=5000000-" } });
+    expect([behind.status, behind.headers.get("content-range")]).toEqual([416, "bytes */5000000"]);
+
+    const statusOf = async (path: string) => (await fetch(url + path)).status;
+    expect(await statusOf("0".repeat(64))).toBe(404);
+    expect(await statusOf("nonsense")).toBe(400);
+    expect((await fetch(url, { method: "DELETE" })).status).toBe(405);
+  }
+
+  test("on Bun", () => served([process.execPath, "bun-server.ts"], talk));
+
+  needing(withNode)("on Node, within Hono", () => {
+    test("the same, beside the application's own routes", () =>
+      served(onNode, async (url) => {
+        expect(await (await fetch(`${url}health`)).text()).toBe("ok\n");
+        await talk(url);
+      }));
+  });
+});
+
+test("the producer that only writes seals what it is given, in order", async () => {
+  const blobs = join(folder, "log");
+  const producer = start([process.execPath, "write-only.ts", blobs, identity.recipient]);
+  const line = `${"x".repeat(99)}\n`;
+  const lines = Array.from({ length: 25_000 }, (_, i) => i + line).join("");
+  await producer.stdin.write(lines);
+  await producer.stdin.end();
+  const [stdout, stderr] = await Promise.all([
+    new Response(producer.stdout).text(),
+    new Response(producer.stderr).text(),
+  ]);
+  expect({ stderr, code: await producer.exited }).toEqual({ stderr: "", code: 0 });
+  const addresses = stdout.trim().split("\n");
+  expect(addresses.length).toBeGreaterThan(1);
+  await using store = createStore({ backend: filesystem(blobs), identities: [identity] });
+  const texts = [];
+  for (const address of addresses) texts.push(await (await store.get(address)).text());
+  expect(texts.join("")).toBe(lines);
+});
+
+needs("minio")("migrating a bucket", () => {
+  test("seals every object once, with its name, and continues", async () => {
+    const plain = await newBucket(minioServer());
+    const sealed = await newBucket(minioServer());
+    try {
+      const keys = Array.from({ length: 12 }, (_, i) => `reports/${i}.txt`);
+      for (const Key of keys) {
+        const Body = `this is ${Key}`;
+        const object = { Bucket: plain.name, Key, Body, ContentType: "text/plain" };
+        await plain.client.send(new PutObjectCommand(object));
+      }
+      const { endpoint, accessKeyId, secretAccessKey } = plain.server;
+      const list = join(folder, "moved.ndjson");
+      const migrate = async () => {
+        const argv = ["migrate-bucket.ts", plain.name, `${sealed.name}/attic`, list];
+        const run = start([process.execPath, ...argv, identity.recipient], {
+          AWS_ENDPOINT_URL_S3: endpoint,
+          AWS_ACCESS_KEY_ID: accessKeyId,
+          AWS_SECRET_ACCESS_KEY: secretAccessKey,
+          AWS_REGION: "us-east-1",
+        });
+        const stderr = await new Response(run.stderr).text();
+        expect({ stderr, code: await run.exited }).toEqual({ stderr: "", code: 0 });
+        return (await readFile(list, "utf8")).trim().split("\n");
+      };
+      const first = await migrate();
+      expect(first).toHaveLength(keys.length);
+      // As if the last line had been cut short by a crash.
+      await writeFile(list, `${first.slice(0, -1).join("\n")}\n${first.at(-1)!.slice(0, 20)}`);
+      const again = await migrate();
+      expect(again.map((line) => (JSON.parse(line) as { key: string }).key).toSorted()).toEqual(
+        keys.toSorted(),
+      );
+
+      await using store = createStore({
+        backend: s3({
+          bucket: sealed.name,
+          prefix: "attic",
+          endpoint,
+          region: "us-east-1",
+          credentials: { accessKeyId, secretAccessKey },
+        }),
+        identities: [identity],
+      });
+      const found = new Map<string, string>();
+      for (const line of again) {
+        const { key, address } = JSON.parse(line) as { key: string; address: string };
+        const blob = await store.get(address);
+        expect([blob.metadata.name, blob.metadata.type]).toEqual([key, "text/plain"]);
+        found.set(key, await blob.text());
+      }
+      expect(found).toEqual(new Map(keys.map((key) => [key, `this is ${key}`])));
+    } finally {
+      await plain.remove();
+      await sealed.remove();
+    }
+  });
+});
