@@ -1,4 +1,4 @@
-// Runs under Node: writes the known answers and reads them back, and content of the sizes where the
+// Runs under Node, and from an installed package under Bun as well: writes the known answers and reads them back, and content of the sizes where the
 // format changes shape, over both backends. Usage: node node-round-trip.mjs native|portable
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
@@ -66,9 +66,9 @@ try {
 }
 
 // Large content goes to threads, as it does on Bun, and they do not keep the process alive.
-const { createLeafWorkers } = await import(
-  new URL("../../packages/storage/dist/store/workers/pool.js", import.meta.url)
-);
+const entry = import.meta.resolve("@idk/storage");
+const pool = `./store/workers/pool${entry.slice(entry.lastIndexOf("."))}`;
+const { createLeafWorkers } = await import(new URL(pool, entry));
 const threads = createLeafWorkers(nacl, 1);
 let ready;
 while (ready === undefined) ready = await threads.ready();

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { needing } from "../servers/needs.ts";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { tmpdir } from "node:os";
+
+/*
+ * The packages as they would be published: packed, checked by what checks packages, installed from
+ * the tarball into an empty project, and used from there.
+ */
+
+setDefaultTimeout(120_000);
+
+const root = join(import.meta.dir, "../..");
+const PACKAGES = ["storage", "cli"] as const;
+type Name = (typeof PACKAGES)[number];
+
+let folder: string;
+const tarballs = {} as Record<Name, string>;
+
+async function ok(argv: readonly string[], cwd: string): Promise<string> {
+  const child = Bun.spawn([...argv], { cwd, stdout: "pipe", stderr: "pipe" });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  const code = await child.exited;
+  expect({ argv, code, stderr: code === 0 ? "" : stderr + stdout }).toEqual({
+    argv,
+    code: 0,
+    stderr: "",
+  });
+  return stdout;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "idk-packages-"));
+  await ok([process.execPath, "run", "--silent", "build"], root);
+  for (const name of PACKAGES) {
+    const into = join(folder, `packed-${name}`);
+    await mkdir(into);
+    await ok([process.execPath, "pm", "pack", "--destination", into], join(root, "packages", name));
+    const [file] = await readdir(into);
+    tarballs[name] = join(into, file!);
+  }
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe.each(PACKAGES)("the package %s", (name) => {
+  test("has nothing that publint would change", async () => {
+    const tarball = await Bun.file(tarballs[name]).arrayBuffer();
+    const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
+
+  test("holds what it needs and nothing else", async () => {
+    const listed = await ok(["tar", "-tzf", tarballs[name]], folder);
+    const files = listed.trim().split("\n");
+    for (const file of ["README.md", "LICENSE", "package.json"]) {
+      expect(files).toContain(`package/${file}`);
+    }
+    const strange = files.filter(
+      (file) => !/^package\/(?:(?:src|dist)\/.+|README\.md|LICENSE|package\.json)$/u.test(file),
+    );
+    expect(strange).toEqual([]);
+    expect(files.filter((file) => /\btest\/|\.env|\.key$|tsbuildinfo/u.test(file))).toEqual([]);
+  });
+
+  test("names versions that registries know", async () => {
+    const manifest = await ok(["tar", "-xzOf", tarballs[name], "package/package.json"], folder);
+    expect(manifest).not.toMatch(/"(?:workspace|catalog|link|file):/u);
+  });
+});
+
+test("types resolve in every way that ES modules do", async () => {
+  const tarball = await readFile(tarballs.storage);
+  const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
+  if (!analysis.types) throw new Error("the package has no types");
+  // It has no CommonJS: Node's require of ES modules, and resolvers older than exports, are out.
+  const problems = analysis.problems.filter((problem) => {
+    const kind = "resolutionKind" in problem ? problem.resolutionKind : undefined;
+    return kind !== "node10" && kind !== "node16-cjs";
+  });
+  expect(problems).toEqual([]);
+  expect(Object.keys(analysis.entrypoints).toSorted()).toEqual(
+    [".", "./b2", "./filesystem", "./format", "./memory", "./minio", "./provision", "./s3", "./testing"], // prettier-ignore
+  );
+});
+
+describe("installed from the tarballs", () => {
+  const npm = Bun.which("npm");
+  const node = Bun.which("node");
+
+  async function project(name: string): Promise<string> {
+    const at = join(folder, name);
+    await mkdir(at);
+    await writeFile(join(at, "package.json"), '{"private":true,"type":"module"}\n');
+    await mkdir(join(at, "tests", "runtimes"), { recursive: true });
+    await mkdir(join(at, "testdata"));
+    await copyFile(
+      join(root, "testdata", "known-answers.json"),
+      join(at, "testdata", "known-answers.json"),
+    );
+    await copyFile(
+      join(root, "tests", "runtimes", "node-round-trip.mjs"),
+      join(at, "tests", "runtimes", "round-trip.mjs"),
+    );
+    return at;
+  }
+
+  needing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
+    test("the library works on Node", async () => {
+      const at = await project("npm");
+      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
+      const said = await ok([node!, "tests/runtimes/round-trip.mjs", "native"], at);
+      expect(said).toMatch(/^native: 5 known answers/u);
+    });
+  });
+
+  test("the library and the command work on Bun", async () => {
+    const at = await project("bun");
+    await writeFile(
+      join(at, "package.json"),
+      JSON.stringify({
+        private: true,
+        type: "module",
+        dependencies: {
+          "@idk/storage": `file:${tarballs.storage}`,
+          "@idk/cli": `file:${tarballs.cli}`,
+        },
+        // What the command asks for by version is the one beside it, as long as none is published.
+        overrides: { "@idk/storage": `file:${tarballs.storage}` },
+      }),
+    );
+    await ok([process.execPath, "install"], at);
+    const said = await ok([process.execPath, "tests/runtimes/round-trip.mjs", "portable"], at);
+    expect(said).toMatch(/^portable: 5 known answers/u);
+
+    const idk = (...args: string[]) => ok([process.execPath, "node_modules/.bin/idk", ...args], at);
+    const recipient = (await idk("keygen", "-o", "me.key")).trim();
+    await writeFile(join(at, "hello.txt"), "hello");
+    const put = await idk("put", "hello.txt", "-r", recipient, "--store", "blobs");
+    expect(await idk("get", put.trim(), "-i", "me.key", "--store", "blobs")).toBe("hello");
+  });
+});
