@@ -14,7 +14,8 @@ import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
 import { bareS3 } from "./bare-s3.ts";
 import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, median, spread } from "./measure.ts";
+import { interleavedSamples, spread } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;

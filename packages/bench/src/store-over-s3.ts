@@ -9,7 +9,8 @@ import { type Address, createStore, generateIdentity, loadNaCl } from "@idk/stor
 import { bareS3 } from "./bare-s3.ts";
 import { initBucket } from "@idk/storage/provision";
 import { here, ownPeak } from "./processes.ts";
-import { type Target, interleavedSamples, judge, median, spread } from "./measure.ts";
+import { type Target, interleavedSamples, judge, spread } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
 import { describeMachine } from "./machine.ts";
 import { Client } from "minio";
 import { minio } from "@idk/storage/minio";

@@ -38,7 +38,10 @@ export interface Measurement {
     | undefined;
   /** Content that one operation moves, for rates. */
   readonly bytesPerOperation?: number | undefined;
-  /** Seconds of each operation in the order they were taken; at most 10,000, evenly thinned. */
+  /**
+   * Seconds of each operation in the order they were taken, of micro tasks in ascending order; at
+   * most 10,000, evenly thinned.
+   */
   readonly samples: readonly number[];
   /** Of all samples, before any were thinned. */
   readonly distribution: Distribution;
