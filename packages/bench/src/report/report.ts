@@ -87,7 +87,10 @@ export interface Target {
   readonly unit: "ratio" | "seconds" | "bytes/s" | "files/s" | "bytes" | "exponent" | "count";
   readonly least?: number | undefined;
   readonly most?: number | undefined;
+  /** Whether the value keeps the bound, however certain that is. */
   readonly met: boolean;
+  /** Where chance can be told: what the value is in. A miss is shown where all of it is beyond. */
+  readonly interval?: Interval | undefined;
 }
 
 export interface SuiteResult {
