@@ -14,7 +14,7 @@ import { type Sample, type Target, judge, mebibytes, spread, summarize } from ".
 import { median } from "./statistics/describe.ts";
 import { rotated } from "./harness/interleave.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { bareS3 } from "./bare-s3.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
 import { describeMachine } from "./machine.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { freshFolder } from "./files.ts";
@@ -109,7 +109,8 @@ function overStore({ place, inFlight: concurrency, identity: text, folder, bucke
 
 function overFetch({ inFlight, bucket }: Job): Passes {
   const { endpoint, accessKey, secretKey } = server();
-  const bare = bareS3(endpoint, bucket, accessKey, secretKey, false);
+  const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
+  const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
   const inLanes = async (names: readonly string[], each: (i: number, lane: number) => unknown) => {
     let next = 0;
     const lane = async (_: unknown, index: number) => {
