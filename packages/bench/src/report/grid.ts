@@ -49,7 +49,7 @@ export const BOUND_LEGEND =
 export function measurementGrid({ measurements }: SuiteResult, calibration: Calibration): Grid {
   return grid<Measurement>(measurements, [
     { title: "measurement", words: true, cell: ({ name }) => name },
-    { title: "n", cell: ({ samples }) => samples.length.toLocaleString("en-US") },
+    { title: "n", cell: ({ samples }) => sampleCount(samples.length) },
     { title: "median", cell: ({ distribution }) => formatTime(distribution.p50) },
     {
       title: confidenceTitle(measurements),
@@ -74,6 +74,11 @@ export function measurementGrid({ measurements }: SuiteResult, calibration: Cali
           : "",
     },
   ]);
+}
+
+/** Of more, a report holds every other one. */
+function sampleCount(length: number): string {
+  return `${length.toLocaleString("en-US")}${length >= 10_000 ? "+" : ""}`;
 }
 
 function confidenceTitle(measurements: readonly Measurement[]): string {
