@@ -83,6 +83,77 @@ ensure_python() {
   cat "${requirements[@]}" >"$venv/installed.txt"
 }
 
+CHROMIUM_PACKAGE=@sparticuz/chromium@153.0.0
+
+# A headless Chromium for the tests that open pages, exported as CHROMIUM: the one that is named so, one
+# on the PATH, or the build inside an npm package, which is for Linux on x64. Elsewhere there is none,
+# which the tests say; in CI that is a failure.
+ensure_chromium() {
+  local name found dir=$cache/chromium-${CHROMIUM_PACKAGE##*@}
+  for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+    [ -n "$name" ] && found=$(command -v "$name") || continue
+    # Some distributions have a script of that name that only says how to install it.
+    "$found" --version >/dev/null 2>&1 || continue
+    export CHROMIUM=$found
+    return
+  done
+  unset CHROMIUM
+  if [ ! -x "$dir/chromium" ] && ! install_chromium "$dir"; then
+    [ -z "${CI:-}" ] || return 1
+    printf 'Without Chromium, the tests that need it are skipped.\n' >&2
+    return
+  fi
+  export CHROMIUM=$dir/chromium
+}
+
+# The package holds the browser, the libraries that it needs beside those of the C compiler, and a
+# font, each compressed; its own code would unpack them into the system's temporary folder.
+install_chromium() {
+  local dir=$1 name out
+  if [ "$(uname -sm)" != "Linux x86_64" ]; then
+    printf 'chromium: there is none on the PATH, and none to install on %s.\n' "$(uname -sm)" >&2
+    return 1
+  fi
+  say "Installing Chromium from $CHROMIUM_PACKAGE"
+  mkdir -p "$cache"
+  out=$(mktemp -d "$cache/chromium.XXXXXX")
+  printf '{"private":true}\n' >"$out/package.json"
+  (
+    cd "$out" && bun add --ignore-scripts "$CHROMIUM_PACKAGE" >&2 || exit
+    for name in chromium al2023.tar fonts.tar; do
+      bun -e 'import { brotliDecompressSync } from "node:zlib";
+        const packed = await Bun.file(process.argv[1]).bytes();
+        await Bun.write(process.argv[2], brotliDecompressSync(packed));' \
+        "$PWD/node_modules/@sparticuz/chromium/bin/$name.br" "$PWD/$name" || exit
+    done
+    tar -xf al2023.tar && tar -xf fonts.tar || exit
+    mv chromium headless_shell && chmod +x headless_shell && rm -rf node_modules ./*.tar bun.lock
+    cat >fonts.conf <<'END'
+<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir prefix="relative">fonts</dir></fontconfig>
+END
+    cat >chromium <<'END'
+#!/bin/sh
+here=$(dirname "$(readlink -f "$0")")
+LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+# Where the system has no fonts of its own.
+[ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_FILE="$here/fonts.conf"
+exec "$here/headless_shell" "$@"
+END
+    chmod +x chromium && ./chromium --version >&2
+  ) || {
+    rm -rf "$out"
+    printf 'chromium: it could not be installed.\n' >&2
+    return 1
+  }
+  # Two at once do no harm: whoever is second finds it there.
+  mv -T "$out" "$dir" 2>/dev/null || rm -rf "$out"
+  [ -x "$dir/chromium" ]
+}
+
 # System packages, where this is Debian or Ubuntu and we may; otherwise says what is missing.
 install_debian() {
   local as_root=()

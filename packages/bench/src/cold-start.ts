@@ -4,7 +4,7 @@
  * Usage: bun packages/bench/src/cold-start.ts [ROUNDS]
  */
 import { generateIdentity } from "@idk/storage";
-import { interleavedSamples, spread, summarize } from "./measure.ts";
+import { interleavedSamples, mebibytes, spread, summarize } from "./measure.ts";
 import { freshFolder, ownUserFolders } from "./files.ts";
 import { peakFloor, run } from "./processes.ts";
 import { rm, writeFile } from "node:fs/promises";
@@ -36,10 +36,10 @@ try {
     `milliseconds as median (least to most), ${rounds} rounds; times of bun -e '' and of bun -e 0`,
   );
   for (const [name, own] of Object.entries(samples)) {
-    const { seconds, cpuSeconds, peakMib, all } = summarize(own);
+    const { seconds, cpuSeconds, peakRss, all } = summarize(own);
     const took = all.map((each) => each * 1000);
     console.log(
-      `${name.padEnd(16)} ${spread(took, 1).padStart(22)}  ${(seconds / nothing.seconds).toFixed(2)}x  ${(seconds / engine.seconds).toFixed(2)}x  ${(cpuSeconds * 1000).toFixed(1).padStart(6)} CPU ms  ${peakMib.toFixed(0).padStart(4)} MiB peak`,
+      `${name.padEnd(16)} ${spread(took, 1).padStart(22)}  ${(seconds / nothing.seconds).toFixed(2)}x  ${(seconds / engine.seconds).toFixed(2)}x  ${(cpuSeconds * 1000).toFixed(1).padStart(6)} CPU ms  ${mebibytes(peakRss).padStart(4)} MiB peak`,
     );
   }
   console.log(peakFloor());

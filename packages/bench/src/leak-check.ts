@@ -9,7 +9,7 @@ import { type Address, type Store, createStore, generateIdentity } from "@idk/st
 import { inProcess, measureHere, ownJob } from "./processes.ts";
 import { leakVerdict } from "./leak-verdict.ts";
 import { memory } from "@idk/storage/memory";
-import type { Sample } from "./measure.ts";
+import { type Sample, mebibytes } from "./measure.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;
@@ -127,7 +127,7 @@ async function check(asked: number): Promise<void> {
     console.log(
       `  ${verdict.perRound.toFixed(0)} bytes a round, give or take ${verdict.error.toFixed(0)}, over the last ${verdict.samples} samples`,
     );
-    console.log(`  ${cpu.toFixed(2)} CPU s/GiB put and got, ${sample.peakMib.toFixed(0)} MiB peak`);
+    console.log(`  ${cpu.toFixed(2)} CPU s/GiB put and got, ${mebibytes(sample.peakRss)} MiB peak`);
     if (verdict.grows) process.exitCode = 1;
   }
 }

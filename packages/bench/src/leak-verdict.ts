@@ -1,4 +1,4 @@
-import { fitLine } from "./measure.ts";
+import { fitLine } from "./statistics/regression.ts";
 
 export interface LeakVerdict {
   /** Bytes of resident memory that each round leaves behind. */

@@ -10,9 +10,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
 import { inProcess, measureHere, ownJob, peakFloor, run } from "./processes.ts";
-import { judge, median, rotated, type Sample, spread, summarize, type Target } from "./measure.ts";
+import { type Sample, type Target, judge, mebibytes, spread, summarize } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
+import { rotated } from "./harness/interleave.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { bareS3 } from "./bare-s3.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
 import { describeMachine } from "./machine.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { freshFolder } from "./files.ts";
@@ -107,7 +109,8 @@ function overStore({ place, inFlight: concurrency, identity: text, folder, bucke
 
 function overFetch({ inFlight, bucket }: Job): Passes {
   const { endpoint, accessKey, secretKey } = server();
-  const bare = bareS3(endpoint, bucket, accessKey, secretKey, false);
+  const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
+  const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
   const inLanes = async (names: readonly string[], each: (i: number, lane: number) => unknown) => {
     let next = 0;
     const lane = async (_: unknown, index: number) => {
@@ -169,10 +172,10 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
   console.log(`${describeMachine()}\nobjects a second as median (least to most)\n`);
   const rates = (name: string) => (samples.get(name) ?? []).map(({ seconds }) => count / seconds);
   for (const name of WAYS.flatMap((way) => places.map((place) => `${way}, ${place}`))) {
-    const { cpuSeconds, peakMib } = summarize(samples.get(name)!);
+    const { cpuSeconds, peakRss } = summarize(samples.get(name)!);
     const cpu = `${cpuSeconds.toFixed(2)} CPU s`;
     console.log(
-      `${name.padEnd(20)} ${spread(rates(name), 0).padStart(24)}/s  ${cpu.padStart(11)}  ${peakMib.toFixed(0).padStart(5)} MiB peak`,
+      `${name.padEnd(20)} ${spread(rates(name), 0).padStart(24)}/s  ${cpu.padStart(11)}  ${mebibytes(peakRss).padStart(5)} MiB peak`,
     );
   }
   const targets: Target[] = [

@@ -12,9 +12,10 @@ import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3
 import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
-import { bareS3 } from "./bare-s3.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
 import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, median, spread } from "./measure.ts";
+import { interleavedSamples, spread } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
@@ -44,6 +45,8 @@ interface Contender {
   get(name: string, buffer: Uint8Array): Promise<unknown>;
 }
 
+const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
+const place = { endpoint, region: "us-east-1", bucket, prefix: "", ...keys };
 const backend = minio({ bucket, endpoint, accessKey, secretKey });
 const sdk = new S3Client({
   endpoint,
@@ -67,8 +70,8 @@ const client = new Client({
 });
 
 const contenders: Record<string, Contender> = {
-  "bare fetch": bareS3(endpoint, bucket, accessKey, secretKey, false),
-  "with checksum": bareS3(endpoint, bucket, accessKey, secretKey, true),
+  "bare fetch": bareS3(place),
+  "with checksum": bareS3(place, { checksums: true }),
   "@idk/storage": {
     put: (name, bytes, sha256) => backend.put(name, bytes, { sha256 }),
     get: (name, buffer) => backend.get(name, buffer),

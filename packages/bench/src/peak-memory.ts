@@ -6,7 +6,7 @@
  */
 import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
 import { inProcess, measureHere, ownJob, peakFloor } from "./processes.ts";
-import { type Sample, judge } from "./measure.ts";
+import { type Sample, judge, mebibytes } from "./measure.ts";
 import { rm } from "node:fs/promises";
 import { filesystem } from "@idk/storage/filesystem";
 import { freshFolder } from "./files.ts";
@@ -63,10 +63,10 @@ if (job) {
         const get = await measured({ mode: "get", mib, dir, identity, address: put.result });
         const both = { put, get };
         for (const mode of ["put", "get"] as const) {
-          const { peakMib, seconds, cpuSeconds } = both[mode];
-          peaks[mode].set(mib, [...(peaks[mode].get(mib) ?? []), peakMib]);
+          const { peakRss, seconds, cpuSeconds } = both[mode];
+          peaks[mode].set(mib, [...(peaks[mode].get(mib) ?? []), peakRss / MIB]);
           console.log(
-            `${mode}  ${String(mib).padStart(5)}  ${peakMib.toFixed(0).padStart(18)}  ${seconds.toFixed(2).padStart(8)}  ${(cpuSeconds / (mib / 1024)).toFixed(2).padStart(20)}`,
+            `${mode}  ${String(mib).padStart(5)}  ${mebibytes(peakRss).padStart(18)}  ${seconds.toFixed(2).padStart(8)}  ${(cpuSeconds / (mib / 1024)).toFixed(2).padStart(20)}`,
           );
         }
       } finally {

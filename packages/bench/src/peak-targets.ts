@@ -1,4 +1,5 @@
-import { type Target, median } from "./measure.ts";
+import { type Target } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
 
 /** Peaks of the runs, MiB, by the size of the content, MiB. */
 export type Peaks = ReadonlyMap<number, readonly number[]>;

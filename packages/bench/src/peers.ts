@@ -10,7 +10,8 @@
  * Usage: script/peers run script/minio run bun packages/bench/src/peers.ts [MIB] [ROUNDS]
  */
 import { type Contender, type Peers, contenders, purge } from "./peer-contenders.ts";
-import { type Sample, figure, interleavedSamples, judge, median, summarize } from "./measure.ts";
+import { type Sample, figure, interleavedSamples, judge, summarize } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
 import { digest, freshFolder, toDisk, writeRandomFile } from "./files.ts";
 import { mkdir, rm } from "node:fs/promises";
 import { describeMachine } from "./machine.ts";

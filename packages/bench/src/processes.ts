@@ -3,7 +3,8 @@
  * own. Keep what spawns them small: on Linux a process inherits, as the floor of its peak memory,
  * the peak of the one that spawned it.
  */
-import type { Sample } from "./measure.ts";
+import { type Sample, mebibytes } from "./measure.ts";
+import { peakRss } from "./harness/memory.ts";
 
 export interface Program {
   readonly argv: readonly string[];
@@ -37,7 +38,7 @@ export async function run({ argv, env = {} }: Program): Promise<Sample & { stdou
   return {
     seconds,
     cpuSeconds: Number(usage.cpuTime.total) / 1e6,
-    peakMib: usage.maxRSS / 2 ** 20,
+    peakRss: usage.maxRSS,
     stdout,
   };
 }
@@ -58,8 +59,7 @@ export async function inProcess<Outcome>(script: string, job: unknown): Promise<
 
 /** A peak that is not above this one says nothing of a program: it is that of this process. */
 export function peakFloor(): string {
-  const mib = process.resourceUsage().maxRSS / 1024;
-  return `a peak up to ${mib.toFixed(0)} MiB is that of the measuring process`;
+  return `a peak up to ${mebibytes(peakRss())} MiB is that of the measuring process`;
 }
 
 const JOB = "--job";
@@ -77,8 +77,7 @@ export async function measureHere<T>(work: () => Promise<T>): Promise<Sample & {
   const result = await work();
   const seconds = (performance.now() - start) / 1000;
   const { user, system } = process.cpuUsage(cpu);
-  const { maxRSS } = process.resourceUsage();
-  return { result, seconds, cpuSeconds: (user + system) / 1e6, peakMib: maxRSS / 1024 };
+  return { result, seconds, cpuSeconds: (user + system) / 1e6, peakRss: peakRss() };
 }
 
 /** Tasks within this process, for `interleavedSamples`; none pays for the garbage of another. */
@@ -100,6 +99,5 @@ export function here<Name extends string>(
 
 /** For people: the peak memory of this process, over all it did. */
 export function ownPeak(): string {
-  const mib = process.resourceUsage().maxRSS / 1024;
-  return `peak resident memory of the process, over everything above: ${mib.toFixed(0)} MiB`;
+  return `peak resident memory of the process, over everything above: ${mebibytes(peakRss())} MiB`;
 }

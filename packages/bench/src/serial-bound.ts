@@ -12,7 +12,8 @@
  */
 import { type NaClChoice, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
 import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, judge, median, spread } from "./measure.ts";
+import { interleavedSamples, judge, spread } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
 import { createHash } from "node:crypto";
 import { describeMachine } from "./machine.ts";
 import { memory } from "@idk/storage/memory";

@@ -6,10 +6,11 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type Address, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import { bareS3 } from "./bare-s3.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
 import { initBucket } from "@idk/storage/provision";
 import { here, ownPeak } from "./processes.ts";
-import { type Target, interleavedSamples, judge, median, spread } from "./measure.ts";
+import { type Target, interleavedSamples, judge, spread } from "./measure.ts";
+import { median } from "./statistics/describe.ts";
 import { describeMachine } from "./machine.ts";
 import { Client } from "minio";
 import { minio } from "@idk/storage/minio";
@@ -36,7 +37,8 @@ const store = createStore({
   identities: [alice],
   padding: "none",
 });
-const bare = bareS3(endpoint, bucket, accessKey, secretKey, false);
+const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
+const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
 
 console.log(describeMachine());
 console.log(`NaCl ${naCl.name}; ms as median (least to most) of ${rounds} rounds`);

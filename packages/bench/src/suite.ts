@@ -10,6 +10,8 @@ export interface SuiteContext {
   readonly iterations?: number | undefined;
   /** The object store for suites that need one; they work below a prefix of their own, and clear it. */
   readonly store?: ObjectStoreAccess | undefined;
+  /** By name, of the options that the suite has declared, those that were given. */
+  readonly options?: Readonly<Record<string, OptionValue>> | undefined;
   /** Makes random choices repeatable. */
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -29,6 +31,18 @@ export interface ObjectStoreAccess {
   readonly secretAccessKey: string;
 }
 
+export type OptionValue = number | boolean | string;
+
+/** A flag that one suite takes, besides those that all of them do. */
+export interface SuiteOption {
+  /** As in the long flag, in camel case: "retries" for `--retries`. */
+  readonly name: string;
+  /** A value of any other kind is refused. Numbers are 0 or more. */
+  readonly kind: "number" | "boolean" | "text";
+  /** One line for `--help`. */
+  readonly description: string;
+}
+
 /** A question about speed, and how it is answered. */
 export interface Suite {
   /** As on the command line: "hash-perf". */
@@ -37,6 +51,7 @@ export interface Suite {
   readonly title: string;
   /** Whether it is skipped, by name, where there is no object store. */
   readonly needsObjectStore: boolean;
+  readonly options?: readonly SuiteOption[] | undefined;
   /**
    * @returns a result with status "completed"; a target that is missed does not change that
    * @throws whatever an operation that failed has thrown: nothing counts errors as work

@@ -38,7 +38,10 @@ export interface Measurement {
     | undefined;
   /** Content that one operation moves, for rates. */
   readonly bytesPerOperation?: number | undefined;
-  /** Seconds of each operation in the order they were taken; at most 10,000, evenly thinned. */
+  /**
+   * Seconds of each operation in the order they were taken, of micro tasks in ascending order; at
+   * most 10,000, evenly thinned.
+   */
   readonly samples: readonly number[];
   /** Of all samples, before any were thinned. */
   readonly distribution: Distribution;
@@ -84,7 +87,10 @@ export interface Target {
   readonly unit: "ratio" | "seconds" | "bytes/s" | "files/s" | "bytes" | "exponent" | "count";
   readonly least?: number | undefined;
   readonly most?: number | undefined;
+  /** Whether the value keeps the bound, however certain that is. */
   readonly met: boolean;
+  /** Where chance can be told: what the value is in. A miss is shown where all of it is beyond. */
+  readonly interval?: Interval | undefined;
 }
 
 export interface SuiteResult {

@@ -70,6 +70,7 @@ const target: z.ZodType<Target> = z.strictObject({
   least: z.number().optional(),
   most: z.number().optional(),
   met: z.boolean(),
+  interval: interval.optional(),
 });
 
 const suiteResult: z.ZodType<SuiteResult> = z.strictObject({

@@ -1,29 +1,39 @@
 /** S3 with nothing around it: a signature and `fetch`. What any client can reach at best. */
 import { createHash, createHmac } from "node:crypto";
+import type { ObjectStoreAccess } from "../suite.ts";
 
 export interface BareS3 {
-  put(key: string, bytes: Uint8Array<ArrayBuffer>, sha256: string): Promise<void>;
-  get(key: string, buffer: Uint8Array): Promise<number>;
+  /** @param sha256 of the bytes, as 64 hex digits */
+  put(name: string, bytes: Uint8Array<ArrayBuffer>, sha256: string): Promise<void>;
+  /** @returns how much of the buffer was filled */
+  get(name: string, buffer: Uint8Array): Promise<number>;
+  /** What the store says of an object. */
+  head(name: string): Promise<Headers>;
 }
 
 const EMPTY = createHash("sha256").digest("hex");
 
+/**
+ * Requests for objects below the place's prefix, in one attempt each.
+ *
+ * @param checksums has the store keep a checksum of each object, for which it hashes a second time
+ */
 export function bareS3(
-  endpoint: string,
-  bucket: string,
-  accessKey: string,
-  secretKey: string,
-  checksums: boolean,
+  place: ObjectStoreAccess,
+  { checksums = false }: { readonly checksums?: boolean } = {},
 ): BareS3 {
+  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = place;
   const { host } = new URL(endpoint);
   const hmac = (key: string | Uint8Array, text: string) =>
     createHmac("sha256", key).update(text).digest();
 
-  /** Signature version 4, for a path without characters that need encoding, and no query. */
+  const pathOf = (name: string): string =>
+    `/${bucket}/${(prefix + name).split("/").map(encoded).join("/")}`;
+
+  /** Signature version 4, for an encoded path and no query. */
   const headersFor = (method: string, path: string, payload: string): Record<string, string> => {
     const now = new Date().toISOString().replaceAll(/[-:]|\.\d+/gu, "");
     const day = now.slice(0, 8);
-    // Others have the store keep a checksum, for which it hashes a second time.
     const checksum: Record<string, string> =
       checksums && method === "PUT"
         ? { "x-amz-checksum-sha256": Buffer.from(payload, "hex").toString("base64") }
@@ -34,10 +44,10 @@ export function bareS3(
     const values = signed.map(([name, value]) => `${name}:${value}\n`).join("");
     const request = [method, path, "", values, names, payload].join("\n");
     const digest = createHash("sha256").update(request).digest("hex");
-    const scope = `${day}/us-east-1/s3/aws4_request`;
-    const key = ["us-east-1", "s3", "aws4_request"].reduce<Uint8Array>(
+    const scope = `${day}/${region}/s3/aws4_request`;
+    const key = [region, "s3", "aws4_request"].reduce<Uint8Array>(
       hmac,
-      hmac(`AWS4${secretKey}`, day),
+      hmac(`AWS4${secretAccessKey}`, day),
     );
     const signature = createHmac("sha256", key)
       .update(["AWS4-HMAC-SHA256", now, scope, digest].join("\n"))
@@ -45,20 +55,20 @@ export function bareS3(
     return {
       ...checksum,
       ...headers,
-      authorization: `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+      authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
     };
   };
 
   return {
-    async put(key, body, sha256) {
-      const path = `/${bucket}/${key}`;
+    async put(name, body, sha256) {
+      const path = pathOf(name);
       const headers = headersFor("PUT", path, sha256);
       const answer = await fetch(endpoint + path, { method: "PUT", headers, body });
       if (!answer.ok) throw new Error(await answer.text());
       await answer.arrayBuffer();
     },
-    async get(key, buffer) {
-      const path = `/${bucket}/${key}`;
+    async get(name, buffer) {
+      const path = pathOf(name);
       const answer = await fetch(endpoint + path, { headers: headersFor("GET", path, EMPTY) });
       if (!answer.ok) throw new Error(await answer.text());
       let length = 0;
@@ -68,5 +78,20 @@ export function bareS3(
       }
       return length;
     },
+    async head(name) {
+      const path = pathOf(name);
+      const headers = headersFor("HEAD", path, EMPTY);
+      const answer = await fetch(endpoint + path, { method: "HEAD", headers });
+      if (!answer.ok) throw new Error(`HEAD of ${path}: ${answer.status}`);
+      return answer.headers;
+    },
   };
+}
+
+/** A part of a path as signatures want it: all but letters, digits and -._~ in percent. */
+function encoded(part: string): string {
+  return encodeURIComponent(part).replaceAll(
+    /[!'()*]/gu,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

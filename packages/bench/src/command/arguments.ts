@@ -1,0 +1,169 @@
+import { Argument, Command, CommanderError, Option } from "commander";
+import {
+  addSuiteOptions,
+  booleanOption,
+  numberOption,
+  readSuiteOptions,
+  suiteOptions,
+  withValues,
+} from "./flags.ts";
+import type { OutputFiles, RunSettings, Settings } from "./settings.ts";
+import { parseMegabytes, parseSizes } from "./sizes.ts";
+import type { Suite } from "../suite.ts";
+import { Usage } from "./usage.ts";
+
+const HELP = `
+Compare two revisions: idk bench compare BASE HEAD [--help]
+
+Stores, for the suites that need one:
+  minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=1   MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
+                                                MINIO_ACCESS_KEY, MINIO_SECRET_KEY
+  s3://BUCKET[/PREFIX]?endpoint=URL&region=R    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+                                                AWS_REGION
+  Without --store, on the server that the MINIO_… variables name, in a bucket that is made for the
+  run and removed. Without those, such suites are skipped, by name. Bun reads .env in the current
+  folder, and nobody reads .env.example: copy it.
+
+Exit codes:
+  0 done   1 a target was missed (but with --quick), the baseline regressed, or a suite failed;
+             with CI set, also if one was skipped
+  2 wrong usage, or a baseline that does not fit   130 interrupted
+
+Examples:
+  idk bench hash-perf ciphers --json report.json --html report.html
+  idk bench sse-overhead --sizeMB 8 --iterations 50 --verbose true
+  idk bench --save-baseline baseline.json; idk bench --baseline baseline.json
+  idk bench --quick --markdown - >> "$GITHUB_STEP_SUMMARY"
+`;
+
+/** @throws Usage */
+export function readArguments(args: readonly string[], suites: readonly Suite[]): Settings {
+  let help = "";
+  const program = createProgram(suites, (text) => {
+    help += text;
+  });
+  const booleans = [...suiteOptions(suites).values()].filter(({ kind }) => kind === "boolean");
+  const flags = new Set(["--quick", "--verbose", ...booleans.map(({ name }) => `--${name}`)]);
+  try {
+    program.parse(withValues(args, flags), { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { action: "help", text: help };
+    throw new Usage(inOneLine(error.message), { cause: error });
+  }
+  const values: Readonly<Record<string, unknown>> = program.opts();
+  if (values["list"]) return { action: "list" };
+  if (values["jsonSchema"]) return { action: "json-schema" };
+  const names = program.processedArgs[0] as readonly string[];
+  const chosen = names.length === 0 ? suites : suites.filter(({ name }) => names.includes(name));
+  return { action: "run", ...readRun(values, suites, chosen) };
+}
+
+function createProgram(suites: readonly Suite[], writeOut: (text: string) => void): Command {
+  const program = new Command("idk bench")
+    .description("Measure, against the bounds of this machine, and judge by targets.")
+    .addArgument(
+      new Argument("[suite...]", "what to measure (default: all; --list names them)")
+        .argParser((name: string, chosen: readonly string[]) => {
+          if (suites.some((suite) => suite.name === name)) return [...chosen, name];
+          const known = suites.map((suite) => suite.name).join(", ");
+          throw new Usage(`there is no suite "${name}"; there are ${known}`);
+        })
+        .default([], "all"),
+    )
+    .option("--list", "name the suites and their flags")
+    .addOption(booleanOption("--quick", "every suite once, with few rounds and small sizes"))
+    .option("--size <sizes>", "such as 64K,1MiB,10MB: K and KiB are 1024, KB is 1000")
+    .addOption(
+      new Option("--sizeMB <n>", "the same, in megabytes of 1,000,000 bytes").conflicts("size"),
+    )
+    .addOption(numberOption("--iterations", "rounds, instead of each suite's own", 1))
+    .addOption(numberOption("--seed", "of random choices", 0).default(1))
+    .option("--store <url>", "the object store for the suites that need one")
+    .option("--prefix <prefix>", "where in its bucket, below the prefix of the URL", "")
+    .addOption(booleanOption("--verbose", "say on standard error what goes on"))
+    .option("--json <file>", "write the report, with all samples; - for standard output")
+    .option("--json-schema", "print the JSON Schema of that file")
+    .option("--html <file>", "write a page with charts, which needs no network")
+    .option("--markdown <file>", "write the summary of a job; - for standard output")
+    .option("--save-baseline <file>", "keep the figures, as ratios to what this machine can do")
+    .option("--baseline <file>", "compare with such a file, and fail on a regression")
+    .addOption(
+      new Option("--tolerance <percent>", "how much slower is no regression")
+        .default(undefined, "10, with object stores 30")
+        .argParser(readTolerance),
+    )
+    .helpOption("-h, --help", "print help")
+    .addHelpText("after", HELP)
+    .configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} })
+    .exitOverride();
+  addSuiteOptions(program, suites);
+  return program;
+}
+
+function readRun(
+  values: Readonly<Record<string, unknown>>,
+  all: readonly Suite[],
+  suites: readonly Suite[],
+): RunSettings {
+  const text = (name: string): string | undefined => values[name] as string | undefined;
+  const quick = values["quick"] === true;
+  const [baseline, saveBaseline] = [text("baseline"), text("saveBaseline")];
+  if (quick && (baseline !== undefined || saveBaseline !== undefined)) {
+    throw new Usage("--quick gives figures to look at: no baseline comes of them");
+  }
+  if (baseline === undefined && values["tolerance"] !== undefined) {
+    throw new Usage("--tolerance goes with --baseline");
+  }
+  return {
+    suites,
+    quick,
+    verbose: values["verbose"] === true,
+    sizes: readSizes(text("size"), text("sizeMB")),
+    iterations: values["iterations"] as number | undefined,
+    seed: values["seed"] as number,
+    store: text("store"),
+    prefix: readPrefix(text("prefix") ?? ""),
+    options: readSuiteOptions(values, all, suites),
+    files: readFiles({
+      json: text("json"),
+      html: text("html"),
+      markdown: text("markdown"),
+      saveBaseline,
+    }),
+    baseline,
+    tolerance: values["tolerance"] as number | undefined,
+  };
+}
+
+function readSizes(size: string | undefined, megabytes: string | undefined): number[] | undefined {
+  if (megabytes !== undefined) return parseMegabytes(megabytes, "--sizeMB");
+  return size === undefined ? undefined : parseSizes(size, "--size");
+}
+
+function readFiles(files: OutputFiles): OutputFiles {
+  const names = Object.values(files).filter((file) => file !== undefined);
+  if (names.includes("")) throw new Usage("a file to write to has an empty name");
+  if (new Set(names).size < names.length) throw new Usage("two files to write to are the same");
+  if (files.saveBaseline === "-") throw new Usage("--save-baseline takes a file");
+  return files;
+}
+
+function readPrefix(text: string): string {
+  const parts = text.split("/").filter((part) => part !== "");
+  if (!parts.every((part) => /^[\w.-]+$/u.test(part) && !/^\.+$/u.test(part))) {
+    throw new Usage("--prefix takes letters, digits, dots, dashes, underscores and slashes");
+  }
+  return parts.map((part) => `${part}/`).join("");
+}
+
+function readTolerance(text: string): number {
+  const percent = Number(text);
+  if (/^\d+(?:\.\d+)?$/u.test(text) && percent <= 1000) return percent / 100;
+  throw new Usage("--tolerance takes percent, such as 10");
+}
+
+/** From `error: unknown option '--jsn'` and, on a line of its own, `(Did you mean --json?)`. */
+export function inOneLine(message: string): string {
+  return message.replace(/^error: /u, "").replace(/\s*\n\s*\(Did/u, " (did");
+}

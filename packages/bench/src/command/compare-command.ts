@@ -1,0 +1,93 @@
+import { Command, CommanderError } from "commander";
+import { booleanOption, numberOption, withValues } from "./flags.ts";
+import { EXIT_CODES, Usage } from "./usage.ts";
+import { openRunStore } from "./run-store.ts";
+import type { CompareSettings } from "../compare/command.ts";
+import { TASKS } from "../compare/round/task-list.ts";
+import type { World } from "./world.ts";
+import { checkWritable } from "./write-files.ts";
+import { chooseStore } from "./store-url.ts";
+import { compareCommand } from "../compare/command.ts";
+import { inOneLine } from "./arguments.ts";
+
+const HELP = `
+Tasks:
+${TASKS.map(({ name, title, place }) => `  ${name.padEnd(16)}${title}${place === "store" ? " (in an object store)" : ""}`).join("\n")}
+
+Exit codes:
+  0 done   1 head is slower, or counts more   2 wrong usage   130 interrupted
+`;
+
+/**
+ * `idk bench compare BASE HEAD`.
+ *
+ * @returns the exit code
+ */
+export async function runCompare(args: readonly string[], world: World): Promise<number> {
+  const { stdout, stderr, env, signal } = world;
+  let help = "";
+  const program = createProgram((text) => {
+    help += text;
+  });
+  try {
+    program.parse(withValues(args, new Set(["--keep"])), { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw new Usage(inOneLine(error.message), { cause: error });
+    await stdout.print(help);
+    return EXIT_CODES.done;
+  }
+  const { store: url, ...options } = program.opts<
+    Omit<CompareSettings, "store" | "base" | "head"> & { readonly store?: string }
+  >();
+  await checkWritable([options.json, options.html, options.markdown]);
+  const [base, head] = program.processedArgs as [string, string];
+  const choice = chooseStore(url, env);
+  const store = choice.kind === "none" ? undefined : await openRunStore(choice);
+  try {
+    const { failures } = await compareCommand(
+      { ...options, base, head, store: store?.access },
+      {
+        signal,
+        print: (line) => void stdout.write(`${line}\n`),
+        log: (line) => void stderr.write(`${line}\n`),
+      },
+    );
+    return failures.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
+  } finally {
+    await store?.close();
+  }
+}
+
+function createProgram(writeOut: (text: string) => void): Command {
+  return new Command("idk bench compare")
+    .description(
+      "Compare two revisions of the repository: fresh processes of both in random alternating " +
+        "order, until the interval of their ratio says something.",
+    )
+    .argument("<base>", "what git calls a revision: a branch, a tag, a commit")
+    .argument("<head>", "the one that must not be slower")
+    .option("--tasks <names>", "some of them only, such as put-memory,get-memory", readTasks)
+    .addOption(numberOption("--rounds", "of both (default: 20)", 2))
+    .addOption(numberOption("--max-rounds", "where those say nothing (default: 60)", 2))
+    .addOption(numberOption("--warmups", "rounds that do not count (default: 2)", 0))
+    .addOption(numberOption("--seed", "of the order (default: a random one)", 0))
+    .option("--store <url>", "the object store, as in idk bench --help")
+    .addOption(booleanOption("--keep", "leave the worktrees where they are"))
+    .option("--json <file>", "write the comparison")
+    .option("--html <file>", "write a page with charts, which needs no network")
+    .option("--markdown <file>", "write the summary of a job")
+    .helpOption("-h, --help", "print help")
+    .addHelpText("after", HELP)
+    .configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} })
+    .exitOverride();
+}
+
+function readTasks(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !TASKS.some((task) => task.name === name));
+  if (unknown === undefined) return names;
+  throw new Usage(
+    `there is no task "${unknown}"; there are ${TASKS.map(({ name }) => name).join(", ")}`,
+  );
+}

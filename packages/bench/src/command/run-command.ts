@@ -1,0 +1,107 @@
+import { type BaselineChange, isRegression } from "../baseline-compare.ts";
+import type { RunStore } from "./run-store.ts";
+import { type StoreChoice, chooseStore } from "./store-url.ts";
+import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
+import { checkWritable, writeFiles } from "./write-files.ts";
+import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
+import { EXIT_CODES } from "./usage.ts";
+import type { Report } from "../report/report.ts";
+import type { RunSettings } from "./settings.ts";
+import type { World } from "./world.ts";
+import { createProgress } from "./progress.ts";
+import { holdBaseline } from "./held-baseline.ts";
+import { paintFor } from "../report/draw.ts";
+import { renderChanges } from "../report/baseline-grid.ts";
+
+/**
+ * Runs the suites that were asked for, and tells of them in every way that was asked for.
+ *
+ * @returns the exit code
+ * @throws Usage, where it can before anything is measured; the signal's reason
+ */
+export async function runCommand(settings: RunSettings, world: World): Promise<number> {
+  const { stdout, stderr, env, signal } = world;
+  const { suites, files } = settings;
+  await checkWritable(Object.values(files));
+  const choice = chooseStore(settings.store, env);
+  const baseline = await holdBaseline(settings);
+  const head = await world.describeRun(settings.quick, signal);
+  const possible = suites.filter((suite) => !suite.needsObjectStore || choice.kind !== "none");
+  baseline?.check(possible, head.machine.nacl);
+
+  // A report on standard output is for a program: tables would be in its way.
+  const tables = !Object.values(files).includes("-");
+  const paint = paintFor(stdout, env);
+  const show = async (text: string): Promise<void> => {
+    if (tables) await stdout.print(`${text}\n\n`);
+  };
+  await show(renderHead(head, paint));
+  const progress = createProgress(stderr, settings.verbose);
+  const results = await withStore(settings, choice, progress.note, (store) =>
+    runSuites({
+      settings,
+      store,
+      signal,
+      progress,
+      done: (result) => show(renderSuite(result, head.calibration, paint)),
+    }),
+  );
+
+  const report: Report = { ...head, suites: results };
+  await show(renderOutcome(results, paint));
+  let changes: BaselineChange[] | undefined;
+  try {
+    changes = baseline?.compare(report);
+  } finally {
+    // Even where the baseline does not fit: what was measured is not thrown away.
+    await writeFiles(files, report, changes, (text) => stdout.print(text));
+  }
+  if (changes) await show(renderChanges(changes, paint));
+  return exitCode(report, changes ?? [], Boolean(env["CI"]));
+}
+
+/** Opens the store for the work where a suite needs one, and leaves nothing in it. */
+async function withStore<T>(
+  { suites, prefix }: RunSettings,
+  choice: StoreChoice,
+  note: (line: string) => void,
+  work: (store: StoreOrReason) => Promise<T>,
+): Promise<T> {
+  if (choice.kind === "none" || !suites.some(({ needsObjectStore }) => needsObjectStore)) {
+    const reason = choice.kind === "none" ? choice.reason : "none was opened";
+    return work({ status: "skipped", reason });
+  }
+  let store: RunStore;
+  try {
+    // Loads the SDK, which the other suites do without.
+    const { openRunStore } = await import("./run-store.ts");
+    store = await openRunStore(choice, prefix);
+  } catch (error) {
+    // It was asked for, and is not to be had: no reason to look away.
+    return work({ status: "failed", reason: reasonOf(error) });
+  }
+  try {
+    return await work(store);
+  } finally {
+    await store.close().catch((error: unknown) => {
+      const { bucket, prefix } = store.access;
+      note(`idk bench: something may be left in ${bucket}/${prefix}: ${reasonOf(error)}`);
+    });
+  }
+}
+
+function exitCode(
+  { suites, quick }: Report,
+  changes: readonly BaselineChange[],
+  ci: boolean,
+): (typeof EXIT_CODES)["done" | "failed"] {
+  const bad = suites.some(
+    ({ status, targets }) =>
+      status === "failed" ||
+      // Nobody reads there what was skipped.
+      (ci && status === "skipped") ||
+      // A few rounds show that it works, not how fast.
+      (!quick && targets.some(({ met }) => !met)),
+  );
+  return bad || changes.some(isRegression) ? EXIT_CODES.failed : EXIT_CODES.done;
+}

@@ -1,0 +1,85 @@
+import type { ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
+import type { Progress } from "./progress.ts";
+import type { RunSettings } from "./settings.ts";
+import type { SuiteResult } from "../report/report.ts";
+import { optionsOf } from "./flags.ts";
+import { without } from "../report/without.ts";
+
+/** A store, or why there is none: skipped where nobody has given one, failed where it does not work. */
+export type StoreOrReason =
+  | { readonly access: ObjectStoreAccess }
+  | { readonly status: "skipped" | "failed"; readonly reason: string };
+
+export interface Run {
+  readonly settings: Pick<
+    RunSettings,
+    "suites" | "quick" | "verbose" | "sizes" | "iterations" | "seed" | "options"
+  >;
+  readonly store: StoreOrReason;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+  /** Told of each result as it comes. */
+  done(result: SuiteResult): Promise<void>;
+}
+
+/**
+ * Runs suites one after the other. One that fails does not stop the others.
+ *
+ * @throws the signal's reason, as soon as the suite that runs has stopped
+ */
+export async function runSuites(run: Run): Promise<SuiteResult[]> {
+  const { settings, signal, progress } = run;
+  const results: SuiteResult[] = [];
+  for (const [index, suite] of settings.suites.entries()) {
+    signal.throwIfAborted();
+    progress.begin(suite, index + 1, settings.suites.length);
+    const result = await runSuite(suite, run);
+    // What ended because of the signal has not failed.
+    signal.throwIfAborted();
+    progress.end(result);
+    await run.done(result);
+    results.push(result);
+  }
+  return results;
+}
+
+async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
+  const { settings, store, signal, progress } = run;
+  const { quick, sizes, iterations, seed } = settings;
+  if (suite.needsObjectStore && "status" in store) return without(suite, store);
+  const context: SuiteContext = {
+    quick,
+    sizes,
+    iterations,
+    seed,
+    signal,
+    options: optionsOf(suite, settings.options),
+    ...("access" in store && { store: store.access }),
+    log: (line) => progress.log(line),
+  };
+  const start = performance.now();
+  try {
+    const result = await suite.run(context);
+    checkNames(result);
+    return result;
+  } catch (error) {
+    if (settings.verbose && error instanceof Error && !signal.aborted) {
+      progress.log(error.stack ?? error.message);
+    }
+    const reason = reasonOf(error);
+    return without(suite, { status: "failed", reason }, (performance.now() - start) / 1000);
+  }
+}
+
+/** Baselines and charts find measurements by their names. */
+function checkNames({ measurements }: SuiteResult): void {
+  const names = measurements.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`two of its measurements are named "${twice}"`);
+}
+
+/** One line, never empty. */
+export function reasonOf(error: unknown): string {
+  const said = error instanceof Error ? error.message || error.name : String(error);
+  return said.trim().replaceAll(/\s*\n\s*/gu, "; ") || "unknown error";
+}

@@ -1,0 +1,18 @@
+/** The command line, the environment or a file it names has to change: exit code 2. */
+export class Usage extends Error {
+  override readonly name = "Usage";
+}
+
+/** Ctrl-C, or a request to end: the reason of the run's signal. */
+export class Interruption extends Error {
+  override readonly name = "Interruption";
+  /** 128 and the number of the signal. */
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super("interrupted");
+    this.exitCode = exitCode;
+  }
+}
+
+export const EXIT_CODES = { done: 0, failed: 1, usage: 2, brokenPipe: 141 } as const;

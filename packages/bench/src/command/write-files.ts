@@ -1,0 +1,65 @@
+import { access, constants, stat, writeFile } from "node:fs/promises";
+import { baselineOf, renderBaseline } from "../baseline.ts";
+import type { BaselineChange } from "../baseline-compare.ts";
+import type { OutputFiles } from "./settings.ts";
+import type { Report } from "../report/report.ts";
+import { Usage } from "./usage.ts";
+import { changesMarkdown } from "../report/baseline-grid.ts";
+import { dirname } from "node:path";
+import { renderJson } from "../report/json.ts";
+import { renderMarkdown } from "../report/markdown.ts";
+
+/**
+ * Finds out before anything is measured whether files could be written.
+ *
+ * @throws Usage
+ */
+export async function checkWritable(files: readonly (string | undefined)[]): Promise<void> {
+  for (const file of files) {
+    if (file === undefined || file === "-") continue;
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isDirectory()) throw new Usage(`cannot write ${file}: it is a folder`);
+    try {
+      await access(found === undefined ? dirname(file) : file, constants.W_OK);
+    } catch (error) {
+      const why =
+        found === undefined ? "its folder is not there, or not writable" : "not permitted";
+      throw new Usage(`cannot write ${file}: ${why}`, { cause: error });
+    }
+  }
+}
+
+/**
+ * Writes what was asked for.
+ *
+ * @param print takes what goes to standard output
+ * @throws Error where a file cannot be written, or a suite that failed is to be a baseline
+ */
+export async function writeFiles(
+  files: OutputFiles,
+  report: Report,
+  changes: readonly BaselineChange[] | undefined,
+  print: (text: string) => Promise<void>,
+): Promise<void> {
+  const write = (file: string, text: string): Promise<void> =>
+    file === "-" ? print(text) : writeFile(file, text);
+  // First: from it all others could be made again.
+  if (files.json !== undefined) await write(files.json, renderJson(report));
+  if (files.markdown !== undefined) {
+    const against = changes === undefined ? "" : `\n${changesMarkdown(changes)}`;
+    await write(files.markdown, renderMarkdown(report) + against);
+  }
+  if (files.html !== undefined) {
+    // Charts take libraries that nothing else here needs.
+    const { renderHtml } = await import("../report/html.ts");
+    await write(files.html, renderHtml(report));
+  }
+  if (files.saveBaseline !== undefined) {
+    const failed = report.suites.filter(({ status }) => status === "failed");
+    if (failed.length > 0) {
+      const names = failed.map(({ suite }) => suite).join(", ");
+      throw new Error(`no baseline was saved, because of what failed: ${names}`);
+    }
+    await write(files.saveBaseline, renderBaseline(baselineOf(report)));
+  }
+}

@@ -1,0 +1,75 @@
+import type { CheckedOut, Worktrees } from "./worktrees.ts";
+import type { Job, Outcome } from "./round/job.ts";
+import { dirname, join } from "node:path";
+import { mkdir, rm } from "node:fs/promises";
+import type { Measurer } from "./gate.ts";
+import type { ObjectStoreAccess } from "../suite.ts";
+import type { TaskInfo } from "./round/task-list.ts";
+import { output } from "./program.ts";
+
+/** Enough to tell what is spent on each operation from what is spent once. */
+const COUNTED_OPERATIONS = 4;
+
+/**
+ * Measures by fresh processes in the worktrees, one at a time.
+ *
+ * @throws Error with the side, the task and what the process said, where one fails
+ */
+export function processMeasurer(
+  { base, head, folder }: Worktrees,
+  store: ObjectStoreAccess | undefined,
+  signal: AbortSignal,
+): Measurer {
+  let rounds = 0;
+  const run = async (
+    task: TaskInfo,
+    side: CheckedOut,
+    job: Pick<Job, "mode" | "operations">,
+  ): Promise<Outcome> => {
+    rounds += 1;
+    const own = join(folder, `round-${rounds}`);
+    await mkdir(own);
+    try {
+      const { name, place } = task;
+      const objects = store && { ...store, prefix: `${store.prefix}${rounds}/` };
+      const given: Job = {
+        ...job,
+        task: name,
+        place,
+        folder: own,
+        ...(place === "store" && { store: objects }),
+      };
+      const { roundScript } = side;
+      const stdout = await output({
+        argv: [process.execPath, roundScript],
+        cwd: dirname(roundScript),
+        // Not as an argument, which others on the machine could read.
+        input: JSON.stringify(given),
+        signal,
+      });
+      return JSON.parse(stdout) as Outcome;
+    } catch (error) {
+      signal.throwIfAborted();
+      const said = error instanceof Error ? error.message : String(error);
+      throw new Error(`${task.name} failed at ${side.name}: ${said}`, { cause: error });
+    } finally {
+      await rm(own, { recursive: true, force: true });
+    }
+  };
+
+  return {
+    async time(task, side) {
+      const { operations } = task;
+      const outcome = await run(task, side === "head" ? head : base, { mode: "time", operations });
+      if (outcome.kind !== "time") throw new Error(`${task.name} gave no time: ${outcome.kind}`);
+      return task.bound === "cpu" ? outcome.cpuSeconds : outcome.seconds;
+    },
+    async count(task, side) {
+      const job = { mode: "count", operations: COUNTED_OPERATIONS } as const;
+      const outcome = await run(task, side === "head" ? head : base, job);
+      if (outcome.kind === "missing") return { lacks: outcome.what };
+      if (outcome.kind !== "count") throw new Error(`${task.name} counted nothing`);
+      return outcome.counts;
+    },
+  };
+}

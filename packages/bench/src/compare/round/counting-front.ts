@@ -1,0 +1,48 @@
+import type { Tally } from "./tally.ts";
+
+export interface CountingFront extends AsyncDisposable {
+  /** Instead of the store's. */
+  readonly endpoint: string;
+}
+
+/** Above the largest blob. */
+const BODY_MAX = 64 * 2 ** 20;
+
+/**
+ * An HTTP server before an object store, which counts what really crosses the network, retries and
+ * signatures' round trips included. Requests go on with their own Host, which their signature covers.
+ */
+export function countingFront(upstream: string, tally: Tally): CountingFront {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    maxRequestBodySize: BODY_MAX,
+    idleTimeout: 120,
+    async fetch(request) {
+      const { method } = request;
+      const { pathname, search } = new URL(request.url);
+      const body = await request.bytes();
+      tally.requests += 1;
+      tally.bytesSent += body.length;
+      const headers = new Headers(request.headers);
+      // It belongs to this connection, and the whole body is here already.
+      headers.delete("expect");
+      const answer = await fetch(`${upstream}${pathname}${search}`, {
+        method,
+        headers,
+        decompress: false,
+        redirect: "manual",
+        ...(method === "PUT" || method === "POST" ? { body } : {}),
+      });
+      const { status } = answer;
+      if (method === "HEAD") return new Response(null, { status, headers: answer.headers });
+      const bytes = await answer.bytes();
+      tally.bytesReceived += bytes.length;
+      return new Response(bytes.length > 0 ? bytes : null, { status, headers: answer.headers });
+    },
+  });
+  return {
+    endpoint: `http://127.0.0.1:${server.port}`,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  };
+}

@@ -1,0 +1,110 @@
+/** One process of one round: does a job, and says what it took or counted. */
+import type { Counts, Job, Outcome } from "./job.ts";
+import { type Tally, countingBackend } from "./tally.ts";
+import { type Work, groundOver, prepare } from "./work.ts";
+import { Missing, entryPoint } from "./library.ts";
+import type { Backend } from "@idk/storage";
+import { countingFront } from "./counting-front.ts";
+
+const WARM_UP_SHARE = 4;
+
+const job = (await Bun.stdin.json()) as Job;
+console.log(JSON.stringify(await outcomeOf(job)));
+
+async function outcomeOf(given: Job): Promise<Outcome> {
+  try {
+    return await (given.mode === "count" ? counted(given) : timed(given));
+  } catch (error) {
+    if (error instanceof Missing) return { kind: "missing", what: error.message };
+    throw error;
+  }
+}
+
+async function timed(given: Job): Promise<Outcome> {
+  const backend = await backendFor(given);
+  try {
+    const { pass } = await prepare(given.task, await groundOver(backend));
+    await pass(Math.ceil(given.operations / WARM_UP_SHARE));
+    Bun.gc(true);
+    const cpu = process.cpuUsage();
+    const start = performance.now();
+    await pass(given.operations);
+    const seconds = (performance.now() - start) / 1000;
+    const { user, system } = process.cpuUsage(cpu);
+    return {
+      kind: "time",
+      seconds: seconds / given.operations,
+      cpuSeconds: (user + system) / 1e6 / given.operations,
+    };
+  } finally {
+    await cleared(backend, given);
+  }
+}
+
+async function counted(given: Job): Promise<Outcome> {
+  const tally: Tally = { requests: 0, bytesSent: 0, bytesReceived: 0 };
+  const { hashedBytes } = await import("./hashed-bytes.ts");
+  await using front = given.store && countingFront(given.store.endpoint, tally);
+  const behind = given.store && front && { ...given.store, endpoint: front.endpoint };
+  const place = given.place === "nowhere" ? "memory" : given.place;
+  const backend = await backendFor({ ...given, place, store: behind });
+  try {
+    const ground = await groundOver(front ? backend : countingBackend(backend, tally));
+    const work = await prepare(given.task, ground);
+    await work.pass(1);
+    const before = { ...tally };
+    const hashedBefore = hashedBytes();
+    await work.pass(given.operations);
+    const each = (total: number, from: number) => (total - from) / given.operations;
+    const counts: Counts = {
+      requests: each(tally.requests, before.requests),
+      bytesSent: each(tally.bytesSent, before.bytesSent),
+      bytesReceived: each(tally.bytesReceived, before.bytesReceived),
+      bytesHashed: each(hashedBytes(), hashedBefore),
+    };
+    return { kind: "count", counts: { ...counts, ...(await overhead(backend, work)) } };
+  } finally {
+    await cleared(backend, given);
+  }
+}
+
+/** Bytes that lie in the backend after one more operation, beyond those of its content. */
+async function overhead(backend: Backend, { pass, puts }: Work): Promise<Partial<Counts>> {
+  if (puts === undefined) return {};
+  const before = await storedBytes(backend);
+  await pass(1);
+  return { storedOverhead: (await storedBytes(backend)) - before - puts };
+}
+
+async function storedBytes(backend: Backend): Promise<number> {
+  let total = 0;
+  for await (const { size } of backend.list("")) total += size;
+  return total;
+}
+
+async function backendFor({ place, folder, store }: Job): Promise<Backend> {
+  if (store !== undefined) {
+    type S3 = typeof import("@idk/storage/s3");
+    const { s3 } = await entryPoint<S3>("@idk/storage/s3", ["s3"]);
+    const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = store;
+    const credentials = { accessKeyId, secretAccessKey };
+    return s3({ endpoint, region, bucket, prefix, credentials });
+  }
+  if (place === "folder") {
+    type Filesystem = typeof import("@idk/storage/filesystem");
+    const { filesystem } = await entryPoint<Filesystem>("@idk/storage/filesystem", ["filesystem"]);
+    return filesystem(folder);
+  }
+  type Memory = typeof import("@idk/storage/memory");
+  const { memory } = await entryPoint<Memory>("@idk/storage/memory", ["memory"]);
+  return place === "nowhere" ? { ...memory(), put: async () => {} } : memory();
+}
+
+/** Objects stay in a store for others to pay; a folder is removed by who made it. */
+async function cleared(backend: Backend, { store }: Job): Promise<void> {
+  if (store === undefined) return;
+  const names: string[] = [];
+  for await (const { name } of backend.list("")) names.push(name);
+  await Promise.all(names.map((name) => backend.delete(name)));
+  await backend.close?.();
+}

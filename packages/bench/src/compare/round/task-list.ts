@@ -1,0 +1,37 @@
+import type { Place } from "./job.ts";
+
+/** A piece of work that two revisions are compared by. */
+export interface TaskInfo {
+  /** As on the command line. */
+  readonly name: string;
+  readonly title: string;
+  /**
+   * What its times are. `cpu`: user and system time of the process, which does not grow while a
+   * neighbour has the processor. `io`: the time that passed, because waiting is what it is about.
+   */
+  readonly bound: "cpu" | "io";
+  readonly place: Place;
+  /** In a round: enough that a process measures some tenths of a second. */
+  readonly operations: number;
+}
+
+const sealing = { bound: "cpu", place: "nowhere" } as const;
+const opening = { bound: "cpu", place: "memory" } as const;
+const disk = { bound: "io", place: "folder" } as const;
+const network = { bound: "io", place: "store" } as const;
+
+export const TASKS: readonly TaskInfo[] = [
+  { name: "put-memory", title: "seal and put 8 MiB, nothing kept", ...sealing, operations: 24 },
+  { name: "get-memory", title: "get 8 MiB from memory", ...opening, operations: 24 },
+  { name: "put-convergent", title: "put 8 MiB with a dedup secret", ...sealing, operations: 16 },
+  { name: "put-small", title: "put 1 KiB, nothing kept", ...sealing, operations: 4000 },
+  { name: "get-small", title: "get 1 KiB from memory", ...opening, operations: 4000 },
+  { name: "keys-1", title: "rewrap and open for 1 recipient", ...opening, operations: 1000 },
+  { name: "keys-64", title: "rewrap and open for 64 recipients", ...opening, operations: 50 },
+  { name: "put-files", title: "put 8 MiB into a folder", ...disk, operations: 8 },
+  { name: "get-files", title: "get 8 MiB from a folder", ...disk, operations: 24 },
+  { name: "put-store", title: "put 1 MiB into the store", ...network, operations: 12 },
+  { name: "get-store", title: "get 1 MiB from the store", ...network, operations: 12 },
+  { name: "put-store-many", title: "put 64 KiB, 16 at once", ...network, operations: 96 },
+  { name: "get-store-many", title: "get 64 KiB, 16 at once", ...network, operations: 96 },
+];

@@ -1,0 +1,180 @@
+import type { Backend, Identity, Store, StoreOptions } from "@idk/storage";
+import { entryPoint, requireMethods } from "./library.ts";
+import { randomFillSync } from "node:crypto";
+
+/** Does so many operations, one after another unless the task says otherwise. */
+export type Pass = (operations: number) => Promise<void>;
+
+export interface Work {
+  readonly pass: Pass;
+  /** Bytes of content that an operation puts, for the overhead; absent where it puts none. */
+  readonly puts?: number | undefined;
+}
+
+/** What a task works with: this revision's own library, over the backend that the task is about. */
+export interface Ground {
+  readonly backend: Backend;
+  readonly identity: Identity;
+  readonly library: typeof import("@idk/storage");
+  open(options?: Partial<StoreOptions>): Store;
+}
+
+const KIB = 2 ** 10;
+const MIB = 2 ** 20;
+const AT_ONCE = 16;
+
+/** How each task is prepared; preparing is not measured. */
+const WORK: Readonly<Record<string, (ground: Ground) => Promise<Work>>> = {
+  "put-memory": puts(8 * MIB),
+  "get-memory": gets(8 * MIB),
+  "put-convergent": convergentPuts(8 * MIB),
+  "put-small": puts(KIB),
+  "get-small": gets(KIB),
+  "keys-1": rewraps(1),
+  "keys-64": rewraps(64),
+  "put-files": puts(8 * MIB),
+  "get-files": gets(8 * MIB),
+  "put-store": puts(MIB),
+  "get-store": gets(MIB),
+  "put-store-many": manyPuts(64 * KIB),
+  "get-store-many": manyGets(64 * KIB),
+};
+
+export async function prepare(task: string, ground: Ground): Promise<Work> {
+  const work = WORK[task];
+  if (work === undefined) throw new Error(`there is no task ${task}`);
+  return work(ground);
+}
+
+/** @throws Missing where this revision has no such library */
+export async function groundOver(backend: Backend): Promise<Ground> {
+  const library = await entryPoint<Ground["library"]>("@idk/storage", [
+    "createStore",
+    "generateIdentity",
+  ]);
+  const identity = await library.generateIdentity();
+  return {
+    backend,
+    identity,
+    library,
+    open(options = {}) {
+      const store = library.createStore({
+        backend,
+        recipients: [identity.recipient],
+        identities: [identity],
+        // All work in this thread: its time then depends on no other, and its hashing is counted.
+        workers: 0,
+        ...options,
+      });
+      requireMethods("Store", store, ["put", "get"]);
+      return store;
+    },
+  };
+}
+
+function puts(size: number): (ground: Ground) => Promise<Work> {
+  return async ({ open }) => {
+    const store = open();
+    const content = noise(size);
+    const pass = repeated(() => store.put(content));
+    return { pass, puts: size };
+  };
+}
+
+function gets(size: number): (ground: Ground) => Promise<Work> {
+  return async ({ open }) => {
+    const store = open();
+    const address = await store.put(noise(size));
+    return { pass: repeated(() => readAll(store, address, size)) };
+  };
+}
+
+function convergentPuts(size: number): (ground: Ground) => Promise<Work> {
+  return async ({ open }) => {
+    const store = open();
+    const content = noise(size);
+    const dedupSecret = noise(32);
+    const counter = new DataView(dedupSecret.buffer);
+    let next = 0;
+    const pass = repeated(() => {
+      // Another secret gives other blobs: none is there already.
+      counter.setUint32(0, next++);
+      return store.put(content, { dedupSecret });
+    });
+    return { pass, puts: size };
+  };
+}
+
+function rewraps(recipients: number): (ground: Ground) => Promise<Work> {
+  return async ({ library, open, identity }) => {
+    const others = await Promise.all(
+      Array.from({ length: recipients - 1 }, () => library.generateIdentity()),
+    );
+    const all = [identity, ...others].map(({ recipient }) => recipient);
+    const store = open();
+    requireMethods("Store", store, ["rewrap"]);
+    const address = await store.put(noise(32));
+    const pass = repeated(async () => {
+      const shared = await store.rewrap(address, all);
+      await readAll(store, shared, 32);
+      await store.delete(shared);
+    });
+    return { pass };
+  };
+}
+
+function manyPuts(size: number): (ground: Ground) => Promise<Work> {
+  return async ({ open }) => {
+    const store = open();
+    requireMethods("Store", store, ["putMany"]);
+    const content = noise(size);
+    const pass: Pass = async (operations) => {
+      const items = Array.from({ length: operations }, (_, key) => ({ key, content }));
+      for await (const result of store.putMany(items, { concurrency: AT_ONCE })) {
+        if (!result.ok) throw result.error;
+      }
+    };
+    return { pass, puts: size };
+  };
+}
+
+function manyGets(size: number): (ground: Ground) => Promise<Work> {
+  return async ({ open }) => {
+    const store = open();
+    requireMethods("Store", store, ["getMany"]);
+    const addresses = await Promise.all(
+      Array.from({ length: AT_ONCE }, () => store.put(noise(size))),
+    );
+    const pass: Pass = async (operations) => {
+      const items = Array.from({ length: operations }, (_, key) => ({
+        key,
+        address: addresses[key % AT_ONCE]!,
+      }));
+      for await (const result of store.getMany(items, { concurrency: AT_ONCE })) {
+        if (!result.ok) throw result.error;
+        assertLength((await result.blob.bytes()).length, size);
+      }
+    };
+    return { pass };
+  };
+}
+
+async function readAll(store: Store, address: string, size: number): Promise<void> {
+  let length = 0;
+  for await (const piece of (await store.get(address)).stream()) length += piece.length;
+  assertLength(length, size);
+}
+
+function assertLength(length: number, size: number): void {
+  if (length !== size) throw new Error(`${length} of ${size} bytes came back`);
+}
+
+function repeated(operation: () => Promise<unknown>): Pass {
+  return async (operations) => {
+    for (let i = 0; i < operations; i++) await operation();
+  };
+}
+
+function noise(length: number): Uint8Array<ArrayBuffer> {
+  return randomFillSync(new Uint8Array(length));
+}

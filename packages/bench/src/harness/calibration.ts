@@ -1,0 +1,31 @@
+import type { Calibration } from "../report/report.ts";
+import { createHash } from "node:crypto";
+import { loadNaCl } from "@idk/storage";
+import { median } from "../statistics/describe.ts";
+
+const LENGTH = 4 * 2 ** 20;
+const ROUNDS = 7;
+
+/** What this machine does on one thread, in bytes a second: medians of a few rounds, under a second. */
+export async function calibrate(): Promise<Calibration> {
+  const naCl = await loadNaCl();
+  const message = new Uint8Array(LENGTH).fill(1);
+  const box = new Uint8Array(LENGTH + 16).fill(1);
+  const [key, nonce] = [new Uint8Array(32), new Uint8Array(24)];
+  return {
+    sha256: rate(1, () => createHash("sha256").update(message).digest()),
+    secretbox: rate(1, () => naCl.seal(box, message, nonce, key)),
+    // As long as the others, so that the clock is read as seldom.
+    memoryCopy: rate(8, () => box.set(message)),
+  };
+}
+
+function rate(repeats: number, work: () => unknown): number {
+  work();
+  const rates = Array.from({ length: ROUNDS }, () => {
+    const start = performance.now();
+    for (let i = 0; i < repeats; i++) work();
+    return (repeats * LENGTH) / ((performance.now() - start) / 1000);
+  });
+  return median(rates);
+}

@@ -1,0 +1,60 @@
+import type { MemoryPoint } from "../report/report.ts";
+import { thinned } from "../statistics/bootstrap.ts";
+import { writeFileSync } from "node:fs";
+
+/** As many as a report holds. */
+const POINTS_MOST = 500;
+
+/**
+ * Starts the peak of this process's resident memory anew, where the system can: Linux does, for
+ * processes that may write to /proc.
+ *
+ * @returns whether it did; otherwise `peakRss` is that of the whole process so far
+ */
+export function resetPeakRss(): boolean {
+  try {
+    writeFileSync("/proc/self/clear_refs", "5");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The largest resident memory of this process, in bytes, since it was reset. */
+export function peakRss(): number {
+  return process.resourceUsage().maxRSS * 1024;
+}
+
+export interface MemoryTrace {
+  /** At most 500. */
+  readonly points: readonly MemoryPoint[];
+  /** Bytes. */
+  readonly peak: number;
+}
+
+/**
+ * Watches the resident memory of this process: at the beginning, at the end, and in between as often
+ * as the event loop has time for it.
+ *
+ * @param every milliseconds
+ * @returns ends it, and says what was seen; to be called in any case
+ */
+export function watchMemory(every = 20): () => MemoryTrace {
+  const exact = resetPeakRss();
+  const start = performance.now();
+  const points: MemoryPoint[] = [];
+  const look = (): void => {
+    points.push({ at: (performance.now() - start) / 1000, rss: process.memoryUsage.rss() });
+  };
+  look();
+  const timer = setInterval(look, every);
+  return () => {
+    clearInterval(timer);
+    look();
+    const seen = Math.max(...points.map(({ rss }) => rss));
+    return {
+      points: thinned(points, POINTS_MOST),
+      peak: exact ? Math.max(seen, peakRss()) : seen,
+    };
+  };
+}

@@ -1,0 +1,108 @@
+import type { Measurement, MemoryPoint, Pair, SuiteResult, Target } from "../report/report.ts";
+import { distributionOf, mean } from "../statistics/describe.ts";
+import type { Counts } from "./counting.ts";
+import type { Random } from "../statistics/random.ts";
+import type { Sample } from "../measure.ts";
+import type { Suite } from "../suite.ts";
+import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
+import { isMet } from "../measure.ts";
+import { verdictOf } from "../statistics/verdict.ts";
+
+/** As many as a report holds. */
+const SAMPLES_MOST = 10_000;
+
+/** What a measurement is called and belongs to. */
+export type Labels = Pick<Measurement, "name" | "series" | "x" | "bytesPerOperation">;
+
+/** What was seen of the operations: seconds at the least. */
+export type Observed = Pick<Sample, "seconds"> & Partial<Sample>;
+
+export interface Extras {
+  readonly memory?: readonly MemoryPoint[] | undefined;
+  /** Of each operation, exactly. */
+  readonly counts?: Counts | undefined;
+}
+
+/**
+ * @param samples of the operations in the order they were taken, 1 or more
+ * @param random for the interval of the median
+ */
+export function measurementOf(
+  { name, series, x, bytesPerOperation }: Labels,
+  samples: readonly Observed[],
+  random: Random,
+  { memory, counts }: Extras = {},
+): Measurement {
+  const seconds = samples.map((sample) => sample.seconds);
+  const cpu = samples.flatMap(({ cpuSeconds }) => cpuSeconds ?? []);
+  const peaks = samples.flatMap(({ peakRss }) => peakRss ?? []);
+  return {
+    name,
+    series,
+    ...(x && { x }),
+    ...(bytesPerOperation !== undefined && { bytesPerOperation }),
+    samples: thinned(seconds, SAMPLES_MOST),
+    distribution: distributionOf(seconds, random),
+    // The mean: the system counts CPU time in steps that may be longer than an operation.
+    ...(cpu.length > 0 && { cpuSeconds: mean(cpu) }),
+    ...(peaks.length > 0 && { peakRss: Math.max(...peaks) }),
+    ...(memory && { memory }),
+    ...counts,
+  };
+}
+
+/**
+ * What lies between two measurements whose samples were taken in turn: the first of one with the
+ * first of the other, and so on.
+ *
+ * @throws RangeError where they have not as many samples, or fewer than two
+ */
+export function pairOf(name: string, base: Measurement, head: Measurement, random: Random): Pair {
+  const deltas = head.samples.map((seconds, i) => seconds - base.samples[i]!);
+  if (deltas.length < 2 || base.samples.length !== deltas.length) {
+    throw new RangeError(`${name}: pairs take two or more samples of each, and as many of both`);
+  }
+  const interval = bootstrapInterval(deltas, mean, { random });
+  const meanDelta = mean(deltas);
+  const overhead = mean(head.samples) / mean(base.samples) - 1;
+  return {
+    name,
+    base: base.name,
+    head: head.name,
+    deltas,
+    meanDelta,
+    interval,
+    overhead,
+    verdict: verdictOf({ base: base.name, head: head.name, meanDelta, interval, overhead }),
+  };
+}
+
+/** A target, with whether it is met; a value that is no number meets none. */
+export function targetOf(
+  name: string,
+  value: number,
+  unit: Target["unit"],
+  bound: { readonly least: number } | { readonly most: number },
+): Target {
+  return { name, value, unit, ...bound, met: isMet({ name, value, ...bound }) };
+}
+
+/** What a suite has found. Skipped and failed suites are put into words by who runs them. */
+export type Findings = Partial<Pick<SuiteResult, "measurements" | "pairs" | "targets" | "notes">>;
+
+/** @param start `performance.now()` of when the suite began */
+export function suiteResult(
+  { name, title }: Pick<Suite, "name" | "title">,
+  start: number,
+  { measurements = [], pairs = [], targets = [], notes = [] }: Findings,
+): SuiteResult {
+  const seconds = (performance.now() - start) / 1000;
+  return { suite: name, title, status: "completed", seconds, measurements, pairs, targets, notes };
+}
+
+/** The measurement of that name. */
+export function named(measurements: readonly Measurement[], name: string): Measurement {
+  const found = measurements.find((measurement) => measurement.name === name);
+  if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
+  return found;
+}

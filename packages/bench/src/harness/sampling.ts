@@ -1,0 +1,80 @@
+import { type Counts } from "./counting.ts";
+import { type Labels, measurementOf } from "./results.ts";
+import { type Rounds, interleave } from "./interleave.ts";
+import { peakRss, resetPeakRss } from "./memory.ts";
+import type { Measurement } from "../report/report.ts";
+import type { Sample } from "../measure.ts";
+import { measureHere } from "../processes.ts";
+import { seededRandom } from "../statistics/random.ts";
+
+/** One thing to measure. */
+export interface Task extends Labels {
+  /** Unmeasured, before each run of it: what the run needs and does not pay for. */
+  prepare?(): unknown;
+  /** One operation. What it throws fails the benchmark. */
+  run(): unknown;
+  /** What has gone to the store so far, where requests and bytes are to be counted. */
+  counts?(): Counts;
+}
+
+export interface SamplingOptions extends Rounds {
+  /** Unmeasured, before each task: to bring the machine to the same state. */
+  between?(): unknown;
+  /** Of the intervals; by default 1. */
+  readonly seed?: number | undefined;
+}
+
+/**
+ * Runs tasks in turn and measures each run: its seconds, the CPU time of the process, its peak
+ * memory, and what it has sent and received. Garbage is collected before each, so that none pays for
+ * another's.
+ *
+ * @throws whatever a task throws; Error where the runs of a task have not all made the same requests
+ */
+export async function sampleInterleaved(
+  tasks: readonly Task[],
+  { between, seed = 1, ...rounds }: SamplingOptions,
+): Promise<Measurement[]> {
+  const taken = tasks.map((task) => ({
+    task,
+    samples: [] as Sample[],
+    counts: undefined as Counts | undefined,
+  }));
+  await interleave(taken, rounds, async (record, round) => {
+    const { task, samples } = record;
+    await between?.();
+    await task.prepare?.();
+    globalThis.Bun?.gc(true);
+    const before = task.counts?.();
+    const { result: _, ...sample } = await measurePeak(async () => task.run());
+    if (round < 0) return;
+    samples.push(sample);
+    if (before && task.counts) {
+      record.counts = agreed(task.name, record.counts, since(before, task.counts()));
+    }
+  });
+  const random = seededRandom(seed);
+  return taken.map(({ task, samples, counts }) => measurementOf(task, samples, random, { counts }));
+}
+
+/** As `measureHere`, with the peak of the work alone where the system can tell it. */
+async function measurePeak<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
+  const reset = resetPeakRss();
+  const measured = await measureHere(work);
+  // Where it cannot, what is resident afterwards is the least that it has been.
+  return { ...measured, peakRss: reset ? peakRss() : process.memoryUsage.rss() };
+}
+
+function since(before: Counts, after: Counts): Counts {
+  return {
+    requests: after.requests - before.requests,
+    bytesSent: after.bytesSent - before.bytesSent,
+    bytesReceived: after.bytesReceived - before.bytesReceived,
+  };
+}
+
+function agreed(name: string, earlier: Counts | undefined, counts: Counts): Counts {
+  const [one, other] = [JSON.stringify(earlier ?? counts), JSON.stringify(counts)];
+  if (one === other) return counts;
+  throw new Error(`${name} does not always do the same: once ${one}, now ${other}`);
+}

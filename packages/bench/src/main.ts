@@ -1,0 +1,31 @@
+#!/usr/bin/env bun
+/**
+ * The command line of the benchmarks: `idk bench`, or by itself
+ *
+ *     bun packages/bench/src/main.ts --help
+ */
+import { EXIT_CODES } from "./command/usage.ts";
+import { abortOnSignals } from "./command/signals.ts";
+import { benchCommand } from "./command/bench-command.ts";
+import { describeRun } from "./command/frame.ts";
+import { suites } from "./suites.ts";
+
+const { stdout, stderr } = process;
+// Whoever closed standard output has seen enough, and may close standard error unnoticed.
+stdout.on("error", () => process.exit(EXIT_CODES.brokenPipe));
+stderr.on("error", () => {});
+
+const code = await benchCommand(process.argv.slice(2), {
+  suites,
+  env: process.env,
+  stdout: {
+    isTTY: stdout.isTTY,
+    write: (text) => stdout.write(text),
+    print: (text) => new Promise((resolve) => void stdout.write(text, () => resolve())),
+  },
+  stderr,
+  signal: abortOnSignals((line) => void stderr.write(`${line}\n`)),
+  describeRun,
+});
+// Explicit, because a connection that is kept open would keep the process alive.
+process.exit(code);

@@ -1,0 +1,80 @@
+import {
+  BOUND_LEGEND,
+  type Grid,
+  measurementGrid,
+  pairGrid,
+  targetGrid,
+  targetsOf,
+} from "./grid.ts";
+import type { Report, SuiteResult } from "./report.ts";
+import { QUICK, describeMachine, describeRates, describeVersion } from "./table.ts";
+import { counted, formatTime } from "./units.ts";
+import { markdownTable } from "markdown-table";
+
+/** The report for the summary of a job on GitHub: outcomes first, figures folded away. */
+export function renderMarkdown(report: Report): string {
+  const { suites } = report;
+  const targets = targetsOf(suites);
+  const met = targets.filter((target) => target.met).length;
+  const withStatus = (wanted: SuiteResult["status"]): SuiteResult[] =>
+    suites.filter(({ status }) => status === wanted);
+  const parts = [
+    `## Benchmarks: ${met} of ${counted(targets.length, "target")} met`,
+    ...(report.quick ? [`_${text(QUICK)}_`] : []),
+    ...list([...withStatus("failed"), ...withStatus("skipped")].map(unfinished)),
+  ];
+  if (targets.length > 0) {
+    // What was missed stands at the top.
+    const sorted = targets.toSorted((a, b) => Number(a.met) - Number(b.met));
+    parts.push(draw(targetGrid(sorted, (met) => (met ? "✅ met" : "❌ MISSED"))));
+  }
+  parts.push(...withStatus("completed").map(details(report)));
+  parts.push(
+    [describeVersion(report), describeMachine(report.machine), describeRates(report)]
+      .map(text)
+      .join("<br>\n"),
+  );
+  return `${parts.join("\n\n")}\n`;
+}
+
+function unfinished({ suite, status, reason = "" }: SuiteResult): string {
+  return `${status === "failed" ? "❌" : "⚠️"} **${text(suite)}** ${status}: ${text(reason)}`;
+}
+
+function list(items: readonly string[]): string[] {
+  return items.length === 0 ? [] : [items.map((item) => `- ${item}`).join("\n")];
+}
+
+function details({ calibration }: Report): (suite: SuiteResult) => string {
+  return (suite) => {
+    const { measurements, pairs, notes } = suite;
+    const parts = [
+      `<details>\n<summary><b>${html(suite.suite)}</b>: ${html(suite.title)} (${formatTime(suite.seconds)})</summary>`,
+      ...(measurements.length > 0 ? [draw(measurementGrid(suite, calibration))] : []),
+      ...(measurements.some(({ bytesPerOperation }) => bytesPerOperation)
+        ? [`_${text(BOUND_LEGEND)}_`]
+        : []),
+      ...(pairs.length > 0 ? [draw(pairGrid(pairs))] : []),
+      ...list([...pairs.map(({ name, verdict }) => `${name}: ${verdict}`), ...notes].map(text)),
+      "</details>",
+    ];
+    return parts.join("\n\n");
+  };
+}
+
+/** Tables of GitHub have a title above every column, and no bar inside a cell. */
+export function draw({ head, align, rows }: Grid): string {
+  return markdownTable([head.map(text), ...rows.map((row) => row.map(text))], { align });
+}
+
+/** Text as it is, whatever HTML would make of it. */
+function html(plain: string): string {
+  return plain.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}
+
+/** The same for Markdown, where it is outside of a tag. */
+export function text(plain: string): string {
+  return html(plain)
+    .replaceAll(/[\\`*_[\]|~#]/gu, "\\$&")
+    .replaceAll(/\s*\n\s*/gu, " ");
+}

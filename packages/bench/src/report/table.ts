@@ -1,0 +1,97 @@
+import { BOUND_LEGEND, measurementGrid, pairGrid, targetGrid, targetsOf } from "./grid.ts";
+import { type Paint, drawGrid, plain } from "./draw.ts";
+import type { Calibration, Machine, Report, SuiteResult } from "./report.ts";
+import { counted, formatBytes, formatRate, formatTime } from "./units.ts";
+
+/** What a report begins with. */
+export type ReportHead = Omit<Report, "suites">;
+
+/** The whole report, for a terminal. */
+export function renderTable(report: Report, paint: Paint = plain): string {
+  const suites = report.suites.map((suite) => renderSuite(suite, report.calibration, paint));
+  return [renderHead(report, paint), ...suites, renderOutcome(report.suites, paint)].join("\n\n");
+}
+
+/** What the figures have to be read with: version, machine, calibration. */
+export function renderHead(head: ReportHead, paint: Paint = plain): string {
+  const lines = [describeVersion(head), describeMachine(head.machine), describeRates(head)];
+  if (head.quick) lines.push(paint("yellow", QUICK));
+  return lines.join("\n");
+}
+
+export const QUICK =
+  "quick: every suite once, with few rounds: figures to look at, not to judge by";
+
+export function describeVersion({ version, revision, createdAt }: ReportHead): string {
+  const dirty = revision?.endsWith("-dirty") === true ? "-dirty" : "";
+  const commit = revision === undefined ? "" : `, commit ${revision.slice(0, 12)}${dirty}`;
+  return `idk ${version}${commit}, ${createdAt}`;
+}
+
+export function describeMachine(machine: Machine): string {
+  const { processor, cores, memory, system, runtime, nacl } = machine;
+  return `${processor}, ${counted(cores, "core")}, ${formatBytes(memory)}, ${system}, ${runtime}, ${nacl} NaCl`;
+}
+
+export function describeRates({ calibration }: Pick<ReportHead, "calibration">): string {
+  const { sha256, secretbox, memoryCopy } = calibration;
+  return `one thread: SHA-256 ${formatRate(sha256)}, secretbox ${formatRate(secretbox)}, memory copy ${formatRate(memoryCopy)}`;
+}
+
+export function renderSuite(
+  suite: SuiteResult,
+  calibration: Calibration,
+  paint: Paint = plain,
+): string {
+  const lines = [
+    `${paint("bold", suite.suite)}  ${suite.title}`,
+    `  ${describeStatus(suite, paint)}`,
+  ];
+  if (suite.measurements.length > 0) {
+    lines.push("", drawGrid(measurementGrid(suite, calibration), paint));
+    if (suite.measurements.some(({ bytesPerOperation }) => bytesPerOperation)) {
+      lines.push(paint("dim", `  ${BOUND_LEGEND}`));
+    }
+  }
+  if (suite.pairs.length > 0) {
+    lines.push("", drawGrid(pairGrid(suite.pairs), paint));
+    lines.push(...suite.pairs.map(({ name, verdict }) => `  ${name}: ${verdict}`));
+  }
+  if (suite.targets.length > 0) {
+    const outcome = (met: boolean): string =>
+      met ? paint("green", "met") : paint(["red", "bold"], "MISSED");
+    lines.push("", drawGrid(targetGrid(suite.targets, outcome), paint));
+  }
+  if (suite.notes.length > 0) lines.push("", ...suite.notes.map((note) => `  note: ${note}`));
+  return lines.join("\n");
+}
+
+function describeStatus({ status, reason = "", seconds }: SuiteResult, paint: Paint): string {
+  switch (status) {
+    case "completed":
+      return `completed in ${formatTime(seconds)}`;
+    case "skipped":
+      return `${paint("yellow", "skipped")}: ${reason}`;
+    case "failed":
+      return `${paint(["red", "bold"], "FAILED")} after ${formatTime(seconds)}: ${reason}`;
+    default:
+      return status satisfies never;
+  }
+}
+
+/** One line for each sort of outcome: what a reader in a hurry reads. */
+export function renderOutcome(suites: readonly SuiteResult[], paint: Paint = plain): string {
+  const targets = targetsOf(suites);
+  const missed = targets.filter(({ met }) => !met);
+  const named = (status: SuiteResult["status"]): string[] =>
+    suites.filter((suite) => suite.status === status).map(({ suite }) => suite);
+  const [failed, skipped] = [named("failed"), named("skipped")];
+  const lines = [
+    `${counted(suites.length, "suite")}, ${targets.length - missed.length} of ${counted(targets.length, "target")} met`,
+  ];
+  const bad = (text: string): string => paint(["red", "bold"], text);
+  for (const { suite, name } of missed) lines.push(`${bad("MISSED")} ${suite}: ${name}`);
+  if (failed.length > 0) lines.push(`${bad("FAILED")} ${failed.join(", ")}`);
+  if (skipped.length > 0) lines.push(`${paint("yellow", "skipped")} ${skipped.join(", ")}`);
+  return lines.join("\n");
+}

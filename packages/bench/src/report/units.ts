@@ -1,0 +1,92 @@
+import type { Interval, Target } from "./report.ts";
+
+/** Three digits that mean something: 0.00123, 1.23, 123, 1,234. */
+function digits(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1000) return Math.round(value).toLocaleString("en-US");
+  const fraction = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  return size === 0 || size >= 0.01 ? value.toFixed(fraction) : value.toPrecision(3);
+}
+
+function scaled(value: number, units: readonly (readonly [number, string])[]): string {
+  const size = Math.abs(value);
+  const [factor, unit] = units.find(([factor]) => size >= factor * 0.9995) ?? units.at(-1)!;
+  return `${digits(value / factor)} ${unit}`;
+}
+
+const TIMES = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+  [1e-9, "ns"],
+] as const;
+
+/** `2.31 ms`, of seconds. */
+export function formatTime(seconds: number): string {
+  return seconds === 0 ? "0 s" : scaled(seconds, TIMES);
+}
+
+/** `+1.20 ms`, `−3.00 µs`: a difference. */
+export function formatDelta(seconds: number): string {
+  return `${seconds < 0 ? "−" : "+"}${formatTime(Math.abs(seconds))}`;
+}
+
+/** `454 MB/s`: of 1,000,000 bytes. */
+export function formatRate(bytesPerSecond: number): string {
+  return `${digits(bytesPerSecond / 1e6)} MB/s`;
+}
+
+const MEMORY = [
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+  [1, "B"],
+] as const;
+
+/** `81.3 MiB`, of bytes. */
+export function formatBytes(bytes: number): string {
+  return bytes < 1024 ? `${Math.round(bytes)} B` : scaled(bytes, MEMORY);
+}
+
+/** `+4.3 %`, of 0.043. */
+export function formatChange(share: number): string {
+  return `${share < 0 ? "−" : "+"}${(Math.abs(share) * 100).toFixed(1)} %`;
+}
+
+/** `± 1.2 %`: how far the interval goes from the value, on the side where it goes further. */
+export function formatSpread(value: number, { low, high }: Interval): string {
+  if (value === 0) return "";
+  return `± ${((Math.max(high - value, value - low) / Math.abs(value)) * 100).toFixed(1)} %`;
+}
+
+export function formatQuantity(value: number, unit: Target["unit"]): string {
+  switch (unit) {
+    case "seconds":
+      return formatTime(value);
+    case "bytes/s":
+      return formatRate(value);
+    case "files/s":
+      return `${digits(value)} files/s`;
+    case "bytes":
+      return formatBytes(value);
+    case "ratio":
+    case "exponent":
+      return digits(value);
+    case "count":
+      return value.toLocaleString("en-US");
+    default:
+      return unit satisfies never;
+  }
+}
+
+/** `at least 100 MB/s`, `at most 1.10`, `1.00 to 3.00`. */
+export function formatBound({ unit, least, most }: Target): string {
+  const show = (value: number): string => formatQuantity(value, unit);
+  if (least !== undefined && most !== undefined) return `${show(least)} to ${show(most)}`;
+  if (least !== undefined) return `at least ${show(least)}`;
+  return most === undefined ? "" : `at most ${show(most)}`;
+}
+
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,54 @@
+import type { SuiteContext } from "./suite.ts";
+import type { SuiteResult } from "./report/report.ts";
+import { calibrate } from "./harness/calibration.ts";
+import { chooseStore } from "./command/store-url.ts";
+import { openRunStore } from "./command/run-store.ts";
+import { renderSuite } from "./report/table.ts";
+import { suites } from "./suites.ts";
+import { without } from "./report/without.ts";
+
+export interface RanSuite {
+  /** "completed", or "skipped" with the reason. */
+  readonly result: SuiteResult;
+  /** What a person reads, as `idk bench` prints it. */
+  readonly table: string;
+}
+
+/**
+ * Runs one suite as `idk bench NAME` does. What needs an object store and is given none gets a
+ * bucket of its own on the server that the `MINIO_…` variables name; where they name none, it is
+ * skipped.
+ *
+ * @throws Error where there is no such suite, or the store cannot be used; whatever the suite throws
+ */
+export async function runSuite(
+  name: string,
+  context: Partial<SuiteContext> = {},
+): Promise<RanSuite> {
+  const suite = suites.find((suite) => suite.name === name);
+  if (suite === undefined) throw new Error(`there is no suite "${name}"`);
+  const calibration = await calibrate();
+  const run = async (store: SuiteContext["store"]): Promise<RanSuite> => {
+    const result = await suite.run({
+      quick: false,
+      seed: 1,
+      signal: new AbortController().signal,
+      log: () => {},
+      ...context,
+      store,
+    });
+    return { result, table: renderSuite(result, calibration) };
+  };
+  if (!suite.needsObjectStore || context.store !== undefined) return run(context.store);
+  const choice = chooseStore(undefined, process.env);
+  if (choice.kind === "none") {
+    const result = without(suite, { status: "skipped", reason: choice.reason });
+    return { result, table: renderSuite(result, calibration) };
+  }
+  const store = await openRunStore(choice);
+  try {
+    return await run(store.access);
+  } finally {
+    await store.close();
+  }
+}

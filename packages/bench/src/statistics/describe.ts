@@ -1,0 +1,42 @@
+import { mean, quantileSorted } from "simple-statistics";
+import type { Distribution } from "../report/report.ts";
+import type { Random } from "./random.ts";
+import { bootstrapInterval } from "./bootstrap.ts";
+
+export { mean };
+
+/**
+ * The value that a share of the values lies below, by the definition that NumPy, R (type 7) and
+ * spreadsheets use: linear between the two values that the rank p · (n − 1) lies between.
+ *
+ * @param p the share, 0 to 1
+ * @throws Error where there are no values
+ */
+export function percentile(values: readonly number[], p: number): number {
+  return quantileSorted(ascending(values), p);
+}
+
+/** The middle value, or the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** The order statistics of samples, and the 95 % interval of their median. */
+export function distributionOf(samples: readonly number[], random: Random): Distribution {
+  const sorted = ascending(samples);
+  const at = (p: number): number => quantileSorted(sorted, p);
+  return {
+    mean: mean(sorted),
+    least: at(0),
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    most: at(1),
+    interval: bootstrapInterval(samples, median, { random }),
+  };
+}
+
+/** As a plain array, which is what the library of statistics declares to take. */
+function ascending(values: readonly number[]): number[] {
+  return Array.from(Float64Array.from(values).toSorted());
+}

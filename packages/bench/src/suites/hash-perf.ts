@@ -1,0 +1,106 @@
+/**
+ * How fast bytes get their address: the library's `addressOf` against a bare `createHash`, which is
+ * the fastest that the runtime has.
+ */
+import { type MicroTask, sampleMicro } from "../harness/micro.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { type Findings, named, targetOf } from "../harness/results.ts";
+import type { Measurement } from "../report/report.ts";
+import type { SuiteContext } from "../suite.ts";
+import { addressOf } from "@idk/storage";
+import { createHash } from "node:crypto";
+import { median } from "../statistics/describe.ts";
+import { noise } from "../harness/content.ts";
+import { ratioTarget } from "../harness/ratio.ts";
+import { seededRandom } from "../statistics/random.ts";
+import { sizeName } from "../harness/names.ts";
+
+const MB = 1e6;
+const PIECE = 64 * 1024;
+/** Bytes, with the seconds that hashing them may take. */
+const SMALL = [
+  { length: 1000, most: 0.001 },
+  { length: 100_000, most: 0.01 },
+];
+
+export async function hashPerf(context: SuiteContext): Promise<Findings> {
+  const { quick, signal, seed } = context;
+  const sizes = context.sizes ?? (quick ? [1, 4] : [1, 10, 50, 100]).map((size) => size * MB);
+  const rounds = context.iterations ?? (quick ? 3 : 15);
+  const random = seededRandom(seed);
+  const content = noise(Math.max(...sizes, 100_000), random);
+
+  context.log(`hashing ${sizes.map(sizeName).join(", ")}, ${rounds} rounds`);
+  const large = await sampleInterleaved(
+    sizes.flatMap((size) => tasksOf(content.subarray(0, size))),
+    { rounds, warmups: 1, signal, seed },
+  );
+  context.log("hashing small blobs");
+  const small = await sampleMicro(
+    SMALL.map(({ length }) => smallTask(content.subarray(0, length))),
+    { seconds: quick ? 0.05 : 1, signal, seed },
+  );
+
+  const rates = sizes.map((size) => rateOf(named(large, `addressOf ${sizeName(size)}`)));
+  const unevenness = (Math.max(...rates) - Math.min(...rates)) / median(rates);
+  return {
+    measurements: [...large, ...small],
+    targets: [
+      targetOf("SHA-256, slowest size", Math.min(...rates), "bytes/s", { least: 100 * MB }),
+      ...sizes.map((size) => {
+        const of = (series: string) => named(large, `${series} ${sizeName(size)}`);
+        const timed = { whole: of("bare createHash"), parts: [of("addressOf")] };
+        const name = `${sizeName(size)}: rate of addressOf to that of a bare createHash`;
+        return ratioTarget(name, timed, { least: 0.9 }, random);
+      }),
+      targetOf("spread of the rates of all sizes, to their median", unevenness, "ratio", {
+        most: 0.5,
+      }),
+      ...SMALL.map(({ length, most }, i) =>
+        targetOf(`${sizeName(length)}, median`, small[i]!.distribution.p50, "seconds", { most }),
+      ),
+    ],
+    notes: [
+      "addressOf is what every blob is named and checked by: SHA-256 of all its bytes, as hex digits.",
+      `Incremental hashing takes pieces of ${PIECE / 1024} KiB, as a stream would bring them.`,
+    ],
+  };
+}
+
+function tasksOf(content: Uint8Array): Task[] {
+  const size = sizeName(content.length);
+  const bare = (algorithm: string) => () => createHash(algorithm).update(content).digest();
+  const task = (series: string, run: () => unknown): Task => ({
+    name: `${series} ${size}`,
+    series,
+    x: { value: content.length, unit: "bytes" },
+    bytesPerOperation: content.length,
+    run,
+  });
+  return [
+    task("addressOf", () => addressOf(content)),
+    task("bare createHash", () => createHash("sha256").update(content).digest("hex")),
+    task("SHA-256 incremental", () => {
+      const hash = createHash("sha256");
+      for (let i = 0; i < content.length; i += PIECE) hash.update(content.subarray(i, i + PIECE));
+      return hash.digest("hex");
+    }),
+    task("SHA-1", bare("sha1")),
+    task("SHA-512", bare("sha512")),
+  ];
+}
+
+function smallTask(content: Uint8Array): MicroTask {
+  const length = content.length;
+  return {
+    name: `addressOf ${sizeName(length)}`,
+    series: "addressOf, small",
+    x: { value: length, unit: "bytes" },
+    bytesPerOperation: length,
+    run: () => addressOf(content),
+  };
+}
+
+function rateOf({ bytesPerOperation = 0, distribution }: Measurement): number {
+  return bytesPerOperation / distribution.p50;
+}

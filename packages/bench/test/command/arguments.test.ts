@@ -1,0 +1,149 @@
+import { bench, fakeSuite } from "./fake-world.ts";
+import { describe, expect, test } from "bun:test";
+import { parseMegabytes, parseSizes } from "../../src/command/sizes.ts";
+import type { SuiteOption } from "../../src/suite.ts";
+
+const RETRIES: SuiteOption = { name: "retries", kind: "number", description: "once more" };
+const DOWNLOAD: SuiteOption = { name: "download", kind: "boolean", description: "both ways" };
+const LABEL: SuiteOption = { name: "label", kind: "text", description: "a word" };
+
+const suites = () => [
+  fakeSuite("plain"),
+  fakeSuite("upload", { options: [RETRIES, DOWNLOAD, LABEL], needsObjectStore: false }),
+  fakeSuite("other", { options: [RETRIES], needsObjectStore: true }),
+];
+
+describe("help and lists", () => {
+  test("--help tells of flags, of suites' own ones, of stores and of exit codes", async () => {
+    for (const flag of ["--help", "-h"]) {
+      const { code, stdout, stderr } = await bench([flag], { suites: suites() });
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toStartWith("Usage: idk bench [options] [suite...]");
+      for (const text of [
+        "--sizeMB <n>",
+        "Of single suites:",
+        "Exit codes:",
+        "minio://",
+        "compare",
+      ])
+        expect(stdout).toContain(text);
+      expect(stdout).toMatch(/--retries <n> +upload, other: once more/u);
+      expect(stdout).toMatch(/--download \[bool\] +upload: both ways/u);
+    }
+  });
+
+  test("--list names suites, and what they take", async () => {
+    const { code, stdout } = await bench(["--list"], { suites: suites() });
+    expect(code).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "  suite   measures           takes
+        plain   What plain takes
+        upload  What upload takes  --retries, --download, --label
+        other   What other takes   an object store, --retries
+      "
+    `);
+  });
+
+  test("--json-schema prints one", async () => {
+    const { code, stdout } = await bench(["--json-schema"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toHaveProperty("properties.suites");
+  });
+
+  test("compare has a help of its own", async () => {
+    const { code, stdout } = await bench(["compare", "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toStartWith("Usage: idk bench compare [options] <base> <head>");
+    expect(stdout).toContain("put-memory");
+  });
+});
+
+describe("flags of single suites", () => {
+  test("reach those that have declared them, as what they are", async () => {
+    const [plain, upload, other] = suites();
+    const args = ["plain", "upload", "--retries", "5", "--download", "true", "--label", "x"];
+    const all = [plain!, upload!, other!];
+    expect((await bench(args, { suites: all })).code).toBe(0);
+    expect(upload!.contexts[0]!.options).toEqual({ retries: 5, download: true, label: "x" });
+    expect(plain!.contexts[0]!.options).toEqual({});
+  });
+
+  test("work as people know them from scripts", async () => {
+    const [upload] = suites().slice(1);
+    const args = "upload --sizeMB 8 --iterations 50 --download true --prefix p --retries 5";
+    const { code, stderr } = await bench([...args.split(" "), "--verbose", "true"], {
+      suites: [upload!],
+    });
+    expect([code, stderr]).toEqual([0, expect.stringContaining("half of it")]);
+    expect(upload!.contexts[0]).toMatchObject({
+      sizes: [8_000_000],
+      iterations: 50,
+      options: { download: true, retries: 5 },
+    });
+  });
+
+  test("a flag without a value is a yes, wherever it stands", async () => {
+    const [plain, upload] = suites();
+    await bench(["--download", "upload", "--quick"], { suites: [plain!, upload!] });
+    expect(upload!.contexts[0]).toMatchObject({ options: { download: true }, quick: true });
+    expect(plain!.contexts).toEqual([]);
+  });
+});
+
+describe("mistakes on the command line", () => {
+  test.each<[args: string[], message: string]>([
+    [["hash"], 'there is no suite "hash"; there are plain, upload, other'],
+    [["--jsn", "x"], "unknown option '--jsn' (did you mean --json?)"],
+    [["--json"], "argument missing"],
+    [["--json", ""], "empty name"],
+    [["--json", "x", "--html", "x"], "two files to write to are the same"],
+    [["--save-baseline", "-"], "--save-baseline takes a file"],
+    [["--size", "1XB"], "--size takes sizes"],
+    [["--size", "0"], "--size takes sizes"],
+    [["--size", "1K,1024"], "--size names a size twice"],
+    [["--size", "2T"], "--size takes sizes"],
+    [["--sizeMB", "8MB"], "--sizeMB takes numbers"],
+    [["--sizeMB", "8", "--size", "8"], "cannot be used with option '--size"],
+    [["--iterations", "0"], "--iterations takes a whole number from 1 on"],
+    [["--iterations", "1e3"], "--iterations takes a whole number"],
+    [["--seed", "-1"], "--seed takes a whole number from 0 on"],
+    [["--quick=maybe"], "--quick takes true or false"],
+    [["--tolerance", "5"], "--tolerance goes with --baseline"],
+    [["--tolerance", "x", "--baseline", "x"], "--tolerance takes percent"],
+    [["--prefix", "../x"], "--prefix takes letters"],
+    [["plain", "--retries", "5"], "--retries is of no use to plain"],
+    [["upload", "--retries", "x"], "--retries takes a whole number"],
+    [["--store", "ftp://host/x"], "--store takes s3://"],
+    [["--store", "minio://me:sesame@host/x"], "takes no credentials in the URL"],
+    [["--store", "minio://host"], "names no bucket"],
+    [["--store", "s3://bucket?endpint=x"], "unknown parameter"],
+    [["compare"], "missing required argument 'base'"],
+    [["compare", "a", "b", "--tasks", "x"], 'there is no task "x"'],
+  ])("%p", async (args, message) => {
+    const all = suites();
+    const { code, stdout, stderr } = await bench(args, { suites: all });
+    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/^idk bench: [^\n]+\n$/u);
+    expect(stderr).not.toContain("sesame");
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(all.flatMap(({ contexts }) => contexts)).toEqual([]);
+  });
+});
+
+describe("sizes", () => {
+  test.each<[text: string, bytes: number[]]>([
+    ["1", [1]],
+    ["64K", [65_536]],
+    ["64k,1MiB", [65_536, 1_048_576]],
+    ["1MB, 10 MB", [1_000_000, 10_000_000]],
+    ["25.1MB", [25_100_000]],
+    ["1G,1GiB,1GB".split(",").slice(1).join(","), [2 ** 30, 1e9]],
+    ["100 KB", [100_000]],
+  ])("%p", (text, bytes) => {
+    expect(parseSizes(text, "--size")).toEqual(bytes);
+  });
+
+  test("megabytes are of 1,000,000 bytes", () => {
+    expect(parseMegabytes("1,8, 0.5", "--sizeMB")).toEqual([1e6, 8e6, 5e5]);
+  });
+});

@@ -1,0 +1,30 @@
+import { createStore, generateIdentity } from "@idk/storage";
+import { expect, test } from "bun:test";
+import { backendConformance } from "@idk/storage/testing";
+import { counting } from "../../src/harness/counting.ts";
+import { memory } from "@idk/storage/memory";
+
+const open = async () => {
+  const { backend } = counting(memory());
+  return { backend, reopen: async () => backend };
+};
+for (const { name, run } of backendConformance({ open })) test(name, run);
+
+test("a put and a get of a small content are a request each, with the bytes of the root", async () => {
+  const { backend, counts } = counting(memory());
+  const alice = await generateIdentity();
+  const store = createStore({ backend, recipients: [alice.recipient], identities: [alice] });
+  const address = await store.put("hello");
+  const [listed] = await Array.fromAsync(store.list());
+  const { size } = listed!;
+  expect(counts()).toEqual({ requests: 2, bytesSent: size, bytesReceived: 0 });
+  await store.get(address);
+  expect(counts()).toEqual({ requests: 3, bytesSent: size, bytesReceived: size });
+});
+
+test("what the backend lacks, its decorator lacks too", () => {
+  const { backend } = counting(memory());
+  expect(backend.capabilities).toBeUndefined();
+  expect(backend.listAfter).toBeUndefined();
+  expect(backend.local).toBe(true);
+});

@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import { measurementOf, named, pairOf, suiteResult, targetOf } from "../../src/harness/results.ts";
+import type { Measurement } from "../../src/report/report.ts";
+import { seededRandom } from "../../src/statistics/random.ts";
+
+const measured = (name: string, seconds: readonly number[]): Measurement =>
+  measurementOf(
+    { name, series: "s" },
+    seconds.map((each) => ({ seconds: each })),
+    seededRandom(1),
+  );
+
+test("CPU time is the mean, memory the largest, and what is not known is left out", () => {
+  const samples = [
+    { seconds: 3, cpuSeconds: 1, peakRss: 10 },
+    { seconds: 1, cpuSeconds: 2, peakRss: 30 },
+  ];
+  expect(measurementOf({ name: "m", series: "s" }, samples, seededRandom(1))).toMatchObject({
+    samples: [3, 1],
+    cpuSeconds: 1.5,
+    peakRss: 30,
+  });
+  expect(Object.keys(measured("m", [1]))).toEqual(["name", "series", "samples", "distribution"]);
+});
+
+test("many samples are thinned after their distribution was taken", () => {
+  const { samples, distribution } = measured(
+    "m",
+    Array.from({ length: 30_001 }, (_, i) => i),
+  );
+  expect(samples).toHaveLength(10_000);
+  expect(samples.slice(0, 3)).toEqual([0, 3, 6]);
+  expect(distribution.most).toBe(30_000);
+});
+
+test("a pair takes the samples of one round together", () => {
+  const base = measured("base", [1, 2, 3, 4]);
+  const head = measured("head", [1.5, 2.5, 3.5, 4.5]);
+  const pair = pairOf("p", base, head, seededRandom(1));
+  expect(pair.deltas).toEqual([0.5, 0.5, 0.5, 0.5]);
+  expect(pair).toMatchObject({ name: "p", base: "base", head: "head", meanDelta: 0.5 });
+  expect(pair.interval).toEqual({ low: 0.5, high: 0.5, confidence: 0.95 });
+  expect(pair.overhead).toBeCloseTo(0.2, 10);
+  expect(pair.verdict).toStartWith("head is slower than base by 500.00 ms on average, or 20.0 %");
+});
+
+test("samples that do not go together make no pair", () => {
+  const [one, two] = [measured("one", [1]), measured("two", [1, 2])];
+  expect(() => pairOf("p", one, two, seededRandom(1))).toThrow(RangeError);
+  expect(() => pairOf("p", one, one, seededRandom(1))).toThrow(RangeError);
+});
+
+test("a target says whether it is met", () => {
+  const fast = targetOf("fast", 2, "ratio", { least: 1 });
+  expect(fast).toEqual({ name: "fast", value: 2, unit: "ratio", least: 1, met: true });
+  expect(targetOf("slow", 2, "seconds", { most: 1 }).met).toBe(false);
+  expect(targetOf("unknown", Number.NaN, "seconds", { most: 1 }).met).toBe(false);
+});
+
+test("a result is completed, with nothing where there is nothing", () => {
+  const suite = { name: "s", title: "S" };
+  const result = suiteResult(suite, performance.now() - 1000, { notes: ["n"] });
+  expect(result).toMatchObject({ suite: "s", title: "S", status: "completed", pairs: [] });
+  expect(result.seconds).toBeGreaterThanOrEqual(1);
+  expect(named([measured("m", [1])], "m").name).toBe("m");
+  expect(() => named([], "m")).toThrow("nothing was measured as m");
+});

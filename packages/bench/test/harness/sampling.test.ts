@@ -1,0 +1,100 @@
+import { type Task, sampleInterleaved } from "../../src/harness/sampling.ts";
+import { describe, expect, test } from "bun:test";
+import { interleave, rotated } from "../../src/harness/interleave.ts";
+
+const signal = new AbortController().signal;
+
+describe("interleaving", () => {
+  test("rounds begin with another task each, those to warm up too", async () => {
+    const order: string[] = [];
+    const each = async (task: string, round: number) => order.push(`${task}${round}`);
+    await interleave(["a", "b", "c"], { rounds: 2, warmups: 2 }, each);
+    expect(order.join(" ")).toBe("a-2 b-2 c-2 b-1 c-1 a-1 c0 a0 b0 a1 b1 c1");
+    expect(rotated([1, 2, 3], 4)).toEqual([2, 3, 1]);
+    expect(rotated([], 1)).toEqual([]);
+  });
+
+  test("a signal ends it between two tasks", async () => {
+    const aborter = new AbortController();
+    const done: string[] = [];
+    const run = interleave(["a", "b"], { rounds: 9, signal: aborter.signal }, async (task) => {
+      done.push(task);
+      aborter.abort(new Error("enough"));
+    });
+    expect(await run.catch(String)).toBe("Error: enough");
+    expect(done).toEqual(["a"]);
+  });
+});
+
+describe("sampling", () => {
+  const task = (name: string, run: () => unknown, more: Partial<Task> = {}): Task => ({
+    name,
+    series: "s",
+    run,
+    ...more,
+  });
+
+  test("each task has a sample for each round, and none for a warm-up", async () => {
+    const events: string[] = [];
+    const tasks = [
+      task("a", () => events.push("a"), {
+        x: { value: 5, unit: "bytes" },
+        bytesPerOperation: 5,
+        prepare: () => events.push("prepare a"),
+      }),
+      task("b", async () => events.push("b")),
+    ];
+    const between = () => events.push("|");
+    const [a, b] = await sampleInterleaved(tasks, { rounds: 3, warmups: 1, signal, between });
+    expect(a).toMatchObject({ name: "a", series: "s", x: { value: 5 }, bytesPerOperation: 5 });
+    expect(a!.samples).toHaveLength(3);
+    expect(b!.samples).toHaveLength(3);
+    expect(b!.cpuSeconds).toBeGreaterThanOrEqual(0);
+    expect(b!.peakRss).toBeGreaterThan(2 ** 20);
+    expect(events.slice(0, 5)).toEqual(["|", "prepare a", "a", "|", "b"]);
+    expect(events.filter((event) => event === "a")).toHaveLength(4);
+  });
+
+  test("time and memory are those of the run alone", async () => {
+    let memory: Uint8Array | undefined;
+    const mib = 200;
+    const [large, small] = await sampleInterleaved(
+      [
+        task("large", () => (memory = new Uint8Array(mib * 2 ** 20).fill(1))),
+        task("small", () => 0, {
+          prepare: async () => {
+            memory = undefined;
+            await Bun.sleep(30);
+          },
+        }),
+      ],
+      { rounds: 1, warmups: 0, signal },
+    );
+    expect(memory).toBeUndefined();
+    expect(small!.samples[0]).toBeLessThan(0.03);
+    expect(large!.peakRss! - small!.peakRss!).toBeGreaterThan((mib / 2) * 2 ** 20);
+  });
+
+  test("an operation that fails is the end of it", async () => {
+    let runs = 0;
+    const failing = task("f", () => {
+      if (++runs === 2) throw new Error("disk is full");
+    });
+    const sampling = sampleInterleaved([failing], { rounds: 5, warmups: 0, signal });
+    expect(await sampling.catch(String)).toBe("Error: disk is full");
+    expect(runs).toBe(2);
+  });
+
+  test("what is counted is that of one operation, and has to be so each time", async () => {
+    let requests = 0;
+    const counts = () => ({ requests, bytesSent: 10 * requests, bytesReceived: 0 });
+    const steady = task("steady", () => (requests += 2), { counts });
+    const [one] = await sampleInterleaved([steady], { rounds: 3, signal });
+    expect(one).toMatchObject({ requests: 2, bytesSent: 20, bytesReceived: 0 });
+
+    let more = 0;
+    const growing = task("growing", () => (requests += ++more), { counts });
+    const sampling = sampleInterleaved([growing], { rounds: 3, signal });
+    expect(await sampling.catch(String)).toContain("growing does not always do the same");
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "bun:test";
+import { drawGrid, paintFor, plain } from "../../src/report/draw.ts";
+import { REPORT } from "./fixtures.ts";
+import { renderTable } from "../../src/report/table.ts";
+import { stripVTControlCharacters } from "node:util";
+
+describe("the table of a report", () => {
+  test("shows every figure with its unit", () => {
+    expect(renderTable(REPORT)).toMatchInlineSnapshot(`
+      "idk 0.1.0, commit 0123456789ab-dirty, 2026-01-02T03:04:05.678Z
+      Abacus 9, 2 cores, 8.00 GiB, linux 6.1, Bun 1.4.5, native NaCl
+      one thread: SHA-256 500 MB/s, secretbox 500 MB/s, memory copy 10,000 MB/s
+
+      seal  What seal takes
+        completed in 12.3 s
+
+        measurement  n   median  95 % interval      p95      rate      CPU  peak RSS  requests     sent  × bound
+        seal 1 MB    3  4.00 ms        ± 1.0 %  4.04 ms  250 MB/s  4.10 ms  85.0 MiB         1  977 KiB     1.00
+        make a key   3  25.0 µs        ± 1.0 %  25.3 µs
+        × bound: the median as a multiple of sealing and hashing the same bytes on one thread here
+
+        pair            pairs  mean delta             interval  overhead
+        with | without      2    +1.50 ms  −100 µs to +3.10 ms    +4.3 %
+        with | without: the interval includes zero: no measurable difference
+
+        target          value  bound         outcome
+        seal by bound    1.00  at most 1.10  met
+        key by <bound>   2.00  at most 1.50  MISSED
+
+        note: the first *round* warms up
+
+      upload  What upload takes
+        skipped: no object store
+
+      broken  What broken takes
+        FAILED after 500 ms: HTTP 500
+
+      3 suites, 1 of 2 targets met
+      MISSED seal: key by <bound>
+      FAILED broken
+      skipped upload"
+    `);
+  });
+
+  test("is the same in colour", () => {
+    const paint = paintFor({ isTTY: true }, {});
+    const coloured = renderTable(REPORT, paint);
+    expect(coloured).toContain("\u001b[31m");
+    expect(stripVTControlCharacters(coloured)).toBe(renderTable(REPORT));
+  });
+
+  test.each([
+    [{ isTTY: true }, { NO_COLOR: "1" }],
+    [{ isTTY: true }, { TERM: "dumb" }],
+    [{ isTTY: false }, {}],
+    [{}, {}],
+  ])("has no colour for %p in %p", (stream, env) => {
+    expect(paintFor(stream, env)("red", "text")).toBe("text");
+  });
+
+  test("an empty NO_COLOR counts as none", () => {
+    expect(paintFor({ isTTY: true }, { NO_COLOR: "" })("red", "text")).not.toBe("text");
+  });
+
+  test("lines columns up by what is seen", () => {
+    const grid = { head: ["a", "b"], align: ["left", "right"] as const, rows: [["µs µs", "1"]] };
+    expect(drawGrid(grid, plain)).toBe("  a      b\n  µs µs  1");
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import {
+  formatBound,
+  formatBytes,
+  formatChange,
+  formatDelta,
+  formatQuantity,
+  formatRate,
+  formatSpread,
+  formatTime,
+} from "../../src/report/units.ts";
+import type { Target } from "../../src/report/report.ts";
+
+describe("figures for people", () => {
+  test.each([
+    [0, "0 s"],
+    [1.5e-9, "1.50 ns"],
+    [85e-9, "85.0 ns"],
+    [999.9e-9, "1.00 µs"],
+    [412e-6, "412 µs"],
+    [0.00231, "2.31 ms"],
+    [0.9999, "1.00 s"],
+    [61.23, "61.2 s"],
+    [4321, "4,321 s"],
+  ])("time %p", (seconds, expected) => {
+    expect(formatTime(seconds)).toBe(expected);
+  });
+
+  test("differences keep their sign", () => {
+    expect([formatDelta(-0.0012), formatDelta(0.0012), formatDelta(0)]).toEqual([
+      "−1.20 ms",
+      "+1.20 ms",
+      "+0 s",
+    ]);
+    expect([formatChange(-0.05), formatChange(0.4321)]).toEqual(["−5.0 %", "+43.2 %"]);
+  });
+
+  test("rates are in powers of ten, memory in powers of two", () => {
+    expect([formatRate(454e6), formatRate(1_234e6), formatRate(1500)]).toEqual([
+      "454 MB/s",
+      "1,234 MB/s",
+      "0.00150 MB/s",
+    ]);
+    expect([
+      formatBytes(0),
+      formatBytes(1000),
+      formatBytes(1024),
+      formatBytes(3 * 2 ** 30),
+    ]).toEqual(["0 B", "1000 B", "1.00 KiB", "3.00 GiB"]);
+  });
+
+  test("an interval is shown by its farther end", () => {
+    expect(formatSpread(2, { low: 1.9, high: 2.02, confidence: 0.95 })).toBe("± 5.0 %");
+  });
+
+  test.each<[Target["unit"], string]>([
+    ["ratio", "1.25"],
+    ["seconds", "1.25 s"],
+    ["bytes/s", "0.00000125 MB/s"],
+    ["files/s", "1.25 files/s"],
+    ["bytes", "1 B"],
+    ["exponent", "1.25"],
+    ["count", "1.25"],
+  ])("a quantity in %s", (unit, expected) => {
+    expect(formatQuantity(1.25, unit)).toBe(expected);
+  });
+
+  test("bounds are said in words", () => {
+    const target = { name: "x", value: 1, unit: "ratio", met: true } as const;
+    expect(formatBound({ ...target, least: 0.9 })).toBe("at least 0.90");
+    expect(formatBound({ ...target, most: 1.1 })).toBe("at most 1.10");
+    expect(formatBound({ ...target, least: 0.9, most: 1.1 })).toBe("0.90 to 1.10");
+  });
+});

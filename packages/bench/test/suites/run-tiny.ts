@@ -1,0 +1,39 @@
+import type { Report, SuiteResult } from "../../src/report/report.ts";
+import { REPORT_SCHEMA } from "../../src/report/report.ts";
+import { expect } from "bun:test";
+import { reportSchema } from "../../src/report/schema.ts";
+import { suites } from "../../src/suites.ts";
+
+/** Runs a suite as small as it goes, and checks that what it found can be reported. */
+export async function runTiny(name: string, sizes?: readonly number[]): Promise<SuiteResult> {
+  const suite = suites.find((each) => each.name === name)!;
+  const result = await suite.run({
+    quick: true,
+    iterations: 2,
+    ...(sizes && { sizes }),
+    seed: 1,
+    signal: AbortSignal.timeout(60_000),
+    log: () => {},
+  });
+  expect(result).toMatchObject({ suite: name, title: suite.title, status: "completed" });
+  const names = result.measurements.map((measurement) => measurement.name);
+  expect(new Set(names).size).toBe(names.length);
+  const report: Report = {
+    schema: REPORT_SCHEMA,
+    createdAt: new Date().toISOString(),
+    version: "0",
+    machine: {
+      processor: "",
+      cores: 1,
+      memory: 1,
+      system: "",
+      runtime: "",
+      nacl: "native",
+    },
+    calibration: { sha256: 1, secretbox: 1, memoryCopy: 1 },
+    quick: true,
+    suites: [result],
+  };
+  expect(reportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report);
+  return result;
+}
