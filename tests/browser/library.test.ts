@@ -1,0 +1,115 @@
+import type { Foreign, InBrowser, KnownAnswers } from "./in-browser.ts";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
+import { launchChromium, missingChromium, watch } from "./chromium.ts";
+import type { Browser, Page } from "puppeteer-core";
+import { join } from "node:path";
+import { memory } from "@idk/storage/memory";
+import { needing } from "../servers/needs.ts";
+import { randomBytes } from "node:crypto";
+
+setDefaultTimeout(120_000);
+
+const testdata = join(import.meta.dir, "../../testdata");
+const answers = (await Bun.file(join(testdata, "known-answers.json")).json()) as KnownAnswers;
+
+/** Of the library as it is published, compiled by tsc. */
+async function bundle(): Promise<string> {
+  await Bun.$`bun run --silent build`.cwd(join(import.meta.dir, "../.."));
+  const built = await Bun.build({
+    entrypoints: [join(import.meta.dir, "in-browser.ts")],
+    target: "browser",
+    conditions: ["browser"],
+  });
+  return built.outputs[0]!.text();
+}
+
+test("a bundle for browsers imports nothing, and holds nothing native", async () => {
+  const script = await bundle();
+  expect(new Bun.Transpiler({ loader: "js" }).scanImports(script)).toEqual([]);
+  // Bun says in a comment where each part comes from.
+  const holds = (name: string) => script.includes(`node_modules/.bun/${name}@`);
+  const names = ["tweetnacl", "sodium-native", "lz4-napi", "piscina"];
+  expect(names.filter(holds)).toEqual(["tweetnacl"]);
+});
+
+needing(missingChromium)("in a browser", () => {
+  let browser: Browser;
+  let page: Page;
+  let faults: ReturnType<typeof watch>;
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+    page = await browser.newPage();
+    faults = watch(page);
+    // An origin that may use WebCrypto, without a server.
+    await page.setRequestInterception(true);
+    page.on("request", (request) => {
+      void request.respond({ status: 200, contentType: "text/html", body: "<!doctype html>" });
+    });
+    await page.goto("http://localhost/");
+    await page.addScriptTag({ content: await bundle(), type: "module" });
+    await page.waitForFunction("globalThis.idk !== undefined");
+    faults.requests.length = 0;
+    faults.errors.length = 0;
+  });
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  test.each(answers.cases.map((known, index) => [known.address.slice(0, 8), index] as const))(
+    "the known answer %s is written exactly and read back",
+    async (_, index) => {
+      const found = await page.evaluate(
+        (answers, index) => {
+          const { idk } = globalThis as unknown as { idk: InBrowser };
+          return idk.knownAnswer(answers, answers.cases[index]!);
+        },
+        answers,
+        index,
+      );
+      const { address, contentSha256 } = answers.cases[index]!;
+      expect(found).toEqual({ address, sha256: contentSha256 });
+    },
+  );
+
+  test("what libsodium sealed is read and shared", async () => {
+    const identity = await generateIdentity();
+    const backend = memory();
+    const store = createStore({ backend, recipients: [identity.recipient], nacl: "native" });
+    const content = randomBytes(3_000_001);
+    const address = await store.put(content, { chunkSize: 2 ** 18 });
+    const blobs: [string, string][] = [];
+    for await (const { name, size } of backend.list("")) {
+      const bytes = Buffer.alloc(size);
+      await backend.get(name, bytes);
+      blobs.push([name, bytes.toString("base64")]);
+    }
+    const sha256 = new Bun.CryptoHasher("sha256").update(content).digest("hex");
+    const given: Foreign = { identity: formatIdentity(identity), address, sha256, blobs };
+    const found = await page.evaluate(
+      (given) => (globalThis as unknown as { idk: InBrowser }).idk.foreign(given),
+      given,
+    );
+    expect(found).toEqual({ whole: sha256, shared: sha256 });
+  });
+
+  test("takes the portable way, and says what it cannot do", async () => {
+    const found = await page.evaluate(() =>
+      (globalThis as unknown as { idk: InBrowser }).idk.runtime(),
+    );
+    expect(found).toEqual({
+      nacl: "portable",
+      native: "usage",
+      keyFile: true,
+      range: "the same line again and again",
+      zstd: "usage",
+      lz4: "usage",
+      damaged: "address",
+    });
+  });
+
+  test("asks the network for nothing, and complains of nothing", () => {
+    expect(faults).toEqual({ requests: [], errors: [] });
+  });
+});
