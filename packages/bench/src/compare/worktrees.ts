@@ -11,6 +11,8 @@ export interface CheckOutOptions {
   readonly head: string;
   /** Leaves everything where it is. */
   readonly keep: boolean;
+  /** For the worktrees; by default the system's folder for what is temporary. */
+  readonly temporary?: string | undefined;
   readonly signal: AbortSignal;
   log(line: string): void;
 }
@@ -38,7 +40,7 @@ const OVERLAY = ".idk-bench-round";
  * @throws Error in plain English where a revision is unknown or cannot be measured; the signal's reason
  */
 export async function checkOut(options: CheckOutOptions): Promise<Worktrees> {
-  const { repository, keep, signal, log } = options;
+  const { repository, keep, temporary = tmpdir(), signal, log } = options;
   // Afterwards everything has to go also where the signal has fired.
   const git = (args: readonly string[], stop: AbortSignal = new AbortController().signal) =>
     output({ argv: ["git", ...args], cwd: repository, signal: stop });
@@ -47,7 +49,7 @@ export async function checkOut(options: CheckOutOptions): Promise<Worktrees> {
     head: { name: options.head, commit: await commitOf(options.head, git) },
   };
   // Real, because git and the runtime name what they find by its real path.
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "idk-compare-")));
+  const folder = await realpath(await mkdtemp(join(temporary, "idk-compare-")));
   const dispose = async (): Promise<void> => {
     if (keep) {
       log(`left in ${folder}; git worktree prune forgets it once it is removed`);
