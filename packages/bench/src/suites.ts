@@ -25,4 +25,24 @@ export const suites: readonly Suite[] = [
     { name: "hash-perf", title: "SHA-256 of blobs, against a bare createHash" },
     async () => (await import("./suites/hash-perf.ts")).hashPerf,
   ),
+  lazy(
+    { name: "ciphers", title: "Sealing with other ciphers and with age, by size" },
+    async () => (await import("./suites/ciphers.ts")).ciphers,
+  ),
+  lazy(
+    {
+      name: "encryption-perf",
+      title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/encryption-perf.ts")).encryptionPerf,
+  ),
+  lazy(
+    {
+      name: "decryption-perf",
+      title: "Downloading and opening, against a bare download, SHA-256 and secretbox",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/decryption-perf.ts")).decryptionPerf,
+  ),
 ];
