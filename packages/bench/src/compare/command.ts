@@ -46,8 +46,8 @@ export interface CompareContext {
  * asked for, and prints a table. The gate has failed where the result has `failures`: the exit code
  * is then 1.
  *
- * @throws Error in plain English where a revision or a task is not known, packages do not install,
- *   or a measured operation fails
+ * @throws Usage where a revision or a task is not known; Error in plain English where packages do not
+ *   install, or a measured operation fails
  */
 export async function compareCommand(
   settings: CompareSettings,
@@ -78,7 +78,9 @@ export async function compareCommand(
   }
   if (markdown !== undefined) await write(markdown, comparisonMarkdown(comparison));
   if (html !== undefined) {
-    throw new Error("no page of a comparison can be written yet: leave out --html");
+    // Charts take libraries that nothing else here needs.
+    const { renderComparisonHtml } = await import("../report/html.ts");
+    await write(html, renderComparisonHtml(comparison));
   }
   if ([json, html, markdown].includes("-")) return comparison;
   for (const line of comparisonLines(comparison)) print(line);
