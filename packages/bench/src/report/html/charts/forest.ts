@@ -1,8 +1,8 @@
 import { formatChange } from "../../units.ts";
 import { formatShare, tickChange, tickCount } from "../tick-units.ts";
 import type { Attempt, TaskComparison } from "../../../compare/comparison.ts";
-import { type Markish, dot, rect, ruleX, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows } from "./rows.ts";
+import { type Markish, dot, rect, ruleY } from "@observablehq/plot";
+import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
 import { type Html, html } from "../html.ts";
 import { figure, table } from "../table.ts";
 import { chart } from "../plot.ts";
@@ -28,7 +28,7 @@ export function forest(tasks: readonly TaskComparison[]): Html {
           rowHeight: 36,
           marks: (places) => [
             ...compared.map(({ attempt }, i) => band(attempt, i, places)),
-            ruleX([0], { stroke: "var(--ink)", strokeWidth: 1.5 }),
+            referenceLine(0, compared, places),
             ...compared.flatMap(({ task, attempt }, i) => row(task, attempt, i, places)),
           ],
         },

@@ -1,7 +1,7 @@
 import { formatBound, formatQuantity } from "../../units.ts";
 import { type Html, html } from "../html.ts";
-import { type Markish, dot, ruleX, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows } from "./rows.ts";
+import { type Markish, dot, ruleY } from "@observablehq/plot";
+import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
 import { figure, table } from "../table.ts";
 import type { Target } from "../../report.ts";
 import { chart } from "../plot.ts";
@@ -25,7 +25,7 @@ export function headroom(targets: readonly Target[]): Html {
         format: (x) => `${x.toLocaleString("en-US")}×`,
         rowHeight: 28,
         marks: (places) => [
-          ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
+          referenceLine(1, targets, places),
           ...targets.flatMap((target, i) => row(target, i, places, margins[i]!)),
         ],
       },

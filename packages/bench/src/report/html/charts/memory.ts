@@ -10,6 +10,8 @@ const MIB = 2 ** 20;
 
 /** More points than pixels only make the page larger. */
 const MOST_POINTS = 160;
+/** Of more lines nobody could tell one from another. */
+const MOST_LINES = 10;
 
 /** Resident memory over time of what has recorded it, or nothing. */
 export function memoryOverTime(measurements: readonly Measurement[]): Html | undefined {
@@ -18,7 +20,10 @@ export function memoryOverTime(measurements: readonly Measurement[]): Html | und
   );
   if (recorded.length === 0) return undefined;
   const title = "Memory over time";
-  const points = recorded.flatMap(({ name, memory }) =>
+  const drawn = recorded
+    .toSorted((a, b) => b.memory.at(-1)!.at - a.memory.at(-1)!.at)
+    .slice(0, MOST_LINES);
+  const points = drawn.flatMap(({ name, memory }) =>
     thinned(memory).map(({ at, rss }) => ({ series: name, x: at, y: rss })),
   );
   const rows = recorded.map(({ name, memory, peakRss }) => {
@@ -30,11 +35,11 @@ export function memoryOverTime(measurements: readonly Measurement[]): Html | und
   });
   return figure(
     title,
-    "Resident memory of the process while it was measured.",
+    `Resident memory of the process while it was measured.${drawn.length < recorded.length ? ` The ${drawn.length} that took longest are drawn, the table has all.` : ""}`,
     lineChart({
       label: title,
       points,
-      styles: seriesStyles(recorded.map(({ name }) => name)),
+      styles: seriesStyles(drawn.map(({ name }) => name)),
       along: "since the start of the measurement",
       kind: "time",
       formatX: tickTime,

@@ -2,8 +2,8 @@ import { formatChange, formatDelta } from "../../units.ts";
 import { formatShare, tickChange, tickCount, tickTime } from "../tick-units.ts";
 import { type Html, html } from "../html.ts";
 import type { Measurement, Pair } from "../../report.ts";
-import { type Markish, dot, ruleX, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows } from "./rows.ts";
+import { type Markish, dot, ruleY } from "@observablehq/plot";
+import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
 import { figure, table } from "../table.ts";
 import { chart } from "../plot.ts";
 import { linearAxis } from "./axis.ts";
@@ -30,7 +30,7 @@ export function pairedDeltas(pairs: readonly Pair[], measurements: readonly Meas
         format: (x) => (x === 0 ? "0" : inTime ? tickTime(x) : tickChange(x)),
         rowHeight: 44,
         marks: (places) => [
-          ruleX([0], { stroke: "var(--ink)", strokeWidth: 1.5 }),
+          referenceLine(0, pairs, places),
           ...pairs.flatMap((pair, i) => row(pair, i, places, scales[i]!, ends)),
         ],
       },

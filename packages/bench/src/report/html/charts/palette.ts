@@ -11,7 +11,7 @@ const SHAPES = [
   ["diamond", "◆"],
   ["star", "★"],
   ["cross", "✚"],
-  ["triangle2", "▼"],
+  ["hexagon", "⬢"],
 ] as const;
 
 /** How the lines and points of one series look; told apart without colours as well. */
@@ -45,7 +45,8 @@ export function legend(
 
 function styleOf(i: number): SeriesStyle {
   const color = (i % COLORS) + 1;
-  const [symbol, character] = SHAPES[i % SHAPES.length]!;
+  // Where colours come again, they come with another shape.
+  const [symbol, character] = SHAPES[(i + Math.floor(i / COLORS)) % SHAPES.length]!;
   return {
     color: `var(--series-${color})`,
     symbol,

@@ -1,6 +1,6 @@
-import { type Axis } from "./axis.ts";
-import { type Drawing, FONT_SIZE, NARROW } from "../plot.ts";
-import { type Markish, axisX, gridX, text } from "@observablehq/plot";
+import type { Axis } from "./axis.ts";
+import { CHARACTER, type Drawing, FONT_SIZE, NARROW } from "../plot.ts";
+import { type Markish, axisX, gridX, ruleX, text } from "@observablehq/plot";
 
 /** A line of a chart that has things one below the other. */
 export interface Row {
@@ -27,8 +27,9 @@ export interface RowChart {
   readonly marks: (places: RowPlaces, axis: Axis) => Markish[];
 }
 
-const LEFT = 250;
-const RIGHT = 200;
+/** Pixels of the columns beside a wide chart, at most. */
+const NAMES = 270;
+const DETAILS = 230;
 const LINE_HEIGHT = FONT_SIZE * 1.4;
 
 /** Names to the left and figures to the right, or both above each row on a narrow screen. */
@@ -37,7 +38,18 @@ export function drawRows(options: RowChart, width: number): Drawing {
   const narrow = width === NARROW;
   const above = narrow ? LINE_HEIGHT * 2 + 6 : 0;
   const pitch = rowHeight + above;
-  const [marginLeft, marginRight] = narrow ? [12, 16] : [LEFT, RIGHT];
+  const [marginLeft, marginRight] = narrow
+    ? [12, 16]
+    : [
+        column(
+          rows.map(({ name }) => name),
+          NAMES,
+        ),
+        column(
+          rows.map(({ detail }) => detail),
+          DETAILS,
+        ),
+      ];
   const [marginTop, marginBottom] = [4, 40];
   const axis = options.axis(width - marginLeft - marginRight);
   const at = (share: number) => (i: number) => i + (above + rowHeight * share) / pitch;
@@ -55,7 +67,7 @@ export function drawRows(options: RowChart, width: number): Drawing {
       frameAnchor: toLeft ? "left" : "right",
       textAnchor: "start",
       dx: narrow ? -marginLeft + 2 : toLeft ? -marginLeft : 12,
-      lineWidth: narrow ? 25 : toLeft ? 18 : 14.5,
+      lineWidth: (narrow ? width : (toLeft ? marginLeft : marginRight) - 12) / FONT_SIZE,
       // So that no line of the chart goes through it.
       stroke: "var(--surface)",
       strokeWidth: 4,
@@ -87,4 +99,14 @@ export function drawRows(options: RowChart, width: number): Drawing {
       words("detail"),
     ],
   };
+}
+
+/** A line through all rows that stands for "no difference" or for a bound, and keeps off their texts. */
+export function referenceLine(x: number, rows: readonly unknown[], places: RowPlaces): Markish {
+  const parts = rows.map((_, i) => ({ top: places.top(i), bottom: places.bottom(i) }));
+  return ruleX(parts, { x, y1: "top", y2: "bottom", stroke: "var(--ink)", strokeWidth: 1.5 });
+}
+
+function column(texts: readonly string[], most: number): number {
+  return Math.min(most, 20 + CHARACTER * Math.max(...texts.map(({ length }) => length)));
 }
