@@ -8,6 +8,7 @@ import { EXIT_CODES } from "./usage.ts";
 import type { Report } from "../report/report.ts";
 import type { RunSettings } from "./settings.ts";
 import type { World } from "./world.ts";
+import { createCalibrator } from "./calibrations.ts";
 import { createProgress } from "./progress.ts";
 import { holdBaseline } from "./held-baseline.ts";
 import { paintFor } from "../report/draw.ts";
@@ -25,9 +26,11 @@ export async function runCommand(settings: RunSettings, world: World): Promise<n
   await checkWritable(Object.values(files));
   const choice = chooseStore(settings.store, env);
   const baseline = await holdBaseline(settings);
-  const head = await world.describeRun(settings.quick, signal);
+  const frame = await world.describeRun(settings.quick, signal);
   const possible = suites.filter((suite) => !suite.needsObjectStore || choice.kind !== "none");
-  baseline?.check(possible, head.machine.nacl);
+  baseline?.check(possible, frame.machine.nacl);
+  const recalibrate = createCalibrator(world.calibrate);
+  let calibration = await recalibrate();
 
   // A report on standard output is for a program: tables would be in its way.
   const tables = !Object.values(files).includes("-");
@@ -35,7 +38,7 @@ export async function runCommand(settings: RunSettings, world: World): Promise<n
   const show = async (text: string): Promise<void> => {
     if (tables) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead(head, paint));
+  await show(renderHead({ ...frame, calibration }, paint));
   const progress = createProgress(stderr, settings.verbose);
   const results = await withStore(settings, choice, progress.note, (store) =>
     runSuites({
@@ -43,11 +46,15 @@ export async function runCommand(settings: RunSettings, world: World): Promise<n
       store,
       signal,
       progress,
-      done: (result) => show(renderSuite(result, head.calibration, paint)),
+      async done(result) {
+        calibration = await recalibrate();
+        // By the calibrations so far; files have those of the whole run.
+        await show(renderSuite(result, calibration, paint));
+      },
     }),
   );
 
-  const report: Report = { ...head, suites: results };
+  const report: Report = { ...frame, calibration, suites: results };
   await show(renderOutcome(results, paint));
   let changes: BaselineChange[] | undefined;
   try {

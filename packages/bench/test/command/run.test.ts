@@ -153,6 +153,31 @@ describe("the files of a run", () => {
   });
 });
 
+describe("the calibration of a run", () => {
+  test("is the median of many, before and behind each suite", async () => {
+    let times = 0;
+    const suite = fakeSuite("one");
+    const run: typeof suite.run = async (context) => {
+      expect(times).toBe(5);
+      return suite.run(context);
+    };
+    const { stdout } = await bench(["--json", "-"], {
+      suites: [{ ...suite, run }],
+      // One in three is spoiled by a neighbour.
+      calibrate: async () => {
+        times += 1;
+        return { sha256: times % 3 === 0 ? 1 : 500e6, secretbox: 600e6, memoryCopy: 7e9 };
+      },
+    });
+    expect(times).toBe(10);
+    expect(reportSchema.parse(JSON.parse(stdout)).calibration).toEqual({
+      sha256: 500e6,
+      secretbox: 600e6,
+      memoryCopy: 7e9,
+    });
+  });
+});
+
 describe("suites that need an object store", () => {
   const suites = () => [fakeSuite("one"), fakeSuite("upload", { needsObjectStore: true })];
 
