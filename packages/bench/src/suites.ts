@@ -31,6 +31,13 @@ export const suites: readonly Suite[] = [
   ),
   lazy(
     {
+      name: "blob-pipeline",
+      title: "A folder of mixed files, against LZ4, PBKDF2, AES-GCM and JSON",
+    },
+    async () => (await import("./suites/blob-pipeline.ts")).blobPipeline,
+  ),
+  lazy(
+    {
       name: "encryption-perf",
       title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",
       needsObjectStore: true,
@@ -44,5 +51,33 @@ export const suites: readonly Suite[] = [
       needsObjectStore: true,
     },
     async () => (await import("./suites/decryption-perf.ts")).decryptionPerf,
+  ),
+  lazy(
+    {
+      name: "sse-overhead",
+      title: "Uploads and downloads with and without encryption by the server, in pairs",
+      needsObjectStore: true,
+      options: [
+        {
+          name: "download",
+          kind: "boolean",
+          description: "downloads as well as uploads, by default true",
+        },
+        {
+          name: "retries",
+          kind: "number",
+          description: "how often a request that failed for a while is made again, by default 0",
+        },
+      ],
+    },
+    async () => (await import("./suites/sse-overhead.ts")).sseOverhead,
+  ),
+  lazy(
+    {
+      name: "streaming-throughput",
+      title: "Streams up and down, with the memory they take, a process for each",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/streaming-throughput.ts")).streamingThroughput,
   ),
 ];
