@@ -38,7 +38,7 @@ export function comparisonSection(comparison: Comparison): Html {
     ${tasks.length > 0 && forest(tasks)} ${counters.length > 0 && counterTable(counters)}
     ${
       skipped.length > 0 &&
-      html`<h4>${counted(skipped.length, "task")} left out</h4>
+      html`<h3>${counted(skipped.length, "task")} left out</h3>
         <ul class="notes">
           ${skipped.map(({ task, reason }) => html`<li><b>${task}:</b> ${reason}</li>`)}
         </ul>`
@@ -54,7 +54,7 @@ function counterTable(counters: readonly { title: string; counter: Counter }[]):
     tickCount(head),
     changed(change),
   ]);
-  return html`<h4>What is counted exactly</h4>
+  return html`<h3>What is counted exactly</h3>
     <p>For each operation. More than before is a failure, however little.</p>
     ${table("Counters", ["Task", "Counts", "Base", "Head", "Change"], rows, [1, 4])}`;
 }

@@ -23,7 +23,7 @@ export function suiteSection(result: SuiteResult, i: number): Html {
     ${measurements.length > 0 && latency(measurements, styles)} ${memoryOverTime(measurements)}
     ${
       notes.length > 0 &&
-      html`<h4>Notes</h4>
+      html`<h3>Notes</h3>
         <ul class="notes">
           ${notes.map((note) => html`<li>${note}</li>`)}
         </ul>`

@@ -43,7 +43,7 @@ export function table(
 export function figure(title: string, reading: string, drawing: Html, numbers: Html): Html {
   return html`<figure>
     <figcaption>
-      <h4>${title}</h4>
+      <h3>${title}</h3>
       <p>${reading}</p>
     </figcaption>
     ${drawing}

@@ -40,7 +40,7 @@ export function linearAxis(low: number, high: number, most: number): Axis {
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough)! * power;
   const ticks: number[] = [];
   // Multiples, not sums, so that rounding errors do not add up.
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high; i++) ticks.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9) + 0; i * step <= high; i++) ticks.push(i * step);
   return { type: "linear", domain: [low, low + span], ticks };
 }
 
