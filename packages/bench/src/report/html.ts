@@ -9,6 +9,8 @@ import { overview } from "./html/overview.ts";
 import { readFileSync } from "node:fs";
 import { suiteSection } from "./html/suite-section.ts";
 
+const STYLES = ["colors.css", "page.css", "narrow-and-paper.css"];
+
 /** Nothing is loaded and nothing runs, whatever a report holds. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
@@ -65,7 +67,9 @@ interface Page {
 }
 
 function page({ title, headline, good, subtitle, sections }: Page): string {
-  const css = readFileSync(join(import.meta.dir, "html/page.css"), "utf8");
+  const css = STYLES.map((name) => readFileSync(join(import.meta.dir, "html", name), "utf8")).join(
+    "\n",
+  );
   const document = html`<!doctype html>
     <html lang="en">
       <head>

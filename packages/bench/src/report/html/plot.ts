@@ -11,6 +11,7 @@ export const FONT_SIZE = 13;
 
 /** Pixels of a character of them, roughly: nothing measures text here. */
 export const CHARACTER = 7;
+export const BOLD_CHARACTER = 7.6;
 
 /** Every attribute with coordinates in it that the library writes. */
 const COORDINATES = [

@@ -34,7 +34,7 @@ export function headroom(targets: readonly Target[]): Html {
   );
   return figure(
     "Targets",
-    "How many times better each value is than its bound. Left of the line, the target is missed.",
+    `How many times better each value is than its bound. Left of the line, the target is missed.${margins.includes(FAR) ? ` Further than ${FAR}× is drawn at ${FAR}×.` : ""}`,
     drawing,
     targetTable(targets),
   );

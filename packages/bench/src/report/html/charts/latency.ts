@@ -40,7 +40,7 @@ export function latency(measurements: readonly Measurement[], styles: SeriesStyl
   );
   return figure(
     "Time of single operations",
-    "Each row is one measurement: its shape shows how often an operation took that long. The tall line is the median, the short ones are the 95th and 99th percentiles.",
+    "Each row is one measurement. Its shape shows how often an operation took that long; where there are few, each is a dot. The tall line is the median, with its interval at the foot; the short lines are the 95th and 99th percentiles.",
     drawing,
     measurementTable(measurements),
   );

@@ -1,5 +1,5 @@
 import { type Axis, along, amountAxis, linearAxis, spaced } from "./axis.ts";
-import { CHARACTER, type Drawing, FONT_SIZE, NARROW, chart } from "../plot.ts";
+import { BOLD_CHARACTER, CHARACTER, type Drawing, FONT_SIZE, NARROW, chart } from "../plot.ts";
 import { type Html, html } from "../html.ts";
 import { type Markish, axisX, axisY, dot, gridY, line, ruleX, text } from "@observablehq/plot";
 import { type SeriesStyle, type SeriesStyles, legend } from "./palette.ts";
@@ -28,6 +28,14 @@ export interface LineChart {
   readonly unitY?: number | undefined;
 }
 
+interface Frame {
+  readonly height: number;
+  readonly marginTop: number;
+  readonly marginBottom: number;
+  readonly marginLeft: number;
+  readonly marginRight: number;
+}
+
 const HEIGHT = { wide: 320, narrow: 260 };
 const LINE_HEIGHT = FONT_SIZE * 1.25;
 
@@ -49,12 +57,12 @@ function draw(options: LineChart, series: readonly string[], width: number): Dra
   const narrow = width === NARROW;
   const longest = Math.max(...series.map(({ length }) => length));
   const named = isNamed(options, series) && !narrow;
-  const frame = {
+  const frame: Frame = {
     height: narrow ? HEIGHT.narrow : HEIGHT.wide,
     marginTop: 12,
     marginBottom: 44,
     marginLeft: 70,
-    marginRight: named ? Math.min(240, 24 + longest * CHARACTER) : 22,
+    marginRight: named ? Math.min(280, 24 + longest * BOLD_CHARACTER) : 22,
   };
   const inside = width - frame.marginLeft - frame.marginRight;
   const x = horizontal(options, inside);
@@ -137,7 +145,7 @@ function names(
   points: readonly LinePoint[],
   styles: readonly (readonly [string, SeriesStyle])[],
   y: Axis,
-  { height, marginTop, marginBottom }: Pick<Drawing, "height" | "marginTop" | "marginBottom">,
+  { height, marginTop, marginBottom, marginRight }: Frame,
 ): Markish[] {
   const inside = height - marginTop - marginBottom;
   const ends = styles.map(([name, { color }]) => {
@@ -160,7 +168,7 @@ function names(
       textAnchor: "start",
       dx: 10,
       dy: moved[i]! - at,
-      lineWidth: 17,
+      lineWidth: (marginRight - 12) / FONT_SIZE,
       textOverflow: "ellipsis-end",
     }),
   );

@@ -28,7 +28,7 @@ export interface RowChart {
 }
 
 /** Pixels of the columns beside a wide chart, at most. */
-const NAMES = 270;
+const NAMES = 350;
 const DETAILS = 230;
 const LINE_HEIGHT = FONT_SIZE * 1.4;
 
