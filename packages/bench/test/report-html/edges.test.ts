@@ -97,6 +97,20 @@ test("targets of any value and bound can be drawn", () => {
   }
 });
 
+test("a target that is just kept stands at its bound, one that cannot be compared at an end", () => {
+  const at = (value: number, most: number, met: boolean) => {
+    const page = pageOf({ targets: [{ name: "errors", value, unit: "count", most, met }] });
+    const svg = parseHTML(page).document.querySelector("svg.wide")!;
+    const line = svg.querySelector("line[stroke='var(--ink)'], [stroke='var(--ink)'] line")!;
+    const mark = svg.querySelector("circle, [aria-label='dot'] path")!;
+    const [, moved] = /translate\(([\d.]+)/u.exec(mark.getAttribute("transform") ?? "") ?? [];
+    return Number(mark.getAttribute("cx") ?? moved) - Number(line.getAttribute("x1"));
+  };
+  expect(at(0, 0, true)).toBeCloseTo(0);
+  expect(at(0, 5, true)).toBeGreaterThan(100);
+  expect(at(3, 0, false)).toBeLessThan(-100);
+});
+
 test("pairs without any difference, and of a base that is not there, can be drawn", () => {
   const none = { low: 0, high: 0, confidence: 0.95 };
   const pair = { name: "p", base: "a", head: "b", deltas: [0, 0], meanDelta: 0, overhead: 0 };

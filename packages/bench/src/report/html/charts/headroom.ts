@@ -68,11 +68,17 @@ function said(target: Target): string {
 /** 1 at the bound, more where it is kept; of two bounds, the nearer. */
 function margin({ value, least, most, met }: Target): number {
   const factors = [
-    ...(least === undefined || least <= 0 ? [] : [value / least]),
-    ...(most === undefined || most <= 0 ? [] : [most / value]),
-  ].filter((factor) => factor > 0);
-  const factor = factors.length > 0 ? Math.min(...factors) : met ? FAR : 1 / FAR;
-  return Math.min(FAR, Math.max(1 / FAR, factor));
+    ...(least === undefined ? [] : [factor(value, least, met)]),
+    ...(most === undefined ? [] : [factor(most, value, met)]),
+  ];
+  return Math.min(FAR, Math.max(1 / FAR, ...(factors.length > 0 ? [Math.min(...factors)] : [1])));
+}
+
+/** How many times the one is the other; where that is no number, as far as a row goes. */
+function factor(larger: number, smaller: number, met: boolean): number {
+  if (larger === smaller) return 1;
+  if (larger > 0 && smaller > 0) return larger / smaller;
+  return met ? FAR : 1 / FAR;
 }
 
 function row(target: Target, i: number, places: RowPlaces, x: number): Markish[] {

@@ -105,6 +105,7 @@ function row(
   const [top, bottom] = [places.top(i), places.bottom(i)];
   // By the golden ratio: spread out evenly, and the same every time.
   const spread = (_: number, i: number) => top + (bottom - top) * ((i * 0.618_034) % 1);
+  const few = shown.length <= 24;
   const color = tone(interval);
   const mean = { x: meanDelta * scale, low: interval.low * scale, high: interval.high * scale };
   const y = places.middle(i);
@@ -112,9 +113,9 @@ function row(
     dot(shown, {
       x: (delta: number) => delta * scale,
       y: spread,
-      r: 2,
+      r: few ? 3 : 2,
       fill: color,
-      fillOpacity: 0.3,
+      fillOpacity: few ? 0.55 : 0.3,
     }),
     ruleY([mean], { y, x1: "low", x2: "high", stroke: color, strokeWidth: 5 }),
     dot([mean], {
