@@ -5,7 +5,7 @@ import {
   missingChromium,
   watch,
 } from "../../../../tests/browser/chromium.ts";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { hostile } from "./hostile.ts";
 import { join } from "node:path";
@@ -15,6 +15,9 @@ import { renderHtml } from "../../src/report/html.ts";
 import { sampleComparison } from "./sample-comparison.ts";
 import { sampleReport } from "./sample.ts";
 import { tmpdir } from "node:os";
+
+// A browser is slow to start on a machine that does other things too.
+setDefaultTimeout(60_000);
 
 /** Of the sample, those of its comparison included. */
 const FIGURES = 17;
