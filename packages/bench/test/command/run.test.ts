@@ -236,6 +236,26 @@ describe("baselines on the command line", () => {
     expect(less.stdout).toMatch(/requests +1 +2 .* MORE/u);
   });
 
+  test("what is slower once only, passes: suites that are slower are run once more", async () => {
+    await save();
+    const [hiccup, slow] = [fakeSuite("one", { seconds: 0.002 }), fakeSuite("one")];
+    const run: typeof slow.run = (context) =>
+      (hiccup.contexts.length === 0 ? hiccup : slow).run(context);
+    const { code, stdout, stderr } = await bench(["--baseline", path("base")], {
+      suites: [{ ...slow, run }],
+    });
+    expect(stderr).toContain("slower than the baseline, so once more: one\n");
+    expect([hiccup.contexts.length, slow.contexts.length, code]).toEqual([1, 1, 0]);
+    expect(stdout).toContain("0 regressions, 0 better, 2 the same");
+  });
+
+  test("only the suites that are slower are run once more", async () => {
+    await bench(["--save-baseline", path("base")]);
+    const suites = [fakeSuite("one"), fakeSuite("two", { seconds: 0.002 })];
+    expect((await bench(["--baseline", path("base")], { suites })).code).toBe(1);
+    expect(suites.map(({ contexts }) => contexts.length)).toEqual([1, 2]);
+  });
+
   test("what is better is shown, and passes", async () => {
     await save();
     const { code, stdout } = await compare(0.0005);
