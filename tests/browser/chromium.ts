@@ -11,10 +11,11 @@ export const missingChromium: string[] = executable === undefined ? ["Chromium"]
 
 /** Started without a window, with a profile that is gone when it is closed. */
 export async function launchChromium(): Promise<Browser> {
+  if (executable === undefined) throw new Error("no Chromium on the PATH; CHROMIUM can name one");
   // Root, as which containers run, has no sandbox to start it in; it only sees pages of our own.
   const sandbox = process.getuid?.() === 0 || process.env["CI"] ? ["--no-sandbox"] : [];
   return puppeteer.launch({
-    executablePath: executable!,
+    executablePath: executable,
     headless: "shell",
     args: [...sandbox, "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"],
   });

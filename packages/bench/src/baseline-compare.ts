@@ -35,6 +35,25 @@ export function isRegression({ verdict }: BaselineChange): boolean {
   return verdict === "slower" || verdict === "more";
 }
 
+/** The suites in which a time has become longer: what is counted would be the same once more. */
+export function suspects(changes: readonly BaselineChange[]): ReadonlySet<string> {
+  return new Set(changes.filter(({ verdict }) => verdict === "slower").map(({ suite }) => suite));
+}
+
+/** Of what is slower in the second run, only that stays so which was slower in the first as well. */
+export function confirmed(
+  first: readonly BaselineChange[],
+  second: readonly BaselineChange[],
+): BaselineChange[] {
+  const key = ({ suite, name }: BaselineChange): string => JSON.stringify([suite, name]);
+  const slower = new Set(first.filter(({ verdict }) => verdict === "slower").map(key));
+  return second.map((change) =>
+    change.verdict === "slower" && !slower.has(key(change))
+      ? { ...change, verdict: "same" }
+      : change,
+  );
+}
+
 export interface BaselineOptions {
   /** Suites that wait for something else than the processor. */
   readonly io: ReadonlySet<string>;

@@ -7,6 +7,7 @@
 import { EXIT_CODES } from "./command/usage.ts";
 import { abortOnSignals } from "./command/signals.ts";
 import { benchCommand } from "./command/bench-command.ts";
+import { calibrate } from "./harness/calibration.ts";
 import { describeRun } from "./command/frame.ts";
 import { suites } from "./suites.ts";
 
@@ -26,6 +27,7 @@ const code = await benchCommand(process.argv.slice(2), {
   stderr,
   signal: abortOnSignals((line) => void stderr.write(`${line}\n`)),
   describeRun,
+  calibrate,
 });
 // Explicit, because a connection that is kept open would keep the process alive.
 process.exit(code);

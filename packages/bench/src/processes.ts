@@ -51,9 +51,15 @@ export function shell(script: string, args: readonly string[] = []): readonly st
 /**
  * Runs a job in a process of its own: the given script, which hands the job it finds by `ownJob`
  * to `report`.
+ *
+ * @param env what must not stand in the list of processes, or in messages: keys
  */
-export async function inProcess<Outcome>(script: string, job: unknown): Promise<Outcome> {
-  const { stdout } = await run({ argv: [process.execPath, script, JOB, JSON.stringify(job)] });
+export async function inProcess<Outcome>(
+  script: string,
+  job: unknown,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
+  const { stdout } = await run({ argv: [process.execPath, script, JOB, JSON.stringify(job)], env });
   return JSON.parse(stdout) as Outcome;
 }
 

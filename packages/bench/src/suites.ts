@@ -25,4 +25,59 @@ export const suites: readonly Suite[] = [
     { name: "hash-perf", title: "SHA-256 of blobs, against a bare createHash" },
     async () => (await import("./suites/hash-perf.ts")).hashPerf,
   ),
+  lazy(
+    { name: "ciphers", title: "Sealing with other ciphers and with age, by size" },
+    async () => (await import("./suites/ciphers.ts")).ciphers,
+  ),
+  lazy(
+    {
+      name: "blob-pipeline",
+      title: "A folder of mixed files, against LZ4, PBKDF2, AES-GCM and JSON",
+    },
+    async () => (await import("./suites/blob-pipeline.ts")).blobPipeline,
+  ),
+  lazy(
+    {
+      name: "encryption-perf",
+      title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/encryption-perf.ts")).encryptionPerf,
+  ),
+  lazy(
+    {
+      name: "decryption-perf",
+      title: "Downloading and opening, against a bare download, SHA-256 and secretbox",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/decryption-perf.ts")).decryptionPerf,
+  ),
+  lazy(
+    {
+      name: "sse-overhead",
+      title: "Uploads and downloads with and without encryption by the server, in pairs",
+      needsObjectStore: true,
+      options: [
+        {
+          name: "download",
+          kind: "boolean",
+          description: "downloads as well as uploads, by default true",
+        },
+        {
+          name: "retries",
+          kind: "number",
+          description: "how often a request that failed for a while is made again, by default 0",
+        },
+      ],
+    },
+    async () => (await import("./suites/sse-overhead.ts")).sseOverhead,
+  ),
+  lazy(
+    {
+      name: "streaming-throughput",
+      title: "Streams up and down, with the memory they take, a process for each",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/streaming-throughput.ts")).streamingThroughput,
+  ),
 ];

@@ -1,4 +1,10 @@
-import { type BaselineChange, compareToBaseline, isRegression } from "../src/baseline-compare.ts";
+import {
+  type BaselineChange,
+  compareToBaseline,
+  confirmed,
+  isRegression,
+  suspects,
+} from "../src/baseline-compare.ts";
 import { HEAD, REPORT, measurement, result } from "./report/fixtures.ts";
 import type { Measurement, Report } from "../src/report/report.ts";
 import { baselineOf, parseBaseline, renderBaseline } from "../src/baseline.ts";
@@ -97,6 +103,19 @@ describe("times against a baseline", () => {
   test("a tolerance of one's own replaces both", () => {
     expect(against(0.00113, { tolerance: 0.2 })).toMatchObject({ verdict: "same" });
     expect(against(0.0014, { suite: "upload", tolerance: 0.5 })).toMatchObject({ verdict: "same" });
+  });
+});
+
+describe("a second run", () => {
+  test("confirms what was slower in the first, and nothing else", () => {
+    const [same, slower] = [against(0.001), against(0.002)];
+    const verdicts = (first: BaselineChange, second: BaselineChange) =>
+      confirmed([first], [second]).map(({ verdict }) => verdict);
+    expect(verdicts(slower, slower)).toEqual(["slower"]);
+    expect(verdicts(slower, same)).toEqual(["same"]);
+    expect(verdicts(same, slower)).toEqual(["same"]);
+    expect(verdicts(same, { ...slower, what: "requests", verdict: "more" })).toEqual(["more"]);
+    expect([...suspects([same, slower])]).toEqual(["seal"]);
   });
 });
 

@@ -7,6 +7,10 @@ const args = process.argv.slice(2);
 if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
   // Not process.stdout, whose streams take longer to load than all the rest.
   console.log(`idk ${VERSION}`);
+} else if (args[0] === "bench") {
+  // Before anything else reads the arguments, or listens for signals: both are for the benchmarks.
+  const { bench } = await import("./commands/bench.ts");
+  process.exit(await bench(args.slice(1)));
 } else {
   const { run } = await import("./run.ts");
   // An explicit exit, because a read of standard input that nobody waits for any more would keep

@@ -63,7 +63,7 @@ function createProgram(suites: readonly Suite[], writeOut: (text: string) => voi
   const program = new Command("idk bench")
     .description("Measure, against the bounds of this machine, and judge by targets.")
     .addArgument(
-      new Argument("[suite...]", "what to measure (default: all; --list names them)")
+      new Argument("[suite...]", "what to measure, as --list names them")
         .argParser((name: string, chosen: readonly string[]) => {
           if (suites.some((suite) => suite.name === name)) return [...chosen, name];
           const known = suites.map((suite) => suite.name).join(", ");
@@ -80,7 +80,7 @@ function createProgram(suites: readonly Suite[], writeOut: (text: string) => voi
     .addOption(numberOption("--iterations", "rounds, instead of each suite's own", 1))
     .addOption(numberOption("--seed", "of random choices", 0).default(1))
     .option("--store <url>", "the object store for the suites that need one")
-    .option("--prefix <prefix>", "where in its bucket, below the prefix of the URL", "")
+    .option("--prefix <prefix>", "where in its bucket, below the prefix of the URL")
     .addOption(booleanOption("--verbose", "say on standard error what goes on"))
     .option("--json <file>", "write the report, with all samples; - for standard output")
     .option("--json-schema", "print the JSON Schema of that file")
@@ -89,9 +89,10 @@ function createProgram(suites: readonly Suite[], writeOut: (text: string) => voi
     .option("--save-baseline <file>", "keep the figures, as ratios to what this machine can do")
     .option("--baseline <file>", "compare with such a file, and fail on a regression")
     .addOption(
-      new Option("--tolerance <percent>", "how much slower is no regression")
-        .default(undefined, "10, with object stores 30")
-        .argParser(readTolerance),
+      new Option(
+        "--tolerance <percent>",
+        "how much slower is no regression; by default 10, of suites with an object store 30",
+      ).argParser(readTolerance),
     )
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { booleanOption, numberOption, withValues } from "./flags.ts";
 import { EXIT_CODES, Usage } from "./usage.ts";
-import { openRunStore } from "./run-store.ts";
+import { type RunStore, openRunStore } from "./run-store.ts";
 import type { CompareSettings } from "../compare/command.ts";
 import { TASKS } from "../compare/round/task-list.ts";
 import type { World } from "./world.ts";
@@ -9,10 +9,11 @@ import { checkWritable } from "./write-files.ts";
 import { chooseStore } from "./store-url.ts";
 import { compareCommand } from "../compare/command.ts";
 import { inOneLine } from "./arguments.ts";
+import { reasonOf } from "./run-suites.ts";
 
 const HELP = `
 Tasks:
-${TASKS.map(({ name, title, place }) => `  ${name.padEnd(16)}${title}${place === "store" ? " (in an object store)" : ""}`).join("\n")}
+${TASKS.map(({ name, title, place }) => `  ${name.padEnd(16)}${title}${place === "store" ? " (needs an object store)" : ""}`).join("\n")}
 
 Exit codes:
   0 done   1 head is slower, or counts more   2 wrong usage   130 interrupted
@@ -24,7 +25,7 @@ Exit codes:
  * @returns the exit code
  */
 export async function runCompare(args: readonly string[], world: World): Promise<number> {
-  const { stdout, stderr, env, signal } = world;
+  const { stdout, stderr, signal } = world;
   let help = "";
   const program = createProgram((text) => {
     help += text;
@@ -42,20 +43,39 @@ export async function runCompare(args: readonly string[], world: World): Promise
   >();
   await checkWritable([options.json, options.html, options.markdown]);
   const [base, head] = program.processedArgs as [string, string];
-  const choice = chooseStore(url, env);
-  const store = choice.kind === "none" ? undefined : await openRunStore(choice);
+  const store = await openStore(url, options.tasks, world);
+  const printed: Promise<void>[] = [];
   try {
     const { failures } = await compareCommand(
       { ...options, base, head, store: store?.access },
       {
         signal,
-        print: (line) => void stdout.write(`${line}\n`),
+        print: (line) => void printed.push(stdout.print(`${line}\n`)),
         log: (line) => void stderr.write(`${line}\n`),
       },
     );
+    await Promise.all(printed);
     return failures.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
   } finally {
     await store?.close();
+  }
+}
+
+/** Where a task needs one: the store that was given, or that the environment names if it is there. */
+async function openStore(
+  url: string | undefined,
+  names: readonly string[] | undefined,
+  { env, stderr }: World,
+): Promise<RunStore | undefined> {
+  const chosen = TASKS.filter(({ name }) => names === undefined || names.includes(name));
+  const choice = chooseStore(url, env);
+  if (choice.kind === "none" || !chosen.some(({ place }) => place === "store")) return undefined;
+  try {
+    return await openRunStore(choice);
+  } catch (error) {
+    if (url !== undefined) throw error;
+    stderr.write(`${reasonOf(error)}\n`);
+    return undefined;
   }
 }
 

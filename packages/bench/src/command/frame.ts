@@ -1,13 +1,15 @@
 import { REPORT_SCHEMA } from "../report/report.ts";
 import type { ReportHead } from "../report/table.ts";
-import { calibrate } from "../harness/calibration.ts";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { output } from "../compare/program.ts";
 import { thisMachine } from "../compare/machine.ts";
 
-/** Looks at the machine, and measures what it can do. */
-export async function describeRun(quick: boolean, signal: AbortSignal): Promise<ReportHead> {
+/** Looks at the machine, and at what is about to be measured. */
+export async function describeRun(
+  quick: boolean,
+  signal: AbortSignal,
+): Promise<Omit<ReportHead, "calibration">> {
   const revision = await revisionOf(signal);
   return {
     schema: REPORT_SCHEMA,
@@ -15,7 +17,6 @@ export async function describeRun(quick: boolean, signal: AbortSignal): Promise<
     version: manifest.version,
     ...(revision !== undefined && { revision }),
     machine: await thisMachine(),
-    calibration: await calibrate(),
     quick,
   };
 }

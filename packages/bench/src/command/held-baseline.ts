@@ -17,6 +17,8 @@ export interface HeldBaseline {
   check(suites: readonly Suite[], nacl: Report["machine"]["nacl"]): void;
   /** @throws Usage where the run has measured something else */
   compare(report: Report): BaselineChange[];
+  /** The same, or nothing where it would refuse: for a look before everything is measured. */
+  tryCompare(report: Report): BaselineChange[] | undefined;
 }
 
 /** @throws Usage where the file cannot be read, or is no baseline */
@@ -39,11 +41,20 @@ export async function holdBaseline({
   const baseline: Baseline = refusing(() => parseBaseline(text));
   const waiting = suites.filter(({ needsObjectStore }) => needsObjectStore);
   const io = new Set(waiting.map(({ name }) => name));
+  const compare = (report: Report): BaselineChange[] =>
+    refusing(() => compareToBaseline(baseline, report, { io, tolerance }));
   return {
     check(chosen, nacl) {
       const names = chosen.map(({ name }) => name);
       refusing(() => checkRun(baseline, names, nacl));
     },
-    compare: (report) => refusing(() => compareToBaseline(baseline, report, { io, tolerance })),
+    compare,
+    tryCompare(report) {
+      try {
+        return compare(report);
+      } catch {
+        return undefined;
+      }
+    },
   };
 }

@@ -1,3 +1,4 @@
+import type { Calibration } from "../report/report.ts";
 import type { Environment } from "./store-url.ts";
 import type { ReportHead } from "../report/table.ts";
 import type { Suite } from "../suite.ts";
@@ -14,5 +15,7 @@ export interface World {
   readonly stderr: TextStream;
   /** Its reason is an `Interruption`. */
   readonly signal: AbortSignal;
-  describeRun(quick: boolean, signal: AbortSignal): Promise<ReportHead>;
+  describeRun(quick: boolean, signal: AbortSignal): Promise<Omit<ReportHead, "calibration">>;
+  /** Measures what the machine does on one thread; called again and again during a run. */
+  calibrate(): Promise<Calibration>;
 }

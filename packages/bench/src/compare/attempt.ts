@@ -1,6 +1,6 @@
 import type { Attempt, Round, TaskComparison } from "./comparison.ts";
 import type { Random } from "../statistics/random.ts";
-import { judge } from "./decide.ts";
+import { isSettled, judge } from "./decide.ts";
 
 /** Which process: `again` is a second one of the base. */
 export type Side = keyof Round;
@@ -11,7 +11,7 @@ const SIDES: readonly Side[] = ["base", "again", "head"];
 export interface Plan {
   /** Rounds before the first judgement. */
   readonly rounds: number;
-  /** Rounds at most, while the judgement is inconclusive. */
+  /** Rounds at most, while the judgement is not settled. */
   readonly maxRounds: number;
   /** Rounds before those, which do not count. */
   readonly warmups: number;
@@ -44,7 +44,7 @@ export async function attempt(
     return judge([...rounds], bound, random);
   };
   let result = await measureUpTo(least);
-  while (result.verdict === "inconclusive" && rounds.length < maxRounds) {
+  while (!isSettled(result, bound) && rounds.length < maxRounds) {
     result = await measureUpTo(Math.min(rounds.length + STEP, maxRounds));
   }
   return result;

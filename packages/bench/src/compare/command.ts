@@ -27,7 +27,7 @@ export interface CompareSettings {
   readonly seed?: number | undefined;
   /** Leaves the worktrees where they are, and says where. */
   readonly keep?: boolean | undefined;
-  /** Files to write. */
+  /** Files to write; "-" is printed instead of the table. */
   readonly json?: string | undefined;
   readonly html?: string | undefined;
   readonly markdown?: string | undefined;
@@ -46,8 +46,8 @@ export interface CompareContext {
  * asked for, and prints a table. The gate has failed where the result has `failures`: the exit code
  * is then 1.
  *
- * @throws Error in plain English where a revision or a task is not known, packages do not install,
- *   or a measured operation fails
+ * @throws Usage where a revision or a task is not known; Error in plain English where packages do not
+ *   install, or a measured operation fails
  */
 export async function compareCommand(
   settings: CompareSettings,
@@ -68,14 +68,21 @@ export async function compareCommand(
     signal,
     log,
   });
+  const write = async (file: string, text: string): Promise<void> => {
+    if (file === "-") print(text.trimEnd());
+    else await writeFile(file, text);
+  };
   if (json !== undefined) {
     const checked = comparisonSchema.parse(comparison);
-    await writeFile(json, `${JSON.stringify(checked, undefined, 2)}\n`);
+    await write(json, `${JSON.stringify(checked, undefined, 2)}\n`);
   }
-  if (markdown !== undefined) await writeFile(markdown, comparisonMarkdown(comparison));
+  if (markdown !== undefined) await write(markdown, comparisonMarkdown(comparison));
   if (html !== undefined) {
-    throw new Error("no page of a comparison can be written yet: leave out --html");
+    // Charts take libraries that nothing else here needs.
+    const { renderComparisonHtml } = await import("../report/html.ts");
+    await write(html, renderComparisonHtml(comparison));
   }
+  if ([json, html, markdown].includes("-")) return comparison;
   for (const line of comparisonLines(comparison)) print(line);
   return comparison;
 }

@@ -2,6 +2,7 @@ import { COMPARISON_SCHEMA, type Comparison, type SkippedTask } from "./comparis
 import { TASKS, type TaskInfo } from "./round/task-list.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 import type { Plan } from "./attempt.ts";
+import { Usage } from "../command/usage.ts";
 import { checkOut } from "./worktrees.ts";
 import { compareTasks } from "./gate.ts";
 import { failuresOf } from "./words.ts";
@@ -31,8 +32,8 @@ export interface CompareOptions extends Plan {
  * Compares two revisions of a repository: checks both out, measures each by fresh processes, and
  * removes what it made, also where it is broken off.
  *
- * @throws Error in plain English where a revision or a task is unknown, packages do not install, or
- *   a measured operation fails; the signal's reason
+ * @throws Usage where a revision or a task is unknown; Error in plain English where packages do not
+ *   install, or a measured operation fails; the signal's reason
  */
 export async function compareRevisions(options: CompareOptions): Promise<Comparison> {
   const { base, head, repository, store, seed, keep, signal, log } = options;
@@ -64,13 +65,13 @@ export async function compareRevisions(options: CompareOptions): Promise<Compari
   };
 }
 
-/** @throws Error where there is no such task */
+/** @throws Usage where there is no such task */
 function chosenTasks(names: readonly string[] | undefined): readonly TaskInfo[] {
   if (names === undefined) return TASKS;
   const unknown = names.find((name) => !TASKS.some((task) => task.name === name));
   if (unknown !== undefined) {
     const known = TASKS.map(({ name }) => name).join(", ");
-    throw new Error(`there is no task ${unknown}: there are ${known}`);
+    throw new Usage(`there is no task ${unknown}: there are ${known}`);
   }
   return TASKS.filter(({ name }) => names.includes(name));
 }

@@ -56,6 +56,14 @@ export function verdictOf({ low, high }: Attempt["interval"], tolerance: number)
   return high < -tolerance ? "faster" : "same";
 }
 
+/**
+ * Whether more rounds are pointless. They are not where the interval reaches beyond the task's own
+ * tolerance, even if not beyond that of so much noise: more rounds make the noise less.
+ */
+export function isSettled({ verdict, interval }: Attempt, bound: TaskComparison["bound"]): boolean {
+  return verdict === "slower" || interval.high <= OWN_TOLERANCE[bound];
+}
+
 const COUNTERS: readonly CounterName[] = [
   "requests",
   "bytesSent",

@@ -20,18 +20,20 @@ export function processMeasurer(
   store: ObjectStoreAccess | undefined,
   signal: AbortSignal,
 ): Measurer {
-  let rounds = 0;
+  let processes = 0;
   const run = async (
     task: TaskInfo,
     side: CheckedOut,
     job: Pick<Job, "mode" | "operations">,
   ): Promise<Outcome> => {
-    rounds += 1;
-    const own = join(folder, `round-${rounds}`);
+    processes += 1;
+    // Of one length, because object names are hashed when requests are signed, and that is counted.
+    const number = String(processes).padStart(6, "0");
+    const own = join(folder, number);
     await mkdir(own);
     try {
       const { name, place } = task;
-      const objects = store && { ...store, prefix: `${store.prefix}${rounds}/` };
+      const objects = store && { ...store, prefix: `${store.prefix}${number}/` };
       const given: Job = {
         ...job,
         task: name,

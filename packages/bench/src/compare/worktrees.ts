@@ -1,5 +1,6 @@
 import { cp, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import type { Revision } from "./comparison.ts";
+import { Usage } from "../command/usage.ts";
 import { join } from "node:path";
 import { output } from "./program.ts";
 import { tmpdir } from "node:os";
@@ -11,6 +12,8 @@ export interface CheckOutOptions {
   readonly head: string;
   /** Leaves everything where it is. */
   readonly keep: boolean;
+  /** For the worktrees; by default the system's folder for what is temporary. */
+  readonly temporary?: string | undefined;
   readonly signal: AbortSignal;
   log(line: string): void;
 }
@@ -35,10 +38,11 @@ const OVERLAY = ".idk-bench-round";
  * Checks out two revisions into a temporary folder, with their locked packages, and the same
  * measuring code in both: that of this revision, whatever they have of their own.
  *
- * @throws Error in plain English where a revision is unknown or cannot be measured; the signal's reason
+ * @throws Usage where a revision is unknown or has no such library; Error where its packages do not
+ *   install; the signal's reason
  */
 export async function checkOut(options: CheckOutOptions): Promise<Worktrees> {
-  const { repository, keep, signal, log } = options;
+  const { repository, keep, temporary = tmpdir(), signal, log } = options;
   // Afterwards everything has to go also where the signal has fired.
   const git = (args: readonly string[], stop: AbortSignal = new AbortController().signal) =>
     output({ argv: ["git", ...args], cwd: repository, signal: stop });
@@ -47,7 +51,7 @@ export async function checkOut(options: CheckOutOptions): Promise<Worktrees> {
     head: { name: options.head, commit: await commitOf(options.head, git) },
   };
   // Real, because git and the runtime name what they find by its real path.
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "idk-compare-")));
+  const folder = await realpath(await mkdtemp(join(temporary, "idk-compare-")));
   const dispose = async (): Promise<void> => {
     if (keep) {
       log(`left in ${folder}; git worktree prune forgets it once it is removed`);
@@ -84,9 +88,9 @@ async function commitOf(
   const asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
   const commit = await git(asked).catch(async () => {
     await git(["rev-parse", "--git-dir"]).catch((cause: unknown) => {
-      throw new Error("this is no git repository: compare from within a clone of idk", { cause });
+      throw new Usage("this is no git repository: compare from within a clone of idk", { cause });
     });
-    throw new Error(
+    throw new Usage(
       `git knows no revision ${name}: give a branch, a tag or a commit, and fetch it where the clone is shallow`,
     );
   });
@@ -99,7 +103,7 @@ async function overlay(worktree: string, name: string): Promise<string> {
     () => "{}",
   );
   if ((JSON.parse(manifest) as { name?: unknown }).name !== "@idk/storage") {
-    throw new Error(`${name} has no @idk/storage in ${PACKAGE}: there is nothing to compare`);
+    throw new Usage(`${name} has no @idk/storage in ${PACKAGE}: there is nothing to compare`);
   }
   const target = join(worktree, PACKAGE, OVERLAY);
   await cp(join(import.meta.dir, "round"), target, { recursive: true });

@@ -1,3 +1,5 @@
+import { checkpoint } from "./checkpoint.ts";
+
 export interface Rounds {
   /** Measured ones, 1 or more. */
   readonly rounds: number;
@@ -19,7 +21,7 @@ export async function interleave<Task>(
 ): Promise<void> {
   for (let round = -warmups; round < rounds; round++) {
     for (const task of rotated(tasks, round + warmups)) {
-      signal?.throwIfAborted();
+      await checkpoint(signal);
       await each(task, round);
     }
   }

@@ -1,6 +1,7 @@
 import { type Labels, measurementOf } from "./results.ts";
 import { Bench } from "tinybench";
 import type { Measurement } from "../report/report.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { seededRandom } from "../statistics/random.ts";
 
 /** Something too short to be timed by itself but once. */
@@ -31,7 +32,7 @@ export async function sampleMicro(
   const random = seededRandom(seed);
   const measurements: Measurement[] = [];
   for (const task of tasks) {
-    signal?.throwIfAborted();
+    await checkpoint(signal);
     const bench = new Bench({
       time: seconds * 1000,
       warmupTime: seconds * 250,

@@ -13,6 +13,8 @@ export interface Task extends Labels {
   prepare?(): unknown;
   /** One operation. What it throws fails the benchmark. */
   run(): unknown;
+  /** Unmeasured, after each run of it: throws where the run has not done what it should. */
+  check?(): unknown;
   /** What has gone to the store so far, where requests and bytes are to be counted. */
   counts?(): Counts;
 }
@@ -47,11 +49,11 @@ export async function sampleInterleaved(
     globalThis.Bun?.gc(true);
     const before = task.counts?.();
     const { result: _, ...sample } = await measurePeak(async () => task.run());
+    const counts = before && task.counts && since(before, task.counts());
+    await task.check?.();
     if (round < 0) return;
     samples.push(sample);
-    if (before && task.counts) {
-      record.counts = agreed(task.name, record.counts, since(before, task.counts()));
-    }
+    if (counts) record.counts = agreed(task.name, record.counts, counts);
   });
   const random = seededRandom(seed);
   return taken.map(({ task, samples, counts }) => measurementOf(task, samples, random, { counts }));

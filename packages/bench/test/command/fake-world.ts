@@ -57,6 +57,7 @@ export async function bench(
     env: {},
     signal: new AbortController().signal,
     describeRun: async (quick) => ({ ...HEAD, quick }),
+    calibrate: async () => HEAD.calibration,
     ...rest,
     stdout: { isTTY, write, print: async (text) => write(text) },
     stderr: {

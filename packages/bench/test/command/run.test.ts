@@ -128,11 +128,12 @@ describe("a run", () => {
 
 describe("the files of a run", () => {
   test("hold the same report", async () => {
-    const args = ["--json", path("json"), "--markdown", path("md")];
+    const args = ["--json", path("json"), "--markdown", path("md"), "--html", path("html")];
     expect((await bench(args)).code).toBe(0);
     const report = reportSchema.parse(JSON.parse(read("json")));
     expect(report.suites.map(({ suite }) => suite)).toEqual(["one", "two"]);
     expect(read("md")).toStartWith("## Benchmarks: 2 of 2 targets met\n");
+    expect(read("html")).toMatch(/^<!doctype html>.*What two takes/isu);
   });
 
   test("- is standard output, without tables", async () => {
@@ -150,6 +151,31 @@ describe("the files of a run", () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
     }
     expect(suite.contexts).toEqual([]);
+  });
+});
+
+describe("the calibration of a run", () => {
+  test("is the best of many, before and behind each suite", async () => {
+    let times = 0;
+    const suite = fakeSuite("one");
+    const run: typeof suite.run = async (context) => {
+      expect(times).toBe(5);
+      return suite.run(context);
+    };
+    const { stdout } = await bench(["--json", "-"], {
+      suites: [{ ...suite, run }],
+      // Most are spoiled by a neighbour.
+      calibrate: async () => {
+        times += 1;
+        return { sha256: times % 4 === 0 ? 500e6 : times * 1e6, secretbox: 600e6, memoryCopy: 7e9 };
+      },
+    });
+    expect(times).toBe(10);
+    expect(reportSchema.parse(JSON.parse(stdout)).calibration).toEqual({
+      sha256: 500e6,
+      secretbox: 600e6,
+      memoryCopy: 7e9,
+    });
   });
 });
 
@@ -208,6 +234,26 @@ describe("baselines on the command line", () => {
     const less = await compare(0.001, ["--tolerance", "40"], 2);
     expect(less.code).toBe(1);
     expect(less.stdout).toMatch(/requests +1 +2 .* MORE/u);
+  });
+
+  test("what is slower once only, passes: suites that are slower are run once more", async () => {
+    await save();
+    const [hiccup, slow] = [fakeSuite("one", { seconds: 0.002 }), fakeSuite("one")];
+    const run: typeof slow.run = (context) =>
+      (hiccup.contexts.length === 0 ? hiccup : slow).run(context);
+    const { code, stdout, stderr } = await bench(["--baseline", path("base")], {
+      suites: [{ ...slow, run }],
+    });
+    expect(stderr).toContain("slower than the baseline, so once more: one\n");
+    expect([hiccup.contexts.length, slow.contexts.length, code]).toEqual([1, 1, 0]);
+    expect(stdout).toContain("0 regressions, 0 better, 2 the same");
+  });
+
+  test("only the suites that are slower are run once more", async () => {
+    await bench(["--save-baseline", path("base")]);
+    const suites = [fakeSuite("one"), fakeSuite("two", { seconds: 0.002 })];
+    expect((await bench(["--baseline", path("base")], { suites })).code).toBe(1);
+    expect(suites.map(({ contexts }) => contexts.length)).toEqual([1, 2]);
   });
 
   test("what is better is shown, and passes", async () => {

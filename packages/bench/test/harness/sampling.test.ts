@@ -38,6 +38,7 @@ describe("sampling", () => {
     const events: string[] = [];
     const tasks = [
       task("a", () => events.push("a"), {
+        check: () => events.push("check a"),
         x: { value: 5, unit: "bytes" },
         bytesPerOperation: 5,
         prepare: () => events.push("prepare a"),
@@ -51,7 +52,7 @@ describe("sampling", () => {
     expect(b!.samples).toHaveLength(3);
     expect(b!.cpuSeconds).toBeGreaterThanOrEqual(0);
     expect(b!.peakRss).toBeGreaterThan(2 ** 20);
-    expect(events.slice(0, 5)).toEqual(["|", "prepare a", "a", "|", "b"]);
+    expect(events.slice(0, 6)).toEqual(["|", "prepare a", "a", "check a", "|", "b"]);
     expect(events.filter((event) => event === "a")).toHaveLength(4);
   });
 

@@ -4,6 +4,7 @@ import type { Command } from "../command.ts";
 import { VERSION } from "../version.ts";
 import { usage } from "../failures.ts";
 import { withEnvironment } from "../environment.ts";
+import { addBenchCommand } from "./bench.ts";
 import { addBlobCommands } from "./blobs.ts";
 import { addContentCommands } from "./content.ts";
 import { addKeyCommands } from "./keys.ts";
@@ -108,6 +109,7 @@ function createProgram(
   addContentCommands(program, does);
   addBlobCommands(program, does);
   addStoreCommands(program, does);
+  addBenchCommand(program, does);
   return program;
 }
 

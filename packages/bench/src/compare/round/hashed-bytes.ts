@@ -26,7 +26,8 @@ function counting(owner: object, name: string, dataAt: number, encodingAt?: numb
     hashed += lengthOf(args[dataAt], encoding);
     return Reflect.apply(original, this, args);
   };
-  Reflect.defineProperty(owner, name, { value: counted, configurable: true, writable: true });
+  // By assignment, which is allowed also where Bun lets nothing be redefined.
+  if (!Reflect.set(owner, name, counted)) throw new TypeError(`${name} cannot be counted`);
 }
 
 function lengthOf(data: unknown, encoding: unknown): number {

@@ -30,8 +30,8 @@ export const TASKS: readonly TaskInfo[] = [
   { name: "keys-64", title: "rewrap and open for 64 recipients", ...opening, operations: 50 },
   { name: "put-files", title: "put 8 MiB into a folder", ...disk, operations: 8 },
   { name: "get-files", title: "get 8 MiB from a folder", ...disk, operations: 24 },
-  { name: "put-store", title: "put 1 MiB into the store", ...network, operations: 12 },
-  { name: "get-store", title: "get 1 MiB from the store", ...network, operations: 12 },
-  { name: "put-store-many", title: "put 64 KiB, 16 at once", ...network, operations: 96 },
-  { name: "get-store-many", title: "get 64 KiB, 16 at once", ...network, operations: 96 },
+  { name: "put-store", title: "put 1 MiB into the store", ...network, operations: 24 },
+  { name: "get-store", title: "get 1 MiB from the store", ...network, operations: 24 },
+  { name: "put-store-many", title: "put 64 KiB, 16 at once", ...network, operations: 192 },
+  { name: "get-store-many", title: "get 64 KiB, 16 at once", ...network, operations: 192 },
 ];

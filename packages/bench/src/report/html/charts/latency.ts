@@ -1,0 +1,120 @@
+import { formatTime } from "../../units.ts";
+import { tickTime } from "../tick-units.ts";
+import type { Measurement } from "../../report.ts";
+import { type Axis, along, linearAxis, logTicks } from "./axis.ts";
+import type { Html } from "../html.ts";
+import { type Markish, areaY, dot, ruleX, ruleY } from "@observablehq/plot";
+import { type RowPlaces, drawRows } from "./rows.ts";
+import { chart } from "../plot.ts";
+import { figure } from "../table.ts";
+import { measurementTable } from "../measurements.ts";
+import type { SeriesStyles } from "./palette.ts";
+
+/** With fewer samples than that each is a dot; with more, their share in each bin is an area. */
+const FEW = 24;
+const BINS = 48;
+
+/** How long single operations took: where most of them lie, and how far the slow ones are off. */
+export function latency(measurements: readonly Measurement[], styles: SeriesStyles): Html {
+  const rows = measurements.map(({ name, distribution: { p50, p99 } }) => ({
+    name,
+    detail: `${formatTime(p50)}, 99 % by ${formatTime(p99)}`,
+  }));
+  const drawing = chart(
+    "Distribution of the time of single operations, a row for each measurement",
+    (width) =>
+      drawRows(
+        {
+          rows,
+          axis: (pixels) => axisOf(measurements, pixels),
+          along: "time of one operation",
+          format: tickTime,
+          rowHeight: rows.length > 16 ? 24 : 34,
+          marks: (places, axis) =>
+            measurements.flatMap((one, i) =>
+              row(one, i, places, axis, styles.get(one.series)!.color),
+            ),
+        },
+        width,
+      ),
+  );
+  return figure(
+    "Time of single operations",
+    "Each row is one measurement. Its shape shows how often an operation took that long; where there are few, each is a dot. The tall line is the median, with its interval at the foot; the short lines are the 95th and 99th percentiles.",
+    drawing,
+    measurementTable(measurements),
+  );
+}
+
+function axisOf(measurements: readonly Measurement[], pixels: number): Axis {
+  const times = measurements.flatMap(({ distribution: d }) => [d.least, d.p50, d.p99]);
+  const [low, high] = [Math.min(...times.filter((time) => time > 0)), Math.max(...times)];
+  if (!(high / low > 8)) return linearAxis(0, high * 1.05, pixels / 80);
+  const domain = [low / 1.1, high * 1.15] as const;
+  return { type: "log", domain, ticks: logTicks(domain, pixels / 60) };
+}
+
+function row(
+  { samples, distribution: { p50, p95, p99, interval }, name }: Measurement,
+  i: number,
+  places: RowPlaces,
+  axis: Axis,
+  color: string,
+): Markish[] {
+  const [top, bottom] = [places.top(i), places.bottom(i)];
+  const seen = samples.filter((time) => time >= axis.domain[0] && time <= axis.domain[1]);
+  const shape =
+    seen.length < FEW
+      ? dot(seen, {
+          x: (time: number) => time,
+          y: places.middle(i),
+          r: 3,
+          fill: color,
+          fillOpacity: 0.55,
+        })
+      : areaY(bins(seen, axis), {
+          x: "x",
+          y1: bottom,
+          y2: ({ share }: Bin) => bottom - share * (bottom - top),
+          fill: color,
+          fillOpacity: 0.38,
+          curve: "monotone-x",
+        });
+  const at = (share: number) => bottom - (bottom - top) * share;
+  const title = () => `${name}: median ${formatTime(p50)}`;
+  return [
+    ruleY([bottom], { stroke: "var(--grid)" }),
+    shape,
+    ruleX([p95, p99], { y1: bottom, y2: at(0.45), stroke: "var(--ink)", strokeWidth: 1.25 }),
+    ruleY([interval], { y: bottom, x1: "low", x2: "high", stroke: color, strokeWidth: 4 }),
+    ruleX([p50], { y1: bottom, y2: at(1), stroke: "var(--ink)", strokeWidth: 2.25, title }),
+  ];
+}
+
+interface Bin {
+  readonly x: number;
+  /** Of the fullest bin. */
+  readonly share: number;
+}
+
+/** Equally wide on the axis, and an empty one at either end, so that the shape comes back to the ground. */
+function bins(samples: readonly number[], axis: Axis): Bin[] {
+  const counts = Array.from({ length: BINS }, () => 0);
+  for (const sample of samples) {
+    counts[Math.min(BINS - 1, Math.floor(along(axis, sample) * BINS))]! += 1;
+  }
+  const most = Math.max(...counts);
+  const filled = counts.flatMap((count, i) => (count > 0 ? [i] : []));
+  const [first, last] = [filled[0]!, filled.at(-1)!];
+  const found: Bin[] = [];
+  for (let i = first - 1; i <= last + 1; i++) {
+    const middle = Math.min(1, Math.max(0, (i + 0.5) / BINS));
+    found.push({ x: placed(axis, middle), share: (counts[i] ?? 0) / most });
+  }
+  return found;
+}
+
+/** The value at a place on the axis. */
+function placed({ type, domain: [low, high] }: Axis, share: number): number {
+  return type === "log" ? low * (high / low) ** share : low + (high - low) * share;
+}

@@ -1,0 +1,70 @@
+/* The store's own put, taken apart by what goes through its NaCl and its backend. */
+import { type Identity, type NaCl, loadNaCl } from "@idk/storage";
+import type { StageTimes } from "./stages.ts";
+import { compressFrame } from "lz4-napi";
+import { filesystem } from "@idk/storage/filesystem";
+import { openStore } from "./contenders.ts";
+import { readFile } from "node:fs/promises";
+
+/**
+ * Puts a file, and tells what each stage took. `key` is X25519, `encrypt` secretbox, `write` the
+ * backend's put; `compress` is the same codec by itself, over the same bytes; `encode` is what is
+ * left of the whole: derived keys, layout, SHA-256, and what the store adds around the codec.
+ */
+export async function stagedStore(
+  folder: string,
+  identity: Identity,
+): Promise<(source: string) => Promise<StageTimes>> {
+  const spent = { key: 0, encrypt: 0, write: 0 };
+  const naCl = timedNaCl(await loadNaCl(), spent);
+  const inner = filesystem(folder, { durability: "none" });
+  const backend: typeof inner = {
+    ...inner,
+    async put(...call) {
+      const start = performance.now();
+      await inner.put(...call);
+      spent.write += secondsSince(start);
+    },
+  };
+  const { store } = openStore(folder, identity, { nacl: naCl, backend });
+  return async (source) => {
+    Object.assign(spent, { key: 0, encrypt: 0, write: 0 });
+    const start = performance.now();
+    const bytes = await readFile(source);
+    const read = secondsSince(start);
+    await store.put(bytes);
+    const whole = secondsSince(start);
+    const { key, encrypt, write } = spent;
+
+    const again = performance.now();
+    await compressFrame(bytes);
+    const compress = secondsSince(again);
+    const encode = Math.max(0, whole - read - compress - key - encrypt - write);
+    return { read, compress, key, encrypt, encode, write };
+  };
+}
+
+function timedNaCl(inner: NaCl, spent: { key: number; encrypt: number }): NaCl {
+  const timed =
+    <Call extends readonly unknown[], Result>(
+      stage: keyof typeof spent,
+      call: (...args: Call) => Result,
+    ) =>
+    (...args: Call): Result => {
+      const start = performance.now();
+      const result = call(...args);
+      spent[stage] += secondsSince(start);
+      return result;
+    };
+  return {
+    name: inner.name,
+    seal: timed("encrypt", inner.seal),
+    open: inner.open,
+    x25519: timed("key", inner.x25519),
+    publicKey: timed("key", inner.publicKey),
+  };
+}
+
+function secondsSince(start: number): number {
+  return (performance.now() - start) / 1000;
+}

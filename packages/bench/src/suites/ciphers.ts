@@ -1,0 +1,76 @@
+/**
+ * What sealing a file takes with each cipher, by its size: the store's own XSalsa20-Poly1305 by both
+ * of its implementations, what else the runtime has, and age as a whole format around a cipher.
+ */
+import { type Cipher, ageCipher, nodeCipher, secretbox } from "./ciphers/cipher.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { type Findings } from "../harness/results.ts";
+import type { SuiteContext } from "../suite.ts";
+import { loadNaCl } from "@idk/storage";
+import { noise } from "../harness/content.ts";
+import { sampleMicro } from "../harness/micro.ts";
+import { seededRandom } from "../statistics/random.ts";
+import { sizeName } from "../harness/names.ts";
+
+/** Shorter files are too short for a clock around each. */
+const MICRO_MOST = 100_000;
+
+export async function ciphers(context: SuiteContext): Promise<Findings> {
+  const { quick, signal, seed } = context;
+  const sizes = context.sizes ?? (quick ? [1000, 1e6] : [1000, 100_000, 1e6, 16e6]);
+  const rounds = context.iterations ?? (quick ? 2 : 10);
+  const content = noise(Math.max(...sizes), seededRandom(seed));
+  const { present, absent } = await availableCiphers();
+
+  const tasks = await Promise.all(
+    sizes.flatMap((size) => present.map((cipher) => tasksOf(cipher, content.subarray(0, size)))),
+  );
+  const [small, large] = [true, false].map((micro) =>
+    tasks.flat().filter((task) => task.bytesPerOperation! <= MICRO_MOST === micro),
+  ) as [Task[], Task[]];
+  context.log(`${present.map(({ name }) => name).join(", ")}; ${sizes.map(sizeName).join(", ")}`);
+  return {
+    measurements: [
+      ...(await sampleMicro(small, { seconds: quick ? 0.05 : 0.5, signal, seed })),
+      ...(await sampleInterleaved(large, { rounds, signal, seed })),
+    ],
+    notes: [
+      "XSalsa20-Poly1305 writes into memory that was there before, as the store does; the others ask for new memory each time, as their interfaces have it.",
+      "AES and ChaCha20 have their key; age also makes one for the file and wraps it for one X25519 recipient.",
+      ...absent.map((reason) => `not measured: ${reason}`),
+    ],
+  };
+}
+
+async function availableCiphers(): Promise<{ present: Cipher[]; absent: string[] }> {
+  const found: (Cipher | string)[] = [
+    await loadNaCl("native").then(
+      (naCl) => secretbox("XSalsa20-Poly1305, native", naCl),
+      () => "XSalsa20-Poly1305, native: sodium-native does not load here",
+    ),
+    secretbox("XSalsa20-Poly1305, portable", await loadNaCl("portable")),
+    nodeCipher("AES-256-GCM", "aes-256-gcm"),
+    nodeCipher("ChaCha20-Poly1305", "chacha20-poly1305"),
+    await ageCipher(),
+  ];
+  return {
+    present: found.filter((cipher) => typeof cipher !== "string"),
+    absent: found.filter((cipher) => typeof cipher === "string"),
+  };
+}
+
+/** Sealing and opening, after both were seen to give back the content. */
+async function tasksOf({ name, prepare }: Cipher, content: Uint8Array): Promise<Task[]> {
+  const { seal, open } = prepare(content.length);
+  const sealed = (await seal(content)).map((part) => part.slice());
+  const opened = await open(sealed);
+  if (Buffer.compare(opened, content) !== 0) throw new Error(`${name} gave back something else`);
+  const task = (way: string, run: () => unknown): Task => ({
+    name: `${name}, ${way} ${sizeName(content.length)}`,
+    series: `${name}, ${way}`,
+    x: { value: content.length, unit: "bytes" },
+    bytesPerOperation: content.length,
+    run,
+  });
+  return [task("seal", () => seal(content)), task("open", () => open(sealed))];
+}

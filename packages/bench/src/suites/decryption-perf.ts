@@ -1,0 +1,153 @@
+/**
+ * Downloading and opening one content at a time: a store's `get`, read to its end, against a bare
+ * signed download of the same bytes and, each by itself, hashing and opening them. What those three
+ * take together is the least that any get could.
+ */
+import {
+  type SizedRounds,
+  type Stores,
+  freshName,
+  lengthOf,
+  measureParts,
+  medianTarget,
+  randomContent,
+  secretbox,
+  sha256,
+  sizedRounds,
+  storesIn,
+} from "./round-trip.ts";
+import { type CountingBackend, counting } from "../harness/counting.ts";
+import { type Findings, named, pairOf } from "../harness/results.ts";
+import type { Measurement, Pair } from "../report/report.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
+import type { Store } from "@idk/storage";
+import type { SuiteContext } from "../suite.ts";
+import { inOwnPlace } from "../object-store/place.ts";
+import { ratioTarget } from "../harness/ratio.ts";
+import { seededRandom } from "../statistics/random.ts";
+import { sizeName } from "../harness/names.ts";
+
+const PARTS = {
+  transfer: "download",
+  header: "parse",
+  hash: "hash",
+  cipher: "decrypt",
+} as const;
+
+export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
+  const random = seededRandom(context.seed);
+  const measurements: Measurement[] = [];
+  const pairs: Pair[] = [];
+  await inOwnPlace(context.store, "decryption-perf", async (place) => {
+    const stores = await storesIn(place.at("store"));
+    const bare = bareS3(place.at("bare"));
+    for (const sized of sizedRounds(context)) {
+      const { size } = sized;
+      context.log(`${sizeName(size)}, ${sized.rounds} rounds`);
+      const found = await measureSize(sized, { stores, bare, context });
+      measurements.push(...found);
+      if (sized.rounds > 1) {
+        const of = (name: string) => named(found, `${name} ${sizeName(size)}`);
+        const title = `${sizeName(size)}: read again by the same store`;
+        pairs.push(pairOf(title, of("first get"), of("get"), random));
+      }
+      await place.clear();
+    }
+  });
+  const judged = measurements.some(({ name }) => name === "get 1 MB");
+  const of = (name: string) => named(measurements, `${name} 1 MB`);
+  return {
+    measurements,
+    pairs,
+    targets: [
+      ...medianTarget("1 MB downloaded and decrypted", measurements, "get 1 MB", 0.3),
+      ...medianTarget("10 MB downloaded and decrypted", measurements, "get 10 MB", 3),
+      ...(judged
+        ? [
+            ratioTarget(
+              "1 MB: get to bare GET + SHA-256 + secretbox",
+              { whole: of("get"), parts: [of("bare GET"), of("SHA-256"), of("secretbox")] },
+              { most: 1.1 },
+              random,
+            ),
+          ]
+        : []),
+    ],
+    notes: [
+      "contents are random and not padded, so that a get and a bare GET move the same bytes; the server has them in memory",
+      "get reads the content by chunks(), which copies nothing; get as bytes copies it into fresh memory",
+      "first get is that of a store just opened, with what it has to set up; get is one of many by the same store",
+      "parts are those of further gets, by a stopwatch in the store's NaCl and in its backend; hash is addressOf over as many bytes, done again",
+      "of contents over 1 MiB several chunks are on their way at once: their parts overlap",
+    ],
+  };
+}
+
+interface Setting {
+  readonly stores: Stores;
+  readonly bare: BareS3;
+  readonly context: SuiteContext;
+}
+
+async function measureSize(
+  sized: SizedRounds,
+  { stores, bare, context: { signal, seed } }: Setting,
+): Promise<Measurement[]> {
+  const { size, rounds } = sized;
+  const content = randomContent(size);
+  const hash = sha256(content);
+  const name = freshName();
+  await bare.put(name, content, hash);
+  let counted: CountingBackend | undefined;
+  await using store = stores.open((backend) => (counted = counting(backend)).backend);
+  const address = await store.put(content);
+  const read = await (await store.get(address)).bytes();
+  if (sha256(read) !== hash) throw new Error(`${sizeName(size)}: other bytes came back`);
+
+  const readBy = async (reader: Store) =>
+    expectLength(size, await lengthOf((await reader.get(address)).chunks()));
+  const buffer = new Uint8Array(size);
+  const box = await secretbox(size);
+  let fresh = stores.open();
+  const labels = (series: string) => ({
+    name: `${series} ${sizeName(size)}`,
+    series,
+    x: { value: size, unit: "bytes" as const },
+    bytesPerOperation: size,
+  });
+  const tasks: Task[] = [
+    { ...labels("get"), run: () => readBy(store), counts: () => counted!.counts() },
+    { ...labels("bare GET"), run: async () => expectLength(size, await bare.get(name, buffer)) },
+    { ...labels("SHA-256"), run: () => sha256(content) },
+    { ...labels("secretbox"), run: box.open },
+    {
+      ...labels("get as bytes"),
+      run: async () => expectLength(size, (await (await store.get(address)).bytes()).length),
+    },
+    {
+      ...labels("first get"),
+      prepare: async () => {
+        await fresh.close();
+        fresh = stores.open();
+      },
+      run: () => readBy(fresh),
+    },
+  ];
+  const { store: metered, meter } = await stores.openMetered();
+  try {
+    const measurements = await sampleInterleaved(tasks, { rounds, signal, seed });
+    // Parts are not judged: fewer rounds will do.
+    const fewer = { size, rounds: Math.ceil(rounds / 2) };
+    const how = { random: seededRandom(seed), signal };
+    const parts = await measureParts(fewer, PARTS, meter, () => readBy(metered), how);
+    return [...measurements, ...parts];
+  } finally {
+    await metered.close();
+    await fresh.close();
+  }
+}
+
+function expectLength(expected: number, length: number): void {
+  if (length !== expected) throw new Error(`${length} of ${expected} bytes came back`);
+}

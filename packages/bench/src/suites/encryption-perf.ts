@@ -1,0 +1,140 @@
+/**
+ * Sealing and uploading one content at a time: a store's `put` against a bare signed upload of the
+ * same bytes and, each by itself, sealing and hashing them. What those three take together is the
+ * least that any put could.
+ */
+import {
+  type SizedRounds,
+  type Stores,
+  freshName,
+  measureParts,
+  medianTarget,
+  randomContent,
+  secretbox,
+  sha256,
+  sizedRounds,
+  storesIn,
+} from "./round-trip.ts";
+import { type CountingBackend, counting } from "../harness/counting.ts";
+import { type Findings, named } from "../harness/results.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
+import type { Measurement } from "../report/report.ts";
+import type { SuiteContext } from "../suite.ts";
+import { inOwnPlace } from "../object-store/place.ts";
+import { ratioTarget } from "../harness/ratio.ts";
+import { seededRandom } from "../statistics/random.ts";
+import { sizeName } from "../harness/names.ts";
+
+const PARTS = {
+  cipher: "encrypt",
+  header: "header",
+  hash: "hash",
+  transfer: "upload",
+} as const;
+
+export async function encryptionPerf(context: SuiteContext): Promise<Findings> {
+  const random = seededRandom(context.seed);
+  const measurements: Measurement[] = [];
+  await inOwnPlace(context.store, "encryption-perf", async (place) => {
+    const stores = await storesIn(place.at("store"));
+    const bare = bareS3(place.at("bare"));
+    for (const sized of sizedRounds(context)) {
+      context.log(`${sizeName(sized.size)}, ${sized.rounds} rounds`);
+      measurements.push(...(await measureSize(sized, { stores, bare, context })));
+      context.log(`${sizeName(sized.size)}, in parts`);
+      measurements.push(...(await measureInParts(sized, { stores, context })));
+      await place.clear();
+    }
+  });
+  const judged = measurements.some(({ name }) => name === "put 1 MB");
+  const of = (name: string) => named(measurements, `${name} 1 MB`);
+  return {
+    measurements,
+    targets: [
+      ...medianTarget("1 MB encrypted and uploaded", measurements, "put 1 MB", 0.5),
+      ...medianTarget("10 MB encrypted and uploaded", measurements, "put 10 MB", 5),
+      ...(judged
+        ? [
+            ratioTarget(
+              "1 MB: put to bare PUT + secretbox + SHA-256",
+              { whole: of("put"), parts: [of("bare PUT"), of("secretbox"), of("SHA-256")] },
+              { most: 1.1 },
+              random,
+            ),
+          ]
+        : []),
+    ],
+    notes: [
+      "contents are random and not padded, so that a put and a bare PUT move the same bytes",
+      "parts are those of further puts, by a stopwatch in the store's NaCl and in its backend; hash is addressOf over as many bytes, done again",
+      "of contents over 1 MiB several chunks are on their way at once: their parts overlap",
+    ],
+  };
+}
+
+interface Setting {
+  readonly stores: Stores;
+  readonly context: SuiteContext;
+}
+
+async function measureSize(
+  { size, rounds }: SizedRounds,
+  { stores, bare, context: { signal, seed } }: Setting & { readonly bare: BareS3 },
+): Promise<Measurement[]> {
+  const content = randomContent(size);
+  const hash = sha256(content);
+  let counted: CountingBackend | undefined;
+  await using store = stores.open((backend) => (counted = counting(backend)).backend);
+  let name = freshName();
+  let address = "";
+  const labels = (series: string) => ({
+    name: `${series} ${sizeName(size)}`,
+    series,
+    x: { value: size, unit: "bytes" as const },
+    bytesPerOperation: size,
+  });
+  const box = await secretbox(size);
+  const tasks: Task[] = [
+    {
+      ...labels("put"),
+      run: async () => {
+        address = await store.put(content);
+      },
+      counts: () => counted!.counts(),
+    },
+    {
+      ...labels("bare PUT"),
+      prepare: () => {
+        name = freshName();
+      },
+      run: () => bare.put(name, content, hash),
+    },
+    { ...labels("secretbox"), run: box.seal },
+    { ...labels("SHA-256"), run: () => sha256(content) },
+  ];
+  const measurements = await sampleInterleaved(tasks, { rounds, signal, seed });
+  const read = await (await store.get(address)).bytes();
+  if (sha256(read) !== hash) throw new Error(`${sizeName(size)}: other bytes came back`);
+  return measurements;
+}
+
+async function measureInParts(
+  sized: SizedRounds,
+  { stores, context: { signal, seed } }: Setting,
+): Promise<Measurement[]> {
+  const content = randomContent(sized.size);
+  const { store, meter } = await stores.openMetered();
+  try {
+    const random = seededRandom(seed);
+    const put = () => store.put(content);
+    return await measureParts(halved(sized), PARTS, meter, put, { random, signal });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Parts are not judged: fewer rounds will do. */
+function halved({ size, rounds }: SizedRounds): SizedRounds {
+  return { size, rounds: Math.ceil(rounds / 2) };
+}

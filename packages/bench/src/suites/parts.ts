@@ -1,0 +1,100 @@
+import { type Backend, type NaCl, addressOf } from "@idk/storage";
+
+/** A wrapped content key: nothing shorter is the body of a blob. */
+const SLOT_LENGTH = 48;
+
+/** Seconds that parts of a put or a get took. */
+export interface Parts {
+  /** Sealing or opening the bodies of all blobs. */
+  readonly cipher: number;
+  /**
+   * Of the root, from the first step of the key agreement until its body's turn: the recipients'
+   * slots, the header, the keys that are derived.
+   */
+  readonly header: number;
+  /** SHA-256 over as many bytes as the blobs have. */
+  readonly hash: number;
+  /** While at least one upload or download was on its way. */
+  readonly transfer: number;
+}
+
+export interface PartsMeter {
+  /** To be given to the store that is looked into. */
+  readonly naCl: NaCl;
+  readonly backend: Backend;
+  /** Parts of everything since the last time. Hashing is done again, by the library's `addressOf`. */
+  take(): Parts;
+}
+
+/**
+ * Stands between a store and what it is built on, and holds a stopwatch: the store's NaCl and its
+ * backend are the two parts that callers can replace.
+ */
+export function partsMeter(naCl: NaCl, inner: Backend): PartsMeter {
+  let [cipher, header, transfer, inFlight, since] = [0, 0, 0, 0, 0];
+  let keysFrom: number | undefined;
+  let lengths: number[] = [];
+  let sample = new Uint8Array(0);
+
+  const agreeing = <T>(step: () => T): T => {
+    keysFrom ??= performance.now();
+    return step();
+  };
+  const body = <T>(box: Uint8Array, step: () => T): T => {
+    if (box.length <= SLOT_LENGTH) return step();
+    const start = performance.now();
+    if (keysFrom !== undefined) header += start - keysFrom;
+    keysFrom = undefined;
+    try {
+      return step();
+    } finally {
+      cipher += performance.now() - start;
+    }
+  };
+  const moving = async <T>(step: () => Promise<T>): Promise<T> => {
+    if (inFlight++ === 0) since = performance.now();
+    try {
+      return await step();
+    } finally {
+      if (--inFlight === 0) transfer += performance.now() - since;
+    }
+  };
+
+  return {
+    naCl: {
+      name: naCl.name,
+      seal: (box, ...rest) => body(box, () => naCl.seal(box, ...rest)),
+      open: (message, box, ...rest) => body(box, () => naCl.open(message, box, ...rest)),
+      x25519: (...keys) => agreeing(() => naCl.x25519(...keys)),
+      publicKey: (...key) => agreeing(() => naCl.publicKey(...key)),
+    },
+    backend: {
+      ...inner,
+      async put(name, bytes, options) {
+        lengths.push(bytes.length);
+        await moving(() => inner.put(name, bytes, options));
+      },
+      get: (name, buffer, options) =>
+        moving(async () => {
+          const length = await inner.get(name, buffer, options);
+          lengths.push(length);
+          return length;
+        }),
+    },
+    take() {
+      const longest = Math.max(0, ...lengths);
+      if (sample.length < longest) sample = new Uint8Array(longest).fill(0xa5);
+      const start = performance.now();
+      for (const length of lengths) addressOf(sample.subarray(0, length));
+      const hash = performance.now() - start;
+      const parts = { cipher, header, hash, transfer };
+      [cipher, header, transfer, keysFrom, lengths] = [0, 0, 0, undefined, []];
+      return {
+        cipher: parts.cipher / 1000,
+        header: parts.header / 1000,
+        hash: parts.hash / 1000,
+        transfer: parts.transfer / 1000,
+      };
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/** What the suites on putting and on getting contents of a few sizes share. */
+import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
+import type { Measurement, Target } from "../report/report.ts";
+import { type Observed, measurementOf, targetOf } from "../harness/results.ts";
+import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
+import { createHash, randomBytes } from "node:crypto";
+import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
+import { openBackend } from "../object-store/place.ts";
+import type { Random } from "../statistics/random.ts";
+import { sizeName } from "../harness/names.ts";
+
+const MB: number = 1e6;
+
+/** Content up to this size stands in one blob, and its parts follow one another. */
+const ONE_BLOB = 2 ** 20;
+
+/** Bytes of the contents, and rounds of each, the more the shorter they take. */
+const SIZES: readonly (readonly [number, number])[] = [
+  [0.1 * MB, 60],
+  [MB, 200],
+  [10 * MB, 20],
+];
+
+export interface SizedRounds {
+  readonly size: number;
+  readonly rounds: number;
+}
+
+/** The sizes to measure at, and how often. */
+export function sizedRounds({
+  quick,
+  sizes = SIZES.map(([size]) => size),
+  iterations,
+}: Pick<SuiteContext, "quick" | "sizes" | "iterations">): SizedRounds[] {
+  const roundsOf = new Map(SIZES);
+  return sizes.map((size) => ({
+    size,
+    rounds: iterations ?? (quick ? 3 : (roundsOf.get(size) ?? 20)),
+  }));
+}
+
+export function randomContent(size: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(randomBytes(size));
+}
+
+/** Of bytes, as 64 hex digits. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** A name that no other object has. */
+export function freshName(): string {
+  return randomBytes(32).toString("hex");
+}
+
+/** The library's secretbox and nothing else, over contents of one size. */
+export async function secretbox(size: number): Promise<{ seal(): void; open(): void }> {
+  const naCl = await loadNaCl();
+  const message = randomContent(size);
+  const key = randomContent(32);
+  const nonce = randomContent(24);
+  const box = new Uint8Array(size + 16);
+  naCl.seal(box, message, nonce, key);
+  return {
+    seal: () => naCl.seal(box, message, nonce, key),
+    open() {
+      if (!naCl.open(message, box, nonce, key)) throw new Error("a secretbox does not open");
+    },
+  };
+}
+
+/** Stores over one folder, for one identity. Contents are not padded: all move the same bytes. */
+export interface Stores {
+  /** @param wrap stands between the store and its backend */
+  open(wrap?: (backend: Backend) => Backend): Store;
+  /** A store that is looked into, and what looks. */
+  openMetered(): Promise<{ readonly store: Store; readonly meter: PartsMeter }>;
+}
+
+export async function storesIn(access: ObjectStoreAccess): Promise<Stores> {
+  const identity = await generateIdentity();
+  const options = {
+    recipients: [identity.recipient],
+    identities: [identity],
+    padding: "none",
+  } as const;
+  return {
+    open: (wrap = (backend) => backend) =>
+      createStore({ ...options, backend: wrap(openBackend(access)) }),
+    async openMetered() {
+      const meter = partsMeter(await loadNaCl(), openBackend(access));
+      const store = createStore({ ...options, backend: meter.backend, nacl: meter.naCl });
+      return { store, meter };
+    },
+  };
+}
+
+/**
+ * Takes something apart that is metered, again and again: a measurement for each of its parts, and
+ * where they follow one another also for the rest. Where they overlap they add up to more than the
+ * whole.
+ *
+ * @param names of the parts, in the suite's own words
+ */
+export async function measureParts(
+  { size, rounds }: SizedRounds,
+  names: Readonly<Record<keyof Parts, string>>,
+  meter: PartsMeter,
+  run: () => Promise<unknown>,
+  { random, signal }: { readonly random: Random; readonly signal: AbortSignal },
+): Promise<Measurement[]> {
+  const samples = new Map<string, Observed[]>();
+  const note = (name: string, seconds: number): void => {
+    samples.set(name, [...(samples.get(name) ?? []), { seconds }]);
+  };
+  for (let round = -1; round < rounds; round++) {
+    signal.throwIfAborted();
+    globalThis.Bun?.gc(true);
+    meter.take();
+    const start = performance.now();
+    await run();
+    const whole = (performance.now() - start) / 1000;
+    const parts = meter.take();
+    if (round < 0) continue;
+    for (const part of Object.keys(names) as (keyof Parts)[]) note(names[part], parts[part]);
+    const sum = parts.cipher + parts.header + parts.hash + parts.transfer;
+    if (size <= ONE_BLOB) note("rest", Math.max(0, whole - sum));
+  }
+  return [...samples].map(([part, taken]) =>
+    measurementOf(
+      { name: `${sizeName(size)}: ${part}`, series: part, x: { value: size, unit: "bytes" } },
+      taken,
+      random,
+    ),
+  );
+}
+
+/** A bound on the median of a measurement, in seconds; none where it was not measured. */
+export function medianTarget(
+  name: string,
+  measurements: readonly Measurement[],
+  measured: string,
+  most: number,
+): Target[] {
+  const found = measurements.find((measurement) => measurement.name === measured);
+  return found ? [targetOf(name, found.distribution.p50, "seconds", { most })] : [];
+}
+
+/** Reads everything that comes, without a copy, and says how much that was. */
+export async function lengthOf(pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  let length = 0;
+  for await (const piece of pieces) length += piece.length;
+  return length;
+}

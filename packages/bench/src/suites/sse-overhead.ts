@@ -1,0 +1,141 @@
+/**
+ * What it costs to have the server encrypt what it stores: uploads and downloads of the same bytes
+ * with and without SSE (AES256, keys of the server), in pairs, a coin deciding which of a pair goes
+ * first. Through the library's backend, one request each.
+ */
+import { type Findings, measurementOf, pairOf, targetOf } from "../harness/results.ts";
+import { type OwnPlace, inOwnPlace, openBackend } from "../object-store/place.ts";
+import { freshName, randomContent, sha256 } from "./round-trip.ts";
+import type { Backend } from "@idk/storage";
+import type { Measurement } from "../report/report.ts";
+import { type Random, seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
+import { bareS3 } from "../object-store/bare-s3.ts";
+import { retrying } from "./retrying.ts";
+import { sizeName } from "../harness/names.ts";
+
+const MB = 1e6;
+
+const WAYS = ["plain", "SSE"] as const;
+type Way = (typeof WAYS)[number];
+
+export async function sseOverhead(context: SuiteContext): Promise<Findings> {
+  const { quick, sizes = [8 * MB], options = {} } = context;
+  const rounds = context.iterations ?? (quick ? 3 : 40);
+  const random = seededRandom(context.seed);
+  let removed = 0;
+  let left = 0;
+  let repeated = 0;
+  const measurements: Measurement[] = [];
+  const pairs = [];
+  await inOwnPlace(context.store, "sse-overhead", async (place) => {
+    const retry = retrying(Number(options["retries"] ?? 0), context);
+    for (const size of sizes) {
+      const run = { size, rounds, download: options["download"] !== false };
+      const seconds = await measureSize(run, { place, context, random, retry: retry.run });
+      for (const [series, samples] of seconds) {
+        measurements.push(
+          measurementOf(
+            {
+              name: `${series} ${sizeName(size)}`,
+              series,
+              x: { value: size, unit: "bytes" },
+              bytesPerOperation: size,
+            },
+            samples.map((seconds) => ({ seconds })),
+            random,
+          ),
+        );
+      }
+      removed += await place.clear();
+    }
+    left = await place.clear();
+    repeated = retry.count();
+  });
+  for (const head of measurements.filter(({ series }) => series.endsWith("SSE"))) {
+    const base = measurements.find(({ name }) => name === head.name.replace("SSE", "plain"));
+    const title = `${head.name.replace(", SSE", "")}: SSE to plain`;
+    if (base && rounds > 1) pairs.push(pairOf(title, base, head, random));
+  }
+  return {
+    measurements,
+    pairs,
+    targets: [targetOf("objects left behind", left, "count", { most: 0 })],
+    notes: [
+      "each pair moves the same bytes; that the server has encrypted one object and not the other is looked up for each size",
+      `${removed} objects were stored, and removed afterwards`,
+      ...(repeated > 0
+        ? [`${repeated} requests failed and were made again; only those that succeeded are timed`]
+        : []),
+    ],
+  };
+}
+
+interface Run {
+  readonly size: number;
+  readonly rounds: number;
+  readonly download: boolean;
+}
+
+interface Setting {
+  readonly place: OwnPlace;
+  readonly context: SuiteContext;
+  readonly random: Random;
+  /** Runs something timed; of what has to be repeated, the time of the last attempt counts. */
+  readonly retry: (work: () => Promise<void>) => Promise<number>;
+}
+
+/** Seconds by series, such as "upload, SSE"; as many of each. */
+async function measureSize(
+  { size, rounds, download }: Run,
+  { place, context: { signal, log }, random, retry }: Setting,
+): Promise<Map<string, number[]>> {
+  const backends: Record<Way, Backend> = {
+    plain: openBackend(place.at("plain")),
+    SSE: openBackend(place.at("sse"), { encrypted: true }),
+  };
+  const series = (download ? ["upload", "download"] : ["upload"]).flatMap((what) =>
+    WAYS.map((way) => `${what}, ${way}`),
+  );
+  const samples = new Map<string, number[]>(series.map((name) => [name, []]));
+  const content = randomContent(size);
+  const hash = sha256(content);
+  const buffer = new Uint8Array(size);
+  for (let round = -1; round < rounds; round++) {
+    const name = freshName();
+    const ways: readonly Way[] = random() < 0.5 ? WAYS : WAYS.toReversed();
+    const taken: string[] = [];
+    const timed = async (series: string, work: () => Promise<void>) => {
+      signal.throwIfAborted();
+      globalThis.Bun?.gc(true);
+      const seconds = await retry(work);
+      taken.push(`${series} ${(seconds * 1000).toFixed(1)} ms`);
+      if (round >= 0) samples.get(series)!.push(seconds);
+    };
+    for (const way of ways) {
+      const options = { signal, sha256: hash };
+      await timed(`upload, ${way}`, () => backends[way].put(name, content, options));
+    }
+    if (round === -1) await expectEncryption(place, name);
+    for (const way of download ? ways : []) {
+      await timed(`download, ${way}`, async () => {
+        const length = await backends[way].get(name, buffer, { signal });
+        if (length !== size) throw new Error(`${length} of ${size} bytes came back`);
+      });
+      if (sha256(buffer) !== hash) throw new Error("other bytes came back");
+    }
+    log(`${round < 0 ? "warm-up" : `pair ${round + 1} of ${rounds}`}: ${taken.join(", ")}`);
+  }
+  return samples;
+}
+
+/** What is compared has to differ in that, and in nothing else. */
+async function expectEncryption(place: OwnPlace, name: string): Promise<void> {
+  const said = async (folder: string) =>
+    (await bareS3(place.at(folder)).head(name)).get("x-amz-server-side-encryption");
+  const [plain, sse] = [await said("plain"), await said("sse")];
+  if (plain !== null) {
+    throw new Error(`this bucket encrypts every upload (${plain}): there is nothing to compare`);
+  }
+  if (sse !== "AES256") throw new Error("the server has not encrypted what was to be encrypted");
+}

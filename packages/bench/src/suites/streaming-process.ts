@@ -1,0 +1,37 @@
+/**
+ * One stream, up or down, in a process of its own: started by `streaming-throughput.ts`, which reads
+ * what it writes to standard output.
+ */
+import { createStore, parseIdentity } from "@idk/storage";
+import { hashOf, streamContent } from "./stream-content.ts";
+import { measureHere, ownJob } from "../processes.ts";
+import { STREAM_PLACE, type StreamJob, type StreamPlace, type Streamed } from "./stream-job.ts";
+import { counting } from "../harness/counting.ts";
+import { openBackend } from "../object-store/place.ts";
+import { watchMemory } from "../harness/memory.ts";
+
+async function stream(job: StreamJob): Promise<Streamed> {
+  const { access, identity: text } = JSON.parse(process.env[STREAM_PLACE] ?? "{}") as StreamPlace;
+  const identity = parseIdentity(text);
+  const { backend, counts } = counting(openBackend(access));
+  await using store = createStore({
+    backend,
+    recipients: [identity.recipient],
+    identities: [identity],
+  });
+  const stop = watchMemory();
+  const measured = await measureHere(async () =>
+    job.way === "up"
+      ? store.put(streamContent(job.size, job.seed))
+      : hashOf((await store.get(job.address)).stream()),
+  );
+  const { points, peak } = stop();
+  return { ...measured, peakRss: peak, memory: points, counts: counts() };
+}
+
+const job = ownJob() as StreamJob | undefined;
+if (job) {
+  console.log(JSON.stringify(await stream(job)));
+  // Connections that are kept open would keep it alive.
+  process.exit(0);
+}

@@ -1,0 +1,122 @@
+/**
+ * Streams of growing length up and down: how fast, and in how much memory. Each is in a process of
+ * its own, because a process's peak memory does not go down again.
+ */
+import { type Findings, measurementOf, targetOf } from "../harness/results.ts";
+import { STREAM_PLACE, type StreamJob, type StreamPlace, type Streamed } from "./stream-job.ts";
+import { formatIdentity, generateIdentity } from "@idk/storage";
+import { hashOf, streamContent } from "./stream-content.ts";
+import { type Random, seededRandom } from "../statistics/random.ts";
+import type { Measurement } from "../report/report.ts";
+import type { SuiteContext } from "../suite.ts";
+import { formatRate } from "../report/units.ts";
+import { fileURLToPath } from "node:url";
+import { inOwnPlace } from "../object-store/place.ts";
+import { inProcess } from "../processes.ts";
+import { interleave } from "../harness/interleave.ts";
+import { median } from "../statistics/describe.ts";
+import { sizeName } from "../harness/names.ts";
+
+const MB = 1e6;
+const SCRIPT = fileURLToPath(new URL("streaming-process.ts", import.meta.url));
+const WAYS = ["up", "down"] as const;
+
+/** What came of one size, round by round. */
+interface Trips {
+  readonly size: number;
+  /** The SHA-256 of the content. */
+  readonly hash: string;
+  readonly up: Streamed[];
+  readonly down: Streamed[];
+}
+
+export async function streamingThroughput(context: SuiteContext): Promise<Findings> {
+  const { quick, seed, signal, log } = context;
+  const sizes = context.sizes ?? (quick ? [10, 50] : [10, 50, 100, 500]).map((size) => size * MB);
+  const rounds = context.iterations ?? (quick ? 1 : 3);
+  const random = seededRandom(seed);
+  const records: Trips[] = [];
+  for (const size of sizes.toSorted((a, b) => a - b)) {
+    records.push({ size, hash: await hashOf(streamContent(size, seed)), up: [], down: [] });
+  }
+  let equal = 0;
+  await inOwnPlace(context.store, "streaming-throughput", async (place) => {
+    const identity = formatIdentity(await generateIdentity());
+    const where: StreamPlace = { access: place.at("store"), identity };
+    const env = { [STREAM_PLACE]: JSON.stringify(where) };
+    const run = (job: StreamJob) => inProcess<Streamed>(SCRIPT, job, env);
+    await interleave(records, { rounds, warmups: 0, signal }, async (record) => {
+      const { size, hash } = record;
+      const up = await run({ way: "up", size, seed });
+      record.up.push(up);
+      const down = await run({ way: "down", address: up.result });
+      record.down.push(down);
+      if (down.result !== hash) throw new Error(`${sizeName(size)}: other bytes came back`);
+      equal += 1;
+      const rates = [up, down].map(({ seconds }) => formatRate(size / seconds));
+      log(`${sizeName(size)}: up at ${rates[0]}, down at ${rates[1]}`);
+      await place.clear();
+    });
+  });
+  return {
+    measurements: WAYS.flatMap((way) => [
+      ...records.map((record) => measurementFor(way, record, random)),
+      totalFor(way, records, random),
+    ]),
+    targets: [
+      targetOf("round trips with equal SHA-256", equal, "count", {
+        least: records.length * rounds,
+      }),
+      ...WAYS.flatMap((way) => peakTarget(way, records)),
+    ],
+    notes: [
+      "each stream is in a process of its own: its peak is from when the store was opened, its time without the start of the process",
+      "a stream down is hashed as it comes, which is part of its time; one up comes out of memory",
+    ],
+  };
+}
+
+function measurementFor(way: "up" | "down", record: Trips, random: Random): Measurement {
+  const { size } = record;
+  const streams = record[way];
+  return measurementOf(
+    {
+      name: `${way} ${sizeName(size)}`,
+      series: way,
+      x: { value: size, unit: "bytes" },
+      bytesPerOperation: size,
+    },
+    streams,
+    random,
+    { memory: streams.at(-1)!.memory, counts: streams.at(-1)!.counts },
+  );
+}
+
+/** All sizes one after the other, round by round. */
+function totalFor(way: "up" | "down", records: readonly Trips[], random: Random): Measurement {
+  const rounds = records[0]![way].map((_, round) => ({
+    seconds: records.reduce((sum, record) => sum + record[way][round]!.seconds, 0),
+    cpuSeconds: records.reduce((sum, record) => sum + record[way][round]!.cpuSeconds, 0),
+  }));
+  const bytesPerOperation = records.reduce((sum, { size }) => sum + size, 0);
+  const labels = { name: `${way}, in total`, series: `${way}, in total`, bytesPerOperation };
+  return measurementOf(labels, rounds, random);
+}
+
+/** Below this a stream is over before the store's threads and buffers are all in use. */
+const ALL_IN_USE = 100 * MB;
+
+/**
+ * What a peak may grow by. Holding what comes would take three times as much; a runtime that collects
+ * its garbage when there is enough of it takes up to a third more.
+ */
+const GROWTH = 1.5;
+
+function peakTarget(way: "up" | "down", records: readonly Trips[]) {
+  const peakOf = (record: Trips) => median(record[way].map(({ peakRss }) => peakRss));
+  const long = records.filter(({ size }) => size >= ALL_IN_USE);
+  const [first, last] = [long[0], long.at(-1)];
+  if (!first || !last || first === last) return [];
+  const name = `peak memory ${way}: ${sizeName(last.size)} to ${sizeName(first.size)}`;
+  return [targetOf(name, peakOf(last) / peakOf(first), "ratio", { most: GROWTH })];
+}

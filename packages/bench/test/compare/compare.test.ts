@@ -1,0 +1,103 @@
+import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
+import { describe, expect, test } from "bun:test";
+import type { CompareSettings } from "../../src/compare/command.ts";
+import type { Comparison } from "../../src/compare/comparison.ts";
+import { compareCommand } from "../../src/compare/command.ts";
+import { comparisonSchema } from "../../src/compare/comparison.ts";
+import { join } from "node:path";
+import { readFile } from "node:fs/promises";
+
+const LIBRARY = "packages/storage/src";
+
+/** A second look at every blob. */
+const EXTRA_REQUEST: Patch = {
+  file: `${LIBRARY}/store/store-blob.ts`,
+  find: "  await backend.put(address, blob, { signal, sha256: address });",
+  replace:
+    "  await backend.head(address, { signal });\n  await backend.put(address, blob, { signal, sha256: address });",
+};
+
+/** Every child's first fifth is sealed a second time. */
+const SLOWER_SEALING: Patch = {
+  file: `${LIBRARY}/crypto/seal.ts`,
+  find: "  const bodyKey = bodyKeyOf(contentKey, blob.subarray(0, bodyStart), kind);\n",
+  replace: `  const bodyKey = bodyKeyOf(contentKey, blob.subarray(0, bodyStart), kind);
+  const fifth = plaintext.subarray(0, Math.floor(plaintext.length / 5));
+  const scratch = ((sealChild as { scratch?: Uint8Array }).scratch ??= new Uint8Array(2 ** 22));
+  naCl.seal(scratch.subarray(0, fifth.length + TAG_LENGTH), fifth, BODY_NONCE, bodyKey);
+`,
+};
+
+interface Ran {
+  readonly comparison: Comparison;
+  readonly printed: string;
+  readonly said: readonly string[];
+}
+
+async function compare(
+  repository: PlantedRepository,
+  settings: Partial<CompareSettings>,
+): Promise<Ran> {
+  const printed: string[] = [];
+  const said: string[] = [];
+  const comparison = await compareCommand(
+    { base: "main", head: "planted", seed: 1, repository: repository.folder, ...settings },
+    {
+      signal: new AbortController().signal,
+      print: (line) => printed.push(line),
+      log: (line) => said.push(line),
+    },
+  );
+  return { comparison, printed: printed.join("\n"), said };
+}
+
+const QUICK = { rounds: 1, maxRounds: 1, warmups: 0 };
+
+test("a planted request more for each put fails on the counter, in every form of the result", async () => {
+  await using repository = await plantedRepository(EXTRA_REQUEST);
+  const [json, markdown] = ["json", "md"].map((end) => join(repository.temporary, `out.${end}`));
+  const { comparison, printed } = await compare(repository, {
+    ...QUICK,
+    tasks: ["put-small", "get-small"],
+    json,
+    markdown,
+  });
+  const failure = "put-small: requests 1 → 2 for each operation";
+  expect(comparison.failures).toContain(failure);
+  const [put, get] = comparison.tasks;
+  expect(put!.counters.filter(({ change }) => change !== "none")).toEqual([
+    { name: "requests", base: 1, head: 2, change: "more" },
+  ]);
+  expect(put!.passed).toBe(false);
+  expect(get!.counters.every(({ change }) => change === "none")).toBe(true);
+  expect(comparison.base).toEqual({
+    name: "main",
+    commit: await repository.git("rev-parse", "main"),
+  });
+  expect(printed).toContain(`FAILED: ${failure}`);
+  expect(await readFile(markdown!, "utf8")).toContain("requests 1 → 2");
+  const written = comparisonSchema.parse(JSON.parse(await readFile(json!, "utf8")));
+  expect(written).toEqual(comparison);
+  expect(await repository.git("worktree", "list")).not.toContain("\n");
+}, 60_000);
+
+const slow = process.env["IDK_TEST_SLOW"] === "1" ? describe : describe.skip;
+
+slow("with the rounds that people get", () => {
+  test("a head with a planted 20 % slowdown in sealing fails, in both of two measurements", async () => {
+    await using repository = await plantedRepository(SLOWER_SEALING);
+    const { comparison } = await compare(repository, { tasks: ["put-memory"] });
+    const [task] = comparison.tasks;
+    expect(task!.verdict).toBe("slower");
+    expect(task!.attempts).toHaveLength(2);
+    expect(comparison.failures).toHaveLength(1);
+  }, 600_000);
+
+  test("an identical head passes", async () => {
+    await using repository = await plantedRepository();
+    const { comparison } = await compare(repository, {
+      tasks: ["put-memory", "put-small", "get-memory"],
+    });
+    expect(comparison.failures).toEqual([]);
+  }, 600_000);
+});

@@ -1,0 +1,70 @@
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { output } from "../../src/compare/program.ts";
+import { tmpdir } from "node:os";
+
+const ROOT = join(import.meta.dir, "../../../..");
+const { signal } = new AbortController();
+
+/** A change of one file: text that is there once, and what takes its place. */
+export interface Patch {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface PlantedRepository extends AsyncDisposable {
+  readonly folder: string;
+  /** Its own folder for what is temporary. */
+  readonly temporary: string;
+  git(...args: string[]): Promise<string>;
+}
+
+/**
+ * A git repository of its own with the library as it is in this working tree: `main`, and the
+ * branch `planted` with one commit more.
+ */
+export async function plantedRepository(patch?: Patch): Promise<PlantedRepository> {
+  const above = await mkdtemp(join(tmpdir(), "idk-planted-"));
+  const folder = join(above, "repository");
+  const temporary = join(above, "temporary");
+  const git = (...args: string[]) =>
+    output({ argv: ["git", ...args], cwd: folder, signal }).then((text) => text.trim());
+  const dispose = () => rm(above, { recursive: true, force: true });
+  try {
+    await mkdir(folder);
+    await mkdir(temporary);
+    await copyLibrary(folder);
+    await git("init", "--quiet", "--initial-branch=main");
+    await git("config", "user.name", "planted");
+    await git("config", "user.email", "planted@localhost");
+    await git("config", "commit.gpgsign", "false");
+    await git("add", "--all");
+    await git("commit", "--quiet", "--no-verify", "--message=library");
+    await git("checkout", "--quiet", "-b", "planted");
+    if (patch !== undefined) await apply(join(folder, patch.file), patch);
+    await git("commit", "--quiet", "--no-verify", "--all", "--allow-empty", "--message=planted");
+    return { folder, temporary, git, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** What installing takes, and what is measured. */
+async function copyLibrary(target: string): Promise<void> {
+  const manifests = new Bun.Glob("packages/*/package.json").scan(ROOT);
+  const paths = ["package.json", "bun.lock", "packages/storage/src"];
+  for await (const path of manifests) paths.push(path);
+  for (const path of paths) {
+    await mkdir(dirname(join(target, path)), { recursive: true });
+    await cp(join(ROOT, path), join(target, path), { recursive: true });
+  }
+  await writeFile(join(target, ".gitignore"), "node_modules\n");
+}
+
+async function apply(path: string, { file, find, replace }: Patch): Promise<void> {
+  const source = await readFile(path, "utf8");
+  if (source.split(find).length !== 2) throw new Error(`${file} does not have once: ${find}`);
+  await writeFile(path, source.replace(find, replace));
+}

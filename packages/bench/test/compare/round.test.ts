@@ -1,0 +1,122 @@
+import type { Job, Outcome } from "../../src/compare/round/job.ts";
+import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { output } from "../../src/compare/program.ts";
+import { tmpdir } from "node:os";
+
+const ROUND = join(import.meta.dir, "../../src/compare/round");
+const { signal } = new AbortController();
+
+async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "idk-round-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function round(job: Pick<Job, "mode" | "operations"> & { task: TaskInfo }, dir = ROUND) {
+  return inTemporaryFolder(async (folder) => {
+    const { name, place } = job.task;
+    const given: Job = { ...job, task: name, place, folder };
+    const argv = [process.execPath, join(dir, "round.ts")];
+    const stdout = await output({ argv, cwd: dir, input: JSON.stringify(given), signal });
+    return JSON.parse(stdout) as Outcome;
+  });
+}
+
+const byName = (name: string) => TASKS.find((task) => task.name === name)!;
+
+describe("each task that takes no object store", () => {
+  for (const task of TASKS.filter(({ place }) => place !== "store")) {
+    test(`${task.name}: takes time, and counts the same twice`, async () => {
+      const timed = await round({ task, mode: "time", operations: 2 });
+      if (timed.kind !== "time") throw new Error(timed.kind);
+      expect(timed.seconds).toBeGreaterThan(0);
+      expect(timed.cpuSeconds).toBeGreaterThan(0);
+      const counted = await round({ task, mode: "count", operations: 4 });
+      expect(await round({ task, mode: "count", operations: 3 })).toEqual(counted);
+      expect(counted).toMatchObject({ kind: "count" });
+    });
+  }
+});
+
+test("counts of 8 MiB by hand: two leaves of 4 MiB and the root, hashed once for their names", async () => {
+  const counted = await round({ task: byName("put-memory"), mode: "count", operations: 2 });
+  if (counted.kind !== "count") throw new Error(counted.kind);
+  const { requests, bytesSent, bytesReceived, bytesHashed, storedOverhead } = counted.counts;
+  expect(requests).toBe(3);
+  expect(bytesReceived).toBe(0);
+  expect(storedOverhead).toBe(bytesSent - 8 * 2 ** 20);
+  // Besides the blobs themselves, a few bytes for each derived key.
+  expect(bytesHashed - bytesSent).toBeWithin(0, 1000);
+});
+
+test("a dedup secret has the content hashed a second time", async () => {
+  const counted = await round({ task: byName("put-convergent"), mode: "count", operations: 2 });
+  if (counted.kind !== "count") throw new Error(counted.kind);
+  const { bytesHashed, bytesSent } = counted.counts;
+  expect(bytesHashed - bytesSent - 8 * 2 ** 20).toBeWithin(0, 1000);
+});
+
+test("a revision that lacks what a task calls is told from one that fails", async () => {
+  const outcomeWith = async (source: string | undefined) =>
+    inTemporaryFolder(async (folder) => {
+      const manifest = {
+        name: "@idk/storage",
+        type: "module",
+        exports: { "./memory": "./memory.ts" },
+      };
+      if (source !== undefined) Object.assign(manifest.exports, { ".": "./index.ts" });
+      await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+      await writeFile(join(folder, "memory.ts"), "export const memory = () => ({});");
+      await writeFile(join(folder, "index.ts"), source ?? "");
+      const dir = join(folder, "round");
+      await mkdir(dir);
+      await cp(ROUND, dir, { recursive: true });
+      return round({ task: byName("keys-1"), mode: "time", operations: 1 }, dir);
+    });
+  const keys = `export const generateIdentity = async () => ({ recipient: "r" });`;
+  const store = (methods: string) =>
+    `${keys} export const createStore = () => ({ put() {}, get() {}, ${methods} });`;
+  expect(await outcomeWith(undefined)).toEqual({
+    kind: "missing",
+    what: "the entry point @idk/storage",
+  });
+  expect(await outcomeWith(keys)).toEqual({
+    kind: "missing",
+    what: "createStore in @idk/storage",
+  });
+  expect(await outcomeWith(store(""))).toEqual({ kind: "missing", what: "Store.rewrap" });
+  const failing = outcomeWith(store(`rewrap() { throw new Error("no keys today"); }`));
+  expect(await failing.catch(String)).toContain("no keys today");
+});
+
+test("bytes are counted by whichever way of hashing that is said to be covered", async () => {
+  const script = `
+    const { hashedBytes } = await import(${JSON.stringify(join(ROUND, "hashed-bytes.ts"))});
+    const { createHash, createHmac, subtle } = await import("node:crypto");
+    const builtin = process.getBuiltinModule("node:crypto");
+    const ten = new Uint8Array(10);
+    const counts = [];
+    const count = async (hash) => {
+      const before = hashedBytes();
+      await hash();
+      counts.push(hashedBytes() - before);
+    };
+    await count(() => createHash("sha256").update(ten).update(ten.subarray(3)).digest());
+    await count(() => builtin.createHash("sha1").update("äb").update("ff00", "hex").digest());
+    await count(() => createHmac("sha256", "key").update(new DataView(ten.buffer)).digest());
+    await count(() => new Bun.CryptoHasher("sha256").update(ten.buffer).digest());
+    await count(() => Bun.CryptoHasher.hash("sha256", ten));
+    await count(() => subtle.digest("SHA-256", ten));
+    await count(() => crypto.subtle.digest("SHA-256", ten));
+    const right = createHash("sha256").update("abc").digest("hex").startsWith("ba7816bf");
+    console.log(JSON.stringify([counts, right]));
+  `;
+  const stdout = await output({ argv: [process.execPath, "-e", script], cwd: ROUND, signal });
+  expect(JSON.parse(stdout)).toEqual([[17, 5, 10, 10, 10, 10, 10], true]);
+});

@@ -1,0 +1,126 @@
+import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { checkOut } from "../../src/compare/worktrees.ts";
+import { join } from "node:path";
+import { output } from "../../src/compare/program.ts";
+import { tmpdir } from "node:os";
+
+const RENAMED: Patch = {
+  file: "packages/storage/package.json",
+  find: '"name": "@idk/storage"',
+  replace: '"name": "@idk/other"',
+};
+
+let repository: PlantedRepository;
+beforeAll(async () => {
+  repository = await plantedRepository(RENAMED);
+});
+afterAll(() => repository[Symbol.asyncDispose]());
+
+const never = new AbortController().signal;
+
+function open(parts: Partial<Parameters<typeof checkOut>[0]>) {
+  const { folder, temporary } = repository;
+  return checkOut({
+    repository: folder,
+    temporary,
+    base: "main",
+    head: "main",
+    keep: false,
+    signal: never,
+    log: () => {},
+    ...parts,
+  });
+}
+
+async function traces(): Promise<{ folders: string[]; worktrees: number }> {
+  const list = await repository.git("worktree", "list", "--porcelain");
+  const folders = await readdir(repository.temporary);
+  return {
+    folders,
+    worktrees: list.split("\n").filter((line) => line.startsWith("worktree ")).length,
+  };
+}
+
+const NOTHING = { folders: [], worktrees: 1 };
+
+test("two worktrees of one commit, each with its own library, until they are let go", async () => {
+  {
+    await using worktrees = await open({ base: "main~0" });
+    const { base, head } = worktrees;
+    expect(base.commit).toBe(head.commit);
+    expect(base.roundScript).toBe(head.roundScript.replace("/head/", "/base/"));
+    expect(base.roundScript).not.toBe(head.roundScript);
+    expect(await Bun.file(head.roundScript).exists()).toBe(true);
+    expect((await traces()).worktrees).toBe(3);
+  }
+  expect(await traces()).toEqual(NOTHING);
+});
+
+test("what is kept is named, and can be removed by hand", async () => {
+  const said: string[] = [];
+  const worktrees = await open({ keep: true, log: (line) => said.push(line) });
+  await worktrees[Symbol.asyncDispose]();
+  expect(said.at(-1)).toContain(worktrees.folder);
+  expect((await traces()).worktrees).toBe(3);
+  await rm(worktrees.folder, { recursive: true });
+  await repository.git("worktree", "prune");
+  expect(await traces()).toEqual(NOTHING);
+});
+
+test("a revision that git does not know, or that could be an option", async () => {
+  for (const head of ["nowhere", "--all", "main:packages"]) {
+    expect(await open({ head }).catch(String)).toContain(`git knows no revision ${head}`);
+  }
+  expect(await traces()).toEqual(NOTHING);
+});
+
+test("a folder that is no repository", async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), "idk-no-repository-"));
+  try {
+    const refused = open({ repository: elsewhere });
+    expect(await refused.catch(String)).toContain("this is no git repository");
+  } finally {
+    await rm(elsewhere, { recursive: true });
+  }
+});
+
+test("a revision from before there was such a library", async () => {
+  const refused = open({ head: "planted" });
+  expect(await refused.catch(String)).toContain("planted has no @idk/storage");
+  expect(await traces()).toEqual(NOTHING);
+});
+
+test("a lockfile that does not fit the packages is named with its revision", async () => {
+  const { folder, git } = repository;
+  await git("checkout", "--quiet", "-b", "unlocked", "main");
+  await mkdir(join(folder, "packages/more"), { recursive: true });
+  const manifest = { name: "@idk/more", dependencies: { zod: "catalog:" } };
+  await writeFile(join(folder, "packages/more/package.json"), JSON.stringify(manifest));
+  await git("add", "--all");
+  await git("commit", "--quiet", "--no-verify", "--message=unlocked");
+  const refused = open({ head: "unlocked" });
+  expect(await refused.catch(String)).toContain("the packages of unlocked do not install: ");
+  expect(await traces()).toEqual(NOTHING);
+});
+
+test("interrupted at any step, nothing is left", async () => {
+  for (const after of ["checking out main", "checking out main~0"]) {
+    const controller = new AbortController();
+    const log = (line: string) => {
+      if (line.startsWith(`${after},`)) controller.abort(new Error("interrupted"));
+    };
+    const ended = open({ head: "main~0", signal: controller.signal, log });
+    expect(await ended.catch(String)).toBe("Error: interrupted");
+    expect(await traces()).toEqual(NOTHING);
+  }
+});
+
+test("a program that is running ends with the signal, whose reason is what is thrown", async () => {
+  const controller = new AbortController();
+  const argv = [process.execPath, "-e", "setInterval(() => {}, 1000)"];
+  const running = output({ argv, cwd: tmpdir(), signal: controller.signal });
+  setTimeout(() => controller.abort(new Error("interrupted")), 50);
+  expect(await running.catch(String)).toBe("Error: interrupted");
+});

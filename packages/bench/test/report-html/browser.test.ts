@@ -1,0 +1,194 @@
+import type { Browser, Page } from "puppeteer-core";
+import {
+  type Watched,
+  launchChromium,
+  missingChromium,
+  watch,
+} from "../../../../tests/browser/chromium.ts";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { hostile } from "./hostile.ts";
+import { join } from "node:path";
+import { needing } from "../../../../tests/servers/needs.ts";
+import { pathToFileURL } from "node:url";
+import { renderHtml } from "../../src/report/html.ts";
+import { sampleComparison } from "./sample-comparison.ts";
+import { sampleReport } from "./sample.ts";
+import { tmpdir } from "node:os";
+
+// A browser is slow to start on a machine that does other things too.
+setDefaultTimeout(60_000);
+
+/** Of the sample, those of its comparison included. */
+const FIGURES = 17;
+
+interface View {
+  readonly width: number;
+  readonly scheme?: "light" | "dark";
+  readonly media?: "screen" | "print";
+}
+
+needing(missingChromium)("the page of a report in a browser", () => {
+  let browser: Browser;
+  let folder: string;
+  let url: string;
+  let hostileUrl: string;
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+    folder = await mkdtemp(join(tmpdir(), "idk-report-"));
+    const write = async (name: string, html: string): Promise<string> => {
+      await Bun.write(join(folder, name), html);
+      return pathToFileURL(join(folder, name)).href;
+    };
+    const [report, comparison] = [sampleReport(), sampleComparison()];
+    url = await write("sample.html", renderHtml(report, comparison));
+    hostileUrl = await write("hostile.html", renderHtml(hostile(report), hostile(comparison)));
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
+
+  async function open(address: string, view: View): Promise<{ page: Page; watched: Watched }> {
+    const page = await browser.newPage();
+    const watched = watch(page);
+    await page.setViewport({ width: view.width, height: 900 });
+    const session = await page.createCDPSession();
+    await session.send("Emulation.setEmulatedMedia", {
+      media: view.media ?? "screen",
+      features: [{ name: "prefers-color-scheme", value: view.scheme ?? "light" }],
+    });
+    await page.goto(address, { waitUntil: "networkidle0" });
+    return { page, watched };
+  }
+
+  for (const width of [1100, 375]) {
+    test(`at ${width} pixels all charts are there, and all text is inside`, async () => {
+      const { page, watched } = await open(url, { width });
+      const figures = await page.$$eval("figure", (figures) =>
+        figures.map((figure) => {
+          const shown = [...figure.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
+          const [svg] = shown;
+          const box = svg?.getBoundingClientRect();
+          const drawn = [...(svg?.querySelectorAll("path, circle, line, rect") ?? [])];
+          const visible = drawn.filter((mark) => {
+            const { width, height } = mark.getBoundingClientRect();
+            return width + height > 0;
+          });
+          const texts = [...(svg?.querySelectorAll("text") ?? [])].map((text) =>
+            text.getBoundingClientRect(),
+          );
+          return {
+            shown: shown.length,
+            width: box?.width ?? 0,
+            height: box?.height ?? 0,
+            marks: visible.length,
+            left: Math.min(...texts.map(({ left }) => left)),
+            right: Math.max(...texts.map(({ right }) => right)),
+          };
+        }),
+      );
+      expect(figures).toHaveLength(FIGURES);
+      for (const figure of figures) {
+        expect(figure.shown).toBe(1);
+        expect(figure.width).toBeGreaterThan(300);
+        expect(figure.height).toBeGreaterThan(60);
+        expect(figure.marks).toBeGreaterThan(4);
+        expect(figure.left).toBeGreaterThanOrEqual(0);
+        expect(figure.right).toBeLessThanOrEqual(width);
+      }
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      expect(watched).toEqual({ errors: [], requests: [url] });
+      await page.close();
+    });
+  }
+
+  test("on a phone no page is wider than the screen, with every table open or names without end", async () => {
+    const { page } = await open(url, { width: 375 });
+    await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    await page.close();
+    const { page: other } = await open(hostileUrl, { width: 375 });
+    expect(await other.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    await other.close();
+  });
+
+  test("light and dark differ, and everything written can be read in both", async () => {
+    const found = [];
+    for (const scheme of ["light", "dark"] as const) {
+      const { page } = await open(url, { width: 1100, scheme });
+      found.push(await page.evaluate(colors));
+      await page.close();
+    }
+    const [light, dark] = found;
+    expect(contrast(light!.background, [255, 255, 255])).toBeLessThan(1.1);
+    expect(contrast(dark!.background, [0, 0, 0])).toBeLessThan(1.5);
+    for (const { background, texts } of [light!, dark!]) {
+      // Of the Web Content Accessibility Guidelines, for text of any size.
+      for (const text of texts) expect(contrast(text, background)).toBeGreaterThanOrEqual(4.5);
+    }
+    expect(new Set(light!.texts.map(String)).size).toBeGreaterThan(6);
+  });
+
+  test("on paper it is light, with wide charts and all tables", async () => {
+    const { page } = await open(url, { width: 700, scheme: "dark", media: "print" });
+    const { background } = await page.evaluate(colors);
+    expect(contrast(background, [255, 255, 255])).toBeLessThan(1.1);
+    const count = (selector: string) =>
+      page.$$eval(
+        selector,
+        (all) => all.filter((one) => one.getBoundingClientRect().height > 0).length,
+      );
+    expect(await count("svg.wide")).toBe(FIGURES);
+    expect(await count("svg.narrow")).toBe(0);
+    expect(await count("details table")).toBe(FIGURES);
+    expect(await count("summary")).toBe(0);
+    await page.close();
+  });
+
+  test("no text of a report runs or loads anything", async () => {
+    const { page, watched } = await open(hostileUrl, { width: 1100 });
+    expect(watched).toEqual({ errors: [], requests: [hostileUrl] });
+    expect(await page.title()).toStartWith("Benchmarks of idk 0.0.0</title>");
+    expect(await page.$$("script, img")).toHaveLength(0);
+    expect(await page.$$("svg:not(.wide, .narrow)")).toHaveLength(0);
+    await page.close();
+  });
+});
+
+type Color = [number, number, number];
+
+/** Runs in the page: its background, and the different colours of all text in it. */
+function colors(): { background: Color; texts: Color[] } {
+  const parsed = (color: string): Color => {
+    const [red = 0, green = 0, blue = 0] = color.match(/[\d.]+/gu)?.map(Number) ?? [];
+    return [red, green, blue];
+  };
+  const html = [
+    ...document.querySelectorAll("p, li, th, td, h1, h2, h3, dt, dd, a, summary, .legend span"),
+  ];
+  const found = new Set([
+    ...html.map((element) => getComputedStyle(element).color),
+    ...[...document.querySelectorAll("svg text")].map((text) => getComputedStyle(text).fill),
+  ]);
+  return {
+    background: parsed(getComputedStyle(document.body).backgroundColor),
+    texts: [...found].map(parsed),
+  };
+}
+
+/** 1 to 21, by the Web Content Accessibility Guidelines. */
+function contrast(a: Color, b: Color): number {
+  const [low = 0, high = 0] = [luminance(a), luminance(b)].toSorted((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+
+function luminance(color: Color): number {
+  const [red = 0, green = 0, blue = 0] = color.map((part) => {
+    const share = part / 255;
+    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

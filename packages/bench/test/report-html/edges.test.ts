@@ -1,0 +1,157 @@
+import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
+import { expect, test } from "bun:test";
+import { distributionOf } from "../../src/statistics/describe.ts";
+import fc from "fast-check";
+import { html } from "../../src/report/html/html.ts";
+import { parseHTML } from "linkedom";
+import { renderHtml } from "../../src/report/html.ts";
+import { sampleReport } from "./sample.ts";
+import { seededRandom } from "../../src/statistics/random.ts";
+
+const report = sampleReport();
+
+function pageOf(suite: Partial<SuiteResult>): string {
+  const nothing = { measurements: [], pairs: [], targets: [], notes: [] };
+  const whole = { suite: "s", title: "t", status: "completed", seconds: 1 } as const;
+  const suites = [{ ...whole, ...nothing, ...suite }];
+  return renderHtml({ ...report, suites } satisfies Report);
+}
+
+function measurement(
+  name: string,
+  samples: number[],
+  more: Partial<Measurement> = {},
+): Measurement {
+  return {
+    name,
+    series: name,
+    samples,
+    distribution: distributionOf(samples, seededRandom(1)),
+    ...more,
+  };
+}
+
+/** No chart may have a place or a number that is none. */
+function expectDrawn(page: string): void {
+  expect(page.match(/.{0,40}(?:NaN|Infinity|undefined|\[object).{0,40}/u)).toBeNull();
+  expect(page.includes("</html>")).toBe(true);
+}
+
+test("the sample has no number that is none", () => {
+  expectDrawn(renderHtml(report));
+});
+
+test("few, equal and very small values can be drawn", () => {
+  expectDrawn(pageOf({ measurements: [measurement("one", [0.5])] }));
+  expectDrawn(pageOf({ measurements: [measurement("equal", [2, 2, 2, 2])] }));
+  expectDrawn(pageOf({ measurements: [measurement("no time", [0, 0, 0])] }));
+  expectDrawn(pageOf({ measurements: [measurement("some", [0, 1e-9, 3600])] }));
+  expectDrawn(
+    pageOf({
+      measurements: [
+        measurement(
+          "many",
+          Array.from({ length: 99 }, () => 1e-7),
+        ),
+      ],
+    }),
+  );
+});
+
+test("lines with a measurement that took no time, or at no size, can be drawn", () => {
+  const at = (value: number, samples: number[]) =>
+    measurement(`at ${value}`, samples, {
+      series: "line",
+      x: { value, unit: "bytes" },
+      bytesPerOperation: value,
+      peakRss: 1e8,
+    });
+  const measurements = [at(0, [1, 2]), at(1, [0, 0]), at(1024, [1, 2]), at(2048, [3, 4])];
+  const page = pageOf({ measurements });
+  expectDrawn(page);
+  expect(page.includes("Throughput by size")).toBe(true);
+  // A line needs two places.
+  expect(pageOf({ measurements: [at(1024, [1])] }).includes("Throughput by size")).toBe(false);
+});
+
+test("targets of any value and bound can be drawn", () => {
+  const values = [-1, 0, 1e-9, 1, 1e12];
+  const bounds = [undefined, -1, 0, 1, 1e9];
+  const units: Target["unit"][] = [
+    "ratio",
+    "seconds",
+    "bytes/s",
+    "files/s",
+    "bytes",
+    "exponent",
+    "count",
+  ];
+  for (const unit of units) {
+    const targets = values.flatMap((value) =>
+      bounds.flatMap((least) => [
+        { name: "at least", value, unit, least, met: false },
+        { name: "at most", value, unit, most: least, met: true },
+      ]),
+    );
+    expectDrawn(pageOf({ targets }));
+  }
+});
+
+test("a target that is just kept stands at its bound, one that cannot be compared at an end", () => {
+  const at = (value: number, most: number, met: boolean) => {
+    const page = pageOf({ targets: [{ name: "errors", value, unit: "count", most, met }] });
+    const svg = parseHTML(page).document.querySelector("svg.wide")!;
+    const line = svg.querySelector("line[stroke='var(--ink)'], [stroke='var(--ink)'] line")!;
+    const mark = svg.querySelector("circle, [aria-label='dot'] path")!;
+    const [, moved] = /translate\(([\d.]+)/u.exec(mark.getAttribute("transform") ?? "") ?? [];
+    return Number(mark.getAttribute("cx") ?? moved) - Number(line.getAttribute("x1"));
+  };
+  expect(at(0, 0, true)).toBeCloseTo(0);
+  expect(at(0, 5, true)).toBeGreaterThan(100);
+  expect(at(3, 0, false)).toBeLessThan(-100);
+});
+
+test("pairs without any difference, and of a base that is not there, can be drawn", () => {
+  const none = { low: 0, high: 0, confidence: 0.95 };
+  const pair = { name: "p", base: "a", head: "b", deltas: [0, 0], meanDelta: 0, overhead: 0 };
+  expectDrawn(pageOf({ pairs: [{ ...pair, interval: none, verdict: "none" }] }));
+});
+
+test("pairs whose times are far apart are shown as shares of their bases", () => {
+  const of = (name: string, time: number) => ({
+    measurements: [
+      measurement(`${name} base`, [time, time]),
+      measurement(`${name} head`, [time, time]),
+    ],
+    pair: {
+      name,
+      base: `${name} base`,
+      head: `${name} head`,
+      deltas: [time / 10, time / 5],
+      meanDelta: time * 0.15,
+      interval: { low: time / 10, high: time / 5, confidence: 0.95 },
+      overhead: 0.15,
+      verdict: "slower",
+    },
+  });
+  const [small, large] = [of("small", 1e-3), of("large", 10)];
+  const both = pageOf({
+    measurements: [...small.measurements, ...large.measurements],
+    pairs: [small.pair, large.pair],
+  });
+  expect(both.includes("as a share of the base")).toBe(true);
+  expect(
+    pageOf({ measurements: small.measurements, pairs: [small.pair] }).includes("as a share"),
+  ).toBe(false);
+});
+
+test("any text comes out of a template as it went in", () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const { document } = parseHTML(html`<p title="${text}">${text}</p>`.markup);
+      const p = document.querySelector("p")!;
+      expect([p.textContent, p.getAttribute("title")]).toEqual([text, text]);
+      expect(p.children).toHaveLength(0);
+    }),
+  );
+});
