@@ -16,7 +16,7 @@ import { expect, test } from "bun:test";
 import { needing } from "../servers/needs.ts";
 
 /** Any suite takes less, however slow the machine. */
-const TIMEOUT = 300_000;
+const TIMEOUT = 600_000;
 
 export interface Acceptance {
   readonly result: SuiteResult;

@@ -37,6 +37,10 @@ export const suites: readonly Suite[] = [
     async () => (await import("./suites/blob-pipeline.ts")).blobPipeline,
   ),
   lazy(
+    { name: "scaling", title: "Growth of time and memory with length and recipients" },
+    async () => (await import("./suites/scaling.ts")).scaling,
+  ),
+  lazy(
     {
       name: "encryption-perf",
       title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",

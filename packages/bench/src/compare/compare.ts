@@ -32,7 +32,7 @@ export interface CompareOptions extends Plan {
  * Compares two revisions of a repository: checks both out, measures each by fresh processes, and
  * removes what it made, also where it is broken off.
  *
- * @throws Usage where a revision or a task is unknown; Error in plain English where packages do not
+ * @throws Usage where a revision or a task is unknown, or nothing can be compared; Error in plain English where packages do not
  *   install, or a measured operation fails; the signal's reason
  */
 export async function compareRevisions(options: CompareOptions): Promise<Comparison> {
@@ -50,6 +50,13 @@ export async function compareRevisions(options: CompareOptions): Promise<Compari
   const measurer = processMeasurer(worktrees, store, signal);
   const plan = { rounds, maxRounds: Math.max(rounds, maxRounds), warmups };
   const { tasks, skipped } = await compareTasks(runnable, plan, random, measurer, log);
+  const left = [...withoutStore, ...skipped];
+  // A gate that is green because it looked at nothing would be worse than none.
+  if (tasks.length === 0) {
+    throw new Usage(
+      `nothing could be compared: ${left.map(({ task, reason }) => `${task}, ${reason}`).join("; ")}`,
+    );
+  }
   const revision = ({ name, commit }: (typeof worktrees)["base"]) => ({ name, commit });
   return {
     schema: COMPARISON_SCHEMA,
@@ -60,7 +67,7 @@ export async function compareRevisions(options: CompareOptions): Promise<Compari
     head: revision(worktrees.head),
     seed,
     tasks,
-    skipped: [...withoutStore, ...skipped],
+    skipped: left,
     failures: failuresOf(tasks),
   };
 }

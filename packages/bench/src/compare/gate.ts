@@ -44,8 +44,8 @@ export async function compareTasks(
   for (const task of tasks) {
     const counters = await counted(task, measurer);
     if ("lacks" in counters) {
-      log(`${task.name}: skipped, the base has no ${counters.lacks}`);
-      skipped.push({ task: task.name, reason: `the base has no ${counters.lacks}` });
+      log(`${task.name}: skipped, the base lacks ${counters.lacks}`);
+      skipped.push({ task: task.name, reason: `the base lacks ${counters.lacks}` });
       continue;
     }
     const first = await once(task);
@@ -74,7 +74,7 @@ async function counted(task: TaskInfo, measurer: Measurer): Promise<readonly Cou
     if ("lacks" in base) return base;
     const head = await measurer.count(task, "head");
     if ("lacks" in head) {
-      throw new Error(`the head has no ${head.lacks}, which ${task.name} takes and the base has`);
+      throw new Error(`the head lacks ${head.lacks}, which ${task.name} takes and the base has`);
     }
     return compareCounts(base, head);
   };

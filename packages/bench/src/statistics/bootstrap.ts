@@ -1,4 +1,4 @@
-import { quantileSorted, sampleWithReplacement } from "simple-statistics";
+import { errorFunction, probit, quantileSorted, sampleWithReplacement } from "simple-statistics";
 import type { Interval } from "../report/report.ts";
 import type { Random } from "./random.ts";
 
@@ -14,13 +14,15 @@ export interface BootstrapOptions {
 }
 
 /**
- * The interval of a statistic by the percentile bootstrap (Efron and Tibshirani, An Introduction to
- * the Bootstrap, chapter 13): as many of the samples are drawn with replacement as there are, again
- * and again, and what is left when both tails are cut off the statistics of the draws is the
- * interval. Of more than 1000 samples, 1000 evenly taken stand for all: the interval is wider for it,
- * never narrower.
+ * The interval of a statistic by the bootstrap: as many of the samples are drawn with replacement as
+ * there are, again and again, and what is left when both tails are cut off the statistics of the
+ * draws is the interval (the percentile method; Efron and Tibshirani, An Introduction to the
+ * Bootstrap, chapter 13). The tails are cut as far out as makes up for what few samples vary too
+ * little (the expanded percentile interval; Hesterberg, What Teachers Should Know About the
+ * Bootstrap, 2015, section 5.4).
  *
- * Below some ten samples the interval is too narrow, and of one sample it is a point.
+ * Of more than 1000 samples, 1000 evenly taken stand for all: the interval is wider for it. Of one
+ * sample it is a point. Of ten or fewer that are skewed it is still too narrow.
  *
  * @throws Error where there are no samples
  */
@@ -35,12 +37,33 @@ export function bootstrapInterval(
     statistics[i] = statistic(sampleWithReplacement(drawn, drawn.length, random));
   }
   const sorted = Array.from(statistics.toSorted());
-  const tail = (1 - confidence) / 2;
+  const tail = expandedTail(drawn.length, confidence);
   return {
     low: quantileSorted(sorted, tail),
     high: quantileSorted(sorted, 1 - tail),
     confidence,
   };
+}
+
+/** The share to cut off on each side for so many samples. */
+export function expandedTail(count: number, confidence: number): number {
+  const nominal = (1 - confidence) / 2;
+  if (count < 2) return nominal;
+  const freedom = count - 1;
+  const z = Math.sqrt(count / freedom) * studentQuantile(nominal, freedom);
+  return Math.max(0, 1 + errorFunction(z / Math.SQRT2)) / 2;
+}
+
+/** Student's t from the normal distribution, by Abramowitz and Stegun 26.7.5. */
+function studentQuantile(p: number, freedom: number): number {
+  const z = probit(p);
+  const terms = [
+    z,
+    (z ** 3 + z) / 4,
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
+  ];
+  return terms.reduce((sum, term, power) => sum + term / freedom ** power, 0);
 }
 
 /** At most so many of the values, evenly taken, in their order. */

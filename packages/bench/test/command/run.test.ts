@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { bench, fakeSuite } from "./fake-world.ts";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { Interruption } from "../../src/command/usage.ts";
@@ -12,6 +12,8 @@ const read = (name: string): string => readFileSync(path(name), "utf8");
 afterEach(() => {
   for (const name of readdirSync(folder)) rmSync(path(name));
 });
+
+afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("a run", () => {
   test("runs all suites in their order, and prints a table of each", async () => {

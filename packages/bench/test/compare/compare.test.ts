@@ -81,6 +81,16 @@ test("a planted request more for each put fails on the counter, in every form of
   expect(await repository.git("worktree", "list")).not.toContain("\n");
 }, 60_000);
 
+test("a gate that has nothing to compare is not green", async () => {
+  await using repository = await plantedRepository();
+  const nothing = compare(repository, { ...QUICK, tasks: ["put-store"] });
+  expect(await nothing.catch(String)).toBe(
+    "Usage: nothing could be compared: put-store, no object store was given",
+  );
+  const unknown = compare(repository, { ...QUICK, tasks: ["put-stone"] });
+  expect(await unknown.catch(String)).toContain("there is no task put-stone: there are put-memory");
+}, 60_000);
+
 const slow = process.env["IDK_TEST_SLOW"] === "1" ? describe : describe.skip;
 
 slow("with the rounds that people get", () => {

@@ -77,12 +77,12 @@ test("what the base cannot do is skipped by name; what the head no longer can is
     count: async ({ name }, side) => (side === "base" && name === TASK.name ? { lacks } : COUNTS),
   });
   expect(tasks.map(({ task }) => task)).toEqual([OTHER.name]);
-  expect(skipped).toEqual([{ task: TASK.name, reason: "the base has no Store.putMany" }]);
+  expect(skipped).toEqual([{ task: TASK.name, reason: "the base lacks Store.putMany" }]);
   const head = compared([TASK], {
     count: async (_, side) => (side === "head" ? { lacks } : COUNTS),
   });
   expect(await head.catch(String)).toBe(
-    "Error: the head has no Store.putMany, which put-memory takes and the base has",
+    "Error: the head lacks Store.putMany, which put-memory takes and the base has",
   );
 });
 

@@ -91,6 +91,8 @@ test("a revision that lacks what a task calls is told from one that fails", asyn
     what: "createStore in @idk/storage",
   });
   expect(await outcomeWith(store(""))).toEqual({ kind: "missing", what: "Store.rewrap" });
+  const broken = outcomeWith(`import "not-installed"; ${store("")}`);
+  expect(await broken.catch(String)).toContain("not-installed");
   const failing = outcomeWith(store(`rewrap() { throw new Error("no keys today"); }`));
   expect(await failing.catch(String)).toContain("no keys today");
 });

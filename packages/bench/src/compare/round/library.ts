@@ -10,7 +10,7 @@ export async function entryPoint<Module extends object>(
   names: readonly (keyof Module & string)[],
 ): Promise<Module> {
   const module = await import(specifier).catch((error: unknown) => {
-    if (isUnresolved(error)) throw new Missing(`the entry point ${specifier}`);
+    if (isUnresolved(error, specifier)) throw new Missing(`the entry point ${specifier}`);
     throw error;
   });
   for (const name of names) {
@@ -30,6 +30,10 @@ export function requireMethods<T extends object>(
   }
 }
 
-function isUnresolved(error: unknown): boolean {
-  return error instanceof Error && /^Cannot find (?:module|package)/u.test(error.message);
+/**
+ * Whether it is the entry point itself that is not there, rather than something that it imports. By
+ * what Bun says besides the message, which names now the entry point and now the package.
+ */
+function isUnresolved(error: unknown, specifier: string): boolean {
+  return (Object(error) as { specifier?: unknown }).specifier === specifier;
 }
