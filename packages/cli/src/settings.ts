@@ -16,9 +16,11 @@ import {
 } from "zod/mini";
 import type { Compression } from "@idk/storage";
 import type { RawSettings, RecipientSource, StoreSource } from "./environment.ts";
+import { type IdentitySource, checkKeychainName } from "./identity-source.ts";
 import { looksLikeIdentity } from "./text.ts";
 import { type StoreLocation, parseStoreLocation } from "./store-location.ts";
 import type { UserFolders } from "./user-folders.ts";
+import { parseChunkSize } from "./sizes.ts";
 import { usage } from "./failures.ts";
 
 /*
@@ -56,11 +58,14 @@ function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
 
 /** A path on the command line. An identity in its place is a slip that must not be repeated. */
 export const path: Field<string> = field((text) => {
-  if (looksLikeIdentity(text)) throw new Error("takes a file, not the identity itself");
+  if (looksLikeIdentity(text)) throw new Error(NOT_ITSELF);
   if (text === "") throw new Error("takes a file, got an empty text");
   if (text.includes("\0")) throw new Error("takes a file, and no file's name has a zero byte");
   return text;
 });
+
+const NOT_ITSELF =
+  "takes a file, not the identity itself (a variable for that is IDK_IDENTITY_KEY)";
 
 export const paths: Field<string[]> = withDefault(array(path), []);
 
@@ -106,7 +111,17 @@ export const store: Field<StoreLocation> = parsed(
   ({ url, env }) => parseStoreLocation(url, env),
 );
 
-export const identityFiles: Field<string[]> = withDefault(array(path), []);
+/** Where the identities of a command come from; opened by `loadIdentities`. */
+export const identityFiles: Field<IdentitySource[]> = withDefault(
+  array(
+    parsed(custom<IdentitySource>(), (source) => {
+      if (source.kind === "file") checked(path, source.path);
+      if (source.kind === "keychain") checkKeychainName(source.name);
+      return source;
+    }),
+  ),
+  [],
+);
 
 export const recipients: Field<RecipientSource[]> = withDefault(
   array(
@@ -118,6 +133,16 @@ export const recipients: Field<RecipientSource[]> = withDefault(
   [],
 );
 
+/** Of put: how content is cut. */
+export const chunkSize: Field<number> = field(parseChunkSize);
+
+/** Gives a value back if a field takes it, and throws its message if not. */
+export function checked<T>(check: Field<unknown>, value: T): T {
+  const { error } = check.safeParse(value);
+  if (error === undefined) return value;
+  throw new Error(error.issues[0]?.message ?? "is wrong");
+}
+
 /** Makes a field one that may be left out. */
 export function optional<T>(inner: Field<T>): Field<T | undefined> {
   return zodOptional(inner);
@@ -128,12 +153,20 @@ export type Shape = Readonly<Record<string, Field<unknown>>>;
 
 export type SettingsOf<S extends Shape> = { readonly [K in keyof S]: output<S[K]> };
 
-/** Checks raw settings against what a command declares, and keeps nothing else. */
-export function readSettings<S extends Shape>(shape: S, raw: RawSettings): SettingsOf<S> {
+/**
+ * Checks raw settings against what a command declares, and keeps nothing else.
+ *
+ * @param labels what to call settings in messages, by name, where it is not as usual
+ */
+export function readSettings<S extends Shape>(
+  shape: S,
+  raw: RawSettings,
+  labels: Readonly<Record<string, string>> = {},
+): SettingsOf<S> {
   const result = object(shape).safeParse(raw);
   if (result.success) return result.data as SettingsOf<S>;
   const issue = result.error.issues[0];
-  throw usage(messageOf(String(issue?.path[0] ?? ""), issue?.message ?? "is wrong"));
+  throw usage(messageOf(String(issue?.path[0] ?? ""), issue?.message ?? "is wrong", labels));
 }
 
 /** What people call a setting that is not simply its own flag. */
@@ -149,14 +182,18 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 
 const NO_STORE: Readonly<Record<string, string>> = {
-  store: "name its folder or URL with --store URL or in IDK_STORE",
+  store: "name its folder or URL with --store URL or in IDK_STORE, or run `idk init` once",
   target: "name its folder or URL, or set IDK_STORE",
   from: "name the one to copy from with --from URL",
   to: "name the one to copy to with --to URL",
 };
 
-function messageOf(name: string, message: string): string {
+function messageOf(
+  name: string,
+  message: string,
+  labels: Readonly<Record<string, string>>,
+): string {
   if (message === MISSING && name in NO_STORE) return `no store: ${NO_STORE[name]}`;
   const asFlag = `--${name.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
-  return `${LABELS[name] ?? asFlag} ${message}`;
+  return `${labels[name] ?? LABELS[name] ?? asFlag} ${message}`;
 }

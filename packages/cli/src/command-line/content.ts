@@ -22,6 +22,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .option("--name <name>", "a name to keep, encrypted, with the content")
     .option("--type <type>", "a media type to keep, encrypted, with the content")
     .option("--chunk-size <size>", "a power of two from 256K to 16M (default: 4M)")
+    .option("--padding", "hide the exact length from the store (the default)")
     .option("--no-padding", "let the store see the exact length")
     .option(
       "--compress <how>",
@@ -38,11 +39,12 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .summary("fetch, verify and decrypt content")
     .description(
       "Fetch content, verify it, and write it to a file or to standard output; or several, each " +
-        "to a file of a folder that has its address as its name.",
+        "to a file of a folder, under the name that it has inside, or else its address.",
     )
     .argument("[address...]", "what `idk put` printed")
     .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
-    .option("--output-dir <dir>", "write each address to a file in this folder")
+    .option("--output-dir <dir>", "write each address to a file in this folder, never outside")
+    .option("--no-names", "name the files by their addresses, whatever names they have inside")
     .option("--from-file <list>", "also the addresses of this list, such as the output of idk put")
     .addOption(identityOption())
     .option("--range <start-end>", "these bytes alone; END is not included, either may be empty")

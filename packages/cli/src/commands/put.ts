@@ -1,8 +1,8 @@
 import { type Command, command } from "../command.ts";
 import {
   choice,
+  chunkSize,
   compression,
-  field,
   flag,
   folders,
   optional,
@@ -18,7 +18,6 @@ import { given, readList } from "../list-file.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
 import { loadRecipients } from "../recipients.ts";
 import { openStore } from "../open-store.ts";
-import { parseChunkSize } from "../sizes.ts";
 import { putFile } from "../put-file.ts";
 import { putFiles } from "../put-files.ts";
 import { usage } from "../failures.ts";
@@ -32,8 +31,8 @@ export const put: Command = command(
     recipients,
     name: optional(text),
     type: optional(text),
-    chunkSize: optional(field(parseChunkSize)),
-    padding: flag,
+    chunkSize: optional(chunkSize),
+    padding: choice,
     compress: compression,
     dedupSecret: optional(path),
     workers,
@@ -49,7 +48,7 @@ export const put: Command = command(
       recipients: to,
       metadata: { ...(name !== undefined && { name }), ...(type !== undefined && { type }) },
       chunkSize,
-      padding: padding ? "padme" : "none",
+      padding: padding === false ? "none" : "padme",
       compression: compress,
       dedupSecret,
       signal: session.signal,
