@@ -28,11 +28,13 @@ export async function putFile(
   await using opened = await openStore(store, session, { workers });
   const journal = await fileJournals(options, settings, out)(path, file);
   const continues = (journal?.count() ?? 0) > 0;
+  using meter = session.progress.begin({ command: "put", name: path, totalBytes: file?.size });
   let report: PutReport | undefined;
   try {
     const address = await opened.put(content, {
       ...options,
       journal,
+      onProgress: meter.part(),
       onReport: (made) => {
         report = made;
       },
@@ -46,7 +48,9 @@ export async function putFile(
     throw error;
   }
   journal?.remove();
+  const summary = meter.finish();
   if (out.json || report === undefined) return;
+  if (summary !== undefined) await out.note(`idk: stored ${summary}`);
   const { chunks, skippedChunks } = report;
   if (continues && skippedChunks > 0) {
     await out.note(`idk: continued: ${skippedChunks} of ${chunks} chunks were there`);

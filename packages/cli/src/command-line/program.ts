@@ -1,5 +1,9 @@
 import { Command as CommanderCommand, CommanderError } from "commander";
 import type { Environment, Session } from "../session.ts";
+import { createProgress } from "../progress/progress.ts";
+import { displayFor } from "../progress/display.ts";
+import type { Screen } from "../progress/screen.ts";
+import { quieted } from "../output.ts";
 import type { Command } from "../command.ts";
 import { VERSION } from "../version.ts";
 import { usage } from "../failures.ts";
@@ -44,11 +48,16 @@ Example:
   idk get $address -o copy.jpg
 `;
 
+/** A session before it is known what the command line says of it. */
+export interface Start extends Omit<Session, "progress"> {
+  readonly screen: Screen;
+}
+
 /** Parses the command line and runs the command it names. */
 export async function runProgram(
   args: readonly string[],
   env: Environment,
-  session: Session,
+  session: Start,
 ): Promise<void> {
   let help = "";
   const program = createProgram(env, session, (text) => {
@@ -78,7 +87,7 @@ export async function runProgram(
 
 function createProgram(
   env: Environment,
-  session: Session,
+  session: Start,
   writeOut: (text: string) => void,
 ): CommanderCommand {
   const program = new CommanderCommand("idk")
@@ -86,6 +95,9 @@ function createProgram(
     .version(`idk ${VERSION}`, "-V, --version", "print the version")
     .option("--store <url>", "the store: DIR, s3://, minio:// or b2:// (IDK_STORE)")
     .option("--json", "print results and errors as JSON")
+    .option("-q, --quiet", "no progress and no remarks: results and errors alone")
+    .option("--progress", "tell the progress also where no terminal shows it")
+    .option("--no-progress", "do not tell the progress")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)
     .configureHelp({ showGlobalOptions: true })
@@ -101,7 +113,7 @@ function createProgram(
       ]);
       const raw = { ...this.optsWithGlobals(), ...Object.fromEntries(operands) };
       const run = await load();
-      await run(withEnvironment(raw, env), session);
+      await run(withEnvironment(raw, env), sessionOf(session, this.optsWithGlobals(), env));
     };
 
   addKeyCommands(program, does);
@@ -109,6 +121,16 @@ function createProgram(
   addBlobCommands(program, does);
   addStoreCommands(program, does);
   return program;
+}
+
+function sessionOf(
+  { out, signal, screen }: Start,
+  options: { readonly quiet?: boolean; readonly progress?: boolean },
+  env: Environment,
+): Session {
+  const { quiet = false, progress } = options;
+  const display = displayFor({ quiet, progress }, out, screen, env);
+  return { out: quiet ? quieted(out) : out, signal, progress: createProgress(display) };
 }
 
 /** From `error: unknown command 'gett'` and, on a line of its own, `(Did you mean get?)`. */

@@ -2,13 +2,14 @@ import { createBlobFailures } from "../blob-failures.ts";
 import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
 import { type CopyTotals, createCopyTotals, describeCopy } from "../copy-totals.ts";
-import { type ReplicateOptions, createStore, replicate } from "@idk/storage";
+import { type Backend, type ReplicateOptions, createStore, replicate } from "@idk/storage";
 import { addresses, flag, identityFiles, passphrase, store } from "../settings.ts";
 import { codeOf, usage } from "../failures.ts";
 import { EXIT_CODES } from "../exit-codes.ts";
 import { createFolder } from "../folder.ts";
 import { loadIdentities } from "../identities.ts";
 import { openBackend } from "../open-store.ts";
+import type { Totals } from "../progress/meter.ts";
 
 export const copy: Command = command(
   {
@@ -34,7 +35,13 @@ export const copy: Command = command(
     await using to = await openBackend(settings.to, session);
 
     const failures = createBlobFailures(session);
-    const totals = createCopyTotals(out);
+    using meter = session.progress.begin({
+      command: "copy",
+      noun: "blob",
+      ...(named.size === 0 && { measure: async (stop) => measured(from, stop) }),
+      ...(named.size > 0 && !tree && { totalItems: named.size }),
+    });
+    const totals = createCopyTotals(meter);
     const copyBlobs = reporting(failures, totals, async (options) =>
       replicate(from, to, { trustSize, signal, ...options }),
     );
@@ -63,6 +70,7 @@ export const copy: Command = command(
     }
 
     const { sum } = totals;
+    meter.finish();
     await out.report({ ...sum, failed: failures.count });
     await out.flush();
     await out.note(`${describeCopy(sum)}; ${failures.count || "no"} failed`);
@@ -93,6 +101,12 @@ function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): 
       await printed;
     }
   };
+}
+
+async function measured(from: Backend, signal: AbortSignal): Promise<Totals> {
+  let totalItems = 0;
+  for await (const _ of from.list("", { signal })) totalItems += 1;
+  return { totalItems };
 }
 
 async function* watched<T>(
