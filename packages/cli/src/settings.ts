@@ -11,12 +11,14 @@ import {
   pipe,
   string,
   transform,
+  union,
   _default as withDefault,
   optional as zodOptional,
 } from "zod/mini";
 import type { Compression } from "@idk/storage";
 import type { RawSettings, RecipientSource, StoreSource } from "./environment.ts";
 import { type IdentitySource, checkKeychainName } from "./identity-source.ts";
+import { isAddressOrPrefix } from "./address-prefix.ts";
 import { looksLikeIdentity } from "./text.ts";
 import { type StoreLocation, parseStoreLocation } from "./store-location.ts";
 import type { UserFolders } from "./user-folders.ts";
@@ -70,6 +72,11 @@ const NOT_ITSELF =
 export const paths: Field<string[]> = withDefault(array(path), []);
 
 export const text: Field<string> = string();
+export const texts: Field<string[]> = withDefault(array(string()), []);
+/** `--name NAME` or `--no-name`; undefined where neither was given. */
+export const nameChoice: Field<string | boolean | undefined> = zodOptional(
+  union([string(), boolean()]),
+);
 export const flag: Field<boolean> = withDefault(boolean(), false);
 /** A flag with an opposite: undefined where neither was given. */
 export const choice: Field<boolean | undefined> = zodOptional(boolean());
@@ -98,10 +105,13 @@ export const workers: Field<number | undefined> = zodOptional(
 
 const WORKERS_MAX = 64;
 
+/** An address, or its beginning; `resolveAddress` makes it whole. */
 export const address: Field<string> = field((given) => {
   // The library checks it again; here the message can say where addresses come from.
-  if (/^[0-9a-f]{64}$/u.test(given)) return given;
-  throw new Error("must be 64 lowercase hexadecimal digits, as `idk put` prints them");
+  if (isAddressOrPrefix(given)) return given;
+  throw new Error(
+    "must be 64 lowercase hexadecimal digits, as `idk put` prints them, or the first 8 or more",
+  );
 });
 
 export const addresses: Field<string[]> = withDefault(array(address), []);

@@ -3,6 +3,7 @@ import { address, identityFiles, passphrase, recipients, store } from "../settin
 import { loadIdentities } from "../identities.ts";
 import { loadRecipients } from "../recipients.ts";
 import { openStore } from "../open-store.ts";
+import { resolveAddress } from "../address-prefix.ts";
 
 export const rewrap: Command = command(
   { address, store, recipients, identity: identityFiles, passphrase },
@@ -11,10 +12,11 @@ export const rewrap: Command = command(
     const to = await loadRecipients(settings.recipients);
     const identities = await loadIdentities(settings, session);
     await using opened = await openStore(settings.store, session, { identities });
-    const rewrapped = await opened.rewrap(settings.address, to, { signal });
-    await out.result(rewrapped, { address: rewrapped, previous: settings.address });
+    const previous = await resolveAddress(opened, settings.address, signal);
+    const rewrapped = await opened.rewrap(previous, to, { signal });
+    await out.result(rewrapped, { address: rewrapped, previous });
     await out.note(
-      `idk: note: ${settings.address} can still be read by its recipients until you remove it: idk rm`,
+      `idk: note: ${previous} can still be read by its recipients until you remove it: idk rm`,
     );
   },
 );

@@ -5,13 +5,16 @@ import { type Row, aligned, printable, toHex } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
+import { resolveAddress } from "../address-prefix.ts";
 
 export const stat: Command = command(
   { address, store, identity: identityFiles, passphrase },
   async (settings, session) => {
     const identities = await loadIdentities(settings, session);
     await using opened = await openStore(settings.store, session, { identities });
-    const found = await opened.stat(settings.address, { signal: session.signal });
+    const { signal } = session;
+    const wanted = await resolveAddress(opened, settings.address, signal);
+    const found = await opened.stat(wanted, { signal });
     await session.out.result(describe(found), found);
   },
 );
