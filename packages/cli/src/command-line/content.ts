@@ -12,14 +12,17 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .summary("store files and print their addresses")
     .description(
       "Encrypt a file or standard input, store it, and print its address. Of several files, each " +
-        "gets a line with its address and its path, and one that fails does not stop the others.",
+        "gets a line with its address and its path, and one that fails does not stop the others. " +
+        "Of a folder, all files in it and below: no symbolic links, modes or empty folders.",
     )
-    .argument("[file...]", "the file, or - for standard input")
+    .argument("[file...]", "the file, a folder, or - for standard input")
     .option("--from-file <list>", "also the files of this list, one a line; - for standard input")
     .option("-0, --null", "what ends a path in the list is a zero byte, as from find -print0")
+    .option("--done <list>", "leave out the files of this list, the output of an earlier put")
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
-    .option("--name <name>", "a name to keep, encrypted, with the content")
+    .option("--name <name>", "a name to keep, encrypted (default: the file's own, and its date)")
+    .option("--no-name", "keep neither the name nor the date of the file")
     .option("--type <type>", "a media type to keep, encrypted, with the content")
     .option("--chunk-size <size>", "a power of two from 256K to 16M (default: 4M)")
     .option("--padding", "hide the exact length from the store (the default)")
