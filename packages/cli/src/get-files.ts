@@ -5,6 +5,7 @@ import type { Downloaded } from "./download.ts";
 import { count } from "./text.ts";
 import { createListFailures } from "./item-failures.ts";
 import type { StoredBlob } from "@idk/storage";
+import { isAddressOrPrefix } from "./address-prefix.ts";
 import { openOutputFolder } from "./safe-path/output-folder.ts";
 import { pMapIterable } from "p-map";
 
@@ -13,6 +14,8 @@ const AT_ONCE = 16;
 
 /** How a content gets into its file. */
 export interface GetFile {
+  /** Makes an address of its beginning. */
+  resolve(prefix: string, signal: AbortSignal): Promise<string>;
   open(address: string, signal: AbortSignal): Promise<StoredBlob>;
   write(blob: StoredBlob, path: string, meter: Meter): Promise<Downloaded>;
 }
@@ -28,12 +31,13 @@ export interface GetFilesOptions {
  * it. A file that is there with this content is done, so that what was interrupted can be run again:
  * places are given in the order of the list, and so the same ones each time.
  *
- * @param entries addresses, or lines as `idk put` prints them: an address and anything behind it
+ * @param entries addresses or beginnings of them, or lines as `idk put` prints them: an address and
+ *   anything behind it
  */
 export async function getFiles(
   entries: AsyncIterable<string>,
   { folder, names }: GetFilesOptions,
-  { open, write }: GetFile,
+  { resolve, open, write }: GetFile,
   session: Session,
 ): Promise<void> {
   const { out } = session;
@@ -47,7 +51,11 @@ export async function getFiles(
 
   async function* distinct(): AsyncGenerator<string> {
     for await (const entry of entries) {
-      const address = /^[0-9a-f]{64}(?=\s|$)/u.exec(entry)?.[0] ?? entry;
+      const given = /^[0-9a-f]{8,64}(?=\s|$)/u.exec(entry)?.[0] ?? entry;
+      // What is not to be found fails in its turn, and not here, where it would end all.
+      const address = isAddressOrPrefix(given)
+        ? await resolve(given, signal).catch(() => given)
+        : given;
       // With a dedup secret, equal files have one address.
       if (seen.has(address)) continue;
       seen.add(address);
@@ -55,14 +63,17 @@ export async function getFiles(
     }
   }
   let lastTurn = Promise.resolve();
-  const getOne = async (address: string): Promise<void> => {
+  const getOne = async (given: string): Promise<void> => {
     const placed = Promise.withResolvers<void>();
     const turn = lastTurn;
     lastTurn = turn.then(() => placed.promise);
     try {
-      if (!/^[0-9a-f]{64}$/u.test(address)) {
-        throw usage("not an address: 64 lowercase hexadecimal digits, as `idk put` prints them");
+      if (!isAddressOrPrefix(given)) {
+        throw usage(
+          "not an address: 64 lowercase hexadecimal digits, as `idk put` prints them, or the first 8",
+        );
       }
+      const address = await resolve(given, signal);
       const blob = await open(address, signal);
       await turn;
       const { path: file, original } = await target.place(address, blob.metadata);
@@ -76,7 +87,7 @@ export async function getFiles(
       if (done.alreadyThere) alreadyThere += 1;
       await out.report({ ok: true, address, file, ...done });
     } catch (error) {
-      await failures.add(address, error);
+      await failures.add(given, error);
     } finally {
       placed.resolve();
       meter.itemDone();

@@ -33,6 +33,9 @@ async function* addresses(count: number): AsyncGenerator<string> {
   for (let i = 0; i < count; i++) yield `${i}`.padStart(64, "0");
 }
 
+/** Whole addresses, as these are. */
+const resolve = async (address: string): Promise<string> => address;
+
 test("an interruption waits for what the others still have to clear away or to say", async () => {
   const interruption = new AbortController();
   const session = { ...quiet, signal: interruption.signal };
@@ -48,7 +51,9 @@ test("an interruption waits for what the others still have to clear away or to s
     ended += 1;
     throw new Error("interrupted");
   };
-  const outcome = await getFiles(addresses(5), out, { open, write }, session).catch(String);
+  const outcome = await getFiles(addresses(5), out, { resolve, open, write }, session).catch(
+    String,
+  );
   expect(outcome).toBe("Error: interrupted");
   expect([begun, ended]).toEqual([5, 5]);
 });
@@ -66,7 +71,9 @@ test("what is no failure of an item ends the others, and waits for them", async 
     states.push(address.slice(-1));
     throw new Error("stopped");
   };
-  const outcome = await getFiles(addresses(3), out, { open, write }, session).catch(String);
+  const outcome = await getFiles(addresses(3), out, { resolve, open, write }, session).catch(
+    String,
+  );
   expect(outcome).toBe("TypeError: a bug");
   expect(states).toEqual(["1", "2"]);
 });

@@ -9,6 +9,7 @@ import { EXIT_CODES } from "../exit-codes.ts";
 import { createFolder } from "../folder.ts";
 import { loadIdentities } from "../identities.ts";
 import { openBackend } from "../open-store.ts";
+import { resolveAddresses } from "../address-prefix.ts";
 import type { Totals } from "../progress/meter.ts";
 
 export const copy: Command = command(
@@ -23,13 +24,13 @@ export const copy: Command = command(
   },
   async (settings, session) => {
     const { tree, trustSize } = settings;
-    const named = new Set(settings.address);
-    if (tree && named.size === 0) {
+    if (tree && settings.address.length === 0) {
       throw usage("--tree takes addresses that `idk put` printed; without it all blobs are copied");
     }
     const identities = tree ? await loadIdentities(settings, session) : [];
     const { out, signal } = session;
     await using from = await openBackend(settings.from, session);
+    const named = await resolveAddresses(createStore({ backend: from }), settings.address, signal);
     // As with put, which makes the folder, too.
     if (settings.to.kind === "filesystem") await createFolder(settings.to.folder);
     await using to = await openBackend(settings.to, session);

@@ -18,6 +18,7 @@ import { createTextCheck } from "../terminal-text.ts";
 import { download } from "../download.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
+import { resolveAddress } from "../address-prefix.ts";
 import pLimit from "p-limit";
 import { type Range, parseRange } from "../sizes.ts";
 import { type GetFile, getFiles } from "../get-files.ts";
@@ -41,9 +42,9 @@ export const get: Command = command(
   },
   async (settings, session) => {
     const { output, outputDir, range, force, resume } = settings;
-    const address = checkedAddress(settings);
+    const named = checkedAddress(settings);
     const toFile = output !== undefined && output !== "-";
-    if (address !== undefined && resume === true && (!toFile || range !== undefined)) {
+    if (named !== undefined && resume === true && (!toFile || range !== undefined)) {
       throw usage(`--resume takes ${toFile ? "no --range" : "-o FILE"}`);
     }
     const { out, signal } = session;
@@ -52,13 +53,14 @@ export const get: Command = command(
       identities,
       workers: settings.workers,
     });
-    if (address === undefined) {
+    if (named === undefined) {
       const { fromFile } = settings;
       const list = fromFile === undefined ? undefined : readList(fromFile, "\n");
       // Large contents take turns, so that memory does not grow with their number.
       const largeTurn = pLimit(1);
       const into = { ranged: false, takePresent: true, follow: false, keepTime: true };
       const getFile: GetFile = {
+        resolve: (each, stop) => resolveAddress(opened, each, stop),
         open: (each, stop) => opened.get(each, { signal: stop }),
         write: (blob, file, meter) => {
           const how = { ...into, address: blob.address, force, resume, largeTurn, meter };
@@ -69,6 +71,7 @@ export const get: Command = command(
       await getFiles(given(settings.address, list), target, getFile, session);
       return;
     }
+    const address = await resolveAddress(opened, named, signal);
     const fetchBlob = () => opened.get(address, { range, signal });
     if (!toFile) {
       const blob = await fetchBlob();

@@ -8,6 +8,7 @@ import { count } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
+import { resolveAddresses } from "../address-prefix.ts";
 import type { Totals } from "../progress/meter.ts";
 import { pMapIterable } from "p-map";
 
@@ -39,19 +40,20 @@ export const verify: Command = command(
     const tally = createTally(failures);
     const check = CHECKS[depth];
     const named = settings.address.length > 0;
+    const wanted = await resolveAddresses(opened, settings.address, signal);
     using meter = session.progress.begin({
       command: "verify",
       noun: "blob",
       ...(named
-        ? { totalItems: new Set(settings.address).size }
+        ? { totalItems: wanted.size }
         : { measure: async (stop) => measured(opened, depth, stop) }),
     });
-    const targets = named ? new Set(settings.address) : listed(opened, signal);
+    const targets = named ? wanted : listed(opened, signal);
     const checkOne = async (address: string): Promise<void> => {
       const tell = meter.part();
       const onProgress = (content: Progress): void => {
         tell(content);
-        if (settings.address.length === 1) meter.setTotals({ totalBytes: content.total });
+        if (wanted.size === 1) meter.setTotals({ totalBytes: content.total });
       };
       try {
         const result = await check(opened, address, { named, signal, onProgress });
