@@ -59,9 +59,5 @@ async function ask(name: string, session: Session): Promise<string> {
       `the ${name} is protected and there is no terminal to ask for its passphrase: set IDK_PASSPHRASE`,
     );
   }
-  try {
-    return await terminal.askSecret(`Passphrase for ${name.replace(/^identity file /u, "")}: `);
-  } finally {
-    terminal.close();
-  }
+  return terminal.askSecret(`Passphrase for ${name.replace(/^identity file /u, "")}: `);
 }

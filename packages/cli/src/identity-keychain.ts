@@ -36,6 +36,11 @@ export async function addToKeychain(name: string, identity: string): Promise<voi
   }
 }
 
+/** Whether there is an identity of this name. */
+export async function hasInKeychain(name: string): Promise<boolean> {
+  return (await find(name)) !== undefined;
+}
+
 async function find(name: string): Promise<string | undefined> {
   return (await asking(Bun.secrets.get({ service: SERVICE, name }))) ?? undefined;
 }

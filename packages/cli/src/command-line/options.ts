@@ -8,7 +8,10 @@ export function workersOption(): Option {
 }
 
 export function identityOption(): Option {
-  return repeatable("-i, --identity <file>", "an identity file, repeatable (IDK_IDENTITY)");
+  return repeatable(
+    "-i, --identity <file>",
+    "an identity file, or keychain:NAME; repeatable (IDK_IDENTITY)",
+  );
 }
 
 export function recipientOption(): Option {

@@ -11,6 +11,7 @@ import { withEnvironment } from "../environment.ts";
 import { addBlobCommands } from "./blobs.ts";
 import { addContentCommands } from "./content.ts";
 import { addKeyCommands } from "./keys.ts";
+import { addSetupCommands } from "./setup.ts";
 import { addStoreCommands } from "./store.ts";
 
 /** Makes the action of a command. Commands load when they are run: none pays for what another needs. */
@@ -19,7 +20,8 @@ export type Does = (load: () => Promise<Command>) => (this: CommanderCommand) =>
 const HELP = `
 Environment:
   IDK_STORE       the store, instead of --store
-  IDK_IDENTITY    identity files, instead of -i
+  IDK_IDENTITY    identity files, instead of -i; IDK_IDENTITY_KEY the identity itself;
+                  IDK_IDENTITY_COMMAND a command that prints it
   IDK_RECIPIENTS  recipients or recipients files, instead of -r and -R
   IDK_PASSPHRASE  the passphrase of protected identity files, instead of a prompt
   IDK_COMPRESS    how put compresses, instead of --compress
@@ -93,7 +95,8 @@ function createProgram(
   const program = new CommanderCommand("idk")
     .description("Content-addressed, end-to-end encrypted storage")
     .version(`idk ${VERSION}`, "-V, --version", "print the version")
-    .option("--store <url>", "the store: DIR, s3://, minio:// or b2:// (IDK_STORE)")
+    .option("--store <url>", "the store: NAME, DIR, s3://, minio:// or b2:// (IDK_STORE)")
+    .option("--config <file>", "the configuration (IDK_CONFIG; default: ~/.config/idk/config.toml)")
     .option("--json", "print results and errors as JSON")
     .option("-q, --quiet", "no progress and no remarks: results and errors alone")
     .option("--progress", "tell the progress also where no terminal shows it")
@@ -116,6 +119,7 @@ function createProgram(
       await run(withEnvironment(raw, env), sessionOf(session, this.optsWithGlobals(), env));
     };
 
+  addSetupCommands(program, does);
   addKeyCommands(program, does);
   addContentCommands(program, does);
   addBlobCommands(program, does);

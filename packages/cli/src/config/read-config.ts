@@ -11,7 +11,7 @@ import {
   workerCount,
   yesOrNo,
 } from "./values.ts";
-import type { Config, Located, Preferences, StoreEntry } from "./config.ts";
+import type { Config, Located, StoreEntry } from "./config.ts";
 import { type TomlEntry, TomlError, parseToml } from "./toml.ts";
 import type { Environment } from "../session.ts";
 import { isStoreName } from "./store-name.ts";
