@@ -6,9 +6,28 @@ import { identityOption, workersOption } from "./options.ts";
 export function addBlobCommands(program: CommanderCommand, does: Does): void {
   program
     .command("ls")
-    .summary("list the addresses of the store")
-    .description("Print the address of every blob: roots, which `idk put` printed, and chunks.")
+    .summary("list the addresses of the store, or names and sizes")
+    .description(
+      "Print the address of every blob: roots, which `idk put` printed, and chunks. With --long a " +
+        "line for each content that the identities open: address, size, date, type and name. " +
+        "Names are sealed together with content, so that every root has to be fetched for it, with " +
+        "what it holds: up to 1 MiB each. Chunks are not: of those that could be roots by their " +
+        "length, 4 KiB are.",
+    )
+    .option("-l, --long", "sizes, dates, types and names, which takes an identity")
+    .option("--all", "with --long: also what is for others, and chunks")
+    .addOption(identityOption())
     .action(does(async () => (await import("../commands/ls.ts")).ls));
+
+  program
+    .command("inspect")
+    .summary("say what the store can see of a blob")
+    .description(
+      "Fetch a root or chunk, check it against its address, and explain all that shows without a " +
+        "key: what the store, and whoever copies it, can see.",
+    )
+    .argument("<address>", "of a root or a chunk, or its first 8 digits")
+    .action(does(async () => (await import("../commands/inspect.ts")).inspect));
 
   program
     .command("verify")

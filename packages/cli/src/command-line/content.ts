@@ -1,6 +1,12 @@
 import type { Command as CommanderCommand } from "commander";
 import type { Does } from "./program.ts";
-import { identityOption, recipientOption, recipientsFileOption, workersOption } from "./options.ts";
+import {
+  identityOption,
+  recipientOption,
+  recipientsFileOption,
+  shareRecipientOption,
+  workersOption,
+} from "./options.ts";
 
 /** When an interrupted command is continued by itself; see resume.ts. */
 const OVER = "over 64 MiB";
@@ -64,6 +70,21 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .argument("<address>", "what `idk put` printed")
     .addOption(identityOption())
     .action(does(async () => (await import("../commands/stat.ts")).stat));
+
+  program
+    .command("share")
+    .summary("let one more read an address")
+    .description(
+      "Write a new root over the same content for the recipients named here and for your own " +
+        "identities, and print its address. Nothing is uploaded again. Who else could read the old " +
+        "root has to be named again: a root does not say who its recipients are. The old root stays " +
+        "until it is removed. To say exactly who reads it, without yourself, use `idk rewrap`.",
+    )
+    .argument("<address>", "what `idk put` printed, or its first 8 digits")
+    .addOption(shareRecipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .action(does(async () => (await import("../commands/share.ts")).share));
 
   program
     .command("rewrap")

@@ -21,6 +21,11 @@ export function recipientOption(): Option {
   );
 }
 
+/** Of `idk share`, where variables do not count. */
+export function shareRecipientOption(): Option {
+  return repeatable("-r, --recipient <recipient>", "who is to read it: idk1…, repeatable");
+}
+
 export function recipientsFileOption(): Option {
   return repeatable("-R, --recipients-file <file>", "a file of recipients, repeatable");
 }
