@@ -10,6 +10,7 @@ import { usage } from "../failures.ts";
 import { withEnvironment } from "../environment.ts";
 import { addBlobCommands } from "./blobs.ts";
 import { addContentCommands } from "./content.ts";
+import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addSetupCommands } from "./setup.ts";
 import { addStoreCommands } from "./store.ts";
@@ -124,6 +125,7 @@ function createProgram(
   addContentCommands(program, does);
   addBlobCommands(program, does);
   addStoreCommands(program, does);
+  addDoctorCommand(program, does);
   return program;
 }
 
