@@ -44,12 +44,12 @@ function cleaned(name: string): string {
   return filenamify(name, { replacement: "_", maxLength: LOOKED_AT });
 }
 
-/** To the bytes there are, whole characters, with a short extension kept. */
+/** Whole characters, with a short extension kept, and room for two more. */
 function cut(name: string): string {
-  if (byteLength(name) < BYTES_MAX) return name;
+  if (byteLength(name) <= BYTES_MAX) return name;
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 && byteLength(name.slice(dot)) <= EXTENSION_MAX ? name.slice(dot) : "";
-  let [base, room] = ["", BYTES_MAX - 1 - byteLength(extension)];
+  let [base, room] = ["", BYTES_MAX - 2 - byteLength(extension)];
   for (const { segment } of new Intl.Segmenter().segment(
     name.slice(0, dot > 0 && extension ? dot : undefined),
   )) {
