@@ -30,6 +30,7 @@ export async function putFile(
   const continues = (journal?.count() ?? 0) > 0;
   using meter = session.progress.begin({ command: "put", name: path, totalBytes: file?.size });
   let report: PutReport | undefined;
+  let summary: string | undefined;
   try {
     const address = await opened.put(content, {
       ...options,
@@ -39,6 +40,7 @@ export async function putFile(
         report = made;
       },
     });
+    summary = meter.finish();
     await out.result(address, { address, ...report });
     // Who does not get to see the address asks for it again, and shall not wait as long.
     await out.flush();
@@ -48,7 +50,6 @@ export async function putFile(
     throw error;
   }
   journal?.remove();
-  const summary = meter.finish();
   if (out.json || report === undefined) return;
   if (summary !== undefined) await out.note(`idk: stored ${summary}`);
   const { chunks, skippedChunks } = report;

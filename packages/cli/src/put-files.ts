@@ -126,7 +126,6 @@ export async function putFiles(
     }
   } catch (error) {
     // Nothing is being written any more.
-    meter.finish();
     for (const item of unfinished) await end(item, error);
     if (sum.files > 0 && session.signal.aborted && !out.json) {
       await out.note(

@@ -9,10 +9,15 @@ export interface Progress {
   retried(): void;
 }
 
-export function createProgress(display: Display | undefined): Progress {
+/** @param signal ends all telling: what is said of an interruption is the last */
+export function createProgress(display: Display | undefined, signal?: AbortSignal): Progress {
   const retries = { count: 0 };
   return {
-    begin: (task) => createMeter(task, display, retries),
+    begin(task) {
+      const meter = createMeter(task, display, retries);
+      signal?.addEventListener("abort", () => meter.finish(), { once: true });
+      return meter;
+    },
     retried() {
       retries.count += 1;
     },
