@@ -1,12 +1,15 @@
 #!/usr/bin/env bun
-import { VERSION } from "./version.ts";
+import { OVERVIEW } from "./command-line/overview.ts";
+import { versionLine } from "./version.ts";
 
-// Nothing is imported statically that `idk --version` does not need: it answers as fast as the
-// runtime starts.
+// Nothing is imported statically that `idk --version` and `idk --help` do not need: they answer as
+// fast as the runtime starts.
 const args = process.argv.slice(2);
 if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
   // Not process.stdout, whose streams take longer to load than all the rest.
-  console.log(`idk ${VERSION}`);
+  console.log(versionLine());
+} else if (args.length === 1 && (args[0] === "--help" || args[0] === "-h" || args[0] === "help")) {
+  console.log(OVERVIEW.trimEnd());
 } else {
   const { run } = await import("./run.ts");
   // An explicit exit, because a read of standard input that nobody waits for any more would keep
