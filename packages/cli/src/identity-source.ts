@@ -78,7 +78,7 @@ export function describeSource(source: IdentitySource): string {
     case "variable":
       return `identity in ${source.name}`;
     case "command":
-      return `identity command of ${source.from}`;
+      return source.from;
     default:
       return source satisfies never;
   }

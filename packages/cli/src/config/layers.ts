@@ -70,7 +70,9 @@ export function fileLayer(
 ): Layer {
   const at = <T>(item: Located<T>): Sourced<T> =>
     sourced(item.value, "file", `${path}:${item.line}`);
-  const lines = [identity, identityCommand].flatMap((item) => (item ? [item.line] : []));
+  const lines = [identity, identityCommand]
+    .flatMap((item) => (item ? [item.line] : []))
+    .toSorted((a, b) => a - b);
   const sources = [
     ...(identity?.value ?? []),
     ...(identityCommand === undefined ? [] : [identityCommand.value]),

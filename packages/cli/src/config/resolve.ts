@@ -89,6 +89,11 @@ export async function resolveSettings(
     entry ??= found;
     storeName ??= given.value;
   }
+  if (!names.some((name) => STORES.some(([setting]) => setting === name))) {
+    // Where no store is opened, keys are still those of the store in use.
+    const given = storeText("store", "store", "--store", above, options, config);
+    entry = given && findStore(given.value, config);
+  }
 
   const layers = [
     ...above,

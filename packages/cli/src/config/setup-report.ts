@@ -42,7 +42,9 @@ function* remarksOn(report: SetupReport): Generator<string> {
     if (state === "missing") {
       yield `warning: the identity ${name} is missing: bring it back from your backup`;
     }
-    if (state === "made") {
+    if (state === "made" && name.startsWith("keychain:")) {
+      yield `${name} has the only copy: back this keychain up, or give what matters a second recipient`;
+    } else if (state === "made") {
       const what = report.protected ? "and remember its passphrase" : "where nobody else reads it";
       yield `back up ${name}, ${what}: without it nobody, you included, can read what you store`;
     }
