@@ -55,22 +55,24 @@ function clockCheck({ clockAheadMs }: Backend): Check[] {
 function factsOf(found: Findings, readOnly: boolean): Check[] {
   const { roundTripMs } = found;
   const time =
-    roundTripMs === undefined ? [] : [`${Number(roundTripMs.toPrecision(2))} ms a request`];
+    roundTripMs === undefined ? "" : `; ${Number(roundTripMs.toPrecision(2))} ms a request`;
+  if (readOnly) {
+    return [
+      well("round trip", `not tried, as told${time}`),
+      well("capabilities", "not tried: that takes writing"),
+    ];
+  }
   const able = [
     ...(found.attestation ? ["attests SHA-256"] : []),
     ...(found.conditionalPut ? ["conditional writes"] : []),
     ...(found.versions ? ["versions"] : []),
     ...(found.encryption ? [`encrypts at rest: ${found.encryption}`] : []),
-  ];
-  const capabilities = readOnly
-    ? "not tried: that takes writing"
-    : able.join(", ") || "plain storage, which is enough";
+  ].join(", ");
   return [
-    ...(readOnly
-      ? [well("round trip", ["not tried, as told", ...time].join("; "))]
-      : found.needs.read.ok === true
-        ? [well("round trip", ["a blob came back as it was put", ...time].join("; "))]
-        : []),
-    well("capabilities", capabilities),
+    ...(found.needs.read.ok ? [well("round trip", `a blob came back as it was put${time}`)] : []),
+    // Where it was not found out, something has failed that says more.
+    ...(found.attestation === undefined
+      ? []
+      : [well("capabilities", able || "plain storage, which is enough")]),
   ];
 }
