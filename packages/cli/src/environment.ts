@@ -20,7 +20,3 @@ export interface Invocation {
   readonly options: RawSettings;
   readonly env: Environment;
 }
-
-export function withEnvironment(options: RawSettings, env: Environment): Invocation {
-  return { options, env };
-}

@@ -122,7 +122,7 @@ export const store: Field<StoreLocation> = parsed(
 );
 
 /** Where the identities of a command come from; opened by `loadIdentities`. */
-export const identityFiles: Field<IdentitySource[]> = withDefault(
+export const identitySources: Field<IdentitySource[]> = withDefault(
   array(
     parsed(custom<IdentitySource>(), (source) => {
       if (source.kind === "file") checked(path, source.path);

@@ -7,7 +7,6 @@ import { quieted } from "../output.ts";
 import type { Command } from "../command.ts";
 import { versionLine } from "../version.ts";
 import { usage } from "../failures.ts";
-import { withEnvironment } from "../environment.ts";
 import { addBlobCommands } from "./blobs.ts";
 import { addContentCommands } from "./content.ts";
 import { addDoctorCommand } from "./doctor.ts";
@@ -91,7 +90,7 @@ function createProgram(
       ]);
       const raw = { ...this.optsWithGlobals(), ...Object.fromEntries(operands) };
       const run = await load();
-      await run(withEnvironment(raw, env), sessionOf(session, this.optsWithGlobals(), env));
+      await run({ options: raw, env }, sessionOf(session, this.optsWithGlobals(), env));
     };
 
   addSetupCommands(program, does);

@@ -3,7 +3,7 @@ import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
 import { type CopyTotals, createCopyTotals, describeCopy } from "../copy-totals.ts";
 import { type Backend, type ReplicateOptions, createStore, replicate } from "@idk/storage";
-import { addresses, flag, identityFiles, passphrase, store } from "../settings.ts";
+import { addresses, flag, identitySources, passphrase, store } from "../settings.ts";
 import { codeOf, usage } from "../failures.ts";
 import { EXIT_CODES } from "../exit-codes.ts";
 import { createFolder } from "../folder.ts";
@@ -19,7 +19,7 @@ export const copy: Command = command(
     to: store,
     tree: flag,
     trustSize: flag,
-    identity: identityFiles,
+    identity: identitySources,
     passphrase,
   },
   async (settings, session) => {

@@ -4,7 +4,7 @@ import { checkCrypto, checkRuntime, checkThreads } from "../doctor/machine.ts";
 import { checkIdentities, checkRecipients } from "../doctor/keys.ts";
 import {
   choice,
-  identityFiles,
+  identitySources,
   passphrase,
   readSettings,
   recipients,
@@ -70,7 +70,7 @@ async function* examine(invocation: Invocation, session: Session): AsyncGenerato
   yield await checkFolders(userFolders(invocation.env));
 
   const identity = read(
-    () => readSettings({ identity: identityFiles, passphrase }, values, labels),
+    () => readSettings({ identity: identitySources, passphrase }, values, labels),
     "identity",
   );
   let keys: Pick<Awaited<ReturnType<typeof checkIdentities>>, "own" | "locked"> = {

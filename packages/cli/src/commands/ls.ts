@@ -1,6 +1,6 @@
 import { type Command, command } from "../command.ts";
 import { type IdentitySettings, loadIdentities } from "../identities.ts";
-import { flag, identityFiles, passphrase, store } from "../settings.ts";
+import { flag, identitySources, passphrase, store } from "../settings.ts";
 import { listContents } from "../list-contents.ts";
 import { openStore } from "../open-store.ts";
 import type { Session } from "../session.ts";
@@ -8,7 +8,7 @@ import type { StoreLocation } from "../store-location.ts";
 import { usage } from "../failures.ts";
 
 export const ls: Command = command(
-  { store, long: flag, all: flag, identity: identityFiles, passphrase },
+  { store, long: flag, all: flag, identity: identitySources, passphrase },
   async (settings, session) => {
     const { long, all } = settings;
     if (long) {

@@ -1,12 +1,12 @@
 import { type Command, command } from "../command.ts";
-import { address, identityFiles, passphrase, recipients, store } from "../settings.ts";
+import { address, identitySources, passphrase, recipients, store } from "../settings.ts";
 import { loadIdentities } from "../identities.ts";
 import { loadRecipients } from "../recipients.ts";
 import { openStore } from "../open-store.ts";
 import { resolveAddress } from "../address-prefix.ts";
 
 export const rewrap: Command = command(
-  { address, store, recipients, identity: identityFiles, passphrase },
+  { address, store, recipients, identity: identitySources, passphrase },
   async (settings, session) => {
     const { out, signal } = session;
     const to = await loadRecipients(settings.recipients);

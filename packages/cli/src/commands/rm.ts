@@ -2,7 +2,7 @@ import { type Command, command } from "../command.ts";
 import {
   address as addressField,
   flag,
-  identityFiles,
+  identitySources,
   optional,
   passphrase,
   path,
@@ -19,7 +19,7 @@ export const rm: Command = command(
   {
     address: addressField,
     store,
-    identity: identityFiles,
+    identity: identitySources,
     passphrase,
     tree: flag,
     force: flag,

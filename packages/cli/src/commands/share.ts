@@ -1,5 +1,5 @@
 import { type Command, command } from "../command.ts";
-import { address, identityFiles, passphrase, paths, store, texts } from "../settings.ts";
+import { address, identitySources, passphrase, paths, store, texts } from "../settings.ts";
 import { count } from "../text.ts";
 import { loadIdentities } from "../identities.ts";
 import { loadRecipients } from "../recipients.ts";
@@ -13,7 +13,14 @@ import { usage } from "../failures.ts";
  * for what the environment says is who reads everything that is put, and not who is meant here.
  */
 export const share: Command = command(
-  { address, store, recipient: texts, recipientsFile: paths, identity: identityFiles, passphrase },
+  {
+    address,
+    store,
+    recipient: texts,
+    recipientsFile: paths,
+    identity: identitySources,
+    passphrase,
+  },
   async (settings, session) => {
     const { out, signal } = session;
     const named: RecipientSource[] = [

@@ -2,7 +2,7 @@ import { createBlobFailures } from "../blob-failures.ts";
 import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
 import type { Progress, Store, VerifyOptions, VerifyReport } from "@idk/storage";
-import { addresses, flag, identityFiles, passphrase, store, workers } from "../settings.ts";
+import { addresses, flag, identitySources, passphrase, store, workers } from "../settings.ts";
 import { codeOf, usage } from "../failures.ts";
 import { count } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
@@ -24,7 +24,7 @@ export const verify: Command = command(
     store,
     deep: flag,
     attested: flag,
-    identity: identityFiles,
+    identity: identitySources,
     passphrase,
     workers,
   },
