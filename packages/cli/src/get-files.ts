@@ -47,7 +47,7 @@ export async function getFiles(
   const seen = new Set<string>();
   const stop = new AbortController();
   const signal = AbortSignal.any([session.signal, stop.signal]);
-  let alreadyThere = 0;
+  let [done, alreadyThere] = [0, 0];
 
   async function* distinct(): AsyncGenerator<string> {
     for await (const entry of entries) {
@@ -83,9 +83,10 @@ export async function getFiles(
           `idk: ${address}: its name is ${JSON.stringify(original)}, written as ${file}`,
         );
       }
-      const done = await write(blob, file, meter);
-      if (done.alreadyThere) alreadyThere += 1;
-      await out.report({ ok: true, address, file, ...done });
+      const written = await write(blob, file, meter);
+      done += 1;
+      if (written.alreadyThere) alreadyThere += 1;
+      await out.report({ ok: true, address, file, ...written });
     } catch (error) {
       await failures.add(given, error);
     } finally {
@@ -111,6 +112,11 @@ export async function getFiles(
     stop.abort();
     await Promise.allSettled(inFlight);
     meter.finish();
+    if (session.signal.aborted && done > 0 && !out.json) {
+      await out.note(
+        `idk: ${count(done, "file")} written whole: the same command goes on with the others`,
+      );
+    }
   }
   if (alreadyThere > 0 && !out.json) {
     await out.note(`idk: ${alreadyThere} of ${count(seen.size, "file")} were there already`);

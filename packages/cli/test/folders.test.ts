@@ -199,6 +199,39 @@ describe("put of a folder", () => {
   });
 });
 
+test("a get and a copy that are interrupted say what is there, and go on", async () => {
+  makeFolder("parts", { a: "a", "b.bin": noise(96 * MIB, 9), "c.bin": noise(96 * MIB, 10) });
+  const env = { IDK_STORE: "parts-blobs" };
+  const put = await ok(["put", "parts", "--chunk-size", "256K"], { env });
+  write("parts-list", put.stdout);
+
+  const get = ["get", "--from-file", "parts-list", "--output-dir", "parts-out"];
+  const target = path("parts-out");
+  const first = await interrupted(workspace, get, {
+    env,
+    signal: "SIGINT",
+    when: () => existsSync(join(target, "a")),
+    delay: 50,
+  });
+  expect(first.code).toBe(130);
+  expect(first.stderr).toMatch(
+    /idk: [12] files? written whole: the same command goes on with the others\nidk: interrupted\n$/u,
+  );
+  await ok([...get], { env });
+  expect(filesIn(target)).toEqual(["a", "b.bin", "c.bin"]);
+
+  const copy = ["copy", "--from", "parts-blobs", "--to", "parts-copy"];
+  const second = await interrupted(workspace, copy, {
+    signal: "SIGINT",
+    when: () => existsSync(path("parts-copy")) && readdirSync(path("parts-copy")).length > 20,
+  });
+  expect(second.code).toBe(130);
+  expect(second.stderr).toMatch(
+    /^idk: copied \d+ blobs, .*: the same command goes on there\nidk: interrupted\n$/u,
+  );
+  expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ there already; no failed\n$/u);
+});
+
 describe("get into a folder, of names that mean harm", () => {
   const HOSTILE = [
     "../escaped",

@@ -43,9 +43,16 @@ export const copy: Command = command(
       ...(named.size > 0 && !tree && { totalItems: named.size }),
     });
     const totals = createCopyTotals(meter);
-    const copyBlobs = reporting(failures, totals, async (options) =>
-      replicate(from, to, { trustSize, signal, ...options }),
-    );
+    const copyBlobs = reporting(failures, totals, async (options) => {
+      try {
+        return await replicate(from, to, { trustSize, signal, ...options });
+      } catch (error) {
+        if (signal.aborted && !out.json) {
+          await out.note(`idk: ${describeCopy(totals.sum)}: the same command goes on there`);
+        }
+        throw error;
+      }
+    });
     if (tree) {
       const source = createStore({ backend: from, identities });
       for (const root of named) {
