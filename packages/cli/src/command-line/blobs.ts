@@ -36,7 +36,7 @@ export function addBlobCommands(program: CommanderCommand, does: Does): void {
       "Check that blobs match their addresses, which takes no key; by default all of the store. " +
         "With --deep also decrypt and check all content that the identities open.",
     )
-    .argument("[address...]", "what to check")
+    .argument("[address...]", "what to check; the first 8 digits will do")
     .option("--deep", "check the content below each address as well")
     .option(
       "--attested",
@@ -54,7 +54,7 @@ export function addBlobCommands(program: CommanderCommand, does: Does): void {
         "store has already is left out, so that a copy can be broken off and begun again. By " +
         "default all blobs; with --tree the given addresses and all content below them.",
     )
-    .argument("[address...]", "what to copy")
+    .argument("[address...]", "what to copy; the first 8 digits will do")
     .requiredOption("--from <url>", "the store to read")
     .requiredOption("--to <url>", "the store to write")
     .option("--tree", "with each address also the chunks below it, which takes an identity")
@@ -69,7 +69,7 @@ export function addBlobCommands(program: CommanderCommand, does: Does): void {
       "Remove one blob. With --tree also remove the chunks below it: unsafe where they are " +
         "shared, by `idk rewrap` or a dedup secret.",
     )
-    .argument("<address>", "what to remove")
+    .argument("<address>", "what to remove; the first 8 digits will do")
     .option("--tree", "remove the chunks below it as well")
     .option("--force", "with --tree: even though a dedup secret is set")
     .option("--dedup-secret <file>", "the secret the content was stored with")

@@ -50,7 +50,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
       "Fetch content, verify it, and write it to a file or to standard output; or several, each " +
         "to a file of a folder, under the name that it has inside, or else its address.",
     )
-    .argument("[address...]", "what `idk put` printed")
+    .argument("[address...]", "what `idk put` printed, or its first 8 digits")
     .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
     .option("--output-dir <dir>", "write each address to a file in this folder, never outside")
     .option("--no-names", "name the files by their addresses, whatever names they have inside")
@@ -67,7 +67,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .command("stat")
     .summary("say what an address holds")
     .description("Open an address and print its size, metadata and layout.")
-    .argument("<address>", "what `idk put` printed")
+    .argument("<address>", "what `idk put` printed, or its first 8 digits")
     .addOption(identityOption())
     .action(does(async () => (await import("../commands/stat.ts")).stat));
 
@@ -93,7 +93,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
       "Write a new root for exactly these recipients over the same content, and print its " +
         "address. The old root stays until it is removed.",
     )
-    .argument("<address>", "what `idk put` printed")
+    .argument("<address>", "what `idk put` printed, or its first 8 digits")
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())
