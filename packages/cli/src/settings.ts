@@ -1,20 +1,19 @@
 import {
-  NEVER,
-  type ZodMiniType,
+  type GenericSchema,
+  type InferOutput,
   array,
   boolean,
   custom,
-  discriminatedUnion,
   literal,
   object,
-  type output,
   pipe,
+  rawTransform,
+  safeParse,
   string,
-  transform,
   union,
-  _default as withDefault,
-  optional as zodOptional,
-} from "zod/mini";
+  optional as valibotOptional,
+  variant,
+} from "valibot";
 import type { Compression } from "@idk/storage";
 import type { RawSettings, RecipientSource, StoreSource } from "./environment.ts";
 import { type IdentitySource, checkKeychainName } from "./identity-source.ts";
@@ -31,7 +30,7 @@ import { usage } from "./failures.ts";
  */
 
 /** The schema of one setting. */
-export type Field<T> = ZodMiniType<T>;
+export type Field<T> = GenericSchema<unknown, T>;
 
 const MISSING = "is missing";
 
@@ -46,12 +45,12 @@ export function field<T>(parse: (text: string) => T): Field<T> {
 function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
   return pipe(
     input,
-    transform((value: I, context) => {
+    rawTransform(({ dataset, addIssue, NEVER }) => {
       try {
-        return parse(value);
+        return parse(dataset.value);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
-        context.issues.push({ code: "custom", message: error.message, input: undefined });
+        addIssue({ message: error.message });
         return NEVER;
       }
     }),
@@ -69,23 +68,23 @@ export const path: Field<string> = field((text) => {
 const NOT_ITSELF =
   "takes a file, not the identity itself (a variable for that is IDK_IDENTITY_KEY)";
 
-export const paths: Field<string[]> = withDefault(array(path), []);
+export const paths: Field<string[]> = valibotOptional(array(path), []);
 
 export const text: Field<string> = string();
-export const texts: Field<string[]> = withDefault(array(string()), []);
+export const texts: Field<string[]> = valibotOptional(array(string()), []);
 /** `--name NAME` or `--no-name`; undefined where neither was given. */
-export const nameChoice: Field<string | boolean | undefined> = zodOptional(
+export const nameChoice: Field<string | boolean | undefined> = valibotOptional(
   union([string(), boolean()]),
 );
-export const flag: Field<boolean> = withDefault(boolean(), false);
+export const flag: Field<boolean> = valibotOptional(boolean(), false);
 /** A flag with an opposite: undefined where neither was given. */
-export const choice: Field<boolean | undefined> = zodOptional(boolean());
-export const folders: Field<UserFolders> = custom<UserFolders>();
-export const passphrase: Field<string | undefined> = zodOptional(string());
+export const choice: Field<boolean | undefined> = valibotOptional(boolean());
+export const folders: Field<UserFolders> = custom<UserFolders>(() => true);
+export const passphrase: Field<string | undefined> = valibotOptional(string());
 
 const COMPRESSIONS: readonly Compression[] = ["zstd", "lz4", "auto", "none"];
 
-export const compression: Field<Compression> = withDefault(
+export const compression: Field<Compression> = valibotOptional(
   field((given) => {
     const known = COMPRESSIONS.find((name) => name === given);
     if (known === undefined) throw new Error("must be zstd, lz4, auto or none");
@@ -95,7 +94,7 @@ export const compression: Field<Compression> = withDefault(
 );
 
 /** Threads to seal and open with; undefined leaves it to the library. */
-export const workers: Field<number | undefined> = zodOptional(
+export const workers: Field<number | undefined> = valibotOptional(
   field((given) => {
     const count = /^\d{1,2}$/u.test(given) ? Number(given) : Infinity;
     if (count > WORKERS_MAX) throw new Error(`must be a number from 0 to ${WORKERS_MAX}`);
@@ -114,7 +113,7 @@ export const address: Field<string> = field((given) => {
   );
 });
 
-export const addresses: Field<string[]> = withDefault(array(address), []);
+export const addresses: Field<string[]> = valibotOptional(array(address), []);
 
 export const store: Field<StoreLocation> = parsed(
   custom<StoreSource>((source) => source !== undefined, MISSING),
@@ -122,20 +121,23 @@ export const store: Field<StoreLocation> = parsed(
 );
 
 /** Where the identities of a command come from; opened by `loadIdentities`. */
-export const identitySources: Field<IdentitySource[]> = withDefault(
+export const identitySources: Field<IdentitySource[]> = valibotOptional(
   array(
-    parsed(custom<IdentitySource>(), (source) => {
-      if (source.kind === "file") checked(path, source.path);
-      if (source.kind === "keychain") checkKeychainName(source.name);
-      return source;
-    }),
+    parsed(
+      custom<IdentitySource>(() => true),
+      (source) => {
+        if (source.kind === "file") checked(path, source.path);
+        if (source.kind === "keychain") checkKeychainName(source.name);
+        return source;
+      },
+    ),
   ),
   [],
 );
 
-export const recipients: Field<RecipientSource[]> = withDefault(
+export const recipients: Field<RecipientSource[]> = valibotOptional(
   array(
-    discriminatedUnion("kind", [
+    variant("kind", [
       object({ kind: literal("recipient"), text: string() }),
       object({ kind: literal("file"), path }),
     ]),
@@ -148,20 +150,20 @@ export const chunkSize: Field<number> = field(parseChunkSize);
 
 /** Gives a value back if a field takes it, and throws its message if not. */
 export function checked<T>(check: Field<unknown>, value: T): T {
-  const { error } = check.safeParse(value);
-  if (error === undefined) return value;
-  throw new Error(error.issues[0]?.message ?? "is wrong");
+  const { issues } = safeParse(check, value);
+  if (issues === undefined) return value;
+  throw new Error(issues[0].message);
 }
 
 /** Makes a field one that may be left out. */
 export function optional<T>(inner: Field<T>): Field<T | undefined> {
-  return zodOptional(inner);
+  return valibotOptional(inner);
 }
 
 /** The fields a command declares, by name. */
 export type Shape = Readonly<Record<string, Field<unknown>>>;
 
-export type SettingsOf<S extends Shape> = { readonly [K in keyof S]: output<S[K]> };
+export type SettingsOf<S extends Shape> = { readonly [K in keyof S]: InferOutput<S[K]> };
 
 /**
  * Checks raw settings against what a command declares, and keeps nothing else.
@@ -173,10 +175,11 @@ export function readSettings<S extends Shape>(
   raw: RawSettings,
   labels: Readonly<Record<string, string>> = {},
 ): SettingsOf<S> {
-  const result = object(shape).safeParse(raw);
-  if (result.success) return result.data as SettingsOf<S>;
-  const issue = result.error.issues[0];
-  throw usage(messageOf(String(issue?.path[0] ?? ""), issue?.message ?? "is wrong", labels));
+  const { success, output, issues } = safeParse(object(shape), raw);
+  if (success) return output;
+  const [{ path: [setting] = [], message }] = issues;
+  const name = typeof setting?.key === "string" ? setting.key : "";
+  throw usage(messageOf(name, message, labels));
 }
 
 /** What people call a setting that is not simply its own flag. */
