@@ -14,6 +14,11 @@ function blocks(language: string): string[] {
   return Array.from(readme.matchAll(fence), ([, code]) => code!);
 }
 
+/** A home without a configuration: the reader's own must count for nothing, and stay as it is. */
+function homeIn(folder: string): Record<string, string> {
+  return { XDG_CONFIG_HOME: join(folder, ".config"), XDG_DATA_HOME: join(folder, ".data") };
+}
+
 /** A folder from which the packages and the command are found as after an installation. */
 async function inNewFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "idk-readme-"));
@@ -60,7 +65,7 @@ describe("the README", () => {
   test("shows a session of the command that works, line by line", async () => {
     const session = blocks("sh").join("\n");
     const { stdout, stderr, exitCode } = await inNewFolder(async (folder) =>
-      run(folder, ["bash", "-euo", "pipefail", "-c", session]),
+      run(folder, ["bash", "-euo", "pipefail", "-c", session], homeIn(folder)),
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     const lines = stdout.split("\n");
@@ -80,6 +85,7 @@ needs("minio")("the README, with an object store", () => {
     const session = blocks("sh minio").join("\n").replaceAll("attic", bucket);
     const { stdout, stderr, exitCode } = await inNewFolder(async (folder) =>
       run(folder, ["bash", "-euo", "pipefail", "-c", `${setup}\n${session}`], {
+        ...homeIn(folder),
         MINIO_ENDPOINT: hostname,
         MINIO_PORT: port,
         MINIO_ACCESS_KEY: accessKeyId,

@@ -1,13 +1,17 @@
 import { type SettingsOf, type Shape, readSettings } from "./settings.ts";
-import type { RawSettings } from "./environment.ts";
+import type { Invocation } from "./environment.ts";
 import type { Session } from "./session.ts";
+import { resolveSettings } from "./config/resolve.ts";
 
-export type Command = (raw: RawSettings, session: Session) => Promise<void>;
+export type Command = (invocation: Invocation, session: Session) => Promise<void>;
 
 /** A command: the settings it takes and what it does with them. */
 export function command<S extends Shape>(
   shape: S,
   run: (settings: SettingsOf<S>, session: Session) => Promise<void>,
 ): Command {
-  return async (raw, session) => run(readSettings(shape, raw), session);
+  return async (invocation, session) => {
+    const { values, labels } = await resolveSettings(invocation, Object.keys(shape));
+    await run(readSettings(shape, values, labels), session);
+  };
 }

@@ -1,4 +1,4 @@
-import type { Output } from "./output.ts";
+import type { Meter } from "./progress/meter.ts";
 import type { ReplicateReport } from "@idk/storage";
 import { count } from "./text.ts";
 import { formatBytes } from "./sizes.ts";
@@ -6,7 +6,7 @@ import { formatBytes } from "./sizes.ts";
 /** What a copy of several parts has done so far. */
 export interface CopyTotals {
   readonly sum: ReplicateReport;
-  /** Takes the state of the part at work, and now and then says how far it is. */
+  /** Takes the state of the part at work. */
   update(part: ReplicateReport): void;
   /** The part is over. */
   next(): void;
@@ -21,13 +21,10 @@ const NOTHING: ReplicateReport = {
   removed: 0,
 };
 
-/** Milliseconds between two lines of progress. A copy that takes less says nothing but its sum. */
-const INTERVAL = 5000;
-
-export function createCopyTotals(out: Output): CopyTotals {
+export function createCopyTotals(meter: Meter): CopyTotals {
   let done = NOTHING;
   let part = NOTHING;
-  let said = performance.now();
+  const tell = meter.part();
   const sum = (): ReplicateReport => ({
     copied: done.copied + part.copied,
     copiedBytes: done.copiedBytes + part.copiedBytes,
@@ -42,10 +39,11 @@ export function createCopyTotals(out: Output): CopyTotals {
     },
     update(state) {
       part = state;
-      const now = performance.now();
-      if (out.json || now - said < INTERVAL) return;
-      said = now;
-      void out.note(`${describeCopy(sum())} so far`);
+      const { copied, copiedBytes, skipped, failed, withheld, removed } = sum();
+      tell({
+        bytes: copiedBytes,
+        items: copied + skipped + failed + withheld + removed,
+      });
     },
     next() {
       done = sum();

@@ -1,5 +1,6 @@
 import { type OutputFile, createOutputFile } from "./output-file.ts";
 import { openPresentFile } from "./present-file.ts";
+import type { Meter } from "./progress/meter.ts";
 import type { Session } from "./session.ts";
 import type { StoredBlob } from "@idk/storage";
 import { formatBytes } from "./sizes.ts";
@@ -17,6 +18,11 @@ export interface DownloadOptions {
   readonly takePresent?: boolean;
   /** Runs the reading of content that does not come with its root, when its turn has come. */
   readonly largeTurn?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** A symbolic link stands for what it leads to; otherwise it is what it is, in the way. */
+  readonly follow: boolean;
+  /** The file gets the time that the content has inside. */
+  readonly keepTime?: boolean;
+  readonly meter: Meter;
 }
 
 /** Content up to this size comes with its root. */
@@ -43,15 +49,16 @@ export async function download(
   options: DownloadOptions,
   { out }: Session,
 ): Promise<Downloaded> {
-  const { address, force, resume, ranged, takePresent, largeTurn } = options;
+  const { address, force, resume, ranged, takePresent, largeTurn, follow, meter } = options;
+  const tell = meter.part();
   const note = async (text: string): Promise<void> => {
     if (!out.json) await out.note(`idk: ${text}`);
   };
-  const present = takePresent && !force ? await openPresentFile(path) : undefined;
+  const present = takePresent && !force ? await openPresentFile(path, { follow }) : undefined;
   if (present !== undefined) {
     try {
       const blob = await fetchBlob();
-      const compare = () => present.holds(blob);
+      const compare = () => present.holds(blob, (bytes) => tell({ bytes }));
       const same = await (largeTurn && blob.size > INLINE_MAX ? largeTurn(compare) : compare());
       if (!same) throw usage(`${path} already exists, with other content: --force replaces it`);
       return { size: blob.size, written: 0, alreadyThere: true };
@@ -60,7 +67,7 @@ export async function download(
     }
   }
   // First, for nothing has to be fetched to know that it cannot be written.
-  const file = await createOutputFile(path, { force, address });
+  const file = await createOutputFile(path, { force, address, follow });
   let written = 0;
   try {
     const blob = await fetchBlob();
@@ -72,16 +79,19 @@ export async function download(
     }
     const resumed = isResumed(resume, blob.size) && !ranged && !encoded;
     const read = async (): Promise<number> => {
-      const start = resumed ? await whatIsThere(file, blob, note) : 0;
+      const start = resumed ? await whatIsThere(file, blob, tell, note) : 0;
       written = start;
+      let chunks = 0;
       for await (const piece of blob.chunks({ start })) {
         await file.write(piece);
         written += piece.length;
+        if (blob.size > INLINE_MAX) chunks += 1;
+        tell({ bytes: written, chunks });
       }
       return start;
     };
     const start = largeTurn && blob.size > INLINE_MAX ? await largeTurn(read) : await read();
-    await file.commit();
+    await file.commit(options.keepTime ? timeOf(blob.metadata) : undefined);
     if (resumed || resume === false) await file.clearAway();
     return { size: blob.size, written, ...(start > 0 && { continued: start }) };
   } catch (error) {
@@ -94,14 +104,27 @@ export async function download(
   }
 }
 
+/** Whatever stands there: a date that a file system can have is none of what is promised. */
+function timeOf({ mtime }: StoredBlob["metadata"]): Date | undefined {
+  return typeof mtime === "number" && mtime <= TIME_MAX ? new Date(mtime) : undefined;
+}
+
+/** The end of the year 9999, in milliseconds. */
+const TIME_MAX = 253_402_300_799_999;
+
 /** @returns how many bytes of an earlier run are right */
 async function whatIsThere(
   file: OutputFile,
   blob: StoredBlob,
+  tell: ReturnType<Meter["part"]>,
   note: (text: string) => Promise<void>,
 ): Promise<number> {
   if ((await file.keep()) === 0) return 0;
-  const start = await blob.matchingPrefix(async (offset, into) => file.read(offset, into));
+  const start = await blob.matchingPrefix(async (offset, into) => {
+    const length = await file.read(offset, into);
+    tell({ bytes: offset + length });
+    return length;
+  });
   file.continueAt(start);
   await note(`continued: ${formatBytes(start)} of ${blob.size} were there`);
   return start;

@@ -1,4 +1,5 @@
 import { type Identity, StorageError, readIdentityFile } from "@idk/storage";
+import { type IdentitySource, describeSource } from "./identity-source.ts";
 import { Failure, usage } from "./failures.ts";
 import type { Session } from "./session.ts";
 import { openTerminal } from "./terminal.ts";
@@ -6,44 +7,57 @@ import { readSecretFile } from "./files.ts";
 
 /** The settings of every command that opens something. */
 export interface IdentitySettings {
-  readonly identity: readonly string[];
+  readonly identity: readonly IdentitySource[];
   readonly passphrase: string | undefined;
 }
 
-/** Reads all identity files; asks for passphrases where the environment gives none. */
+/** Reads all identities; asks for passphrases where the environment gives none. */
 export async function loadIdentities(
-  { identity: paths, passphrase }: IdentitySettings,
+  { identity: sources, passphrase }: IdentitySettings,
   session: Session,
 ): Promise<Identity[]> {
-  if (paths.length === 0) {
+  if (sources.length === 0) {
     throw usage(
-      "no identity: name its file with -i FILE or in IDK_IDENTITY (`idk keygen -o FILE` makes one)",
+      "no identity: name its file with -i FILE or in IDK_IDENTITY " +
+        "(`idk init` or `idk keygen -o FILE` makes one)",
     );
   }
   const identities: Identity[] = [];
-  for (const path of paths) {
-    const bytes = await readSecretFile(path, "identity file", session);
+  for (const source of sources) {
+    const bytes = await read(source, session);
+    const name = describeSource(source);
     try {
-      identities.push(...(await readIdentityFile(bytes, passphrase ?? (() => ask(path, session)))));
+      identities.push(...(await readIdentityFile(bytes, passphrase ?? (() => ask(name, session)))));
     } catch (error) {
-      // The code stays; the message must say which of the files it is about.
+      // The code stays; the message must say which of them it is about.
       if (!(error instanceof StorageError)) throw error;
-      throw new Failure(error.code, `identity file ${path}: ${error.message}`, error);
+      throw new Failure(error.code, `${name}: ${error.message}`, error);
     }
   }
   return identities;
 }
 
-async function ask(path: string, session: Session): Promise<string> {
+async function read(source: IdentitySource, session: Session): Promise<Uint8Array> {
+  switch (source.kind) {
+    case "file":
+      return readSecretFile(source.path, "identity file", session);
+    case "keychain":
+      return (await import("./identity-keychain.ts")).readKeychain(source.name);
+    case "variable":
+      return Buffer.from(source.text);
+    case "command":
+      return (await import("./identity-command.ts")).runIdentityCommand(source, session);
+    default:
+      return source satisfies never;
+  }
+}
+
+async function ask(name: string, session: Session): Promise<string> {
   const terminal = openTerminal(session.signal);
   if (terminal === undefined) {
     throw usage(
-      `the identity file ${path} is protected and there is no terminal to ask for its passphrase: set IDK_PASSPHRASE`,
+      `the ${name} is protected and there is no terminal to ask for its passphrase: set IDK_PASSPHRASE`,
     );
   }
-  try {
-    return await terminal.askSecret(`Passphrase for ${path}: `);
-  } finally {
-    terminal.close();
-  }
+  return terminal.askSecret(`Passphrase for ${name.replace(/^identity file /u, "")}: `);
 }

@@ -1,4 +1,4 @@
-import { type BigIntStats, close, fstat, open, read } from "node:fs";
+import { type BigIntStats, close, constants, fstat, open, read } from "node:fs";
 import { reasonOf, systemCodeOf, usage } from "./failures.ts";
 import { promisify } from "node:util";
 
@@ -21,24 +21,32 @@ export interface FileState {
 const PIECE_LENGTH = 2 ** 20;
 const STANDARD_INPUT = 0;
 
+export interface InputOptions {
+  /** What to say where it is a folder. */
+  readonly folder?: string;
+  /** Whether a symbolic link stands for what it leads to, as it does where people name it. */
+  readonly follow?: boolean;
+}
+
 /**
  * Opens a file, or standard input for `-`, so that what cannot be read is known before anything
  * is stored.
- *
- * @param folder what to say where it is one
  */
-export async function openInput(path: string, folder?: string): Promise<Input> {
+export async function openInput(
+  path: string,
+  { folder, follow = true }: InputOptions = {},
+): Promise<Input> {
   if (path === "-") {
     return { content: pieces(STANDARD_INPUT, "standard input", undefined), file: undefined };
   }
   let file: number | undefined;
   try {
-    file = await promisify(open)(path, "r");
+    const { O_RDONLY, O_NOFOLLOW } = constants;
+    file = await promisify(open)(path, follow ? O_RDONLY : O_RDONLY | O_NOFOLLOW);
     const stats = await statsOf(file);
     if (stats.isDirectory()) {
       throw usage(
-        folder ??
-          `${path} is a folder and put stores one file: pack it first, such as tar -c ${path} | idk put -`,
+        folder ?? `${path} is a folder: name it on the command line, and all in it is stored`,
       );
     }
     const state = stats.isFile() ? stateOf(stats) : undefined;

@@ -61,6 +61,6 @@ export function createListFailures(
     await out.report({ ok: false, [name]: item, error: { code, message } });
     await out.flush();
     if (out.json) return;
-    await out.note(`idk: ${message.includes(item) ? message : `${item}: ${message}`}`);
+    await out.fault(`idk: ${message.includes(item) ? message : `${item}: ${message}`}`);
   });
 }

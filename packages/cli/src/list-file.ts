@@ -20,7 +20,7 @@ export async function* readList(path: string, separator: "\n" | "\0"): AsyncGene
     return separator === "\n" && entry.endsWith("\r") ? entry.slice(0, -1) : entry;
   };
   let rest = "";
-  const { content } = await openInput(path, `${path} is a folder: name a list`);
+  const { content } = await openInput(path, { folder: `${path} is a folder: name a list` });
   for await (const piece of content) {
     const entries = (rest + decoder.decode(piece, { stream: true })).split(separator);
     rest = entries.pop() ?? "";

@@ -1,12 +1,15 @@
 #!/usr/bin/env bun
-import { VERSION } from "./version.ts";
+import { OVERVIEW } from "./command-line/overview.ts";
+import { versionLine } from "./version.ts";
 
-// Nothing is imported statically that `idk --version` does not need: it answers as fast as the
-// runtime starts.
+// Nothing is imported statically that `idk --version` and `idk --help` do not need: they answer as
+// fast as the runtime starts.
 const args = process.argv.slice(2);
 if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
   // Not process.stdout, whose streams take longer to load than all the rest.
-  console.log(`idk ${VERSION}`);
+  console.log(versionLine());
+} else if (args.length === 1 && (args[0] === "--help" || args[0] === "-h" || args[0] === "help")) {
+  console.log(OVERVIEW.trimEnd());
 } else if (args[0] === "bench") {
   // Before anything else reads the arguments, or listens for signals: both are for the benchmarks.
   const { bench } = await import("./commands/bench.ts");

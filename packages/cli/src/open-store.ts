@@ -47,7 +47,7 @@ async function retrying(
 /** How often and for how long requests to an object store are made again. */
 export async function retryOptions(
   { kind, retrySeconds }: ObjectLocation,
-  { out }: Pick<Session, "out">,
+  session: Pick<Session, "out" | "progress">,
 ): Promise<RetryOptions> {
   return {
     ...(kind === "b2" && (await import("@idk/storage/b2")).B2_RETRY),
@@ -57,6 +57,6 @@ export async function retryOptions(
       // time at all has to mean none of them.
       minAttempts: retrySeconds === 0 ? 1 : undefined,
     }),
-    onRetry: retryObserver(out),
+    onRetry: retryObserver(session),
   };
 }

@@ -28,8 +28,12 @@ export interface OutputFile {
   read(offset: number, into: Uint8Array): Promise<number>;
   /** Writing goes on behind so many bytes. */
   continueAt(offset: number): void;
-  /** Gives the file its name. Nothing of it was visible under that name before. */
-  commit(): Promise<void>;
+  /**
+   * Gives the file its name. Nothing of it was visible under that name before.
+   *
+   * @param time of its last change; by default it has just been changed
+   */
+  commit(time?: Date): Promise<void>;
   /** Removes what earlier runs left of the same. */
   clearAway(): Promise<void>;
   /**
@@ -45,6 +49,8 @@ export interface OutputFileOptions {
   readonly force: boolean;
   /** Of what is written: for what an earlier run left of the same. */
   readonly address: string;
+  /** Replace what a symbolic link leads to, and not the link itself. */
+  readonly follow: boolean;
 }
 
 interface Target {
@@ -59,9 +65,9 @@ interface Target {
  */
 export async function createOutputFile(
   path: string,
-  { force, address }: OutputFileOptions,
+  { force, address, follow }: OutputFileOptions,
 ): Promise<OutputFile> {
-  const target = await findTarget(path, force);
+  const target = await findTarget(path, { force, follow });
   const parts = partFiles(target.path, address);
   const temporary = parts.own;
   const failed = (error: unknown) =>
@@ -138,7 +144,7 @@ export async function createOutputFile(
     continueAt(offset) {
       end = offset;
     },
-    async commit() {
+    async commit(time) {
       try {
         await synced(() => writeBack.assertGood());
         // What an earlier run left may go on behind what of it is right.
@@ -147,6 +153,8 @@ export async function createOutputFile(
         // to be continued: as a file of other modes it would not be.
         if (kept) await synced(() => handle.sync());
         await handle.chmod(target.mode ?? 0o666 & ~process.umask());
+        // A file system that cannot have this time has all of the content nevertheless.
+        if (time !== undefined) await handle.utimes(time, time).catch(() => {});
         await synced(() => handle.sync());
         await handle.close();
         if (force) await rename(temporary, target.path);
@@ -173,13 +181,21 @@ export async function createOutputFile(
   };
 }
 
-async function findTarget(path: string, force: boolean): Promise<Target> {
+async function findTarget(
+  path: string,
+  { force, follow }: Pick<OutputFileOptions, "force" | "follow">,
+): Promise<Target> {
+  let isLink: boolean;
   try {
-    await lstat(path);
+    isLink = (await lstat(path)).isSymbolicLink();
   } catch (error) {
     // A missing folder is reported when the file is created in it.
     if (systemCodeOf(error) === "ENOENT") return { path, mode: undefined };
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
+  }
+  if (isLink && !follow) {
+    if (!force) throw alreadyExists(path);
+    return { path, mode: undefined };
   }
   const stats = await stat(path).catch((error: unknown) => {
     // A symbolic link to nothing: it is the link that gets replaced.

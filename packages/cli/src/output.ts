@@ -1,5 +1,6 @@
 import { BrokenPipe, Failure, reasonOf, systemCodeOf } from "./failures.ts";
 import { printable, redact, toJson } from "./text.ts";
+import type { Screen } from "./progress/screen.ts";
 
 /** Where results and remarks go. Results alone are on standard output. */
 export interface Output {
@@ -18,31 +19,46 @@ export interface Output {
   /** Content as it is. Resolves when the reader has taken it, so that memory stays bounded. */
   bytes(bytes: Uint8Array): Promise<void>;
   flush(): Promise<void>;
-  /** A remark for people, on standard error. */
+  /** A remark for people, on standard error. Left out with `--quiet`. */
   note(text: string): Promise<void>;
+  /** What is wrong with one of several things, on standard error; with `--quiet`, too. */
+  fault(text: string): Promise<void>;
+  /** One JSON object on a line of standard error, for programs that follow what goes on. */
+  event(json: unknown): Promise<void>;
   /** A text for people of several lines, such as a stack, on standard error. */
   block(text: string): Promise<void>;
 }
 
 const GATHERED_MAX = 64 * 1024;
 
-export function createOutput(options: { readonly json: boolean }): Output {
+export interface OutputOptions {
+  readonly json: boolean;
+  readonly screen: Screen;
+}
+
+export function createOutput({ json: asJson, screen }: OutputOptions): Output {
   const { stdout, stderr } = process;
   // Errors come back from each write; without a listener they would end the process as well.
   stdout.on("error", () => {});
   stderr.on("error", () => {});
   let gathered = "";
 
-  const send = (data: string | Uint8Array): Promise<void> =>
+  const write = (data: string | Uint8Array): Promise<void> =>
     new Promise((resolve, reject) => {
       stdout.write(data, (error) => (error ? reject(outputFailure(error)) : resolve()));
     });
+  const send = async (data: string | Uint8Array): Promise<void> =>
+    stdout.isTTY ? screen.above(async () => write(data)) : write(data);
 
   // Whoever closed standard error does not want to hear about it.
-  const say = (text: string): Promise<void> =>
-    new Promise((resolve) => {
-      stderr.write(text, () => resolve());
-    });
+  const say = async (text: string): Promise<void> =>
+    screen.above(
+      () =>
+        new Promise((resolve) => {
+          stderr.write(text, () => resolve());
+        }),
+    );
+  const sayLine = async (text: string): Promise<void> => say(`${printable(redact(text))}\n`);
 
   const flush = async (): Promise<void> => {
     if (gathered === "") return;
@@ -57,16 +73,18 @@ export function createOutput(options: { readonly json: boolean }): Output {
   };
 
   return {
-    json: options.json,
+    json: asJson,
     terminal: stdout.isTTY,
-    result: (human, json) => gather(options.json ? toJson(json) : human),
-    async report(json) {
-      if (options.json) await gather(toJson(json));
+    result: (human, value) => gather(asJson ? toJson(value) : human),
+    async report(value) {
+      if (asJson) await gather(toJson(value));
     },
     text: send,
     bytes: send,
     flush,
-    note: (text) => say(`${printable(redact(text))}\n`),
+    note: sayLine,
+    fault: sayLine,
+    event: async (value) => say(`${toJson(value)}\n`),
     block: (text) => say(`${redact(text)}\n`),
   };
 }
@@ -74,4 +92,9 @@ export function createOutput(options: { readonly json: boolean }): Output {
 function outputFailure(error: Error): Error {
   if (systemCodeOf(error) === "EPIPE") return new BrokenPipe();
   return new Failure("output", `cannot write to standard output: ${reasonOf(error)}`, error);
+}
+
+/** The same without remarks. */
+export function quieted(out: Output): Output {
+  return { ...out, note: async () => {} };
 }

@@ -8,18 +8,23 @@ export interface PresentFile {
   /**
    * Whether it holds exactly this content: chunk by chunk, without fetching any. Encoded content has
    * no chunks to compare, and is fetched.
+   *
+   * @param onCompared told how many leading bytes have been looked at
    */
-  holds(blob: StoredBlob): Promise<boolean>;
+  holds(blob: StoredBlob, onCompared: (bytes: number) => void): Promise<boolean>;
   close(): Promise<void>;
 }
 
-const { O_RDONLY, O_NONBLOCK } = constants;
+const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
 
 /** @returns undefined where there is no regular file, or none that can be read */
-export async function openPresentFile(path: string): Promise<PresentFile | undefined> {
+export async function openPresentFile(
+  path: string,
+  { follow }: { readonly follow: boolean },
+): Promise<PresentFile | undefined> {
   let handle: FileHandle;
   try {
-    handle = await open(path, O_RDONLY | O_NONBLOCK);
+    handle = await open(path, O_RDONLY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
   } catch {
     return undefined;
   }
@@ -41,10 +46,16 @@ export async function openPresentFile(path: string): Promise<PresentFile | undef
     }
   };
   return {
-    async holds(blob) {
+    async holds(blob, onCompared) {
       if (stats.size !== blob.size) return false;
-      if (blob.metadata["enc"] === undefined)
-        return (await blob.matchingPrefix(read)) === blob.size;
+      if (blob.metadata["enc"] === undefined) {
+        const matching = await blob.matchingPrefix(async (offset, into) => {
+          const length = await read(offset, into);
+          onCompared(offset + length);
+          return length;
+        });
+        return matching === blob.size;
+      }
       let offset = 0;
       for await (const piece of blob.chunks()) {
         const mine = new Uint8Array(piece.length);
@@ -52,6 +63,7 @@ export async function openPresentFile(path: string): Promise<PresentFile | undef
           return false;
         }
         offset += piece.length;
+        onCompared(offset);
       }
       return true;
     },

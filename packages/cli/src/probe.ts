@@ -85,6 +85,22 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
   }
 }
 
+/** The same as far as it goes without writing anything. */
+export async function probeReading(backend: Backend, signal: AbortSignal): Promise<Findings> {
+  const { name } = await makeProbe();
+  const first = await attempt(() => backend.head(name, { signal }), signal);
+  if (!first.ok && codeOf(first.error) !== "permission") return nothingBut({ reachable: first });
+  const list = await attempt(() => firstListed(backend, signal), signal);
+  const credentials = credentialsOf([first, list]);
+  if (credentials.ok === false) return nothingBut({ reachable: { ok: true }, credentials });
+  const roundTripMs = first.ok ? await roundTrip(backend, name, signal) : undefined;
+  return { ...nothingBut({ reachable: { ok: true }, credentials, list }), roundTripMs };
+}
+
+async function firstListed(backend: Backend, signal: AbortSignal): Promise<void> {
+  for await (const _ of backend.list("", { signal })) return;
+}
+
 /**
  * A sound root for a key that nobody has: where the credentials do not allow to remove it again,
  * `idk verify` finds nothing wrong with what stays.

@@ -7,6 +7,9 @@ import { openInput } from "./input.ts";
 import { openStore } from "./open-store.ts";
 import { usage } from "./failures.ts";
 
+/** Below so many bytes, JavaScript has sealed before libsodium has loaded. */
+const SMALL = 128 * 1024;
+
 interface PutFileSettings extends FileJournalSettings {
   /** Threads; undefined leaves it to the library. */
   readonly workers: number | undefined;
@@ -25,18 +28,25 @@ export async function putFile(
   if (resume === true && file === undefined) {
     throw usage("--resume takes a regular file: what it continues has to be read once more");
   }
-  await using opened = await openStore(store, session, { workers });
+  await using opened = await openStore(store, session, {
+    workers,
+    nacl: file !== undefined && file.size <= SMALL ? "portable" : "auto",
+  });
   const journal = await fileJournals(options, settings, out)(path, file);
   const continues = (journal?.count() ?? 0) > 0;
+  using meter = session.progress.begin({ command: "put", name: path, totalBytes: file?.size });
   let report: PutReport | undefined;
+  let summary: string | undefined;
   try {
     const address = await opened.put(content, {
       ...options,
       journal,
+      onProgress: meter.part(),
       onReport: (made) => {
         report = made;
       },
     });
+    summary = meter.finish();
     await out.result(address, { address, ...report });
     // Who does not get to see the address asks for it again, and shall not wait as long.
     await out.flush();
@@ -47,6 +57,7 @@ export async function putFile(
   }
   journal?.remove();
   if (out.json || report === undefined) return;
+  if (summary !== undefined) await out.note(`idk: stored ${summary}`);
   const { chunks, skippedChunks } = report;
   if (continues && skippedChunks > 0) {
     await out.note(`idk: continued: ${skippedChunks} of ${chunks} chunks were there`);

@@ -1,7 +1,11 @@
 import { type FilePutOptions, type OpenFileJournal, closeUnfinished } from "./file-journals.ts";
 import type { PutItem, PutJournal, PutReport, Store } from "@idk/storage";
+import type { FileToPut, FolderEvents } from "./files-to-put.ts";
+import type { Metadata } from "@idk/storage";
 import type { OpenPutJournal } from "./put-journal.ts";
-import { count, printable } from "./text.ts";
+import { count } from "./text.ts";
+import { createPutTable } from "./put-table.ts";
+import type { Totals } from "./progress/meter.ts";
 import { createListFailures } from "./item-failures.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { Failure, codeOf } from "./failures.ts";
@@ -13,9 +17,23 @@ import { openInput } from "./input.ts";
 /** Files in flight at once, and failures of the store in a row after which it is given up. */
 const AT_ONCE = 16;
 
+/** How files are stored, each with its own metadata. */
+export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
+  readonly metadata: (file: FileToPut) => Promise<Metadata>;
+}
+
+/** What is to be stored. */
+export interface FileSource {
+  readonly files: (events: FolderEvents) => AsyncIterable<FileToPut>;
+  /** Finds out how much that is; undefined where nobody can know beforehand. */
+  readonly measure?: ((signal: AbortSignal) => Promise<Totals>) | undefined;
+}
+
 /** A file in its turn. */
 interface FileItem {
   readonly path: string;
+  /** Found in a folder: a symbolic link that has taken its place meanwhile is not followed. */
+  readonly found: boolean;
   /** There from when the file was opened to when its result is known, if it has one. */
   journal: OpenPutJournal | undefined;
 }
@@ -27,12 +45,14 @@ interface FileItem {
  */
 export async function putFiles(
   opened: Store,
-  paths: AsyncIterable<string>,
-  { metadata, ...options }: FilePutOptions,
+  { files, measure }: FileSource,
+  { metadata: metadataOf, ...options }: FilesPutOptions,
   openJournal: OpenFileJournal,
   session: Session,
 ): Promise<void> {
   const { out } = session;
+  using meter = session.progress.begin({ command: "put", noun: "file", measure });
+  const table = createPutTable(out.terminal);
   const failures = createListFailures(session, "file", "file");
   const sum = { files: 0, bytes: 0, chunks: 0, skippedChunks: 0, skippedBytes: 0 };
   const add = (report: PutReport): void => {
@@ -43,6 +63,16 @@ export async function putFiles(
     sum.skippedBytes += report.skippedBytes;
   };
 
+  let leftOut = 0;
+  const events: FolderEvents = {
+    async skipped(path, why) {
+      leftOut += 1;
+      await out.report({ skipped: true, file: path, reason: why });
+      if (!out.json) await out.note(`idk: skipped: ${path} ${why}`);
+    },
+    unreadable: async (path, error) => failures.add(path, error),
+  };
+
   const unfinished = new Set<FileItem>();
   const end = async (item: FileItem, error: unknown): Promise<void> => {
     unfinished.delete(item);
@@ -51,11 +81,14 @@ export async function putFiles(
   };
 
   async function* items(): AsyncGenerator<PutItem<FileItem>> {
-    for await (const path of paths) {
-      const item: FileItem = { path, journal: undefined };
+    for await (const file of files(events)) {
+      const { path, inside } = file;
+      const item: FileItem = { path, found: inside !== undefined, journal: undefined };
       unfinished.add(item);
       const content = contentOf(item, openJournal);
-      yield { key: item, content, options: { metadata, journal: journalOf(item) } };
+      const metadata = await metadataOf(file);
+      const journal = journalOf(item);
+      yield { key: item, content, options: { metadata, journal, onProgress: meter.part() } };
     }
   }
   let refusals = 0;
@@ -63,11 +96,17 @@ export async function putFiles(
     for await (const result of opened.putMany(items(), { ...options, concurrency: AT_ONCE })) {
       const item = result.key;
       const file = item.path;
+      meter.itemDone();
       if (result.ok) {
         const { address, report } = result;
         add(report);
         refusals = 0;
-        await out.result(`${address}  ${printable(file)}`, { ok: true, file, address, ...report });
+        await out.result(table.line(address, report.bytes, file), {
+          ok: true,
+          file,
+          address,
+          ...report,
+        });
         // At once: nobody finds what is stored under an address that was never printed.
         await out.flush();
         unfinished.delete(item);
@@ -88,12 +127,19 @@ export async function putFiles(
   } catch (error) {
     // Nothing is being written any more.
     for (const item of unfinished) await end(item, error);
+    if (sum.files > 0 && session.signal.aborted && !out.json) {
+      await out.note(
+        `idk: ${count(sum.files, "file")} stored, with the addresses above; a list of them leaves ` +
+          "them out of the next put: --done LIST",
+      );
+    }
     throw error;
   }
+  meter.finish();
   const skipped = describeSkipped(sum);
   await out.note(
     `stored ${count(sum.files, "file")}, ${formatBytes(sum.bytes)}` +
-      `${skipped === undefined ? "" : `; ${skipped}`}; ${failures.count || "no"} failed`,
+      `${skipped === undefined ? "" : `; ${skipped}`}${leftOut === 0 ? "" : `; ${leftOut} left out`}; ${failures.count || "no"} failed`,
   );
   failures.throwIfAny(sum.files + failures.count);
 }
@@ -103,7 +149,7 @@ async function* contentOf(
   item: FileItem,
   openJournal: OpenFileJournal,
 ): AsyncGenerator<Uint8Array> {
-  const { content, file } = await openInput(item.path);
+  const { content, file } = await openInput(item.path, { follow: !item.found });
   item.journal = await openJournal(item.path, file);
   yield* content;
 }

@@ -1,16 +1,19 @@
 import { Interruption, reportOf, stackOf } from "./failures.ts";
 import type { Environment } from "./session.ts";
 import { createOutput } from "./output.ts";
+import { createScreen } from "./progress/screen.ts";
 import { runProgram } from "./command-line/program.ts";
 import { toJson } from "./text.ts";
 
 /** Runs one command line and returns the exit code. Everything is written when it resolves. */
 export async function run(args: readonly string[], env: Environment): Promise<number> {
-  const out = createOutput({ json: asksForJson(args) });
+  const screen = createScreen();
+  const out = createOutput({ json: asksForJson(args), screen });
   const signal = abortOnSignals();
   const debug = env["IDK_DEBUG"] === "1";
 
   const fail = async (reason: unknown): Promise<number> => {
+    screen.place(undefined);
     // Results from before the failure are good; if they cannot be written, the failure says more.
     await Promise.allSettled([out.flush()]);
     const report = reportOf(reason, signal);
@@ -29,7 +32,7 @@ export async function run(args: readonly string[], env: Environment): Promise<nu
   }
 
   try {
-    await runProgram(args, env, { out, signal });
+    await runProgram(args, env, { out, signal, screen });
     await out.flush();
     return 0;
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Output } from "./output.ts";
+import type { Progress } from "./progress/progress.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -7,4 +8,5 @@ export interface Session {
   readonly out: Output;
   /** Fires on Ctrl-C and on a request to terminate. */
   readonly signal: AbortSignal;
+  readonly progress: Progress;
 }

@@ -47,6 +47,20 @@ export function parseRange(text: string): Range {
 
 const NAMES = ["KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
+/** `20 MiB`, `1.4 GiB`: rounded to what people look at. */
+export function roundBytes(bytes: number): string {
+  let rounded = bytes;
+  let name = "bytes";
+  for (const next of NAMES) {
+    // What would round up to 1024 is one of the next.
+    if (rounded < 1023.5) break;
+    rounded /= 1024;
+    name = next;
+  }
+  const digits = name === "bytes" || rounded >= 99.95 ? 0 : 1;
+  return `${rounded.toFixed(digits)} ${name}`;
+}
+
 /** `20971520 bytes (20 MiB)`: exact for programs, rounded for people. */
 export function formatBytes(bytes: number): string {
   const exact = `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;

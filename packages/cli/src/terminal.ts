@@ -4,17 +4,27 @@ import { ReadStream } from "node:tty";
 
 /** A person to ask. */
 export interface Terminal {
+  /** Asks for a line that is shown and can be edited while it is typed. */
+  ask(prompt: string): Promise<string>;
   /** Asks for a line that is not shown while it is typed. */
   askSecret(prompt: string): Promise<string>;
-  close(): void;
 }
+
+/** A read of a terminal cannot be taken back: a second stream would lose what is typed to the first. */
+let opened: Terminal | undefined;
 
 /**
  * Opens the terminal the process belongs to, even where standard input and output are redirected.
+ * It is the same one every time.
  *
  * @returns undefined where there is none
  */
 export function openTerminal(signal: AbortSignal): Terminal | undefined {
+  opened ??= createTerminal(signal);
+  return opened;
+}
+
+function createTerminal(signal: AbortSignal): Terminal | undefined {
   let file: number;
   let prompts: number;
   try {
@@ -25,34 +35,41 @@ export function openTerminal(signal: AbortSignal): Terminal | undefined {
     prompts = 2;
   }
   const input = new ReadStream(file);
-  const close = () => {
+  const leave = () => {
     input.setRawMode(false);
-    input.destroy();
-    process.off("exit", close);
   };
-  process.on("exit", close);
+  process.on("exit", leave);
   // Typed ahead: lines can come faster than they are asked for.
   const ahead: number[] = [];
 
   return {
+    async ask(prompt) {
+      // Not in raw mode: the system edits the line, and hands it over when it is complete.
+      writeSync(prompts, prompt);
+      return await readLine(input, ahead, signal, "answer");
+    },
     async askSecret(prompt) {
       input.setRawMode(true);
       writeSync(prompts, prompt);
       try {
-        return await readLine(input, ahead, signal);
+        return await readLine(input, ahead, signal, "passphrase");
       } finally {
         input.setRawMode(false);
         writeSync(prompts, "\n");
       }
     },
-    close,
   };
 }
 
 const KEYS = { ctrlC: 3, ctrlD: 4, backspace: 8, newline: 10, enter: 13, ctrlU: 21, del: 127 };
 
 /** In raw mode the terminal edits nothing, so the keys people use for it are handled here. */
-function readLine(input: ReadStream, ahead: number[], signal: AbortSignal): Promise<string> {
+function readLine(
+  input: ReadStream,
+  ahead: number[],
+  signal: AbortSignal,
+  what: string,
+): Promise<string> {
   const line: number[] = [];
 
   /** @returns the line once it is complete */
@@ -64,7 +81,7 @@ function readLine(input: ReadStream, ahead: number[], signal: AbortSignal): Prom
       case KEYS.ctrlC:
         throw new Interruption(130);
       case KEYS.ctrlD:
-        if (line.length === 0) throw usage("no passphrase given");
+        if (line.length === 0) throw usage(`no ${what} given`);
         return undefined;
       case KEYS.backspace:
       case KEYS.del:
@@ -107,7 +124,10 @@ function readLine(input: ReadStream, ahead: number[], signal: AbortSignal): Prom
       ahead.push(...data);
       work();
     };
-    const onEnd = () => fail(usage("the terminal was closed before a passphrase was given"));
+    const onEnd = () =>
+      fail(
+        usage(`the terminal was closed before ${what === "answer" ? "an" : "a"} ${what} was given`),
+      );
     const onAbort = () => fail(signal.reason);
     input.on("data", onData).on("end", onEnd).on("error", onEnd);
     signal.addEventListener("abort", onAbort);

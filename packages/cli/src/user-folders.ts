@@ -6,12 +6,16 @@ import { isAbsolute, join } from "node:path";
 export interface UserFolders {
   /** For what may be removed at any time. */
   readonly cache: string;
+  /** For what people write by hand. */
+  readonly config: string;
+  /** For what is to be kept. */
+  readonly data: string;
   /** For what belongs to this user on this machine. */
   readonly state: string;
 }
 
 export function userFolders(env: Environment): UserFolders {
-  const home = env["HOME"] || homedir();
+  const home = homeOf(env);
   // The specification has relative paths ignored.
   const folder = (variable: string, ...standard: string[]): string => {
     const given = env[variable] ?? "";
@@ -19,6 +23,17 @@ export function userFolders(env: Environment): UserFolders {
   };
   return {
     cache: folder("XDG_CACHE_HOME", ".cache"),
+    config: folder("XDG_CONFIG_HOME", ".config"),
+    data: folder("XDG_DATA_HOME", ".local", "share"),
     state: folder("XDG_STATE_HOME", ".local", "state"),
   };
+}
+
+export function homeOf(env: Environment): string {
+  return env["HOME"] || homedir();
+}
+
+/** Replaces the `~/` that a path begins with, as a shell would have. */
+export function expandHome(path: string, env: Environment): string {
+  return path === "~" || path.startsWith("~/") ? join(homeOf(env), path.slice(1)) : path;
 }

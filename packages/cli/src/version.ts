@@ -1,2 +1,22 @@
+import { createRequire } from "node:module";
+
 /** The same as in package.json; a test holds them together. Reading that file would cost `--version` its speed. */
 export const VERSION = "0.1.0";
+
+/** Version, runtime, and which NaCl there is. */
+export function versionLine(): string {
+  const { platform, arch } = process;
+  return `idk ${VERSION} (Bun ${Bun.version}, ${platform} ${arch}, NaCl ${naclProvider()})`;
+}
+
+/**
+ * What is installed for this platform, which takes a look and no loading: `idk doctor` loads it.
+ */
+function naclProvider(): "native" | "portable" {
+  try {
+    createRequire(import.meta.resolve("@idk/storage")).resolve("sodium-native");
+    return "native";
+  } catch {
+    return "portable";
+  }
+}

@@ -44,10 +44,11 @@ describe("put of several files", () => {
   });
 
   test("goes on where one fails, and says so at the end", async () => {
-    const result = await idk(["put", "a", "missing", "folder", "c"]);
+    write("list", "c\nfolder\n");
+    const result = await idk(["put", "a", "missing", "--from-file", "list"]);
     expect([...printed(result.stdout).keys()].toSorted()).toEqual(["a", "c"]);
     expect(result.stderr).toContain("idk: cannot read missing: no such file or folder\n");
-    expect(result.stderr).toContain("idk: folder is a folder");
+    expect(result.stderr).toContain("idk: folder is a folder: name it on the command line");
     expect(result.stderr).toContain("stored 2 files, 24 bytes; 2 failed\n");
     expect(result.stderr).toEndWith("idk: 2 of 4 files failed\n");
     expect(result.code).toBe(2);
@@ -87,14 +88,18 @@ describe("put of several files", () => {
     expect(await contentOf(files.get("-"))).toBe("piped");
   });
 
-  test("gives them all the type, and no name", async () => {
-    const files = printed((await ok(["put", "a", "b", "--type", "text/plain"])).stdout);
-    for (const address of files.values()) {
-      const { metadata } = JSON.parse((await ok(["stat", address, "--json"])).stdout) as {
-        metadata: unknown;
-      };
-      expect(metadata).toEqual({ type: "text/plain" });
+  test("gives them all the type, and each its own name and date", async () => {
+    const metadataOf = async (address: string): Promise<unknown> =>
+      JSON.parse((await ok(["stat", address, "--json"])).stdout).metadata;
+    const files = printed((await ok(["put", "a", "./b", "--type", "text/plain"])).stdout);
+    expect([...files.keys()].toSorted()).toEqual(["./b", "a"]);
+    for (const [file, address] of files) {
+      const mtime = Math.trunc(statSync(path(file)).mtimeMs);
+      const name = file.replace("./", "");
+      expect(await metadataOf(address)).toEqual({ name, mtime, type: "text/plain" });
     }
+    const plain = printed((await ok(["put", "a", "b", "--no-name"])).stdout);
+    for (const address of plain.values()) expect(await metadataOf(address)).toEqual({});
   });
 
   test("shows what could act on a terminal escaped, and in one line", async () => {
@@ -172,7 +177,7 @@ describe("put --from-file", () => {
 
 describe("get of several addresses", () => {
   test("writes each to a file of its own, from what put printed", async () => {
-    const { stdout } = await ok(["put", "a", "b", "large"]);
+    const { stdout } = await ok(["put", "a", "b", "large", "--no-name"]);
     write("stored", stdout);
     const got = await ok(["get", "--from-file", "stored", "--output-dir", "out/of/it"]);
     expect([got.stdout, got.stderr]).toEqual(["", ""]);
@@ -186,7 +191,7 @@ describe("get of several addresses", () => {
   });
 
   test("goes on where one fails, and never replaces a file unless told to", async () => {
-    const [a, b] = [...printed((await ok(["put", "a", "b"])).stdout).values()];
+    const [a, b] = [...printed((await ok(["put", "a", "b", "--no-name"])).stdout).values()];
     const missing = "f".repeat(64);
     mkdirSync(path("there"));
     write(`there/${a}`, "mine");
@@ -224,8 +229,12 @@ describe("get of several addresses", () => {
   test("can be run again: what is there is compared, and not fetched", async () => {
     const env = { IDK_STORE: "again" };
     write("text", "text ".repeat(2 ** 19));
-    const { stdout } = await ok(["put", "a", "b", "large", "--chunk-size", "256K"], { env });
-    const compressed = await ok(["put", "text", "text", "--compress", "auto"], { env });
+    const { stdout } = await ok(["put", "--no-name", "a", "b", "large", "--chunk-size", "256K"], {
+      env,
+    });
+    const compressed = await ok(["put", "--no-name", "text", "text", "--compress", "auto"], {
+      env,
+    });
     write("stored", stdout + compressed.stdout);
     const files = printed(stdout);
     const args = ["get", "--from-file", "stored", "--output-dir", "again-out"];
@@ -252,7 +261,7 @@ describe("get of several addresses", () => {
 
   test.each(["b", "large", "text"])("never takes another file for %s", async (name) => {
     write("text", "text ".repeat(2 ** 19));
-    const { stdout } = await ok(["put", name, "a", "--compress", "auto"]);
+    const { stdout } = await ok(["put", "--no-name", name, "a", "--compress", "auto"]);
     const files = printed(stdout);
     const address = files.get(name)!;
     const folder = `others-${name}`;

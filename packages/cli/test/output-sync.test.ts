@@ -23,7 +23,7 @@ describe("a file that is written", () => {
     });
     const folder = workspace.path(`lost-${kept}`);
     mkdirSync(folder);
-    const file = await createOutputFile(`${folder}/film`, { force: false, address });
+    const file = await createOutputFile(`${folder}/film`, { force: false, address, follow: true });
     if (kept) await file.keep();
     await file.write(noise(32 * MiB));
     const failure = await file.commit().catch((error: Error) => error.message);
@@ -38,7 +38,11 @@ describe("a file that is written", () => {
     [false, 1],
     [true, 2],
   ])("is synced no more often than it takes (kept: %p)", async (kept, times) => {
-    const file = await createOutputFile(workspace.path(`kept-${kept}`), { force: false, address });
+    const file = await createOutputFile(workspace.path(`kept-${kept}`), {
+      force: false,
+      address,
+      follow: true,
+    });
     if (kept) await file.keep();
     await file.write(noise(1000));
     const sync = spyOn(FileHandle, "sync");

@@ -1,6 +1,6 @@
 import { createWorkspace, expectFailure, newFolder, noise, sameBytes } from "./cli.ts";
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, utimesSync } from "node:fs";
 
 const workspace = await createWorkspace();
 const { idk, ok, put } = workspace;
@@ -39,16 +39,34 @@ describe("content comes back as it was", () => {
 });
 
 describe("put", () => {
-  test("keeps a name and a type only if told to", async () => {
-    workspace.write("private name.txt", "x");
-    const plain = (await ok(["put", "private name.txt"])).stdout.trim();
-    expect(JSON.parse((await ok(["stat", plain, "--json"])).stdout)).toMatchObject({
-      metadata: {},
+  test("keeps the name and the date of a file, never its path, unless told not to", async () => {
+    const metadataOf = async (address: string): Promise<unknown> =>
+      JSON.parse((await ok(["stat", address.trim(), "--json"])).stdout).metadata;
+    const file = workspace.write("private name.txt", "x");
+    const mtime = 1_000_000_000_123;
+    utimesSync(file, mtime / 1000, mtime / 1000);
+    const own = { name: "private name.txt", mtime };
+    expect(await metadataOf((await ok(["put", file])).stdout)).toEqual(own);
+    const renamed = await ok(["put", file, "--name", "tax.txt", "--type", "text/plain"]);
+    expect(await metadataOf(renamed.stdout)).toEqual({
+      name: "tax.txt",
+      mtime,
+      type: "text/plain",
     });
+    const nameless = await ok(["put", file, "--no-name", "--type", "text/plain"]);
+    expect(await metadataOf(nameless.stdout)).toEqual({ type: "text/plain" });
+    expect(await metadataOf(await put("x"))).toEqual({});
     const named = await put("x", "--name", "tax.pdf", "--type", "application/pdf");
-    expect(JSON.parse((await ok(["stat", named, "--json"])).stdout)).toMatchObject({
-      metadata: { name: "tax.pdf", type: "application/pdf" },
-    });
+    expect(await metadataOf(named)).toEqual({ name: "tax.pdf", type: "application/pdf" });
+  });
+
+  test("with a dedup secret keeps no name that it was not given: equal content is one blob", async () => {
+    workspace.write("secret", noise(32));
+    for (const name of ["one", "other"]) workspace.write(name, "the same");
+    const args = ["--dedup-secret", "secret"];
+    const one = await ok(["put", "one", ...args]);
+    expect((await ok(["put", "other", ...args])).stdout).toBe(one.stdout);
+    expect((await ok(["put", "other", ...args, "--name", "other"])).stdout).not.toBe(one.stdout);
   });
 
   test("cuts as told", async () => {
@@ -99,12 +117,6 @@ describe("put", () => {
 
   test("what cannot be read is said before anything is stored", async () => {
     const env = { IDK_STORE: "untouched" };
-    mkdirSync(workspace.path("folder"));
-    expectFailure(
-      await idk(["put", "folder"], { env }),
-      2,
-      /folder is a folder .* tar -c folder \| idk put -/u,
-    );
     expectFailure(
       await idk(["put", "missing"], { env }),
       2,

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { B2_RETRY } from "@idk/storage/b2";
 import { createOutput } from "../src/output.ts";
+import { createProgress } from "../src/progress/progress.ts";
+import { createScreen } from "../src/progress/screen.ts";
 import { parseStoreLocation } from "../src/store-location.ts";
 import { retryOptions } from "../src/open-store.ts";
 
@@ -25,7 +27,8 @@ test.each<[url: string, seconds: string | undefined, expected: Record<string, un
   const location = parseStoreLocation(url, { ...CREDENTIALS, IDK_RETRY_SECONDS: seconds });
   if (location.kind === "filesystem") throw new Error("not an object store");
   const { onRetry, ...options } = await retryOptions(location, {
-    out: createOutput({ json: true }),
+    out: createOutput({ json: true, screen: createScreen() }),
+    progress: createProgress(undefined),
   });
   expect(options).toEqual(expected);
   expect(onRetry).toBeFunction();

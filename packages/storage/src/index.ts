@@ -44,6 +44,7 @@ export {
   replicate,
 } from "./store/replicate.ts";
 export type {
+  BlobInspection,
   BlobStat,
   BytesOptions,
   CallOptions,
@@ -67,6 +68,8 @@ export type {
   StoreOptions,
   StoredBlob,
   StreamOptions,
+  SurveyOptions,
+  SurveyedBlob,
   VerifyOptions,
   VerifyReport,
   WriteOptions,

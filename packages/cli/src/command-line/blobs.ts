@@ -6,9 +6,28 @@ import { identityOption, workersOption } from "./options.ts";
 export function addBlobCommands(program: CommanderCommand, does: Does): void {
   program
     .command("ls")
-    .summary("list the addresses of the store")
-    .description("Print the address of every blob: roots, which `idk put` printed, and chunks.")
+    .summary("list the addresses of the store, or names and sizes")
+    .description(
+      "Print the address of every blob: roots, which `idk put` printed, and chunks. With --long a " +
+        "line for each content that the identities open: address, size, date, type and name. " +
+        "Names are sealed together with content, so that every root has to be fetched for it, with " +
+        "what it holds: up to 1 MiB each. Chunks are not: of those that could be roots by their " +
+        "length, 4 KiB are.",
+    )
+    .option("-l, --long", "sizes, dates, types and names, which takes an identity")
+    .option("--all", "with --long: also what is for others, and chunks")
+    .addOption(identityOption())
     .action(does(async () => (await import("../commands/ls.ts")).ls));
+
+  program
+    .command("inspect")
+    .summary("say what the store can see of a blob")
+    .description(
+      "Fetch a root or chunk, check it against its address, and explain all that shows without a " +
+        "key: what the store, and whoever copies it, can see.",
+    )
+    .argument("<address>", "of a root or a chunk, or its first 8 digits")
+    .action(does(async () => (await import("../commands/inspect.ts")).inspect));
 
   program
     .command("verify")
@@ -17,7 +36,7 @@ export function addBlobCommands(program: CommanderCommand, does: Does): void {
       "Check that blobs match their addresses, which takes no key; by default all of the store. " +
         "With --deep also decrypt and check all content that the identities open.",
     )
-    .argument("[address...]", "what to check")
+    .argument("[address...]", "what to check; the first 8 digits will do")
     .option("--deep", "check the content below each address as well")
     .option(
       "--attested",
@@ -35,7 +54,7 @@ export function addBlobCommands(program: CommanderCommand, does: Does): void {
         "store has already is left out, so that a copy can be broken off and begun again. By " +
         "default all blobs; with --tree the given addresses and all content below them.",
     )
-    .argument("[address...]", "what to copy")
+    .argument("[address...]", "what to copy; the first 8 digits will do")
     .requiredOption("--from <url>", "the store to read")
     .requiredOption("--to <url>", "the store to write")
     .option("--tree", "with each address also the chunks below it, which takes an identity")
@@ -50,7 +69,7 @@ export function addBlobCommands(program: CommanderCommand, does: Does): void {
       "Remove one blob. With --tree also remove the chunks below it: unsafe where they are " +
         "shared, by `idk rewrap` or a dedup secret.",
     )
-    .argument("<address>", "what to remove")
+    .argument("<address>", "what to remove; the first 8 digits will do")
     .option("--tree", "remove the chunks below it as well")
     .option("--force", "with --tree: even though a dedup secret is set")
     .option("--dedup-secret <file>", "the secret the content was stored with")

@@ -7,8 +7,11 @@ export function addKeyCommands(program: CommanderCommand, does: Does): void {
   program
     .command("keygen")
     .summary("make an identity")
-    .description("Write a new identity to a file and print its recipient.")
-    .requiredOption("-o, --output <file>", "where to write it; must not exist")
+    .description(
+      "Write a new identity to a file, or to the keychain of this system, and print its recipient.",
+    )
+    .option("-o, --output <file>", "where to write it; must not exist")
+    .option("--keychain <name>", "keep it in the keychain instead: -i keychain:NAME")
     .option("--passphrase", "protect it with a passphrase (IDK_PASSPHRASE, or asked for)")
     .action(does(async () => (await import("../commands/keygen.ts")).keygen));
 

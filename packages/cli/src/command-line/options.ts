@@ -8,7 +8,10 @@ export function workersOption(): Option {
 }
 
 export function identityOption(): Option {
-  return repeatable("-i, --identity <file>", "an identity file, repeatable (IDK_IDENTITY)");
+  return repeatable(
+    "-i, --identity <file>",
+    "an identity file, or keychain:NAME; repeatable (IDK_IDENTITY)",
+  );
 }
 
 export function recipientOption(): Option {
@@ -16,6 +19,11 @@ export function recipientOption(): Option {
     "-r, --recipient <recipient>",
     "who can read it: idk1…, repeatable (IDK_RECIPIENTS)",
   );
+}
+
+/** Of `idk share`, where variables do not count. */
+export function shareRecipientOption(): Option {
+  return repeatable("-r, --recipient <recipient>", "who is to read it: idk1…, repeatable");
 }
 
 export function recipientsFileOption(): Option {

@@ -2,13 +2,15 @@ import { createBlobFailures } from "../blob-failures.ts";
 import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
 import { type CopyTotals, createCopyTotals, describeCopy } from "../copy-totals.ts";
-import { type ReplicateOptions, createStore, replicate } from "@idk/storage";
-import { addresses, flag, identityFiles, passphrase, store } from "../settings.ts";
+import { type Backend, type ReplicateOptions, createStore, replicate } from "@idk/storage";
+import { addresses, flag, identitySources, passphrase, store } from "../settings.ts";
 import { codeOf, usage } from "../failures.ts";
 import { EXIT_CODES } from "../exit-codes.ts";
 import { createFolder } from "../folder.ts";
 import { loadIdentities } from "../identities.ts";
 import { openBackend } from "../open-store.ts";
+import { resolveAddresses } from "../address-prefix.ts";
+import type { Totals } from "../progress/meter.ts";
 
 export const copy: Command = command(
   {
@@ -17,27 +19,40 @@ export const copy: Command = command(
     to: store,
     tree: flag,
     trustSize: flag,
-    identity: identityFiles,
+    identity: identitySources,
     passphrase,
   },
   async (settings, session) => {
     const { tree, trustSize } = settings;
-    const named = new Set(settings.address);
-    if (tree && named.size === 0) {
+    if (tree && settings.address.length === 0) {
       throw usage("--tree takes addresses that `idk put` printed; without it all blobs are copied");
     }
     const identities = tree ? await loadIdentities(settings, session) : [];
     const { out, signal } = session;
     await using from = await openBackend(settings.from, session);
+    const named = await resolveAddresses(createStore({ backend: from }), settings.address, signal);
     // As with put, which makes the folder, too.
     if (settings.to.kind === "filesystem") await createFolder(settings.to.folder);
     await using to = await openBackend(settings.to, session);
 
     const failures = createBlobFailures(session);
-    const totals = createCopyTotals(out);
-    const copyBlobs = reporting(failures, totals, async (options) =>
-      replicate(from, to, { trustSize, signal, ...options }),
-    );
+    using meter = session.progress.begin({
+      command: "copy",
+      noun: "blob",
+      ...(named.size === 0 && { measure: async (stop) => measured(from, stop) }),
+      ...(named.size > 0 && !tree && { totalItems: named.size }),
+    });
+    const totals = createCopyTotals(meter);
+    const copyBlobs = reporting(failures, totals, async (options) => {
+      try {
+        return await replicate(from, to, { trustSize, signal, ...options });
+      } catch (error) {
+        if (signal.aborted && !out.json) {
+          await out.note(`idk: ${describeCopy(totals.sum)}: the same command goes on there`);
+        }
+        throw error;
+      }
+    });
     if (tree) {
       const source = createStore({ backend: from, identities });
       for (const root of named) {
@@ -63,6 +78,7 @@ export const copy: Command = command(
     }
 
     const { sum } = totals;
+    meter.finish();
     await out.report({ ...sum, failed: failures.count });
     await out.flush();
     await out.note(`${describeCopy(sum)}; ${failures.count || "no"} failed`);
@@ -93,6 +109,12 @@ function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): 
       await printed;
     }
   };
+}
+
+async function measured(from: Backend, signal: AbortSignal): Promise<Totals> {
+  let totalItems = 0;
+  for await (const _ of from.list("", { signal })) totalItems += 1;
+  return { totalItems };
 }
 
 async function* watched<T>(

@@ -4,7 +4,7 @@ import {
   choice,
   field,
   flag,
-  identityFiles,
+  identitySources,
   optional,
   passphrase,
   path,
@@ -18,9 +18,11 @@ import { createTextCheck } from "../terminal-text.ts";
 import { download } from "../download.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
+import { resolveAddress } from "../address-prefix.ts";
 import pLimit from "p-limit";
 import { type Range, parseRange } from "../sizes.ts";
-import { type WriteFile, getFiles } from "../get-files.ts";
+import { type GetFile, getFiles } from "../get-files.ts";
+import type { Meter } from "../progress/meter.ts";
 import { given, readList } from "../list-file.ts";
 
 export const get: Command = command(
@@ -28,20 +30,21 @@ export const get: Command = command(
     address: addresses,
     fromFile: optional(path),
     store,
-    identity: identityFiles,
+    identity: identitySources,
     passphrase,
     workers,
     output: optional(path),
     outputDir: optional(path),
     range: optional(field(parseRange)),
+    names: choice,
     force: flag,
     resume: choice,
   },
   async (settings, session) => {
     const { output, outputDir, range, force, resume } = settings;
-    const address = checkedAddress(settings);
+    const named = checkedAddress(settings);
     const toFile = output !== undefined && output !== "-";
-    if (address !== undefined && resume === true && (!toFile || range !== undefined)) {
+    if (named !== undefined && resume === true && (!toFile || range !== undefined)) {
       throw usage(`--resume takes ${toFile ? "no --range" : "-o FILE"}`);
     }
     const { out, signal } = session;
@@ -50,25 +53,46 @@ export const get: Command = command(
       identities,
       workers: settings.workers,
     });
-    if (address === undefined) {
+    if (named === undefined) {
       const { fromFile } = settings;
       const list = fromFile === undefined ? undefined : readList(fromFile, "\n");
       // Large contents take turns, so that memory does not grow with their number.
       const largeTurn = pLimit(1);
-      const write: WriteFile = (each, file, stop) => {
-        const how = { address: each, force, resume, ranged: false, takePresent: true, largeTurn };
-        return download(() => opened.get(each, { signal: stop }), file, how, session);
+      const into = { ranged: false, takePresent: true, follow: false, keepTime: true };
+      const getFile: GetFile = {
+        resolve: (each, stop) => resolveAddress(opened, each, stop),
+        open: (each, stop) => opened.get(each, { signal: stop }),
+        write: (blob, file, meter) => {
+          const how = { ...into, address: blob.address, force, resume, largeTurn, meter };
+          return download(async () => blob, file, how, session);
+        },
       };
-      await getFiles(given(settings.address, list), outputDir!, write, session);
+      const target = { folder: outputDir!, names: settings.names ?? true };
+      await getFiles(given(settings.address, list), target, getFile, session);
       return;
     }
+    const address = await resolveAddress(opened, named, signal);
     const fetchBlob = () => opened.get(address, { range, signal });
     if (!toFile) {
-      await toStandardOutput(await fetchBlob(), out, { explicit: output === "-" });
+      const blob = await fetchBlob();
+      // Where the content itself shows on the terminal, it is its own progress.
+      const started = out.terminal
+        ? undefined
+        : session.progress.begin({ command: "get", totalBytes: lengthOf(range, blob.size) });
+      using meter = started;
+      await toStandardOutput(blob, out, { explicit: output === "-", meter });
       return;
     }
-    const how = { address, force, resume, ranged: range !== undefined };
-    const written = await download(fetchBlob, output, how, session);
+    using meter = session.progress.begin({ command: "get", name: output });
+    const how = { address, force, resume, ranged: range !== undefined, follow: true, meter };
+    const fetchMeasured = async () => {
+      const blob = await fetchBlob();
+      meter.setTotals({ totalBytes: lengthOf(range, blob.size) });
+      return blob;
+    };
+    const written = await download(fetchMeasured, output, how, session);
+    const summary = meter.finish();
+    if (summary !== undefined && !out.json) await out.note(`idk: fetched ${summary}`);
     await out.report({ address, file: output, ...written });
   },
 );
@@ -98,13 +122,18 @@ function checkedAddress(targets: Targets): string | undefined {
   return undefined;
 }
 
+function lengthOf(range: Range | undefined, size: number): number {
+  return (range?.end ?? size) - (range?.start ?? 0);
+}
+
 /** Pieces are released as they are verified: what is printed before a fault is good. */
 async function toStandardOutput(
   blob: StoredBlob,
   out: Output,
-  { explicit }: { readonly explicit: boolean },
+  { explicit, meter }: { readonly explicit: boolean; readonly meter: Meter | undefined },
 ): Promise<void> {
   const isText = out.terminal && !explicit ? createTextCheck() : () => true;
+  const tell = meter?.part();
   let written = 0;
   try {
     for await (const piece of blob.stream()) {
@@ -113,6 +142,7 @@ async function toStandardOutput(
       }
       await out.bytes(piece);
       written += piece.length;
+      tell?.({ bytes: written });
     }
   } catch (error) {
     const code = codeOf(error);

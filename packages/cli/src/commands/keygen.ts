@@ -1,63 +1,30 @@
 import { type Command, command } from "../command.ts";
-import { Failure, reasonOf, systemCodeOf, usage } from "../failures.ts";
-import { flag, passphrase, path } from "../settings.ts";
-import { formatIdentity, generateIdentity, protectIdentity } from "@idk/storage";
-import { open, rm } from "node:fs/promises";
-import type { Session } from "../session.ts";
-import { openTerminal } from "../terminal.ts";
+import { askNewPassphrase, fileNewIdentity, writeNewIdentity } from "../new-identity.ts";
+import { field, flag, optional, passphrase, path } from "../settings.ts";
+import { checkKeychainName } from "../identity-source.ts";
+import { usage } from "../failures.ts";
 
 export const keygen: Command = command(
-  { output: path, protect: flag, passphrase },
-  async ({ output, protect, passphrase: given }, session) => {
+  {
+    output: optional(path),
+    keychain: optional(field(checkKeychainName)),
+    protect: flag,
+    passphrase,
+  },
+  async ({ output, keychain, protect, passphrase: given }, session) => {
+    if (keychain !== undefined) {
+      if (output !== undefined)
+        throw usage("-o and --keychain exclude each other: give one of them");
+      if (protect) throw usage("--passphrase is for files: a keychain is locked by its own");
+      const recipient = await fileNewIdentity(keychain);
+      await session.out.result(recipient, { recipient, keychain });
+      return;
+    }
+    if (output === undefined)
+      throw usage("name the identity's file with -o FILE, or --keychain NAME");
     if (output === "-") throw usage("an identity is secret: give a file with -o FILE, not -");
-    const identity = await generateIdentity();
-    const { recipient } = identity;
-    await writeNew(output, async () =>
-      protect
-        ? await protectIdentity(identity, given ?? (await askTwice(session)))
-        : Buffer.from(`# recipient: ${recipient}\n${formatIdentity(identity)}\n`),
-    );
+    const ask = async () => given ?? (await askNewPassphrase(session, "leave --passphrase out"));
+    const recipient = await writeNewIdentity(output, protect ? ask : undefined);
     await session.out.result(recipient, { recipient, file: output });
   },
 );
-
-/**
- * Creates the file before its content is asked for, so that nobody types a passphrase in vain, and
- * removes it where that fails.
- */
-async function writeNew(path: string, content: () => Promise<Uint8Array>): Promise<void> {
-  const handle = await open(path, "wx", 0o600).catch((error: unknown) => {
-    if (systemCodeOf(error) === "EEXIST") {
-      throw usage(`${path} already exists, and an identity is never overwritten`);
-    }
-    throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
-  });
-  try {
-    const bytes = await content();
-    await handle.writeFile(bytes).catch((error: unknown) => {
-      throw new Failure("output", `cannot write ${path}: ${reasonOf(error)}`, error);
-    });
-    await handle.sync();
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
-}
-
-async function askTwice(session: Session): Promise<string> {
-  const terminal = openTerminal(session.signal);
-  if (terminal === undefined) {
-    throw usage("there is no terminal to ask for a passphrase: set IDK_PASSPHRASE");
-  }
-  try {
-    const first = await terminal.askSecret("New passphrase: ");
-    if (first === "") throw usage("the passphrase is empty: without --passphrase there is none");
-    const second = await terminal.askSecret("The same again: ");
-    if (first !== second) throw usage("the two passphrases differ");
-    return first;
-  } finally {
-    terminal.close();
-  }
-}

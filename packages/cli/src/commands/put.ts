@@ -1,10 +1,11 @@
 import { type Command, command } from "../command.ts";
 import {
   choice,
+  chunkSize,
   compression,
-  field,
   flag,
   folders,
+  nameChoice,
   optional,
   path,
   paths,
@@ -13,14 +14,23 @@ import {
   text,
   workers,
 } from "../settings.ts";
+import {
+  type FileToPut,
+  filesToPut,
+  isFolder,
+  measureFiles,
+  metadataInside,
+} from "../files-to-put.ts";
 import { fileJournals } from "../file-journals.ts";
-import { given, readList } from "../list-file.ts";
+import { readList } from "../list-file.ts";
+import { storedBefore } from "../stored-before.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
+import { metadataOf } from "../file-metadata.ts";
 import { loadRecipients } from "../recipients.ts";
 import { openStore } from "../open-store.ts";
-import { parseChunkSize } from "../sizes.ts";
 import { putFile } from "../put-file.ts";
-import { putFiles } from "../put-files.ts";
+import { type FileSource, putFiles } from "../put-files.ts";
+import type { StoreLocation } from "../store-location.ts";
 import { usage } from "../failures.ts";
 
 export const put: Command = command(
@@ -28,12 +38,13 @@ export const put: Command = command(
     file: paths,
     fromFile: optional(path),
     null: flag,
+    done: optional(path),
     store,
     recipients,
-    name: optional(text),
+    name: nameChoice,
     type: optional(text),
-    chunkSize: optional(field(parseChunkSize)),
-    padding: flag,
+    chunkSize: optional(chunkSize),
+    padding: choice,
     compress: compression,
     dedupSecret: optional(path),
     workers,
@@ -42,27 +53,34 @@ export const put: Command = command(
   },
   async (settings, session) => {
     const { name, type, chunkSize, padding, compress, resume } = settings;
-    const file = checkedFile(settings);
+    const file = await checkedFile(settings);
     const to = await loadRecipients(settings.recipients);
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
     const options = {
       recipients: to,
-      metadata: { ...(name !== undefined && { name }), ...(type !== undefined && { type }) },
       chunkSize,
-      padding: padding ? "padme" : "none",
+      padding: padding === false ? "none" : "padme",
       compression: compress,
       dedupSecret,
       signal: session.signal,
     } as const;
     const { store, folders, workers } = settings;
+    const metadata = metadataOf({ name, type, deduplicated: dedupSecret !== undefined });
     const how = { resume, store, folders };
     if (file === undefined) {
-      const files = given(settings.file, listOf(settings));
+      const source = await sourceOf(settings);
       await using opened = await openStore(store, session, { workers });
       const openJournal = fileJournals(options, how, session.out);
-      await putFiles(opened, files, options, openJournal, session);
+      const keep = async (each: FileToPut) =>
+        name === false ? metadata(each.path) : metadataInside(each, metadata);
+      await putFiles(opened, source, { ...options, metadata: keep }, openJournal, session);
     } else {
-      await putFile(file, options, { ...how, workers }, session);
+      await putFile(
+        file,
+        { ...options, metadata: await metadata(file) },
+        { ...how, workers },
+        session,
+      );
     }
   },
 );
@@ -71,24 +89,53 @@ interface Sources {
   readonly file: readonly string[];
   readonly fromFile: string | undefined;
   readonly null: boolean;
-  readonly name: string | undefined;
+  readonly done: string | undefined;
+  readonly name: string | boolean | undefined;
   readonly resume: boolean | undefined;
 }
 
 /** The one file to store, or undefined where they are many and each gets a line with its path. */
-function checkedFile({ file, fromFile, null: zero, name, resume }: Sources): string | undefined {
+async function checkedFile({
+  file,
+  fromFile,
+  null: zero,
+  done,
+  name,
+  resume,
+}: Sources): Promise<string | undefined> {
   const [only] = file;
   if (fromFile === undefined) {
     if (only === undefined) throw usage("missing required argument 'file'");
     if (zero) throw usage("--null says how a list is written: give one with --from-file");
-    if (file.length === 1) return only;
+    if (file.length === 1 && done === undefined && (only === "-" || !(await isFolder(only))))
+      return only;
   }
-  if (name !== undefined) throw usage("--name is for one file: put it by itself");
+  if (typeof name === "string") throw usage("--name is for one file: put it by itself");
   if (resume === true) throw usage("--resume is for one file: put it by itself");
-  if ([...file, fromFile].filter((path) => path === "-").length > 1) {
+  if ([...file, fromFile, done].filter((path) => path === "-").length > 1) {
     throw usage("standard input can be read once: give one -");
   }
   return undefined;
+}
+
+async function sourceOf(
+  settings: Sources & { readonly store: StoreLocation },
+): Promise<FileSource> {
+  const { file: named, fromFile, done, store } = settings;
+  const folder = store.kind === "filesystem" ? store.folder : undefined;
+  const isDone = done === undefined ? () => false : await storedBefore(done);
+  return {
+    async *files(events) {
+      for await (const file of filesToPut(named, folder, events)) {
+        if (!isDone(file.path)) yield file;
+      }
+      for await (const path of listOf(settings)) if (!isDone(path)) yield { path };
+    },
+    measure:
+      fromFile === undefined && done === undefined
+        ? async (signal) => measureFiles(named, folder, signal)
+        : undefined,
+  };
 }
 
 /** What a list names are files: one that is called - as well. */

@@ -1,16 +1,25 @@
 import { type Command, command } from "../command.ts";
-import { address, flag, identityFiles, optional, passphrase, path, store } from "../settings.ts";
+import {
+  address as addressField,
+  flag,
+  identitySources,
+  optional,
+  passphrase,
+  path,
+  store,
+} from "../settings.ts";
 import { Failure } from "../failures.ts";
 import { count } from "../text.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
 import { loadIdentities } from "../identities.ts";
+import { isPrefix, resolveAddress } from "../address-prefix.ts";
 import { openStore } from "../open-store.ts";
 
 export const rm: Command = command(
   {
-    address,
+    address: addressField,
     store,
-    identity: identityFiles,
+    identity: identitySources,
     passphrase,
     tree: flag,
     force: flag,
@@ -22,18 +31,22 @@ export const rm: Command = command(
     const identities = settings.tree ? await loadIdentities(settings, session) : [];
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
     await using opened = await openStore(settings.store, session, { identities, dedupSecret });
+    const address = await resolveAddress(opened, settings.address, signal);
+    const abbreviated = isPrefix(settings.address);
     if (settings.tree) {
       const { force } = settings;
-      const { blobs } = await opened.deleteTree(settings.address, { force, signal });
-      await out.note(`removed ${count(blobs, "blob")}`);
-      await out.report({ address: settings.address, blobs });
+      const { blobs } = await opened.deleteTree(address, { force, signal });
+      await out.note(`removed ${count(blobs, "blob")}${abbreviated ? `: ${address}` : ""}`);
+      await out.report({ address, blobs });
       return;
     }
     // The library's delete is idempotent; at a terminal a missing blob is rather a slip.
-    if (!(await opened.has(settings.address, { signal }))) {
-      throw new Failure("not-found", `the store has no blob ${settings.address}`);
+    if (!(await opened.has(address, { signal }))) {
+      throw new Failure("not-found", `the store has no blob ${address}`);
     }
-    await opened.delete(settings.address, { signal });
-    await out.report({ address: settings.address, blobs: 1 });
+    await opened.delete(address, { signal });
+    // Who abbreviates gets to see what was meant.
+    if (abbreviated) await out.note(`removed ${address}`);
+    await out.report({ address, blobs: 1 });
   },
 );

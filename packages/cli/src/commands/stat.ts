@@ -1,17 +1,20 @@
 import type { BlobStat, Metadata, MetadataValue } from "@idk/storage";
 import { type Command, command } from "../command.ts";
-import { address, identityFiles, passphrase, store } from "../settings.ts";
+import { address, identitySources, passphrase, store } from "../settings.ts";
 import { type Row, aligned, printable, toHex } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
+import { resolveAddress } from "../address-prefix.ts";
 
 export const stat: Command = command(
-  { address, store, identity: identityFiles, passphrase },
+  { address, store, identity: identitySources, passphrase },
   async (settings, session) => {
     const identities = await loadIdentities(settings, session);
     await using opened = await openStore(settings.store, session, { identities });
-    const found = await opened.stat(settings.address, { signal: session.signal });
+    const { signal } = session;
+    const wanted = await resolveAddress(opened, settings.address, signal);
+    const found = await opened.stat(wanted, { signal });
     await session.out.result(describe(found), found);
   },
 );

@@ -1,12 +1,11 @@
 import { type Command, command } from "../command.ts";
 import { type Findings, NEEDS, type Need, probe } from "../probe.ts";
-import { Failure, codeOf } from "../failures.ts";
-import { type FailureCode, worstOf } from "../exit-codes.ts";
+import { type CheckFailure, encryptionFailure, failuresOf } from "../store-failures.ts";
+import { Failure } from "../failures.ts";
 import { type Row, aligned, count, printable } from "../text.ts";
-import type { StoreLocation } from "../store-location.ts";
 import { openBackend } from "../open-store.ts";
-import { remedyFor } from "../remedies.ts";
 import { store } from "../settings.ts";
+import { worstOf } from "../exit-codes.ts";
 
 export const storeCheck: Command = command({ target: store }, async (settings, session) => {
   const { out, signal } = session;
@@ -33,34 +32,6 @@ export const storeCheck: Command = command({ target: store }, async (settings, s
   }
   throwIfFailed(failures);
 });
-
-interface CheckFailure {
-  readonly check: Need | "encryption";
-  readonly code: FailureCode;
-  readonly message: string;
-  readonly remedy: string;
-}
-
-function failuresOf({ needs }: Findings, kind: StoreLocation["kind"]): CheckFailure[] {
-  const failures: CheckFailure[] = [];
-  for (const check of NEEDS) {
-    const { ok, error } = needs[check];
-    if (ok !== false) continue;
-    const code = codeOf(error);
-    const message = error instanceof Error ? error.message : String(error);
-    failures.push({ check, code, message, remedy: remedyFor(check, code, kind) });
-  }
-  return failures;
-}
-
-/** Some servers take the request, and store the blob as it is. */
-function encryptionFailure({ encryption }: Findings, location: StoreLocation): CheckFailure[] {
-  const asked = location.kind === "filesystem" ? undefined : location.encryption?.type;
-  if (asked === undefined || encryption === undefined || encryption.startsWith(asked)) return [];
-  const message = `it was asked for ${asked}, and the blob has ${encryption || "none"}`;
-  const remedy = "ask for none, or take another store: what idk has sealed stays sealed either way";
-  return [{ check: "encryption", code: "unavailable", message, remedy }];
-}
 
 function throwIfFailed(failures: readonly CheckFailure[]): void {
   if (failures.length === 0) return;

@@ -1,13 +1,15 @@
 import { createBlobFailures } from "../blob-failures.ts";
 import type { ItemFailures } from "../item-failures.ts";
 import { type Command, command } from "../command.ts";
-import type { Store, VerifyReport } from "@idk/storage";
-import { addresses, flag, identityFiles, passphrase, store, workers } from "../settings.ts";
+import type { Progress, Store, VerifyOptions, VerifyReport } from "@idk/storage";
+import { addresses, flag, identitySources, passphrase, store, workers } from "../settings.ts";
 import { codeOf, usage } from "../failures.ts";
 import { count } from "../text.ts";
 import { formatBytes } from "../sizes.ts";
 import { loadIdentities } from "../identities.ts";
 import { openStore } from "../open-store.ts";
+import { resolveAddresses } from "../address-prefix.ts";
+import type { Totals } from "../progress/meter.ts";
 import { pMapIterable } from "p-map";
 
 /** Blobs checked at a time; each may take 16 MiB of memory. */
@@ -22,7 +24,7 @@ export const verify: Command = command(
     store,
     deep: flag,
     attested: flag,
-    identity: identityFiles,
+    identity: identitySources,
     passphrase,
     workers,
   },
@@ -38,11 +40,25 @@ export const verify: Command = command(
     const tally = createTally(failures);
     const check = CHECKS[depth];
     const named = settings.address.length > 0;
-    const targets = named ? new Set(settings.address) : listed(opened, signal);
+    const wanted = await resolveAddresses(opened, settings.address, signal);
+    using meter = session.progress.begin({
+      command: "verify",
+      noun: "blob",
+      ...(named
+        ? { totalItems: wanted.size }
+        : { measure: async (stop) => measured(opened, depth, stop) }),
+    });
+    const targets = named ? wanted : listed(opened, signal);
     const checkOne = async (address: string): Promise<void> => {
+      const tell = meter.part();
+      const onProgress = (content: Progress): void => {
+        tell(content);
+        if (wanted.size === 1) meter.setTotals({ totalBytes: content.total });
+      };
       try {
-        const result = await check(opened, address, { named, signal });
+        const result = await check(opened, address, { named, signal, onProgress });
         tally.add(result);
+        if (!result.deep) tell(result);
         await out.report({ ok: true, ...result });
       } catch (error) {
         // A chunk that is missing below a root names itself.
@@ -54,11 +70,14 @@ export const verify: Command = command(
         }
         tally.addRemoved();
         await out.report({ ok: true, address, removed: true });
+      } finally {
+        meter.itemDone();
       }
     };
     // In the order in which they get done, and without gathering results: a store may be large.
     const checks = pMapIterable(targets, checkOne, { concurrency: AT_ONCE, preserveOrder: false });
     for await (const _ of checks);
+    meter.finish();
     await out.flush();
     await out.note(tally.summary(depth));
     failures.throwIfAny(tally.blobs);
@@ -82,6 +101,7 @@ interface CheckOptions {
   /** Whether the address was asked for by name. */
   readonly named: boolean;
   readonly signal: AbortSignal;
+  readonly onProgress: NonNullable<VerifyOptions["onProgress"]>;
 }
 
 type Check = (opened: Store, address: string, options: CheckOptions) => Promise<Checked>;
@@ -104,24 +124,31 @@ async function checkBlob(
 }
 
 /** Without names, what no identity opens is somebody else's, and checked as well as one can. */
-async function checkDeep(
-  opened: Store,
-  address: string,
-  { named, signal }: CheckOptions,
-): Promise<Checked> {
-  const blob = await checkBlob(opened, address, { named, signal });
+async function checkDeep(opened: Store, address: string, options: CheckOptions): Promise<Checked> {
+  const { named, signal, onProgress } = options;
+  const blob = await checkBlob(opened, address, options);
   if (blob.kind === "child") {
     if (named) throw usage("this is a chunk: --deep takes addresses that `idk put` printed");
     return blob;
   }
   try {
     // One chunk at a time here, since several roots are checked at once.
-    const tree = await opened.verify(address, { deep: true, concurrency: 1, signal });
+    const tree = await opened.verify(address, { deep: true, concurrency: 1, signal, onProgress });
     return { ...tree, deep: true };
   } catch (error) {
     if (!named && codeOf(error) === "no-match") return blob;
     throw error;
   }
+}
+
+/** All of the store. What is below a root is read with it, and so more often than it is listed. */
+async function measured(opened: Store, depth: Depth, signal: AbortSignal): Promise<Totals> {
+  let [totalItems, totalBytes] = [0, 0];
+  for await (const { size } of opened.list({ signal })) {
+    totalItems += 1;
+    totalBytes += size;
+  }
+  return depth === "blob" ? { totalItems, totalBytes } : { totalItems };
 }
 
 async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<string> {

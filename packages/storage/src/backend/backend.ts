@@ -40,6 +40,16 @@ export interface Backend {
    */
   get(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
 
+  /**
+   * As `get`, but of a blob that is longer than the buffer reads its beginning, and no more than the
+   * buffer holds crosses the network for it. For who wants to know what a blob is, and not to
+   * open it; a backend without it has whole blobs only.
+   *
+   * @returns how many bytes were read: less than the buffer holds only where that is all of the blob
+   * @throws StorageError `not-found`
+   */
+  getFront?(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
+
   /** What the store knows of a blob without reading it, or undefined where there is none. */
   head(name: string, options?: CallOptions): Promise<BlobInfo | undefined>;
 
@@ -63,6 +73,13 @@ export interface Backend {
    * it, and nothing but plain puts is ever needed.
    */
   capabilities?(options?: CallOptions): Promise<Capabilities>;
+
+  /**
+   * By how many milliseconds this machine's clock was ahead of the store's at the last answer that
+   * said what time it is there, to the second; negative where it was behind. Undefined as long as
+   * none did. Asks for nothing.
+   */
+  clockAheadMs?(): number | undefined;
 
   /** Lets go of connections and handles. The backend is not used afterwards. */
   close?(): Promise<void>;
@@ -93,6 +110,11 @@ export interface BlobInfo {
   readonly sha256?: string | undefined;
   /** How the store encrypts this blob at rest, in the provider's words, such as `AES256`. */
   readonly encryption?: string | undefined;
+  /**
+   * When the blob was stored, in milliseconds since 1970-01-01 00:00 UTC, where the store says so: by
+   * its own clock, and its own word.
+   */
+  readonly storedAt?: number | undefined;
 }
 
 export interface Capabilities {

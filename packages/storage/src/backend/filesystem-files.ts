@@ -54,9 +54,9 @@ export async function fillFile(
 }
 
 /**
- * Reads a whole file into the front of a buffer.
+ * Reads a file into the front of a buffer: all of it, or only what the buffer takes.
  *
- * @returns its length, or undefined where there is no such file
+ * @returns how many bytes that are, or undefined where there is no such file
  * @throws StorageError `limit`; `unavailable` where it is no regular file or shrinks meanwhile; or
  *   the system's own error
  */
@@ -64,6 +64,7 @@ export async function readFileInto(
   path: string,
   buffer: Uint8Array,
   signal: AbortSignal | undefined,
+  { frontOnly = false }: { readonly frontOnly?: boolean } = {},
 ): Promise<number | undefined> {
   const handle = await unlessMissing(open(path, READ_FLAGS));
   if (handle === undefined) return undefined;
@@ -71,13 +72,14 @@ export async function readFileInto(
     // Of the open file, which stays whole although a writer may replace the name meanwhile.
     const stats = await handle.stat();
     if (!stats.isFile()) throw notAFile(path);
-    if (stats.size > buffer.length) {
+    if (stats.size > buffer.length && !frontOnly) {
       throw new StorageError("limit", `the blob ${path} has more than ${buffer.length} bytes`);
     }
+    const wanted = Math.min(stats.size, buffer.length);
     let filled = 0;
-    while (filled < stats.size) {
+    while (filled < wanted) {
       throwIfAborted(signal);
-      const { bytesRead } = await handle.read(buffer, filled, stats.size - filled, filled);
+      const { bytesRead } = await handle.read(buffer, filled, wanted - filled, filled);
       if (bytesRead === 0) throw shrank(path);
       filled += bytesRead;
     }

@@ -56,7 +56,7 @@ export async function* blobsIn(
     temporaries.push(...names.filter((name) => TEMPORARY.test(name)));
     const wanted = names.filter((name) => isBlobOf(shard, name) && name.startsWith(prefix));
     for (const { name, stats } of await lookAt(folder, wanted)) {
-      yield { name, size: stats.size };
+      yield { name, size: stats.size, storedAt: Math.trunc(stats.mtimeMs) };
       throwIfAborted(signal);
     }
   }

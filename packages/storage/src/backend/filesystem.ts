@@ -93,6 +93,24 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     });
   };
 
+  const read = async (
+    name: string,
+    buffer: Uint8Array,
+    signal: AbortSignal | undefined,
+    frontOnly: boolean,
+  ): Promise<number> => {
+    throwIfAborted(signal);
+    const { path } = locate(root, name);
+    try {
+      const length = await readFileInto(path, buffer, signal, { frontOnly });
+      if (length !== undefined) return length;
+      await requireRoot();
+    } catch (error) {
+      throw failure(error, `read the blob ${path}`);
+    }
+    throw new StorageError("not-found", `the directory ${root} holds no blob ${name}`);
+  };
+
   return {
     description: `filesystem ${directory}`,
     local: true,
@@ -119,25 +137,16 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       }
     },
 
-    async get(name, buffer, { signal } = {}) {
-      throwIfAborted(signal);
-      const { path } = locate(root, name);
-      try {
-        const length = await readFileInto(path, buffer, signal);
-        if (length !== undefined) return length;
-        await requireRoot();
-      } catch (error) {
-        throw failure(error, `read the blob ${path}`);
-      }
-      throw new StorageError("not-found", `the directory ${root} holds no blob ${name}`);
-    },
+    get: (name, buffer, { signal } = {}) => read(name, buffer, signal, false),
+
+    getFront: (name, buffer, { signal } = {}) => read(name, buffer, signal, true),
 
     async head(name, { signal } = {}) {
       throwIfAborted(signal);
       const { path } = locate(root, name);
       try {
         const stats = await unlessMissing(lstat(path));
-        if (stats?.isFile()) return { size: stats.size };
+        if (stats?.isFile()) return { size: stats.size, storedAt: Math.trunc(stats.mtimeMs) };
         if (stats !== undefined) throw notAFile(path);
         await requireRoot();
         return undefined;

@@ -61,6 +61,10 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
     ...(backend.local && { local: true }),
     put: (name, bytes, given) => inTurn(() => backend.put(name, bytes, given), given?.signal),
     get: (name, buffer, given) => inTurn(() => backend.get(name, buffer, given), given?.signal),
+    ...(backend.getFront && {
+      getFront: (name: string, buffer: Uint8Array, given?: CallOptions) =>
+        inTurn(async () => backend.getFront!(name, buffer, given), given?.signal),
+    }),
     head: (name, given) => inTurn(() => backend.head(name, given), given?.signal),
     delete: (name, given) => inTurn(() => backend.delete(name, given), given?.signal),
     list: (prefix, given) => list(backend.list(prefix, given), given?.signal),
@@ -72,6 +76,7 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
       capabilities: (given?: CallOptions) =>
         inTurn(async () => backend.capabilities!(given), given?.signal),
     }),
+    ...(backend.clockAheadMs && { clockAheadMs: () => backend.clockAheadMs!() }),
     ...(backend.close && { close: () => backend.close!() }),
   };
 }

@@ -54,6 +54,14 @@ export function memory(options: MemoryOptions = {}): Backend {
       buffer.set(bytes);
       return bytes.length;
     },
+    async getFront(name, buffer, { signal } = {}) {
+      throwIfAborted(signal);
+      const bytes = blobs.get(name);
+      if (bytes === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
+      const length = Math.min(bytes.length, buffer.length);
+      buffer.set(bytes.subarray(0, length));
+      return length;
+    },
     async head(name, { signal } = {}) {
       throwIfAborted(signal);
       const bytes = blobs.get(name);

@@ -65,6 +65,10 @@ export function withRetry(
     put: (name, bytes, given) => again("put", () => backend.put(name, bytes, given), given?.signal),
     get: (name, buffer, given) =>
       again("get", () => backend.get(name, buffer, given), given?.signal),
+    ...(backend.getFront && {
+      getFront: (name: string, buffer: Uint8Array, given?: CallOptions) =>
+        again("get", async () => backend.getFront!(name, buffer, given), given?.signal),
+    }),
     head: (name, given) => again("head", () => backend.head(name, given), given?.signal),
     delete: (name, given) => again("delete", () => backend.delete(name, given), given?.signal),
     list: (prefix, given) => list(prefix, undefined, given),
@@ -75,6 +79,7 @@ export function withRetry(
       capabilities: (given?: CallOptions) =>
         again("capabilities", async () => backend.capabilities!(given), given?.signal),
     }),
+    ...(backend.clockAheadMs && { clockAheadMs: () => backend.clockAheadMs!() }),
     ...(backend.close && { close: () => backend.close!() }),
   };
 }

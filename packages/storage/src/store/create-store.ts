@@ -6,13 +6,16 @@ import { createBufferPool } from "./buffers.ts";
 import { deleteTree } from "./delete-tree.ts";
 import { get } from "./get.ts";
 import { getMany } from "./get-many.ts";
+import { inspect } from "./inspect.ts";
 import { list } from "./list.ts";
 import { loadNaCl } from "../crypto/nacl.ts";
 import { parseAddress } from "../content/address.ts";
 import { put } from "./put.ts";
 import { putMany } from "./put-many.ts";
+import { resolve } from "./resolve.ts";
 import { rewrap } from "./rewrap.ts";
 import { stat } from "./stat.ts";
+import { survey } from "./survey.ts";
 import { treeNames } from "./tree-names.ts";
 import { typeName } from "../bytes.ts";
 import { verify } from "./verify.ts";
@@ -91,6 +94,11 @@ export function createStore(options: StoreOptions): Store {
       await backend.delete(parseAddress(address), { signal });
     },
     list: (given = {}) => list(backend, given),
+    resolve: async (prefix, given = {}) => resolve(backend, prefix, given),
+    inspect: async (address, given = {}) => inspect(await open(), address, given),
+    survey: async function* (given = {}) {
+      yield* survey(await open(), given);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

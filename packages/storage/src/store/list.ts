@@ -11,7 +11,11 @@ export async function* list(
   { prefix = "", signal }: ListOptions,
 ): AsyncGenerator<ListedAddress> {
   if (!PREFIX.test(prefix)) throw usage("a prefix is at most 64 lowercase hexadecimal digits");
-  for await (const { name, size } of backend.list(prefix, { signal })) {
-    yield { address: parseAddress(name), size };
+  for await (const { name, size, storedAt } of backend.list(prefix, { signal })) {
+    yield {
+      address: parseAddress(name),
+      size,
+      ...(storedAt === undefined ? {} : { storedAt }),
+    };
   }
 }

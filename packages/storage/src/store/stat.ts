@@ -1,7 +1,7 @@
 import type { BlobStat, ReadOptions } from "./store.ts";
 import { decodedLength } from "./get.ts";
 import type { StoreContext } from "./context.ts";
-import { readRoot } from "./read-root.ts";
+import { type OpenedRoot, readRoot } from "./read-root.ts";
 import { storedChildren } from "../format/shape.ts";
 
 /** Opens a root and says what it holds; see `Store.stat`. */
@@ -12,6 +12,11 @@ export async function stat(
 ): Promise<BlobStat> {
   const root = await readRoot(context, address, options);
   const encryption = await encryptionOf(context, root.address, options);
+  return { ...statOf(root), ...(encryption === undefined ? {} : { encryption }) };
+}
+
+/** What an opened root holds, without a look at the store. */
+export function statOf(root: OpenedRoot): BlobStat {
   return {
     address: root.address,
     size: decodedLength(root),
@@ -23,7 +28,6 @@ export async function stat(
     recipients: root.recipients,
     padding: root.padding,
     storedBytes: root.storedBytes + storedChildren(root.shape).bytes,
-    ...(encryption === undefined ? {} : { encryption }),
   };
 }
 

@@ -119,6 +119,42 @@ export interface Store {
    */
   list(options?: ListOptions): AsyncIterable<ListedAddress>;
 
+  /**
+   * The address that begins with these digits, for people, who do not type 64 of them: 8 or more, as
+   * the store has them now. Chunks count as well as roots. A whole address is given back as it is,
+   * without asking the store.
+   *
+   * @throws StorageError `usage` where it is no beginning of an address, or of several: the message
+   *   names up to four; `not-found` where it is the beginning of none; `permission`, `unavailable`,
+   *   `aborted`
+   */
+  resolve(prefix: string, options?: CallOptions): Promise<Address>;
+
+  /**
+   * All that a blob shows to whoever has it and no key: so, what the store can see. Fetches the
+   * whole blob, at most 16 MiB and a little, checks it as `verify` does, and asks the store what it
+   * knows of it.
+   *
+   * @throws StorageError `usage`, `not-found`, `permission`, `unavailable`, `aborted`, `limit`,
+   *   `address`, `format`
+   */
+  inspect(address: string, options?: CallOptions): Promise<BlobInspection>;
+
+  /**
+   * All blobs of the store with what the identities open of them, in the order in which that is
+   * found out. Roots are fetched whole, content of up to 1 MiB with them, because metadata is sealed
+   * together with it. What is longer than any root is not fetched. Of other blobs of 64 KiB and more
+   * only the first 4 KiB are, where the backend can, unless they show a root that opens: whether
+   * such a blob is a chunk, or a root for others, is then the store's word.
+   *
+   * A listing, a request for each blob below 64 KiB, one or two for each up to 2.1 MiB. Memory is
+   * about 2 MiB for each in flight.
+   *
+   * @throws StorageError `usage` where there are no identities or the options are wrong, `key`; of
+   *   the listing `permission`, `unavailable`, `aborted`. What fails of one blob is its result
+   */
+  survey(options?: SurveyOptions): AsyncIterable<SurveyedBlob>;
+
   /** Ends the store's threads, and lets go of what the backend holds open. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -393,6 +429,8 @@ export interface VerifyOptions extends ReadOptions {
   readonly attested?: boolean | undefined;
   /** Chunks checked at once, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
+  /** With `deep`: told the content checked so far, as of a get, after each chunk of a tree. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface VerifyReport {
@@ -418,4 +456,68 @@ export interface ListedAddress {
   readonly address: Address;
   /** Bytes stored. */
   readonly size: number;
+  /** When, in milliseconds since 1970, by the store's word; absent where it does not say. */
+  readonly storedAt?: number | undefined;
+}
+
+export interface SurveyOptions extends ReadOptions {
+  /** Leading hex digits of the addresses. */
+  readonly prefix?: string | undefined;
+  /** Blobs looked at together, 1 to 64, by default 16. */
+  readonly concurrency?: number | undefined;
+}
+
+/** One blob of a survey. */
+export type SurveyedBlob = ListedAddress &
+  (
+    | {
+        /** A root that one of the identities opens. */
+        readonly kind: "opened";
+        /** Without what the store says of its encryption, which would be a request more. */
+        readonly stat: BlobStat;
+      }
+    | {
+        /** A root for others. */
+        readonly kind: "closed";
+        readonly recipients: number;
+      }
+    | {
+        /** A chunk or node, or at least nothing that can be a root. */
+        readonly kind: "child";
+      }
+    | {
+        readonly kind: "failed";
+        /** As `get` throws it: `not-found` where it was removed since it was listed. */
+        readonly error: unknown;
+      }
+  );
+
+/** What a blob shows without a key. */
+export interface BlobInspection {
+  readonly address: Address;
+  /** Whether it has recipients, or is a chunk or node of some tree, whose own header is the same. */
+  readonly kind: "root" | "child";
+  /** Of the format. */
+  readonly version: number;
+  /** Bytes of the blob: those in front of what is sealed, its tag of 16, and what is sealed. */
+  readonly storedBytes: number;
+  /** The format's mark, the version and the header. */
+  readonly prefixBytes: number;
+  /** Bytes sealed: content or references, metadata of a root, and what hides their length. */
+  readonly sealedBytes: number;
+  /** To the key it was sealed with: 32 bytes that tell nothing of it. */
+  readonly commitment: Uint8Array;
+  /** Of a root: the public half of a key made for it alone, 32 bytes. */
+  readonly ephemeral?: Uint8Array | undefined;
+  /** Of a root: how many keys open it, 1 to 1024. Whose they are does not show. */
+  readonly recipients?: number | undefined;
+  /**
+   * Whether the store attests that it received bytes with this address; undefined where it keeps no
+   * SHA-256, or that is not known of it yet.
+   */
+  readonly attested: boolean | undefined;
+  /** When it was stored, in milliseconds since 1970, by the store's word. */
+  readonly storedAt: number | undefined;
+  /** How the store encrypts it at rest, in the provider's words. */
+  readonly encryption: string | undefined;
 }

@@ -72,7 +72,13 @@ async function verifyTree(
   const { signal, stop } = linkedAbort(options.signal);
   try {
     const leaves = readLeaves(context, root, allLeaves(root.shape), { concurrency, signal });
-    for await (const leaf of leaves) leaf.release();
+    let [bytes, chunks] = [0, 0];
+    for await (const leaf of leaves) {
+      bytes += leaf.content.length;
+      chunks += 1;
+      leaf.release();
+      options.onProgress?.({ bytes, total: root.contentLength, chunks });
+    }
   } finally {
     stop();
   }

@@ -54,7 +54,7 @@ needs("minio")("behind the rules of B2", () => {
     const before = ["PUT", "GET", "HEAD"].map((method) => front.count(method));
     await backend.put(NAME, BYTES);
     await backend.get(NAME, new Uint8Array(100));
-    expect(await backend.head(NAME)).toEqual({ size: BYTES.length });
+    expect(await backend.head(NAME)).toEqual({ size: BYTES.length, storedAt: expect.any(Number) });
     const after = ["PUT", "GET", "HEAD"].map((method) => front.count(method));
     expect(after.map((count, i) => count - before[i]!)).toEqual([1, 1, 1]);
     await backend.delete(NAME);

@@ -19,13 +19,26 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     const plain = decorate(memory());
     expect(plain.description).toBe("memory");
     expect(Object.keys(plain).toSorted()).toEqual(
-      ["delete", "description", "get", "head", "list", "local", "put"].toSorted(),
+      ["delete", "description", "get", "getFront", "head", "list", "local", "put"].toSorted(),
     );
     let closed = 0;
-    const full = decorate({ ...attesting(), close: async () => void (closed += 1) });
+    const full = decorate({
+      ...attesting(),
+      clockAheadMs: () => -7,
+      close: async () => void (closed += 1),
+    });
+    expect(full.clockAheadMs!()).toBe(-7);
     expect(await full.capabilities!()).toMatchObject({ attestsSha256: true });
     await full.close!();
     expect(closed).toBe(1);
+  });
+
+  test("gives the beginning of a blob", async () => {
+    const backend = decorate(memory());
+    await backend.put(NAME, BYTES);
+    const buffer = new Uint8Array(2);
+    expect(await backend.getFront!(NAME, buffer)).toBe(2);
+    expect(buffer).toEqual(BYTES.subarray(0, 2));
   });
 
   test("hands on what a call is given", async () => {

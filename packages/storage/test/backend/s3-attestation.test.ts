@@ -97,8 +97,15 @@ needs("minio")("on a MinIO that is reached as any store", () => {
   test("hashes are given from when it has shown that it checks them", async () => {
     const backend: Backend = on(bucket());
     await backend.put(NAME, BYTES);
-    expect(await backend.head(NAME)).toEqual({ size: BYTES.length });
+    expect(await backend.head(NAME)).toEqual({
+      size: BYTES.length,
+      storedAt: expect.any(Number),
+    });
     expect((await backend.capabilities!()).attestsSha256).toBe(true);
-    expect(await backend.head(NAME)).toEqual({ size: BYTES.length, sha256: sha256(BYTES) });
+    expect(await backend.head(NAME)).toEqual({
+      size: BYTES.length,
+      sha256: sha256(BYTES),
+      storedAt: expect.any(Number),
+    });
   });
 });

@@ -134,7 +134,7 @@ needs("minio")("requests to the store", () => {
     const backend = on(bucket(), { endpoint: front.endpoint });
     await backend.put(NAME, BYTES);
     expect(await backend.get(NAME, new Uint8Array(100))).toBe(BYTES.length);
-    expect(await backend.head(NAME)).toEqual({ size: 12 });
+    expect(await backend.head(NAME)).toEqual({ size: 12, storedAt: expect.any(Number) });
     expect(await backend.head(OTHER)).toBeUndefined();
     expect(front.requests.map(({ method }) => method)).toEqual(["PUT", "GET", "HEAD", "HEAD"]);
     const [put, get, head] = front.requests.map(({ headers }) => headers);
@@ -284,7 +284,9 @@ needs("minio")("what lies in the bucket", () => {
       await client.send(new PutObjectCommand({ Bucket: name, Key: key, Body: "x" }));
     }
     await backend.put(OTHER, BYTES);
-    expect(await Array.fromAsync(backend.list(""))).toEqual([{ name: OTHER, size: 12 }]);
+    expect(await Array.fromAsync(backend.list(""))).toEqual([
+      { name: OTHER, size: 12, storedAt: expect.any(Number) },
+    ]);
   });
 
   test("a listing goes on behind a name", async () => {

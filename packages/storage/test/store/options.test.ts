@@ -50,6 +50,13 @@ describe("options", () => {
     const read: { bytes: number; total?: number; chunks: number }[] = [];
     await (await store.get(address, { onProgress: (p) => read.push(p) })).bytes();
     expect(read.at(-1)).toMatchObject({ bytes: size, total: size, chunks: read.length });
+
+    const checked: { bytes: number; total?: number; chunks: number }[] = [];
+    const onProgress = (p: (typeof checked)[number]) => checked.push(p);
+    await store.verify(address, { deep: true, onProgress });
+    expect(checked).toEqual(read);
+    await store.verify(address, { onProgress });
+    expect(checked).toHaveLength(read.length);
   });
 
   test("of the wrong kind altogether are refused as such", async () => {

@@ -10,6 +10,7 @@ import { headBlob } from "./look.ts";
 import type { Place } from "./place.ts";
 import { removeBlob } from "./removal.ts";
 import type { Learned, Session, Signal } from "./session.ts";
+import type { ServerClock } from "./server-clock.ts";
 import { trialBlob } from "./trial-blob.ts";
 import { putBlob } from "./upload.ts";
 
@@ -19,6 +20,7 @@ export function objectBackend(place: Place): Backend {
   const description = `${provider} ${bucket}${folder && `/${folder.slice(0, -1)}`}${endpoint === undefined ? "" : ` at ${endpoint}`}`;
   const learned: Learned = { checksums: place.checksums, attests: false, bucketSeen: false };
   let connecting: Promise<Connection> | undefined;
+  let clock: ServerClock | undefined;
   let probing: Promise<Capabilities> | undefined;
   // One for all attempts: the next removes what the last could not.
   let trial: Uint8Array | undefined;
@@ -27,6 +29,7 @@ export function objectBackend(place: Place): Backend {
     throwIfAborted(signal);
     connecting ??= connect(place).then(
       (connection) => {
+        clock = connection.clock;
         learned.attests = place.checksumsChecked && !connection.elsewhere;
         return connection;
       },
@@ -57,6 +60,9 @@ export function objectBackend(place: Place): Backend {
     async get(name, buffer, { signal } = {}) {
       return getBlob(await openFor(name, signal), name, buffer, signal);
     },
+    async getFront(name, buffer, { signal } = {}) {
+      return getBlob(await openFor(name, signal), name, buffer, signal, { frontOnly: true });
+    },
     async head(name, { signal } = {}) {
       return headBlob(await openFor(name, signal), name, signal);
     },
@@ -75,6 +81,7 @@ export function objectBackend(place: Place): Backend {
       });
       return unlessFired(probing, signal);
     },
+    clockAheadMs: () => clock?.aheadMs,
     async close() {
       const connection = await connecting?.catch(() => undefined);
       connection?.close();

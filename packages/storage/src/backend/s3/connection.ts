@@ -5,6 +5,7 @@ import { failure, refusal, sdkRefusal } from "./errors.ts";
 import type { Place } from "./place.ts";
 import { requirePrintable, requirePrintableKeys } from "./printable.ts";
 import { type Reach, reachOf } from "./reach.ts";
+import { type ServerClock, serverClock } from "./server-clock.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
 
@@ -30,6 +31,8 @@ export interface Connection {
   /** Whether the SDK's variables or files name an endpoint where the place names none. */
   readonly elsewhere: boolean;
   readonly reach: Reach;
+  /** What answers said of the time where the store is. */
+  readonly clock: ServerClock;
   /** @throws the SDK's own error where credentials cannot be had */
   sign(target: Target): Promise<Signed>;
   /**
@@ -87,6 +90,7 @@ export async function connect(place: Place): Promise<Connection> {
   return {
     sdk,
     reach,
+    clock: serverClock(),
     elsewhere: place.endpoint === undefined && config.isCustomEndpoint === true,
     async sign({ method, key, query = {}, headers }) {
       // They are kept until they expire.

@@ -39,12 +39,12 @@ export async function* listBlobs(
     // Whatever else lies in the bucket would be missing without a word, or come for ever.
     if (more && (!next || next === token)) throw noListing(doing, "says not where it goes on");
     learned.bucketSeen = true;
-    for (const { Key: key = "", Size: size = 0 } of page.Contents ?? []) {
+    for (const { Key: key = "", Size: size = 0, LastModified: stored } of page.Contents ?? []) {
       const name = nameIn(key, folder);
       // Some servers take no notice of where to start.
       if (name === undefined || !name.startsWith(prefix) || name <= after) continue;
       throwIfAborted(signal);
-      yield { name, size };
+      yield { name, size, ...(stored && { storedAt: stored.getTime() }) };
     }
     token = next;
   } while (token !== undefined);

@@ -64,8 +64,10 @@ async function look(
 function infoIn(headers: Headers, trusted: boolean): BlobInfo {
   const size = lengthIn(headers);
   if (size === undefined) throw new StorageError("unavailable", "the store tells no length");
+  const storedAt = Date.parse(headers.get("last-modified") ?? "");
   return {
     size,
+    ...(Number.isNaN(storedAt) ? {} : { storedAt }),
     sha256: trusted ? sha256In(headers) : undefined,
     encryption: encryptionIn(headers),
   };

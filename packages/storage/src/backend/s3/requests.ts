@@ -65,6 +65,7 @@ export async function exchange<T>(
       signal: timer.signal,
     });
     reach.answered();
+    connection.clock.heard(response.headers.get("date"));
     timer.extend(stall);
     if (response.ok) {
       return await read({

@@ -1,0 +1,51 @@
+/** Of each command, as `idk COMMAND --help` shows them; the tests parse every one. */
+export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  init: [
+    "idk init                                      asks where, and for a passphrase",
+    "idk init --store s3://attic --no-passphrase   without a question",
+  ],
+  config: ["idk config", "idk config --store work --json"],
+  keygen: [
+    "idk keygen -o me.key > me.pub                 me.key is the secret: back it up",
+    "idk keygen -o safe.key --passphrase",
+  ],
+  recipient: ["idk recipient -i me.key"],
+  put: [
+    "idk put report.pdf -R alice.pub -R bob.pub",
+    "idk put photos --compress auto                each file of the folder",
+    "idk put - --name dump.sql < dump.sql",
+    "idk put --from-file list.txt --done stored    what an earlier run has not stored",
+  ],
+  get: [
+    "idk get 5f2b8c1e -o report.pdf                the first 8 digits are enough",
+    "idk get 5f2b8c1e --range 0-1000000            verified as the whole is",
+    "idk get --from-file stored --output-dir out",
+  ],
+  stat: ["idk stat 5f2b8c1e --json"],
+  share: ["idk share 5f2b8c1e -R bob.pub                 a new root; no content is moved"],
+  rewrap: ["idk rewrap 5f2b8c1e -R alice.pub -R bob.pub   exactly these two"],
+  ls: ["idk ls --long -i me.key", "idk ls --json"],
+  inspect: ["idk inspect 5f2b8c1e"],
+  verify: [
+    "idk verify                                    every blob, without a key",
+    "idk verify --deep 5f2b8c1e -i me.key          all content of one",
+    "idk verify --attested --store s3://attic      without a download",
+  ],
+  copy: [
+    "idk copy --from s3://attic --to ./mirror",
+    "idk copy --from ./blobs --to b2://attic --tree 5f2b8c1e -i me.key",
+  ],
+  rm: ["idk rm 5f2b8c1e --tree                        the root and its chunks"],
+  doctor: ["idk doctor", "idk doctor --json --store s3://attic"],
+  bench: ["idk bench --list", "idk bench hash-perf --quick"],
+  completion: [
+    "source <(idk completion bash)                 in ~/.bashrc; zsh likewise",
+    "idk completion fish > ~/.config/fish/completions/idk.fish",
+  ],
+  store: ["idk store check s3://attic", "idk store init minio:///attic --versioning"],
+  "store init": [
+    "idk store init minio:///attic --versioning",
+    "idk store init 's3://attic?region=eu-central-1' --default-sse AES256",
+  ],
+  "store check": ["idk store check s3://attic --json"],
+};

@@ -1,0 +1,87 @@
+import { CONFIGURABLE, type Resolved, keyOf, resolveSettings } from "../config/resolve.ts";
+import { type Row, aligned } from "../text.ts";
+import type { RecipientSource, StoreSource } from "../environment.ts";
+import { shownIdentity, shownRecipient, shownText, shownUrl } from "../config/shown.ts";
+import type { Command } from "../command.ts";
+import type { IdentitySource } from "../identity-source.ts";
+import type { Origin } from "../config/layers.ts";
+import { configPath } from "../config/load-config.ts";
+
+/** What holds where nobody says anything; null for nothing. */
+const DEFAULTS: Readonly<Record<string, string | null>> = {
+  chunkSize: "4M",
+  compress: "none",
+  padding: "true",
+  workers: "one a core",
+};
+
+interface Shown {
+  readonly value: string | readonly string[] | null;
+  readonly from: Origin["kind"];
+  readonly where: string | null;
+}
+
+export const config: Command = async (invocation, session) => {
+  const resolved = await resolveSettings(invocation, ["store", ...CONFIGURABLE]);
+  const { options, env } = invocation;
+  const file = configPath(options["config"], env).path;
+  const settings: [name: string, shown: Shown][] = ["store", ...CONFIGURABLE].map((name) => [
+    keyOf(name),
+    shownSetting(name, resolved),
+  ]);
+  const passphrase = env["IDK_PASSPHRASE"] ? "IDK_PASSPHRASE" : null;
+  const stores = Array.from(resolved.config?.stores ?? [], ([name, entry]) => ({
+    name,
+    url: shownUrl(entry.url.value),
+  }));
+  const rows: Row[] = [
+    ["config", resolved.config === undefined ? `none (${shownText(file)})` : shownText(file)],
+    ...settings.map(([name, shown]): Row => [name, described(name, shown, resolved)]),
+    [
+      "passphrase",
+      passphrase === null ? "asked for where needed" : `set, not shown (${passphrase})`,
+    ],
+  ];
+  const others = stores.filter(({ name }) => name !== resolved.storeName);
+  await session.out.result(
+    aligned([...rows, ...others.map(({ name, url }): Row => [`  --store ${name}`, url])]).join(
+      "\n",
+    ),
+    {
+      config: resolved.config === undefined ? null : file,
+      store: resolved.storeName ?? null,
+      settings: Object.fromEntries(settings),
+      passphrase: passphrase === null ? null : { from: "environment", where: passphrase },
+      stores,
+    },
+  );
+};
+
+function shownSetting(name: string, { values, sources }: Resolved): Shown {
+  const found = sources[name];
+  const value = values[name];
+  if (found === undefined || value === undefined) {
+    return { value: DEFAULTS[name] ?? null, from: "default", where: null };
+  }
+  const { kind: from, where } = found.origin;
+  return { value: shownValue(name, value), from, where: shownText(where) };
+}
+
+function shownValue(name: string, value: unknown): string | readonly string[] {
+  switch (name) {
+    case "store":
+      return shownUrl((value as StoreSource).url);
+    case "identity":
+      return (value as readonly IdentitySource[]).map(shownIdentity);
+    case "recipients":
+      return (value as readonly RecipientSource[]).map(shownRecipient);
+    default:
+      return shownText(String(value));
+  }
+}
+
+function described(name: string, { value, from, where }: Shown, { storeName }: Resolved): string {
+  const text = typeof value === "string" || value === null ? (value ?? "none") : value.join(", ");
+  const called = name === "store" && storeName !== undefined ? `${storeName}: ` : "";
+  return `${called}${text}  (${where ?? from})`;
+}

@@ -1,0 +1,120 @@
+import { configPath, loadConfig } from "../config/load-config.ts";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type IdentitySource, checkKeychainName } from "../identity-source.ts";
+import { type SetupReport, reportSetup } from "../config/setup-report.ts";
+import { askNewPassphrase, fileNewIdentity, writeNewIdentity } from "../new-identity.ts";
+import { choice, field, optional, path, readSettings } from "../settings.ts";
+import { expandHome, userFolders } from "../user-folders.ts";
+import type { Command } from "../command.ts";
+import type { Environment, Session } from "../session.ts";
+import { createFolder } from "../folder.ts";
+import { isStoreName } from "../config/store-name.ts";
+import { loadIdentities } from "../identities.ts";
+import { openTerminal } from "../terminal.ts";
+import { parseStoreLocation } from "../store-location.ts";
+import { existingSetup } from "../config/existing-setup.ts";
+import { shownUrl } from "../config/shown.ts";
+import { usage } from "../failures.ts";
+import { writeNewConfig } from "../config/new-config.ts";
+
+const SHAPE = {
+  output: optional(path),
+  keychain: optional(field(checkKeychainName)),
+  name: optional(field(checkName)),
+  passphrase: choice,
+} as const;
+
+/**
+ * What is made first is what the rest needs, and the configuration comes last: a run that was cut
+ * short is completed by the next one.
+ */
+export const init: Command = async ({ options, env }, session) => {
+  const { output, keychain, name = "main", passphrase } = readSettings(SHAPE, options);
+  if (output !== undefined && keychain !== undefined) {
+    throw usage("-o and --keychain exclude each other: give one of them");
+  }
+  const file = configPath(options["config"], env).path;
+  if (existsSync(file)) {
+    const config = await loadConfig(file, env);
+    if (config !== undefined) return reportSetup(existingSetup(config), session);
+  }
+  const url = await chooseStore(options["store"], env, session);
+  const location = located(url, env);
+  const source: IdentitySource =
+    keychain === undefined
+      ? { kind: "file", path: resolve(output ?? join(userFolders(env).data, "identity.key")) }
+      : { kind: "keychain", name: keychain };
+  const given = env["IDK_PASSPHRASE"] || undefined;
+  const identity = await provideIdentity(source, given, passphrase === false, session);
+  const made = location.kind === "filesystem" && (await createFolder(location.folder));
+  const text = source.kind === "file" ? source.path : `keychain:${keychain ?? ""}`;
+  await writeNewConfig(file, {
+    identity: text,
+    recipient: identity.recipient,
+    store: { name, url },
+  });
+  const report: SetupReport = {
+    config: { path: file, state: "made" },
+    identities: [{ name: text, state: identity.made ? "made" : "there" }],
+    store: {
+      name,
+      url: shownUrl(url),
+      state: location.kind === "filesystem" ? (made ? "made" : "there") : "named",
+    },
+    recipient: identity.recipient,
+    protected: identity.made && keychain === undefined && passphrase !== false,
+  };
+  return reportSetup(report, session);
+};
+
+/** A folder is made absolute, for the file may be read from anywhere. */
+async function chooseStore(flag: unknown, env: Environment, session: Session): Promise<string> {
+  const standard = join(userFolders(env).data, "store");
+  const given =
+    typeof flag === "string" ? flag : env["IDK_STORE"] || (await askForStore(standard, session));
+  located(given, env);
+  return /^[a-z][a-z0-9+.-]+:/iu.test(given) ? given : resolve(expandHome(given, env));
+}
+
+async function askForStore(standard: string, session: Session): Promise<string> {
+  const terminal = openTerminal(session.signal);
+  if (terminal === undefined) return standard;
+  return (await terminal.ask(`Folder or URL of the store [${standard}]: `)).trim() || standard;
+}
+
+function located(url: string, env: Environment): ReturnType<typeof parseStoreLocation> {
+  try {
+    return parseStoreLocation(url, env);
+  } catch (error) {
+    throw usage(`the store ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+/** Takes the identity that is there, or makes one. */
+async function provideIdentity(
+  source: IdentitySource,
+  passphrase: string | undefined,
+  unprotected: boolean,
+  session: Session,
+): Promise<{ readonly recipient: string; readonly made: boolean }> {
+  if (source.kind === "keychain") {
+    const { hasInKeychain } = await import("../identity-keychain.ts");
+    if (!(await hasInKeychain(source.name))) {
+      return { recipient: await fileNewIdentity(source.name), made: true };
+    }
+  } else if (source.kind === "file" && !existsSync(source.path)) {
+    await createFolder(dirname(source.path));
+    const ask = async () => passphrase ?? (await askNewPassphrase(session, "--no-passphrase is"));
+    const recipient = await writeNewIdentity(source.path, unprotected ? undefined : ask);
+    return { recipient, made: true };
+  }
+  const [identity] = await loadIdentities({ identity: [source], passphrase }, session);
+  if (identity === undefined) throw usage("the identity is empty");
+  return { recipient: identity.recipient, made: false };
+}
+
+function checkName(name: string): string {
+  if (isStoreName(name)) return name;
+  throw new Error("takes a name of letters, digits, _, - and .");
+}

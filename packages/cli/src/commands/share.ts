@@ -1,0 +1,63 @@
+import { type Command, command } from "../command.ts";
+import { address, identitySources, passphrase, paths, store, texts } from "../settings.ts";
+import { count } from "../text.ts";
+import { loadIdentities } from "../identities.ts";
+import { loadRecipients } from "../recipients.ts";
+import { openStore } from "../open-store.ts";
+import type { RecipientSource } from "../environment.ts";
+import { resolveAddress } from "../address-prefix.ts";
+import { usage } from "../failures.ts";
+
+/**
+ * A new root for more readers: the ones that are named, and whoever shares. Only flags name them,
+ * for what the environment says is who reads everything that is put, and not who is meant here.
+ */
+export const share: Command = command(
+  {
+    address,
+    store,
+    recipient: texts,
+    recipientsFile: paths,
+    identity: identitySources,
+    passphrase,
+  },
+  async (settings, session) => {
+    const { out, signal } = session;
+    const named: RecipientSource[] = [
+      ...settings.recipient.map((text) => ({ kind: "recipient" as const, text })),
+      ...settings.recipientsFile.map((path) => ({ kind: "file" as const, path })),
+    ];
+    if (named.length === 0) {
+      throw usage("say who is to read it, with -r RECIPIENT or -R FILE: no variable counts here");
+    }
+    const others = await loadRecipients(named);
+    const identities = await loadIdentities(settings, session);
+    const own = new Set<string>(identities.map(({ recipient }) => recipient));
+    const readers = [...new Set<string>([...own, ...others])];
+
+    await using opened = await openStore(settings.store, session, { identities });
+    const previous = await resolveAddress(opened, settings.address, signal);
+    const { recipients: before, depth } = await opened.stat(previous, { signal });
+    const shared = await opened.rewrap(previous, readers, { signal });
+    await out.result(shared, {
+      address: shared,
+      previous,
+      recipients: readers,
+      previousRecipients: before,
+    });
+    await out.flush();
+    if (out.json) return;
+    await out.note(`idk: ${count(readers.length, "recipient")} can read the new address:`);
+    for (const reader of readers) await out.note(`  ${reader}${own.has(reader) ? " (yours)" : ""}`);
+    if (before > 1) {
+      await out.note(
+        `idk: note: ${previous} has ${before} recipients, and does not say who they are. Who of them ` +
+          "is not listed here cannot read the new address: share again with -r for each",
+      );
+    }
+    const tree = depth === 0 ? "" : "; not with --tree, for the chunks below belong to both";
+    await out.note(
+      `idk: note: ${previous} stays for who could read it, until \`idk rm\` removes it${tree}`,
+    );
+  },
+);

@@ -1,0 +1,63 @@
+import type { Candidate, Values } from "./candidates.ts";
+import type { Environment } from "../session.ts";
+import { SCRIPTS } from "./scripts.ts";
+import { loadConfig } from "../config/load-config.ts";
+
+const STORES: readonly Candidate[] = [
+  { word: "s3://", meaning: "Amazon S3, and what speaks its protocol" },
+  { word: "minio://", meaning: "MinIO" },
+  { word: "b2://", meaning: "Backblaze B2" },
+];
+
+const listed = (words: readonly string[]): readonly Candidate[] =>
+  words.map((word) => ({ word, meaning: "" }));
+
+/** By the names that commander has for flags and operands. */
+const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
+  compress: [
+    { word: "zstd", meaning: "smaller" },
+    { word: "lz4", meaning: "faster" },
+    { word: "auto", meaning: "where it pays" },
+    { word: "none", meaning: "as it is" },
+  ],
+  defaultSse: [
+    { word: "AES256", meaning: "by keys of the provider" },
+    { word: "aws:kms", meaning: "by keys of its key service" },
+  ],
+  chunkSize: listed(["256K", "512K", "1M", "2M", "4M", "8M", "16M"]),
+  shell: listed(Object.keys(SCRIPTS)),
+};
+
+const FILES = new Set([
+  "config",
+  "dedupSecret",
+  "done",
+  "file",
+  "fromFile",
+  "identity",
+  "output",
+  "outputDir",
+  "recipientsFile",
+]);
+
+/** A name in the configuration, the beginning of a URL, or a folder. */
+const PLACES = new Set(["store", "from", "to", "url"]);
+
+export async function loadValues(env: Environment): Promise<Values> {
+  const stores = [...(await namedStores(env)), ...STORES];
+  return (name) => ({
+    candidates: PLACES.has(name) ? stores : (WORDS[name] ?? []),
+    files: PLACES.has(name) || FILES.has(name),
+  });
+}
+
+/** A configuration that cannot be read is told of when a command runs, and not at a TAB. */
+async function namedStores(env: Environment): Promise<readonly Candidate[]> {
+  try {
+    const config = await loadConfig(undefined, env);
+    const names = [...(config?.stores.keys() ?? [])];
+    return names.map((word) => ({ word, meaning: "of the configuration" }));
+  } catch {
+    return [];
+  }
+}

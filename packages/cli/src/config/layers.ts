@@ -1,0 +1,116 @@
+import type { Config, Located, Preferences } from "./config.ts";
+import type { Invocation, RecipientSource } from "../environment.ts";
+import { identitiesOf, identitySource } from "../identity-source.ts";
+
+/** Where a value was found. */
+export interface Origin {
+  readonly kind: "flag" | "environment" | "file" | "default";
+  /** `--store`, `IDK_STORE` or `FILE:LINE`; empty for a default. */
+  readonly where: string;
+}
+
+export interface Sourced<T = unknown> {
+  readonly value: T;
+  readonly origin: Origin;
+}
+
+/** What one place says, by the names of settings. */
+export type Layer = Readonly<Record<string, Sourced | undefined>>;
+
+/** A flag replaces a variable, and a variable what the file says; they do not add up. */
+export function flagLayer({ options }: Invocation): Layer {
+  const one = (name: string, flag: string): Sourced | undefined =>
+    options[name] === undefined ? undefined : sourced(options[name], "flag", flag);
+  const identities = textsOf(options["identity"]);
+  const recipients = [
+    ...textsOf(options["recipient"]).map(recipientItem),
+    ...textsOf(options["recipientsFile"]).map(fileItem),
+  ];
+  const flags = [
+    ...(options["recipient"] === undefined ? [] : ["-r"]),
+    ...(options["recipientsFile"] === undefined ? [] : ["-R"]),
+  ];
+  return {
+    store: one("store", "--store"),
+    identity: list(
+      identities.map((item) => identitySource(item)),
+      "flag",
+      ["-i"],
+    ),
+    recipients: list(recipients, "flag", flags),
+    compress: one("compress", "--compress"),
+    workers: one("workers", "--workers"),
+    chunkSize: one("chunkSize", "--chunk-size"),
+    padding: one("padding", options["padding"] === false ? "--no-padding" : "--padding"),
+    dedupSecret: one("dedupSecret", "--dedup-secret"),
+  };
+}
+
+export function environmentLayer({ env }: Invocation): Layer {
+  const one = (name: string): Sourced | undefined =>
+    env[name] ? sourced(env[name], "environment", name) : undefined;
+  const { sources, variables } = identitiesOf(env);
+  const recipients = (env["IDK_RECIPIENTS"] ?? "")
+    .split(/[\s,]+/u)
+    .filter((item) => item !== "")
+    .map((item) => (item.startsWith("idk1") ? recipientItem(item) : fileItem(item)));
+  return {
+    store: one("IDK_STORE"),
+    identity: list(sources, "environment", variables),
+    recipients: list(recipients, "environment", ["IDK_RECIPIENTS"]),
+    compress: one("IDK_COMPRESS"),
+    workers: one("IDK_WORKERS"),
+  };
+}
+
+/** What a section of the file says. Identities and the command for one stand for each other. */
+export function fileLayer(
+  { identity, identityCommand, ...rest }: Preferences,
+  { path }: Config,
+): Layer {
+  const at = <T>(item: Located<T>): Sourced<T> =>
+    sourced(item.value, "file", `${path}:${item.line}`);
+  const lines = [identity, identityCommand]
+    .flatMap((item) => (item ? [item.line] : []))
+    .toSorted((a, b) => a - b);
+  const sources = [
+    ...(identity?.value ?? []),
+    ...(identityCommand === undefined ? [] : [identityCommand.value]),
+  ];
+  return {
+    ...Object.fromEntries(
+      Object.entries(rest).map(([name, item]: [string, Located<unknown>]) => [name, at(item)]),
+    ),
+    identity: list(sources, "file", [`${path}:${lines.join(",")}`]),
+  };
+}
+
+/** The first of the layers that says anything. */
+export function firstOf(layers: readonly Layer[], name: string): Sourced | undefined {
+  for (const layer of layers) if (layer[name] !== undefined) return layer[name];
+  return undefined;
+}
+
+export function sourced<T>(value: T, kind: Origin["kind"], where: string): Sourced<T> {
+  return { value, origin: { kind, where } };
+}
+
+function list(
+  values: readonly unknown[],
+  kind: Origin["kind"],
+  where: readonly string[],
+): Sourced | undefined {
+  return values.length === 0 ? undefined : sourced(values, kind, where.join(", "));
+}
+
+function recipientItem(item: string): RecipientSource {
+  return { kind: "recipient", text: item };
+}
+
+function fileItem(item: string): RecipientSource {
+  return { kind: "file", path: item };
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}

@@ -1,0 +1,72 @@
+import { Failure, systemCodeOf, usage } from "../failures.ts";
+import { join, resolve } from "node:path";
+import type { Config } from "./config.ts";
+import type { Environment } from "../session.ts";
+import { readKeyFile } from "../files.ts";
+import { stat } from "node:fs/promises";
+import { userFolders } from "../user-folders.ts";
+
+/** Where the configuration file is, and whether somebody named it. */
+export function configPath(
+  flag: unknown,
+  env: Environment,
+): { readonly path: string; readonly named: boolean } {
+  const named = typeof flag === "string" ? flag : env["IDK_CONFIG"] || undefined;
+  if (named === "") throw usage("--config takes a file, got an empty text");
+  return {
+    path: resolve(named ?? join(userFolders(env).config, "config.toml")),
+    named: named !== undefined,
+  };
+}
+
+/**
+ * Reads the configuration file.
+ *
+ * @param flag what `--config` says
+ * @returns undefined where there is none, and none was named
+ * @throws Failure `usage` where it cannot be read, or something in it is wrong: FILE:LINE
+ */
+export async function loadConfig(flag: unknown, env: Environment): Promise<Config | undefined> {
+  const { path, named } = configPath(flag, env);
+  const bytes = await readKeyFile(path, "configuration").catch((error: unknown) => {
+    const missing = error instanceof Failure && systemCodeOf(error.cause) === "ENOENT";
+    if (missing && !named) return undefined;
+    throw error;
+  });
+  if (bytes === undefined) return undefined;
+  // Loaded only now: who has no such file does not wait for a parser.
+  const [{ readConfig }, { TomlError }] = await Promise.all([
+    import("./read-config.ts"),
+    import("./toml.ts"),
+  ]);
+  try {
+    const config = readConfig(decode(bytes, path), path, env);
+    await checkModes(config);
+    return config;
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const { line, column, message } = error;
+    const at = column === undefined ? `${line}` : `${line}:${column}`;
+    throw usage(`${path}:${at}: ${message}`, error);
+  }
+}
+
+function decode(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw usage(`the configuration ${path} is not UTF-8`, error);
+  }
+}
+
+/** Who may write a file that names a program can have it run as this user. */
+async function checkModes({ path, global, stores }: Config): Promise<void> {
+  const sections = [global, ...stores.values()];
+  if (process.platform === "win32") return;
+  if (sections.every(({ identityCommand }) => identityCommand === undefined)) return;
+  const { mode } = await stat(path);
+  if ((mode & 0o022) === 0) return;
+  throw usage(
+    `others on this machine may write ${path}, and it names a command to run: run chmod go-w on it`,
+  );
+}

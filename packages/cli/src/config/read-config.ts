@@ -1,0 +1,128 @@
+import {
+  type ReadValue,
+  chunkLength,
+  compress,
+  filePath,
+  identities,
+  identityCommand,
+  recipients,
+  storeUrl,
+  text,
+  workerCount,
+  yesOrNo,
+} from "./values.ts";
+import type { Config, Located, StoreEntry } from "./config.ts";
+import { type TomlEntry, TomlError, parseToml } from "./toml.ts";
+import type { Environment } from "../session.ts";
+import { isStoreName } from "./store-name.ts";
+import { nearest } from "../nearest.ts";
+
+interface Key {
+  /** Where its value goes. */
+  readonly name: keyof StoreEntry | "default";
+  readonly read: ReadValue<unknown>;
+}
+
+/** At the top, for every store; or for one of them. */
+const SHARED: readonly (readonly [string, Key])[] = [
+  ["identity", { name: "identity", read: identities }],
+  ["identity-command", { name: "identityCommand", read: identityCommand }],
+  ["recipients", { name: "recipients", read: recipients }],
+  ["compress", { name: "compress", read: compress }],
+  ["chunk-size", { name: "chunkSize", read: chunkLength }],
+  ["padding", { name: "padding", read: yesOrNo }],
+  ["dedup-secret", { name: "dedupSecret", read: filePath }],
+  ["workers", { name: "workers", read: workerCount }],
+];
+const TOP: ReadonlyMap<string, Key> = new Map([
+  ["default", { name: "default", read: text }],
+  ...SHARED,
+]);
+const OF_STORE: ReadonlyMap<string, Key> = new Map([
+  ["url", { name: "url", read: storeUrl }],
+  ...SHARED,
+]);
+
+type Section = Record<string, Located<unknown>>;
+
+/**
+ * Reads and checks the text of a configuration file.
+ *
+ * @param file its path, absolute: relative paths in it start from its folder
+ * @throws TomlError with a message that names the key and never repeats its value
+ */
+export function readConfig(source: string, file: string, env: Environment): Config {
+  const top: Section = {};
+  const stores = new Map<string, { readonly line: number; readonly section: Section }>();
+  for (const entry of parseToml(source)) {
+    const [first, name, ...rest] = entry.key;
+    if (first !== "store") {
+      put(top, entry, TOP, entry.key.join("."), file, env);
+      continue;
+    }
+    if (name === undefined) {
+      if (entry.value === undefined) continue;
+      throw new TomlError(
+        'store is a table for each store: [store.work] with url = "…"',
+        entry.line,
+      );
+    }
+    if (!isStoreName(name)) {
+      throw new TomlError("a store's name has letters, digits, _, - and . alone", entry.line);
+    }
+    const { section } = stores.get(name) ?? { section: {} };
+    if (!stores.has(name)) stores.set(name, { line: entry.line, section });
+    if (rest.length > 0) put(section, entry, OF_STORE, rest.join("."), file, env);
+    else if (entry.value !== undefined) {
+      throw new TomlError(`store.${name} is a table: [store.${name}] with url = "…"`, entry.line);
+    }
+  }
+  for (const [name, { line, section }] of stores) {
+    if (section["url"] === undefined) throw new TomlError(`[store.${name}] has no url`, line);
+  }
+  const { default: chosen, ...global } = top;
+  const config: Config = {
+    path: file,
+    default: chosen as Located<string> | undefined,
+    global,
+    stores: new Map(
+      Array.from(stores, ([name, { section }]) => [name, section as unknown as StoreEntry]),
+    ),
+  };
+  checkDefault(config);
+  return config;
+}
+
+function put(
+  section: Section,
+  { value, line }: TomlEntry,
+  keys: ReadonlyMap<string, Key>,
+  name: string,
+  file: string,
+  env: Environment,
+): void {
+  const key = keys.get(name);
+  if (key === undefined) throw new TomlError(unknownKey(name, value === undefined, keys), line);
+  if (value === undefined) throw new TomlError(`${name} takes a value, and is no table`, line);
+  try {
+    section[key.name] = { value: key.read(value, { file, line, env }), line };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new TomlError(`${name} ${error.message}`, line);
+  }
+}
+
+function unknownKey(name: string, table: boolean, keys: ReadonlyMap<string, Key>): string {
+  const guess = nearest(name, table ? ["store"] : [...keys.keys()]);
+  if (guess !== undefined) return `unknown key ${name} (did you mean ${guess}?)`;
+  if (table) return `unknown table ${name} (a store is [store.NAME])`;
+  if (name === "url") return "url belongs to a store: [store.NAME] above it";
+  return `unknown key ${name}; keys are ${[...keys.keys()].join(", ")}`;
+}
+
+function checkDefault({ default: chosen, stores }: Config): void {
+  if (chosen === undefined || stores.has(chosen.value)) return;
+  const guess = nearest(chosen.value, [...stores.keys()]);
+  const hint = guess === undefined ? "" : ` (did you mean ${guess}?)`;
+  throw new TomlError(`default names no store of this file: ${chosen.value}${hint}`, chosen.line);
+}

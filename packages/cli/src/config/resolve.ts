@@ -1,0 +1,154 @@
+import type { Config, StoreEntry } from "./config.ts";
+import type { Invocation, RawSettings, StoreSource } from "../environment.ts";
+import {
+  type Layer,
+  type Sourced,
+  environmentLayer,
+  fileLayer,
+  firstOf,
+  flagLayer,
+  sourced,
+} from "./layers.ts";
+import { findStore, isStoreName } from "./store-name.ts";
+import { loadConfig } from "./load-config.ts";
+import { userFolders } from "../user-folders.ts";
+
+/** The settings that more than flags can say. */
+export const CONFIGURABLE = [
+  "identity",
+  "recipients",
+  "compress",
+  "chunkSize",
+  "padding",
+  "dedupSecret",
+  "workers",
+] as const;
+
+/** Settings that name a store, with the flag or operand for each, and its word for messages. */
+const STORES: readonly (readonly [name: string, option: string, flag: string])[] = [
+  ["store", "store", "--store"],
+  // `idk store check URL`: the operand is the store.
+  ["target", "url", "URL"],
+  // Where a copy goes is never left to a variable or a file.
+  ["from", "from", "--from"],
+  ["to", "to", "--to"],
+];
+
+export interface Resolved {
+  readonly values: RawSettings;
+  /** What to call settings in messages, where they come from the file. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The settings that a flag, a variable or the file gives. */
+  readonly sources: Layer;
+  /** The one whose entry counts, by name. */
+  readonly storeName: string | undefined;
+  /** Undefined where there is none, or nobody needed it. */
+  readonly config: Config | undefined;
+}
+
+/**
+ * Finds the values of settings: in flags, else in the environment, else in the entry of the store
+ * in the configuration file, else in its top. The file is read only for what is still open.
+ *
+ * @param names the settings a command takes
+ * @throws Failure `usage` where the file is wrong, or has no store of a given name
+ */
+export async function resolveSettings(
+  invocation: Invocation,
+  names: readonly string[],
+): Promise<Resolved> {
+  const { options, env } = invocation;
+  const above = [flagLayer(invocation), environmentLayer(invocation)];
+  const needed = names.some((name) => needsFile(name, above, options));
+  const named = options["config"] !== undefined;
+  const config = needed || named ? await loadConfig(options["config"], env) : undefined;
+
+  const values: Record<string, unknown> = {
+    ...options,
+    folders: userFolders(env),
+    // As a flag it asks for protection; what protects never stands on a command line.
+    protect: options["passphrase"],
+    passphrase: env["IDK_PASSPHRASE"] || undefined,
+  };
+  const sources: Record<string, Sourced | undefined> = {};
+  const labels: Record<string, string> = {};
+  let entry: StoreEntry | undefined;
+  let storeName: string | undefined;
+  for (const [name, option, flag] of STORES) {
+    const given = names.includes(name)
+      ? storeText(name, option, flag, above, options, config)
+      : undefined;
+    values[name] = undefined;
+    if (given === undefined) continue;
+    sources[name] = given;
+    const found = findStore(given.value, config);
+    values[name] = { url: found?.url.value ?? given.value, env } satisfies StoreSource;
+    if (found === undefined || config === undefined) continue;
+    labels[name] = `store ${given.value} (${config.path}:${found.url.line})`;
+    // Of the two of a copy it is the one to read, which takes keys.
+    entry ??= found;
+    storeName ??= given.value;
+  }
+  if (!names.some((name) => STORES.some(([setting]) => setting === name))) {
+    // Where no store is opened, keys are still those of the store in use.
+    const given = storeText("store", "store", "--store", above, options, config);
+    entry = given && findStore(given.value, config);
+  }
+
+  const layers = [
+    ...above,
+    ...(config === undefined
+      ? []
+      : [
+          ...(entry === undefined ? [] : [fileLayer(entry, config)]),
+          fileLayer(config.global, config),
+        ]),
+  ];
+  for (const name of CONFIGURABLE) {
+    const found = firstOf(layers, name);
+    values[name] = found?.value;
+    sources[name] = found;
+    if (found?.origin.kind === "file") labels[name] = `${keyOf(name)} (${found.origin.where})`;
+  }
+  return { values, labels, sources, storeName, config };
+}
+
+function needsFile(name: string, above: readonly Layer[], options: RawSettings): boolean {
+  const store = STORES.find(([setting]) => setting === name);
+  if (store === undefined) {
+    return CONFIGURABLE.some((key) => key === name) && firstOf(above, name) === undefined;
+  }
+  const given = storeText(...store, above, options, undefined)?.value;
+  return given === undefined || isStoreName(given);
+}
+
+function storeText(
+  name: string,
+  option: string,
+  flag: string,
+  above: readonly Layer[],
+  options: RawSettings,
+  config: Config | undefined,
+): Sourced<string> | undefined {
+  const own = options[option];
+  if (typeof own === "string") return sourced(own, "flag", flag);
+  if (name === "from" || name === "to") return undefined;
+  const given = firstOf(above, "store");
+  if (typeof given?.value === "string") return { value: given.value, origin: given.origin };
+  return defaultStore(config);
+}
+
+/** The one the file names, or else its only one. */
+function defaultStore(config: Config | undefined): Sourced<string> | undefined {
+  if (config === undefined) return undefined;
+  const { path, default: chosen, stores } = config;
+  if (chosen !== undefined) return sourced(chosen.value, "file", `${path}:${chosen.line}`);
+  const [only, ...others] = stores;
+  if (only === undefined || others.length > 0) return undefined;
+  return sourced(only[0], "file", `${path}:${only[1].url.line}`);
+}
+
+/** A setting as the file writes it. */
+export function keyOf(name: string): string {
+  return name.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
+}

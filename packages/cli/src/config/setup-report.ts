@@ -1,0 +1,60 @@
+import type { Session } from "../session.ts";
+import { type Row, aligned } from "../text.ts";
+
+/** `named` is what init does not make, such as a bucket. */
+export type State = "made" | "there" | "missing" | "named";
+
+/** What `idk init` made and found. */
+export interface SetupReport {
+  readonly config: { readonly path: string; readonly state: State };
+  readonly identities: readonly { readonly name: string; readonly state: State }[];
+  /** As it may be shown; undefined where a configuration has none by default. */
+  readonly store:
+    | { readonly name: string; readonly url: string; readonly state: State }
+    | undefined;
+  /** Undefined where the configuration was there already. */
+  readonly recipient: string | undefined;
+  /** Whether a passphrase was set. */
+  readonly protected: boolean;
+}
+
+export async function reportSetup(report: SetupReport, { out }: Session): Promise<void> {
+  const { config, identities, store, recipient } = report;
+  const rows: Row[] = [
+    ...identities.map(({ name, state }): Row => [state, `identity ${name}`]),
+    ...(store === undefined ? [] : [[store.state, `store ${store.name}: ${store.url}`] as const]),
+    [config.state, `configuration ${config.path}`],
+    ...(recipient === undefined ? [] : [["", `recipient ${recipient}`] as const]),
+  ];
+  await out.result(aligned(rows).join("\n"), {
+    config,
+    identities,
+    store: store ?? null,
+    recipient: recipient ?? null,
+  });
+  await out.flush();
+  for (const remark of remarksOn(report)) await out.note(`idk: ${remark}`);
+}
+
+function* remarksOn(report: SetupReport): Generator<string> {
+  const { config, identities, store, recipient } = report;
+  for (const { name, state } of identities) {
+    if (state === "missing") {
+      yield `warning: the identity ${name} is missing: bring it back from your backup`;
+    }
+    if (state === "made" && name.startsWith("keychain:")) {
+      yield `${name} has the only copy: back this keychain up, or give what matters a second recipient`;
+    } else if (state === "made") {
+      const what = report.protected ? "and remember its passphrase" : "where nobody else reads it";
+      yield `back up ${name}, ${what}: without it nobody, you included, can read what you store`;
+    }
+  }
+  if (store?.state === "missing") {
+    yield `warning: the folder of the store is missing: \`idk store init\` makes an empty one`;
+  }
+  if (store?.state === "named") {
+    yield "the bucket is not made here: `idk store init` makes it, `idk store check` tries it";
+  }
+  if (recipient === undefined) yield `nothing was changed: edit ${config.path} for that`;
+  else yield "next: idk put FILE prints an address, and idk get ADDRESS -o COPY brings it back";
+}

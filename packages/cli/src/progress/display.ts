@@ -1,0 +1,43 @@
+import type { Environment } from "../session.ts";
+import type { Output } from "../output.ts";
+import type { Pace, Presenter } from "./presenter.ts";
+import { plainLine, progressEvent } from "./words.ts";
+import type { Screen } from "./screen.ts";
+
+export interface ProgressChoice {
+  readonly quiet: boolean;
+  /** What `--progress` and `--no-progress` say. */
+  readonly progress: boolean | undefined;
+}
+
+/** How progress is told, and when; undefined where it is not. */
+export interface Display extends Pace {
+  /** Loads and makes what tells it: a command that is done before pays for nothing. */
+  readonly open: () => Promise<Presenter>;
+}
+
+export function displayFor(
+  { quiet, progress }: ProgressChoice,
+  out: Output,
+  screen: Screen,
+  env: Environment,
+): Display | undefined {
+  if (quiet || progress === false) return undefined;
+  const { stderr } = process;
+  const asked = progress === true;
+  if (out.json) {
+    const open = async () => said((state) => out.event(progressEvent(state)));
+    return { firstMs: asked ? 500 : 2000, everyMs: 1000, open };
+  }
+  if (stderr.isTTY && env["TERM"] !== "dumb") {
+    const open = async () => (await import("./bar.ts")).createBar(stderr, screen, env);
+    return { firstMs: 500, everyMs: 100, open };
+  }
+  const open = async () => said((state) => out.note(`idk: ${plainLine(state)}`));
+  return asked ? { firstMs: 500, everyMs: 1000, open } : { firstMs: 10_000, everyMs: 10_000, open };
+}
+
+/** What is said once stays said. */
+function said(say: (...state: Parameters<Presenter["show"]>) => Promise<void>): Presenter {
+  return { show: (state) => void say(state), end() {} };
+}

@@ -1,0 +1,120 @@
+import { inspectBlob } from "./inspect-blob.ts";
+import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../format/limits.ts";
+import { type StoreContext, concurrencyOf, keyPairsOf } from "./context.ts";
+import { type BufferPool, createBufferPool } from "./buffers.ts";
+import type { ListedAddress, SurveyOptions, SurveyedBlob } from "./store.ts";
+import { MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
+import { StorageError, throwIfAborted } from "../errors.ts";
+import { type KeyPair, unwrapContentKey } from "../crypto/wrap.ts";
+import type { Address } from "../content/address.ts";
+import type { NaCl } from "../crypto/nacl.ts";
+import { decodeHeader } from "../format/header.ts";
+import { decodeRoot } from "../format/root.ts";
+import { fetchBlob } from "./fetch.ts";
+import { list } from "./list.ts";
+import { openRoot } from "../crypto/open.ts";
+import { splitEnvelope } from "../format/envelope.ts";
+import { statOf } from "./stat.ts";
+
+/** What is fetched of a blob to see what it is: the whole header of a root of 80 recipients. */
+const FRONT_LENGTH = 4096;
+
+/** From this length on, a request more costs less than a blob that is fetched for nothing. */
+const FRONT_WORTH = 64 * 1024;
+
+/** What the identities open of all blobs; see `Store.survey`. */
+export async function* survey(
+  context: StoreContext,
+  options: SurveyOptions,
+): AsyncGenerator<SurveyedBlob> {
+  const keyPairs = keyPairsOf(context.defaults, options);
+  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const buffers = createBufferPool(concurrency + 1);
+  const look = async (listed: ListedAddress, signal: AbortSignal): Promise<SurveyedBlob> => {
+    try {
+      return { ...listed, ...(await lookAt(context, listed, keyPairs, buffers, signal)) };
+    } catch (error) {
+      throwIfAborted(signal);
+      return { ...listed, kind: "failed", error };
+    }
+  };
+  const { prefix, signal } = options;
+  yield* inCompletionOrder(list(context.backend, { prefix, signal }), look, {
+    concurrency,
+    signal,
+  });
+}
+
+type Found =
+  | Pick<Extract<SurveyedBlob, { kind: "opened" }>, "kind" | "stat">
+  | Pick<Extract<SurveyedBlob, { kind: "closed" }>, "kind" | "recipients">
+  | { readonly kind: "child" };
+
+async function lookAt(
+  { backend, naCl }: StoreContext,
+  { address, size }: ListedAddress,
+  keyPairs: readonly KeyPair[],
+  buffers: BufferPool,
+  signal: AbortSignal,
+): Promise<Found> {
+  // No root is longer.
+  if (size > ROOT_BLOB_MAX) return { kind: "child" };
+  const buffer = buffers.acquire(ROOT_BLOB_MAX);
+  let found: Found | undefined;
+  if (size >= FRONT_WORTH && backend.getFront !== undefined) {
+    const front = buffer.subarray(0, FRONT_LENGTH);
+    const length = await backend.getFront(address, front, { signal });
+    found = lookAtHeader(naCl, front.subarray(0, length), keyPairs);
+  }
+  if (found === undefined) {
+    const blob = await fetchBlob(backend, address, buffer, signal);
+    const { kind, header } = inspectBlob(address, blob);
+    if (kind === "child") found = { kind };
+    else found = openWith(naCl, address, blob, keyPairs) ?? closed(header.slots);
+  }
+  buffers.release(buffer);
+  return found;
+}
+
+/** @returns undefined where it is a root that opens, or where the beginning does not tell */
+function lookAtHeader(
+  naCl: NaCl,
+  front: Uint8Array,
+  keyPairs: readonly KeyPair[],
+): Found | undefined {
+  if (front.length < PREFIX_LENGTH) return undefined;
+  const end = PREFIX_LENGTH + ((front[4]! << 8) | front[5]!);
+  try {
+    // What is wrong with it, the whole blob tells in the order of a reader's checks.
+    const header = decodeHeader(splitEnvelope(front.subarray(0, end + TAG_LENGTH)).header);
+    if (header.ephemeral === undefined) return { kind: "child" };
+    const { ephemeral, slots } = header;
+    const contentKey = unwrapContentKey(naCl, ephemeral, slots, keyPairs);
+    return contentKey === undefined ? closed(slots) : undefined;
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+}
+
+/** @returns undefined where no key pair opens it */
+function openWith(
+  naCl: NaCl,
+  address: Address,
+  blob: Uint8Array,
+  keyPairs: readonly KeyPair[],
+): Found | undefined {
+  const storedBytes = blob.length;
+  try {
+    const { plaintext, recipients } = openRoot(naCl, blob, keyPairs);
+    const root = { ...decodeRoot(plaintext), address, recipients, storedBytes };
+    return { kind: "opened", stat: statOf(root) };
+  } catch (error) {
+    if (error instanceof StorageError && error.code === "no-match") return undefined;
+    throw error;
+  }
+}
+
+function closed(slots: readonly Uint8Array[]): Found {
+  return { kind: "closed", recipients: slots.length };
+}
