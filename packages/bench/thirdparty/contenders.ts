@@ -1,9 +1,9 @@
 /** What a person would type to store one file encrypted in an object store, and to fetch it. */
-import { type Program, run, shell } from "./processes.ts";
+import { type Program, run, shell } from "../src/processes.ts";
 import { formatIdentity, generateIdentity } from "@idk/storage";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ownUserFolders } from "./files.ts";
+import { ownUserFolders } from "../src/files.ts";
 
 export interface Contender {
   readonly name: string;

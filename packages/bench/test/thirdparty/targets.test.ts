@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { isMet } from "../src/measure.ts";
-import { peerTargets } from "../src/peer-targets.ts";
+import { isMet } from "../../src/measure.ts";
+import { peerTargets } from "../../thirdparty/targets.ts";
 
 const competitors = ["rclone crypt", "age | aws s3 cp", "restic"];
 const put = { idk: 1, "rclone crypt": 2, "rclone plain": 0.5, "age | aws s3 cp": 1, restic: 3 };

@@ -7,19 +7,19 @@
  * A get is measured until the fetched file is on the disk. idk sees to that itself; for those who
  * do not, a sync of the file follows. What they took without it is shown beside.
  *
- * Usage: script/peers run script/minio run bun packages/bench/src/peers.ts [MIB] [ROUNDS]
+ * Usage: packages/bench/thirdparty/run [MIB] [ROUNDS]
  */
-import { type Contender, type Peers, contenders, purge } from "./peer-contenders.ts";
-import { type Sample, figure, interleavedSamples, judge, summarize } from "./measure.ts";
-import { median } from "./statistics/describe.ts";
-import { digest, freshFolder, toDisk, writeRandomFile } from "./files.ts";
+import { type Contender, type Peers, contenders, purge } from "./contenders.ts";
+import { type Sample, figure, interleavedSamples, judge, summarize } from "../src/measure.ts";
+import { median } from "../src/statistics/describe.ts";
+import { digest, freshFolder, toDisk, writeRandomFile } from "../src/files.ts";
 import { mkdir, rm } from "node:fs/promises";
-import { describeMachine } from "./machine.ts";
+import { describeMachine } from "../src/machine.ts";
 import { initBucket } from "@idk/storage/provision";
 import { join } from "node:path";
-import { peerTargets } from "./peer-targets.ts";
+import { peerTargets } from "./targets.ts";
 import { randomBytes } from "node:crypto";
-import { peakFloor, run } from "./processes.ts";
+import { peakFloor, run } from "../src/processes.ts";
 
 const [mib = "500", rounds = "3"] = process.argv.slice(2);
 const bytes = Number(mib) * 2 ** 20;
