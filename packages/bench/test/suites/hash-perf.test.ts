@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
+import type { Measurement } from "../../src/report/report.ts";
+import { measurementOf } from "../../src/harness/results.ts";
 import { runTiny } from "./run-tiny.ts";
+import { seededRandom } from "../../src/statistics/random.ts";
+import { spreadOf } from "../../src/suites/hash-perf.ts";
 
 test("every size is hashed in each way, and small blobs besides", async () => {
   const { measurements, targets } = await runTiny("hash-perf", [200_000, 300_000]);
@@ -19,4 +23,27 @@ test("every size is hashed in each way, and small blobs besides", async () => {
   ]);
   expect(targets).toHaveLength(6);
   expect(measurements[0]!.samples).toHaveLength(2);
+});
+
+/** Hashed at 1 GB a CPU second, while others had the processor for so many times as long. */
+function crowded(bytesPerOperation: number, times: number, cpuSeconds?: number): Measurement {
+  const seconds = (bytesPerOperation / 1e9) * times;
+  const sample = { seconds, ...(cpuSeconds !== undefined && { cpuSeconds }) };
+  const name = `${bytesPerOperation}`;
+  return measurementOf(
+    { name, series: name, bytesPerOperation },
+    [sample, sample],
+    seededRandom(1),
+  );
+}
+
+test("a neighbour on the processor does not make the sizes uneven; work does", () => {
+  expect(spreadOf([crowded(1e6, 1, 0.001), crowded(1e8, 7, 0.1)])).toBeCloseTo(0, 10);
+  expect(spreadOf([crowded(1e6, 1, 0.001), crowded(1e8, 1, 0.2)])).toBeCloseTo(0.5 / 0.75, 10);
+});
+
+test("where no CPU time was seen, the sizes are compared by the time that passed", () => {
+  for (const none of [undefined, 0]) {
+    expect(spreadOf([crowded(1e6, 1, none), crowded(1e8, 2, none)])).toBeCloseTo(0.5 / 0.75, 10);
+  }
 });
