@@ -8,7 +8,7 @@ import { interleavedSamples, mebibytes, spread, summarize } from "./measure.ts";
 import { freshFolder, ownUserFolders } from "./files.ts";
 import { peakFloor, run } from "./processes.ts";
 import { rm, writeFile } from "node:fs/promises";
-import { describeMachine } from "./machine.ts";
+import { describeHost, thisHost } from "./machine.ts";
 import { join } from "node:path";
 
 const rounds = Number(process.argv[2] ?? "30");
@@ -31,7 +31,7 @@ try {
     "idk put, 1 KiB": () => bun(idk, "put", file, "-r", recipient, "--store", join(dir, "blobs")),
   });
   const [nothing, engine] = [summarize(samples["bun -e ''"]), summarize(samples["bun -e 0"])];
-  console.log(describeMachine());
+  console.log(describeHost(thisHost()));
   console.log(
     `milliseconds as median (least to most), ${rounds} rounds; times of bun -e '' and of bun -e 0`,
   );

@@ -9,6 +9,7 @@ import { here, ownPeak } from "./processes.ts";
 import { interleavedSamples, spread, summarize } from "./measure.ts";
 import { basename } from "node:path";
 import { memory } from "@idk/storage/memory";
+import { randomFillSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
 
 const ROUNDS = 5;
@@ -25,19 +26,13 @@ const sink: Backend = {
 };
 const store: Store = createStore({ backend: sink, recipients: [recipient], padding: "none" });
 
-function noise(length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  for (let i = 0; i < length; i += 65_536) crypto.getRandomValues(bytes.subarray(i, i + 65_536));
-  return bytes;
-}
-
 const files = process.argv.slice(2);
 const contents: [string, Uint8Array][] = [];
 for (const file of files.length > 0 ? files : [process.execPath]) {
   const bytes = (await readFile(file)).subarray(0, LENGTH_MAX);
   contents.push([basename(file), new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)]);
 }
-if (files.length === 0) contents.push(["noise", noise(64 * 2 ** 20)]);
+if (files.length === 0) contents.push(["noise", randomFillSync(new Uint8Array(64 * 2 ** 20))]);
 
 console.log(`median of ${ROUNDS} (least to most), one process on ${process.platform}`);
 for (const [name, content] of contents) {

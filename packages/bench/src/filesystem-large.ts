@@ -12,7 +12,7 @@ import { digest, freshFolder, ownUserFolders, toDisk, writeRandomFile } from "./
 import { figure, interleavedSamples, judge, type Sample, summarize } from "./measure.ts";
 import { inProcess, measureHere, ownJob, peakFloor, run, shell } from "./processes.ts";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
-import { describeMachine } from "./machine.ts";
+import { describeHost, thisHost } from "./machine.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { join } from "node:path";
 
@@ -115,7 +115,7 @@ async function compare(mib: number, rounds: number): Promise<void> {
       ),
     });
 
-    console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeMachine()}`);
+    console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeHost(thisHost())}`);
     console.log("seconds as median (least to most); peak memory is that of the largest process");
     for (const [way, samples] of Object.entries({ put, get })) {
       console.log("");

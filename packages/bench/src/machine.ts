@@ -1,8 +1,23 @@
+import { counted, formatBytes } from "./report/units.ts";
 import { cpus, platform, release, totalmem } from "node:os";
+import type { Machine } from "./report/report.ts";
 
-/** What figures have to be read with: the processor, the cores, the memory, the runtime. */
-export function describeMachine(): string {
+/** What figures have to be read with; without the NaCl, which takes loading one. */
+export type Host = Omit<Machine, "nacl">;
+
+/** What this process runs on. */
+export function thisHost(): Host {
   const [cpu] = cpus();
-  const gib = (totalmem() / 2 ** 30).toFixed(0);
-  return `${cpu?.model.trim() ?? "unknown processor"}, ${cpus().length} cores, ${gib} GiB, ${platform()} ${release()}, Bun ${Bun.version}`;
+  return {
+    processor: cpu?.model.trim() ?? "unknown processor",
+    cores: cpus().length,
+    memory: totalmem(),
+    system: `${platform()} ${release()}`,
+    runtime: `Bun ${Bun.version}`,
+  };
+}
+
+/** In a line: the processor, the cores, the memory, the system, the runtime. */
+export function describeHost({ processor, cores, memory, system, runtime }: Host): string {
+  return `${processor}, ${counted(cores, "core")}, ${formatBytes(memory)}, ${system}, ${runtime}`;
 }

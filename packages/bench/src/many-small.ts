@@ -15,7 +15,7 @@ import { median } from "./statistics/describe.ts";
 import { rotated } from "./harness/interleave.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { bareS3 } from "./object-store/bare-s3.ts";
-import { describeMachine } from "./machine.ts";
+import { describeHost, thisHost } from "./machine.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { freshFolder } from "./files.ts";
 import { initBucket } from "@idk/storage/provision";
@@ -169,7 +169,7 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
   }
 
   console.log(`${count} objects of ${SIZE} bytes, ${inFlight} in flight, ${rounds} rounds;`);
-  console.log(`${describeMachine()}\nobjects a second as median (least to most)\n`);
+  console.log(`${describeHost(thisHost())}\nobjects a second as median (least to most)\n`);
   const rates = (name: string) => (samples.get(name) ?? []).map(({ seconds }) => count / seconds);
   for (const name of WAYS.flatMap((way) => places.map((place) => `${way}, ${place}`))) {
     const { cpuSeconds, peakRss } = summarize(samples.get(name)!);

@@ -7,6 +7,7 @@
 import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
 import { inProcess, measureHere, ownJob, peakFloor } from "./processes.ts";
 import { type Sample, judge, mebibytes } from "./measure.ts";
+import { randomFillSync } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { filesystem } from "@idk/storage/filesystem";
 import { freshFolder } from "./files.ts";
@@ -41,8 +42,7 @@ async function work({ mode, mib, dir, identity: text, address = "" }: Job) {
 }
 
 async function* randomPieces(mib: number): AsyncGenerator<Uint8Array> {
-  const piece = new Uint8Array(MIB);
-  for (let i = 0; i < MIB; i += 65_536) crypto.getRandomValues(piece.subarray(i, i + 65_536));
+  const piece = randomFillSync(new Uint8Array(MIB));
   for (let i = 0; i < mib; i++) yield piece;
 }
 

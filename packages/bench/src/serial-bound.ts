@@ -15,7 +15,8 @@ import { here, ownPeak } from "./processes.ts";
 import { interleavedSamples, judge, spread } from "./measure.ts";
 import { median } from "./statistics/describe.ts";
 import { createHash } from "node:crypto";
-import { describeMachine } from "./machine.ts";
+import { describeHost, thisHost } from "./machine.ts";
+import { randomFillSync } from "node:crypto";
 import { memory } from "@idk/storage/memory";
 
 const CHUNK = 4 * 2 ** 20;
@@ -29,10 +30,7 @@ const JUDGED = [
 ];
 
 const [mib = "1024", rounds = "5", choice = "native"] = process.argv.slice(2);
-const content = new Uint8Array(Number(mib) * MIB);
-for (let i = 0; i < content.length; i += 65_536) {
-  crypto.getRandomValues(content.subarray(i, i + 65_536));
-}
+const content = randomFillSync(new Uint8Array(Number(mib) * MIB));
 
 const naCl = await loadNaCl(choice as NaClChoice);
 const alice = await generateIdentity();
@@ -109,7 +107,7 @@ const milliseconds = (name: string) =>
 const serial = median(milliseconds("secretbox")) + median(milliseconds("sha256"));
 const ratio = (name: string) => serial / median(milliseconds(name));
 console.log(
-  `${mib} MiB, ${rounds} rounds after one to warm up, NaCl ${naCl.name}, ${describeMachine()}`,
+  `${mib} MiB, ${rounds} rounds after one to warm up, NaCl ${naCl.name}, ${describeHost(thisHost())}`,
 );
 console.log("milliseconds as median (least to most); ratio is the serial bound over the median\n");
 for (const [name, taken] of Object.entries(samples)) {

@@ -11,7 +11,7 @@ import { initBucket } from "@idk/storage/provision";
 import { here, ownPeak } from "./processes.ts";
 import { type Target, interleavedSamples, judge, spread } from "./measure.ts";
 import { median } from "./statistics/describe.ts";
-import { describeMachine } from "./machine.ts";
+import { describeHost, thisHost } from "./machine.ts";
 import { Client } from "minio";
 import { minio } from "@idk/storage/minio";
 
@@ -40,7 +40,7 @@ const store = createStore({
 const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
 const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
 
-console.log(describeMachine());
+console.log(describeHost(thisHost()));
 console.log(`NaCl ${naCl.name}; ms as median (least to most) of ${rounds} rounds`);
 await compare(
   "1 MiB, one at a time",

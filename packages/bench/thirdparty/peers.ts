@@ -14,7 +14,7 @@ import { type Sample, figure, interleavedSamples, judge, summarize } from "../sr
 import { median } from "../src/statistics/describe.ts";
 import { digest, freshFolder, toDisk, writeRandomFile } from "../src/files.ts";
 import { mkdir, rm } from "node:fs/promises";
-import { describeMachine } from "../src/machine.ts";
+import { describeHost, thisHost } from "../src/machine.ts";
 import { initBucket } from "@idk/storage/provision";
 import { join } from "node:path";
 import { peerTargets } from "./targets.ts";
@@ -78,7 +78,7 @@ try {
     return { ...sample, seconds: sample.seconds + syncing };
   };
 
-  console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeMachine()}`);
+  console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeHost(thisHost())}`);
   console.log(`${process.env["IDK_PEER_VERSIONS"]}`);
   console.log("seconds as median (least to most); peak memory is that of the largest process\n");
   const put = await interleavedSamples(Number(rounds), tasks(all, putting));

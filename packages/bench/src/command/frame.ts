@@ -3,7 +3,7 @@ import type { ReportHead } from "../report/table.ts";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { output } from "../compare/program.ts";
-import { thisMachine } from "../compare/machine.ts";
+import { thisMachine } from "../harness/machine.ts";
 
 /** Looks at the machine, and at what is about to be measured. */
 export async function describeRun(

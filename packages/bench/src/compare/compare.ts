@@ -6,7 +6,7 @@ import { Usage } from "../command/usage.ts";
 import { checkOut } from "./worktrees.ts";
 import { compareTasks } from "./gate.ts";
 import { failuresOf } from "./words.ts";
-import { thisMachine } from "./machine.ts";
+import { thisMachine } from "../harness/machine.ts";
 import { processMeasurer } from "./processes.ts";
 import { seededRandom } from "../statistics/random.ts";
 

@@ -1,7 +1,8 @@
 import { BOUND_LEGEND, measurementGrid, pairGrid, targetGrid, targetsOf } from "./grid.ts";
 import { type Paint, drawGrid, plain } from "./draw.ts";
 import type { Calibration, Machine, Report, SuiteResult } from "./report.ts";
-import { counted, formatBytes, formatRate, formatTime } from "./units.ts";
+import { counted, formatRate, formatTime } from "./units.ts";
+import { describeHost } from "../machine.ts";
 
 /** What a report begins with. */
 export type ReportHead = Omit<Report, "suites">;
@@ -29,8 +30,7 @@ export function describeVersion({ version, revision, createdAt }: ReportHead): s
 }
 
 export function describeMachine(machine: Machine): string {
-  const { processor, cores, memory, system, runtime, nacl } = machine;
-  return `${processor}, ${counted(cores, "core")}, ${formatBytes(memory)}, ${system}, ${runtime}, ${nacl} NaCl`;
+  return `${describeHost(machine)}, ${machine.nacl} NaCl`;
 }
 
 export function describeRates({ calibration }: Pick<ReportHead, "calibration">): string {

@@ -1,6 +1,7 @@
 /** Put or get of one length, in a process of its own: `inProcess` starts this file with its job. */
 import { createStore, parseIdentity } from "@idk/storage";
 import { measureHere, ownJob } from "../../processes.ts";
+import { randomFillSync } from "node:crypto";
 import { resetPeakRss } from "../../harness/memory.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import type { Sample } from "../../measure.ts";
@@ -65,8 +66,7 @@ async function work({
 }
 
 async function* pieces(mib: number): AsyncGenerator<Uint8Array> {
-  const piece = new Uint8Array(MIB);
-  for (let i = 0; i < MIB; i += 65_536) crypto.getRandomValues(piece.subarray(i, i + 65_536));
+  const piece = randomFillSync(new Uint8Array(MIB));
   for (let i = 0; i < mib; i++) yield piece;
 }
 
