@@ -1,6 +1,6 @@
 import type { MemoryPoint } from "../report/report.ts";
 import { thinned } from "../statistics/bootstrap.ts";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 
 /** As many as a report holds. */
 const POINTS_MOST = 500;
@@ -20,9 +20,23 @@ export function resetPeakRss(): boolean {
   }
 }
 
-/** The largest resident memory of this process, in bytes, since it was reset. */
+/**
+ * The largest resident memory of this process, in bytes, since it was reset. On Linux by
+ * /proc/self/status, because what getrusage says is never less than the peak of the process that
+ * started this one, and is not reset below that (getrusage(2), proc_pid_status(5): VmHWM).
+ */
 export function peakRss(): number {
-  return process.resourceUsage().maxRSS * 1024;
+  const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/mu.exec(ownStatus()) ?? [];
+  return 1024 * (kibibytes === undefined ? process.resourceUsage().maxRSS : Number(kibibytes));
+}
+
+/** Empty where the system has none. */
+function ownStatus(): string {
+  try {
+    return readFileSync("/proc/self/status", "utf8");
+  } catch {
+    return "";
+  }
 }
 
 export interface MemoryTrace {

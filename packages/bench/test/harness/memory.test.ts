@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { watchMemory } from "../../src/harness/memory.ts";
+import { peakRss, watchMemory } from "../../src/harness/memory.ts";
 
 test("memory that came and went shows in the peak, and in time", async () => {
   const stop = watchMemory(5);
@@ -18,3 +18,19 @@ test("a trace has at most as many points as a report", async () => {
   await Bun.sleep(700);
   expect(stop().points.length).toBeLessThanOrEqual(500);
 });
+
+const MIB = 2 ** 20;
+
+test.skipIf(process.platform !== "linux")(
+  "a process does not have the peak of the one that started it (Linux)",
+  async () => {
+    const large = new Uint8Array(400 * MIB).fill(1);
+    const own = peakRss();
+    expect(own).toBeGreaterThan(large.length);
+    const script = `import { peakRss } from "${import.meta.dir}/../../src/harness/memory.ts"; console.log(peakRss());`;
+    const child = Bun.spawn([process.execPath, "--eval", script], { stdout: "pipe" });
+    const peak = Number(await new Response(child.stdout).text());
+    expect(peak).toBeGreaterThan(10 * MIB);
+    expect(peak).toBeLessThan(own - 200 * MIB);
+  },
+);
