@@ -41,12 +41,18 @@ function optional<T>(value: T | undefined, show: (value: T) => string): string {
   return value === undefined ? "" : show(value);
 }
 
+/** Of fewer, the 99th percentile is the slowest one. */
+const TAIL_SAMPLES = 30;
+
 /** What the last column of `measurementGrid` means. */
 export const BOUND_LEGEND =
   "× bound: the median as a multiple of sealing and hashing the same bytes on one thread here";
 
 /** A line for each measurement: median, spread, tail, rate, price. */
-export function measurementGrid({ measurements }: SuiteResult, calibration: Calibration): Grid {
+export function measurementGrid(
+  { measurements, pairs }: SuiteResult,
+  calibration: Calibration,
+): Grid {
   return grid<Measurement>(measurements, [
     { title: "measurement", words: true, cell: ({ name }) => name },
     { title: "n", cell: ({ samples }) => sampleCount(samples.length) },
@@ -56,6 +62,16 @@ export function measurementGrid({ measurements }: SuiteResult, calibration: Cali
       cell: ({ distribution: { p50, interval } }) => formatSpread(p50, interval),
     },
     { title: "p95", cell: ({ distribution }) => formatTime(distribution.p95) },
+    {
+      title: "p99",
+      cell: ({ samples, distribution }) =>
+        samples.length >= TAIL_SAMPLES ? formatTime(distribution.p99) : "",
+    },
+    // What pairs are about: their deltas are those of means.
+    {
+      title: "mean",
+      cell: ({ distribution: { mean } }) => (pairs.length > 0 ? formatTime(mean) : ""),
+    },
     {
       title: "rate",
       cell: ({ bytesPerOperation: bytes, distribution: { p50 } }) =>
