@@ -26,23 +26,13 @@ Exit codes:
  */
 export async function runCompare(args: readonly string[], world: World): Promise<number> {
   const { stdout, stderr, signal } = world;
-  let help = "";
-  const program = createProgram((text) => {
-    help += text;
-  });
-  try {
-    program.parse(withValues(args, new Set(["--keep"])), { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw new Usage(inOneLine(error.message), { cause: error });
-    await stdout.print(help);
+  const asked = readCompare(args);
+  if ("help" in asked) {
+    await stdout.print(asked.help);
     return EXIT_CODES.done;
   }
-  const { store: url, ...options } = program.opts<
-    Omit<CompareSettings, "store" | "base" | "head"> & { readonly store?: string }
-  >();
+  const { base, head, url, options } = asked;
   await checkWritable([options.json, options.html, options.markdown]);
-  const [base, head] = program.processedArgs as [string, string];
   const store = await openStore(url, options.tasks, world);
   const printed: Promise<void>[] = [];
   try {
@@ -59,6 +49,32 @@ export async function runCompare(args: readonly string[], world: World): Promise
   } finally {
     await store?.close();
   }
+}
+
+interface Asked {
+  readonly base: string;
+  readonly head: string;
+  /** Of the store. */
+  readonly url?: string | undefined;
+  readonly options: Omit<CompareSettings, "store" | "base" | "head">;
+}
+
+/** @throws Usage */
+export function readCompare(args: readonly string[]): Asked | { readonly help: string } {
+  let help = "";
+  const program = createProgram((text) => {
+    help += text;
+  });
+  try {
+    program.parse(withValues(args, new Set(["--keep"])), { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw new Usage(inOneLine(error.message), { cause: error });
+    return { help };
+  }
+  const { store: url, ...options } = program.opts<Asked["options"] & { readonly store?: string }>();
+  const [base, head] = program.processedArgs as [string, string];
+  return { base, head, url, options };
 }
 
 /** Where a task needs one: the store that was given, or that the environment names if it is there. */

@@ -1,0 +1,71 @@
+/* What the documents tell people to type has to be there. */
+import { dirname, join } from "node:path";
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { readArguments } from "../src/command/arguments.ts";
+import { readCompare } from "../src/command/compare-command.ts";
+import { suites } from "../src/suites.ts";
+
+const ROOT = join(import.meta.dir, "../../..");
+const DOCUMENTS = ["README.md", "docs/benchmarks.md", "packages/bench/README.md"];
+
+async function textOf(document: string): Promise<string> {
+  return Bun.file(join(ROOT, document)).text();
+}
+
+/** Lines to type, of blocks without a language, and without what is said about them. */
+async function lines(): Promise<string[]> {
+  const all = await Promise.all(
+    DOCUMENTS.map(async (document) => {
+      const fenced = (await textOf(document)).matchAll(/^```([^\n]*)\n(.*?)^```$/gmsu);
+      const blocks = Array.from(fenced, ([, language, block]) => (language ? "" : block!));
+      return blocks.flatMap((block) => block.split("\n")).map((line) => line.split(/ {2,}/u)[0]!);
+    }),
+  );
+  return all.flat();
+}
+
+test("every command line of the benchmarks is one that they take", async () => {
+  const read: string[] = [];
+  for (const line of await lines()) {
+    const [, typed] = /^(?:script\/minio run script\/)?idk bench(?: (.*))?$/u.exec(line) ?? [];
+    if (!/\bidk bench\b/u.test(line)) continue;
+    const args = typed?.split(" ") ?? [];
+    if (args[0] === "compare") expect(readCompare(args.slice(1))).not.toHaveProperty("help");
+    else expect(readArguments(args, suites).action).not.toBe("help");
+    read.push(line);
+  }
+  expect(read.length).toBeGreaterThan(12);
+});
+
+test("every script that they name is there", async () => {
+  const named = (await lines()).flatMap((line) =>
+    Array.from(
+      line.matchAll(/(?:^|\s)((?:\.\/)?(?:script|packages|tests)\/\S+)/gu),
+      ([, path]) => path!,
+    ),
+  );
+  expect(named).toContain("packages/bench/thirdparty/run");
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test("every link of theirs leads to a file", async () => {
+  for (const document of DOCUMENTS) {
+    const links = Array.from(
+      (await textOf(document)).matchAll(/\]\((?!https?:)([^)#\s]+)/gu),
+      ([, link]) => link!,
+    );
+    const missing = links.filter((link) => !existsSync(join(ROOT, dirname(document), link)));
+    expect({ document, missing }).toEqual({ document, missing: [] });
+  }
+});
+
+test("the document on benchmarks has every suite, and every script of its own", async () => {
+  const text = await textOf("docs/benchmarks.md");
+  const rows = Array.from(text.matchAll(/^\| `([^` ]+)[^`]*`/gmu), ([, name]) => name!);
+  for (const { name } of suites) expect(rows).toContain(name);
+  const scripts = rows.filter((name) => name.endsWith(".ts"));
+  const source = join(ROOT, "packages/bench/src");
+  expect(scripts.length).toBeGreaterThan(10);
+  expect(scripts.filter((name) => !existsSync(join(source, name)))).toEqual([]);
+});
