@@ -21,6 +21,7 @@ const code = await benchCommand(process.argv.slice(2), {
   env: process.env,
   stdout: {
     isTTY: stdout.isTTY,
+    columns: stdout.isTTY ? stdout.columns : undefined,
     write: (text) => stdout.write(text),
     print: (text) => new Promise((resolve) => void stdout.write(text, () => resolve())),
   },

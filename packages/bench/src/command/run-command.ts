@@ -52,7 +52,7 @@ export async function runCommand(settings: RunSettings, world: World): Promise<n
         async done(result) {
           calibration = await recalibrate();
           // By the calibrations so far; files have those of the whole run.
-          await show(renderSuite(result, calibration, paint));
+          await show(renderSuite(result, calibration, paint, stdout.columns));
         },
       });
     const once = await run(suites);

@@ -9,6 +9,8 @@ export interface World {
   readonly suites: readonly Suite[];
   readonly env: Environment;
   readonly stdout: TextStream & {
+    /** Width of the terminal, in characters, where it is one. */
+    readonly columns?: number | undefined;
     /** Resolves when the text has been taken. */
     print(text: string): Promise<void>;
   };

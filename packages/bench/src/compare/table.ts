@@ -1,13 +1,15 @@
 import { COLUMNS, EXPLANATION, rowOf, summaryOf } from "./words.ts";
+import { drawGrid, plain } from "../report/draw.ts";
 import type { Comparison } from "./comparison.ts";
-import Table from "cli-table3";
 
-/** A comparison for a terminal, a line each. */
+/** A comparison for a terminal, a line each. What the tasks are is in Markdown and on the page. */
 export function comparisonLines(comparison: Comparison): string[] {
-  const table = new Table({ head: [...COLUMNS], style: { head: [], border: [] } });
-  for (const task of comparison.tasks) table.push(rowOf(task));
+  const without = (row: readonly string[]) => row.filter((_, i) => COLUMNS[i] !== "What");
+  const head = without(COLUMNS);
+  const rows = comparison.tasks.map((task) => without(rowOf(task)));
   return [
-    ...table.toString().split("\n"),
+    ...drawGrid({ head, align: head.map(() => "left" as const), rows }, plain).split("\n"),
+    "",
     ...comparison.skipped.map(({ task, reason }) => `skipped: ${task}, ${reason}`),
     EXPLANATION,
     "",

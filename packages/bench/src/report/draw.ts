@@ -23,19 +23,51 @@ export function paintFor(
   return wanted ? coloured : plain;
 }
 
-/** Columns with two spaces between them, below a line with their titles. */
-export function drawGrid({ head, align, rows }: Grid, paint: Paint): string {
+/** Two spaces before the first column, and between columns. */
+const GAP = 2;
+
+/**
+ * Columns with two spaces between them, below a line with their titles. What does not fit the width
+ * goes below, its rows named once more.
+ *
+ * @param width of a terminal, in characters
+ */
+export function drawGrid(grid: Grid, paint: Paint, width: number = Infinity): string {
+  const blocks = blocksOf(grid, width).map((columns) => drawColumns(grid, columns, paint));
+  return blocks.join("\n\n");
+}
+
+function drawColumns({ head, align, rows }: Grid, columns: readonly number[], paint: Paint) {
   const table = new Table({
     chars: NO_LINES,
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 2 },
-    colAligns: [...align],
+    style: { head: [], border: [], "padding-left": 0, "padding-right": GAP },
+    colAligns: columns.map((column) => align[column]!),
   });
   table.push(
-    head.map((title) => paint("dim", title)),
-    ...rows.map((row) => [...row]),
+    columns.map((column) => paint("dim", head[column]!)),
+    ...rows.map((row) => columns.map((column) => row[column]!)),
   );
   const lines = table.toString().split("\n");
-  return lines.map((line) => `  ${line.trimEnd()}`).join("\n");
+  return lines.map((line) => `${" ".repeat(GAP)}${line.trimEnd()}`).join("\n");
+}
+
+/** The columns that go beside one another, by number: the first one with as many others as fit. */
+function blocksOf({ head, rows }: Grid, width: number): number[][] {
+  const widths = head.map((_, column) => {
+    const cells = [head, ...rows].map((row) => Bun.stringWidth(row[column]!));
+    return GAP + Math.max(...cells);
+  });
+  const blocks = [[0]];
+  let left = width - widths[0]!;
+  for (let column = 1; column < head.length; column++) {
+    const block = blocks.at(-1)!;
+    if (widths[column]! > left && block.length > 1) {
+      blocks.push([0, column]);
+      left = width - widths[0]!;
+    } else block.push(column);
+    left -= widths[column]!;
+  }
+  return blocks;
 }
 
 const NO_LINES = {

@@ -38,17 +38,19 @@ export function describeRates({ calibration }: Pick<ReportHead, "calibration">):
   return `one thread: SHA-256 ${formatRate(sha256)}, secretbox ${formatRate(secretbox)}, memory copy ${formatRate(memoryCopy)}`;
 }
 
+/** @param width of the terminal, in characters; by default there is no end to it */
 export function renderSuite(
   suite: SuiteResult,
   calibration: Calibration,
   paint: Paint = plain,
+  width?: number,
 ): string {
   const lines = [
     `${paint("bold", suite.suite)}  ${suite.title}`,
     `  ${describeStatus(suite, paint)}`,
   ];
   if (suite.measurements.length > 0) {
-    lines.push("", drawGrid(measurementGrid(suite, calibration), paint));
+    lines.push("", drawGrid(measurementGrid(suite, calibration), paint, width));
     if (suite.measurements.some(({ bytesPerOperation }) => bytesPerOperation)) {
       lines.push(paint("dim", `  ${BOUND_LEGEND}`));
     }

@@ -66,4 +66,19 @@ describe("the table of a report", () => {
     const grid = { head: ["a", "b"], align: ["left", "right"] as const, rows: [["µs µs", "1"]] };
     expect(drawGrid(grid, plain)).toBe("  a      b\n  µs µs  1");
   });
+
+  test("puts below what a terminal is too narrow for, and names the rows again", () => {
+    const grid = {
+      head: ["what", "a", "b", "long"],
+      align: ["left", "right", "right", "right"] as const,
+      rows: [["put", "1", "2", "3"]],
+    };
+    const whole = "  what  a  b  long\n  put   1  2     3";
+    expect(drawGrid(grid, plain, 18)).toBe(whole);
+    expect(drawGrid(grid, plain, 17)).toBe(
+      "  what  a  b\n  put   1  2\n\n  what  long\n  put      3",
+    );
+    // Never an empty block, however narrow.
+    expect(drawGrid(grid, plain, 1).split("\n\n")).toHaveLength(3);
+  });
 });
