@@ -4,10 +4,11 @@ import {
   formatBytes,
   formatChange,
   formatDelta,
-  formatQuantity,
+  formatInterval,
   formatRate,
   formatSpread,
   formatTime,
+  formatValue,
 } from "./units.ts";
 import { calibratedCost } from "./calibrated.ts";
 
@@ -132,7 +133,8 @@ export function targetGrid(
   return grid<Target & { readonly suite?: string }>(targets, [
     { title: "suite", words: true, cell: ({ suite }) => suite ?? "" },
     { title: "target", words: true, cell: ({ name }) => name },
-    { title: "value", cell: ({ value, unit }) => formatQuantity(value, unit) },
+    { title: "value", cell: formatValue },
+    { title: "interval", cell: formatInterval },
     { title: "bound", words: true, cell: formatBound },
     { title: "outcome", words: true, cell: ({ met }) => outcome(met) },
   ]);

@@ -70,13 +70,28 @@ export function formatQuantity(value: number, unit: Target["unit"]): string {
     case "bytes":
       return formatBytes(value);
     case "ratio":
-    case "exponent":
       return digits(value);
+    case "exponent":
+      return `${value <= -0.005 ? "−" : ""}${Math.abs(value).toFixed(2)}`;
     case "count":
       return value.toLocaleString("en-US");
     default:
       return unit satisfies never;
   }
+}
+
+/** The value, with more digits where it is beyond its bound and would else read the same. */
+export function formatValue({ value, unit, least, most, met }: Target): string {
+  const text = formatQuantity(value, unit);
+  const bounds = [least, most].flatMap((bound) => bound ?? []);
+  const unclear = !met && bounds.some((bound) => formatQuantity(bound, unit) === text);
+  return unclear && (unit === "ratio" || unit === "exponent") ? value.toPrecision(5) : text;
+}
+
+/** `0.86 to 0.93`; empty where chance cannot be told. */
+export function formatInterval({ unit, interval }: Target): string {
+  if (interval === undefined) return "";
+  return `${formatQuantity(interval.low, unit)} to ${formatQuantity(interval.high, unit)}`;
 }
 
 /** `at least 100 MB/s`, `at most 1.10`, `1.00 to 3.00`. */

@@ -4,10 +4,12 @@ import {
   formatBytes,
   formatChange,
   formatDelta,
+  formatInterval,
   formatQuantity,
   formatRate,
   formatSpread,
   formatTime,
+  formatValue,
 } from "../../src/report/units.ts";
 import type { Target } from "../../src/report/report.ts";
 
@@ -70,5 +72,24 @@ describe("figures for people", () => {
     expect(formatBound({ ...target, least: 0.9 })).toBe("at least 0.90");
     expect(formatBound({ ...target, most: 1.1 })).toBe("at most 1.10");
     expect(formatBound({ ...target, least: 0.9, most: 1.1 })).toBe("0.90 to 1.10");
+  });
+
+  test("a value just beyond its bound does not read as the bound", () => {
+    const target = { name: "x", value: 0.8963, unit: "ratio", least: 0.9 } as const;
+    expect(formatValue({ ...target, met: false })).toBe("0.89630");
+    expect(formatValue({ ...target, value: 0.9049, met: true })).toBe("0.90");
+    expect(formatValue({ ...target, value: 0.5, met: false })).toBe("0.50");
+  });
+
+  test("an exponent near 0 is 0, and below it has the sign of the others", () => {
+    expect(formatQuantity(-0.0049, "exponent")).toBe("0.00");
+    expect(formatQuantity(-0.031, "exponent")).toBe("−0.03");
+  });
+
+  test("a target has its interval beside it, where there is one", () => {
+    const target = { name: "x", value: 1, unit: "ratio", most: 1.1, met: true } as const;
+    expect(formatInterval(target)).toBe("");
+    const interval = { low: 0.98, high: 1.12, confidence: 0.99 };
+    expect(formatInterval({ ...target, interval })).toBe("0.98 to 1.12");
   });
 });

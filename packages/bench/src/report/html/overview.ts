@@ -1,6 +1,6 @@
 import { type Html, html } from "./html.ts";
 import type { Report, SuiteResult } from "../report.ts";
-import { formatBound, formatQuantity, formatTime } from "../units.ts";
+import { formatBound, formatTime, formatValue } from "../units.ts";
 import { table } from "./table.ts";
 
 /** What there is to know at a glance: what was missed, what did not run, and all suites. */
@@ -16,7 +16,7 @@ export function overview({ suites, quick }: Report): Html {
     ${
       missed.length > 0 &&
       html`<ul class="callouts">
-        ${missed.map(({ suite, i, target }) => html`<li class="bad"><a href="#suite-${i}">${suite.suite}</a>: <b>${target.name}</b> is ${formatQuantity(target.value, target.unit)}, and should be ${formatBound(target)}</li>`)}
+        ${missed.map(({ suite, i, target }) => html`<li class="bad"><a href="#suite-${i}">${suite.suite}</a>: <b>${target.name}</b> is ${formatValue(target)}, and should be ${formatBound(target)}</li>`)}
       </ul>`
     }
     ${

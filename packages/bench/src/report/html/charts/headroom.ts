@@ -1,4 +1,4 @@
-import { formatBound, formatQuantity } from "../../units.ts";
+import { formatBound, formatValue } from "../../units.ts";
 import { type Html, html } from "../html.ts";
 import { type Markish, dot, ruleY } from "@observablehq/plot";
 import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
@@ -47,7 +47,7 @@ export function targetTable(targets: readonly Target[]): Html {
     ["Target", "Value", "Bound", "Outcome"],
     targets.map((target) => [
       target.name,
-      formatQuantity(target.value, target.unit),
+      formatValue(target),
       formatBound(target),
       outcome(target.met),
     ]),
@@ -62,7 +62,7 @@ export function outcome(met: boolean): Html {
 }
 
 function said(target: Target): string {
-  return `${formatQuantity(target.value, target.unit)}, ${formatBound(target)}`;
+  return `${formatValue(target)}, ${formatBound(target)}`;
 }
 
 /** 1 at the bound, more where it is kept; of two bounds, the nearer. */
