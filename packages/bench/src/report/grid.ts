@@ -60,7 +60,9 @@ export function measurementGrid(
     { title: "median", cell: ({ distribution }) => formatTime(distribution.p50) },
     {
       title: confidenceTitle(measurements),
-      cell: ({ distribution: { p50, interval } }) => formatSpread(p50, interval),
+      // Of one, chance cannot be told.
+      cell: ({ samples, distribution: { p50, interval } }) =>
+        samples.length > 1 ? formatSpread(p50, interval) : "",
     },
     { title: "p95", cell: ({ distribution }) => formatTime(distribution.p95) },
     {
@@ -134,8 +136,8 @@ export function targetGrid(
     { title: "suite", words: true, cell: ({ suite }) => suite ?? "" },
     { title: "target", words: true, cell: ({ name }) => name },
     { title: "value", cell: formatValue },
-    { title: "interval", cell: formatInterval },
     { title: "bound", words: true, cell: formatBound },
     { title: "outcome", words: true, cell: ({ met }) => outcome(met) },
+    { title: "interval", words: true, cell: formatInterval },
   ]);
 }

@@ -56,16 +56,26 @@ export function renderSuite(
     }
   }
   if (suite.pairs.length > 0) {
-    lines.push("", drawGrid(pairGrid(suite.pairs), paint));
-    lines.push(...suite.pairs.map(({ name, verdict }) => `  ${name}: ${verdict}`));
+    lines.push("", drawGrid(pairGrid(suite.pairs), paint, width));
+    lines.push(...suite.pairs.map(({ name, verdict }) => indented(`${name}: ${verdict}`, width)));
   }
   if (suite.targets.length > 0) {
     const outcome = (met: boolean): string =>
       met ? paint("green", "met") : paint(["red", "bold"], "MISSED");
-    lines.push("", drawGrid(targetGrid(suite.targets, outcome), paint));
+    lines.push("", drawGrid(targetGrid(suite.targets, outcome), paint, width));
   }
-  if (suite.notes.length > 0) lines.push("", ...suite.notes.map((note) => `  note: ${note}`));
+  if (suite.notes.length > 0) {
+    lines.push("", ...suite.notes.map((note) => indented(`note: ${note}`, width)));
+  }
   return lines.join("\n");
+}
+
+/** A sentence, broken between words where it does not fit. */
+function indented(sentence: string, width: number = Infinity): string {
+  const [indent, hanging] = ["  ", "    "];
+  const room = width - hanging.length;
+  const text = Number.isFinite(room) ? Bun.wrapAnsi(sentence, Math.max(room, 20)) : sentence;
+  return `${indent}${text.replaceAll("\n", `\n${hanging}`)}`;
 }
 
 function describeStatus({ status, reason = "", seconds }: SuiteResult, paint: Paint): string {

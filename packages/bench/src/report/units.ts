@@ -2,10 +2,10 @@ import type { Interval, Target } from "./report.ts";
 
 /** Three digits that mean something: 0.00123, 1.23, 123, 1,234. */
 function digits(value: number): string {
-  const size = Math.abs(value);
-  if (size >= 1000) return Math.round(value).toLocaleString("en-US");
-  const fraction = size >= 100 ? 0 : size >= 10 ? 1 : 2;
-  return size === 0 || size >= 0.01 ? value.toFixed(fraction) : value.toPrecision(3);
+  if (value < 0) return `−${digits(-value)}`;
+  if (value >= 1000) return Math.round(value).toLocaleString("en-US");
+  const fraction = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return value === 0 || value >= 0.01 ? value.toFixed(fraction) : value.toPrecision(3);
 }
 
 function scaled(value: number, units: readonly (readonly [number, string])[]): string {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { drawGrid, paintFor, plain } from "../../src/report/draw.ts";
 import { REPORT } from "./fixtures.ts";
-import { renderTable } from "../../src/report/table.ts";
+import { renderSuite, renderTable } from "../../src/report/table.ts";
 import { stripVTControlCharacters } from "node:util";
+
+const BOUND =
+  "  × bound: the median as a multiple of sealing and hashing the same bytes on one thread here";
 
 describe("the table of a report", () => {
   test("shows every figure with its unit", () => {
@@ -40,6 +43,13 @@ describe("the table of a report", () => {
       FAILED broken
       skipped upload"
     `);
+  });
+
+  test("keeps to the width of a terminal, and breaks sentences between words", () => {
+    const { suites, calibration } = REPORT;
+    const lines = renderSuite(suites[0]!, calibration, plain, 60).split("\n");
+    expect(lines.filter((line) => Bun.stringWidth(line) > 60)).toEqual([BOUND]);
+    expect(lines.join("\n")).toContain("includes zero: no\n    measurable difference");
   });
 
   test("is the same in colour", () => {

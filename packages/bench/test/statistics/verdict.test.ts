@@ -7,7 +7,7 @@ const interval = (low: number, high: number) => ({ low, high, confidence: 0.95 }
 test("an interval that includes zero is no difference", () => {
   expect(
     verdictOf({ ...pair, meanDelta: 0.001, interval: interval(-0.0005, 0.0025), overhead: 0.01 }),
-  ).toBe("the 95 % interval, -500 µs to 2.50 ms, includes zero: no measurable difference");
+  ).toBe("the 95 % interval, −500 µs to 2.50 ms, includes zero: no measurable difference");
 });
 
 test("otherwise the slower one is named, and by how much of the faster one's time", () => {
