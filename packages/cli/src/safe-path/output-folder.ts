@@ -38,7 +38,9 @@ export async function openOutputFolder(
     await mkdir(folder, { recursive: true });
     root = await realpath(folder);
   } catch (error) {
-    throw usage(`cannot create the folder ${folder}: ${reasonOf(error)}`, error);
+    const taken = systemCodeOf(error) === "EEXIST";
+    const reason = taken ? "a file of this name is there" : reasonOf(error);
+    throw usage(`cannot create the folder ${folder}: ${reason}`, error);
   }
   const claims = createClaims();
   return {
