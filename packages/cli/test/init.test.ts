@@ -122,9 +122,7 @@ made  configuration ${config}
     expect(stdout).toBe(
       `there     identity ${identity}\nmade      store my.own: ${home}/second\nadded to  configuration ${config}\n`,
     );
-    expect(stderr).toBe(
-      "idk: next: idk put FILE --store my.own stores there; the default stays as it is\n",
-    );
+    expect(stderr).toBe("idk: next: idk put FILE --store my.own stores there\n");
     const after = `${before}\n\n[store."my.own"]\nurl = "${home}/second"\n`;
     expect(readFileSync(config, "utf8")).toBe(after);
     writeFileSync(join(home, "report.txt"), "the report");

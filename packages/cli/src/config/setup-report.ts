@@ -65,7 +65,7 @@ function* remarksOn(report: SetupReport): Generator<string> {
     yield `\`idk store init${of(report)}\` makes the bucket, \`idk store check${of(report)}\` tries it`;
   }
   if (config.state === "added to") {
-    yield `next: idk put FILE --store ${store?.name} stores there; the default stays as it is`;
+    yield `next: idk put FILE --store ${store?.name} stores there`;
   } else if (recipient === undefined) yield `nothing was changed: edit ${config.path} for that`;
   else yield "next: idk put FILE prints an address, and idk get ADDRESS -o COPY brings it back";
 }
