@@ -2,7 +2,7 @@ import type { Session } from "./session.ts";
 import type { StoreLocation } from "./store-location.ts";
 import { bucketOptions } from "./open-object-store.ts";
 import { createFolder } from "./folder.ts";
-import { reportOf } from "./failures.ts";
+import { codeOf, reportOf } from "./failures.ts";
 
 /** `named` is a bucket that could neither be found nor made, for a reason safe to print. */
 export type MadeStore =
@@ -12,6 +12,8 @@ export type MadeStore =
 /**
  * Makes the folder or the bucket of a store, unless it is there. A bucket that cannot be made is
  * told, not thrown: the server may be down, and who only writes may not ask for buckets.
+ *
+ * @throws an error with the code `usage` for a store that there can never be, such as by its name
  */
 export async function makeStore(location: StoreLocation, session: Session): Promise<MadeStore> {
   if (location.kind === "filesystem") {
@@ -26,7 +28,7 @@ export async function makeStore(location: StoreLocation, session: Session): Prom
     const { made } = await initBucket(options, {}, { signal, retry });
     return { state: made.includes("bucket") ? "made" : "there" };
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal.aborted || codeOf(error) === "usage") throw error;
     return { state: "named", reason: reportOf(error, signal).message };
   }
 }

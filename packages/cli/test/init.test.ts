@@ -204,6 +204,14 @@ made  configuration ${config}
     expect(existsSync(config)).toBe(false);
   });
 
+  test("writes no configuration for a bucket that can never be", async () => {
+    const { config, idk } = newHome();
+    const env = { MINIO_ACCESS_KEY: "them", MINIO_SECRET_KEY: "sesame" };
+    const result = await idk(["init", "--no-passphrase", "--store", "minio://127.0.0.1:1/b"], env);
+    expectFailure(result, 2, "the bucket's name b is not one that MinIO takes");
+    expect(existsSync(config)).toBe(false);
+  });
+
   test("without a terminal and a passphrase says what to do", async () => {
     const { home, config, identity } = newHome();
     // A session of its own has no terminal, whatever the tests were started from.
