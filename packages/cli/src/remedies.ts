@@ -5,7 +5,7 @@ import type { StoreLocation } from "./store-location.ts";
 type Kind = StoreLocation["kind"];
 
 const REACHABLE: Readonly<Record<Kind, string>> = {
-  filesystem: "check the path; idk store init DIR makes a folder, and so does the first idk put",
+  filesystem: "create the folder: idk store init DIR, or the first idk put",
   s3: "check the bucket, the region, the endpoint and the network; idk store init makes a bucket",
   minio: "check host, port, tls and the bucket; idk store init makes a bucket",
   b2: "check the bucket and its region; idk store init makes a bucket",
