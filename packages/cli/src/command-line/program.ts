@@ -5,6 +5,7 @@ import { displayFor } from "../progress/display.ts";
 import type { Screen } from "../progress/screen.ts";
 import { quieted } from "../output.ts";
 import type { Command } from "../command.ts";
+import { nearest } from "../nearest.ts";
 import { versionLine } from "../version.ts";
 import { usage } from "../failures.ts";
 import { addBlobCommands } from "./blobs.ts";
@@ -14,7 +15,8 @@ import { addKeyCommands } from "./keys.ts";
 import { addSetupCommands } from "./setup.ts";
 import { addStoreCommands } from "./store.ts";
 import { EXAMPLES } from "./examples.ts";
-import { OVERVIEW, TOPICS } from "./overview.ts";
+import { addHelpCommand } from "./help.ts";
+import { OVERVIEW } from "./overview.ts";
 
 /** Makes the action of a command. Commands load when they are run: none pays for what another needs. */
 export type Does = (load: () => Promise<Command>) => (this: CommanderCommand) => Promise<void>;
@@ -30,8 +32,6 @@ export async function runProgram(
   env: Environment,
   session: Start,
 ): Promise<void> {
-  const topic = args[0] === "help" ? TOPICS[args[1] ?? ""] : undefined;
-  if (topic !== undefined) return session.out.text(topic);
   let help = "";
   const program = createProgram(env, session, (text) => {
     help += text;
@@ -49,20 +49,19 @@ export async function runProgram(
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // From `idk help` and `idk help COMMAND`, if there is no such command; and from `idk store`.
+    // From `idk store`, a group without a command.
     if (error.code === "commander.help") {
-      if (!args.includes("help")) throw usage("no command given: `idk store --help` names them");
-      const name = args[args.indexOf("help") + 1];
-      const known = program.commands.some((command) => command.name() === name);
-      if (name !== undefined && !name.startsWith("-") && !known) {
-        throw usage(`unknown command '${name}'`);
-      }
-    } else if (error.exitCode !== 0) throw usage(inOneLine(error.message));
-    await session.out.text(help);
+      throw usage("no command given: `idk store --help` names them");
+    }
+    if (error.exitCode !== 0) throw usage(inOneLine(error.message));
+    checkCommands(program);
   }
+  // Of `--help`, `--version` and `help`.
+  if (help !== "") await session.out.text(help);
 }
 
-function createProgram(
+/** All commands there are, for a command line, for completions and for the manual. */
+export function createProgram(
   env: Environment,
   session: Start,
   writeOut: (text: string) => void,
@@ -100,6 +99,7 @@ function createProgram(
   addStoreCommands(program, does);
   addDoctorCommand(program, does);
   addCompletionCommand(program, session);
+  for (const parent of [program, ...program.commands.filter(isGroup)]) addHelpCommand(parent);
   program.helpInformation = () => OVERVIEW;
   addExamples(program, "");
   return program;
@@ -113,17 +113,32 @@ function addCompletionCommand(program: CommanderCommand, { out }: Start): void {
     .argument("<shell>", "bash, zsh or fish")
     .action(async (shell: string) => {
       const { SCRIPTS } = await import("../completion/scripts.ts");
-      const script = SCRIPTS[shell];
+      const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
       if (script === undefined) throw usage("SHELL must be bash, zsh or fish");
       await out.text(script);
     });
 }
 
+/** Where help is asked for, commander prints what it has, whatever the command is called. */
+function checkCommands(program: CommanderCommand): void {
+  for (const { args, commands } of [program, ...program.commands.filter(isGroup)]) {
+    const [word = "-"] = args;
+    const names = commands.map((command) => command.name());
+    if (word.startsWith("-") || names.includes(word)) continue;
+    const near = nearest(word, names);
+    throw usage(`unknown command '${word}'${near === undefined ? "" : ` (did you mean ${near}?)`}`);
+  }
+}
+
+function isGroup({ commands }: CommanderCommand): boolean {
+  return commands.length > 0;
+}
+
 function addExamples(parent: CommanderCommand, path: string): void {
   for (const command of parent.commands) {
     const name = `${path}${command.name()}`;
-    const examples = EXAMPLES[name] ?? [];
-    command.addHelpText("after", ["\nExamples:", ...examples].join("\n  "));
+    const examples = EXAMPLES[name];
+    if (examples) command.addHelpText("after", ["\nExamples:", ...examples].join("\n  "));
     addExamples(command, `${name} `);
   }
 }
