@@ -51,7 +51,8 @@ export async function runProgram(
     if (!(error instanceof CommanderError)) throw error;
     // From `idk store`, a group without a command.
     if (error.code === "commander.help") {
-      throw usage("no command given: `idk store --help` names them");
+      const [group = ""] = program.args;
+      throw usage(`no command given: \`${`idk ${group}`.trim()} --help\` names them`);
     }
     if (error.exitCode !== 0) throw usage(inOneLine(error.message));
     checkCommands(program);
@@ -153,7 +154,16 @@ function sessionOf(
   return { out: quiet ? quieted(out) : out, signal, progress: createProgress(display, signal) };
 }
 
-/** From `error: unknown command 'gett'` and, on a line of its own, `(Did you mean get?)`. */
+/**
+ * From `error: unknown command 'gett'` and, on a line of its own, `(Did you mean get?)`; and from
+ * `error: too many arguments for 'ls'. Expected 0 arguments but got 1: extra.`
+ */
 function inOneLine(message: string): string {
-  return message.replace(/^error: /u, "").replace(/\s*\n\s*\(Did/u, " (did");
+  return message
+    .replace(/^error: /u, "")
+    .replace(/\s*\n\s*\(Did/u, " (did")
+    .replace(
+      /(?<=^too many arguments for '\w+')\. Expected (?<n>\d+) arguments?.*$/su,
+      ": it takes $<n>",
+    );
 }
