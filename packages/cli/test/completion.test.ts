@@ -1,8 +1,10 @@
 import { MAIN, createWorkspace, isolated } from "./cli.ts";
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { needing } from "../../../tests/servers/needs.ts";
+
+setDefaultTimeout(120_000);
 
 const { folder, idk, ok, path, write } = await createWorkspace();
 

@@ -1,5 +1,5 @@
 import { MAIN, checkManners, isolated, newFolder } from "./cli.ts";
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { basename, join } from "node:path";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
@@ -17,6 +17,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
  * addresses by the variable that holds them. With UPDATE=1 the files are written anew, to be read
  * before they are committed.
  */
+
+setDefaultTimeout(120_000);
 
 const FOLDER = join(import.meta.dir, "transcripts");
 const update = process.env["UPDATE"] === "1";
