@@ -5,7 +5,7 @@ await acceptance("encryption-perf", {
   targets: [
     "1 MB encrypted and uploaded",
     "10 MB encrypted and uploaded",
-    "1 MB: put to bare PUT + secretbox + SHA-256",
+    "1 MB: put to bare PUT with kept checksum + secretbox + SHA-256",
   ],
   checks: {
     "a put up to 1 MB is one request, and 10 MB are three chunks and a root": ({ measurement }) => {

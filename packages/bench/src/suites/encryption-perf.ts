@@ -19,7 +19,7 @@ import { type CountingBackend, counting } from "../harness/counting.ts";
 import { type Findings, named } from "../harness/results.ts";
 import { type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
-import type { Measurement } from "../report/report.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import type { SuiteContext } from "../suite.ts";
 import { inOwnPlace } from "../object-store/place.ts";
 import { ratioTarget } from "../harness/ratio.ts";
@@ -38,7 +38,10 @@ export async function encryptionPerf(context: SuiteContext): Promise<Findings> {
   const measurements: Measurement[] = [];
   await inOwnPlace(context.store, "encryption-perf", async (place) => {
     const stores = await storesIn(place.at("store"));
-    const bare = bareS3(place.at("bare"));
+    const bare = {
+      plain: bareS3(place.at("bare")),
+      checked: bareS3(place.at("bare"), { checksums: true }),
+    };
     for (const sized of sizedRounds(context)) {
       context.log(`${sizeName(sized.size)}, ${sized.rounds} rounds`);
       measurements.push(...(await measureSize(sized, { stores, bare, context })));
@@ -49,28 +52,49 @@ export async function encryptionPerf(context: SuiteContext): Promise<Findings> {
   });
   const judged = measurements.some(({ name }) => name === "put 1 MB");
   const of = (name: string) => named(measurements, `${name} 1 MB`);
+  const againstBare = (name: string, series: string): Target =>
+    ratioTarget(
+      name,
+      { whole: of("put"), parts: [of(series), of("secretbox"), of("SHA-256")] },
+      { most: 1.1 },
+      random,
+    );
   return {
     measurements,
     targets: [
       ...medianTarget("1 MB encrypted and uploaded", measurements, "put 1 MB", 0.5),
       ...medianTarget("10 MB encrypted and uploaded", measurements, "put 10 MB", 5),
-      ...(judged
-        ? [
-            ratioTarget(
-              "1 MB: put to bare PUT + secretbox + SHA-256",
-              { whole: of("put"), parts: [of("bare PUT"), of("secretbox"), of("SHA-256")] },
-              { most: 1.1 },
-              random,
-            ),
-          ]
-        : []),
+      ...(judged ? [againstBare(TO_CHECKED, CHECKED)] : []),
     ],
     notes: [
+      ...(judged ? [besides(againstBare("", PLAIN))] : []),
       "contents are random and not padded, so that a put and a bare PUT move the same bytes",
       "parts are those of further puts, by a stopwatch in the store's NaCl and in its backend; hash is addressOf over as many bytes, done again",
       "of contents over 1 MiB several chunks are on their way at once: their parts overlap",
     ],
   };
+}
+
+/**
+ * A put has the store keep a SHA-256, by which it can attest the blob later. A server hashes a second
+ * time for that, which is no part of what this library takes: the bound is the request that has the
+ * same done, and how far it is from one without is told beside it.
+ */
+const TO_CHECKED = "1 MB: put to bare PUT with kept checksum + secretbox + SHA-256";
+const CHECKED = "bare PUT, checksum kept";
+const PLAIN = "bare PUT";
+
+function besides({ value, interval }: Target): string {
+  const range = interval ? ` (${interval.low.toFixed(2)} to ${interval.high.toFixed(2)})` : "";
+  return (
+    `to a bare PUT without the checksum that the store keeps, for which it hashes a second time, ` +
+    `+ secretbox + SHA-256, a put of 1 MB has the ratio ${value.toFixed(2)}${range}`
+  );
+}
+
+interface BarePuts {
+  readonly plain: BareS3;
+  readonly checked: BareS3;
 }
 
 interface Setting {
@@ -80,7 +104,7 @@ interface Setting {
 
 async function measureSize(
   { size, rounds }: SizedRounds,
-  { stores, bare, context: { signal, seed } }: Setting & { readonly bare: BareS3 },
+  { stores, bare, context: { signal, seed } }: Setting & { readonly bare: BarePuts },
 ): Promise<Measurement[]> {
   const content = randomContent(size);
   const hash = sha256(content);
@@ -95,6 +119,9 @@ async function measureSize(
     bytesPerOperation: size,
   });
   const box = await secretbox(size);
+  const prepare = (): void => {
+    name = freshName();
+  };
   const tasks: Task[] = [
     {
       ...labels("put"),
@@ -104,11 +131,14 @@ async function measureSize(
       counts: () => counted!.counts(),
     },
     {
-      ...labels("bare PUT"),
-      prepare: () => {
-        name = freshName();
-      },
-      run: () => bare.put(name, content, hash),
+      ...labels(CHECKED),
+      prepare,
+      run: () => bare.checked.put(name, content, hash),
+    },
+    {
+      ...labels(PLAIN),
+      prepare,
+      run: () => bare.plain.put(name, content, hash),
     },
     { ...labels("secretbox"), run: box.seal },
     { ...labels("SHA-256"), run: () => sha256(content) },

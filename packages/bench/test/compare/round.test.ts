@@ -1,10 +1,13 @@
 import type { Job, Outcome } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { output } from "../../src/compare/program.ts";
 import { tmpdir } from "node:os";
+
+// Installs packages or starts processes, on machines that may be busy.
+setDefaultTimeout(60_000);
 
 const ROUND = join(import.meta.dir, "../../src/compare/round");
 const { signal } = new AbortController();

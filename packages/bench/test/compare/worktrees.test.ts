@@ -1,10 +1,13 @@
 import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { checkOut } from "../../src/compare/worktrees.ts";
 import { join } from "node:path";
 import { output } from "../../src/compare/program.ts";
 import { tmpdir } from "node:os";
+
+// Installs packages or starts processes, on machines that may be busy.
+setDefaultTimeout(60_000);
 
 const RENAMED: Patch = {
   file: "packages/storage/package.json",
