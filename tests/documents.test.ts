@@ -29,7 +29,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
 };
 
 const COMMAND =
-  /^\s*(?:\$ )?(?:\.?\/?script\/|(?:idk|bunx?|npm|npx|node|docker|python3?|git|curl) \S)/mu;
+  /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.?\/?script\/|(?:idk|bunx?|npm|npx|node|docker|python3?|git|curl) \S)/mu;
 
 describe("the documents", () => {
   test("are all there", () => {
