@@ -35,9 +35,11 @@ async function get(store: Store, address: string, request: Request): Promise<Res
   const blob = await store.get(address, { signal });
   const wanted = /^bytes=(\d+)-(\d*)$/u.exec(request.headers.get("range") ?? "");
   const headers = new Headers({
-    // By the sender's word: `nosniff` keeps a browser from taking it for something else.
-    "content-type": blob.metadata.type ?? "application/octet-stream",
+    // By the sender's word: `nosniff` keeps a browser from taking it for something else, and the
+    // sandbox keeps a page or an image from running scripts as one of this service.
+    "content-type": typeOf(blob),
     "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
     "accept-ranges": "bytes",
     // An address never holds anything else.
     etag: `"${blob.address}"`,
@@ -60,6 +62,13 @@ async function get(store: Store, address: string, request: Request): Promise<Res
 function whole(blob: StoredBlob, headers: Headers): Response {
   headers.set("content-length", String(blob.size));
   return new Response(blob.stream(), { headers });
+}
+
+/** A type and subtype with parameters: no line breaks, nor anything else that no header can have. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: *;[ -~]*)?$/u;
+
+function typeOf({ metadata: { type } }: StoredBlob): string {
+  return type !== undefined && MEDIA_TYPE.test(type) ? type : "application/octet-stream";
 }
 
 const STATUS: Readonly<Record<string, number>> = {

@@ -79,6 +79,22 @@ describe("the file service", () => {
     const behind = await fetch(url + address, { headers: { range: "bytes=5000000-" } });
     expect([behind.status, behind.headers.get("content-range")]).toEqual([416, "bytes */5000000"]);
 
+    // A sender decides what stands in the metadata, and neither the headers nor what scripts do.
+    const blobs = createStore({
+      backend: filesystem(join(folder, "blobs")),
+      recipients: [identity.recipient],
+    });
+    for (const [type, served] of [
+      ["text/html; charset=utf-8", "text/html; charset=utf-8"],
+      ["text/html\r\nset-cookie: a=b", "application/octet-stream"],
+      ["\u2028", "application/octet-stream"],
+    ]) {
+      const page = await fetch(url + (await blobs.put("<script>", { metadata: { type: type! } })));
+      expect([page.status, page.headers.get("content-type")]).toEqual([200, served!]);
+      expect(page.headers.get("content-security-policy")).toStartWith("sandbox;");
+      expect(await page.text()).toBe("<script>");
+    }
+
     const statusOf = async (path: string) => (await fetch(url + path)).status;
     expect(await statusOf("0".repeat(64))).toBe(404);
     expect(await statusOf("nonsense")).toBe(400);

@@ -1,53 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { homeIn, inNewFolder, readBlocks, root, run, runSession } from "./documents.ts";
 import { minioServer } from "./servers/s3-servers.ts";
+import { join } from "node:path";
 import { needs } from "./servers/needs.ts";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 
-const root = join(import.meta.dir, "..");
-const readme = await Bun.file(join(root, "README.md")).text();
-
-/** The fenced blocks of one language, in order. */
-function blocks(language: string): string[] {
-  const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gmsu");
-  return Array.from(readme.matchAll(fence), ([, code]) => code!);
-}
-
-/** A home without a configuration: the reader's own must count for nothing, and stay as it is. */
-function homeIn(folder: string): Record<string, string> {
-  return { XDG_CONFIG_HOME: join(folder, ".config"), XDG_DATA_HOME: join(folder, ".data") };
-}
-
-/** A folder from which the packages and the command are found as after an installation. */
-async function inNewFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "idk-readme-"));
-  try {
-    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-    await symlink(join(root, "script/idk"), join(folder, "idk"));
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-async function run(folder: string, command: string[], env: Record<string, string> = {}) {
-  const child = Bun.spawn(command, {
-    cwd: folder,
-    env: { ...process.env, ...env, PATH: `${folder}:${process.env["PATH"]}` },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { stdout, stderr, exitCode: await child.exited };
-}
+const blocks = (info: string): Promise<string[]> => readBlocks("README.md", info);
 
 describe("the README", () => {
   test("shows a program that prints what its comments say", async () => {
-    const [program] = blocks("ts");
+    const [program] = await blocks("ts");
     const { stdout, stderr, exitCode } = await inNewFolder(async (folder) => {
       await writeFile(join(folder, "example.ts"), program!);
       return run(folder, [process.execPath, "example.ts"]);
@@ -63,10 +25,8 @@ describe("the README", () => {
   });
 
   test("shows a session of the command that works, line by line", async () => {
-    const session = blocks("sh").join("\n");
-    const { stdout, stderr, exitCode } = await inNewFolder(async (folder) =>
-      run(folder, ["bash", "-euo", "pipefail", "-c", session], homeIn(folder)),
-    );
+    const session = (await blocks("sh")).join("\n");
+    const { stdout, stderr, exitCode } = await inNewFolder((folder) => runSession(folder, session));
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     const lines = stdout.split("\n");
     expect(lines).toContain("minutes");
@@ -76,21 +36,44 @@ describe("the README", () => {
 });
 
 needs("minio")("the README, with an object store", () => {
-  test("shows a session that works", async () => {
+  const variables = () => {
     const { endpoint, accessKeyId, secretAccessKey } = minioServer();
     const { hostname, port } = new URL(endpoint);
-    // The names in the session are the reader's own; the bucket must be this run's alone.
-    const bucket = `attic-${crypto.randomUUID()}`;
+    return {
+      MINIO_ENDPOINT: hostname,
+      MINIO_PORT: port,
+      MINIO_ACCESS_KEY: accessKeyId,
+      MINIO_SECRET_KEY: secretAccessKey,
+    };
+  };
+  // The names in the sessions are the reader's own; the bucket must be this run's alone.
+  const bucket = (): string => `attic-${crypto.randomUUID()}`;
+
+  test("brings a first file into it in three commands", async () => {
+    const [lines, ...others] = await blocks("sh first file");
+    expect(others).toEqual([]);
+    const commands = lines!.trimEnd().split("\n");
+    expect(commands.length).toBe(3);
+    await inNewFolder(async (folder) => {
+      const env = { ...homeIn(folder), ...variables() };
+      // As typed: the shell that the first one opens reads what follows.
+      const stdin = lines!.replaceAll("attic", bucket());
+      const typed = await run(folder, ["bash", "-eu"], env, { cwd: root, stdin });
+      expect(typed).toMatchObject({ exitCode: 0 });
+      expect(typed.stdout).toContain("made  store main: minio:///attic-");
+      expect(typed.stderr).not.toContain("warning");
+      const address = typed.stdout.trimEnd().split("\n").at(-1)!;
+      const back = await run(folder, ["idk", "get", address], env);
+      expect(back).toMatchObject({ exitCode: 0, stderr: "" });
+      expect(back.stdout).toBe(await Bun.file(join(root, "README.md")).text());
+    });
+  });
+
+  test("shows a session that works", async () => {
     const setup = "idk keygen -o alice.key > alice.pub; echo the minutes > minutes.txt";
-    const session = blocks("sh minio").join("\n").replaceAll("attic", bucket);
-    const { stdout, stderr, exitCode } = await inNewFolder(async (folder) =>
-      run(folder, ["bash", "-euo", "pipefail", "-c", `${setup}\n${session}`], {
-        ...homeIn(folder),
-        MINIO_ENDPOINT: hostname,
-        MINIO_PORT: port,
-        MINIO_ACCESS_KEY: accessKeyId,
-        MINIO_SECRET_KEY: secretAccessKey,
-      }),
+    const session = (await blocks("sh minio")).join("\n").replaceAll("attic", bucket());
+    const { stdout, stderr, exitCode } = await inNewFolder((folder) =>
+      runSession(folder, `${setup}\n${session}`, variables()),
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     expect(stdout).toContain("the minutes");

@@ -154,6 +154,20 @@ END
   [ -x "$dir/chromium" ]
 }
 
+# The shells that `idk` has completions for, and a checker of manual pages. Where they cannot be had,
+# the tests that need them say that they were skipped; in CI that is a failure.
+ensure_shells() {
+  local tool missing=()
+  for tool in bash zsh fish mandoc; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  # In a process of its own, for it ends the one that it fails in.
+  (install_debian "${missing[@]}") && return
+  [ -z "${CI:-}" ] || return 1
+  printf 'Without %s, the tests that need them are skipped.\n' "${missing[*]}" >&2
+}
+
 # System packages, where this is Debian or Ubuntu and we may; otherwise says what is missing.
 install_debian() {
   local as_root=()

@@ -63,7 +63,8 @@ describe.each(PACKAGES)("the package %s", (name) => {
       expect(files).toContain(`package/${file}`);
     }
     const strange = files.filter(
-      (file) => !/^package\/(?:(?:src|dist)\/.+|README\.md|LICENSE|package\.json)$/u.test(file),
+      (file) =>
+        !/^package\/(?:(?:src|dist)\/.+|man\/idk\.1|README\.md|LICENSE|package\.json)$/u.test(file),
     );
     expect(strange).toEqual([]);
     expect(files.filter((file) => /\btest\/|\.env|\.key$|tsbuildinfo/u.test(file))).toEqual([]);

@@ -19,6 +19,12 @@ export interface FolderEvents {
   unreadable(path: string, error: Error): Promise<void>;
 }
 
+/** What happens to all that is not stored. */
+export interface PutEvents extends FolderEvents {
+  /** One that an earlier put has stored. */
+  storedBefore(): void;
+}
+
 export async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (stats) => stats.isDirectory(),

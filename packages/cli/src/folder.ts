@@ -1,4 +1,4 @@
-import { reasonOf, usage } from "./failures.ts";
+import { type Failure, reasonOf, systemCodeOf, usage } from "./failures.ts";
 import { mkdir } from "node:fs/promises";
 
 /**
@@ -10,6 +10,14 @@ export async function createFolder(path: string): Promise<boolean> {
   try {
     return (await mkdir(path, { recursive: true, mode: 0o700 })) !== undefined;
   } catch (error) {
-    throw usage(`cannot create the folder ${path}: ${reasonOf(error)}`, error);
+    throw folderFailure(path, error);
   }
+}
+
+/** What is said of a folder that could not be made. */
+export function folderFailure(path: string, error: unknown): Failure {
+  // A folder that is there is no error.
+  const reason =
+    systemCodeOf(error) === "EEXIST" ? "a file of that name is there" : reasonOf(error);
+  return usage(`cannot create the folder ${path}: ${reason}`, error);
 }

@@ -7,6 +7,9 @@ export function hintFor(error: unknown): string | undefined {
     if (at.name === "CredentialsProviderError") {
       return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in AWS_PROFILE";
     }
+    if ("code" in at && at.code === "no-match") {
+      return "it is for other recipients; -i names another identity";
+    }
     if (at.message === "Region is missing") return "region=R in the URL, or AWS_REGION";
   }
   return undefined;

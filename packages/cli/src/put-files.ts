@@ -1,6 +1,6 @@
 import { type FilePutOptions, type OpenFileJournal, closeUnfinished } from "./file-journals.ts";
 import type { PutItem, PutJournal, PutReport, Store } from "@idk/storage";
-import type { FileToPut, FolderEvents } from "./files-to-put.ts";
+import type { FileToPut, PutEvents } from "./files-to-put.ts";
 import type { Metadata } from "@idk/storage";
 import type { OpenPutJournal } from "./put-journal.ts";
 import { count } from "./text.ts";
@@ -24,7 +24,7 @@ export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
 
 /** What is to be stored. */
 export interface FileSource {
-  readonly files: (events: FolderEvents) => AsyncIterable<FileToPut>;
+  readonly files: (events: PutEvents) => AsyncIterable<FileToPut>;
   /** Finds out how much that is; undefined where nobody can know beforehand. */
   readonly measure?: ((signal: AbortSignal) => Promise<Totals>) | undefined;
 }
@@ -64,7 +64,11 @@ export async function putFiles(
   };
 
   let leftOut = 0;
-  const events: FolderEvents = {
+  let before = 0;
+  const events: PutEvents = {
+    storedBefore() {
+      before += 1;
+    },
     async skipped(path, why) {
       leftOut += 1;
       await out.report({ skipped: true, file: path, reason: why });
@@ -136,11 +140,14 @@ export async function putFiles(
     throw error;
   }
   meter.finish();
-  const skipped = describeSkipped(sum);
-  await out.note(
-    `stored ${count(sum.files, "file")}, ${formatBytes(sum.bytes)}` +
-      `${skipped === undefined ? "" : `; ${skipped}`}${leftOut === 0 ? "" : `; ${leftOut} left out`}; ${failures.count || "no"} failed`,
-  );
+  const parts = [
+    `stored ${count(sum.files, "file")}, ${formatBytes(sum.bytes)}`,
+    describeSkipped(sum),
+    before === 0 ? undefined : `${before} stored before`,
+    leftOut === 0 ? undefined : `${leftOut} left out`,
+    `${failures.count || "none"} failed`,
+  ];
+  await out.note(parts.filter((part) => part !== undefined).join("; "));
   failures.throwIfAny(sum.files + failures.count);
 }
 

@@ -28,7 +28,7 @@ describe("between folders", () => {
     const args = ["copy", "--from", "blobs", "--to", "all"];
     const first = await ok(args, { env });
     expect(first.stdout).toBe("");
-    expect(first.stderr).toMatch(/^copied 7 blobs, \d+ bytes .*; 0 there already; no failed\n$/u);
+    expect(first.stderr).toMatch(/^copied 7 blobs, \d+ bytes .*; 0 there already; none failed\n$/u);
     expect(blobsIn("all")).toEqual(all);
     const again = await ok([...args, "--json"], { env });
     expect(JSON.parse(again.stdout)).toEqual({
@@ -137,7 +137,7 @@ await describeMinio("between folders and MinIO", (minio, bucket) => {
     expect((await minio.listKeys(bucket)).toSorted()).toEqual(all.map((name) => `copies/${name}`));
     // The second time the server's own checksums are enough.
     const again = await ok(["copy", "--from", "blobs", "--to", there], { env });
-    expect(again.stderr).toContain("copied 0 blobs, 0 bytes; 7 there already; no failed");
+    expect(again.stderr).toContain("copied 0 blobs, 0 bytes; 7 there already; none failed");
     await ok(["copy", "--from", there, "--to", "back"], { env });
     expect(blobsIn("back")).toEqual(all);
     await ok(["verify", "--deep", "--store", "back"]);

@@ -57,7 +57,7 @@ describe("put of a folder", () => {
     makeFolder("photos", files);
     utimesSync(path("photos/b/a"), 1_000_000_000, 1_000_000_000.123);
     const put = await ok(["put", "photos"]);
-    expect(put.stderr).toBe("stored 5 files, 3145742 bytes (3.0 MiB); no failed\n");
+    expect(put.stderr).toBe("stored 5 files, 3145742 bytes (3.0 MiB); none failed\n");
     expect(pathsOf(put.stdout).toSorted()).toEqual(
       Object.keys(files)
         .map((name) => `photos/${name}`)
@@ -105,7 +105,7 @@ describe("put of a folder", () => {
       "idk: skipped: mixed/link is a symbolic link, which is not followed",
       "idk: skipped: mixed/pipe is a pipe",
       "idk: skipped: mixed/up is a symbolic link, which is not followed",
-      "stored 1 file, 4 bytes; 4 left out; no failed",
+      "stored 1 file, 4 bytes; 4 left out; none failed",
     ]);
     const lines = (await ok(["put", "mixed", "--json"])).stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
@@ -182,7 +182,7 @@ describe("put of a folder", () => {
     );
     write("first", first.stdout);
     const second = await ok([...args, "--done", "first"], { env });
-    expect(second.stderr).toMatch(/; skipped \d+ of 3\d\d chunks, .*; no failed\n$/u);
+    expect(second.stderr).toMatch(/; skipped \d+ of 3\d\d chunks, .*; none failed\n$/u);
     expect([...pathsOf(first.stdout), ...pathsOf(second.stdout)].toSorted()).toEqual([
       "long/a",
       "long/b",
@@ -229,7 +229,7 @@ test("a get and a copy that are interrupted say what is there, and go on", async
   expect(second.stderr).toMatch(
     /^idk: copied \d+ blobs, .*: the same command goes on there\nidk: interrupted\n$/u,
   );
-  expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ there already; no failed\n$/u);
+  expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ there already; none failed\n$/u);
 });
 
 describe("get into a folder, of names that mean harm", () => {

@@ -8,6 +8,7 @@ import {
   runIdk,
 } from "./cli.ts";
 import { afterAll, describe, expect, test } from "bun:test";
+import { describeMinio, expectNoCredentials } from "./minio.ts";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -81,7 +82,7 @@ made  configuration ${config}
     const env = { IDK_PASSPHRASE: PASSPHRASE };
     expect((await idk(["init", "--store", store], env)).code).toBe(0);
     const files = [config, identity].map((path) => readFileSync(path));
-    for (const args of [[], ["--no-passphrase", "--store", "elsewhere", "--name", "other"]]) {
+    for (const args of [[], ["--no-passphrase", "--store", store], ["--store", `${store}/`]]) {
       const again = await idk(["init", ...args], env);
       expect([again.code, again.stdout]).toEqual([
         0,
@@ -104,6 +105,57 @@ made  configuration ${config}
     expect(existsSync(identity)).toBe(false);
   });
 
+  test("adds a store to a configuration that is there, and changes nothing else", async () => {
+    const { home, config, identity, idk } = newHome();
+    expect((await idk(["init", "--no-passphrase", "--store", "first"])).code).toBe(0);
+    const before = readFileSync(config, "utf8").trimEnd();
+    writeFileSync(config, before);
+
+    expectFailure(await idk(["init", "--store", "second"]), 2, "has another store main: name this");
+    expect([readFileSync(config, "utf8"), existsSync(join(home, "second"))]).toEqual([
+      before,
+      false,
+    ]);
+
+    const { code, stdout, stderr } = await idk(["init", "--store", "second", "--name", "my.own"]);
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      `there     identity ${identity}\nmade      store my.own: ${home}/second\nadded to  configuration ${config}\n`,
+    );
+    expect(stderr).toBe("idk: next: idk put FILE --store my.own stores there\n");
+    const after = `${before}\n\n[store."my.own"]\nurl = "${home}/second"\n`;
+    expect(readFileSync(config, "utf8")).toBe(after);
+    writeFileSync(join(home, "report.txt"), "the report");
+    const address = (await idk(["put", "report.txt", "--store", "my.own"])).stdout.trim();
+    expect((await idk(["ls", "--store", "my.own"])).stdout).toBe(`${address}\n`);
+    expect((await idk(["ls"])).stdout).toBe("");
+
+    const again = await idk(["init", "--store", "second"]);
+    expect(again.stdout).toContain(`there  store my.own: ${home}/second\n`);
+    expect(readFileSync(config, "utf8")).toBe(after);
+  });
+
+  test("leaves a configuration alone that nothing can be added to", async () => {
+    const { home, config, idk } = newHome();
+    mkdirSync(join(config, ".."), { recursive: true });
+    const text = 'store = { work = { url = "/w" } }\n';
+    writeFileSync(config, text);
+    const result = await idk(["init", "--store", "./more", "--name", "more"]);
+    expectFailure(result, 2, `cannot add the store to ${config}, do so by hand`);
+    expect(readFileSync(config, "utf8")).toBe(text);
+    expect(existsSync(join(home, "more"))).toBe(false);
+  });
+
+  test("writes the file of a key in a URL as an absolute path", async () => {
+    const { home, config, idk } = newHome();
+    writeFileSync(join(home, "sse.key"), "0".repeat(64), { mode: 0o600 });
+    const url = "s3://bucket?endpoint=https://127.0.0.1:1&region=eu&sse-c-key=";
+    expect((await idk(["init", "--no-passphrase", "--store", `${url}sse.key`])).code).toBe(0);
+    expect(readFileSync(config, "utf8")).toContain(
+      `url = "${url}${encodeURIComponent(`${home}/sse.key`)}"`,
+    );
+  });
+
   test("completes what was cut short, with the identity that is there", async () => {
     const { config, identity, idk } = newHome();
     mkdirSync(join(identity, ".."), { recursive: true });
@@ -121,13 +173,17 @@ made  configuration ${config}
     expect(readFileSync(config, "utf8")).toContain(`recipients = ["${stdout.trim()}"]`);
   });
 
-  test("takes an object store, a name, and files elsewhere", async () => {
+  test("takes an object store that does not answer, a name, and files elsewhere", async () => {
     const { home, idk } = newHome();
-    const url = "s3://bucket/x?region=eu";
+    const url = "s3://bucket/x?endpoint=http://127.0.0.1:1&region=eu";
+    const env = { AWS_ACCESS_KEY_ID: "them", AWS_SECRET_ACCESS_KEY: "sesame" };
     const args = ["init", "--store", url, "--name", "work", "-o", "keys/me", "--no-passphrase"];
-    const result = await idk([...args, "--config", "c/idk.toml"]);
+    const result = await idk([...args, "--config", "c/idk.toml"], env);
+    expect(result.code).toBe(0);
     expect(result.stdout).toContain(`made   identity ${home}/keys/me\nnamed  store work: ${url}\n`);
-    expect(result.stderr).toContain("`idk store init` makes it");
+    expect(result.stderr).toContain("warning: the bucket was not made: ");
+    expect(result.stderr).toContain("`idk store init` makes the bucket, `idk store check` tries");
+    expect(result.stdout + result.stderr).not.toContain("sesame");
     const shown = await idk(["config", "--config", "c/idk.toml", "--json"]);
     expect(JSON.parse(shown.stdout)).toMatchObject({
       store: "work",
@@ -148,6 +204,14 @@ made  configuration ${config}
     expect(existsSync(config)).toBe(false);
   });
 
+  test("writes no configuration for a bucket that can never be", async () => {
+    const { config, idk } = newHome();
+    const env = { MINIO_ACCESS_KEY: "them", MINIO_SECRET_KEY: "sesame" };
+    const result = await idk(["init", "--no-passphrase", "--store", "minio://127.0.0.1:1/b"], env);
+    expectFailure(result, 2, "the bucket's name b is not one that MinIO takes");
+    expect(existsSync(config)).toBe(false);
+  });
+
   test("without a terminal and a passphrase says what to do", async () => {
     const { home, config, identity } = newHome();
     // A session of its own has no terminal, whatever the tests were started from.
@@ -161,6 +225,45 @@ made  configuration ${config}
     expect(await child.exited).toBe(2);
     expect(stderr).toMatch(/^idk: there is no terminal.*IDK_PASSPHRASE.*--no-passphrase.*\n$/u);
     expect([config, identity].map(existsSync)).toEqual([false, false]);
+  });
+});
+
+await describeMinio("idk init, with MinIO", (minio) => {
+  const { env } = minio;
+
+  test("makes the bucket, so that put is next", async () => {
+    const { home, config, idk } = newHome();
+    const bucket = minio.newBucketName();
+    const url = minio.url(bucket, "/mine");
+    const result = await idk(["init", "--no-passphrase", "--store", url], env);
+    expect(result.stdout).toContain(`made  store main: ${url}\n`);
+    expect(result.stderr).not.toContain("store init");
+    writeFileSync(join(home, "report.txt"), "the report");
+    const { stdout } = await idk(["put", "report.txt"], env);
+    expect(await minio.listKeys(bucket)).toEqual([`mine/${stdout.trim()}`]);
+
+    rmSync(config);
+    const again = await idk(["init", "--store", url], env);
+    expect(again.stdout).toContain(`there  store main: ${url}\n`);
+    expectNoCredentials(again, env);
+  });
+
+  test("of whom it may not ask for buckets is a store all the same", async () => {
+    const { config, idk } = newHome();
+    const bucket = minio.newBucketName();
+    const own = await minio.assumeRole(
+      JSON.stringify({
+        Version: "2012-10-17",
+        Statement: [
+          { Effect: "Allow", Action: ["s3:PutObject"], Resource: [`arn:aws:s3:::${bucket}/*`] },
+        ],
+      }),
+    );
+    const args = ["init", "--no-passphrase", "--store", minio.url(bucket)];
+    const result = await idk(args, own);
+    expect([result.code, existsSync(config)]).toEqual([0, true]);
+    expect(result.stderr).toContain("warning: the bucket was not made: ");
+    expectNoCredentials(result, own);
   });
 });
 

@@ -71,7 +71,7 @@ test(`a put that is killed continues, ${SEEDS} seeds`, async () => {
     const { bytes } = await ok(["get", stdout.trim()], { env });
     expect(sameBytes(bytes, content)).toBe(true);
     // Every blob of the store, whether the tree needs it or not.
-    expect((await ok(["verify", "--deep"], { env })).stderr).toContain("no failed");
+    expect((await ok(["verify", "--deep"], { env })).stderr).toContain("none failed");
     rmSync(path(env.IDK_STORE), { recursive: true });
   });
   // Otherwise nothing was shown.

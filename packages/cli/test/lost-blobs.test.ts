@@ -82,7 +82,7 @@ await describeMinio("a store that does not give what it lists", (minio, bucket) 
     const { chunk } = await stored;
     lose(chunk, gone(), false);
     const verified = await ok(["verify"], at);
-    expect(verified.stderr).toMatch(/^checked 5 blobs, .*; no failed, 1 removed meanwhile\n$/u);
+    expect(verified.stderr).toMatch(/^checked 5 blobs, .*; none failed, 1 removed meanwhile\n$/u);
     const json = await ok(["verify", "--json"], at);
     const lines = json.stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
@@ -91,7 +91,7 @@ await describeMinio("a store that does not give what it lists", (minio, bucket) 
       removed: true,
     });
     const args = ["copy", "--from", at.env.IDK_STORE, "--to", "rest"];
-    expect((await ok(args, at)).stderr).toMatch(/1 removed meanwhile; no failed\n$/u);
+    expect((await ok(args, at)).stderr).toMatch(/1 removed meanwhile; none failed\n$/u);
     const again = await ok([...args, "--json"], at);
     expect(JSON.parse(again.stdout)).toMatchObject({ skipped: 5, failed: 0, removed: 1 });
   });

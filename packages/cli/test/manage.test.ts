@@ -1,6 +1,6 @@
 import { createWorkspace, expectFailure, noise } from "./cli.ts";
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 
 const MISSING = "f".repeat(64);
 
@@ -41,6 +41,26 @@ test("rm --tree takes the chunks along", async () => {
   expect([stdout, stderr]).toEqual(["", "removed 6 blobs\n"]);
   expect((await ok(["ls"])).stdout).toBe("");
   expectFailure(await idk(["rm", address, "--tree"]), 3, address);
+});
+
+test("rm --tree says what it leaves where a chunk cannot be removed", async () => {
+  const address = await put(noise(2 ** 20 + 1), "--chunk-size", "256K");
+  const listed = (await ok(["ls"])).stdout.trim().split("\n");
+  const chunk = listed.find((one) => one !== address);
+  const path = workspace.blob(chunk!);
+  rmSync(path);
+  mkdirSync(`${path}/in the way`, { recursive: true });
+  const result = await idk(["rm", address, "--tree"]);
+  expect(result.code).not.toBe(0);
+  expect(result.stderr).toMatch(
+    new RegExp(
+      `^idk: [1-6] blobs? of ${address} went, the root first: what is left only takes`,
+      "u",
+    ),
+  );
+  expect(existsSync(workspace.blob(address))).toBe(false);
+  rmSync(path, { recursive: true });
+  for (const left of (await ok(["ls"])).stdout.split("\n").filter(Boolean)) await ok(["rm", left]);
 });
 
 test("rm --tree wants force where chunks may be shared", async () => {

@@ -40,7 +40,7 @@ describe("put of several files", () => {
     expect(await contentOf(files.get("b"))).toBe("content of b");
     const large = await ok(["get", files.get("large")!]);
     expect(sameBytes(large.bytes, workspace.read("large"))).toBe(true);
-    expect(stderr).toBe("stored 3 files, 1048601 bytes (1.0 MiB); no failed\n");
+    expect(stderr).toBe("stored 3 files, 1048601 bytes (1.0 MiB); none failed\n");
   });
 
   test("goes on where one fails, and says so at the end", async () => {
@@ -146,7 +146,7 @@ describe("put --from-file", () => {
 
   test("an empty list stores nothing, and is no failure", async () => {
     const { stdout, stderr } = await ok(["put", "--from-file", "-"], { stdin: "\n\n" });
-    expect([stdout, stderr]).toEqual(["", "stored 0 files, 0 bytes; no failed\n"]);
+    expect([stdout, stderr]).toEqual(["", "stored 0 files, 0 bytes; none failed\n"]);
   });
 
   test("what is no list is refused", async () => {
@@ -297,12 +297,12 @@ describe("get of several addresses", () => {
   });
 
   test.each<[args: string[], message: string]>([
-    [[], "missing required argument 'address'"],
+    [[], "name an ADDRESS, or a list of them with --from-file"],
     [["A", "B"], "several addresses take a folder: give --output-dir DIR"],
     [["--from-file", "list"], "several addresses take a folder"],
     [["A", "--output-dir", "d", "-o", "f"], "-o and --output-dir exclude each other"],
     [["A", "--output-dir", "d", "--range", "0-1"], "--range is for one address"],
-    [["A", "--output-dir", "a"], "cannot create the folder a: it already exists"],
+    [["A", "--output-dir", "a"], "cannot create the folder a: a file of that name is there"],
   ])("%p is refused", async (args, message) => {
     const addresses: Record<string, string> = { A: "a".repeat(64), B: "b".repeat(64) };
     const given = args.map((arg) => addresses[arg] ?? arg);

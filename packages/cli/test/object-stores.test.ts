@@ -56,7 +56,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     expect((await ok(["stat", address])).stdout).toContain('"noise"');
 
     const deep = await ok(["verify", "--deep"]);
-    expect(deep.stderr).toContain("no failed");
+    expect(deep.stderr).toContain("none failed");
     const other = (await ok(["keygen", "-o", "other.key"])).stdout.trim();
     const shared = (await ok(["rewrap", address, "-r", other])).stdout.trim();
     const theirs = await ok(["get", shared, "-i", "other.key"]);
@@ -87,7 +87,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     const again = await ok(["put", "same", ...args]);
     expect(again.stderr).toBe(`idk: ${says}\n`);
     const both = await ok(["put", "same", "dedup", ...args]);
-    expect(both.stderr).toBe(`stored 2 files, 1310752 bytes (1.3 MiB); ${says}; no failed\n`);
+    expect(both.stderr).toBe(`stored 2 files, 1310752 bytes (1.3 MiB); ${says}; none failed\n`);
     for (const line of both.stdout.trim().split("\n")) {
       await ok(["rm", line.slice(0, 64), "--tree", "--force"]);
     }
@@ -100,7 +100,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     await minio.putObject(bucket, `attic/${foreign}`, "never was a blob");
     const sound = await ok(["verify", "--attested", address]);
     expect(sound.stderr).toMatch(
-      /^checked 1 blob, .*: 1 by the store's word, 0 read; no failed\n$/u,
+      /^checked 1 blob, .*: 1 by the store's word, 0 read; none failed\n$/u,
     );
     const json = await ok(["verify", "--attested", address, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, address, attested: true });

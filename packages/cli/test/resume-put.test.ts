@@ -267,7 +267,7 @@ describe("a put of several files that was interrupted", () => {
     expect(journals(env)).toHaveLength(1);
     const { stdout, stderr } = await ok(args, { env });
     expect(stderr).toMatch(
-      /^stored 2 files, [^;]+; skipped \d+ of 264 chunks, [^;]+; no failed\n$/u,
+      /^stored 2 files, [^;]+; skipped \d+ of 264 chunks, [^;]+; none failed\n$/u,
     );
     expect(journals(env)).toEqual([]);
     const address = /^([0-9a-f]{64}) {2}large$/mu.exec(stdout)![1]!;

@@ -235,6 +235,16 @@ describe("an output folder", () => {
     expect(lstatSync(join(around, "real/a")).isDirectory()).toBe(true);
   });
 
+  test("is not made where a file is", async () => {
+    const around = newFolder();
+    writeFileSync(join(around, "file"), "as it was");
+    for (const at of ["file", "file/in"]) {
+      const opened = openOutputFolder(join(around, at), { names: true });
+      expect(await opened.catch(String)).toContain(`cannot create the folder ${around}/${at}: a `);
+    }
+    expect(readFileSync(join(around, "file"), "utf8")).toBe("as it was");
+  });
+
   test("goes by addresses where names are not wanted, or there are none", async () => {
     const around = newFolder();
     const by = async (names: boolean, content: Metadata) =>

@@ -7,7 +7,7 @@ const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
 
 test("a folder is made once, for its owner alone", async () => {
-  expect((await ok(["store", "init", "a/b"])).stdout).toBe("made   folder\n");
+  expect((await ok(["store", "init", "a/b"])).stdout).toBe("made   folder a/b\n");
   expect(statSync(path("a/b")).mode & 0o777).toBe(0o700);
   const { stdout } = await ok(["store", "init", "a/b", "--json"]);
   expect(JSON.parse(stdout)).toEqual({ made: [], there: ["folder"] });
@@ -100,7 +100,7 @@ await describeMinio("a bucket in MinIO", (minio) => {
     const args = ["store", "init", minio.url(bucket), "--versioning"];
     const result = await ok(args, { env: temporary });
     expectNoCredentials(result, temporary);
-    expect(result.stdout).toBe("made   bucket\nmade   versioning\n");
+    expect(result.stdout).toBe(`made   bucket ${bucket}\nmade   versioning\n`);
     const { MINIO_SESSION_TOKEN: _, ...tokenless } = temporary;
     expectFailure(await idk(args, { env: tokenless }), 6, "");
   });

@@ -45,10 +45,10 @@ const flip = (file: string) => {
 test("a sound store is quiet on standard output", async () => {
   const all = await ok(["verify"]);
   expect(all.stdout).toBe("");
-  expect(all.stderr).toMatch(/^checked 7 blobs, \d+ bytes \(1\.\d MiB\); no failed\n$/u);
+  expect(all.stderr).toMatch(/^checked 7 blobs, \d+ bytes \(1\.\d MiB\); none failed\n$/u);
   const deep = await ok(["verify", "--deep"]);
   expect(deep.stderr).toContain("7 blobs");
-  expect(deep.stderr).toContain("2 roots with all content, 5 by name and form only; no failed");
+  expect(deep.stderr).toContain("2 roots with all content, 5 by name and form only; none failed");
   expect((await ok(["verify", good, tree])).stderr).toStartWith("checked 2 blobs");
 });
 

@@ -14,7 +14,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk put report.pdf -R alice.pub -R bob.pub",
     "idk put photos --compress auto                each file of the folder",
     "idk put - --name dump.sql < dump.sql",
-    "idk put --from-file list.txt --done stored    what an earlier run has not stored",
+    "idk put --from-file list.txt --done stored    what an earlier run left out",
   ],
   get: [
     "idk get 5f2b8c1e -o report.pdf                the first 8 digits are enough",
@@ -41,6 +41,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   completion: [
     "source <(idk completion bash)                 in ~/.bashrc; zsh likewise",
     "idk completion fish > ~/.config/fish/completions/idk.fish",
+  ],
+  help: [
+    "idk help stores",
+    "idk help man | man -l -                       where it is not installed",
+    "idk help man > ~/.local/share/man/man1/idk.1",
   ],
   store: ["idk store check s3://attic", "idk store init minio:///attic --versioning"],
   "store init": [

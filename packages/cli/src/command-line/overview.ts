@@ -21,41 +21,56 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]      encrypted, content-ad
   bench      measure its speed here         completion  for bash, zsh, fish
 
 Everywhere: --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
-More:       idk COMMAND --help    idk help stores|environment|exit-codes|all
+More:       idk COMMAND --help    idk help stores|environment|exit-codes|all|man
 Example:    idk init; idk put report.pdf; idk get ADDRESS -o copy.pdf
 `;
 
-const STORES = `Stores:
-  NAME                                              of the configuration: idk config
-  DIR or file:///DIR?durability=none                no wait for the disk: docs/backends.md
-  s3://BUCKET[/PREFIX]?endpoint=URL&region=R        AWS_… variables, AWS_PROFILE, roles
-  minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=1         MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
-                                                    MINIO_ACCESS_KEY, MINIO_SECRET_KEY,
-                                                    MINIO_SESSION_TOKEN
-  b2://BUCKET[/PREFIX]?region=R                     B2_ACCESS_KEY_ID, B2_SECRET_ACCESS_KEY,
-                                                    B2_BUCKET, B2_ENDPOINT
-  Encryption at rest, on top: sse=AES256, sse=aws:kms&kms-key=ID, or sse-c-key=FILE (IDK_SSE_C_KEY)
+/*
+ * The topics have a line for each entry, in two columns, or on lines of its own where the first is
+ * too long: the manual page is made from them.
+ */
+
+export const STORES = `Stores:
+  NAME           of the configuration: idk config
+  DIR            a folder
+  file:///DIR?durability=none
+                 a folder, without waiting for the disk
+  s3://BUCKET[/PREFIX]?endpoint=URL&region=R
+                 Amazon S3 or alike: AWS_… variables, AWS_PROFILE, roles
+  minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=1
+                 MINIO_ACCESS_KEY, MINIO_SECRET_KEY, MINIO_SESSION_TOKEN;
+                 without a host MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL
+  b2://BUCKET[/PREFIX]?region=R
+                 B2_ACCESS_KEY_ID, B2_SECRET_ACCESS_KEY; B2_BUCKET, B2_ENDPOINT
+  ?sse=AES256, ?sse=aws:kms&kms-key=ID, ?sse-c-key=FILE
+                 encryption at rest as well, of object stores: by keys of the
+                 provider, of its key service, or in a file (IDK_SSE_C_KEY)
 `;
 
-const ENVIRONMENT = `Environment:
+export const ENVIRONMENT = `Environment:
   IDK_CONFIG            the configuration, instead of ~/.config/idk/config.toml
   IDK_STORE             the store, instead of --store
   IDK_IDENTITY          identity files, instead of -i
   IDK_IDENTITY_KEY      the identity itself
   IDK_IDENTITY_COMMAND  a command that prints it
-  IDK_PASSPHRASE        the passphrase of protected identity files, instead of a prompt
+  IDK_PASSPHRASE        of protected identity files, instead of a prompt
   IDK_RECIPIENTS        recipients or recipients files, instead of -r and -R
   IDK_COMPRESS          how put compresses, instead of --compress
   IDK_WORKERS           threads of put, get and verify, instead of --workers
-  IDK_RETRY_SECONDS     how long failing requests are tried again (default: 60)
+  IDK_RETRY_SECONDS     how long failing requests are repeated (default: 60)
   IDK_DEBUG=1           with an error, the stack of calls that led to it
   NO_COLOR              no colours and no moving bar
 `;
 
-const EXIT_CODES = `Exit codes:
-  0 done               3 not found                  6 store unavailable or refused
-  1 unexpected error   4 no identity opens it     130 interrupted
-  2 wrong usage        5 damaged or forged data
+export const EXIT_CODES = `Exit codes:
+  0    done
+  1    unexpected error
+  2    wrong usage
+  3    not found
+  4    no identity opens it
+  5    damaged or forged data
+  6    store unavailable or refused
+  130  interrupted
 `;
 
 /** By what `idk help` calls them. */

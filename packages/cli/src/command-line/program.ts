@@ -5,6 +5,7 @@ import { displayFor } from "../progress/display.ts";
 import type { Screen } from "../progress/screen.ts";
 import { quieted } from "../output.ts";
 import type { Command } from "../command.ts";
+import { nearest } from "../nearest.ts";
 import { versionLine } from "../version.ts";
 import { usage } from "../failures.ts";
 import { addBenchCommand } from "./bench.ts";
@@ -15,7 +16,8 @@ import { addKeyCommands } from "./keys.ts";
 import { addSetupCommands } from "./setup.ts";
 import { addStoreCommands } from "./store.ts";
 import { EXAMPLES } from "./examples.ts";
-import { OVERVIEW, TOPICS } from "./overview.ts";
+import { addHelpCommand } from "./help.ts";
+import { OVERVIEW } from "./overview.ts";
 
 /** Makes the action of a command. Commands load when they are run: none pays for what another needs. */
 export type Does = (load: () => Promise<Command>) => (this: CommanderCommand) => Promise<void>;
@@ -31,8 +33,6 @@ export async function runProgram(
   env: Environment,
   session: Start,
 ): Promise<void> {
-  const topic = args[0] === "help" ? TOPICS[args[1] ?? ""] : undefined;
-  if (topic !== undefined) return session.out.text(topic);
   let help = "";
   const program = createProgram(env, session, (text) => {
     help += text;
@@ -50,20 +50,20 @@ export async function runProgram(
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // From `idk help` and `idk help COMMAND`, if there is no such command; and from `idk store`.
+    // From `idk store`, a group without a command.
     if (error.code === "commander.help") {
-      if (!args.includes("help")) throw usage("no command given: `idk store --help` names them");
-      const name = args[args.indexOf("help") + 1];
-      const known = program.commands.some((command) => command.name() === name);
-      if (name !== undefined && !name.startsWith("-") && !known) {
-        throw usage(`unknown command '${name}'`);
-      }
-    } else if (error.exitCode !== 0) throw usage(inOneLine(error.message));
-    await session.out.text(help);
+      const [group = ""] = program.args;
+      throw usage(`no command given: \`${`idk ${group}`.trim()} --help\` names them`);
+    }
+    if (error.exitCode !== 0) throw usage(inOneLine(error.message));
+    checkCommands(program);
   }
+  // Of `--help`, `--version` and `help`.
+  if (help !== "") await session.out.text(help);
 }
 
-function createProgram(
+/** All commands there are, for a command line, for completions and for the manual. */
+export function createProgram(
   env: Environment,
   session: Start,
   writeOut: (text: string) => void,
@@ -102,6 +102,7 @@ function createProgram(
   addBenchCommand(program, does);
   addDoctorCommand(program, does);
   addCompletionCommand(program, session);
+  for (const parent of [program, ...program.commands.filter(isGroup)]) addHelpCommand(parent);
   program.helpInformation = () => OVERVIEW;
   addExamples(program, "");
   return program;
@@ -115,17 +116,32 @@ function addCompletionCommand(program: CommanderCommand, { out }: Start): void {
     .argument("<shell>", "bash, zsh or fish")
     .action(async (shell: string) => {
       const { SCRIPTS } = await import("../completion/scripts.ts");
-      const script = SCRIPTS[shell];
+      const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
       if (script === undefined) throw usage("SHELL must be bash, zsh or fish");
       await out.text(script);
     });
 }
 
+/** Where help is asked for, commander prints what it has, whatever the command is called. */
+function checkCommands(program: CommanderCommand): void {
+  for (const { args, commands } of [program, ...program.commands.filter(isGroup)]) {
+    const [word = "-"] = args;
+    const names = commands.map((command) => command.name());
+    if (word.startsWith("-") || names.includes(word)) continue;
+    const near = nearest(word, names);
+    throw usage(`unknown command '${word}'${near === undefined ? "" : ` (did you mean ${near}?)`}`);
+  }
+}
+
+function isGroup({ commands }: CommanderCommand): boolean {
+  return commands.length > 0;
+}
+
 function addExamples(parent: CommanderCommand, path: string): void {
   for (const command of parent.commands) {
     const name = `${path}${command.name()}`;
-    const examples = EXAMPLES[name] ?? [];
-    command.addHelpText("after", ["\nExamples:", ...examples].join("\n  "));
+    const examples = EXAMPLES[name];
+    if (examples) command.addHelpText("after", ["\nExamples:", ...examples].join("\n  "));
     addExamples(command, `${name} `);
   }
 }
@@ -140,7 +156,16 @@ function sessionOf(
   return { out: quiet ? quieted(out) : out, signal, progress: createProgress(display, signal) };
 }
 
-/** From `error: unknown command 'gett'` and, on a line of its own, `(Did you mean get?)`. */
+/**
+ * From `error: unknown command 'gett'` and, on a line of its own, `(Did you mean get?)`; and from
+ * `error: too many arguments for 'ls'. Expected 0 arguments but got 1: extra.`
+ */
 function inOneLine(message: string): string {
-  return message.replace(/^error: /u, "").replace(/\s*\n\s*\(Did/u, " (did");
+  return message
+    .replace(/^error: /u, "")
+    .replace(/\s*\n\s*\(Did/u, " (did")
+    .replace(
+      /(?<=^too many arguments for '\w+')\. Expected (?<n>\d+) arguments?.*$/su,
+      ": it takes $<n>",
+    );
 }

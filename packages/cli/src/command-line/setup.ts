@@ -7,9 +7,9 @@ export function addSetupCommands(program: CommanderCommand, does: Does): void {
     .command("init")
     .summary("set up an identity, a store and the configuration")
     .description(
-      "Make an identity, the folder of a store, and a configuration that names them, so that " +
-        "`idk put FILE` is all it takes from then on. Asks where the store is to be, and for a " +
-        "passphrase. What is there already stays as it is.",
+      "Make an identity, the folder or bucket of a store, and a configuration that names them, so " +
+        "that `idk put FILE` is all it takes from then on. Asks where the store is to be, and for a " +
+        "passphrase. What is there already stays as it is; --store with a new --name adds a store.",
     )
     .option("-o, --output <file>", "the identity's file (default: ~/.local/share/idk/identity.key)")
     .option("--keychain <name>", "keep the identity in the keychain of this system instead")

@@ -81,7 +81,7 @@ export const copy: Command = command(
     meter.finish();
     await out.report({ ...sum, failed: failures.count });
     await out.flush();
-    await out.note(`${describeCopy(sum)}; ${failures.count || "no"} failed`);
+    await out.note(`${describeCopy(sum)}; ${failures.count || "none"} failed`);
     failures.throwIfAny(sum.copied + sum.skipped + sum.withheld + failures.count);
   },
 );

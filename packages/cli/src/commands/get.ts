@@ -110,7 +110,7 @@ function checkedAddress(targets: Targets): string | undefined {
   const { address, fromFile, output, outputDir, range } = targets;
   const [only] = address;
   if (fromFile === undefined && only === undefined) {
-    throw usage("missing required argument 'address'");
+    throw usage("name an ADDRESS, or a list of them with --from-file");
   }
   const many = fromFile !== undefined || address.length > 1;
   if (outputDir === undefined) {

@@ -5,7 +5,12 @@ import { type IdentitySource, checkKeychainName } from "../identity-source.ts";
 import { type SetupReport, reportSetup } from "../config/setup-report.ts";
 import { askNewPassphrase, fileNewIdentity, writeNewIdentity } from "../new-identity.ts";
 import { choice, field, optional, path, readSettings } from "../settings.ts";
-import { expandHome, userFolders } from "../user-folders.ts";
+import type { Config } from "../config/config.ts";
+import type { Invocation } from "../environment.ts";
+import { storeAddition } from "../config/add-store.ts";
+import { makeStore } from "../make-store.ts";
+import { storeUrl } from "../config/values.ts";
+import { userFolders } from "../user-folders.ts";
 import type { Command } from "../command.ts";
 import type { Environment, Session } from "../session.ts";
 import { createFolder } from "../folder.ts";
@@ -37,7 +42,7 @@ export const init: Command = async ({ options, env }, session) => {
   const file = configPath(options["config"], env).path;
   if (existsSync(file)) {
     const config = await loadConfig(file, env);
-    if (config !== undefined) return reportSetup(existingSetup(config), session);
+    if (config !== undefined) return await extend(config, { options, env, name }, session);
   }
   const url = await chooseStore(options["store"], env, session);
   const location = located(url, env);
@@ -47,7 +52,7 @@ export const init: Command = async ({ options, env }, session) => {
       : { kind: "keychain", name: keychain };
   const given = env["IDK_PASSPHRASE"] || undefined;
   const identity = await provideIdentity(source, given, passphrase === false, session);
-  const made = location.kind === "filesystem" && (await createFolder(location.folder));
+  const made = await makeStore(location, session);
   const text = source.kind === "file" ? source.path : `keychain:${keychain ?? ""}`;
   await writeNewConfig(file, {
     identity: text,
@@ -57,24 +62,42 @@ export const init: Command = async ({ options, env }, session) => {
   const report: SetupReport = {
     config: { path: file, state: "made" },
     identities: [{ name: text, state: identity.made ? "made" : "there" }],
-    store: {
-      name,
-      url: shownUrl(url),
-      state: location.kind === "filesystem" ? (made ? "made" : "there") : "named",
-    },
+    store: { name, url: shownUrl(url), ...made },
     recipient: identity.recipient,
     protected: identity.made && keychain === undefined && passphrase !== false,
   };
   return reportSetup(report, session);
 };
 
-/** A folder is made absolute, for the file may be read from anywhere. */
+/** What is there stays; only a store that is named on the command line, and new, is added. */
+async function extend(
+  config: Config,
+  { options, env, name }: Invocation & { readonly name: string },
+  session: Session,
+): Promise<void> {
+  const there = existingSetup(config);
+  if (typeof options["store"] !== "string") return reportSetup(there, session);
+  const url = await chooseStore(options["store"], env, session);
+  const known = [...config.stores].find(([, entry]) => entry.url.value === url)?.[0];
+  if (known !== undefined) return reportSetup(existingSetup(config, known), session);
+  if (config.stores.has(name)) {
+    throw usage(`${config.path} has another store ${name}: name this one with --name`);
+  }
+  const writeDown = await storeAddition(config.path, { name, url }, env);
+  const made = await makeStore(located(url, env), session);
+  await writeDown();
+  const store = { name, url: shownUrl(url), ...made };
+  const report = { ...there, config: { path: config.path, state: "added to" as const }, store };
+  return reportSetup(report, session);
+}
+
+/** Paths are made absolute, for the file may be read from anywhere. */
 async function chooseStore(flag: unknown, env: Environment, session: Session): Promise<string> {
   const standard = join(userFolders(env).data, "store");
   const given =
     typeof flag === "string" ? flag : env["IDK_STORE"] || (await askForStore(standard, session));
   located(given, env);
-  return /^[a-z][a-z0-9+.-]+:/iu.test(given) ? given : resolve(expandHome(given, env));
+  return storeUrl(given, { file: resolve("a file here"), line: 0, env });
 }
 
 async function askForStore(standard: string, session: Session): Promise<string> {

@@ -105,7 +105,7 @@ async function checkedFile({
 }: Sources): Promise<string | undefined> {
   const [only] = file;
   if (fromFile === undefined) {
-    if (only === undefined) throw usage("missing required argument 'file'");
+    if (only === undefined) throw usage("name a file, a folder, or - for standard input");
     if (zero) throw usage("--null says how a list is written: give one with --from-file");
     if (file.length === 1 && done === undefined && (only === "-" || !(await isFolder(only))))
       return only;
@@ -127,9 +127,13 @@ async function sourceOf(
   return {
     async *files(events) {
       for await (const file of filesToPut(named, folder, events)) {
-        if (!isDone(file.path)) yield file;
+        if (isDone(file.path)) events.storedBefore();
+        else yield file;
       }
-      for await (const path of listOf(settings)) if (!isDone(path)) yield { path };
+      for await (const path of listOf(settings)) {
+        if (isDone(path)) events.storedBefore();
+        else yield { path };
+      }
     },
     measure:
       fromFile === undefined && done === undefined

@@ -8,6 +8,8 @@ import {
   path,
   store,
 } from "../settings.ts";
+import type { Session } from "../session.ts";
+import type { Store } from "@idk/storage";
 import { Failure } from "../failures.ts";
 import { count } from "../text.ts";
 import { loadDedupSecret } from "../dedup-secret.ts";
@@ -35,7 +37,7 @@ export const rm: Command = command(
     const abbreviated = isPrefix(settings.address);
     if (settings.tree) {
       const { force } = settings;
-      const { blobs } = await opened.deleteTree(address, { force, signal });
+      const blobs = await removeTree(opened, address, force, session);
       await out.note(`removed ${count(blobs, "blob")}${abbreviated ? `: ${address}` : ""}`);
       await out.report({ address, blobs });
       return;
@@ -50,3 +52,31 @@ export const rm: Command = command(
     await out.report({ address, blobs: 1 });
   },
 );
+
+/** @returns how many blobs went */
+async function removeTree(
+  opened: Store,
+  address: string,
+  force: boolean,
+  { out, progress, signal }: Session,
+): Promise<number> {
+  using meter = progress.begin({ command: "rm", noun: "blob" });
+  let removed = 0;
+  const onProgress = (): void => {
+    removed += 1;
+    meter.itemDone();
+  };
+  try {
+    const { blobs } = await opened.deleteTree(address, { force, signal, onProgress });
+    return blobs;
+  } catch (error) {
+    meter.finish();
+    if (removed > 0 && !out.json) {
+      await out.note(
+        `idk: ${count(removed, "blob")} of ${address} went, the root first: what is left only takes ` +
+          "up space, for nothing opens it",
+      );
+    }
+    throw error;
+  }
+}

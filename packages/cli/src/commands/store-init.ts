@@ -28,9 +28,12 @@ export const storeInit: Command = command(
       target.kind === "filesystem"
         ? await initFolder(target.folder, wishes)
         : await init(target, wishes, session);
+    const name = target.kind === "filesystem" ? target.folder : target.bucket;
+    const line = (setting: string): string =>
+      setting === "folder" || setting === "bucket" ? `${setting} ${name}` : setting;
     const lines = [
-      ...made.map((setting) => `made   ${setting}`),
-      ...there.map((setting) => `there  ${setting}`),
+      ...made.map((setting) => `made   ${line(setting)}`),
+      ...there.map((setting) => `there  ${line(setting)}`),
     ];
     await session.out.result(lines.join("\n"), { made, there });
   },

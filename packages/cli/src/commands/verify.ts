@@ -207,7 +207,7 @@ function createTally(failures: ItemFailures): Tally {
     },
     summary(depth) {
       const removed = counted.removed > 0 ? `, ${counted.removed} removed meanwhile` : "";
-      return `checked ${count(this.blobs, "blob")}, ${formatBytes(counted.bytes)}${ways[depth]()}; ${failures.count || "no"} failed${removed}`;
+      return `checked ${count(this.blobs, "blob")}, ${formatBytes(counted.bytes)}${ways[depth]()}; ${failures.count || "none"} failed${removed}`;
     },
   };
 }

@@ -68,17 +68,34 @@ function completionsAt(
   values: Values,
 ): Completions {
   if (option !== undefined) return values(option.attributeName());
+  const joined = literal ? undefined : joinedValue(command, current);
+  if (joined !== undefined) {
+    const { candidates, files } = values(joined.attributeName());
+    const whole = candidates.map(({ word, meaning }) => ({
+      word: `${joined.long}=${word}`,
+      meaning,
+    }));
+    return { candidates: whole, files };
+  }
   if (current.startsWith("-") && !literal) {
     const candidates = optionsOf(command).flatMap(({ long, description }) =>
       long ? [{ word: long, meaning: description }] : [],
     );
     return { candidates, files: false };
   }
-  const inner = operands === 0 ? command.commands.map(describe) : [];
+  const commands = command.createHelp().visibleCommands(command);
+  const inner = operands === 0 ? commands.map(describe) : [];
   if (inner.length > 0) return { candidates: inner, files: false };
   const { registeredArguments: all } = command;
   const operand = all[operands] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
   return operand ? values(operand.name()) : { candidates: [], files: false };
+}
+
+/** The option in `--store=VALUE`. */
+function joinedValue(command: Command, current: string): Option | undefined {
+  if (!current.startsWith("--") || !current.includes("=")) return undefined;
+  const flag = current.slice(0, current.indexOf("="));
+  return optionsOf(command).find((each) => takesValue(each) && each.long === flag);
 }
 
 function describe(command: Command): Candidate {

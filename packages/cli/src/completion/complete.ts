@@ -9,7 +9,11 @@ export async function complete(
   words: readonly string[],
   env: Environment,
 ): Promise<string> {
-  const { candidates, files } = completionsOf(program, words, await loadValues(env));
+  const { candidates, files } = completionsOf(
+    program,
+    words,
+    await loadValues(program, words, env),
+  );
   const lines = candidates.map(({ word, meaning }) => `${word}\t${meaning}`);
   if (files) lines.push(":files");
   return lines.map((line) => `${line}\n`).join("");

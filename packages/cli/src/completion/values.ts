@@ -1,6 +1,8 @@
 import type { Candidate, Values } from "./candidates.ts";
+import type { Command } from "commander";
 import type { Environment } from "../session.ts";
 import { SCRIPTS } from "./scripts.ts";
+import { TOPICS } from "../command-line/overview.ts";
 import { loadConfig } from "../config/load-config.ts";
 
 const STORES: readonly Candidate[] = [
@@ -43,18 +45,40 @@ const FILES = new Set([
 /** A name in the configuration, the beginning of a URL, or a folder. */
 const PLACES = new Set(["store", "from", "to", "url"]);
 
-export async function loadValues(env: Environment): Promise<Values> {
-  const stores = [...(await namedStores(env)), ...STORES];
+export async function loadValues(
+  program: Command,
+  words: readonly string[],
+  env: Environment,
+): Promise<Values> {
+  const stores = [...(await namedStores(configOf(words), env)), ...STORES];
+  const { commands } = program;
+  const known: Readonly<Record<string, readonly Candidate[]>> = {
+    ...WORDS,
+    topic: [
+      ...commands.map((each) => ({ word: each.name(), meaning: each.summary() })),
+      ...[...Object.keys(TOPICS), "man"].map((word) => ({ word, meaning: "a topic" })),
+    ],
+  };
   return (name) => ({
-    candidates: PLACES.has(name) ? stores : (WORDS[name] ?? []),
+    candidates: PLACES.has(name) ? stores : (known[name] ?? []),
     files: PLACES.has(name) || FILES.has(name),
   });
 }
 
+/** What `--config` says in front of the cursor. */
+function configOf(words: readonly string[]): string | undefined {
+  const at = words.slice(0, -1).findLastIndex((word) => /^--config(?:=|$)/u.test(word));
+  const word = words[at];
+  return word === "--config" ? words[at + 1] : word?.slice("--config=".length);
+}
+
 /** A configuration that cannot be read is told of when a command runs, and not at a TAB. */
-async function namedStores(env: Environment): Promise<readonly Candidate[]> {
+async function namedStores(
+  file: string | undefined,
+  env: Environment,
+): Promise<readonly Candidate[]> {
   try {
-    const config = await loadConfig(undefined, env);
+    const config = await loadConfig(file, env);
     const names = [...(config?.stores.keys() ?? [])];
     return names.map((word) => ({ word, meaning: "of the configuration" }));
   } catch {

@@ -3,10 +3,14 @@ import type { SetupReport } from "./setup-report.ts";
 import { existsSync } from "node:fs";
 import { shownIdentity, shownUrl } from "./shown.ts";
 
-/** What a configuration names, and which of it is there; nothing is opened. */
-export function existingSetup(config: Config): SetupReport {
+/**
+ * What a configuration names, and which of it is there; nothing is opened.
+ *
+ * @param chosen the store to tell of, instead of the default
+ */
+export function existingSetup(config: Config, chosen?: string): SetupReport {
   const [only] = config.stores.keys();
-  const name = config.default?.value ?? (config.stores.size === 1 ? only : undefined);
+  const name = chosen ?? config.default?.value ?? (config.stores.size === 1 ? only : undefined);
   const entry = name === undefined ? undefined : config.stores.get(name);
   const { identity, identityCommand } =
     entry?.identity === undefined && entry?.identityCommand === undefined ? config.global : entry;

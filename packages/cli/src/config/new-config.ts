@@ -38,7 +38,7 @@ url = ${quoted(store.url)}
 `;
 }
 
-/** JSON escapes all that TOML wants escaped but one character. */
-function quoted(text: string): string {
+/** A text as TOML writes it. JSON escapes all that TOML wants escaped but one character. */
+export function quoted(text: string): string {
   return JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 }

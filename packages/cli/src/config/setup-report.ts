@@ -1,8 +1,8 @@
 import type { Session } from "../session.ts";
 import { type Row, aligned } from "../text.ts";
 
-/** `named` is what init does not make, such as a bucket. */
-export type State = "made" | "there" | "missing" | "named";
+/** `named` is what init did not make or look at; `added to` is a configuration with one more store. */
+export type State = "made" | "there" | "missing" | "named" | "added to";
 
 /** What `idk init` made and found. */
 export interface SetupReport {
@@ -10,7 +10,13 @@ export interface SetupReport {
   readonly identities: readonly { readonly name: string; readonly state: State }[];
   /** As it may be shown; undefined where a configuration has none by default. */
   readonly store:
-    | { readonly name: string; readonly url: string; readonly state: State }
+    | {
+        readonly name: string;
+        readonly url: string;
+        readonly state: State;
+        /** Why a bucket was not made, safe to print. */
+        readonly reason?: string;
+      }
     | undefined;
   /** Undefined where the configuration was there already. */
   readonly recipient: string | undefined;
@@ -52,9 +58,19 @@ function* remarksOn(report: SetupReport): Generator<string> {
   if (store?.state === "missing") {
     yield `warning: the folder of the store is missing: \`idk store init\` makes an empty one`;
   }
-  if (store?.state === "named") {
-    yield "the bucket is not made here: `idk store init` makes it, `idk store check` tries it";
+  if (store?.reason !== undefined) {
+    yield `warning: the bucket was not made: ${store.reason}`;
   }
-  if (recipient === undefined) yield `nothing was changed: edit ${config.path} for that`;
+  if (store?.state === "named") {
+    yield `\`idk store init${of(report)}\` makes the bucket, \`idk store check${of(report)}\` tries it`;
+  }
+  if (config.state === "added to") {
+    yield `next: idk put FILE --store ${store?.name} stores there`;
+  } else if (recipient === undefined) yield `nothing was changed: edit ${config.path} for that`;
   else yield "next: idk put FILE prints an address, and idk get ADDRESS -o COPY brings it back";
+}
+
+/** What has to stand behind a command, for it to take a store that is not the default. */
+function of({ config, store }: SetupReport): string {
+  return config.state === "added to" && store !== undefined ? ` ${store.name}` : "";
 }

@@ -27,7 +27,9 @@ export function wordsOf(state: Snapshot): Words {
   const { bytes, totalBytes, noun, items, totalItems, chunks, retries, bytesPerSecond } = state;
   const fraction = fractionOf(state);
   const left = secondsLeft(state);
-  const done = roundBytes(bytes);
+  // Where only items are counted, no bytes are ever told.
+  const none = bytes === 0 && totalBytes === undefined && noun !== undefined;
+  const done = none ? "" : roundBytes(bytes);
   const of = totalItems === undefined || totalItems < items ? "" : `${items} of `;
   return {
     percent: fraction === undefined ? "" : `${Math.floor(100 * fraction)} %`,

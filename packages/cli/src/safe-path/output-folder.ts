@@ -1,4 +1,5 @@
 import { lstat, mkdir, realpath } from "node:fs/promises";
+import { folderFailure } from "../folder.ts";
 import { reasonOf, systemCodeOf, usage } from "../failures.ts";
 import { join, sep } from "node:path";
 import type { Metadata } from "@idk/storage";
@@ -38,7 +39,7 @@ export async function openOutputFolder(
     await mkdir(folder, { recursive: true });
     root = await realpath(folder);
   } catch (error) {
-    throw usage(`cannot create the folder ${folder}: ${reasonOf(error)}`, error);
+    throw folderFailure(folder, error);
   }
   const claims = createClaims();
   return {

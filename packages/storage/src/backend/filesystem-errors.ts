@@ -52,7 +52,10 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     transient: true,
     says: "a file or folder vanished meanwhile; find out what else removes files there, then try again",
   },
-  ENOTDIR: { code: "unavailable", says: "a file stands where a folder is needed; move it away" },
+  ENOTDIR: {
+    code: "unavailable",
+    says: "a file stands where a folder is needed; name another folder, or move it away",
+  },
   EISDIR: { code: "unavailable", says: "a folder stands where a blob belongs; move it away" },
   ELOOP: { code: "unavailable", says: "a symbolic link stands where a blob belongs; move it away" },
   ENXIO: { code: "unavailable", says: "a socket stands where a blob belongs; move it away" },

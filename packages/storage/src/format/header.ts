@@ -1,3 +1,4 @@
+import { StorageError } from "../errors.ts";
 import { malformed } from "./envelope.ts";
 import { type CborMap, decodeCbor, encodeCbor } from "./cbor.ts";
 import {
@@ -66,7 +67,12 @@ export function decodeChildHeader(bytes: Uint8Array): ChildHeader {
  */
 export function decodeRootHeader(bytes: Uint8Array): RootHeader {
   const header = decodeHeader(bytes);
-  if (header.ephemeral === undefined) throw malformed("it is a child of a tree, not a root");
+  if (header.ephemeral === undefined) {
+    throw new StorageError(
+      "format",
+      "this is a child of a tree, not a root: give the address that put returned",
+    );
+  }
   return header;
 }
 

@@ -21,7 +21,13 @@ export async function deleteTree(
     );
   }
   const { backend } = context;
-  const { signal } = options;
+  const { signal, onProgress } = options;
+  let removed = 0;
+  const removeOne = async (address: string): Promise<void> => {
+    await backend.delete(address, { signal });
+    removed += 1;
+    onProgress?.({ blobs: removed });
+  };
   const root = await readRoot(context, address, options);
   const everything = () => walk(context, root, allLeaves(root.shape), signal);
 
@@ -32,13 +38,13 @@ export async function deleteTree(
       if (level > 1) nodes.add(reference.address);
     }
   }
-  await backend.delete(root.address, { signal });
+  await removeOne(root.address);
   const remove = async ({ level, reference }: Child) => {
-    if (level === 1) await backend.delete(reference.address, { signal });
+    if (level === 1) await removeOne(reference.address);
   };
   const concurrency = concurrencyOf(context.defaults, undefined);
   let blobs = 1;
   for await (const _ of pMapIterable(everything(), remove, { concurrency })) blobs += 1;
-  for (const node of nodes) await backend.delete(node, { signal });
+  for (const node of nodes) await removeOne(node);
   return { blobs };
 }

@@ -412,6 +412,8 @@ export interface BlobStat {
 export interface DeleteTreeOptions extends ReadOptions {
   /** Go ahead although chunks may be shared. */
   readonly force?: boolean | undefined;
+  /** Told after each blob that was removed, the root first, how many that makes. */
+  readonly onProgress?: ((progress: DeleteReport) => void) | undefined;
 }
 
 export interface DeleteReport {

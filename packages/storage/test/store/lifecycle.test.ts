@@ -81,8 +81,11 @@ describe("delete", () => {
     const address = await store.put(random(2 * MiB + 1));
     const added = (await names(inner)).length - before.length;
 
-    expect(await store.deleteTree(address)).toEqual({ blobs: added });
+    const told: number[] = [];
+    const onProgress = ({ blobs }: { readonly blobs: number }) => told.push(blobs);
+    expect(await store.deleteTree(address, { onProgress })).toEqual({ blobs: added });
 
+    expect(told).toEqual(Array.from({ length: added }, (_, index) => index + 1));
     expect(deleted[0]).toBe(address);
     expect(await names(inner)).toEqual(before);
     expect(await outcome(store.verify(kept, { deep: true }))).toBe("ok");

@@ -1,0 +1,55 @@
+import type { Command as CommanderCommand } from "commander";
+import { TOPICS } from "./overview.ts";
+import { nearest } from "../nearest.ts";
+import { usage } from "../failures.ts";
+
+/** `idk help`, `idk help COMMAND…` and `idk help TOPIC`: commander's own knows no topics. */
+export function addHelpCommand(parent: CommanderCommand): void {
+  const inner = parent.parent !== null;
+  const topics = inner ? [] : [...Object.keys(TOPICS), "man"];
+  parent
+    .helpCommand(false)
+    .command("help", { hidden: inner })
+    .summary("say more about a command or a topic")
+    .description(
+      `Print the help of a command, or of a topic: ${topics.join(", ")}. The last is the manual ` +
+        "page, as it is installed.",
+    )
+    .argument("[topic...]", "a command or a topic")
+    .action(async (words: readonly string[]) => {
+      const [word = ""] = words;
+      if (words.length > 1 || !topics.includes(word)) commandOf(words, parent, topics).outputHelp();
+      else if (word === "man") await printManual(parent);
+      else writeHelp(parent, TOPICS[word] ?? "");
+    });
+}
+
+async function printManual(program: CommanderCommand): Promise<void> {
+  const { manualOf } = await import("../manual/manual.ts");
+  writeHelp(program, manualOf(program));
+}
+
+function writeHelp(command: CommanderCommand, text: string): void {
+  command.configureOutput().writeOut?.(text);
+}
+
+/** @throws Failure `usage` for a word that is neither a command nor a topic */
+function commandOf(
+  words: readonly string[],
+  parent: CommanderCommand,
+  topics: readonly string[],
+): CommanderCommand {
+  let found = parent;
+  for (const word of words) {
+    const inner = found.commands.find((command) => command.name() === word);
+    if (inner === undefined) {
+      const names = found.commands.map((command) => command.name());
+      const near = nearest(word, found === parent ? [...names, ...topics] : names);
+      const hint =
+        near === undefined ? ": `idk help` names what there is" : ` (did you mean ${near}?)`;
+      throw usage(`no help on '${word}'${hint}`);
+    }
+    found = inner;
+  }
+  return found;
+}

@@ -1,0 +1,109 @@
+import type { Command, Option } from "commander";
+import { ENVIRONMENT, EXIT_CODES, STORES } from "../command-line/overview.ts";
+import { type Item, escaped, filled, list } from "./roff.ts";
+import { RELEASED, VERSION } from "../version.ts";
+import { EXAMPLES } from "../command-line/examples.ts";
+
+/** The manual page idk(1), of what commander knows and what `idk help` says of the rest. */
+export function manualOf(program: Command): string {
+  const lines = [
+    `.Dd ${RELEASED}`,
+    ".Dt IDK 1",
+    `.Os "idk ${VERSION}"`,
+    ".Sh NAME",
+    ".Nm idk",
+    ".Nd encrypted, content\\-addressed storage",
+    ".Sh SYNOPSIS",
+    ".Nm",
+    ".Ar command",
+    ".Op Ar options",
+    ".Op Ar arguments",
+    ".Sh DESCRIPTION",
+    ...filled(DESCRIPTION),
+    ".Sh OPTIONS",
+    "These go with every command.",
+    ...list(program.createHelp().visibleOptions(program).map(optionItem)),
+    ".Sh COMMANDS",
+    ...commandsBelow(program, ""),
+    ".Sh STORES",
+    ...filled("What `--store`, `IDK_STORE` and the configuration take:"),
+    ...list(itemsOf(STORES)),
+    ".Sh ENVIRONMENT",
+    ...list(itemsOf(ENVIRONMENT)),
+    ".Sh FILES",
+    ...list(FILES),
+    ".Sh EXIT STATUS",
+    ...list(itemsOf(EXIT_CODES)),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+const DESCRIPTION =
+  "`put` seals content for one or many public keys and names it by its SHA-256; `get` checks that " +
+  "name, opens the content and gives it back, or gives back nothing. The store keeps bytes that " +
+  "it cannot read. `idk init` sets up an identity, a store and the configuration. Results go to " +
+  "standard output, and everything else to standard error.";
+
+const FILES: readonly Item[] = [
+  {
+    tag: "Pa \\(ti/.config/idk/config.toml",
+    text: "the configuration: stores by name, identities and defaults; `idk config` shows it",
+  },
+  {
+    tag: "Pa \\(ti/.local/share/idk",
+    text: "where `idk init` puts the identity and the store, unless it is told otherwise",
+  },
+];
+
+function commandsBelow(parent: Command, path: string): string[] {
+  const commands = parent.createHelp().visibleCommands(parent);
+  return commands.flatMap((command) => commandLines(command, path));
+}
+
+function commandLines(command: Command, path: string): string[] {
+  const name = `${path}${command.name()}`;
+  const help = command.createHelp();
+  const operands = help
+    .visibleArguments(command)
+    .map((each): Item => ({ tag: `Ar ${escaped(each.name())}`, text: each.description }));
+  const options = help
+    .visibleOptions(command)
+    .filter(({ long }) => long !== "--help")
+    .map(optionItem);
+  const examples = EXAMPLES[name] ?? [];
+  return [
+    `.Ss ${escaped(help.commandUsage(command).replace(" [options]", ""))}`,
+    ...filled(help.commandDescription(command)),
+    ...(operands.length + options.length > 0 ? list([...operands, ...options]) : []),
+    ...(examples.length > 0 ? [".Pp", "Examples:", ...list(examples.map(exampleItem))] : []),
+    ...commandsBelow(command, `${name} `),
+  ];
+}
+
+/** From `-o, --output <file>`. */
+function optionItem({ short, long, flags, description }: Option): Item {
+  const names = [short, long].flatMap((flag) => (flag ? [`Fl ${escaped(flag.slice(1))}`] : []));
+  const value = /[<[](?<name>.+)[\]>]/u.exec(flags)?.groups?.["name"];
+  return {
+    tag: `${names.join(" , ")}${value === undefined ? "" : ` Ar ${escaped(value)}`}`,
+    text: description,
+  };
+}
+
+/** A command and, behind three spaces, what is to be said of it. */
+function exampleItem(example: string): Item {
+  const [typed = "", ...said] = example.split(/ {3,}/u);
+  return { tag: `Li ${escaped(typed)}`, text: said.join(" ") };
+}
+
+/** Of a topic: a line with two columns each, and lines that go on in the second. */
+function itemsOf(topic: string): Item[] {
+  const rows: { tag: string; text: string }[] = [];
+  for (const line of topic.trimEnd().split("\n").slice(1)) {
+    const { tag, text } = /^ {2}(?<tag>\S+(?: \S+)*)?\s*(?<text>.*)$/u.exec(line)?.groups ?? {};
+    const row = rows.at(-1);
+    if (tag !== undefined) rows.push({ tag, text: text ?? "" });
+    else if (row !== undefined) row.text = `${row.text} ${text}`.trim();
+  }
+  return rows.map(({ tag, text }) => ({ tag: `Li ${escaped(tag)}`, text }));
+}
