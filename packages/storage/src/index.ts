@@ -44,33 +44,33 @@ export {
   replicate,
 } from "./store/replicate.ts";
 export type {
-  BlobInspection,
-  BlobStat,
   BytesOptions,
-  CallOptions,
-  DeleteReport,
-  DeleteTreeOptions,
-  FailedItem,
   GetItem,
   GetManyOptions,
   GetOptions,
   GetResult,
-  ListOptions,
-  ListedAddress,
-  Progress,
+  ReadAt,
+  StoredBlob,
+  StreamOptions,
+} from "./store/get-options.ts";
+export type { CallOptions, Progress, ReadOptions, WriteOptions } from "./store/options.ts";
+export type {
+  FailedItem,
   PutItem,
   PutManyOptions,
   PutOptions,
   PutResult,
-  ReadAt,
-  ReadOptions,
-  Store,
-  StoreOptions,
-  StoredBlob,
-  StreamOptions,
+} from "./store/put-options.ts";
+export type {
+  BlobInspection,
+  BlobStat,
+  DeleteReport,
+  DeleteTreeOptions,
+  ListOptions,
+  ListedAddress,
   SurveyOptions,
   SurveyedBlob,
   VerifyOptions,
   VerifyReport,
-  WriteOptions,
-} from "./store/store.ts";
+} from "./store/reports.ts";
+export type { Store, StoreOptions } from "./store/store.ts";

@@ -1,4 +1,4 @@
-import type { GetOptions, ReadAt } from "./store.ts";
+import type { GetOptions, ReadAt } from "./get-options.ts";
 
 /** The content under a root, however it is kept there. */
 export interface ContentReader {

@@ -1,4 +1,5 @@
-import type { GetItem, GetManyOptions, GetResult, Store, StoreOptions } from "./store.ts";
+import type { GetItem, GetManyOptions, GetResult } from "./get-options.ts";
+import type { Store, StoreOptions } from "./store.ts";
 import type { Items } from "./many.ts";
 import { type StoreContext, assertOptions, checkDefaults } from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";

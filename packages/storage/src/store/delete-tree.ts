@@ -1,6 +1,6 @@
 import { type StoreContext, concurrencyOf } from "./context.ts";
 import { type Child, allLeaves, walk } from "./walk.ts";
-import type { DeleteReport, DeleteTreeOptions } from "./store.ts";
+import type { DeleteReport, DeleteTreeOptions } from "./reports.ts";
 import { pMapIterable } from "p-map";
 import { readRoot } from "./read-root.ts";
 import { usage } from "../errors.ts";

@@ -1,4 +1,4 @@
-import type { GetItem, GetManyOptions, GetResult } from "./store.ts";
+import type { GetItem, GetManyOptions, GetResult } from "./get-options.ts";
 import { type Items, MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
 import { type StoreContext, concurrencyOf, keyPairsOf } from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";

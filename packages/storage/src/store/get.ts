@@ -1,4 +1,4 @@
-import type { BytesOptions, GetOptions, StoredBlob, StreamOptions } from "./store.ts";
+import type { BytesOptions, GetOptions, StoredBlob, StreamOptions } from "./get-options.ts";
 import type { ByteRange, ContentReader, Reading } from "./content-reader.ts";
 import { type OpenedRoot, borrowRoot, keepRoot } from "./read-root.ts";
 import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";

@@ -1,6 +1,7 @@
 import { CHILD_BLOB_MAX, TAG_LENGTH } from "../format/limits.ts";
 import { StorageError, throwIfAborted } from "../errors.ts";
-import type { BlobInspection, CallOptions } from "./store.ts";
+import type { BlobInspection } from "./reports.ts";
+import type { CallOptions } from "./options.ts";
 import type { StoreContext } from "./context.ts";
 import { allocate } from "./buffers.ts";
 import { assertEphemeral } from "../crypto/wrap.ts";

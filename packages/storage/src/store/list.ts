@@ -1,4 +1,4 @@
-import type { ListOptions, ListedAddress } from "./store.ts";
+import type { ListOptions, ListedAddress } from "./reports.ts";
 import type { Backend } from "../backend/backend.ts";
 import { parseAddress } from "../content/address.ts";
 import { usage } from "../errors.ts";

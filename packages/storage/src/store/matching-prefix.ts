@@ -1,6 +1,6 @@
 import { CHILD_OVERHEAD } from "../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
-import type { ReadAt } from "./store.ts";
+import type { ReadAt } from "./get-options.ts";
 import type { StoreContext } from "./context.ts";
 import { allLeaves, leavesIn } from "./walk.ts";
 import { plaintextLength } from "../format/shape.ts";

@@ -1,5 +1,5 @@
 import { type Items, MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
-import type { PutItem, PutManyOptions, PutResult } from "./store.ts";
+import type { PutItem, PutManyOptions, PutResult } from "./put-options.ts";
 import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "./context.ts";
 import { throwIfAborted, usage } from "../errors.ts";
 import type { PutReport } from "./put-report.ts";

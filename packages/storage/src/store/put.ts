@@ -11,7 +11,7 @@ import {
 import { checkedJournal } from "./journal.ts";
 import { throwIfAborted } from "../errors.ts";
 import type { Address } from "../content/address.ts";
-import type { PutOptions } from "./store.ts";
+import type { PutOptions } from "./put-options.ts";
 import { type PutTally, createPutTally } from "./put-report.ts";
 import type { RootDraft } from "../format/root.ts";
 import { createTreeWriter } from "./tree-writer.ts";

@@ -2,7 +2,7 @@ import { type Address, parseAddress } from "../content/address.ts";
 import { type Root, decodeRoot } from "../format/root.ts";
 import { type StoreContext, keyPairsOf } from "./context.ts";
 import { ROOT_BLOB_MAX } from "../format/limits.ts";
-import type { ReadOptions } from "./store.ts";
+import type { ReadOptions } from "./options.ts";
 import { fetchBlob } from "./fetch.ts";
 import { openRoot } from "../crypto/open.ts";
 import { throwIfAborted } from "../errors.ts";

@@ -2,7 +2,7 @@ import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./
 import { FORMAT_DEFAULTS, concurrencyOf, linkedAbort } from "./context.ts";
 import { type StorageError, throwIfAborted, usage } from "../errors.ts";
 import type { Backend } from "../backend/backend.ts";
-import type { CallOptions } from "./store.ts";
+import type { CallOptions } from "./options.ts";
 import { createNameList } from "./name-list.ts";
 import { pMapIterable } from "p-map";
 import { parseAddress } from "../content/address.ts";

@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from "../content/address.ts";
 import { StorageError, usage } from "../errors.ts";
 import type { Backend } from "../backend/backend.ts";
-import type { CallOptions } from "./store.ts";
+import type { CallOptions } from "./options.ts";
 
 /** Fewer digits would be ambiguous in any store of some size, or tomorrow. */
 const PREFIX_MIN = 8;

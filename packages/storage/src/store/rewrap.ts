@@ -1,6 +1,6 @@
 import { type StoreContext, assertOptions, planWrite } from "./context.ts";
 import type { Address } from "../content/address.ts";
-import type { ReadOptions } from "./store.ts";
+import type { ReadOptions } from "./options.ts";
 import { metadataEntries } from "../format/metadata.ts";
 import { readRoot } from "./read-root.ts";
 import { writeRoot } from "./write-root.ts";

@@ -1,4 +1,5 @@
-import type { BlobStat, ReadOptions } from "./store.ts";
+import type { BlobStat } from "./reports.ts";
+import type { ReadOptions } from "./options.ts";
 import { decodedLength } from "./get.ts";
 import type { StoreContext } from "./context.ts";
 import { type OpenedRoot, readRoot } from "./read-root.ts";

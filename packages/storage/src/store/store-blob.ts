@@ -1,5 +1,5 @@
 import type { Backend } from "../backend/backend.ts";
-import type { CallOptions } from "./store.ts";
+import type { CallOptions } from "./options.ts";
 import { StorageError } from "../errors.ts";
 import { attestedSize } from "./attest.ts";
 

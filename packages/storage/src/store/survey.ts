@@ -2,7 +2,7 @@ import { inspectBlob } from "./inspect-blob.ts";
 import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../format/limits.ts";
 import { type StoreContext, concurrencyOf, keyPairsOf } from "./context.ts";
 import { type BufferPool, createBufferPool } from "./buffers.ts";
-import type { ListedAddress, SurveyOptions, SurveyedBlob } from "./store.ts";
+import type { ListedAddress, SurveyOptions, SurveyedBlob } from "./reports.ts";
 import { MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
 import { StorageError, throwIfAborted } from "../errors.ts";
 import { type KeyPair, unwrapContentKey } from "../crypto/wrap.ts";

@@ -1,6 +1,6 @@
 import { type Address, parseAddress } from "../content/address.ts";
 import { allLeaves, walk } from "./walk.ts";
-import type { ReadOptions } from "./store.ts";
+import type { ReadOptions } from "./options.ts";
 import type { StoreContext } from "./context.ts";
 import { readRoot } from "./read-root.ts";
 

@@ -1,6 +1,6 @@
 import { CHILD_OVERHEAD, DEPTH_MAX, FANOUT, REFERENCE_LENGTH } from "../format/limits.ts";
 import { type Reference, writeReference } from "../format/reference.ts";
-import type { CallOptions } from "./store.ts";
+import type { CallOptions } from "./options.ts";
 import type { PutTally } from "./put-report.ts";
 import type { StoreContext } from "./context.ts";
 import { sealChunk } from "./seal-chunk.ts";

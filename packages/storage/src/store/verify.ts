@@ -1,5 +1,5 @@
 import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
-import type { VerifyOptions, VerifyReport } from "./store.ts";
+import type { VerifyOptions, VerifyReport } from "./reports.ts";
 import { StorageError, throwIfAborted, usage } from "../errors.ts";
 import { CHILD_BLOB_MAX } from "../format/limits.ts";
 import { allocate } from "./buffers.ts";
