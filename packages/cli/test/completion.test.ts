@@ -1,7 +1,7 @@
+import { atTerminal } from "./at-terminal.ts";
 import { MAIN, createWorkspace, isolated } from "./cli.ts";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { needing } from "../../../tests/servers/needs.ts";
 
 setDefaultTimeout(120_000);
@@ -125,8 +125,6 @@ describe("what could stand at the cursor", () => {
   });
 });
 
-const driver = fileURLToPath(new URL("./at-terminal.py", import.meta.url));
-
 /** Types each text and a TAB in a shell on a terminal, until it shows what is expected. */
 async function typeTabs(
   shell: readonly string[],
@@ -142,15 +140,8 @@ async function typeTabs(
     shown = RegExp.escape(expected).replaceAll("\\x20", "(?:\u001b\\[[0-9;]*m)* ");
   }
   steps.push({ shown, type: `${clear}exit\n` });
-  const child = Bun.spawn(["python3", driver, JSON.stringify(steps), ...shell], {
-    cwd: folder,
-    env,
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  const screen = await new Response(child.stdout).text();
-  expect({ code: await child.exited, screen }).toEqual({ code: 0, screen });
+  const { screen, code } = await atTerminal(steps, shell, { cwd: folder, env });
+  expect({ code, screen }).toEqual({ code: 0, screen });
   const said = screen.slice(screen.indexOf("SET;"), screen.lastIndexOf("UP"));
   expect(said).not.toMatch(/error|not found|readonly/u);
 }

@@ -1,3 +1,4 @@
+import { answering, atTerminal } from "./at-terminal.ts";
 import {
   MAIN,
   PASSPHRASE,
@@ -10,7 +11,6 @@ import {
 import { afterAll, describe, expect, test } from "bun:test";
 import { describeMinio, expectNoCredentials } from "./minio.ts";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 
 const made: string[] = [];
@@ -35,21 +35,14 @@ function newHome() {
   };
 }
 
-const driver = fileURLToPath(new URL("./type-at-terminal.py", import.meta.url));
-
 /** Runs `idk` in a terminal and types one text at each prompt. */
 async function type(home: string, typed: readonly string[], ...args: string[]) {
-  const command = ["python3", driver, JSON.stringify(typed), process.execPath, MAIN, ...args];
-  const child = Bun.spawn(command, {
+  const { screen, code } = await atTerminal(answering(typed), [process.execPath, MAIN, ...args], {
     cwd: home,
     env: isolated({ HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" }),
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "inherit",
   });
-  const screen = await new Response(child.stdout).text();
   checkManners({ stdout: screen, stderr: screen });
-  return { screen: screen.replaceAll("\r\n", "\n"), code: await child.exited };
+  return { screen: screen.replaceAll("\r\n", "\n"), code };
 }
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;

@@ -1,7 +1,7 @@
+import { answering, atTerminal } from "./at-terminal.ts";
 import { PASSPHRASE, checkManners, createWorkspace, expectFailure, isolated, MAIN } from "./cli.ts";
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, test } from "bun:test";
-import { fileURLToPath } from "node:url";
 
 const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
@@ -119,23 +119,14 @@ describe("a passphrase", () => {
 });
 
 describe("a passphrase at the terminal", () => {
-  const driver = fileURLToPath(new URL("./type-at-terminal.py", import.meta.url));
-
   /** Runs `idk` in a terminal and types one text at each prompt. */
   const type = async (typed: readonly string[], ...args: string[]) => {
-    const child = Bun.spawn(
-      ["python3", driver, JSON.stringify(typed), process.execPath, MAIN, ...args],
-      {
-        cwd: workspace.folder,
-        env: isolated(),
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "inherit",
-      },
-    );
-    const screen = await new Response(child.stdout).text();
+    const { screen, code } = await atTerminal(answering(typed), [process.execPath, MAIN, ...args], {
+      cwd: workspace.folder,
+      env: isolated(),
+    });
     checkManners({ stdout: screen, stderr: screen });
-    return { screen: screen.replaceAll("\r\n", "\n"), code: await child.exited };
+    return { screen: screen.replaceAll("\r\n", "\n"), code };
   };
 
   test("is asked for twice, not shown, and can be corrected", async () => {

@@ -1,3 +1,4 @@
+import { type Step, atTerminal } from "./at-terminal.ts";
 // oxlint-disable no-control-regex -- what a terminal gets is made of them.
 import { type BarStyle, barLine } from "../src/progress/bar-line.ts";
 import { MAIN, checkManners, createWorkspace, isolated, noise } from "./cli.ts";
@@ -9,7 +10,6 @@ import { createMeter } from "../src/progress/meter.ts";
 import { createRate } from "../src/progress/rate.ts";
 import { createScreen } from "../src/progress/screen.ts";
 import fc from "fast-check";
-import { join } from "node:path";
 import { mkdirSync } from "node:fs";
 import { roundBytes } from "../src/sizes.ts";
 
@@ -322,31 +322,12 @@ describe("away from a terminal", () => {
   });
 });
 
-interface Step {
-  readonly shown: string;
-  readonly columns?: number;
-  readonly type?: string;
-}
-
-/** What came to a terminal, and the exit code. */
-async function atTerminal(
-  steps: readonly Step[],
-  script: string,
-  env: Record<string, string> = {},
-) {
-  const python = process.env["IDK_REFERENCE_PYTHON"] ?? "python3";
-  const command = ["sh", "-c", script, process.execPath, MAIN];
-  const child = Bun.spawn(
-    [python, join(import.meta.dir, "at-terminal.py"), JSON.stringify(steps), ...command],
-    {
-      cwd: workspace.folder,
-      env: isolated({ ...workspace.env, TERM: "xterm", LANG: "C.UTF-8", ...env }),
-      stdout: "pipe",
-    },
-  );
-  const screen = await new Response(child.stdout).text();
-  return { screen, code: await child.exited };
-}
+/** A script of the shell, with Bun and the command as $0 and $1. */
+const run = (steps: readonly Step[], script: string, env: Record<string, string> = {}) =>
+  atTerminal(steps, ["sh", "-c", script, process.execPath, MAIN], {
+    cwd: workspace.folder,
+    env: isolated({ ...workspace.env, TERM: "xterm", LANG: "C.UTF-8", ...env }),
+  });
 
 /** The line as it is drawn. */
 const LINE = String.raw`put -  [\d.]+ \wiB  `;
@@ -355,7 +336,7 @@ describe("on a terminal", () => {
   const put = `${slowly(15)} | "$0" "$1" put - --chunk-size 256K`;
 
   test("shows a line that goes away, and what it came to", async () => {
-    const { screen, code } = await atTerminal([], put);
+    const { screen, code } = await run([], put);
     expect(code).toBe(0);
     expect(screen).toMatch(new RegExp(`${LINE}.*/s  \\d+ chunks\r\n`, "u"));
     // The line is erased; then come the result and the remark.
@@ -365,7 +346,7 @@ describe("on a terminal", () => {
   });
 
   test("keeps to the width, also when it changes", async () => {
-    const { screen, code } = await atTerminal(
+    const { screen, code } = await run(
       [
         { shown: "chunks\r\n", columns: 30 },
         { shown: String.raw`put[ -]+[\d.]+ \wiB  [\d.]+ \wiB/s\r\n`, columns: 120 },
@@ -382,7 +363,7 @@ describe("on a terminal", () => {
   test("Ctrl-C takes the line away, and says what is kept", async () => {
     workspace.write("film", noise(192 * MIB, 3));
     const args = `film --chunk-size 256K --compress zstd --workers 0`;
-    const { screen, code } = await atTerminal(
+    const { screen, code } = await run(
       [{ shown: "━.*chunks\r\n", type: "\u0003" }],
       `exec "$0" "$1" put ${args}`,
       { XDG_CACHE_HOME: path("cache"), XDG_STATE_HOME: path("state") },
@@ -400,7 +381,7 @@ describe("on a terminal", () => {
     ["nothing with --no-progress", {}, "--no-progress", /^[0-9a-f]{64}\r\n$/u],
     ["no line that moves on a dumb one", { TERM: "dumb" }, "", /^[0-9a-f]{64}\r\n$/u],
   ])("%s", async (_, env, flags, pattern) => {
-    const { screen } = await atTerminal([], `${put} ${flags}`, env);
+    const { screen } = await run([], `${put} ${flags}`, env);
     expect(screen).toMatch(pattern);
     expect(screen).not.toContain("\u001b[36m");
   });
@@ -409,7 +390,7 @@ describe("on a terminal", () => {
     mkdirSync(path("folder/sub"), { recursive: true });
     workspace.write("folder/a", "a");
     workspace.write("folder/sub/b", noise(3 * MIB));
-    const { screen } = await atTerminal([], `exec "$0" "$1" put folder`);
+    const { screen } = await run([], `exec "$0" "$1" put folder`);
     expect(screen).toMatch(/^ADDRESS {59}(?: {2})?\s+SIZE {2}FILE\r\n/u);
     expect(screen).toMatch(/^[0-9a-f]{64} {5}1 bytes {2}folder\/a\r$/mu);
     expect(screen).toMatch(/^[0-9a-f]{64} {5}3\.0 MiB {2}folder\/sub\/b\r$/mu);
