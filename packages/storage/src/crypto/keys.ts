@@ -118,7 +118,7 @@ function newIdentity(secretKey: Uint8Array): Identity {
 
 function checkPublicKey(publicKey: Uint8Array): void {
   if (!isCanonicalPublicKey(publicKey)) throw malformedKey("the public key is not canonical");
-  if (isLowOrder(portableNaCl, publicKey)) {
+  if (isLowOrder(publicKey)) {
     throw malformedKey("the public key is of low order: nobody holds it");
   }
 }

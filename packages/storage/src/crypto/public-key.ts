@@ -1,6 +1,4 @@
-import { allZero, fromHex } from "../bytes.ts";
-import { KEY_LENGTH } from "../format/limits.ts";
-import type { NaCl } from "./nacl.ts";
+import { equal, fromHex } from "../bytes.ts";
 
 /** 2^255 − 19, big-endian. */
 const PRIME = fromHex("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed");
@@ -18,10 +16,21 @@ export function isCanonicalPublicKey(publicKey: Uint8Array): boolean {
   return false;
 }
 
-/** Any clamped scalar sends a point of low order to zero, so this needs nobody's key. */
-const ANY_SECRET = new Uint8Array(KEY_LENGTH).fill(1);
+/** All points of order 1, 2, 4 and 8 on Curve25519 and its twist (https://cr.yp.to/ecdh.html#validate). */
+const LOW_ORDER: readonly Uint8Array[] = [
+  "0000000000000000000000000000000000000000000000000000000000000000",
+  "0100000000000000000000000000000000000000000000000000000000000000",
+  "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+  "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+  "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+].map(fromHex);
 
-/** Whether every shared secret with this public key is zero (RFC 7748, section 6.1). */
-export function isLowOrder(naCl: NaCl, publicKey: Uint8Array): boolean {
-  return allZero(naCl.x25519(ANY_SECRET, publicKey));
+/**
+ * Whether every shared secret with this public key is zero (RFC 7748, section 6.1). Looked up
+ * rather than computed: a Diffie-Hellman for each recipient would be half the work of a small root.
+ *
+ * @param publicKey canonical
+ */
+export function isLowOrder(publicKey: Uint8Array): boolean {
+  return LOW_ORDER.some((point) => equal(point, publicKey));
 }

@@ -55,7 +55,7 @@ export function unwrapContentKey(
   keyPairs: readonly KeyPair[],
 ): Uint8Array | undefined {
   // With a key at hand, its own Diffie-Hellman shows a point of low order.
-  if (keyPairs.length === 0) assertEphemeral(naCl, ephemeral);
+  if (keyPairs.length === 0) assertEphemeral(ephemeral);
   else assertCanonical(ephemeral);
   for (const { secretKey, publicKey } of keyPairs) {
     const key = boxKey(naCl, secretKey, ephemeral);
@@ -74,9 +74,9 @@ export function unwrapContentKey(
  *
  * @throws StorageError `format`
  */
-export function assertEphemeral(naCl: NaCl, ephemeral: Uint8Array): void {
+export function assertEphemeral(ephemeral: Uint8Array): void {
   assertCanonical(ephemeral);
-  if (isLowOrder(naCl, ephemeral)) throw lowOrder();
+  if (isLowOrder(ephemeral)) throw lowOrder();
 }
 
 function assertCanonical(ephemeral: Uint8Array): void {

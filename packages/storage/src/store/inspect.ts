@@ -21,7 +21,7 @@ export async function inspect(
   const { backend } = context;
   const blob = await fetchBlob(backend, address, allocate(CHILD_BLOB_MAX), signal);
   const { kind, header } = inspectBlob(address, blob);
-  if (kind === "root") assertEphemeral(context.naCl, header.ephemeral);
+  if (kind === "root") assertEphemeral(header.ephemeral);
   const info = await backend.head(address, { signal }).catch(unlessPermission);
   const { prefix, body } = splitEnvelope(blob);
   return {

@@ -57,7 +57,7 @@ async function verifyBlob(
   // touched costs nothing, so this buffer does not go round with smaller ones.
   const blob = await fetchBlob(context.backend, address, allocate(CHILD_BLOB_MAX), signal);
   const { kind, header } = inspectBlob(address, blob);
-  if (kind === "root") assertEphemeral(context.naCl, header.ephemeral);
+  if (kind === "root") assertEphemeral(header.ephemeral);
   return { address, kind, blobs: 1, bytes: blob.length, attested: false };
 }
 

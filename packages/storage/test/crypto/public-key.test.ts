@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { isCanonicalPublicKey } from "../../src/crypto/public-key.ts";
+import { isCanonicalPublicKey, isLowOrder } from "../../src/crypto/public-key.ts";
+import { allZero } from "../../src/bytes.ts";
+import { portableNaCl } from "../../src/crypto/nacl-portable.ts";
 import { lowOrderPoints, notCanonical } from "./low-order.ts";
 
 const P = 2n ** 255n - 19n;
@@ -42,3 +44,25 @@ test.each(Object.entries(lowOrderPoints))(
     expect(isCanonicalPublicKey(key)).toBe(true);
   },
 );
+
+test.each(Object.entries(lowOrderPoints))("the point %s is of low order", (_name, key) => {
+  expect(isLowOrder(key)).toBe(true);
+});
+
+test("a key is of low order exactly where a shared secret with it is zero", () => {
+  const anySecret = new Uint8Array(32).fill(1);
+  const canonical = fc.uint8Array({ minLength: 32, maxLength: 32 }).filter(isCanonicalPublicKey);
+  const smallOrder = fc.constantFrom(...Object.values(lowOrderPoints));
+  const near = fc
+    .tuple(smallOrder, fc.nat(255), fc.boolean())
+    .map(([point, bit, flip]) =>
+      flip ? point.with(bit >> 3, point[bit >> 3]! ^ (1 << (bit & 7))) : point,
+    )
+    .filter(isCanonicalPublicKey);
+  fc.assert(
+    fc.property(fc.oneof(canonical, near), (key) => {
+      expect(isLowOrder(key)).toBe(allZero(portableNaCl.x25519(anySecret, key)));
+    }),
+    { numRuns: 500 },
+  );
+});
