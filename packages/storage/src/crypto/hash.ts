@@ -20,7 +20,7 @@ export interface Hashes {
 const SCRYPT_R = 8;
 
 /** OpenSSL or BoringSSL through `node:crypto`: about ten times as fast as JavaScript. */
-export function nodeHashes(crypto: NonNullable<typeof nodeCrypto>): Hashes {
+export function nodeHashes(crypto: NonNullable<ReturnType<typeof nodeCrypto>>): Hashes {
   return {
     sha256(...parts) {
       const hash = crypto.createHash("sha256");
@@ -45,6 +45,26 @@ export function nodeHashes(crypto: NonNullable<typeof nodeCrypto>): Hashes {
       }),
   };
 }
+
+/** The same BoringSSL through Bun's own interface, for which nothing has to be loaded. */
+export function bunHashes(CryptoHasher: typeof Bun.CryptoHasher): Hashes {
+  const digestOf = (hasher: Bun.CryptoHasher, parts: readonly Uint8Array[]): Uint8Array => {
+    for (const part of parts) hasher.update(part);
+    return hasher.digest();
+  };
+  const hmac: Hashes["hmac"] = (key, ...parts) => digestOf(new CryptoHasher("sha256", key), parts);
+  return {
+    sha256: (...parts) => digestOf(new CryptoHasher("sha256"), parts),
+    hmac,
+    // 32 bytes are the first block, and no salt is one of zeros.
+    hkdf: (key, salt, info) =>
+      hmac(hmac(salt.length === 0 ? NO_SALT : salt, key), utf8(info), FIRST_BLOCK),
+    scrypt: (...call) => nodeHashes(nodeCrypto()!).scrypt(...call),
+  };
+}
+
+const NO_SALT = new Uint8Array(32);
+const FIRST_BLOCK = Uint8Array.of(1);
 
 /** @noble/hashes, for runtimes without `node:crypto`. */
 export const portableHashes: Hashes = {
@@ -71,7 +91,13 @@ export const portableHashes: Hashes = {
   },
 };
 
-const hashes: Hashes = nodeCrypto ? nodeHashes(nodeCrypto) : portableHashes;
+const hashes = hashesOfRuntime();
+
+function hashesOfRuntime(): Hashes {
+  if (typeof Bun !== "undefined") return bunHashes(Bun.CryptoHasher);
+  const crypto = nodeCrypto();
+  return crypto ? nodeHashes(crypto) : portableHashes;
+}
 
 export const sha256: Hashes["sha256"] = hashes.sha256;
 export const hmac: Hashes["hmac"] = hashes.hmac;

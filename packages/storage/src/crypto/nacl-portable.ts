@@ -15,10 +15,21 @@ export const portableNaCl: NaCl = {
     message.set(opened);
     return true;
   },
-  ...(nodeCrypto ? nodeX25519(nodeCrypto) : tweetX25519()),
+  x25519: (...keys) => agreement().x25519(...keys),
+  publicKey: (secretKey) => agreement().publicKey(secretKey),
 };
 
 type X25519 = Pick<NaCl, "x25519" | "publicKey">;
+
+let loaded: X25519 | undefined;
+
+function agreement(): X25519 {
+  if (loaded === undefined) {
+    const crypto = nodeCrypto();
+    loaded = crypto ? nodeX25519(crypto) : tweetX25519();
+  }
+  return loaded;
+}
 
 export function tweetX25519(): X25519 {
   return {
@@ -31,7 +42,7 @@ export function tweetX25519(): X25519 {
 const PKCS8 = fromHex("302e020100300506032b656e04220420");
 const SPKI = fromHex("302a300506032b656e032100");
 
-export function nodeX25519(crypto: NonNullable<typeof nodeCrypto>): X25519 {
+export function nodeX25519(crypto: NonNullable<ReturnType<typeof nodeCrypto>>): X25519 {
   const secret = (key: Uint8Array) =>
     crypto.createPrivateKey({ key: Buffer.from(concat(PKCS8, key)), format: "der", type: "pkcs8" });
   return {
