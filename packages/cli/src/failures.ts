@@ -5,7 +5,6 @@ import {
   isFailureCode,
 } from "./exit-codes.ts";
 import { hintFor } from "./hints.ts";
-import { inspect } from "node:util";
 import { printable, redact } from "./text.ts";
 
 /** A failure of the program itself, as the library's errors are failures of storage. */
@@ -88,7 +87,7 @@ export function stackOf(error: unknown): string {
   const stacks: string[] = [];
   for (let at = error; at !== undefined && stacks.length < 8;) {
     if (!(at instanceof Error)) {
-      stacks.push(inspect(at));
+      stacks.push(Bun.inspect(at));
       break;
     }
     stacks.push(at.stack ?? `${at.name}: ${at.message}`);

@@ -1,6 +1,5 @@
 import { type BigIntStats, close, constants, fstat, open, read } from "node:fs";
 import { reasonOf, systemCodeOf, usage } from "./failures.ts";
-import { promisify } from "node:util";
 
 /** Content to store. */
 export interface Input {
@@ -42,7 +41,7 @@ export async function openInput(
   let file: number | undefined;
   try {
     const { O_RDONLY, O_NOFOLLOW } = constants;
-    file = await promisify(open)(path, follow ? O_RDONLY : O_RDONLY | O_NOFOLLOW);
+    file = await opened(path, follow ? O_RDONLY : O_RDONLY | O_NOFOLLOW);
     const stats = await statsOf(file);
     if (stats.isDirectory()) {
       throw usage(
@@ -52,14 +51,22 @@ export async function openInput(
     const state = stats.isFile() ? stateOf(stats) : undefined;
     return { content: pieces(file, path, state), file: state };
   } catch (error) {
-    if (file !== undefined) await promisify(close)(file);
+    if (file !== undefined) close(file);
     if (systemCodeOf(error) === "usage") throw error;
     throw usage(`cannot read ${path}: ${reasonOf(error)}`, error);
   }
 }
 
+function opened(path: string, flags: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    open(path, flags, (error, file) => (error ? reject(error) : resolve(file)));
+  });
+}
+
 function statsOf(file: number): Promise<BigIntStats> {
-  return promisify(fstat)(file, { bigint: true });
+  return new Promise((resolve, reject) => {
+    fstat(file, { bigint: true }, (error, stats) => (error ? reject(error) : resolve(stats)));
+  });
 }
 
 function stateOf({ size, mtimeNs, ino }: BigIntStats): FileState {

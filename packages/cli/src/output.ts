@@ -1,6 +1,7 @@
 import { BrokenPipe, Failure, reasonOf, systemCodeOf } from "./failures.ts";
 import { printable, redact, toJson } from "./text.ts";
 import type { Screen } from "./progress/screen.ts";
+import { standardError, standardOutput } from "./standard-streams.ts";
 
 /** Where results and remarks go. Results alone are on standard output. */
 export interface Output {
@@ -37,27 +38,19 @@ export interface OutputOptions {
 }
 
 export function createOutput({ json: asJson, screen }: OutputOptions): Output {
-  const { stdout, stderr } = process;
-  // Errors come back from each write; without a listener they would end the process as well.
-  stdout.on("error", () => {});
-  stderr.on("error", () => {});
+  const [stdout, stderr] = [standardOutput(), standardError()];
   let gathered = "";
 
   const write = (data: string | Uint8Array): Promise<void> =>
-    new Promise((resolve, reject) => {
-      stdout.write(data, (error) => (error ? reject(outputFailure(error)) : resolve()));
+    stdout.write(data).catch((error: Error) => {
+      throw outputFailure(error);
     });
   const send = async (data: string | Uint8Array): Promise<void> =>
-    stdout.isTTY ? screen.above(async () => write(data)) : write(data);
+    stdout.terminal ? screen.above(async () => write(data)) : write(data);
 
   // Whoever closed standard error does not want to hear about it.
   const say = async (text: string): Promise<void> =>
-    screen.above(
-      () =>
-        new Promise((resolve) => {
-          stderr.write(text, () => resolve());
-        }),
-    );
+    screen.above(async () => stderr.write(text).catch(() => {}));
   const sayLine = async (text: string): Promise<void> => say(`${printable(redact(text))}\n`);
 
   const flush = async (): Promise<void> => {
@@ -74,7 +67,7 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
 
   return {
     json: asJson,
-    terminal: stdout.isTTY,
+    terminal: stdout.terminal,
     result: (human, value) => gather(asJson ? toJson(value) : human),
     async report(value) {
       if (asJson) await gather(toJson(value));

@@ -1,7 +1,6 @@
 import { type ObjectLocation, parseB2, parseMinio, parseS3 } from "./object-locations.ts";
 import type { Durability } from "@idk/storage/filesystem";
 import type { Environment } from "./session.ts";
-import { fileURLToPath } from "node:url";
 import { nearest } from "./nearest.ts";
 import { type UrlRules, splitStoreUrl } from "./store-url.ts";
 
@@ -65,7 +64,7 @@ function parseFileUrl(text: string): FilesystemLocation {
 function folderOf(text: string): string {
   try {
     if (!/^file:\/\/(localhost)?\//iu.test(text)) throw new Error("relative");
-    return fileURLToPath(text);
+    return Bun.fileURLToPath(text);
   } catch {
     throw new Error("takes a file URL with an absolute path: file:///DIR");
   }

@@ -111,6 +111,29 @@ describe("interruption", () => {
     }
   });
 
+  test("a pipe that returns at once when it is full gets everything", async () => {
+    const content = noise(3 * MIB);
+    const address = await put(content);
+    const lazyReader = `
+import fcntl, os, subprocess, sys, time
+reading, writing = os.pipe()
+fcntl.fcntl(writing, fcntl.F_SETFL, fcntl.fcntl(writing, fcntl.F_GETFL) | os.O_NONBLOCK)
+child = subprocess.Popen(sys.argv[1:], stdout=writing)
+os.close(writing)
+time.sleep(0.5)
+sys.stdout.buffer.write(os.fdopen(reading, "rb").read())
+sys.stdout.flush()
+sys.exit(child.wait())`;
+    const child = Bun.spawn(["python3", "-c", lazyReader, process.execPath, MAIN, "get", address], {
+      cwd: workspace.folder,
+      env: isolated(workspace.env),
+      stdout: "pipe",
+    });
+    const bytes = new Uint8Array(await new Response(child.stdout).arrayBuffer());
+    expect(await child.exited).toBe(0);
+    expect(sameBytes(bytes, content)).toBe(true);
+  });
+
   test("output that cannot be written is an error", async () => {
     if (!existsSync("/dev/full")) return;
     const address = await put("x");

@@ -3,6 +3,7 @@ import type { Output } from "../output.ts";
 import type { Pace, Presenter } from "./presenter.ts";
 import { plainLine, progressEvent } from "./words.ts";
 import type { Screen } from "./screen.ts";
+import { standardError } from "../standard-streams.ts";
 
 export interface ProgressChoice {
   readonly quiet: boolean;
@@ -23,14 +24,13 @@ export function displayFor(
   env: Environment,
 ): Display | undefined {
   if (quiet || progress === false) return undefined;
-  const { stderr } = process;
   const asked = progress === true;
   if (out.json) {
     const open = async () => said((state) => out.event(progressEvent(state)));
     return { firstMs: asked ? 500 : 2000, everyMs: 1000, open };
   }
-  if (stderr.isTTY && env["TERM"] !== "dumb") {
-    const open = async () => (await import("./bar.ts")).createBar(stderr, screen, env);
+  if (standardError().terminal && env["TERM"] !== "dumb") {
+    const open = async () => (await import("./bar.ts")).createBar(process.stderr, screen, env);
     return { firstMs: 500, everyMs: 100, open };
   }
   const open = async () => said((state) => out.note(`idk: ${plainLine(state)}`));
