@@ -4,7 +4,7 @@ import { EXAMPLES } from "../src/command-line/examples.ts";
 import { EXIT_CODES } from "../src/exit-codes.ts";
 import type { Command } from "commander";
 import { VERSION } from "../src/version.ts";
-import { createProgram } from "../src/command-line/program.ts";
+import { GROUPS, createProgram } from "../src/command-line/program.ts";
 import { createWorkspace } from "./cli.ts";
 import manifest from "../package.json" with { type: "json" };
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,11 +16,11 @@ import { tmpdir } from "node:os";
 const { idk, ok } = await createWorkspace();
 
 /** The program as it is, of which nothing is run. */
-function program(): Command {
+function program(first?: string): Command {
   const nothing = (): never => {
     throw new Error("nothing is to be run");
   };
-  return createProgram({}, nothing as never, () => {});
+  return createProgram({}, nothing as never, () => {}, first);
 }
 
 interface Named {
@@ -51,6 +51,24 @@ describe("the version", () => {
     for (const args of [["--version"], ["-V"], ["ls", "--version"], ["--json", "-V"]]) {
       const { code, stdout, stderr } = await idk(args);
       expect([code, stdout, stderr]).toEqual([0, line, ""]);
+    }
+  });
+});
+
+describe("a command line", () => {
+  const namesOf = (parent: Command) =>
+    parent.commands.map((command) => command.name()).filter((name) => name !== "help");
+
+  test("has all commands where it begins with none of them", () => {
+    const all = GROUPS.flatMap(([names]) => names);
+    for (const first of [undefined, "--json", "help", "complete", "gett"]) {
+      expect(namesOf(program(first))).toEqual(all);
+    }
+  });
+
+  test("that begins with a command has those of its group", () => {
+    for (const [names] of GROUPS) {
+      for (const name of names) expect(namesOf(program(name))).toEqual([...names]);
     }
   });
 });

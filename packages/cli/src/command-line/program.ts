@@ -34,9 +34,10 @@ export async function runProgram(
   session: Start,
 ): Promise<void> {
   let help = "";
-  const program = createProgram(env, session, (text) => {
+  const takeHelp = (text: string) => {
     help += text;
-  });
+  };
+  const program = createProgram(env, session, takeHelp, args[0]);
   if (args[0] === "complete" && args[1] === "--") {
     const { complete } = await import("../completion/complete.ts");
     return session.out.text(await complete(program, args.slice(2), env));
@@ -62,11 +63,31 @@ export async function runProgram(
   if (help !== "") await session.out.text(help);
 }
 
-/** All commands there are, for a command line, for completions and for the manual. */
+type Add = (program: CommanderCommand, does: Does, start: Start) => void;
+
+/** All commands by name, in the order that help has them in, and what adds them. */
+export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] = [
+  [["init", "config"], addSetupCommands],
+  [["keygen", "recipient"], addKeyCommands],
+  [["put", "get", "stat", "share", "rewrap"], addContentCommands],
+  [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],
+  [["store"], addStoreCommands],
+  [["bench"], addBenchCommand],
+  [["doctor"], addDoctorCommand],
+  [["completion"], addCompletionCommand],
+];
+
+/**
+ * All commands there are, for a command line, for completions and for the manual.
+ *
+ * @param first what a command line begins with: where it is a command, those of other groups are
+ *   left out, for it takes longer to make all of them than to run most of them
+ */
 export function createProgram(
   env: Environment,
   session: Start,
   writeOut: (text: string) => void,
+  first?: string,
 ): CommanderCommand {
   const program = new CommanderCommand("idk")
     .description("Content-addressed, end-to-end encrypted storage")
@@ -94,21 +115,15 @@ export function createProgram(
       await run({ options: raw, env }, sessionOf(session, this.optsWithGlobals(), env));
     };
 
-  addSetupCommands(program, does);
-  addKeyCommands(program, does);
-  addContentCommands(program, does);
-  addBlobCommands(program, does);
-  addStoreCommands(program, does);
-  addBenchCommand(program, does);
-  addDoctorCommand(program, does);
-  addCompletionCommand(program, session);
+  const group = GROUPS.filter(([names]) => first !== undefined && names.includes(first));
+  for (const [, add] of group.length > 0 ? group : GROUPS) add(program, does, session);
   for (const parent of [program, ...program.commands.filter(isGroup)]) addHelpCommand(parent);
   program.helpInformation = () => OVERVIEW;
   addExamples(program, "");
   return program;
 }
 
-function addCompletionCommand(program: CommanderCommand, { out }: Start): void {
+function addCompletionCommand(program: CommanderCommand, _does: Does, { out }: Start): void {
   program
     .command("completion")
     .summary("complete commands, flags and stores in a shell")
