@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { needing } from "../servers/needs.ts";
 import { publint } from "publint";
@@ -76,6 +77,27 @@ describe.each(PACKAGES)("the package %s", (name) => {
   });
 });
 
+test("the command depends on all that its bundle loads, and has the licences of what is in it", async () => {
+  const at = (name: string) => ["tar", "-xzOf", tarballs.cli, `package/${name}`];
+  const loaded = new Set<string>();
+  for (const name of ["dist/main.cjs", "dist/worker.cjs"]) {
+    const script = await ok(at(name), folder);
+    for (const [, specifier = ""] of script.matchAll(/\b(?:require|import)\("([^"]+)"\)/gu)) {
+      if (!isBuiltin(specifier)) loaded.add(/^(?:@[^/]+\/)?[^/]+/u.exec(specifier)![0]);
+    }
+  }
+  expect(loaded).toContain("piscina");
+  const { dependencies, optionalDependencies } = JSON.parse(await ok(at("package.json"), folder));
+  const there = Object.keys({ ...dependencies, ...optionalDependencies });
+  // The benchmarks are for those who have the sources.
+  expect([...loaded].filter((name) => name !== "@idk/bench" && !there.includes(name))).toEqual([]);
+
+  const licences = await ok(at("dist/LICENSES.txt"), folder);
+  for (const name of ["commander", "valibot", "@noble/hashes"]) {
+    expect(licences).toMatch(new RegExp(`^${name} \\d`, "mu"));
+  }
+});
+
 test("types resolve in every way that ES modules do", async () => {
   const tarball = await readFile(tarballs.storage);
   const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
@@ -145,5 +167,19 @@ describe("installed from the tarballs", () => {
     await writeFile(join(at, "hello.txt"), "hello");
     const put = await idk("put", "hello.txt", "-r", recipient, "--store", "blobs");
     expect(await idk("get", put.trim(), "-i", "me.key", "--store", "blobs")).toBe("hello");
+    expect(await idk("--version")).toContain("NaCl native");
+
+    // The command does without threads that do not start: they are started here.
+    await writeFile(
+      join(at, "threads.ts"),
+      `import { createRequire } from "node:module";
+       const filename = require.resolve("@idk/cli/package.json").replace("package.json", "dist/worker.cjs");
+       const { Piscina } = createRequire(filename)("piscina");
+       const pool = new Piscina({ filename });
+       await pool.run("native", { name: "warmUp" });
+       console.log("they run");
+       process.exit(0);`,
+    );
+    expect(await ok([process.execPath, "threads.ts"], at)).toBe("they run\n");
   });
 });

@@ -1,5 +1,6 @@
 /**
- * What starting the command costs, against starting Bun with nothing to do.
+ * What starting the command costs, against starting Bun with nothing to do: of the bundle that is
+ * published, and of the sources.
  *
  * Usage: bun packages/bench/src/cold-start.ts [ROUNDS]
  */
@@ -7,12 +8,12 @@ import { generateIdentity } from "@idk/storage";
 import { interleavedSamples, mebibytes, spread, summarize } from "./measure.ts";
 import { freshFolder, ownUserFolders } from "./files.ts";
 import { peakFloor, run } from "./processes.ts";
+import { SOURCES, publishedCommand } from "./published.ts";
 import { rm, writeFile } from "node:fs/promises";
 import { describeHost, thisHost } from "./machine.ts";
 import { join } from "node:path";
 
 const rounds = Number(process.argv[2] ?? "30");
-const idk = join(import.meta.dir, "../../cli/src/main.ts");
 const dir = await freshFolder();
 const file = join(dir, "kibibyte");
 await writeFile(file, crypto.getRandomValues(new Uint8Array(1024)));
@@ -20,15 +21,18 @@ const env = ownUserFolders(dir);
 const { recipient } = await generateIdentity();
 
 const bun = (...args: string[]) => run({ argv: [process.execPath, ...args], env });
+const bundle = await publishedCommand();
+const put = ["put", file, "-r", recipient, "--store", join(dir, "blobs")];
 
 try {
   const samples = await interleavedSamples(rounds, {
     // Bun answers an empty script with its help, before it starts a JavaScript engine at all.
     "bun -e ''": () => bun("-e", ""),
     "bun -e 0": () => bun("-e", "0"),
-    "idk --version": () => bun(idk, "--version"),
-    "idk --help": () => bun(idk, "--help"),
-    "idk put, 1 KiB": () => bun(idk, "put", file, "-r", recipient, "--store", join(dir, "blobs")),
+    "idk --version": () => bun(bundle, "--version"),
+    "idk --help": () => bun(bundle, "--help"),
+    "idk put, 1 KiB": () => bun(bundle, ...put),
+    "put, from sources": () => bun(SOURCES, ...put),
   });
   const [nothing, engine] = [summarize(samples["bun -e ''"]), summarize(samples["bun -e 0"])];
   console.log(describeHost(thisHost()));
@@ -39,7 +43,7 @@ try {
     const { seconds, cpuSeconds, peakRss, all } = summarize(own);
     const took = all.map((each) => each * 1000);
     console.log(
-      `${name.padEnd(16)} ${spread(took, 1).padStart(22)}  ${(seconds / nothing.seconds).toFixed(2)}x  ${(seconds / engine.seconds).toFixed(2)}x  ${(cpuSeconds * 1000).toFixed(1).padStart(6)} CPU ms  ${mebibytes(peakRss).padStart(4)} MiB peak`,
+      `${name.padEnd(17)} ${spread(took, 1).padStart(22)}  ${(seconds / nothing.seconds).toFixed(2)}x  ${(seconds / engine.seconds).toFixed(2)}x  ${(cpuSeconds * 1000).toFixed(1).padStart(6)} CPU ms  ${mebibytes(peakRss).padStart(4)} MiB peak`,
     );
   }
   console.log(peakFloor());

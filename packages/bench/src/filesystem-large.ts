@@ -14,10 +14,10 @@ import { inProcess, measureHere, ownJob, peakFloor, run, shell } from "./process
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { describeHost, thisHost } from "./machine.ts";
 import { filesystem } from "@idk/storage/filesystem";
+import { publishedCommand } from "./published.ts";
 import { join } from "node:path";
 
 const MOST = 1.25;
-const IDK = join(import.meta.dir, "../../cli/src/main.ts");
 
 interface Job {
   readonly blobs: string;
@@ -78,7 +78,8 @@ async function compare(mib: number, rounds: number): Promise<void> {
       }),
     );
     const env = ownUserFolders(folder);
-    const idk = (...args: string[]) => run({ argv: [process.execPath, IDK, ...args], env });
+    const published = await publishedCommand();
+    const idk = (...args: string[]) => run({ argv: [process.execPath, published, ...args], env });
 
     const put = await interleavedSamples(rounds, {
       "cp, sha256sum": copy,

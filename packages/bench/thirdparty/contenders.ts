@@ -4,6 +4,7 @@ import { formatIdentity, generateIdentity } from "@idk/storage";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ownUserFolders } from "../src/files.ts";
+import { publishedCommand } from "../src/published.ts";
 
 export interface Contender {
   readonly name: string;
@@ -41,7 +42,6 @@ export interface Peers {
   readonly aws: string;
 }
 
-const IDK = join(import.meta.dir, "../../cli/src/main.ts");
 const OUTPUT = "fetched";
 const PASSWORD = "correct horse battery staple";
 
@@ -77,7 +77,11 @@ async function idk(setting: Setting): Promise<Contender> {
   };
   const store = (prefix: string) => `minio:///${setting.bucket}/${prefix}`;
   const addresses = new Map<string, string>();
-  const idk = (...args: string[]): Program => ({ argv: [process.execPath, IDK, ...args], env });
+  const published = await publishedCommand();
+  const idk = (...args: string[]): Program => ({
+    argv: [process.execPath, published, ...args],
+    env,
+  });
   return {
     name: "idk",
     encrypts: true,

@@ -7,9 +7,6 @@ import { openInput } from "./input.ts";
 import { openStore } from "./open-store.ts";
 import { usage } from "./failures.ts";
 
-/** Below so many bytes, JavaScript has sealed before libsodium has loaded. */
-const SMALL = 128 * 1024;
-
 interface PutFileSettings extends FileJournalSettings {
   /** Threads; undefined leaves it to the library. */
   readonly workers: number | undefined;
@@ -28,10 +25,7 @@ export async function putFile(
   if (resume === true && file === undefined) {
     throw usage("--resume takes a regular file: what it continues has to be read once more");
   }
-  await using opened = await openStore(store, session, {
-    workers,
-    nacl: file !== undefined && file.size <= SMALL ? "portable" : "auto",
-  });
+  await using opened = await openStore(store, session, { workers });
   const journal = await fileJournals(options, settings, out)(path, file);
   const continues = (journal?.count() ?? 0) > 0;
   using meter = session.progress.begin({ command: "put", name: path, totalBytes: file?.size });

@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import { dirname } from "node:path";
 
 /** The same as in package.json; a test holds them together. Reading that file would cost `--version` its speed. */
 export const VERSION = "0.1.0";
@@ -17,7 +17,7 @@ export function versionLine(): string {
  */
 function naclProvider(): "native" | "portable" {
   try {
-    createRequire(import.meta.resolve("@idk/storage")).resolve("sodium-native");
+    Bun.resolveSync("sodium-native", dirname(Bun.main));
     return "native";
   } catch {
     return "portable";

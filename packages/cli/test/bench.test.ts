@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 function program(name: string, source: string): () => string {
   const path = join(folder, name);
   writeFileSync(path, source);
-  return () => pathToFileURL(path).href;
+  return () => path;
 }
 
 describe("idk bench", () => {

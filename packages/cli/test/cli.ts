@@ -4,7 +4,13 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 
-export const MAIN: string = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+/** The command: its sources, or what is published, made of them before (`IDK_TEST_COMMAND=bundle`). */
+export const MAIN: string = fileURLToPath(
+  new URL(
+    process.env["IDK_TEST_COMMAND"] === "bundle" ? "../dist/main.cjs" : "../src/main.ts",
+    import.meta.url,
+  ),
+);
 
 export interface Result {
   readonly code: number;

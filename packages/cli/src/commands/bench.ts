@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { fileURLToPath } from "node:url";
+import { dirname } from "node:path";
 import { spawn } from "node:child_process";
 
 const MISSING =
@@ -14,16 +14,16 @@ const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
  * command, and the command not that of what measures. Arguments, input, output, signals and exit
  * code are theirs.
  *
- * @param resolve finds their file, as a URL; throws where there is none
+ * @param resolve finds their file; throws where there is none
  * @returns the exit code
  */
 export function bench(
   args: readonly string[],
-  resolve: () => string = () => import.meta.resolve("@idk/bench/main"),
+  resolve: () => string = () => Bun.resolveSync("@idk/bench/main", dirname(Bun.main)),
 ): Promise<number> {
   let program: string;
   try {
-    program = fileURLToPath(resolve());
+    program = resolve();
   } catch {
     console.error(MISSING);
     return Promise.resolve(2);

@@ -2,6 +2,7 @@ import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./jobs.ts";
 import type { NaClChoice } from "../../crypto/nacl.ts";
 import type { Piscina } from "piscina";
 import { StorageError } from "../../errors.ts";
+import { workerFile } from "./worker-file.ts";
 
 /** Threads that seal and open leaves, started when they are first wished for. */
 export interface LeafWorkers {
@@ -114,10 +115,4 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
       await starting;
     },
   };
-}
-
-/** Beside this file, in the sources as well as compiled. */
-function workerFile(): string {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  return new URL(`./worker.${extension}`, import.meta.url).href;
 }

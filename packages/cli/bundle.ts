@@ -1,0 +1,141 @@
+/**
+ * Makes what is published of the command: `dist/main.cjs`, one script with all that a start needs,
+ * and its bytecode beside it, which spares the runtime to parse it. What is loaded for large files
+ * and object stores alone, and what is compiled for each platform, stays outside, as dependencies.
+ *
+ * Usage: bun packages/cli/bundle.ts [FOLDER]
+ */
+import { type BunPlugin, build, file, write } from "bun";
+import { access, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+const root = join(import.meta.dir, "../..");
+const folder = resolve(process.argv[2] ?? join(import.meta.dir, "dist"));
+
+const EXTERNAL = ["@aws-sdk/*", "@idk/bench", "@smithy/*", "lz4-napi", "minio", "piscina"];
+
+/** What is written otherwise in the bundle than in the sources and in packages. */
+interface Seam {
+  readonly file: RegExp;
+  readonly from: string;
+  readonly to: string;
+}
+
+const SEAMS: readonly Seam[] = [
+  {
+    // A bundle knows where it was made, not where it lies.
+    file: /\/workers\/worker-file\.ts$/u,
+    from: 'import.meta.url.replace("/worker-file.", "/worker.")',
+    to: 'require("node:path").join(require("node:path").dirname(Bun.main), "worker.cjs")',
+  },
+  {
+    // To find its library takes sodium-native ten times as long as to load it.
+    file: /\/sodium-native\/index\.js$/u,
+    from: "require('./binding')",
+    to: `(() => {
+      const { dirname, join } = require("node:path");
+      const folder = dirname(Bun.resolveSync("sodium-native", dirname(Bun.main)));
+      const system = process.platform + "-" + process.arch;
+      try {
+        return require(join(folder, "prebuilds", system, "sodium-native.node"));
+      } catch {
+        return require(join(folder, "binding.js"));
+      }
+    })()`,
+  },
+  {
+    // What else is in that module brings half of Node's along.
+    file: /\/sodium-native\/index\.js$/u,
+    from: "require('assert')",
+    to: "((holds, message) => { if (!holds) throw new Error(message); })",
+  },
+  {
+    // For programs that commands could be, and none is.
+    file: /\/commander\/lib\/command\.js$/u,
+    from: "import childProcess from 'node:child_process'",
+    to: "const childProcess = undefined",
+  },
+  ...["command", "help"].map((name) => ({
+    file: new RegExp(`/commander/lib/${name}\\.js$`, "u"),
+    from: "import { stripVTControlCharacters } from 'node:util'",
+    to: "const stripVTControlCharacters = Bun.stripANSI",
+  })),
+];
+
+/** Packages that the library calls by other names. */
+const ALIASES: Readonly<Record<string, string>> = {
+  "#lz4-native": "lz4-napi",
+  "#threads": "piscina",
+};
+
+const seams: BunPlugin = {
+  name: "seams",
+  setup(builder) {
+    const files = new RegExp(SEAMS.map(({ file }) => file.source).join("|"), "u");
+    builder.onLoad({ filter: files }, async ({ path, loader }) => {
+      let contents = await file(path).text();
+      for (const seam of SEAMS.filter((each) => each.file.test(path))) {
+        const { from, to } = seam;
+        if (!contents.includes(from)) throw new Error(`there is no ${from} in ${path} any more`);
+        contents = contents.replace(from, () => to);
+      }
+      return { contents, loader };
+    });
+    builder.onResolve({ filter: /^#(?:lz4-native|threads)$/u }, ({ path }) => ({
+      path: ALIASES[path]!,
+      external: true,
+    }));
+  },
+};
+
+// Made elsewhere and moved here file by file, so that a command that is starting finds one or the
+// other; bytecode of other sources is not taken.
+await mkdir(folder, { recursive: true });
+const making = await mkdtemp(join(folder, "making-"));
+try {
+  const { outputs, metafile } = await build({
+    entrypoints: [
+      join(import.meta.dir, "src/main.ts"),
+      join(root, "packages/storage/src/store/workers/worker.ts"),
+    ],
+    outdir: making,
+    root,
+    naming: "[name].cjs",
+    target: "bun",
+    format: "cjs",
+    bytecode: true,
+    // Names stay as they are: stacks are read by people.
+    minify: { whitespace: true, syntax: true },
+    metafile: true,
+    external: EXTERNAL,
+    plugins: [seams],
+  });
+
+  // Bun leaves bytecode out that it cannot make, without a word.
+  for (const name of ["main.cjs", "worker.cjs"]) await access(join(making, `${name}.jsc`));
+  // And it writes the path of a module where the module asks for it.
+  for (const output of outputs) {
+    if (output.path.endsWith(".cjs") && (await output.text()).includes(root)) {
+      throw new Error(`${output.path} names a folder of this machine`);
+    }
+  }
+  await write(join(making, "LICENSES.txt"), await licences(Object.keys(metafile!.inputs)));
+  for (const name of await readdir(making)) await rename(join(making, name), join(folder, name));
+} finally {
+  await rm(making, { recursive: true });
+}
+
+/** The licences of the packages that are in the bundle, which ask to be where it is. */
+async function licences(inputs: readonly string[]): Promise<string> {
+  const packages = inputs.flatMap(
+    (input) => /^.*\bnode_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/u.exec(input) ?? [],
+  );
+  const texts = [...new Set(packages)].toSorted().map(async (path) => {
+    const at = resolve(path);
+    const { name, version, license } = await file(join(at, "package.json")).json();
+    const found = (await readdir(at)).find((entry) => /^licen[cs]e/iu.test(entry));
+    const text = found === undefined ? `Licence: ${license}` : await file(join(at, found)).text();
+    return `${name} ${version}\n\n${text.trim()}\n`;
+  });
+  return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
+}
