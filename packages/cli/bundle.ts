@@ -1,6 +1,7 @@
 /**
- * Makes what is published of the command: `dist/main.cjs`, one script with all that a start needs,
- * and its bytecode beside it, which spares the runtime to parse it. What is loaded for large files
+ * Makes what is published of the command: `dist/main.cjs`, which has the version and the overview,
+ * `dist/run.cjs` with all commands, and their bytecode beside them, which spares the runtime to
+ * parse them. What is loaded for large files
  * and object stores alone, and what is compiled for each platform, stays outside, as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
@@ -22,6 +23,12 @@ interface Seam {
 }
 
 const SEAMS: readonly Seam[] = [
+  {
+    // A script of its own, so that the version and the overview do not wait for it.
+    file: /\/cli\/src\/main\.ts$/u,
+    from: 'await import("./run.ts")',
+    to: 'require("./run.cjs")',
+  },
   {
     // A bundle knows where it was made, not where it lies.
     file: /\/workers\/worker-file\.ts$/u,
@@ -62,8 +69,9 @@ const SEAMS: readonly Seam[] = [
   })),
 ];
 
-/** Packages that the library calls by other names. */
+/** What stays outside of a script and is called otherwise than where it is. */
 const ALIASES: Readonly<Record<string, string>> = {
+  "./run.cjs": "./run.cjs",
   "#lz4-native": "lz4-napi",
   "#threads": "piscina",
 };
@@ -81,7 +89,7 @@ const seams: BunPlugin = {
       }
       return { contents, loader };
     });
-    builder.onResolve({ filter: /^#(?:lz4-native|threads)$/u }, ({ path }) => ({
+    builder.onResolve({ filter: /^(?:#lz4-native|#threads|\.\/run\.cjs)$/u }, ({ path }) => ({
       path: ALIASES[path]!,
       external: true,
     }));
@@ -96,6 +104,7 @@ try {
   const { outputs, metafile } = await build({
     entrypoints: [
       join(import.meta.dir, "src/main.ts"),
+      join(import.meta.dir, "src/run.ts"),
       join(root, "packages/storage/src/store/workers/worker.ts"),
     ],
     outdir: making,
@@ -112,7 +121,8 @@ try {
   });
 
   // Bun leaves bytecode out that it cannot make, without a word.
-  for (const name of ["main.cjs", "worker.cjs"]) await access(join(making, `${name}.jsc`));
+  for (const name of ["main.cjs", "run.cjs", "worker.cjs"])
+    await access(join(making, `${name}.jsc`));
   // And it writes the path of a module where the module asks for it.
   for (const output of outputs) {
     if (output.path.endsWith(".cjs") && (await output.text()).includes(root)) {
