@@ -6,7 +6,8 @@
  * imported, because their prototypes are what is changed; `Bun.CryptoHasher`; `crypto.subtle.digest`.
  * Not covered: other threads; hashing within another function of the runtime, as in HKDF, scrypt and
  * TLS; the one-shot `hash` of `node:crypto`; hashing by JavaScript or by native modules. @idk/storage
- * hashes content by `createHash` under Bun, and the S3 client its requests as well.
+ * hashes by `Bun.CryptoHasher` under Bun, derived keys as well, and the S3 client its requests by
+ * `createHash`.
  */
 import { Hash, Hmac, subtle } from "node:crypto";
 
