@@ -1,18 +1,19 @@
 /**
- * Makes what is published of the command: `dist/main.cjs`, which has the version and the overview,
- * `dist/run.cjs` with all commands, and their bytecode beside them, which spares the runtime to
- * parse them. What is loaded for large files
- * and object stores alone, and what is compiled for each platform, stays outside, as dependencies.
+ * Makes what is published of the command, in `dist`: `main.cjs`, which has the version and the
+ * overview, `run.cjs` with all commands, `worker.cjs` for its threads, beside each its bytecode,
+ * which spares the runtime parsing it, and the licences of what is inside. What only large files and
+ * object stores need, and what is compiled for each platform, stays outside, as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
  */
 import { type BunPlugin, build, file, write } from "bun";
-import { access, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 const root = join(import.meta.dir, "../..");
 const folder = resolve(process.argv[2] ?? join(import.meta.dir, "dist"));
 
+/** What is loaded from where it is installed, when it is needed. */
 const EXTERNAL = ["@aws-sdk/*", "@idk/bench", "@smithy/*", "lz4-napi", "minio", "piscina"];
 
 /** What is written otherwise in the bundle than in the sources and in packages. */
@@ -33,15 +34,16 @@ const SEAMS: readonly Seam[] = [
     // A bundle knows where it was made, not where it lies.
     file: /\/workers\/worker-file\.ts$/u,
     from: 'import.meta.url.replace("/worker-file.", "/worker.")',
-    to: 'require("node:path").join(require("node:path").dirname(Bun.main), "worker.cjs")',
+    to: 'require.resolve("./worker.cjs")',
   },
   {
-    // To find its library takes sodium-native ten times as long as to load it.
+    // To find its library takes sodium-native ten times as long as to load it. Not by the program's
+    // own path, which in a thread is that of piscina.
     file: /\/sodium-native\/index\.js$/u,
     from: "require('./binding')",
     to: `(() => {
       const { dirname, join } = require("node:path");
-      const folder = dirname(Bun.resolveSync("sodium-native", dirname(Bun.main)));
+      const folder = dirname(require.resolve("sodium-native/package.json"));
       const system = process.platform + "-" + process.arch;
       try {
         return require(join(folder, "prebuilds", system, "sodium-native.node"));
@@ -69,9 +71,11 @@ const SEAMS: readonly Seam[] = [
   })),
 ];
 
-/** What stays outside of a script and is called otherwise than where it is. */
-const ALIASES: Readonly<Record<string, string>> = {
+/** Names that stay in the scripts, and what they are there: each is looked for beside its script. */
+const OUTSIDE: Readonly<Record<string, string>> = {
   "./run.cjs": "./run.cjs",
+  "./worker.cjs": "./worker.cjs",
+  "sodium-native/package.json": "sodium-native/package.json",
   "#lz4-native": "lz4-napi",
   "#threads": "piscina",
 };
@@ -82,20 +86,20 @@ const seams: BunPlugin = {
     const files = new RegExp(SEAMS.map(({ file }) => file.source).join("|"), "u");
     builder.onLoad({ filter: files }, async ({ path, loader }) => {
       let contents = await file(path).text();
-      for (const seam of SEAMS.filter((each) => each.file.test(path))) {
-        const { from, to } = seam;
+      for (const { from, to } of SEAMS.filter((seam) => seam.file.test(path))) {
         if (!contents.includes(from)) throw new Error(`there is no ${from} in ${path} any more`);
         contents = contents.replace(from, () => to);
       }
       return { contents, loader };
     });
-    builder.onResolve({ filter: /^(?:#lz4-native|#threads|\.\/run\.cjs)$/u }, ({ path }) => ({
-      path: ALIASES[path]!,
-      external: true,
-    }));
+    builder.onResolve({ filter: /./u }, ({ path }) => {
+      const name = OUTSIDE[path];
+      return name === undefined ? undefined : { path: name, external: true };
+    });
   },
 };
 
+const began = new Date();
 // Made elsewhere and moved here file by file, so that a command that is starting finds one or the
 // other; bytecode of other sources is not taken.
 await mkdir(folder, { recursive: true });
@@ -125,12 +129,17 @@ try {
     await access(join(making, `${name}.jsc`));
   // And it writes the path of a module where the module asks for it.
   for (const output of outputs) {
-    if (output.path.endsWith(".cjs") && (await output.text()).includes(root)) {
+    if (!output.path.endsWith(".cjs")) continue;
+    const script = await output.text();
+    if ([`"${root}/`, `file://${root}/`].some((path) => script.includes(path))) {
       throw new Error(`${output.path} names a folder of this machine`);
     }
   }
   await write(join(making, "LICENSES.txt"), await licences(Object.keys(metafile!.inputs)));
-  for (const name of await readdir(making)) await rename(join(making, name), join(folder, name));
+  // Its date tells whether a source is newer, also one that changed meanwhile; so it comes last.
+  await utimes(join(making, "main.cjs"), began, began);
+  const names = (await readdir(making)).filter((name) => name !== "main.cjs");
+  for (const name of [...names, "main.cjs"]) await rename(join(making, name), join(folder, name));
 } finally {
   await rm(making, { recursive: true });
 }

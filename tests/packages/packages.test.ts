@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
-import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { needing } from "../servers/needs.ts";
@@ -77,17 +86,29 @@ describe.each(PACKAGES)("the package %s", (name) => {
   });
 });
 
+test("the command is its scripts, with their bytecode", async () => {
+  const listed = await ok(["tar", "-tzf", tarballs.cli], folder);
+  const scripts = ["main.cjs", "run.cjs", "worker.cjs"];
+  expect(listed.match(/(?<=^package\/dist\/).+$/gmu)?.toSorted()).toEqual(
+    ["LICENSES.txt", ...scripts, ...scripts.map((name) => `${name}.jsc`)].toSorted(),
+  );
+});
+
 test("the command depends on all that its bundle loads, and has the licences of what is in it", async () => {
   const at = (name: string) => ["tar", "-xzOf", tarballs.cli, `package/${name}`];
   const loaded = new Set<string>();
   for (const name of ["dist/main.cjs", "dist/run.cjs", "dist/worker.cjs"]) {
     const script = await ok(at(name), folder);
-    for (const [, specifier = ""] of script.matchAll(/\b(?:require|import)\("([^"]+)"\)/gu)) {
-      if (!isBuiltin(specifier) && specifier !== "./run.cjs")
+    for (const [, specifier = ""] of script.matchAll(
+      /\b(?:require(?:\.resolve)?|import)\("([^"]+)"\)/gu,
+    )) {
+      if (!isBuiltin(specifier) && !specifier.startsWith("./"))
         loaded.add(/^(?:@[^/]+\/)?[^/]+/u.exec(specifier)![0]);
     }
   }
-  expect(loaded).toContain("piscina");
+  for (const name of ["lz4-napi", "minio", "piscina", "sodium-native"]) {
+    expect(loaded).toContain(name);
+  }
   const { dependencies, optionalDependencies } = JSON.parse(await ok(at("package.json"), folder));
   const there = Object.keys({ ...dependencies, ...optionalDependencies });
   // The benchmarks are for those who have the sources.
@@ -170,7 +191,11 @@ describe("installed from the tarballs", () => {
     expect(await idk("get", put.trim(), "-i", "me.key", "--store", "blobs")).toBe("hello");
     expect(await idk("--version")).toContain("NaCl native");
 
-    // The command does without threads that do not start: they are started here.
+    // The command does without threads that do not start: they are started here. With libsodium where
+    // the command alone can see it, as it is installed beside another version.
+    const own = join(at, "node_modules/@idk/cli/node_modules");
+    await mkdir(own, { recursive: true });
+    await rename(join(at, "node_modules/sodium-native"), join(own, "sodium-native"));
     await writeFile(
       join(at, "threads.ts"),
       `import { createRequire } from "node:module";

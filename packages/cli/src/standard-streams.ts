@@ -21,7 +21,7 @@ export const standardError = (): StandardStream => standardStream("stderr", 2);
  */
 function standardStream(name: "stdout" | "stderr", descriptor: number): StandardStream {
   if (!mayBeTerminal(descriptor) || !process[name].isTTY) {
-    return { terminal: false, write: async (data) => writeAll(descriptor, data) };
+    return { terminal: false, write: inTurn((data) => writeAll(descriptor, data)) };
   }
   const stream = process[name];
   // Errors come back from each write; without a listener they would end the process as well.
@@ -32,6 +32,18 @@ function standardStream(name: "stdout" | "stderr", descriptor: number): Standard
       new Promise((resolve, reject) => {
         stream.write(data, (error) => (error ? reject(error) : resolve()));
       }),
+  };
+}
+
+type Write = StandardStream["write"];
+
+/** One after the other, in the order asked for: lines of several files at once must stay whole. */
+function inTurn(write: Write): Write {
+  let last: Promise<unknown> = Promise.resolve();
+  return (data) => {
+    const written = last.then(() => write(data));
+    last = written.catch(() => {});
+    return written;
   };
 }
 

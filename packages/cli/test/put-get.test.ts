@@ -1,4 +1,4 @@
-import { createWorkspace, expectFailure, newFolder, noise, sameBytes } from "./cli.ts";
+import { MAIN, createWorkspace, expectFailure, newFolder, noise, sameBytes } from "./cli.ts";
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, utimesSync } from "node:fs";
 
@@ -182,10 +182,9 @@ describe("identities and recipients", () => {
 
 test("memory stays bounded, whatever the length", async () => {
   // 192 MiB of zeros: read, sealed and stored by a process that may not have a third of that.
-  const main = new URL("../src/main.ts", import.meta.url).pathname;
   const script = `head -c 201326592 /dev/zero | /usr/bin/env -- "$0" "$1" put - --store "$2"`;
   const store = newFolder();
-  const child = Bun.spawn(["sh", "-c", script, process.execPath, main, store], {
+  const child = Bun.spawn(["sh", "-c", script, process.execPath, MAIN, store], {
     env: { ...workspace.env, PATH: process.env["PATH"] ?? "" },
     cwd: workspace.folder,
     stdout: "pipe",
