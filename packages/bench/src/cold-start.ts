@@ -5,7 +5,7 @@
  * Usage: bun packages/bench/src/cold-start.ts [ROUNDS]
  */
 import { generateIdentity } from "@idk/storage";
-import { interleavedSamples, mebibytes, spread, summarize } from "./measure.ts";
+import { interleavedSamples, judge, mebibytes, spread, summarize } from "./measure.ts";
 import { freshFolder, ownUserFolders } from "./files.ts";
 import { peakFloor, run } from "./processes.ts";
 import { SOURCES, publishedCommand } from "./published.ts";
@@ -46,6 +46,13 @@ try {
       `${name.padEnd(17)} ${spread(took, 1).padStart(22)}  ${(seconds / nothing.seconds).toFixed(2)}x  ${(seconds / engine.seconds).toFixed(2)}x  ${(cpuSeconds * 1000).toFixed(1).padStart(6)} CPU ms  ${mebibytes(peakRss).padStart(4)} MiB peak`,
     );
   }
+  console.log("");
+  const timesEngine = (name: keyof typeof samples) =>
+    summarize(samples[name]).seconds / engine.seconds;
+  judge([
+    { name: "idk --help: of bun -e 0", value: timesEngine("idk --help"), most: 2.5 },
+    { name: "idk put: of bun -e 0", value: timesEngine("idk put, 1 KiB"), most: 5 },
+  ]);
   console.log(peakFloor());
 } finally {
   await rm(dir, { recursive: true });
