@@ -136,7 +136,7 @@ async function toStandardOutput(
   const tell = meter?.part();
   let written = 0;
   try {
-    for await (const piece of blob.stream()) {
+    for await (const piece of blob.chunks()) {
       if (!isText(piece)) {
         throw usage("this is binary and may confuse the terminal: use -o FILE, or -o - to insist");
       }
