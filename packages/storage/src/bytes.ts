@@ -55,6 +55,15 @@ export function allZero(bytes: Uint8Array): boolean {
   return seen === 0;
 }
 
+/**
+ * The same for public bytes, of which there may be many: each is compared with its neighbour, by what
+ * compares byte strings in the runtime. Padding can be an eighth of a content.
+ */
+export function onlyZeros(bytes: Uint8Array): boolean {
+  if (bytes.length === 0) return true;
+  return bytes[0] === 0 && compare(bytes.subarray(1), bytes.subarray(0, -1)) === 0;
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** Lowercase hexadecimal digits. */

@@ -2,7 +2,7 @@ import { type CborMap, decodeCbor, encodeCborParts } from "./cbor.ts";
 import { INLINE_MAX, REFERENCE_LENGTH, ROOT_PLAINTEXT_MAX } from "./limits.ts";
 import { type Metadata, metadataFromCbor } from "./metadata.ts";
 import { type TreeShape, checkedShape } from "./shape.ts";
-import { allZero, totalLength, writeAll } from "../bytes.ts";
+import { onlyZeros, totalLength, writeAll } from "../bytes.ts";
 import { StorageError } from "../errors.ts";
 import { padme } from "./padding.ts";
 
@@ -73,7 +73,7 @@ export function decodeRoot(plaintext: Uint8Array): Root {
   const view = new DataView(plaintext.buffer, plaintext.byteOffset, plaintext.byteLength);
   const end = LENGTH_PREFIX + view.getUint32(0);
   if (end > plaintext.length) throw malformed("its map is cut off");
-  if (!allZero(plaintext.subarray(end))) throw malformed("its padding is not zero");
+  if (!onlyZeros(plaintext.subarray(end))) throw malformed("its padding is not zero");
 
   let map: CborMap;
   try {

@@ -5,7 +5,7 @@ import { StorageError, throwIfAborted } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 import { WORTH_WORKERS } from "./workers/pool.ts";
 import { fetchLeaf } from "./workers/fetch-leaf.ts";
-import { allZero } from "../bytes.ts";
+import { onlyZeros } from "../bytes.ts";
 import { pMapIterable } from "p-map";
 import { plaintextLength } from "../format/shape.ts";
 
@@ -54,7 +54,7 @@ export function readLeaves(
           plaintext: await fetchChild(context, leaf, length, lent, options.signal, into),
           buffer: lent,
         };
-    if (!allZero(plaintext.subarray(contentInLeaf))) {
+    if (!onlyZeros(plaintext.subarray(contentInLeaf))) {
       throw new StorageError("tree", "the padding behind the content is not zero");
     }
     return {
