@@ -1,12 +1,13 @@
 #!/usr/bin/env bun
 import { OVERVIEW } from "./command-line/overview.ts";
-import { versionLine } from "./version.ts";
+import { runtimeFault, versionLine } from "./version.ts";
 
 /**
  * Nothing is imported statically that `idk --version` and `idk --help` do not need: they answer as
  * fast as the runtime starts.
  */
 async function main(args: readonly string[]): Promise<void> {
+  const fault = runtimeFault(Bun.version);
   if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
     // Not process.stdout, whose streams take longer to load than all the rest.
     console.log(versionLine());
@@ -15,6 +16,9 @@ async function main(args: readonly string[]): Promise<void> {
     (args[0] === "--help" || args[0] === "-h" || args[0] === "help")
   ) {
     console.log(OVERVIEW.trimEnd());
+  } else if (fault !== undefined) {
+    console.error(`idk: ${fault}`);
+    process.exit(2);
   } else if (args[0] === "bench") {
     // Before anything else reads the arguments, or listens for signals: both are for the benchmarks.
     const { bench } = await import("./commands/bench.ts");

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { EXAMPLES } from "../src/command-line/examples.ts";
 import { EXIT_CODES } from "../src/exit-codes.ts";
 import type { Command } from "commander";
-import { VERSION } from "../src/version.ts";
+import { BUN_MIN, VERSION, runtimeFault } from "../src/version.ts";
 import { GROUPS, createProgram } from "../src/command-line/program.ts";
 import { createWorkspace } from "./cli.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -51,6 +51,24 @@ describe("the version", () => {
     for (const args of [["--version"], ["-V"], ["ls", "--version"], ["--json", "-V"]]) {
       const { code, stdout, stderr } = await idk(args);
       expect([code, stdout, stderr]).toEqual([0, line, ""]);
+    }
+  });
+});
+
+describe("the runtime", () => {
+  test("has the least version that the package asks for", () => {
+    expect(manifest.engines.bun).toBe(`>=${BUN_MIN}`);
+    expect(runtimeFault(Bun.version)).toBeUndefined();
+    for (const version of [BUN_MIN, "1.4.10", "1.5.0", "2.0.0"]) {
+      expect(runtimeFault(version)).toBeUndefined();
+    }
+  });
+
+  test("is told of where it is older", () => {
+    for (const version of ["1.4.4", "1.3.19", "0.9.9"]) {
+      expect(runtimeFault(version)).toBe(
+        `this takes Bun ${BUN_MIN} or later, and runs on ${version}: bun upgrade`,
+      );
     }
   });
 });

@@ -1,8 +1,8 @@
 import { type Check, failed, warning, well } from "./check.ts";
 import { availableParallelism } from "node:os";
+import { BUN_MIN } from "../version.ts";
 import { loadNaCl } from "@idk/storage";
 
-const BUN_MIN = "1.4.5";
 const NODE_MIN = "20.16.0";
 
 /** Threads that the library starts at most by itself. */
