@@ -3,7 +3,6 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { describeMinio, expectNoCredentials } from "./minio.ts";
 import type { Check } from "../src/doctor/check.ts";
-import { checkRuntime } from "../src/doctor/machine.ts";
 import { checkStore } from "../src/doctor/store.ts";
 import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
@@ -141,14 +140,6 @@ describe("doctor", () => {
 });
 
 describe("of the parts", () => {
-  test("a runtime that is too old fails", () => {
-    expect(checkRuntime({ node: "20.16.0" }).status).toBe("ok");
-    expect(checkRuntime({ node: "24.1.0" }).status).toBe("ok");
-    expect(checkRuntime({ node: "20.9.1" })).toMatchObject({ status: "failed", code: "usage" });
-    expect(checkRuntime({ bun: "1.4.4", node: "24.0.0" }).remedy).toBe("take Bun 1.4.5 or later");
-    expect(checkRuntime({ bun: "1.10.0", node: "24.0.0" }).status).toBe("ok");
-  });
-
   test.each<[ahead: number, status: string, message: string]>([
     [1000, "ok", "the same time as at the store"],
     [-30_000, "ok", "this machine is 30 s behind the store"],

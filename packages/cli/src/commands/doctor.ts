@@ -39,7 +39,7 @@ export const doctor: Command = async (invocation, session) => {
 };
 
 async function* examine(invocation: Invocation, session: Session): AsyncGenerator<Check> {
-  yield checkRuntime(process.versions);
+  yield checkRuntime();
   yield await checkCrypto();
   let resolved: Resolved;
   try {
