@@ -7,7 +7,6 @@ import { runtimeFault, versionLine } from "./version.ts";
  * fast as the runtime starts.
  */
 async function main(args: readonly string[]): Promise<void> {
-  const fault = runtimeFault(Bun.version);
   if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
     // Not process.stdout, whose streams take longer to load than all the rest.
     console.log(versionLine());
@@ -16,10 +15,21 @@ async function main(args: readonly string[]): Promise<void> {
     (args[0] === "--help" || args[0] === "-h" || args[0] === "help")
   ) {
     console.log(OVERVIEW.trimEnd());
-  } else if (fault !== undefined) {
-    console.error(`idk: ${fault}`);
-    process.exit(2);
-  } else if (args[0] === "bench") {
+  } else {
+    const fault = runtimeFault(Bun.version);
+    if (fault !== undefined) refuse(fault, args.includes("--json"));
+    await runCommand(args);
+  }
+}
+
+/** As any failure is reported, by the little that runs anywhere. */
+function refuse(message: string, asJson: boolean): never {
+  console.error(asJson ? JSON.stringify({ error: { code: "usage", message } }) : `idk: ${message}`);
+  process.exit(2);
+}
+
+async function runCommand(args: readonly string[]): Promise<void> {
+  if (args[0] === "bench") {
     // Before anything else reads the arguments, or listens for signals: both are for the benchmarks.
     const { bench } = await import("./commands/bench.ts");
     process.exit(await bench(args.slice(1)));

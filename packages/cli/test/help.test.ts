@@ -5,7 +5,7 @@ import { EXIT_CODES } from "../src/exit-codes.ts";
 import type { Command } from "commander";
 import { BUN_MIN, VERSION, runtimeFault } from "../src/version.ts";
 import { GROUPS, createProgram } from "../src/command-line/program.ts";
-import { createWorkspace } from "./cli.ts";
+import { MAIN, createWorkspace, isolated } from "./cli.ts";
 import manifest from "../package.json" with { type: "json" };
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { needing } from "../../../tests/servers/needs.ts";
 import { parse as parseShell } from "shell-quote";
 import { tmpdir } from "node:os";
 
-const { idk, ok } = await createWorkspace();
+const { idk, ok, write } = await createWorkspace();
 
 /** The program as it is, of which nothing is run. */
 function program(first?: string): Command {
@@ -64,8 +64,22 @@ describe("the runtime", () => {
     }
   });
 
+  test.each([
+    [[], "idk: this takes Bun"],
+    [["--json"], '{"error":{"code":"usage","message":"this takes Bun'],
+  ])("that is older runs no command, and says so: %p", async (flags, start) => {
+    const older = write("older.ts", "Bun.semver.order = () => -1;");
+    const run = (...args: string[]) =>
+      Bun.spawnSync([process.execPath, "--preload", older, MAIN, ...args], { env: isolated() });
+    const { exitCode, stdout, stderr } = run("config", ...flags);
+    expect([exitCode, stdout.toString()]).toEqual([2, ""]);
+    expect(stderr.toString()).toStartWith(start);
+    expect(stderr.toString().trim()).not.toContain("\n");
+    for (const flag of ["--version", "--help"]) expect(run(flag).exitCode).toBe(0);
+  });
+
   test("is told of where it is older", () => {
-    for (const version of ["1.4.4", "1.3.19", "0.9.9"]) {
+    for (const version of ["1.4.4", "1.3.19"]) {
       expect(runtimeFault(version)).toBe(
         `this takes Bun ${BUN_MIN} or later, and runs on ${version}: bun upgrade`,
       );
