@@ -126,6 +126,9 @@ function lengthOf(range: Range | undefined, size: number): number {
   return (range?.end ?? size) - (range?.start ?? 0);
 }
 
+/** Handed to standard output at once. */
+const OUTPUT_BYTES = 256 * 1024;
+
 /** Pieces are released as they are verified: what is printed before a fault is good. */
 async function toStandardOutput(
   blob: StoredBlob,
@@ -136,13 +139,17 @@ async function toStandardOutput(
   const tell = meter?.part();
   let written = 0;
   try {
-    for await (const piece of blob.chunks()) {
-      if (!isText(piece)) {
+    for await (const chunk of blob.chunks()) {
+      if (!isText(chunk)) {
         throw usage("this is binary and may confuse the terminal: use -o FILE, or -o - to insist");
       }
-      await out.bytes(piece);
-      written += piece.length;
-      tell?.({ bytes: written });
+      // In parts, for how much is out is told while it goes on and where it ends.
+      for (let start = 0; start < chunk.length; start += OUTPUT_BYTES) {
+        const part = chunk.subarray(start, start + OUTPUT_BYTES);
+        await out.bytes(part);
+        written += part.length;
+        tell?.({ bytes: written });
+      }
     }
   } catch (error) {
     const code = codeOf(error);
