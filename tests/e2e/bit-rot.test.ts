@@ -46,7 +46,7 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
         const backend = openers.s3({ endpoint: own.endpoint, bucket, keys: own });
         await using store = storeOver(backend, { chunkSize: MiB / 4, dedupSecret });
         const root = await store.put(content.stream());
-        const [chunk = ""] = await Array.fromAsync(store.treeNames(root));
+        const [chunk = ""] = await Array.fromAsync(store.treeAddresses(root));
         expect(await store.verify(chunk)).toMatchObject({ attested: false });
         await flipByte(await fileOf(join(data, "objects", bucket), chunk));
 
@@ -75,7 +75,7 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
         const backend = openers.s3({ endpoint: own.endpoint, bucket, keys: own });
         await using store = storeOver(backend, { chunkSize: MiB / 4 });
         const root = await store.put(content.stream());
-        const [chunk = ""] = await Array.fromAsync(store.treeNames(root));
+        const [chunk = ""] = await Array.fromAsync(store.treeAddresses(root));
         expect(await store.verify(chunk)).toMatchObject({ attested: false });
         await rm(await fileOf(join(data, "objects", bucket), chunk));
         expect(await store.verify(chunk, { attested: true })).toMatchObject({ attested: true });

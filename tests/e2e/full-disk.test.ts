@@ -30,7 +30,7 @@ needing(missing)("a server whose disk is full", () => {
         const much = failureOf(store.put(testContent(200 * MiB, 6).stream()));
         expect(await within(60_000, "put", much)).toMatchObject({ code: "unavailable" });
 
-        const old = new Set(await Array.fromAsync(store.treeNames(address)));
+        const old = new Set(await Array.fromAsync(store.treeAddresses(address)));
         let blobs = 0;
         for await (const blob of store.list()) {
           await store.verify(blob.address);

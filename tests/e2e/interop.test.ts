@@ -58,7 +58,7 @@ describe.each(SERVERS)("what lies on %s", (name, server) => {
           { chunkSize: MiB },
         );
         const address = await store.put(content.stream(), { metadata: { name: "a.bin" } });
-        const names = await Array.fromAsync(store.treeNames(address));
+        const names = await Array.fromAsync(store.treeAddresses(address));
 
         const blobs = join(folder, "blobs");
         const under = `${prefix}/`;

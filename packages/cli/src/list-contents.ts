@@ -16,7 +16,7 @@ const FAILURES_MAX = 16;
  * @param options with `all` also a line for each other blob; otherwise these are counted
  */
 export async function listContents(
-  opened: Pick<Store, "survey">,
+  opened: Pick<Store, "scan">,
   { all }: { readonly all: boolean },
   session: Session,
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function listContents(
   const sum = { opened: 0, bytes: 0, closed: 0, child: 0 };
   let refusals = 0;
   using meter = session.progress.begin({ command: "ls", noun: "blob" });
-  for await (const blob of opened.survey({ signal })) {
+  for await (const blob of opened.scan({ signal })) {
     meter.itemDone();
     if (blob.kind === "failed") {
       const code = codeOf(blob.error);

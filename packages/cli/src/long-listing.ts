@@ -1,4 +1,4 @@
-import type { SurveyedBlob } from "@idk/storage";
+import type { ScannedBlob } from "@idk/storage";
 import { count, printable } from "./text.ts";
 import { roundBytes } from "./sizes.ts";
 
@@ -51,7 +51,7 @@ export function createLongListing(terminal: boolean): LongListing {
   };
 }
 
-type Shown = Exclude<SurveyedBlob, { readonly kind: "failed" }>;
+type Shown = Exclude<ScannedBlob, { readonly kind: "failed" }>;
 
 /** What people want to know of a blob; what is not content stands in parentheses. */
 export function columnsOf(blob: Shown): Columns {

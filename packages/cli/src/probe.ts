@@ -66,7 +66,7 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
         list,
         delete: removed,
       },
-      attestation: able?.attestsSha256 ?? unknown,
+      attestation: able?.verifiesChecksums ?? unknown,
       conditionalPut: able?.conditionalPut ?? unknown,
       versions: able?.versions ?? unknown,
       encryption:

@@ -67,13 +67,3 @@ export class StorageError extends Error {
 export function usage(message: string): StorageError {
   return new StorageError("usage", message);
 }
-
-/** Turns an aborted signal into the library's error, with the caller's reason as cause. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw aborted(signal);
-}
-
-/** The error of a signal that has fired. */
-export function aborted(signal: AbortSignal): StorageError {
-  return new StorageError("aborted", "the operation was aborted", { cause: signal.reason });
-}

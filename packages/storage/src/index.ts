@@ -68,8 +68,8 @@ export type {
   DeleteTreeOptions,
   ListOptions,
   ListedAddress,
-  SurveyOptions,
-  SurveyedBlob,
+  ScanOptions,
+  ScannedBlob,
   VerifyOptions,
   VerifyReport,
 } from "./store/reports.ts";

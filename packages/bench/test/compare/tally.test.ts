@@ -24,7 +24,7 @@ test("each call of a backend is a request, with the bytes of blobs either way", 
 test("what a backend may lack is neither made up nor lost", async () => {
   const tally = none();
   expect(countingBackend(memory(), tally)).not.toContainKeys(["listAfter", "capabilities"]);
-  const capabilities = { attestsSha256: true, conditionalPut: false, versions: false };
+  const capabilities = { verifiesChecksums: true, conditionalPut: false, versions: false };
   let closed = 0;
   const backend = countingBackend(
     {

@@ -57,7 +57,7 @@ export const copy: Command = command(
       const source = createStore({ backend: from, identities });
       for (const root of named) {
         let unread: unknown;
-        const names = watched(source.treeNames(root, { signal }), (error) => (unread = error));
+        const names = watched(source.treeAddresses(root, { signal }), (error) => (unread = error));
         try {
           const { withheld } = await copyBlobs({ names, roots: "if-complete" });
           if (withheld > 0) {

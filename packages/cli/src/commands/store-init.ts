@@ -1,4 +1,4 @@
-import type { BucketReport, BucketWishes, DefaultEncryption } from "@idk/storage/provision";
+import type { BucketReport, BucketSettings, DefaultEncryption } from "@idk/storage/provision";
 import { type Command, command } from "../command.ts";
 import { field, flag, optional, store, text } from "../settings.ts";
 import type { ObjectLocation } from "../object-locations.ts";
@@ -18,7 +18,7 @@ export const storeInit: Command = command(
     kmsKey: optional(text),
   },
   async ({ target, versioning, objectLock, lifecycleDays, defaultSse, kmsKey }, session) => {
-    const wishes: BucketWishes = {
+    const wishes: BucketSettings = {
       versioning,
       objectLock,
       lifecycleDays,
@@ -46,7 +46,7 @@ type InitReport = {
 
 async function init(
   location: ObjectLocation,
-  wishes: BucketWishes,
+  wishes: BucketSettings,
   session: Session,
 ): Promise<BucketReport> {
   const { initBucket } = await import("@idk/storage/provision");
@@ -56,7 +56,7 @@ async function init(
   });
 }
 
-async function initFolder(folder: string, wishes: BucketWishes): Promise<InitReport> {
+async function initFolder(folder: string, wishes: BucketSettings): Promise<InitReport> {
   if (Object.values(wishes).some(Boolean)) {
     throw usage("a folder has no versions, locks or encryption of its own to be set");
   }

@@ -48,7 +48,7 @@ export interface Backend {
    * @returns how many bytes were read: less than the buffer holds only where that is all of the blob
    * @throws StorageError `not-found`
    */
-  getFront?(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
+  getPrefix?(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
 
   /** What the store knows of a blob without reading it, or undefined where there is none. */
   head(name: string, options?: CallOptions): Promise<BlobInfo | undefined>;
@@ -119,7 +119,7 @@ export interface BlobInfo {
 
 export interface Capabilities {
   /** `head` gives `sha256`, so that integrity can be attested without a download. */
-  readonly attestsSha256: boolean;
+  readonly verifiesChecksums: boolean;
   /** The store can write only where nothing is. An economy, never needed for being right. */
   readonly conditionalPut: boolean;
   /** Old versions stay after a delete or an overwrite, until they are removed by their ids. */

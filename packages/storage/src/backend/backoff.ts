@@ -1,4 +1,5 @@
-import { aborted, StorageError, throwIfAborted, usage } from "../errors.ts";
+import { sleep, throwIfAborted } from "../abort.ts";
+import { StorageError, usage } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Backend } from "./backend.ts";
 
@@ -138,22 +139,4 @@ export async function persist<T>(
 
 function isTransient(error: unknown): error is StorageError {
   return error instanceof StorageError && error.transient && !FINAL.has(error.code);
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(aborted(signal));
-      return;
-    }
-    const stop = (): void => {
-      clearTimeout(timer);
-      if (signal) reject(aborted(signal));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
 }

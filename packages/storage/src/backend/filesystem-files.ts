@@ -1,8 +1,9 @@
+import { throwIfAborted } from "../abort.ts";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { notAFile, systemCode } from "./filesystem-errors.ts";
-import { StorageError, throwIfAborted } from "../errors.ts";
+import { StorageError } from "../errors.ts";
 
 /** What is stored, how much and when is nobody else's business, although it is encrypted. */
 export const FOLDER_MODE = 0o700;
@@ -64,7 +65,7 @@ export async function readFileInto(
   path: string,
   buffer: Uint8Array,
   signal: AbortSignal | undefined,
-  { frontOnly = false }: { readonly frontOnly?: boolean } = {},
+  { prefixOnly = false }: { readonly prefixOnly?: boolean } = {},
 ): Promise<number | undefined> {
   const handle = await unlessMissing(open(path, READ_FLAGS));
   if (handle === undefined) return undefined;
@@ -72,7 +73,7 @@ export async function readFileInto(
     // Of the open file, which stays whole although a writer may replace the name meanwhile.
     const stats = await handle.stat();
     if (!stats.isFile()) throw notAFile(path);
-    if (stats.size > buffer.length && !frontOnly) {
+    if (stats.size > buffer.length && !prefixOnly) {
       throw new StorageError("limit", `the blob ${path} has more than ${buffer.length} bytes`);
     }
     const wanted = Math.min(stats.size, buffer.length);

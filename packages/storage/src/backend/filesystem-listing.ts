@@ -1,10 +1,10 @@
+import { throwIfAborted } from "../abort.ts";
 import type { Stats } from "node:fs";
 import { lstat, opendir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { isBlobName, type ListedBlob } from "./backend.ts";
 import { systemCode } from "./filesystem-errors.ts";
 import { unlessMissing } from "./filesystem-files.ts";
-import { throwIfAborted } from "../errors.ts";
 
 const SHARD = /^[0-9a-f]{2}$/u;
 const TEMPORARY = /^\.tmp-[0-9a-f-]{36}$/u;

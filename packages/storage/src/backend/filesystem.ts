@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../abort.ts";
 import { type FileHandle, lstat, mkdir, open, rename, stat, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Backend, isBlobName, type ListedBlob } from "./backend.ts";
@@ -12,7 +13,7 @@ import {
   unlessMissing,
 } from "./filesystem-files.ts";
 import { blobsIn, shardOf, shardsIn, temporaryName } from "./filesystem-listing.ts";
-import { StorageError, throwIfAborted, usage } from "../errors.ts";
+import { StorageError, usage } from "../errors.ts";
 
 export interface FilesystemOptions {
   /**
@@ -97,12 +98,12 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     name: string,
     buffer: Uint8Array,
     signal: AbortSignal | undefined,
-    frontOnly: boolean,
+    prefixOnly: boolean,
   ): Promise<number> => {
     throwIfAborted(signal);
     const { path } = locate(root, name);
     try {
-      const length = await readFileInto(path, buffer, signal, { frontOnly });
+      const length = await readFileInto(path, buffer, signal, { prefixOnly });
       if (length !== undefined) return length;
       await requireRoot();
     } catch (error) {
@@ -139,7 +140,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
 
     get: (name, buffer, { signal } = {}) => read(name, buffer, signal, false),
 
-    getFront: (name, buffer, { signal } = {}) => read(name, buffer, signal, true),
+    getPrefix: (name, buffer, { signal } = {}) => read(name, buffer, signal, true),
 
     async head(name, { signal } = {}) {
       throwIfAborted(signal);

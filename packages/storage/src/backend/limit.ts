@@ -1,6 +1,7 @@
+import { aborted } from "../abort.ts";
 import pLimit from "p-limit";
 import type { Backend, CallOptions, ListedBlob } from "./backend.ts";
-import { aborted, usage } from "../errors.ts";
+import { usage } from "../errors.ts";
 
 /**
  * A backend that has at most so many calls in flight, whoever makes them: several stores, puts and
@@ -61,9 +62,9 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
     ...(backend.local && { local: true }),
     put: (name, bytes, given) => inTurn(() => backend.put(name, bytes, given), given?.signal),
     get: (name, buffer, given) => inTurn(() => backend.get(name, buffer, given), given?.signal),
-    ...(backend.getFront && {
-      getFront: (name: string, buffer: Uint8Array, given?: CallOptions) =>
-        inTurn(async () => backend.getFront!(name, buffer, given), given?.signal),
+    ...(backend.getPrefix && {
+      getPrefix: (name: string, buffer: Uint8Array, given?: CallOptions) =>
+        inTurn(async () => backend.getPrefix!(name, buffer, given), given?.signal),
     }),
     head: (name, given) => inTurn(() => backend.head(name, given), given?.signal),
     delete: (name, given) => inTurn(() => backend.delete(name, given), given?.signal),

@@ -1,5 +1,6 @@
+import { throwIfAborted } from "../abort.ts";
 import type { Backend, ListedBlob } from "./backend.ts";
-import { StorageError, throwIfAborted } from "../errors.ts";
+import { StorageError } from "../errors.ts";
 
 export interface MemoryOptions {
   /**
@@ -54,7 +55,7 @@ export function memory(options: MemoryOptions = {}): Backend {
       buffer.set(bytes);
       return bytes.length;
     },
-    async getFront(name, buffer, { signal } = {}) {
+    async getPrefix(name, buffer, { signal } = {}) {
       throwIfAborted(signal);
       const bytes = blobs.get(name);
       if (bytes === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);

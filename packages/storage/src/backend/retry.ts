@@ -65,9 +65,9 @@ export function withRetry(
     put: (name, bytes, given) => again("put", () => backend.put(name, bytes, given), given?.signal),
     get: (name, buffer, given) =>
       again("get", () => backend.get(name, buffer, given), given?.signal),
-    ...(backend.getFront && {
-      getFront: (name: string, buffer: Uint8Array, given?: CallOptions) =>
-        again("get", async () => backend.getFront!(name, buffer, given), given?.signal),
+    ...(backend.getPrefix && {
+      getPrefix: (name: string, buffer: Uint8Array, given?: CallOptions) =>
+        again("get", async () => backend.getPrefix!(name, buffer, given), given?.signal),
     }),
     head: (name, given) => again("head", () => backend.head(name, given), given?.signal),
     delete: (name, given) => again("delete", () => backend.delete(name, given), given?.signal),

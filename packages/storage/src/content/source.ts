@@ -1,4 +1,5 @@
-import { aborted, usage } from "../errors.ts";
+import { untilAborted } from "../abort.ts";
+import { usage } from "../errors.ts";
 import { typeName, utf8 } from "../bytes.ts";
 
 /**
@@ -96,7 +97,7 @@ function streaming(
   const pull = async (): Promise<Uint8Array | undefined> => {
     while (!ended) {
       if (++pulls % PULLS_IN_A_ROW === 0) await new Promise((resolve) => setTimeout(resolve));
-      const { done, value } = await abortable(Promise.resolve(iterator.next()), signal);
+      const { done, value } = await untilAborted(Promise.resolve(iterator.next()), signal);
       if (done) ended = true;
       else if (!(value instanceof Uint8Array)) {
         throw usage(`content streams must yield Uint8Array, this one yielded ${typeName(value)}`);
@@ -210,25 +211,4 @@ function iterate(stream: ReadableStream<Uint8Array>): AsyncIterator<unknown> {
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
-/** Settles with the promise, or with `aborted` as soon as the signal fires. */
-export async function abortable<T>(
-  promise: Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  if (signal === undefined) return promise;
-  const settled = new AbortController();
-  const fired = new Promise<never>((_, reject) => {
-    const onAbort = () => reject(aborted(signal));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true, signal: settled.signal });
-  });
-  try {
-    return await Promise.race([promise, fired]);
-  } finally {
-    settled.abort();
-    // The race is over: a rejection of the loser is nobody's any more.
-    promise.then(undefined, () => {});
-  }
 }

@@ -13,7 +13,7 @@ export async function attestedSize(
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
   const capabilities = await backend.capabilities?.({ signal });
-  if (!capabilities?.attestsSha256) return undefined;
+  if (!capabilities?.verifiesChecksums) return undefined;
   const info = await backend.head(address, { signal });
   return info?.sha256 === address ? info.size : undefined;
 }

@@ -125,18 +125,6 @@ export function keyPairsOf(defaults: Defaults, options: ReadOptions): readonly K
   return keyPairs;
 }
 
-/** One failure, or the caller's signal, ends everything that was started with the result. */
-export function linkedAbort(signal: AbortSignal | undefined): {
-  readonly signal: AbortSignal;
-  readonly stop: (reason?: unknown) => void;
-} {
-  const own = new AbortController();
-  return {
-    signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal,
-    stop: (reason) => own.abort(reason),
-  };
-}
-
 const CONCURRENCY_MAX = 64;
 
 function plan(

@@ -53,7 +53,7 @@ export function createCopier(
     const { name } = blob;
     let there = await to.head(name, { signal });
     if (there === undefined) return false;
-    const attests = (await to.capabilities?.({ signal }))?.attestsSha256 === true;
+    const attests = (await to.capabilities?.({ signal }))?.verifiesChecksums === true;
     // The first look may have come before it was known that the target attests.
     if (attests && there.sha256 === undefined) there = await to.head(name, { signal });
     if (there === undefined) return false;

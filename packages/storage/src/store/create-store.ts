@@ -1,8 +1,9 @@
+import { throwIfAborted } from "../abort.ts";
 import type { GetItem, GetManyOptions, GetResult } from "./get-options.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import type { Items } from "./many.ts";
 import { type StoreContext, assertOptions, checkDefaults } from "./context.ts";
-import { throwIfAborted, usage } from "../errors.ts";
+import { usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
 import { deleteTree } from "./delete-tree.ts";
 import { get } from "./get.ts";
@@ -16,8 +17,8 @@ import { putMany } from "./put-many.ts";
 import { resolve } from "./resolve.ts";
 import { rewrap } from "./rewrap.ts";
 import { stat } from "./stat.ts";
-import { survey } from "./survey.ts";
-import { treeNames } from "./tree-names.ts";
+import { scan } from "./scan.ts";
+import { treeAddresses } from "./tree-addresses.ts";
 import { typeName } from "../bytes.ts";
 import { verify } from "./verify.ts";
 import { type LeafWorkers, aheadOf, createLeafWorkers } from "./workers/pool.ts";
@@ -82,8 +83,8 @@ export function createStore(options: StoreOptions): Store {
     rewrap: async (address, recipients, given = {}) =>
       rewrap(await open(), address, recipients, given),
     verify: async (address, given = {}) => verify(await open(), address, given),
-    treeNames: async function* (address, given = {}) {
-      yield* treeNames(await open(), address, given);
+    treeAddresses: async function* (address, given = {}) {
+      yield* treeAddresses(await open(), address, given);
     },
     deleteTree: async (address, given = {}) => deleteTree(await open(), address, given),
     has: async (address, { signal } = {}) => {
@@ -97,8 +98,8 @@ export function createStore(options: StoreOptions): Store {
     list: (given = {}) => list(backend, given),
     resolve: async (prefix, given = {}) => resolve(backend, prefix, given),
     inspect: async (address, given = {}) => inspect(await open(), address, given),
-    survey: async function* (given = {}) {
-      yield* survey(await open(), given);
+    scan: async function* (given = {}) {
+      yield* scan(await open(), given);
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -1,7 +1,8 @@
+import { throwIfAborted } from "../abort.ts";
 import { CHILD_OVERHEAD, STREAM_MAX } from "../format/limits.ts";
 import { type SealedLeaf, sealLeaf } from "./known-leaf.ts";
 import type { StoreContext, WritePlan } from "./context.ts";
-import { throwIfAborted, usage } from "../errors.ts";
+import { usage } from "../errors.ts";
 import type { ByteReader } from "../content/source.ts";
 import type { PutJournal } from "./journal.ts";
 import type { Reference } from "../format/reference.ts";

@@ -1,7 +1,8 @@
+import { throwIfAborted } from "../abort.ts";
 import type { GetItem, GetManyOptions, GetResult } from "./get-options.ts";
 import { type Items, MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
 import { type StoreContext, concurrencyOf, keyPairsOf } from "./context.ts";
-import { throwIfAborted, usage } from "../errors.ts";
+import { usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
 import { get } from "./get.ts";
 import { typeName } from "../bytes.ts";

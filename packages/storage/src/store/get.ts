@@ -1,8 +1,9 @@
+import { linkedAbort, throwIfAborted } from "../abort.ts";
 import type { BytesOptions, GetOptions, StoredBlob, StreamOptions } from "./get-options.ts";
 import type { ByteRange, ContentReader, Reading } from "./content-reader.ts";
 import { type OpenedRoot, borrowRoot, keepRoot } from "./read-root.ts";
-import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
-import { type StorageError, throwIfAborted, usage } from "../errors.ts";
+import { type StoreContext, assertOptions, concurrencyOf } from "./context.ts";
+import { type StorageError, usage } from "../errors.ts";
 import { copiesOf, pieceStream } from "./piece-stream.ts";
 import { allocate } from "./buffers.ts";
 import { concatAll } from "../bytes.ts";

@@ -1,7 +1,7 @@
+import { throwIfAborted } from "../abort.ts";
 import type { ContentReader } from "./content-reader.ts";
 import type { LentRoot } from "./read-root.ts";
 import { equal } from "../bytes.ts";
-import { throwIfAborted } from "../errors.ts";
 
 /**
  * Content that came with its root. It stays where it was opened and is handed out once, without a

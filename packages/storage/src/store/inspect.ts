@@ -1,5 +1,6 @@
+import { throwIfAborted } from "../abort.ts";
 import { CHILD_BLOB_MAX, TAG_LENGTH } from "../format/limits.ts";
-import { StorageError, throwIfAborted } from "../errors.ts";
+import { StorageError } from "../errors.ts";
 import type { BlobInspection } from "./reports.ts";
 import type { CallOptions } from "./options.ts";
 import type { StoreContext } from "./context.ts";

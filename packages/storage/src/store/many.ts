@@ -1,6 +1,5 @@
-import { throwIfAborted, usage } from "../errors.ts";
-import { abortable } from "../content/source.ts";
-import { linkedAbort } from "./context.ts";
+import { linkedAbort, throwIfAborted, untilAborted } from "../abort.ts";
+import { usage } from "../errors.ts";
 import { pMapIterable } from "p-map";
 import { typeName } from "../bytes.ts";
 
@@ -42,7 +41,7 @@ export async function* inCompletionOrder<T, R>(
       for (;;) {
         const next = iterator.next();
         const { done, value } =
-          "then" in next ? await abortable(Promise.resolve(next), signal) : next;
+          "then" in next ? await untilAborted(Promise.resolve(next), signal) : next;
         left = !done;
         if (done) return;
         yield value;

@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../abort.ts";
 import { CHILD_OVERHEAD } from "../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import type { ReadAt } from "./get-options.ts";
@@ -5,7 +6,6 @@ import type { StoreContext } from "./context.ts";
 import { allLeaves, leavesIn } from "./walk.ts";
 import { plaintextLength } from "../format/shape.ts";
 import { sealsTo } from "./known-leaf.ts";
-import { throwIfAborted } from "../errors.ts";
 
 /** How much of a tree's content the caller has already; see `StoredBlob.matchingPrefix`. */
 export async function matchingPrefix(

@@ -1,7 +1,8 @@
+import { throwIfAborted } from "../abort.ts";
 import { type Items, MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
 import type { PutItem, PutManyOptions, PutResult } from "./put-options.ts";
 import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "./context.ts";
-import { throwIfAborted, usage } from "../errors.ts";
+import { usage } from "../errors.ts";
 import type { PutReport } from "./put-report.ts";
 import { createBufferPool } from "./buffers.ts";
 import pLimit from "p-limit";

@@ -1,15 +1,9 @@
+import { linkedAbort, throwIfAborted } from "../abort.ts";
 import type { ByteReader, Content } from "../content/source.ts";
 import { type Leaf, cutLeaves } from "./cut-leaves.ts";
 import { INLINE_MAX, STREAM_MAX } from "../format/limits.ts";
-import {
-  type StoreContext,
-  type WritePlan,
-  assertOptions,
-  linkedAbort,
-  planWrite,
-} from "./context.ts";
+import { type StoreContext, type WritePlan, assertOptions, planWrite } from "./context.ts";
 import { checkedJournal } from "./journal.ts";
-import { throwIfAborted } from "../errors.ts";
 import type { Address } from "../content/address.ts";
 import type { PutOptions } from "./put-options.ts";
 import { type PutTally, createPutTally } from "./put-report.ts";

@@ -1,7 +1,8 @@
+import { throwIfAborted } from "../abort.ts";
 import { type Child, type LeafRange, fetchChild, leavesIn } from "./walk.ts";
 import { CHILD_OVERHEAD } from "../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
-import { StorageError, throwIfAborted } from "../errors.ts";
+import { StorageError } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 import { WORTH_WORKERS } from "./workers/pool.ts";
 import { fetchLeaf } from "./workers/fetch-leaf.ts";

@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../abort.ts";
 import { type Address, parseAddress } from "../content/address.ts";
 import { type Root, decodeRoot } from "../format/root.ts";
 import { type StoreContext, keyPairsOf } from "./context.ts";
@@ -5,7 +6,6 @@ import { ROOT_BLOB_MAX } from "../format/limits.ts";
 import type { ReadOptions } from "./options.ts";
 import { fetchBlob } from "./fetch.ts";
 import { openRoot } from "../crypto/open.ts";
-import { throwIfAborted } from "../errors.ts";
 
 export interface OpenedRoot extends Root {
   readonly address: Address;

@@ -1,6 +1,7 @@
+import { linkedAbort, throwIfAborted } from "../abort.ts";
 import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./copy-blob.ts";
-import { FORMAT_DEFAULTS, concurrencyOf, linkedAbort } from "./context.ts";
-import { type StorageError, throwIfAborted, usage } from "../errors.ts";
+import { FORMAT_DEFAULTS, concurrencyOf } from "./context.ts";
+import { type StorageError, usage } from "../errors.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { CallOptions } from "./options.ts";
 import { createNameList } from "./name-list.ts";
@@ -8,7 +9,7 @@ import { pMapIterable } from "p-map";
 import { parseAddress } from "../content/address.ts";
 
 export interface ReplicateOptions extends CallOptions {
-  /** Names of the blobs to copy, such as `Store.treeNames` gives; by default all of the source. */
+  /** Names of the blobs to copy, such as `Store.treeAddresses` gives; by default all of the source. */
   readonly names?: AsyncIterable<string> | Iterable<string> | undefined;
   /**
    * When roots are copied:

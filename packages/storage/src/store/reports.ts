@@ -80,15 +80,15 @@ export interface ListedAddress {
   readonly storedAt?: number | undefined;
 }
 
-export interface SurveyOptions extends ReadOptions {
+export interface ScanOptions extends ReadOptions {
   /** Leading hex digits of the addresses. */
   readonly prefix?: string | undefined;
   /** Blobs looked at together, 1 to 64, by default 16. */
   readonly concurrency?: number | undefined;
 }
 
-/** One blob of a survey. */
-export type SurveyedBlob = ListedAddress &
+/** One blob of a scan. */
+export type ScannedBlob = ListedAddress &
   (
     | {
         /** A root that one of the identities opens. */

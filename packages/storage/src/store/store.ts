@@ -14,8 +14,8 @@ import type {
   DeleteTreeOptions,
   ListOptions,
   ListedAddress,
-  SurveyOptions,
-  SurveyedBlob,
+  ScanOptions,
+  ScannedBlob,
   VerifyOptions,
   VerifyReport,
 } from "./reports.ts";
@@ -121,7 +121,7 @@ export interface Store {
    *
    * @throws StorageError as `get`
    */
-  treeNames(address: string, options?: ReadOptions): AsyncIterable<Address>;
+  treeAddresses(address: string, options?: ReadOptions): AsyncIterable<Address>;
 
   /**
    * All blobs of the store, roots and chunks alike, in no particular order.
@@ -164,7 +164,7 @@ export interface Store {
    * @throws StorageError `usage` where there are no identities or the options are wrong, `key`; of
    *   the listing `permission`, `unavailable`, `aborted`. What fails of one blob is its result
    */
-  survey(options?: SurveyOptions): AsyncIterable<SurveyedBlob>;
+  scan(options?: ScanOptions): AsyncIterable<ScannedBlob>;
 
   /** Ends the store's threads, and lets go of what the backend holds open. */
   close(): Promise<void>;

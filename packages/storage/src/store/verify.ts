@@ -1,6 +1,7 @@
-import { type StoreContext, assertOptions, concurrencyOf, linkedAbort } from "./context.ts";
+import { linkedAbort, throwIfAborted } from "../abort.ts";
+import { type StoreContext, assertOptions, concurrencyOf } from "./context.ts";
 import type { VerifyOptions, VerifyReport } from "./reports.ts";
-import { StorageError, throwIfAborted, usage } from "../errors.ts";
+import { StorageError, usage } from "../errors.ts";
 import { CHILD_BLOB_MAX } from "../format/limits.ts";
 import { allocate } from "./buffers.ts";
 import { allLeaves } from "./walk.ts";

@@ -1,9 +1,10 @@
+import { throwIfAborted } from "../abort.ts";
 import { CHILD_BLOB_MAX, CHILD_OVERHEAD, FANOUT } from "../format/limits.ts";
 import { type Reference, referenceAt, referenceCount } from "../format/reference.ts";
 import { type TreeShape, leavesBelow, plaintextLength } from "../format/shape.ts";
 import type { ChildKind } from "../crypto/key-schedule.ts";
 import type { OpenedRoot } from "./read-root.ts";
-import { StorageError, throwIfAborted } from "../errors.ts";
+import { StorageError } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 import { fetchBlob } from "./fetch.ts";
 import { openChild } from "../crypto/open.ts";

@@ -26,7 +26,7 @@ export const attestationCases: readonly Case[] = [
     async check({ backend, reopen }) {
       const first = await backend.capabilities?.();
       if (first === undefined) return;
-      for (const key of ["attestsSha256", "conditionalPut", "versions"] as const) {
+      for (const key of ["verifiesChecksums", "conditionalPut", "versions"] as const) {
         assert.equal(typeof first[key], "boolean", key);
       }
       assert.ok(["undefined", "string"].includes(typeof first.encryption), "encryption");
@@ -157,7 +157,7 @@ export const attestationCases: readonly Case[] = [
 ];
 
 async function attests(backend: Backend): Promise<boolean> {
-  return (await backend.capabilities?.())?.attestsSha256 === true;
+  return (await backend.capabilities?.())?.verifiesChecksums === true;
 }
 
 /** Whatever is said of the blob, by `head` or in a listing, is its hash. */

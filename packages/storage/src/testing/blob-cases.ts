@@ -151,7 +151,7 @@ export const blobCases: readonly Case[] = [
   {
     name: "gives the beginning of a blob as far as the buffer goes, if it can",
     async check({ backend }) {
-      if (backend.getFront === undefined) return;
+      if (backend.getPrefix === undefined) return;
       for (const size of [0, 1, 1000, MIB]) {
         const [name, bytes] = [newName(), blobOf(size)];
         await backend.put(name, bytes);
@@ -159,12 +159,12 @@ export const blobCases: readonly Case[] = [
           const memory = new Uint8Array(3000).fill(0xa5);
           const expected = memory.slice();
           expected.set(bytes.subarray(0, room), 500);
-          const length = await backend.getFront(name, memory.subarray(500, 500 + room));
+          const length = await backend.getPrefix(name, memory.subarray(500, 500 + room));
           assert.equal(length, Math.min(size, room), `of ${size} bytes, with room for ${room}`);
           assertSame(memory, expected);
         }
       }
-      await fails(backend.getFront(newName(), new Uint8Array(100)), "not-found");
+      await fails(backend.getPrefix(newName(), new Uint8Array(100)), "not-found");
     },
   },
 

@@ -6,11 +6,11 @@ import type {
   ListedBlob,
 } from "../../src/backend/backend.ts";
 import { memory } from "../../src/backend/memory.ts";
-import { throwIfAborted } from "../../src/errors.ts";
+import { throwIfAborted } from "../../src/abort.ts";
 import { sha256 } from "../support.ts";
 
 export const CAPABILITIES: Capabilities = {
-  attestsSha256: true,
+  verifiesChecksums: true,
   conditionalPut: false,
   versions: false,
   encryption: "AES256",

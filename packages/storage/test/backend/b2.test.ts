@@ -71,7 +71,7 @@ needs("minio")("behind the rules of B2", () => {
 
   test("less is found out than elsewhere, and nothing is left behind", async () => {
     expect(await backend.capabilities!()).toEqual({
-      attestsSha256: false,
+      verifiesChecksums: false,
       conditionalPut: false,
       versions: true,
       encryption: undefined,

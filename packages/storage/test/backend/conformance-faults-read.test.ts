@@ -41,13 +41,13 @@ testFaults([
   {
     fault: "refuses the beginning of a blob that is longer",
     noticedBy: ["gives the beginning of a blob"],
-    spoil: (right) => ({ getFront: (...given) => right.get(...given) }),
+    spoil: (right) => ({ getPrefix: (...given) => right.get(...given) }),
   },
   {
     fault: "gives the end of a blob for its beginning",
     noticedBy: ["gives the beginning of a blob"],
     spoil: (right) => ({
-      async getFront(name, buffer, options) {
+      async getPrefix(name, buffer, options) {
         const whole = new Uint8Array((await right.head(name))?.size ?? 0);
         await right.get(name, whole, options);
         const end = whole.subarray(Math.max(0, whole.length - buffer.length));

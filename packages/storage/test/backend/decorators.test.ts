@@ -19,7 +19,7 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     const plain = decorate(memory());
     expect(plain.description).toBe("memory");
     expect(Object.keys(plain).toSorted()).toEqual(
-      ["delete", "description", "get", "getFront", "head", "list", "local", "put"].toSorted(),
+      ["delete", "description", "get", "getPrefix", "head", "list", "local", "put"].toSorted(),
     );
     let closed = 0;
     const full = decorate({
@@ -28,7 +28,7 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
       close: async () => void (closed += 1),
     });
     expect(full.clockAheadMs!()).toBe(-7);
-    expect(await full.capabilities!()).toMatchObject({ attestsSha256: true });
+    expect(await full.capabilities!()).toMatchObject({ verifiesChecksums: true });
     await full.close!();
     expect(closed).toBe(1);
   });
@@ -37,7 +37,7 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     const backend = decorate(memory());
     await backend.put(NAME, BYTES);
     const buffer = new Uint8Array(2);
-    expect(await backend.getFront!(NAME, buffer)).toBe(2);
+    expect(await backend.getPrefix!(NAME, buffer)).toBe(2);
     expect(buffer).toEqual(BYTES.subarray(0, 2));
   });
 

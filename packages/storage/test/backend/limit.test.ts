@@ -73,7 +73,7 @@ describe("a limit", () => {
     expect(await limited.head(NAMES[0]!)).toEqual(await inner.head(NAMES[0]!));
     expect(await limited.get(NAMES[0]!, new Uint8Array(3))).toBe(3);
     await rejects(limited.get(NAMES[1]!, new Uint8Array(3)), "not-found");
-    expect(await limited.capabilities!()).toMatchObject({ attestsSha256: true });
+    expect(await limited.capabilities!()).toMatchObject({ verifiesChecksums: true });
     expect(await Array.fromAsync(limited.listAfter!("", "0"))).toHaveLength(1);
     await limited.delete(NAMES[0]!);
     expect(await Array.fromAsync(limited.list(""))).toEqual([]);

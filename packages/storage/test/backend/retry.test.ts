@@ -8,7 +8,8 @@ import {
 } from "../../src/backend/backoff.ts";
 import { memory } from "../../src/backend/memory.ts";
 import { withRetry } from "../../src/backend/retry.ts";
-import { aborted, type ErrorCode, StorageError } from "../../src/errors.ts";
+import { aborted } from "../../src/abort.ts";
+import { type ErrorCode, StorageError } from "../../src/errors.ts";
 import { attesting } from "./attesting.ts";
 import { rejects } from "./rejects.ts";
 

@@ -33,7 +33,7 @@ describe("with credentials that only read", () => {
     using place = served(claiming);
     const { backend } = place;
     expect(await backend.head(NAME)).toEqual({ size: 12 });
-    expect((await backend.capabilities!()).attestsSha256).toBe(false);
+    expect((await backend.capabilities!()).verifiesChecksums).toBe(false);
     expect(await backend.head(NAME)).toEqual({ size: 12 });
   });
 
@@ -45,7 +45,7 @@ describe("with credentials that only read", () => {
       accessKey: "access-key",
       secretKey: "secret-key",
     });
-    expect((await backend.capabilities!()).attestsSha256).toBe(true);
+    expect((await backend.capabilities!()).verifiesChecksums).toBe(true);
     expect(await backend.head(NAME)).toEqual({ size: 12, sha256: NAME });
     void server.stop(true);
   });
@@ -101,7 +101,7 @@ needs("minio")("on a MinIO that is reached as any store", () => {
       size: BYTES.length,
       storedAt: expect.any(Number),
     });
-    expect((await backend.capabilities!()).attestsSha256).toBe(true);
+    expect((await backend.capabilities!()).verifiesChecksums).toBe(true);
     expect(await backend.head(NAME)).toEqual({
       size: BYTES.length,
       sha256: sha256(BYTES),

@@ -79,7 +79,7 @@ needs("minio")("credentials", () => {
     await rejects(reader.delete(OTHER), "permission", "check their policy");
     // Whether this server checks what it keeps could not be tried.
     expect(await reader.capabilities!()).toEqual({
-      attestsSha256: false,
+      verifiesChecksums: false,
       conditionalPut: false,
       versions: false,
       encryption: undefined,
@@ -92,7 +92,7 @@ needs("minio")("credentials", () => {
     await writer.put(OTHER, BYTES);
     await rejects(writer.get(OTHER, new Uint8Array(100)), "permission");
     expect(await writer.capabilities!()).toMatchObject({
-      attestsSha256: false,
+      verifiesChecksums: false,
       conditionalPut: false,
       versions: false,
     });

@@ -116,6 +116,6 @@ describe("finding out what a place can do", () => {
     });
     const keys = { accessKey: "access-key", secretKey: "secret-key" };
     const backend = minio({ bucket: "bucket", endpoint: place.endpoint, ...keys });
-    expect((await backend.capabilities!()).attestsSha256).toBe(true);
+    expect((await backend.capabilities!()).verifiesChecksums).toBe(true);
   });
 });

@@ -95,7 +95,7 @@ const SCRIPT = `
   await keyed(1).put(name, Buffer.from("opaque bytes"));
   const buffer = Buffer.alloc(100);
   const read = buffer.toString("utf8", 0, await keyed(1).get(name, buffer));
-  const { attestsSha256: attests, encryption: capability } = await keyed(1).capabilities();
+  const { verifiesChecksums: attests, encryption: capability } = await keyed(1).capabilities();
   const codeOf = (call) => call.then(() => "read", (error) => error.code);
   const without = await codeOf(open(base).get(name, buffer));
   const wrong = (await codeOf(keyed(2).get(name, buffer))) === "read" ? "read" : "refused";

@@ -213,7 +213,7 @@ needs("minio")("requests to the store", () => {
       },
     });
     const backend = on(bucket(), { endpoint: front.endpoint });
-    expect((await backend.capabilities!()).attestsSha256).toBe(false);
+    expect((await backend.capabilities!()).verifiesChecksums).toBe(false);
     await backend.put(NAME, BYTES);
     expect((await backend.head(NAME))?.sha256).toBeUndefined();
   });
@@ -330,7 +330,7 @@ needs("minio")("versions", () => {
   test("are found out, and finding out leaves nothing", async () => {
     const before = await versions();
     expect(await on(bucket()).capabilities!()).toEqual({
-      attestsSha256: true,
+      verifiesChecksums: true,
       conditionalPut: true,
       versions: true,
       encryption: undefined,

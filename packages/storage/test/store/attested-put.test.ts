@@ -41,7 +41,7 @@ describe("a put", () => {
   test("looks at nothing where the backend attests nothing", async () => {
     const dull: Backend = {
       ...attesting(),
-      capabilities: async () => ({ ...CAPABILITIES, attestsSha256: false }),
+      capabilities: async () => ({ ...CAPABILITIES, verifiesChecksums: false }),
     };
     for (const inner of [memory(), dull]) {
       const { backend, calls, forget } = watched(inner);

@@ -61,7 +61,7 @@ describe("bytes()", () => {
       const content = random(40 * MiB);
       const address = await store.put(content);
       const names: string[] = [];
-      for await (const name of store.treeNames(address)) names.push(name);
+      for await (const name of store.treeAddresses(address)) names.push(name);
       const blob = await store.get(address);
       // Threads are there by then.
       expect(Buffer.compare(await blob.bytes(), content)).toBe(0);

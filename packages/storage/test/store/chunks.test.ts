@@ -64,7 +64,7 @@ test("after a fault the good chunks come first", async () => {
   const store = aliceStore({ chunkSize: CHUNK, padding: "none" });
   const address = await store.put(random(8 * CHUNK));
   const names: string[] = [];
-  for await (const name of store.treeNames(address)) names.push(name);
+  for await (const name of store.treeAddresses(address)) names.push(name);
   await store.delete(names[5]!);
   let read = 0;
   const reading = async () => {

@@ -25,7 +25,7 @@ describe("what a blob shows without a key", () => {
   test("of a chunk is its length alone", async () => {
     const store = aliceStore({ chunkSize: 2 ** 18 });
     const address = await store.put(random(2 ** 20 + 1));
-    for await (const name of store.treeNames(address)) {
+    for await (const name of store.treeAddresses(address)) {
       if (name === address) continue;
       const seen = await store.inspect(name);
       expect(seen).toMatchObject({ kind: "child", prefixBytes: 43 });

@@ -132,7 +132,7 @@ describe("a blob that cannot be copied", () => {
     const { from, store, roots, chunks } = await filled();
     const to = memory();
     const root = roots[0]!;
-    const names = await Array.fromAsync(store.treeNames(root));
+    const names = await Array.fromAsync(store.treeAddresses(root));
     const chunk = chunks.find((name) => names.some((other) => other === name))!;
     const bytes = await bytesOf(from, chunk);
     await from.put(chunk, bytes.subarray(1));

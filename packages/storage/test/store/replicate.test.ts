@@ -85,7 +85,7 @@ describe("what the target has", () => {
     const { backend: from, got } = watched(inner);
     const silent: Backend = {
       ...attesting(),
-      capabilities: async () => ({ ...CAPABILITIES, attestsSha256: false }),
+      capabilities: async () => ({ ...CAPABILITIES, verifiesChecksums: false }),
     };
     for (const place of [memory(), silent]) {
       const { backend: to, got: gotBack } = watched(place);
@@ -183,11 +183,11 @@ describe("the names of a tree", () => {
   test("are all of its blobs, the root last, and make a copy of it", async () => {
     const { from, store, roots } = await filled();
     for (const root of roots) {
-      const names = await Array.fromAsync(store.treeNames(root));
+      const names = await Array.fromAsync(store.treeAddresses(root));
       expect(names.at(-1)).toBe(root);
       expect(new Set(names).size).toBe(names.length);
       const to = memory();
-      await replicate(from, to, { names: store.treeNames(root), roots: "if-complete" });
+      await replicate(from, to, { names: store.treeAddresses(root), roots: "if-complete" });
       expect(await namesIn(to)).toEqual(names.map(String).toSorted());
       expect(await outcome(aliceStore({ backend: to }).verify(root, { deep: true }))).toBe("ok");
     }
@@ -195,8 +195,8 @@ describe("the names of a tree", () => {
 
   test("need a key", async () => {
     const { store, roots } = await filled();
-    const names = Array.fromAsync(store.treeNames(roots[0]!, { identities: [bob] }));
+    const names = Array.fromAsync(store.treeAddresses(roots[0]!, { identities: [bob] }));
     expect(await outcome(names)).toBe("no-match");
-    expect(await outcome(Array.fromAsync(store.treeNames("0".repeat(64))))).toBe("not-found");
+    expect(await outcome(Array.fromAsync(store.treeAddresses("0".repeat(64))))).toBe("not-found");
   });
 });

@@ -1,8 +1,8 @@
-import { throwIfAborted, usage } from "../../errors.ts";
+import { throwIfAborted, untilAborted } from "../../abort.ts";
+import { usage } from "../../errors.ts";
 import { type Backend, type Capabilities, isBlobName } from "../backend.ts";
 import { findCapabilities } from "./capabilities.ts";
 import { connect, type Connection } from "./connection.ts";
-import { unlessAborted } from "./deadline.ts";
 import { failure } from "./errors.ts";
 import { getBlob } from "./download.ts";
 import { listBlobs } from "./listing.ts";
@@ -38,7 +38,7 @@ export function objectBackend(place: Place): Backend {
         throw failure(error, `open ${description}`, undefined);
       },
     );
-    const connection = await unlessFired(connecting, signal);
+    const connection = await untilAborted(connecting, signal);
     return { connection, place, learned };
   };
 
@@ -60,8 +60,8 @@ export function objectBackend(place: Place): Backend {
     async get(name, buffer, { signal } = {}) {
       return getBlob(await openFor(name, signal), name, buffer, signal);
     },
-    async getFront(name, buffer, { signal } = {}) {
-      return getBlob(await openFor(name, signal), name, buffer, signal, { frontOnly: true });
+    async getPrefix(name, buffer, { signal } = {}) {
+      return getBlob(await openFor(name, signal), name, buffer, signal, { prefixOnly: true });
     },
     async head(name, { signal } = {}) {
       return headBlob(await openFor(name, signal), name, signal);
@@ -79,7 +79,7 @@ export function objectBackend(place: Place): Backend {
         probing = undefined;
         throw error;
       });
-      return unlessFired(probing, signal);
+      return untilAborted(probing, signal);
     },
     clockAheadMs: () => clock?.aheadMs,
     async close() {
@@ -87,15 +87,4 @@ export function objectBackend(place: Place): Backend {
       connection?.close();
     },
   };
-}
-
-/** Waits for shared work as long as this caller's signal has not fired. */
-async function unlessFired<T>(work: Promise<T>, signal: Signal): Promise<T> {
-  if (signal === undefined) return work;
-  try {
-    return await unlessAborted(work, signal);
-  } catch (error) {
-    throwIfAborted(signal);
-    throw error;
-  }
 }

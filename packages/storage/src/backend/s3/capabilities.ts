@@ -31,7 +31,7 @@ export async function findCapabilities(session: Session, bytes: Uint8Array): Pro
       ? await lookAround(session)
       : await tryBlob(session, upload, versioned);
   return {
-    attestsSha256: found.info?.sha256 !== undefined,
+    verifiesChecksums: found.info?.sha256 !== undefined,
     conditionalPut: found.conditionalPut,
     versions: found.versions,
     encryption: found.info?.encryption,

@@ -1,6 +1,7 @@
+import { throwIfAborted, untilAborted } from "../../abort.ts";
 import type { S3Client } from "@aws-sdk/client-s3";
-import { throwIfAborted, usage } from "../../errors.ts";
-import { deadline, unlessAborted } from "./deadline.ts";
+import { usage } from "../../errors.ts";
+import { deadline } from "./deadline.ts";
 import { failure, refusal, sdkRefusal } from "./errors.ts";
 import type { Place } from "./place.ts";
 import { requirePrintable, requirePrintableKeys } from "./printable.ts";
@@ -124,7 +125,7 @@ export async function connect(place: Place): Promise<Connection> {
           requirePrintableKeys(keys);
           return run(client, { abortSignal: timer.signal });
         });
-        const result = await unlessAborted(work, timer.signal);
+        const result = await untilAborted(work, timer.signal);
         reach.answered();
         return result;
       } catch (error) {

@@ -49,18 +49,3 @@ export function deadline(signal: AbortSignal | undefined, ms: number, doing: str
     },
   };
 }
-
-/** The result of work that goes on when the signal fires, only nobody waits for it any more. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}

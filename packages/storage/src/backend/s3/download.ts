@@ -11,7 +11,7 @@ export async function getBlob(
   name: string,
   buffer: Uint8Array,
   signal: Signal,
-  { frontOnly = false }: { readonly frontOnly?: boolean } = {},
+  { prefixOnly = false }: { readonly prefixOnly?: boolean } = {},
 ): Promise<number> {
   const { connection, place, learned } = session;
   const doing = `read ${blobAt(place, name)}`;
@@ -23,7 +23,7 @@ export async function getBlob(
       key: place.folder + name,
       headers: {
         "x-amz-content-sha256": EMPTY_SHA256,
-        ...(frontOnly && { range: `bytes=0-${Math.max(0, buffer.length - 1)}` }),
+        ...(prefixOnly && { range: `bytes=0-${Math.max(0, buffer.length - 1)}` }),
         ...accessHeaders(place.encryption),
       },
       doing,
@@ -31,11 +31,11 @@ export async function getBlob(
     },
     async (answer) => {
       learned.bucketSeen = true;
-      return (frontOnly ? readFront : readInto)(buffer, answer, doing);
+      return (prefixOnly ? readPrefix : readInto)(buffer, answer, doing);
     },
     (answer) => {
       // An empty blob has no first byte to begin a range with.
-      if (frontOnly && answer.status === 416) return 0;
+      if (prefixOnly && answer.status === 416) return 0;
       if (answer.code === "NoSuchKey") learned.bucketSeen = true;
       // Of a server that is no store at all, or has no words.
       return answer.status === 404 && answer.code === "" ? answer : undefined;
@@ -75,7 +75,7 @@ function cutShort(length: number, promised: number, doing: string): StorageError
 }
 
 /** Of a server that knows no ranges and sends everything, no more than fits is taken. */
-async function readFront(buffer: Uint8Array, answer: Answer, doing: string): Promise<number> {
+async function readPrefix(buffer: Uint8Array, answer: Answer, doing: string): Promise<number> {
   const promised = lengthIn(answer.headers);
   let length = 0;
   for await (const piece of answer.pieces()) {

@@ -1,4 +1,5 @@
-import { StorageError, aborted } from "../../errors.ts";
+import { aborted } from "../../abort.ts";
+import { StorageError } from "../../errors.ts";
 import { meaningOf } from "./meanings.ts";
 
 /** An error answer, reduced to what may be shown: no headers or URLs of the request. */

@@ -1,4 +1,5 @@
-import { StorageError, throwIfAborted } from "../../errors.ts";
+import { throwIfAborted } from "../../abort.ts";
+import { StorageError } from "../../errors.ts";
 import { isBlobName, type ListedBlob } from "../backend.ts";
 import type { Session } from "./session.ts";
 

@@ -1,7 +1,8 @@
+import { throwIfAborted, untilAborted } from "../../abort.ts";
 import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
-import { StorageError, throwIfAborted, usage } from "../../errors.ts";
-import { deadline, unlessAborted } from "./deadline.ts";
+import { StorageError, usage } from "../../errors.ts";
+import { deadline } from "./deadline.ts";
 import { failure, refusal } from "./errors.ts";
 import type { Place } from "./place.ts";
 import { requirePrintableKeys } from "./printable.ts";
@@ -31,7 +32,7 @@ export async function minioProvisioner(
       const timer = deadline(signal, timeouts.firstByte + timeouts.stall, doing);
       transport.begin(timer.signal);
       try {
-        return await unlessAborted(run(), timer.signal);
+        return await untilAborted(run(), timer.signal);
       } catch (error) {
         // What nobody waits for any longer must not keep the process alive.
         timer.abandon();

@@ -1,4 +1,5 @@
-import { StorageError, throwIfAborted, usage } from "../../errors.ts";
+import { throwIfAborted } from "../../abort.ts";
+import { StorageError, usage } from "../../errors.ts";
 import { patienceOf, persist, type RetryOptions, systemClock } from "../backoff.ts";
 import { type B2Options, b2Place } from "../b2.ts";
 import { type MinioOptions, minioPlace } from "../minio.ts";
@@ -17,7 +18,7 @@ export type BucketLocation =
   | ({ readonly provider: "b2" } & B2Options);
 
 /** How the bucket is to be. What is not named stays as it is. */
-export interface BucketWishes {
+export interface BucketSettings {
   /** Keeps what is overwritten or deleted by others. Deleting through this library stays for good. */
   readonly versioning?: boolean | undefined;
   /** Lets blobs be locked against deletion. Only a bucket that is being made can get it. */
@@ -63,7 +64,7 @@ export interface BucketReport {
  */
 export async function initBucket(
   location: BucketLocation,
-  wishes: BucketWishes = {},
+  wishes: BucketSettings = {},
   { signal, retry = {} }: InitBucketOptions = {},
 ): Promise<BucketReport> {
   throwIfAborted(signal);

@@ -1,6 +1,7 @@
-import { StorageError, throwIfAborted } from "../../errors.ts";
+import { throwIfAborted, untilAborted } from "../../abort.ts";
+import { StorageError } from "../../errors.ts";
 import type { Connection, Target } from "./connection.ts";
-import { type Deadline, deadline, unlessAborted } from "./deadline.ts";
+import { type Deadline, deadline } from "./deadline.ts";
 import { failure, type Refusal, refusal } from "./errors.ts";
 import type { Place } from "./place.ts";
 
@@ -55,7 +56,7 @@ export async function exchange<T>(
   const { reach } = connection;
   const unwatch = reach.watch(timer, doing);
   try {
-    const { url, headers } = await unlessAborted(connection.sign(request), timer.signal);
+    const { url, headers } = await untilAborted(connection.sign(request), timer.signal);
     const response = await fetch(url, {
       method,
       // Without this a server might compress, and the lengths would not fit.

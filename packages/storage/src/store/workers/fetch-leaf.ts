@@ -1,6 +1,7 @@
+import { throwIfAborted } from "../../abort.ts";
 import { type Child, fetchChild, wrongLength } from "../walk.ts";
 import type { ReadyWorkers } from "./pool.ts";
-import { StorageError, throwIfAborted } from "../../errors.ts";
+import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import { untilIntact } from "../fetch.ts";
 

@@ -187,7 +187,7 @@ describe("large content", () => {
     const names: string[] = [];
     const address = await put(context, content, {});
     const store = aliceStore({ backend: context.backend, workers: 0 });
-    for await (const name of store.treeNames(address)) names.push(name);
+    for await (const name of store.treeAddresses(address)) names.push(name);
     const damage = async (change: (bytes: Uint8Array) => Uint8Array) => {
       const buffer = new Uint8Array(CHILD_OVERHEAD + CHUNK);
       const length = await context.backend.get(names[40]!, buffer);

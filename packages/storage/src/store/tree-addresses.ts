@@ -4,8 +4,8 @@ import type { ReadOptions } from "./options.ts";
 import type { StoreContext } from "./context.ts";
 import { readRoot } from "./read-root.ts";
 
-/** The names of a tree's blobs, the root last; see `Store.treeNames`. */
-export async function* treeNames(
+/** The names of a tree's blobs, the root last; see `Store.treeAddresses`. */
+export async function* treeAddresses(
   context: StoreContext,
   address: string,
   options: ReadOptions,

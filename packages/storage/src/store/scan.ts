@@ -1,10 +1,11 @@
+import { throwIfAborted } from "../abort.ts";
 import { inspectBlob } from "./inspect-blob.ts";
 import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../format/limits.ts";
 import { type StoreContext, concurrencyOf, keyPairsOf } from "./context.ts";
 import { type BufferPool, createBufferPool } from "./buffers.ts";
-import type { ListedAddress, SurveyOptions, SurveyedBlob } from "./reports.ts";
+import type { ListedAddress, ScanOptions, ScannedBlob } from "./reports.ts";
 import { MANY_CONCURRENCY, inCompletionOrder } from "./many.ts";
-import { StorageError, throwIfAborted } from "../errors.ts";
+import { StorageError } from "../errors.ts";
 import { type KeyPair, unwrapContentKey } from "../crypto/wrap.ts";
 import type { Address } from "../content/address.ts";
 import type { NaCl } from "../crypto/nacl.ts";
@@ -22,15 +23,15 @@ const FRONT_LENGTH = 4096;
 /** From this length on, a request more costs less than a blob that is fetched for nothing. */
 const FRONT_WORTH = 64 * 1024;
 
-/** What the identities open of all blobs; see `Store.survey`. */
-export async function* survey(
+/** What the identities open of all blobs; see `Store.scan`. */
+export async function* scan(
   context: StoreContext,
-  options: SurveyOptions,
-): AsyncGenerator<SurveyedBlob> {
+  options: ScanOptions,
+): AsyncGenerator<ScannedBlob> {
   const keyPairs = keyPairsOf(context.defaults, options);
   const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
   const buffers = createBufferPool(concurrency + 1);
-  const look = async (listed: ListedAddress, signal: AbortSignal): Promise<SurveyedBlob> => {
+  const look = async (listed: ListedAddress, signal: AbortSignal): Promise<ScannedBlob> => {
     try {
       return { ...listed, ...(await lookAt(context, listed, keyPairs, buffers, signal)) };
     } catch (error) {
@@ -46,8 +47,8 @@ export async function* survey(
 }
 
 type Found =
-  | Pick<Extract<SurveyedBlob, { kind: "opened" }>, "kind" | "stat">
-  | Pick<Extract<SurveyedBlob, { kind: "closed" }>, "kind" | "recipients">
+  | Pick<Extract<ScannedBlob, { kind: "opened" }>, "kind" | "stat">
+  | Pick<Extract<ScannedBlob, { kind: "closed" }>, "kind" | "recipients">
   | { readonly kind: "child" };
 
 async function lookAt(
@@ -61,9 +62,9 @@ async function lookAt(
   if (size > ROOT_BLOB_MAX) return { kind: "child" };
   const buffer = buffers.acquire(ROOT_BLOB_MAX);
   let found: Found | undefined;
-  if (size >= FRONT_WORTH && backend.getFront !== undefined) {
+  if (size >= FRONT_WORTH && backend.getPrefix !== undefined) {
     const front = buffer.subarray(0, FRONT_LENGTH);
-    const length = await backend.getFront(address, front, { signal });
+    const length = await backend.getPrefix(address, front, { signal });
     found = lookAtHeader(naCl, front.subarray(0, length), keyPairs);
   }
   if (found === undefined) {

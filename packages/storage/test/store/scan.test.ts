@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { memory } from "../../src/backend/memory.ts";
 import {
   type Backend,
-  type SurveyOptions,
-  type SurveyedBlob,
+  type ScanOptions,
+  type ScannedBlob,
   generateIdentity,
 } from "../../src/index.ts";
 import { alice, aliceStore, bob, outcome, random } from "../support.ts";
@@ -12,16 +12,16 @@ import { watched } from "./watched.ts";
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
-async function surveyed(backend: Backend, options: SurveyOptions = {}) {
-  const found = new Map<string, SurveyedBlob>();
-  for await (const blob of aliceStore({ backend }).survey(options)) {
+async function surveyed(backend: Backend, options: ScanOptions = {}) {
+  const found = new Map<string, ScannedBlob>();
+  for await (const blob of aliceStore({ backend }).scan(options)) {
     expect(found.has(blob.address)).toBe(false);
     found.set(blob.address, blob);
   }
   return found;
 }
 
-function kinds(found: ReadonlyMap<string, SurveyedBlob>): Record<string, number> {
+function kinds(found: ReadonlyMap<string, ScannedBlob>): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind } of found.values()) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
@@ -38,9 +38,9 @@ function metered(inner: Backend) {
       sum.bytes += length;
       return length;
     },
-    async getFront(...given) {
+    async getPrefix(...given) {
       sum.fronts += 1;
-      const length = await inner.getFront!(...given);
+      const length = await inner.getPrefix!(...given);
       sum.bytes += length;
       return length;
     },
@@ -48,7 +48,7 @@ function metered(inner: Backend) {
   return { backend, sum };
 }
 
-describe("a survey", () => {
+describe("a scan", () => {
   test("tells what is one's own, what is for others, and what are chunks", async () => {
     const backend = memory();
     const store = aliceStore({ backend });
@@ -88,7 +88,7 @@ describe("a survey", () => {
   });
 
   test("finds the same where a backend has whole blobs only", async () => {
-    const { getFront: _, ...backend } = memory();
+    const { getPrefix: _, ...backend } = memory();
     const store = aliceStore({ backend });
     await store.put(random(2 * MIB), { chunkSize: 256 * KIB });
     await store.put(random(MIB), { recipients: [bob.recipient] });
@@ -144,10 +144,10 @@ describe("a survey", () => {
 
   test("takes identities, and ends with the signal", async () => {
     const store = aliceStore({ identities: undefined });
-    expect(await outcome(Array.fromAsync(store.survey()))).toBe("usage");
+    expect(await outcome(Array.fromAsync(store.scan()))).toBe("usage");
     const signal = AbortSignal.abort();
-    expect(await outcome(Array.fromAsync(aliceStore().survey({ signal })))).toBe("aborted");
+    expect(await outcome(Array.fromAsync(aliceStore().scan({ signal })))).toBe("aborted");
     const options = { concurrency: 65 };
-    expect(await outcome(Array.fromAsync(aliceStore().survey(options)))).toBe("usage");
+    expect(await outcome(Array.fromAsync(aliceStore().scan(options)))).toBe("usage");
   });
 });

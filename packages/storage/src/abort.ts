@@ -1,0 +1,56 @@
+import { StorageError } from "./errors.ts";
+
+/** Turns an aborted signal into the library's error, with the caller's reason as cause. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw aborted(signal);
+}
+
+/** The error of a signal that has fired. */
+export function aborted(signal: AbortSignal): StorageError {
+  return new StorageError("aborted", "the operation was aborted", { cause: signal.reason });
+}
+
+/**
+ * Settles with the promise, or with `aborted` as soon as the signal fires. The work behind the
+ * promise continues; only nobody waits for it.
+ */
+export async function untilAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (signal === undefined) return promise;
+  let stop = (): void => {};
+  const fired = new Promise<never>((_, reject) => {
+    stop = () => reject(aborted(signal));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, fired]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    // A promise that loses the race may still reject, and then it has no other handler.
+    promise.catch(() => {});
+  }
+}
+
+/** Waits, or rejects with `aborted` as soon as the signal fires. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    if (!signal?.aborted) timer = setTimeout(resolve, ms);
+  });
+  return untilAborted(elapsed, signal).finally(() => clearTimeout(timer));
+}
+
+/** A signal that fires with the caller's, or when `stop` is called. */
+export function linkedAbort(signal: AbortSignal | undefined): {
+  readonly signal: AbortSignal;
+  readonly stop: (reason?: unknown) => void;
+} {
+  const own = new AbortController();
+  return {
+    signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal,
+    stop: (reason) => own.abort(reason),
+  };
+}
