@@ -1,10 +1,14 @@
 /**
- * Adds up what test runners wrote as JUnit XML and prints `N passed, N failed, N skipped`. A runner
- * that wrote no report, or one without tests, is a failure: nobody would notice it otherwise.
+ * Adds up what test runners wrote as JUnit XML and prints `N passed, N failed, N skipped`. A report
+ * that is missing or has no tests is a failure, because no one would notice it otherwise.
  *
- * Usage: bun script/totals.ts REPORT.xml…
+ * Usage: bun script/totals.ts [--complete] [--slowest N] REPORT.xml…
+ *
+ *   --complete    fail if a test file of the project is in none of the reports
+ *   --slowest N   also print the N test files that took longest, in seconds
  */
 import { XMLParser } from "fast-xml-parser";
+import { parseArgs } from "node:util";
 import { z } from "zod";
 
 interface Totals {
@@ -13,15 +17,29 @@ interface Totals {
   skipped: number;
 }
 
-/** With `preserveOrder`, an element is an object whose one key besides ":@" is its name. */
+/** With `preserveOrder`, an element is an object whose keys are its name and, for attributes, ":@". */
 const Elements = z.array(z.record(z.string(), z.unknown()));
-const parser = new XMLParser({ preserveOrder: true, ignoreAttributes: true });
+const Attributes = z.object({ file: z.string().optional(), time: z.coerce.number().optional() });
+const parser = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: "",
+});
 
-/** Test cases lie in suites, suites in suites; an outcome is an element inside its case. */
+const { values, positionals } = parseArgs({
+  options: {
+    complete: { type: "boolean", default: false },
+    slowest: { type: "string", default: "0" },
+  },
+  allowPositionals: true,
+});
+const secondsByFile = new Map<string, number>();
+
+/** Test cases are nested in suites, suites in suites; an outcome is an element inside its case. */
 function count(xml: unknown, totals: Totals): Totals {
   const elements = Elements.safeParse(xml);
   if (!elements.success) return totals;
-  for (const element of elements.data) {
+  for (const { ":@": attributes, ...element } of elements.data) {
     for (const [name, inside] of Object.entries(element)) {
       if (name !== "testcase") {
         count(inside, totals);
@@ -31,6 +49,8 @@ function count(xml: unknown, totals: Totals): Totals {
       if (outcomes.has("failure") || outcomes.has("error")) totals.failed += 1;
       else if (outcomes.has("skipped")) totals.skipped += 1;
       else totals.passed += 1;
+      const { file, time = 0 } = Attributes.parse(attributes ?? {});
+      if (file !== undefined) secondsByFile.set(file, (secondsByFile.get(file) ?? 0) + time);
     }
   }
   return totals;
@@ -38,7 +58,7 @@ function count(xml: unknown, totals: Totals): Totals {
 
 const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
 const empty: string[] = [];
-for (const path of process.argv.slice(2)) {
+for (const path of positionals) {
   const file = Bun.file(path);
   const own = { passed: 0, failed: 0, skipped: 0 };
   if (await file.exists()) count(parser.parse(await file.text()), own);
@@ -48,7 +68,22 @@ for (const path of process.argv.slice(2)) {
   totals.skipped += own.skipped;
 }
 
+const slowest = [...secondsByFile].toSorted(([, a], [, b]) => b - a);
+for (const [file, seconds] of slowest.slice(0, Number(values.slowest))) {
+  console.log(`${seconds.toFixed(1).padStart(6)} s  ${file}`);
+}
+const forgotten: string[] = [];
+if (values.complete) {
+  for (const folder of ["packages/*/test", "tests"]) {
+    for (const file of new Bun.Glob(`${folder}/**/*.test.ts`).scanSync()) {
+      if (!secondsByFile.has(file)) forgotten.push(file);
+    }
+  }
+}
+for (const file of forgotten) console.error(`No lane runs ${file}`);
 for (const path of empty) console.error(`No test ran for ${path}`);
-if (process.argv.length <= 2) console.error("No test report at all");
+if (positionals.length === 0) console.error("No test report at all");
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
-process.exitCode = totals.failed > 0 || empty.length > 0 || totals.passed === 0 ? 1 : 0;
+const good =
+  totals.failed === 0 && totals.passed > 0 && empty.length === 0 && forgotten.length === 0;
+process.exitCode = good ? 0 : 1;

@@ -1,0 +1,152 @@
+# The lanes that the tests are divided into. Each can run alone, under the same name, on a person's
+# machine and in CI, and installs what it needs. Every test runs in exactly one lane; only the tests
+# that depend on the NaCl implementation run in two. Sourced after tools.sh and servers.sh.
+
+LANES=(static storage portable cli bench live whole reference acceptance)
+
+reports=$cache/reports
+failed=()
+
+# Every runner writes JUnit XML to $reports/NAME.xml. Steps that are no test runners are test cases
+# of the report `steps`.
+record_step() {
+  local name=$1 status=$2
+  if [ "$status" -eq 0 ]; then
+    printf '<testcase name="%s"/>\n' "$name" >>"$reports/steps.txt"
+  else
+    failed+=("$name")
+    printf '<testcase name="%s"><failure/></testcase>\n' "$name" >>"$reports/steps.txt"
+  fi
+  return "$status"
+}
+
+# Runs a step to its end. A step that fails does not stop the next one, so that one run shows
+# everything that is wrong.
+# Usage: step NAME COMMAND…
+step() {
+  local name=$1 status=0
+  shift
+  say "$name"
+  "$@" || status=$?
+  record_step "$name" "$status" || true
+}
+
+# Runs several commands at the same time and prints the output of each as a whole.
+# Usage: side_by_side NAME COMMAND [NAME COMMAND]…, where each COMMAND is one word
+side_by_side() {
+  local names=() pids=() i status
+  while [ $# -gt 0 ]; do
+    "$2" >"$reports/${#names[@]}.log" 2>&1 </dev/null &
+    pids+=($!)
+    names+=("$1")
+    shift 2
+  done
+  for i in "${!names[@]}"; do
+    status=0
+    wait "${pids[i]}" || status=$?
+    say "${names[i]}"
+    cat "$reports/$i.log" >&2
+    rm "$reports/$i.log"
+    record_step "${names[i]}" "$status" || true
+  done
+}
+
+types() { bun run --silent types; }
+lint() { bun run --silent lint; }
+format() { bun run --silent format:check; }
+unused() { bun run --silent unused; }
+build() { bun run --silent build; }
+
+# One process for each of two cores; the report of all of them is one file.
+# Usage: bun_tests REPORT [FLAG…] PATH…
+bun_tests() {
+  local report=$1
+  shift
+  bun test --only-failures --timeout 120000 --parallel=2 \
+    --reporter=junit --reporter-outfile="$reports/$report.xml" "$@"
+}
+
+lane_static() {
+  side_by_side Types types Lint lint Format format "Dead code" unused
+}
+
+# The library without its backends, over the native NaCl.
+lane_storage() {
+  ensure_python
+  IDK_TEST_NACL=native step "Library, native NaCl" bun_tests storage \
+    --path-ignore-patterns "packages/storage/test/backend/**" packages/storage
+}
+
+# The tests that depend on which NaCl seals and opens, once more over the one in JavaScript.
+lane_portable() {
+  ensure_python
+  IDK_TEST_NACL=portable step "Library, portable NaCl" bun_tests portable \
+    packages/storage/test/{store,known-answers.test.ts,vectors.test.ts} packages/storage/test/reference
+}
+
+# The command as it is published; `bun test packages/cli` by itself runs its sources.
+lane_cli() {
+  step "Build" build
+  step "Shells" ensure_shells
+  step "Servers" start_servers
+  IDK_TEST_COMMAND=bundle step "Command" bun_tests cli packages/cli
+}
+
+lane_bench() {
+  step "Servers" start_servers
+  step "Chromium" ensure_chromium
+  step "Measuring" bun_tests bench packages/bench
+}
+
+# The backends, and all that needs MinIO, versitygw or a proxy that makes the network misbehave.
+lane_live() {
+  ensure_python
+  step "Build" build
+  step "Servers" start_servers
+  step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live ./tests/servers
+}
+
+# What joins the packages: documents, examples, tarballs, runtimes, a browser.
+lane_whole() {
+  step "Build" build
+  step "Servers" start_servers
+  step "Chromium" ensure_chromium
+  step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,live,servers}/**" ./tests
+}
+
+lane_reference() {
+  ensure_python
+  step "Reference reader" "$IDK_REFERENCE_PYTHON" -m pytest testdata/reference -q \
+    --junitxml="$reports/reference.xml"
+}
+
+# Measures, so nothing runs beside it.
+lane_acceptance() {
+  step "Build" build
+  step "Servers" start_servers
+  step "Acceptance of the benchmarks" bun test --only-failures --timeout 120000 \
+    --reporter=junit --reporter-outfile="$reports/acceptance.xml" ./tests/benchmarks
+}
+
+# Runs lanes, prints the totals of their reports, and fails if anything failed.
+# Usage: run_lanes LANE…
+run_lanes() {
+  local lane flags=(--slowest 10)
+  rm -rf "$reports"
+  mkdir -p "$reports"
+  : >"$reports/steps.txt"
+  set +e
+  for lane in "$@"; do "lane_$lane"; done
+  {
+    printf '<testsuites><testsuite name="steps">\n'
+    cat "$reports/steps.txt"
+    printf '</testsuite></testsuites>\n'
+  } >"$reports/steps.xml"
+  say "Totals"
+  [ ${#failed[@]} -eq 0 ] || printf 'Failed: %s\n' "${failed[@]}" >&2
+  [ "$*" != "${LANES[*]}" ] || flags+=(--complete)
+  # Each lane but `static` has a report of its name: one that is missing is a failure.
+  bun script/totals.ts "${flags[@]}" "$reports/steps.xml" \
+    $(printf '%s\n' "$@" | sed -e /^static$/d -e "s|.*|$reports/&.xml|") || failed+=(Totals)
+  [ ${#failed[@]} -eq 0 ]
+}
