@@ -36,6 +36,20 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
 const COMMAND =
   /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.?\/?script\/|(?:idk|bunx?|npm|npx|node|docker|python3?|git|curl) \S)/mu;
 
+/** A link to a file of the project, to a heading of this or another document, or to both. */
+const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/gu;
+
+/** The anchors that GitHub makes of a document's headings. */
+async function anchorsOf(path: string): Promise<string[]> {
+  const markdown = await Bun.file(join(root, path)).text();
+  return Array.from(markdown.matchAll(/^#+ (.+)$/gmu), ([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
 describe("documents", () => {
   test("include every document with blocks that tests run", () => {
     expect(documents).toContain("docs/format.md");
@@ -54,13 +68,16 @@ describe("documents", () => {
     expect((RUN[path] ?? []).filter((info) => !infos.has(info))).toEqual([]);
   });
 
-  test.each(documents)("%s has no broken links to files", async (path) => {
+  test.each(documents)("%s has no broken links", async (path) => {
     const markdown = await Bun.file(join(root, path)).text();
-    const links = Array.from(
-      markdown.matchAll(/\]\((?!https?:|mailto:)([^)#\s]+)/gu),
-      ([, link]) => link!,
-    );
-    const broken = links.filter((link) => !existsSync(join(root, dirname(path), link)));
+    const broken: string[] = [];
+    for (const [, file, anchor] of markdown.matchAll(LINK)) {
+      const target = file === "" ? path : join(dirname(path), file!);
+      const found = existsSync(join(root, target));
+      if (!found || (anchor !== undefined && !(await anchorsOf(target)).includes(anchor))) {
+        broken.push(`${file}#${anchor ?? ""}`);
+      }
+    }
     expect(broken).toEqual([]);
   });
 });
