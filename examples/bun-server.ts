@@ -1,11 +1,11 @@
 /**
- * A file service on Bun. What it is sent lies sealed in a folder: whoever takes the disk reads
- * nothing. The identity comes from a file, because this service reads as well as writes.
+ * A file service on Bun that stores uploads encrypted in a folder, so that a stolen disk reveals
+ * nothing. It reads as well as writes, so it loads an identity from a file.
  *
  *   idk keygen -o me.key
  *   bun bun-server.ts ./blobs me.key 3000
- *   curl -T report.pdf http://127.0.0.1:3000/             prints the address
- *   curl -r 0-99 http://127.0.0.1:3000/ADDRESS            bytes 0 to 99, verified
+ *   curl -T report.pdf http://127.0.0.1:3000/             # prints the address
+ *   curl -r 0-99 http://127.0.0.1:3000/ADDRESS            # bytes 0 to 99, verified
  */
 import { createStore, readIdentityFile } from "@idk/storage";
 import { fileService } from "./file-service.ts";
@@ -21,7 +21,7 @@ await using store = createStore({
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: Number(port),
-  // Bun's own limit is 128 MiB.
+  // Bun's default is 128 MiB.
   maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   fetch: fileService(store),
 });

@@ -1,11 +1,11 @@
 import { type StoredBlob, type Store, StorageError } from "@idk/storage";
 
 /**
- * A file service over a store, as a function from a web request to a web response, for any server
- * that speaks these (bun-server.ts, node-server.ts):
+ * An HTTP file service over a store, as a function from a web `Request` to a `Response`, for any
+ * server that uses these types (bun-server.ts, node-server.ts):
  *
- * - `PUT /` stores the body, of any length, in bounded memory: 201 and the address;
- * - `GET /ADDRESS` verifies and gives it back, a range as well.
+ * - `PUT /` stores a body of any length in bounded memory, and returns 201 and the address;
+ * - `GET /ADDRESS` returns the verified content, or a range of it.
  */
 export function fileService(store: Store): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -24,7 +24,7 @@ async function put(store: Store, request: Request): Promise<Response> {
   const type = request.headers.get("content-type") ?? "application/octet-stream";
   const address = await store.put(request.body ?? "", {
     metadata: { type },
-    // The root is written last: who hangs up before leaves no address behind.
+    // The root is written last, so a client that disconnects earlier leaves no address behind.
     signal: request.signal,
   });
   return new Response(`${address}\n`, { status: 201, headers: { location: `/${address}` } });
@@ -33,22 +33,22 @@ async function put(store: Store, request: Request): Promise<Response> {
 async function get(store: Store, address: string, request: Request): Promise<Response> {
   const { signal } = request;
   const blob = await store.get(address, { signal });
-  const wanted = /^bytes=(\d+)-(\d*)$/u.exec(request.headers.get("range") ?? "");
+  const requested = /^bytes=(\d+)-(\d*)$/u.exec(request.headers.get("range") ?? "");
   const headers = new Headers({
-    // By the sender's word: `nosniff` keeps a browser from taking it for something else, and the
-    // sandbox keeps a page or an image from running scripts as one of this service.
+    // The sender chose this type. `nosniff` keeps browsers from guessing another one, and the
+    // sandbox keeps scripts in a page or an image from running with this service's origin.
     "content-type": typeOf(blob),
     "x-content-type-options": "nosniff",
     "content-security-policy": "sandbox; default-src 'none'",
     "accept-ranges": "bytes",
-    // An address never holds anything else.
+    // The content of an address never changes.
     etag: `"${blob.address}"`,
     "cache-control": "private, immutable",
   });
-  // Other forms of ranges may be answered with the whole (RFC 9110, 14.2).
-  if (wanted === null) return whole(blob, headers);
-  const start = Number(wanted[1]);
-  const end = wanted[2] === "" ? blob.size : Math.min(Number(wanted[2]) + 1, blob.size);
+  // A server may ignore a Range header (RFC 9110, 14.2): other forms get the whole content.
+  if (requested === null) return whole(blob, headers);
+  const start = Number(requested[1]);
+  const end = requested[2] === "" ? blob.size : Math.min(Number(requested[2]) + 1, blob.size);
   if (start >= end) {
     headers.set("content-range", `bytes */${blob.size}`);
     return new Response("", { status: 416, headers });
@@ -64,7 +64,7 @@ function whole(blob: StoredBlob, headers: Headers): Response {
   return new Response(blob.stream(), { headers });
 }
 
-/** A type and subtype with parameters: no line breaks, nor anything else that no header can have. */
+/** A type and subtype with parameters; excludes line breaks and all else that headers forbid. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: *;[ -~]*)?$/u;
 
 function typeOf({ metadata: { type } }: StoredBlob): string {
@@ -78,7 +78,7 @@ const STATUS: Readonly<Record<string, number>> = {
   unavailable: 503,
 };
 
-/** A client is told the kind of a failure and no more; the log of the service may say the rest. */
+/** Clients get only the error code; the message and cause belong in the service's log. */
 function failure(error: unknown): Response {
   if (!(error instanceof StorageError)) throw error;
   return new Response(`${error.code}\n`, { status: STATUS[error.code] ?? 500 });

@@ -1,12 +1,12 @@
 /**
- * Seals what lies in plain in an S3 bucket into a store of another bucket or prefix, with its name,
- * type and date, and writes a list of keys and addresses. It can be broken off and run again: what
- * the list names is left out. Nothing is removed from the source; do that once `idk verify --deep`
- * has read the copies.
+ * Encrypts the plaintext objects of an S3 bucket into a store in another bucket or prefix, with
+ * their names, types and dates, and writes a list of keys and addresses. It can be interrupted and
+ * run again: it skips the objects in the list. It deletes nothing from the source; do that after
+ * `idk verify --deep` has read the copies.
  *
  *   bun migrate-bucket.ts SOURCE-BUCKET TARGET-BUCKET/PREFIX moved.ndjson idk1…
  *
- * Credentials and region come from the AWS chain; AWS_ENDPOINT_URL_S3 names another provider.
+ * Credentials and region come from the AWS SDK's chain; AWS_ENDPOINT_URL_S3 names another provider.
  */
 import { GetObjectCommand, S3Client, paginateListObjectsV2 } from "@aws-sdk/client-s3";
 import { type PutItem, createStore, parseRecipient } from "@idk/storage";
@@ -26,28 +26,28 @@ await using store = createStore({
 });
 const client = new S3Client({ forcePathStyle: endpoint !== undefined });
 
-interface Source {
+interface SourceObject {
   readonly key: string;
   readonly etag: string;
 }
 
-/** An object that was written again since has another ETag, and is taken again. */
-const identify = ({ key, etag }: Source): string => JSON.stringify([key, etag]);
+/** An object that was overwritten has another ETag, so it is migrated again. */
+const idOf = ({ key, etag }: SourceObject): string => JSON.stringify([key, etag]);
 
-const done = new Set<string>();
-for (const line of await linesOf(listFile)) {
-  done.add(identify(JSON.parse(line) as Source));
+const migrated = new Set<string>();
+for (const line of await completeLines(listFile)) {
+  migrated.add(idOf(JSON.parse(line) as SourceObject));
 }
 
 let failed = 0;
 
-function fail({ key }: Source, error: unknown): void {
+function fail({ key }: SourceObject, error: unknown): void {
   failed += 1;
   console.error(`${key}: ${String(error)}`);
 }
 
-/** One that cannot be read does not keep the others from being migrated. */
-async function open(object: Source): Promise<PutItem<Source> | undefined> {
+/** Reports an object that cannot be read, so that the others are still migrated. */
+async function open(object: SourceObject): Promise<PutItem<SourceObject> | undefined> {
   const { key, etag } = object;
   try {
     const { Body, ContentType, LastModified } = await client.send(
@@ -66,11 +66,11 @@ async function open(object: Source): Promise<PutItem<Source> | undefined> {
   }
 }
 
-async function* objects(): AsyncGenerator<PutItem<Source>> {
+async function* objects(): AsyncGenerator<PutItem<SourceObject>> {
   for await (const page of paginateListObjectsV2({ client }, { Bucket: source })) {
     for (const { Key: key = "", ETag: etag = "" } of page.Contents ?? []) {
       const object = { key, etag };
-      if (done.has(identify(object))) continue;
+      if (migrated.has(idOf(object))) continue;
       const item = await open(object);
       if (item !== undefined) yield item;
     }
@@ -87,14 +87,14 @@ for await (const result of store.putMany(objects(), { concurrency: 8 })) {
 }
 client.destroy();
 if (failed > 0) {
-  console.error(`${failed} objects are not migrated: run it again`);
+  console.error(`${failed} objects could not be migrated; run this program again`);
   process.exitCode = 1;
 }
 
-async function linesOf(path: string): Promise<string[]> {
+async function completeLines(path: string): Promise<string[]> {
   try {
     const bytes = await readFile(path);
-    // A line that a crash has cut short goes; its object is taken again.
+    // A crash can truncate the last line. Remove it; its object is migrated again.
     const end = bytes.lastIndexOf("\n") + 1;
     await truncate(path, end);
     return bytes.toString("utf8", 0, end).split("\n").filter(Boolean);

@@ -1,7 +1,7 @@
 /**
- * The same file service on Node, as a part of a Hono application.
+ * The file service on Node, as part of a Hono application.
  *
- *   node --import tsx node-server.ts ./blobs me.key 3000      (from Node 22.18 on without tsx)
+ *   node --import tsx node-server.ts ./blobs me.key 3000      # Node 22.18 and later: without tsx
  */
 import { createStore, readIdentityFile } from "@idk/storage";
 import { Hono } from "hono";

@@ -1,11 +1,11 @@
 /**
- * A producer that can only write: it holds public keys, so that whoever breaks into it reads nothing
- * that it has stored. Here it keeps a log: what comes in on standard input is sealed every so many
- * seconds, or when a mebibyte has come together, and the addresses go to standard output.
+ * A producer that can only write: it holds public keys only, so an attacker who breaks into it
+ * cannot read what it has stored. This one archives a log: it encrypts standard input in portions,
+ * every 10 seconds or when a portion reaches 1 MiB, and prints their addresses.
  *
  *   tail -F app.log | bun write-only.ts ./blobs idk1… > addresses
  *
- * With a bucket, give it credentials that allow PutObject and nothing else (docs/backends.md).
+ * For a bucket, give it credentials that allow only PutObject (docs/backends.md).
  */
 import { createStore, parseRecipient } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
@@ -21,7 +21,7 @@ await using store = createStore({
 
 let portion: Uint8Array[] = [];
 let size = 0;
-/** One after the other, so that addresses come in the order of the log. */
+/** Puts run one after the other, so that addresses are printed in the order of the log. */
 let stored = Promise.resolve();
 
 function seal(): void {
@@ -30,8 +30,7 @@ function seal(): void {
   const metadata = { type: "text/plain", mtime: Date.now() };
   portion = [];
   size = 0;
-  // A put that fails ends the program, with an error and without an address: what it held is in the
-  // log still.
+  // A failed put ends the program with an error. Its portion has no address and is still in the log.
   stored = stored.then(async () => console.log(await store.put(content, { metadata })));
 }
 
@@ -41,7 +40,7 @@ for await (const piece of Bun.stdin.stream()) {
   size += piece.length;
   if (size < PORTION_MAX) continue;
   seal();
-  // A store that is slower than the log holds it back, and memory stays bounded.
+  // If the store is slower than the log, stop reading: memory stays bounded.
   await stored;
 }
 clearInterval(timer);

@@ -1,15 +1,19 @@
 import {
   NOT_RUN,
+  type Result,
   fencedBlocks,
   inNewFolder,
+  minioVariables,
   readBlocks,
+  readSession,
   root,
   run,
   runSession,
+  withOwnBucket,
 } from "./documents.ts";
 import { describe, expect, test } from "bun:test";
-import { minioServer } from "./servers/s3-servers.ts";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { needs } from "./servers/needs.ts";
 import { writeFile } from "node:fs/promises";
 
@@ -17,11 +21,12 @@ const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: roo
   .filter((path) => !path.includes("node_modules"))
   .toSorted();
 
-/** Whose blocks the tests below and those of the README run, by what stands behind the fence. */
+/** The info strings of each document whose blocks the tests below, or readme.test.ts, run. */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
-  "README.md": ["sh", "sh first file", "sh minio", "ts"],
+  "README.md": ["sh", "sh install", "sh first file", "ts"],
   "docs/backends.md": ["sh minio", "ts"],
+  "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
@@ -31,13 +36,27 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
 const COMMAND =
   /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.?\/?script\/|(?:idk|bunx?|npm|npx|node|docker|python3?|git|curl) \S)/mu;
 
-describe("the documents", () => {
-  test("are all there", () => {
+/** A link to a file of the project, to a heading of this or another document, or to both. */
+const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/gu;
+
+/** The anchors that GitHub makes of a document's headings. */
+async function anchorsOf(path: string): Promise<string[]> {
+  const markdown = await Bun.file(join(root, path)).text();
+  return Array.from(markdown.matchAll(/^#+ (.+)$/gmu), ([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+describe("documents", () => {
+  test("include every document with blocks that tests run", () => {
     expect(documents).toContain("docs/format.md");
     expect(documents).toEqual(expect.arrayContaining(Object.keys(RUN)));
   });
 
-  test.each(documents)("%s shows nothing to run that is neither run nor marked", async (path) => {
+  test.each(documents)("%s has no commands that are neither run nor marked", async (path) => {
     const blocks = fencedBlocks(await Bun.file(join(root, path)).text());
     const unmarked = blocks.filter(({ info, code }) => {
       if (RUN[path]?.includes(info)) return false;
@@ -48,10 +67,27 @@ describe("the documents", () => {
     const infos = new Set(blocks.map(({ info }) => info));
     expect((RUN[path] ?? []).filter((info) => !infos.has(info))).toEqual([]);
   });
+
+  test.each(documents)("%s has no broken links", async (path) => {
+    const markdown = await Bun.file(join(root, path)).text();
+    const broken: string[] = [];
+    for (const [, file, anchor] of markdown.matchAll(LINK)) {
+      const target = file === "" ? path : join(dirname(path), file!);
+      const found = existsSync(join(root, target));
+      if (!found || (anchor !== undefined && !(await anchorsOf(target)).includes(anchor))) {
+        broken.push(`${file}#${anchor ?? ""}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
 });
 
-/** Runs the programs of a document, each in a folder of its own. */
-async function runPrograms(path: string, before = "", command: readonly string[] = []) {
+/** Runs the only program of a document in a new folder. */
+async function runProgram(
+  path: string,
+  before = "",
+  command: readonly string[] = [],
+): Promise<Result> {
   const programs = await readBlocks(path, "ts");
   expect(programs.length).toBe(1);
   return inNewFolder(async (folder) => {
@@ -60,70 +96,91 @@ async function runPrograms(path: string, before = "", command: readonly string[]
   });
 }
 
-describe("programs in the documents", () => {
-  test("of the library", async () => {
-    const result = await runPrograms("packages/storage/README.md");
+describe("programs in documents", () => {
+  test("packages/storage/README.md prints the content", async () => {
+    const result = await runProgram("packages/storage/README.md");
     expect(result).toEqual({ stdout: "hello\n", stderr: "", exitCode: 0 });
   });
 
-  test("of the measurements", async () => {
-    const { stdout, exitCode } = await runPrograms("packages/bench/README.md");
+  test("packages/bench/README.md prints a table", async () => {
+    const { stdout, exitCode } = await runProgram("packages/bench/README.md");
     expect(exitCode).toBe(0);
     expect(stdout).toContain("SHA-256");
   });
 
-  test("on backends, which ask for nothing before they are used", async () => {
+  test("docs/backends.md creates backends without a request", async () => {
     const names = ["accessKey", "secretKey", "keyId", "applicationKey"];
-    const given = names.map((name) => `const ${name} = "x";\n`).join("");
-    const result = await runPrograms("docs/backends.md", given);
+    const constants = names.map((name) => `const ${name} = "x";\n`).join("");
+    const result = await runProgram("docs/backends.md", constants);
     expect(result).toEqual({ stdout: "", stderr: "", exitCode: 0 });
   });
 
-  test("for those who write a backend", async () => {
-    const { stderr, exitCode } = await runPrograms("CONTRIBUTING.md", "", ["test"]);
+  test("CONTRIBUTING.md runs the conformance suite", async () => {
+    const { stderr, exitCode } = await runProgram("CONTRIBUTING.md", "", ["test"]);
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/ [1-9]\d+ pass\n 0 fail/u);
   });
 });
 
-describe("sessions in the documents", () => {
-  test("of the command", async () => {
-    const session = (await readBlocks("packages/cli/README.md", "sh")).join("\n");
+describe("sessions in documents", () => {
+  test("packages/cli/README.md lists the file", async () => {
+    const session = await readSession("packages/cli/README.md", "sh");
     const result = await inNewFolder((folder) => runSession(folder, session));
     expect(result).toMatchObject({ exitCode: 0 });
     expect(result.stdout).toContain("report.txt");
   });
 
-  test("a configuration that is read as its comments say", async () => {
+  test("docs/cli.md runs to its end", async () => {
+    const session = await readSession("docs/cli.md", "sh");
+    const { stdout, stderr, exitCode } = await inNewFolder((folder) => runSession(folder, session));
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    const lines = stdout.split("\n");
+    expect(lines).toContain("minutes");
+    const address = /^[0-9a-f]{64}$/u;
+    expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
+  });
+
+  test("docs/configuration.md is read as its comments say", async () => {
     const [toml] = await readBlocks("docs/configuration.md", "toml");
     await inNewFolder(async (folder) => {
       await writeFile(join(folder, "config.toml"), toml!);
-      const shown = async (more: string) => {
-        const result = await runSession(folder, `idk config --json --config config.toml ${more}`);
+      const settings = async (flags: string) => {
+        const result = await runSession(folder, `idk config --json --config config.toml ${flags}`);
         expect(result).toMatchObject({ exitCode: 0 });
         return JSON.parse(result.stdout) as Readonly<Record<string, unknown>>;
       };
-      expect((await shown(""))["store"]).toBe("work");
-      expect(JSON.stringify(await shown("--store home"))).toContain("command: pass show idk");
+      expect((await settings(""))["store"]).toBe("work");
+      expect(JSON.stringify(await settings("--store home"))).toContain("command: pass show idk");
     });
   });
 });
 
-needs("minio")("sessions with an object store", () => {
-  test("make a store and show what it can do, in the words of the document", async () => {
-    const { endpoint, accessKeyId, secretAccessKey } = minioServer();
-    const session = (await readBlocks("docs/backends.md", "sh minio"))
-      .join("\n")
-      .replaceAll("127.0.0.1:9000", new URL(endpoint).host)
-      .replaceAll("attic", `attic-${crypto.randomUUID()}`);
-    const env = { MINIO_ACCESS_KEY: accessKeyId, MINIO_SECRET_KEY: secretAccessKey };
+needs("minio")("sessions in documents, with an object store", () => {
+  test("docs/cli.md puts, gets, verifies and copies", async () => {
+    const setup = "idk keygen -o alice.key > alice.pub; echo the minutes > minutes.txt";
+    const session = withOwnBucket(await readSession("docs/cli.md", "sh minio"));
     const { stdout, stderr, exitCode } = await inNewFolder((folder) =>
-      runSession(folder, session, env),
+      runSession(folder, `${setup}\n${session}`, minioVariables()),
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-    // All but the place and the time, which are each reader's own.
+    expect(stdout).toContain("the minutes");
+    expect(stdout).toMatch(/attestation +yes/u);
+    expect(stderr).toContain("1 by the store's word");
+  });
+
+  test("docs/backends.md checks a store with the output it shows", async () => {
+    const { MINIO_ENDPOINT, MINIO_PORT, ...credentials } = minioVariables();
+    const session = withOwnBucket(await readSession("docs/backends.md", "sh minio")).replaceAll(
+      "127.0.0.1:9000",
+      `${MINIO_ENDPOINT}:${MINIO_PORT}`,
+    );
+    const { stdout, stderr, exitCode } = await inNewFolder((folder) =>
+      runSession(folder, session, credentials),
+    );
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    // Everything except the store's name and the time, which differ for each reader.
     const facts = (text: string) => text.match(/^(?!store |round trip|made ).+$/gmu);
-    const [promised] = await readBlocks("docs/backends.md", "text");
-    expect(facts(stdout)).toEqual(facts(promised!));
+    const [shown] = await readBlocks("docs/backends.md", "text");
+    expect(facts(stdout)).toEqual(facts(shown!));
   });
 });

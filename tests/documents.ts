@@ -1,22 +1,24 @@
 import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { minioServer } from "./servers/s3-servers.ts";
 import { tmpdir } from "node:os";
 
-/** Of the project. */
+/** The root of the project. */
 export const root: string = join(import.meta.dir, "..");
 
+/** A fenced block of a Markdown document. */
 export interface Block {
-  /** What stands behind the opening fence: the language, and for whom it is meant. */
+  /** The info string after the opening fence: the language, and which test runs the block. */
   readonly info: string;
   readonly code: string;
-  /** Of the opening fence, 1 or more. */
+  /** Line number of the opening fence, from 1. */
   readonly line: number;
 }
 
-/** The info string of lines of a shell that no test runs, with the reason. */
+/** Info string of shell commands that no test runs; the reason follows. */
 export const NOT_RUN = "sh not run: ";
 
-/** The fenced blocks of a document, in order; those within a list without their indentation. */
+/** Returns the fenced blocks of a document in order. Blocks in lists lose their indentation. */
 export function fencedBlocks(markdown: string): Block[] {
   const fence = /^( *)```([^\n]*)\n(.*?)^\1```$/gmsu;
   return Array.from(markdown.matchAll(fence), (match) => ({
@@ -26,7 +28,7 @@ export function fencedBlocks(markdown: string): Block[] {
   }));
 }
 
-/** A document, by its path in the project: its blocks with an info string, as one text each. */
+/** Returns the code of the blocks with this info string. `path` is relative to the project. */
 export async function readBlocks(path: string, info: string): Promise<string[]> {
   const markdown = await Bun.file(join(root, path)).text();
   return fencedBlocks(markdown)
@@ -34,12 +36,34 @@ export async function readBlocks(path: string, info: string): Promise<string[]> 
     .map(({ code }) => code);
 }
 
-/** A home without a configuration: the reader's own must count for nothing, and stay as it is. */
+/** Returns the blocks with this info string as one session. */
+export async function readSession(path: string, info: string): Promise<string> {
+  return (await readBlocks(path, info)).join("\n");
+}
+
+/** Variables that point the command to an empty home, so that it ignores the tester's own files. */
 export function homeIn(folder: string): Record<string, string> {
   return { XDG_CONFIG_HOME: join(folder, ".config"), XDG_DATA_HOME: join(folder, ".data") };
 }
 
-/** A folder from which the packages and the command are found as after an installation. */
+/** The variables with which a document's reader names a MinIO server: the one of the tests. */
+export function minioVariables(): Record<string, string> {
+  const { endpoint, accessKeyId, secretAccessKey } = minioServer();
+  const { hostname, port } = new URL(endpoint);
+  return {
+    MINIO_ENDPOINT: hostname,
+    MINIO_PORT: port,
+    MINIO_ACCESS_KEY: accessKeyId,
+    MINIO_SECRET_KEY: secretAccessKey,
+  };
+}
+
+/** Replaces the bucket `attic` of the documents by one that only this run uses. */
+export function withOwnBucket(session: string): string {
+  return session.replaceAll("attic", `attic-${crypto.randomUUID()}`);
+}
+
+/** Runs `work` in a new folder with the packages and the command in place, as if installed. */
 export async function inNewFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "idk-document-"));
   try {
@@ -51,7 +75,7 @@ export async function inNewFolder<T>(work: (folder: string) => Promise<T>): Prom
   }
 }
 
-export interface Ran {
+export interface Result {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
@@ -62,10 +86,10 @@ export async function run(
   command: readonly string[],
   env: Record<string, string> = {},
   { cwd = folder, stdin = "" }: { readonly cwd?: string; readonly stdin?: string } = {},
-): Promise<Ran> {
+): Promise<Result> {
   const child = Bun.spawn([...command], {
     cwd,
-    env: { ...withoutSettings(), ...env, PATH: `${folder}:${process.env["PATH"]}` },
+    env: { ...environmentWithoutSettings(), ...env, PATH: `${folder}:${process.env["PATH"]}` },
     stdin: Buffer.from(stdin),
     stdout: "pipe",
     stderr: "pipe",
@@ -77,18 +101,18 @@ export async function run(
   return { stdout, stderr, exitCode: await child.exited };
 }
 
-/** Runs lines of a shell until one fails. */
+/** Runs a shell session that ends at the first command that fails. */
 export function runSession(
   folder: string,
   session: string,
   env: Record<string, string> = {},
-): Promise<Ran> {
+): Promise<Result> {
   const command = ["bash", "-euo", "pipefail", "-c", session];
   return run(folder, command, { ...homeIn(folder), ...env });
 }
 
-/** What whoever runs the tests has set for the command would decide what a session does. */
-function withoutSettings(): Record<string, string | undefined> {
-  const own = Object.entries(process.env).filter(([name]) => !/^(?:IDK|MINIO)_/u.test(name));
-  return Object.fromEntries(own);
+/** The environment without the tester's settings of the command, which would change a session. */
+function environmentWithoutSettings(): Record<string, string | undefined> {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(?:IDK|MINIO)_/u.test(name));
+  return Object.fromEntries(kept);
 }

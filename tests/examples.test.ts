@@ -32,19 +32,19 @@ function start(argv: readonly string[], env: Record<string, string> = {}) {
 
 describe("the file service", () => {
   const node = Bun.which("node");
-  const withNode = node === null ? ["Node.js"] : [];
+  const missing = node === null ? ["Node.js"] : [];
   const onNode = [node!, "--import", "tsx", "node-server.ts"];
 
-  /** Starts a server, talks to it, and ends it as an operator does. */
-  async function served(argv: readonly string[], talk: (url: string) => Promise<void>) {
+  /** Starts a server, runs `check` against it, and ends it with SIGTERM, as an operator does. */
+  async function withServer(argv: readonly string[], check: (url: string) => Promise<void>) {
     const server = start([...argv, join(folder, "blobs"), join(folder, "me.key"), "0"]);
     try {
-      let said = "";
+      let output = "";
       for await (const piece of server.stdout) {
-        said += new TextDecoder().decode(piece);
-        if (said.includes("\n")) break;
+        output += new TextDecoder().decode(piece);
+        if (output.includes("\n")) break;
       }
-      await talk(/http:\S+/u.exec(said)![0]);
+      await check(/http:\S+/u.exec(output)![0]);
     } finally {
       server.kill("SIGTERM");
     }
@@ -52,7 +52,7 @@ describe("the file service", () => {
     expect({ stderr, code: await server.exited }).toEqual({ stderr: "", code: 0 });
   }
 
-  async function talk(url: string): Promise<void> {
+  async function checkService(url: string): Promise<void> {
     const content = randomBytes(5_000_000);
     const headers = { "content-type": "image/png" };
     const put = await fetch(url, { method: "PUT", body: content, headers });
@@ -76,10 +76,10 @@ describe("the file service", () => {
       ]);
       expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(from, to))).toBe(true);
     }
-    const behind = await fetch(url + address, { headers: { range: "bytes=5000000-" } });
-    expect([behind.status, behind.headers.get("content-range")]).toEqual([416, "bytes */5000000"]);
+    const beyond = await fetch(url + address, { headers: { range: "bytes=5000000-" } });
+    expect([beyond.status, beyond.headers.get("content-range")]).toEqual([416, "bytes */5000000"]);
 
-    // A sender decides what stands in the metadata, and neither the headers nor what scripts do.
+    // Senders choose the metadata. It must not set other headers or let scripts run.
     const blobs = createStore({
       backend: filesystem(join(folder, "blobs")),
       recipients: [identity.recipient],
@@ -101,18 +101,18 @@ describe("the file service", () => {
     expect((await fetch(url, { method: "DELETE" })).status).toBe(405);
   }
 
-  test("on Bun", () => served([process.execPath, "bun-server.ts"], talk));
+  test("puts and gets on Bun", () => withServer([process.execPath, "bun-server.ts"], checkService));
 
-  needing(withNode)("on Node, within Hono", () => {
-    test("the same, beside the application's own routes", () =>
-      served(onNode, async (url) => {
+  needing(missing)("on Node, within Hono", () => {
+    test("puts and gets beside the application's own routes", () =>
+      withServer(onNode, async (url) => {
         expect(await (await fetch(`${url}health`)).text()).toBe("ok\n");
-        await talk(url);
+        await checkService(url);
       }));
   });
 });
 
-test("the producer that only writes seals what it is given, in order", async () => {
+test("the write-only producer stores its input, in order", async () => {
   const blobs = join(folder, "log");
   const producer = start([process.execPath, "write-only.ts", blobs, identity.recipient]);
   const line = `${"x".repeat(99)}\n`;
@@ -133,7 +133,7 @@ test("the producer that only writes seals what it is given, in order", async () 
 });
 
 needs("minio")("migrating a bucket", () => {
-  test("seals every object once, with its name, and continues", async () => {
+  test("encrypts every object once, with its name, and continues after an interruption", async () => {
     const plain = await newBucket(minioServer());
     const sealed = await newBucket(minioServer());
     try {
@@ -159,10 +159,10 @@ needs("minio")("migrating a bucket", () => {
       };
       const first = await migrate();
       expect(first).toHaveLength(keys.length);
-      // As if the last line had been cut short by a crash.
+      // Truncate the last line, as a crash could.
       await writeFile(list, `${first.slice(0, -1).join("\n")}\n${first.at(-1)!.slice(0, 20)}`);
-      const again = await migrate();
-      expect(again.map((line) => (JSON.parse(line) as { key: string }).key).toSorted()).toEqual(
+      const second = await migrate();
+      expect(second.map((line) => (JSON.parse(line) as { key: string }).key).toSorted()).toEqual(
         keys.toSorted(),
       );
 
@@ -177,7 +177,7 @@ needs("minio")("migrating a bucket", () => {
         identities: [identity],
       });
       const found = new Map<string, string>();
-      for (const line of again) {
+      for (const line of second) {
         const { key, address } = JSON.parse(line) as { key: string; address: string };
         const blob = await store.get(address);
         expect([blob.metadata.name, blob.metadata.type]).toEqual([key, "text/plain"]);

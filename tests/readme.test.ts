@@ -1,91 +1,99 @@
+import {
+  homeIn,
+  inNewFolder,
+  minioVariables,
+  readBlocks,
+  readSession,
+  root,
+  run,
+  runSession,
+  withOwnBucket,
+} from "./documents.ts";
 import { describe, expect, test } from "bun:test";
-import { homeIn, inNewFolder, readBlocks, root, run, runSession } from "./documents.ts";
-import { minioServer } from "./servers/s3-servers.ts";
-import { join } from "node:path";
 import { needs } from "./servers/needs.ts";
-import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { realpath, writeFile } from "node:fs/promises";
 
-const blocks = (info: string): Promise<string[]> => readBlocks("README.md", info);
+const ADDRESS = /^[0-9a-f]{64}$/u;
 
 describe("the README", () => {
-  test("shows a program that prints what its comments say", async () => {
-    const [program] = await blocks("ts");
+  test("has a program that prints what its comments say", async () => {
+    const [program] = await readBlocks("README.md", "ts");
     const { stdout, stderr, exitCode } = await inNewFolder(async (folder) => {
       await writeFile(join(folder, "example.ts"), program!);
       return run(folder, [process.execPath, "example.ts"]);
     });
     expect(stderr).toBe("");
     expect(exitCode).toBe(0);
-    const promised = Array.from(
+    const expected = Array.from(
       program!.matchAll(/console\.log.*\/\/ (.*)$/gmu),
-      ([, said]) => said!,
+      ([, comment]) => comment!,
     );
-    expect(promised.length).toBe(2);
-    expect(stdout.trimEnd().split("\n")).toEqual(promised);
+    expect(expected.length).toBe(2);
+    expect(stdout.trimEnd().split("\n")).toEqual(expected);
   });
 
-  test("shows a session of the command that works, line by line", async () => {
-    const session = (await blocks("sh")).join("\n");
-    const { stdout, stderr, exitCode } = await inNewFolder((folder) => runSession(folder, session));
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-    const lines = stdout.split("\n");
-    expect(lines).toContain("minutes");
-    const address = /^[0-9a-f]{64}$/u;
-    expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
+  test("installs the command by a link on the PATH", async () => {
+    const commands = await readSession("README.md", "sh install");
+    await inNewFolder(async (folder) => {
+      const bin = join(folder, ".local/bin");
+      const script = `PATH=${bin}:$PATH\n${commands}`;
+      const env = { ...homeIn(folder), HOME: folder };
+      const result = await run(folder, ["bash", "-euc", script], env, { cwd: root });
+      expect(result).toMatchObject({ exitCode: 0 });
+      expect(result.stdout).toMatch(/^idk \d/u);
+      expect(await realpath(join(bin, "idk"))).toBe(await realpath(join(root, "script/idk")));
+    });
+  });
+
+  test("has a session that puts, lists, inspects and shares a file", async () => {
+    const session = await readSession("README.md", "sh");
+    await inNewFolder(async (folder) => {
+      const { stdout, stderr, exitCode } = await runSession(folder, session);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+      expect(stdout.split("\n")).toContain("the minutes");
+      expect(stdout).toMatch(/^[0-9a-f]{64} +12 bytes .* minutes\.txt$/mu);
+      expect(stderr).toContain("checked 1 blob");
+      expect(stdout).toMatch(/^recipients +1/mu);
+      expect(await Bun.file(join(folder, "copy.txt")).text()).toBe("the minutes\n");
+    });
   });
 });
 
 needs("minio")("the README, with an object store", () => {
-  const variables = () => {
-    const { endpoint, accessKeyId, secretAccessKey } = minioServer();
-    const { hostname, port } = new URL(endpoint);
-    return {
-      MINIO_ENDPOINT: hostname,
-      MINIO_PORT: port,
-      MINIO_ACCESS_KEY: accessKeyId,
-      MINIO_SECRET_KEY: secretAccessKey,
-    };
-  };
-  // The names in the sessions are the reader's own; the bucket must be this run's alone.
-  const bucket = (): string => `attic-${crypto.randomUUID()}`;
-
-  test("brings a first file into it in three commands", async () => {
-    const [lines, ...others] = await blocks("sh first file");
+  /** Types the commands into a shell, because the first one opens a shell that reads the others. */
+  async function typeFirstFile(folder: string) {
+    const [lines, ...others] = await readBlocks("README.md", "sh first file");
     expect(others).toEqual([]);
     const commands = lines!.trimEnd().split("\n");
     expect(commands.length).toBe(3);
-    await inNewFolder(async (folder) => {
-      const env = { ...homeIn(folder), ...variables() };
-      // As typed: the shell that the first one opens reads what follows.
-      const stdin = lines!.replaceAll("attic", bucket());
-      const typed = await run(folder, ["bash", "-eu"], env, { cwd: root, stdin });
-      expect(typed).toMatchObject({ exitCode: 0 });
-      expect(typed.stdout).toContain("made  store main: minio:///attic-");
-      expect(typed.stderr).not.toContain("warning");
-      const address = typed.stdout.trimEnd().split("\n").at(-1)!;
-      const back = await run(folder, ["idk", "get", address], env);
-      expect(back).toMatchObject({ exitCode: 0, stderr: "" });
-      expect(back.stdout).toBe(await Bun.file(join(root, "README.md")).text());
-    });
-  });
+    const env = { ...homeIn(folder), ...minioVariables() };
+    const stdin = withOwnBucket(lines!);
+    const typed = await run(folder, ["bash", "-eu"], env, { cwd: root, stdin });
+    expect(typed).toMatchObject({ exitCode: 0 });
+    expect(typed.stdout).toMatch(/^made +store trial: minio:\/\/\/attic-/mu);
+    expect(typed.stderr).not.toContain("warning");
+    const address = typed.stdout.trimEnd().split("\n").at(-1)!;
+    expect(address).toMatch(ADDRESS);
+    const back = await run(folder, ["idk", "get", address, "--store", "trial"], env);
+    expect(back).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(back.stdout).toBe(await Bun.file(join(root, "README.md")).text());
+  }
 
-  test("shows a session that works", async () => {
-    const setup = "idk keygen -o alice.key > alice.pub; echo the minutes > minutes.txt";
-    const session = (await blocks("sh minio")).join("\n").replaceAll("attic", bucket());
-    const { stdout, stderr, exitCode } = await inNewFolder((folder) =>
-      runSession(folder, `${setup}\n${session}`, variables()),
-    );
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-    expect(stdout).toContain("the minutes");
-    expect(stdout).toMatch(/attestation +yes/u);
-    expect(stderr).toContain("1 by the store's word");
-  });
+  test("stores a first file in three commands", () => inNewFolder(typeFirstFile));
+
+  test("stores it as well after the session with a folder", () =>
+    inNewFolder(async (folder) => {
+      const session = await runSession(folder, await readSession("README.md", "sh"));
+      expect(session).toMatchObject({ exitCode: 0 });
+      await typeFirstFile(folder);
+    }));
 });
 
 describe("script/demo", () => {
   const demo = join(root, "script/demo");
 
-  test("gives files back as they were, and refuses a damaged copy", async () => {
+  test("gets files back unchanged, and rejects a damaged copy", async () => {
     const file = join(root, "bun.lock");
     const { stdout, exitCode } = await run(root, [demo, file]);
     expect(exitCode).toBe(0);
@@ -94,7 +102,7 @@ describe("script/demo", () => {
     expect(stdout).toContain('Reading it is refused, code "address"');
   });
 
-  test("says what is wrong with a file it cannot read", async () => {
+  test("names a file that it cannot read", async () => {
     for (const file of ["./no-such-file", root]) {
       const { stderr, exitCode } = await run(root, [demo, file]);
       expect(exitCode).toBe(1);
