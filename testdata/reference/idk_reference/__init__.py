@@ -1,6 +1,6 @@
 """Reference implementation of the idk blob format, version 1.
 
-Written from the format description alone, to be read as much as to be run.
+Written only from the format description, to be read as much as to be run.
 Read the modules in this order:
 
     errors        the error codes, in the order in which a reader checks
@@ -9,11 +9,11 @@ Read the modules in this order:
     keys          every derived key, and wrapping a key for a recipient
     envelope      magic, header, body: what every blob looks like
     padme         how much padding a writer adds
-    tree          how a long content is cut, and what its tree must look like
+    tree          how long content is cut, and the shape of its tree
     root          the plaintext of a root blob, metadata included
-    store         where blobs live
-    reader        from an address to content, releasing only what is proven
+    store         where blobs are kept
+    reader        from an address to content, releasing only verified bytes
     encodings     content stored compressed
     writer        from content to an address
-    keyfile       a secret key under a passphrase
+    keyfile       a secret key protected by a passphrase
 """

@@ -42,13 +42,13 @@ def _write(arguments) -> int:
 
 
 def _batch(arguments) -> int:
-    """One answer a request, so that one process can serve a whole test run."""
+    """Print one response per request, so that one process can serve a whole test run."""
     for line in sys.stdin:
         if not line.strip():
             continue
         try:
             result = commands.answer(json.loads(line))
-        except Exception as crash:  # the caller must still get its line
+        except Exception as crash:  # the caller still needs a response
             traceback.print_exc()
             result = {"ok": False, "code": "crash", "message": repr(crash)}
         _print(result)
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="idk_reference", description=__doc__)
     commands_ = parser.add_subparsers(required=True)
 
-    read = commands_.add_parser("read", help="read and digest what an address yields")
+    read = commands_.add_parser("read", help="read the content of an address and digest it")
     read.add_argument("--dir", required=True)
     read.add_argument("--address", required=True)
     read.add_argument("--identity", action="append", default=[], help="IDK-SECRET-KEY-1…")
@@ -98,10 +98,10 @@ def _parser() -> argparse.ArgumentParser:
     write.add_argument("file")
     write.set_defaults(run=_write)
 
-    batch = commands_.add_parser("batch", help="JSON requests on stdin, one a line")
+    batch = commands_.add_parser("batch", help="answer JSON requests from stdin, one per line")
     batch.set_defaults(run=_batch)
 
-    check = commands_.add_parser("check", help="run all vectors of a directory")
+    check = commands_.add_parser("check", help="check all vectors in a directory")
     check.add_argument("--skip-slow", action="store_true")
     check.add_argument("dir")
     check.set_defaults(run=_check)

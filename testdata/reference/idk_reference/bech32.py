@@ -1,6 +1,6 @@
 """Bech32 as BIP 173 defines it: bytes as text with a prefix and a checksum.
 
-Only the original Bech32 (checksum constant 1); Bech32m is another format.
+This is the original Bech32 (checksum constant 1); Bech32m is another format.
 """
 
 from .errors import IdkError
@@ -24,7 +24,7 @@ def decode(text: str, prefix: str) -> bytes:
     if len(text) > MAX_LENGTH or not all(33 <= ord(ch) <= 126 for ch in text):
         raise IdkError("key", "not a Bech32 string")
     if text not in (text.lower(), text.upper()):
-        raise IdkError("key", "upper and lower case mixed")
+        raise IdkError("key", "the text mixes upper and lower case")
     found, _, payload = text.lower().rpartition("1")
     if not found or found != prefix:
         raise IdkError("key", f"does not begin with {prefix}1")
@@ -53,7 +53,7 @@ def _polymod(values: list[int]) -> int:
 
 
 def _regroup(values, from_bits: int, to_bits: int, pad: bool) -> list[int]:
-    """Cut a row of `from_bits`-bit numbers into `to_bits`-bit numbers."""
+    """Convert a list of `from_bits`-bit numbers to `to_bits`-bit numbers."""
     pending, bits, out = 0, 0, []
     for value in values:
         pending = pending << from_bits | value
@@ -65,6 +65,6 @@ def _regroup(values, from_bits: int, to_bits: int, pad: bool) -> list[int]:
     if pad and bits:
         out.append(pending << (to_bits - bits))
     elif not pad and (bits >= from_bits or pending):
-        # Two texts must never stand for the same bytes.
+        # Two texts must never decode to the same bytes.
         raise IdkError("key", "left-over bits are too many or not zero")
     return out

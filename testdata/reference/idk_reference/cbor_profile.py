@@ -5,10 +5,9 @@
     text, valid UTF-8                    -> str
     maps with text keys, depth at most 2 -> dict
 
-The decoder understands definite lengths of any form, then encodes what it
-understood and compares. That single comparison rules out every second way of
-writing the same value: long integers, keys out of order or given twice,
-trailing bytes.
+The decoder accepts definite lengths of any form, then encodes the decoded value
+and compares. That single comparison rules out every other encoding of the same
+value: long integers, keys out of order or repeated, trailing bytes.
 """
 
 MAX_UINT = 2**53 - 1
@@ -48,13 +47,13 @@ def head(major: int, argument: int) -> bytes:
     for code, size in ((24, 1), (25, 2), (26, 4), (27, 8)):
         if argument < 1 << 8 * size:
             return bytes([major << 5 | code]) + argument.to_bytes(size, "big")
-    raise CborError("argument does not fit 64 bits")
+    raise CborError("the argument does not fit in 64 bits")
 
 
 def decode(data: bytes):
     value, end = _item(data, 0, depth=0)
     if encode(value) != data:
-        raise CborError("not the one encoding of its value")
+        raise CborError("not the canonical encoding of its value")
     return value
 
 
@@ -65,7 +64,7 @@ def _item(data: bytes, at: int, depth: int):
     if major in (BYTES, TEXT):
         raw = data[at : at + argument]
         if len(raw) != argument:
-            raise CborError("string runs past the end")
+            raise CborError("a string runs past the end")
         if major == BYTES:
             return raw, at + argument
         try:
@@ -74,14 +73,14 @@ def _item(data: bytes, at: int, depth: int):
             raise CborError("text is not UTF-8") from None
     if major == MAP and depth < MAX_DEPTH:
         items = {}
-        # The claimed count costs nothing: the loop ends where the bytes end.
+        # The claimed count reserves no memory: the loop ends when the bytes do.
         for _ in range(argument):
             key, at = _item(data, at, depth + 1)
             if not isinstance(key, str):
                 raise CborError("a map key is not text")
             items[key], at = _item(data, at, depth + 1)
         return items, at
-    raise CborError("a type or a depth outside the profile")
+    raise CborError("type or depth outside the profile")
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int]:

@@ -1,7 +1,8 @@
-"""The operations behind the command line: a request in, an answer out.
+"""The operations behind the command line: request in, response out.
 
-An answer is always JSON. A fault of the data is an answer ({"ok": false}), not
-a crash; so a test process can tell a refused blob from a broken program.
+A response is always JSON. A fault in the data is a response ({"ok": false}), not
+a crash, so that a test process can distinguish a rejected blob from a broken
+program.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ def answer(request: dict) -> dict:
     try:
         operation = OPERATIONS.get(request.get("op"))
         if operation is None:
-            raise IdkError("usage", "no such operation")
+            raise IdkError("usage", "unknown operation")
         return operation(request)
     except IdkError as fault:
         return {"ok": False, "code": fault.code, "message": str(fault)}
@@ -36,7 +37,7 @@ def read(request: dict) -> dict:
 def read_from(
     store: Store, address: str, identities: list[bytes], span: dict | None, out=None
 ) -> dict:
-    """Read and digest; what was released before a fault is part of the answer."""
+    """Read and digest; a failed response includes what was released before the fault."""
     length, digest = 0, hashlib.sha256()
     try:
         opened = reader.open_root(store, address, identities)
@@ -87,7 +88,7 @@ def write(request: dict) -> dict:
 
 def _padding(policy: str) -> bool:
     if policy not in ("padme", "none"):
-        raise IdkError("usage", "padding is padme or none")
+        raise IdkError("usage", "padding must be padme or none")
     return policy == "padme"
 
 

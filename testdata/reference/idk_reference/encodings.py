@@ -1,4 +1,4 @@
-"""Content that is stored compressed: metadata `enc` and `len`.
+"""Content stored compressed: metadata `enc` and `len`.
 
 `len` is a hard cap, so a small blob cannot make a reader produce more than it
 announced. The content is exactly one frame; nothing may follow it.
@@ -11,7 +11,7 @@ from backports import zstd
 
 from .errors import IdkError
 
-# Both decoders take the same calls: decompress(data, max_length), eof,
+# Both decoders have the same interface: decompress(data, max_length), eof,
 # needs_input, unused_data.
 DECODERS = {"lz4": lz4.frame.LZ4FrameDecompressor, "zstd": zstd.ZstdDecompressor}
 DECODE_ERRORS = (RuntimeError, zstd.ZstdError)
@@ -25,7 +25,7 @@ def is_encoded(metadata: dict) -> bool:
 def decoded_length(metadata: dict) -> int:
     enc, length = metadata["enc"], metadata.get("len")
     if not isinstance(enc, str) or enc not in DECODERS:
-        raise IdkError("encoding", "not an encoding this version knows")
+        raise IdkError("encoding", "the encoding is unknown")
     if not isinstance(length, int):
         raise IdkError("encoding", "the decoded length is missing")
     return length
@@ -38,7 +38,7 @@ def decode(metadata: dict, pieces: Iterator[bytes]) -> Iterator[bytes]:
         if decoder.eof:
             raise IdkError("encoding", "bytes follow the frame")
         while True:
-            # One byte more than is left to come shows an output beyond `len`.
+            # One byte beyond the remainder is enough to detect an output longer than `len`.
             out = _step(decoder, data, min(PIECE, remaining + 1))
             if len(out) > remaining:
                 raise IdkError("encoding", "the content is longer than announced")
@@ -51,7 +51,7 @@ def decode(metadata: dict, pieces: Iterator[bytes]) -> Iterator[bytes]:
         if decoder.eof and decoder.unused_data:
             raise IdkError("encoding", "bytes follow the frame")
     if not decoder.eof:
-        raise IdkError("encoding", "the frame is cut short")
+        raise IdkError("encoding", "the frame is truncated")
     if remaining:
         raise IdkError("encoding", "the content is shorter than announced")
 

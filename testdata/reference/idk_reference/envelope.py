@@ -1,8 +1,8 @@
-"""The envelope: what every blob, root or child, looks like from outside.
+"""The envelope: the outer layout of every blob, root or child.
 
     "IDK" 01 || u16 length of header || header (CBOR) || body
 
-A root's header carries the wrapped keys; a child's has only the commitment,
+A root's header has the wrapped keys; a child's header has only the commitment,
 because its key comes from its parent.
 """
 
@@ -48,12 +48,12 @@ class Envelope:
     prefix: bytes  # all bytes before the body
     commitment: bytes
     body: bytes
-    ephemeral: bytes | None = None  # of a root
-    slots: tuple[bytes, ...] = ()  # of a root
+    ephemeral: bytes | None = None  # roots only
+    slots: tuple[bytes, ...] = ()  # roots only
 
     def open(self, content_key: bytes, kind: str) -> bytes:
         if keys.commitment(content_key) != self.commitment:
-            raise IdkError("commit", "the key is not the one the blob is bound to")
+            raise IdkError("commit", "the key does not match the commitment")
         plaintext = keys.unseal(keys.body_key(content_key, self.prefix, kind), self.body)
         if plaintext is None:
             raise IdkError("auth", "the body does not open")
@@ -61,7 +61,7 @@ class Envelope:
 
 
 def parse(blob: bytes, kind: str) -> Envelope:
-    """Everything about a blob that can be checked without a key."""
+    """Make all checks of a blob that need no key."""
     if blob[:4] != MAGIC or len(blob) < PREFIX_LENGTH:
         raise IdkError("format", "not a version 1 blob")
     end = PREFIX_LENGTH + int.from_bytes(blob[4:6], "big")

@@ -1,12 +1,12 @@
-"""One exception, told apart by its code.
+"""One exception class; the code identifies the fault.
 
 The codes of a failed read are listed in the order in which a reader checks:
-if a blob has two faults, the code of the earlier check is the answer.
+if a blob has two faults, the result is the code of the earlier check.
 """
 
 READ_CODES = (
     "limit",       # larger than any blob of its kind can be
-    "address",     # the bytes do not hash to the name they were asked for by
+    "address",     # the bytes do not hash to the requested address
     "format",      # envelope or header malformed, or the wrong kind of blob
     "no-match",    # none of the identities opens any slot
     "commit",      # the key does not match the commitment in the header
@@ -17,10 +17,10 @@ READ_CODES = (
 
 OTHER_CODES = (
     "not-found",   # the store has no such blob
-    "encoding",    # the content does not decode as its metadata promises
-    "usage",       # the caller asked for something that cannot be meant
+    "encoding",    # the content does not decode as its metadata requires
+    "usage",       # the call is wrong, such as a malformed address
     "key",         # malformed recipient, identity or key file
-    "passphrase",  # a well-formed key file, and the wrong passphrase
+    "passphrase",  # a well-formed key file with the wrong passphrase
 )
 
 

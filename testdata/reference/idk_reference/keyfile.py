@@ -1,9 +1,9 @@
-"""A secret key under a passphrase, 102 bytes.
+"""A secret key protected by a passphrase, 102 bytes.
 
     "IDKK" 01 || log2 of scrypt's N || salt(16) || commitment(32) || box(48)
 
-The commitment tells a wrong passphrase from a damaged box, and ties the file
-to a single passphrase.
+The commitment distinguishes a wrong passphrase from a damaged box, and binds
+the file to a single passphrase.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ MIN_LOG_N, DEFAULT_LOG_N, MAX_LOG_N = 14, 17, 20
 
 def make(secret_key: bytes, passphrase: str, salt: bytes, log_n: int = DEFAULT_LOG_N) -> bytes:
     if len(secret_key) != keys.KEY_LENGTH or len(salt) != SALT_LENGTH:
-        raise IdkError("usage", "a secret key has 32 bytes, a salt 16")
+        raise IdkError("usage", "a secret key has 32 bytes, a salt has 16")
     if not MIN_LOG_N <= log_n <= MAX_LOG_N:
-        raise IdkError("usage", "logN is 14 to 20")
+        raise IdkError("usage", "logN must be 14 to 20")
     head = MAGIC + bytes([log_n]) + salt
     commitment, box_key = _derive(passphrase, head)
     return head + commitment + keys.seal(box_key, secret_key)
@@ -32,7 +32,7 @@ def make(secret_key: bytes, passphrase: str, salt: bytes, log_n: int = DEFAULT_L
 def open_file(data: bytes, passphrase: str) -> bytes:
     if len(data) != LENGTH or data[:5] != MAGIC:
         raise IdkError("key", "not a version 1 key file")
-    if not MIN_LOG_N <= data[5] <= MAX_LOG_N:  # before any work that depends on it
+    if not MIN_LOG_N <= data[5] <= MAX_LOG_N:  # before any work that depends on logN
         raise IdkError("key", "logN is out of range")
     head, commitment, box = data[:HEAD_LENGTH], data[HEAD_LENGTH:-48], data[-48:]
     expected, box_key = _derive(passphrase, head)

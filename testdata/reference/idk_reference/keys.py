@@ -1,4 +1,4 @@
-"""Every key of the format, and how a content key travels to a recipient."""
+"""Every key of the format, and how a content key is wrapped for a recipient."""
 
 import hashlib
 import hmac
@@ -37,7 +37,7 @@ def kdf(key: bytes, salt: bytes, info: str) -> bytes:
 
 
 def commitment(content_key: bytes) -> bytes:
-    """Binds a blob to one key: without it a body can be made to open under two."""
+    """Binds a blob to one key: without it, a body could be made that opens under two."""
     return kdf(content_key, b"", "idk/v1/commit")
 
 
@@ -53,7 +53,7 @@ def convergent_child_key(secret: bytes, kind: str, plaintext: bytes) -> bytes:
 def convergent_root_keys(
     secret: bytes, public_keys: list[bytes], plaintext: bytes
 ) -> tuple[bytes, bytes]:
-    """Content key and ephemeral secret of a root; recipients already sorted."""
+    """Content key and ephemeral secret key of a root; the public keys must be sorted."""
     x = sha256(b"".join(public_keys)) + sha256(plaintext)
     return mac(secret, b"idk/v1/conv/root" + x), mac(secret, b"idk/v1/conv/esk" + x)
 
@@ -61,7 +61,7 @@ def convergent_root_keys(
 # --- Secretbox ---------------------------------------------------------------
 
 def seal(key: bytes, plaintext: bytes) -> bytes:
-    """Tag, then ciphertext. The zero nonce is safe: every key seals one message."""
+    """Tag, then ciphertext. The zero nonce is safe because every key seals one message."""
     return nacl.crypto_secretbox(plaintext, ZERO_NONCE, key)
 
 
@@ -81,16 +81,17 @@ def public_key(secret_key: bytes) -> bytes:
 
 
 def is_acceptable_point(point: bytes) -> bool:
-    """Canonical, and not one of the few points that make every shared secret zero.
+    """Whether the point is canonical and not of low order.
 
-    Those points have an order that divides the cofactor 8, and every X25519
-    scalar is a multiple of 8, so any one scalar tells.
+    The order of a low-order point divides the cofactor 8, and every X25519
+    scalar is a multiple of 8, so every scalar gives a zero shared secret and
+    one scalar is enough to check.
     """
     if int.from_bytes(point, "little") >= FIELD_PRIME:
         return False
     try:
         nacl.crypto_scalarmult(b"\x01" * KEY_LENGTH, point)
-    except CryptoError:  # how PyNaCl reports an all-zero shared secret
+    except CryptoError:  # PyNaCl reports an all-zero shared secret this way
         return False
     return True
 
@@ -109,8 +110,8 @@ def wrap(content_key: bytes, recipient: bytes, ephemeral_secret: bytes) -> bytes
 def unwrap(slots: tuple[bytes, ...], ephemeral: bytes, identity: bytes) -> bytes | None:
     """The content key from the first slot that opens for this identity.
 
-    One Diffie-Hellman serves all slots. The first slot that opens is final:
-    a sender must not be able to make "which key" depend on anything later.
+    One Diffie-Hellman computation is enough for all slots. The first slot that
+    opens is final: otherwise the key would depend on how far a reader searches.
     """
     nonce = _wrap_nonce(ephemeral, public_key(identity))
     shared = nacl.crypto_box_beforenm(ephemeral, identity)

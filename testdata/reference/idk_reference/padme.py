@@ -1,7 +1,7 @@
 """Padmé: padding that hides a length at a cost of at most about 12 %.
 
-A padded length keeps only its highest bits, as many as the exponent itself
-needs; so a length L leaks O(log log L) bits.
+A padded length keeps only its highest bits, as many as are needed to write the
+exponent; so a length L leaks O(log log L) bits.
 """
 
 

@@ -1,8 +1,9 @@
-"""From an address to content. Nothing is released before it is proven.
+"""From an address to content. Nothing is released before it is verified.
 
-`open_root` reads one blob and yields all there is to know about the content.
-`Opened.content` is a generator: every piece it yields comes from a chunk that
-has passed all checks, in order, so what came out before a fault is exact.
+`open_root` reads one blob and returns everything about the content except its
+bytes. `Opened.content` is a generator: every piece it yields comes from a chunk
+that has passed all checks, in order, so the bytes released before a fault are
+well-defined.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from .store import Store, check_address
 def fetch(store: Store, address: str, kind: str) -> envelope.Envelope:
     blob = store.get(address, envelope.size_limit(kind))  # limit, not-found
     if envelope.address_of(blob) != address:
-        raise IdkError("address", "the bytes are not the ones the address names")
+        raise IdkError("address", "the bytes do not hash to the address")
     return envelope.parse(blob, kind)  # format
 
 
@@ -42,17 +43,17 @@ class Opened:
     store: Store
     root: root_plaintext.Root
     recipients: int
-    fetched: set[str] = field(default_factory=set)  # addresses, for the curious
+    fetched: set[str] = field(default_factory=set)  # addresses
 
     @property
     def size(self) -> int:
-        """Length of what a full read releases."""
+        """The number of bytes that a full read releases."""
         if encodings.is_encoded(self.root.metadata):
             return encodings.decoded_length(self.root.metadata)
         return self.root.size
 
     def content(self, start: int | None = None, end: int | None = None) -> Iterator[bytes]:
-        """The whole content, or bytes start to end (exclusive)."""
+        """Yield the whole content, or the bytes from start to end (exclusive)."""
         whole = start is None and end is None
         start = 0 if start is None else start
         end = self.root.size if end is None else end
@@ -65,8 +66,8 @@ class Opened:
         if self.root.depth == 0:
             pieces = iter([self.root.payload[start:end]])
         elif whole:
-            # The chunks that hold only padding are read too: a full read
-            # answers for the whole stream.
+            # Chunks that hold only padding are read too: a full read verifies
+            # the whole stream.
             pieces = self._pieces(0, end, range(self.root.shape.counts[0]))
         else:
             chunk = self.root.shape.chunk
@@ -87,7 +88,7 @@ class Opened:
     def _leaves(
         self, level: int, first: int, references: list[tree.Reference], wanted: range
     ) -> Iterator[tuple[int, bytes]]:
-        """The wanted leaves under a row of references, with their indices."""
+        """Yield the wanted leaves below these references, with their indices."""
         for index, reference in enumerate(references, first):
             under = self.root.shape.leaves_under(level, index)
             if under.stop <= wanted.start or wanted.stop <= under.start:

@@ -1,7 +1,7 @@
 """The plaintext of a root: u32 length || CBOR map || zero bytes.
 
-A root holds a short content itself (d = 0), or the references to the top
-level of the tree that holds it.
+A root holds short content itself (d = 0), or the references to the top level of
+the tree that holds the content.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Root:
 
 
 def decode(plaintext: bytes) -> Root:
-    require(4 <= len(plaintext) <= MAX_ROOT_PLAINTEXT, "plaintext too short or too long")
+    require(4 <= len(plaintext) <= MAX_ROOT_PLAINTEXT, "the plaintext is too short or too long")
     end = 4 + int.from_bytes(plaintext[:4], "big")
     require(end <= len(plaintext), "the map runs past the end")
     require(plaintext.count(0, end) == len(plaintext) - end, "the padding is not zero")
@@ -49,7 +49,7 @@ def decode(plaintext: bytes) -> Root:
         fields = cbor_profile.decode(plaintext[4:end])
     except cbor_profile.CborError as fault:
         raise IdkError("root", str(fault)) from None
-    require(isinstance(fields, dict) and fields.keys() == FIELDS.keys(), "not the six keys")
+    require(isinstance(fields, dict) and fields.keys() == FIELDS.keys(), "not exactly the six keys")
     for name, kind in FIELDS.items():
         require(isinstance(fields[name], kind), f"{name} has the wrong type")
     root = Root(
@@ -61,24 +61,24 @@ def decode(plaintext: bytes) -> Root:
 
 
 def check(root: Root) -> None:
-    """The rules that hold between the fields."""
+    """Check the rules that hold between the fields."""
     check_metadata(root.metadata)
-    require(root.padding <= root.size, "more padding than content")
+    require(root.padding <= root.size, "there is more padding than content")
     require(root.size + root.padding <= MAX_UINT, "the stream is too long")
     if root.size <= tree.MAX_INLINE:
         require(root.depth == root.chunk_log2 == root.padding == 0, "short content has no tree")
         require(len(root.payload) == root.size, "the content does not have length n")
     else:
         in_range = tree.MIN_CHUNK_LOG2 <= root.chunk_log2 <= tree.MAX_CHUNK_LOG2
-        require(in_range, "chunk size out of range")
-        require(root.depth == root.shape.depth, "not the depth that n, p and k give")
+        require(in_range, "the chunk size is out of range")
+        require(root.depth == root.shape.depth, "the depth does not match n, p and k")
         top = root.shape.counts[-1]
-        require(len(root.payload) == top * tree.REFERENCE_LENGTH, "not the right references")
+        require(len(root.payload) == top * tree.REFERENCE_LENGTH, "wrong number of references")
 
 
 def check_metadata(metadata: dict) -> None:
     for key, value in metadata.items():
-        # A key that UTF-8 cannot carry is refused when the map is encoded.
+        # A key that is not valid UTF-8 is rejected when the map is encoded.
         length = len(key.encode("utf-8", "surrogatepass"))
         require(1 <= length <= MAX_METADATA_KEY, "a metadata key is empty or too long")
         require(isinstance(value, (str, bytes, int)), "a metadata value has the wrong type")
@@ -86,7 +86,7 @@ def check_metadata(metadata: dict) -> None:
         encoded = cbor_profile.encode(metadata)
     except cbor_profile.CborError as fault:
         raise IdkError("root", f"metadata: {fault}") from None
-    require(len(encoded) <= MAX_METADATA, "too much metadata")
+    require(len(encoded) <= MAX_METADATA, "the metadata is too long")
 
 
 def require(condition: bool, message: str) -> None:

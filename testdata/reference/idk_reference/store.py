@@ -1,4 +1,4 @@
-"""Where blobs live: names and bytes, nothing else."""
+"""Stores for blobs: names and bytes, nothing else."""
 
 import os
 import re
@@ -40,7 +40,7 @@ class DirectoryStore:
     def get(self, address: str, limit: int) -> bytes:
         try:
             with open(self.path(address), "rb") as file:
-                return within(limit, file.read(limit + 1))  # never more than that
+                return within(limit, file.read(limit + 1))  # never reads more than that
         except FileNotFoundError:
             raise IdkError("not-found", address) from None
 
@@ -49,7 +49,7 @@ class DirectoryStore:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f".{address}.{os.getpid()}.partial")
         partial.write_bytes(blob)
-        partial.replace(target)  # a reader sees a whole blob or none
+        partial.replace(target)  # atomic: readers see a whole blob or none
 
 
 def within(limit: int, blob: bytes) -> bytes:
@@ -60,4 +60,4 @@ def within(limit: int, blob: bytes) -> bytes:
 
 def check_address(address: str) -> None:
     if not ADDRESS.match(address):
-        raise IdkError("usage", "an address is 64 lower-case hex digits")
+        raise IdkError("usage", "an address must be 64 lower-case hex digits")

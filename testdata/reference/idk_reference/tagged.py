@@ -1,4 +1,4 @@
-"""Metadata as JSON in which types survive: {"name": {"text": "hello.txt"}}."""
+"""Metadata as JSON that keeps types: {"name": {"text": "hello.txt"}}."""
 
 from .errors import IdkError
 

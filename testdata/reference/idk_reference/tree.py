@@ -1,9 +1,9 @@
-"""The shape of a tree: all of it follows from n, p and k.
+"""The shape of a tree, which follows from n, p and k.
 
-The stream is the content and p zero bytes, cut into leaves of 2^k bytes. A
-node is a row of references to up to 4096 consecutive blobs of the level below.
-Levels are added until the top one has at most 4096 blobs; the root refers to
-those. Level 1 is the leaves.
+The stream is the content and p zero bytes, cut into leaves of 2^k bytes. A node
+holds references to up to 4096 consecutive blobs of the level below. Levels are
+added until the top level has at most 4096 blobs; the root refers to those.
+Level 1 is the leaves.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Shape:
 
     @cached_property
     def counts(self) -> list[int]:
-        """How many blobs every level has; counts[0] are the leaves."""
+        """The number of blobs in each level; counts[0] is the number of leaves."""
         counts = [ceil_div(self.stream, self.chunk)]
         while counts[-1] > FANOUT:
             counts.append(ceil_div(counts[-1], FANOUT))
@@ -65,7 +65,7 @@ class Shape:
 
     def check_child(self, level: int, index: int, plaintext: bytes) -> None:
         if len(plaintext) != self.plaintext_length(level, index):
-            raise IdkError("tree", "a child does not have the length its place demands")
+            raise IdkError("tree", "a child does not have the length its position requires")
         if level == 1:
             zeros_from = max(0, min(self.content - index * self.chunk, len(plaintext)))
             if plaintext.count(0, zeros_from) != len(plaintext) - zeros_from:

@@ -1,8 +1,8 @@
 """From content to an address.
 
-Leaves are written first, the root last: until the root exists, nothing refers
-to the rest. Without a deduplication secret every key is fresh, and equal
-contents give unrelated addresses.
+Leaves are written first and the root last, so that every stored root is
+complete. Without a dedup secret every key is random, and equal contents give
+unrelated addresses.
 """
 
 import os
@@ -21,7 +21,7 @@ class Written:
     address: str
     content_key: bytes
     root_bytes: int
-    blobs: int  # different blobs, the root included
+    blobs: int  # distinct blobs, including the root
     padding: int
     depth: int
 
@@ -40,11 +40,11 @@ class Writer:
             keys.check_recipient(recipient)
         self.recipients = sorted(set(self.recipients))
         if not 1 <= len(self.recipients) <= envelope.MAX_RECIPIENTS:
-            raise IdkError("usage", "1 to 1024 recipients")
+            raise IdkError("usage", "there must be 1 to 1024 recipients")
         if not tree.MIN_CHUNK_LOG2 <= self.chunk_log2 <= tree.MAX_CHUNK_LOG2:
-            raise IdkError("usage", "the chunk size is 2^18 to 2^24")
+            raise IdkError("usage", "the chunk size must be 2^18 to 2^24")
         if self.dedup_secret is not None and len(self.dedup_secret) != keys.KEY_LENGTH:
-            raise IdkError("usage", "a deduplication secret has 32 bytes")
+            raise IdkError("usage", "a dedup secret must have 32 bytes")
         self._stored: set[str] = set()
 
     def write(self, source: BinaryIO, size: int) -> Written:
@@ -54,7 +54,7 @@ class Writer:
         else:
             root = self._write_tree(source, size)
         if source.read(1):
-            raise IdkError("usage", "the source is longer than it was said to be")
+            raise IdkError("usage", "the source is longer than the given size")
         return self._write_root(root)
 
     # --- Tree ---
@@ -104,8 +104,8 @@ class Writer:
 
     def _put(self, blob: bytes) -> str:
         address = envelope.address_of(blob)
-        # Skipping is safe only for what this writer itself has just stored.
-        # A name that merely exists in the store proves nothing.
+        # Skipping is safe only for blobs that this writer has just stored itself.
+        # The existence of a name in the store proves nothing.
         if address not in self._stored:
             self.store.put(address, blob)
             self._stored.add(address)
@@ -115,5 +115,5 @@ class Writer:
 def _read_exactly(source: BinaryIO, length: int) -> bytes:
     data = source.read(length)
     if len(data) != length:
-        raise IdkError("usage", "the source is shorter than it was said to be")
+        raise IdkError("usage", "the source is shorter than the given size")
     return data

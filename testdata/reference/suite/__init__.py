@@ -1,10 +1,10 @@
-"""The test vectors: every one is written down here, with the reason for it.
+"""The source of every test vector, with the reason for it.
 
-    forge      builds blobs, sound ones and ones with a single planted fault
-    salsa      XSalsa20 and Poly1305 in plain arithmetic, to attack them with
+    forge      builds blobs, valid or with a single planted fault
+    salsa      XSalsa20 and Poly1305 in plain arithmetic, for attacks on them
     collision  one ciphertext that opens under two keys
     collect    gathers vectors and writes them as JSON
-    group_*    the vectors, one module for every prefix of names
+    group_*    the vectors, one module per name prefix
 
-Nothing here draws randomness: every key comes from the name of its vector.
+Nothing here is random: every key is derived from a label or from the plaintext.
 """

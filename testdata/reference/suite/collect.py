@@ -1,4 +1,4 @@
-"""Gathers vectors and writes them, one JSON file each."""
+"""Collects vectors and writes each to a JSON file."""
 
 import base64
 import hashlib
@@ -11,12 +11,12 @@ from idk_reference import envelope, tagged
 
 from .forge import ALICE, Person
 
-LARGE = 4096  # bytes; a larger blob becomes a file that vectors share
+LARGE = 4096  # bytes; a larger blob becomes a file that vectors can share
 
 
 @dataclass(frozen=True)
 class Zeros:
-    """Zero bytes that are too many to hold."""
+    """More zero bytes than fit in memory."""
 
     length: int
 
@@ -64,7 +64,7 @@ class Suite:
         address: str | None = None, identities: Sequence[Person] = (ALICE,),
         span: tuple[int, int] | None = None, slow: bool = False, **outcome,
     ) -> None:
-        """`stored` puts bytes under a name that need not be theirs."""
+        """`stored` maps names to bytes that need not hash to them."""
         blobs = {envelope.address_of(blob): blob for blob in (root, *children)}
         blobs |= stored or {}
         self._add({
@@ -92,7 +92,7 @@ class Suite:
         self.vectors[vector["name"]] = vector
 
     def write(self, directory: Path) -> None:
-        """Write all vectors, and remove what is no longer one of them."""
+        """Write all vectors, and remove the files of vectors that no longer exist."""
         files = dict(self.files)
         for name, vector in self.vectors.items():
             files[f"{name}.json"] = json.dumps(vector, indent=1).encode("ascii") + b"\n"

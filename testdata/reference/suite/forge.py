@@ -1,7 +1,7 @@
-"""Builds blobs: sound by default, every part open to being replaced.
+"""Builds blobs that are valid by default; every part can be replaced.
 
-A fault is planted in the parts before the blob is sealed and named. So the
-address, the tag and the references are right, and only the fault shows.
+A fault is planted before the blob is sealed and its address computed. So the
+address, the tag and the references are right, and the blob has only that fault.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,20 +48,20 @@ def person(name: str) -> Person:
     return Person(secret(f"person/{name}"))
 
 
-# By public key, as slots are: ALICE's comes first, CAROL's last.
+# Sorted by public key, as slots are: ALICE's comes first, CAROL's last.
 ALICE, BOB, CAROL = sorted(
     (person(name) for name in ("first", "second", "third")), key=lambda p: p.public_key
 )
 STRANGER = person("stranger")
 
 
-# --- CBOR in pieces ----------------------------------------------------------
+# --- CBOR in parts ----------------------------------------------------------
 
 Pairs = list[tuple[bytes, bytes]]
 
 
 def in_order(items: dict[str, bytes]) -> Pairs:
-    """Encoded keys with values that are encoded already, so can be anything."""
+    """Encoded keys with their values; these are already encoded, so can be anything."""
     return sorted((encode(name), value) for name, value in items.items())
 
 
@@ -87,7 +87,7 @@ def flip(data: bytes, at: int, bit: int = 1) -> bytes:
 
 
 def slot(content_key: bytes, e: bytes, reader: Person, nonce_for: bytes | None = None) -> bytes:
-    """A wrapped key as `reader` will open it, for any e, even a forbidden one."""
+    """A wrapped key that `reader` can open, for any e, even a forbidden one."""
     nonce = keys.sha256(b"idk/v1/wrap" + e + (nonce_for or reader.public_key))[:24]
     try:
         shared = nacl.crypto_scalarmult(reader.secret_key, e)
@@ -104,13 +104,13 @@ class Draft:
     content: bytes = HELLO
     metadata: dict = field(default_factory=dict)
     recipients: Sequence[Person] = (ALICE,)
-    zeros: int = 0  # after the map
+    zeros: int = 0  # number of zero bytes after the map
     kind: str = "root"
 
     header: dict[str, bytes] = field(default_factory=dict)
     fields: dict[str, bytes] = field(default_factory=dict)
 
-    # Hooks for faults that are not inside one value.
+    # Hooks for faults outside a single value.
     encode_header: Callable[[Pairs], bytes] = cbor_map
     encode_fields: Callable[[Pairs], bytes] = cbor_map
 
@@ -135,7 +135,7 @@ class Draft:
         } | self.fields
 
     def use_ephemeral(self, e: bytes) -> None:
-        """Take any e, and wrap so that a reader that lets it pass would open."""
+        """Use any e, and wrap so that a reader that accepts this e opens the blob."""
         self.e = e
         self.use_slots([slot(self.key, e, reader) for reader in self.recipients])
         self.header["e"] = encode(e)
@@ -174,7 +174,7 @@ class Child:
 def child(
     kind: str, plaintext: bytes, *, sealed_as: str | None = None, header: bytes | None = None
 ) -> Child:
-    """A child whose key comes from its plaintext, so that vectors can share it."""
+    """A child with a key derived from its plaintext, so that vectors can share it."""
     key = keys.convergent_child_key(SEED, kind, plaintext)
     header = encode({"c": keys.commitment(key)}) if header is None else header
     return Child(key, seal_raw(sealed_as or kind, key, header, plaintext))

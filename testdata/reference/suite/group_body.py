@@ -106,7 +106,7 @@ def _last_leaves(suite):
 
 
 def _two_keys(suite):
-    """Bodies that really open under two keys. Only the commitment decides."""
+    """Bodies that really open under two keys. Only the commitment detects them."""
     key_1, key_2 = secret("two keys/1"), secret("two keys/2")
     header = encode({"c": keys.commitment(key_1)})
     prefix = with_header(header)
@@ -129,7 +129,7 @@ def _two_keys(suite):
                         "contents; the reference has the one it is not bound to.", "commit",
                         draft.blob(), children=children, released=FOUR_CONTENT)
 
-    # A root for two readers, who get a key each.
+    # A root for two readers that gives each a different key.
     draft = Draft("body-root-two-keys", content=HELLO.ljust(96, b"."))
     draft.use_slots([slot(draft.key, draft.e, ALICE), slot(key_2, draft.e, BOB)])
     head = with_header(draft.header_bytes())

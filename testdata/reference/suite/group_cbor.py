@@ -1,8 +1,8 @@
-"""cbor-*: items outside the profile, or written in another way than the one.
+"""cbor-*: items outside the profile, or not in the canonical encoding.
 
 The same faults are planted in a header (`format`) and in a root's map
-(`root`); more are planted in the metadata. Everything is sealed around the bad
-bytes, so a lenient reader opens the blob and notices nothing.
+(`root`); more are planted in the metadata. Everything around the bad
+bytes is sealed correctly, so a lenient reader opens the blob without an error.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ def add(suite):
 
 
 def faults() -> Iterator[Fault]:
-    """Ways to spoil a whole map, given its pairs in order."""
+    """Faults of a whole map, given its pairs in order."""
     yield ("duplicate-key", "the last key stands there twice, with the same value.",
            lambda pairs: cbor_map([*pairs, pairs[-1]]))
     yield ("duplicate-key-other-value", "the last key stands there twice, with two values; "
@@ -116,7 +116,7 @@ def faults() -> Iterator[Fault]:
 
 
 def metadata_faults() -> Iterator[tuple[str, str, bytes]]:
-    """Encoded metadata that must be refused."""
+    """Encoded metadata that must be rejected."""
     def one(raw_value: bytes, key: bytes = encode("x")) -> bytes:
         return b"\xa1" + key + raw_value
 
@@ -190,6 +190,6 @@ def _first_value(pairs: Pairs, raw: bytes) -> bytes:
 
 
 def _long_string(raw: bytes) -> bytes:
-    """A byte string of up to 255 bytes with its length in nine."""
+    """A byte string of up to 255 bytes with a length field of nine bytes."""
     at = 1 if raw[0] < 0x58 else 2
     return b"\x5b" + (len(raw) - at).to_bytes(8, "big") + raw[at:]

@@ -1,7 +1,7 @@
-"""enc-*: content stored compressed. `len` is a promise, and a hard cap.
+"""enc-*: content stored compressed. `len` is announced, and a hard cap.
 
-A streaming reader may have released decoded bytes before it meets the fault,
-so these vectors bound what may be released (`releasedAtMost`).
+A streaming reader may have released decoded bytes before it finds the fault, so
+these vectors limit the released bytes (`releasedAtMost`).
 """
 
 import lz4.frame
@@ -136,7 +136,7 @@ def _tree(suite):
     size = 4 * CHUNK
     settings = {"block_size": lz4.frame.BLOCKSIZE_MAX4MB, "block_linked": False}
     head = lz4.frame.LZ4FrameCompressor(**settings).begin()
-    head += (size | 1 << 31).to_bytes(4, "little")  # the top bit: stored, not compressed
+    head += (size | 1 << 31).to_bytes(4, "little")  # top bit: stored, not compressed
     end_mark = bytes(4)
     encoded = head + bytes(size) + end_mark
     metadata = {"enc": "lz4", "len": size}

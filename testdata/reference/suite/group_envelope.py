@@ -1,4 +1,4 @@
-"""envelope-*: what shows before any key is used."""
+"""envelope-*: faults that are visible before any key is used."""
 
 from idk_reference import envelope
 
@@ -14,7 +14,7 @@ def add(suite):
     def with_hlen(value: int) -> bytes:
         return good[:4] + value.to_bytes(2, "big") + good[6:]
 
-    # Too short, or cut somewhere: the address names the cut bytes.
+    # Too short or truncated: the address is that of the truncated bytes.
     for name, length in (
         ("empty", 0), ("one-byte", 1), ("magic-only", 4), ("half-a-length", 5),
         ("prefix-only", 6), ("inside-header", 6 + hlen // 2), ("no-body", 6 + hlen),
@@ -53,7 +53,7 @@ def add(suite):
     fault("envelope-byte-cut", "The last byte was cut and the blob renamed to match.", "auth",
           good[:-1])
 
-    # Bytes that are not the ones the name stands for.
+    # Bytes that do not hash to the name.
     for name, note, stored in (
         ("bit-flipped", "One bit of the body differs from what the name stands for.",
          flip(good, -1)),

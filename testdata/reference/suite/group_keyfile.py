@@ -1,11 +1,11 @@
-"""keyfile-*: secret keys under a passphrase."""
+"""keyfile-*: secret keys protected by a passphrase."""
 
 from idk_reference import keyfile
 
 from .forge import flip, secret
 
 PASSPHRASE = "correct horse battery staple"
-ACCENTED = "p\u00e4ssw\u00f6rd \U0001f511"  # composed letters, and one outside the first plane
+ACCENTED = "p\u00e4ssw\u00f6rd \U0001f511"  # composed letters, and one character outside the BMP
 DECOMPOSED = "pa\u0308sswo\u0308rd \U0001f511"
 
 

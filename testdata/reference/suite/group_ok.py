@@ -1,4 +1,4 @@
-"""ok-*: what must succeed, at the edges of what is allowed."""
+"""ok-*: cases at the limits of the format that must succeed."""
 
 from idk_reference.cbor_profile import MAX_UINT, encode
 from idk_reference.padme import padme

@@ -1,4 +1,4 @@
-"""range-*: parts of a content. A range touches its own chunks and no others."""
+"""range-*: parts of the content. A range touches its own chunks and no others."""
 
 from idk_reference import keys
 
@@ -79,7 +79,7 @@ def _five_leaves(suite):
 def _faults(suite):
     c = CHUNK
     blob = tree_draft("range", row(FIVE_LEAVES), SIZE).blob()
-    # The store holds a leaf that opens with the right key, and is not the one.
+    # The store holds another leaf that opens with the right key.
     header = LAST.blob[6:43]
     forged = seal_raw("leaf", LAST.key, header, b"?")
     suite.fault("range-leaf-opens-wrong-hash", "Under the last leaf's name lies another leaf with "
@@ -140,7 +140,7 @@ def _padding(suite):
 
 
 def _far_away(suite):
-    """Positions that need 64 bits, in contents that are cheap as they repeat."""
+    """Positions that need 64 bits, in contents that are small to store because they repeat."""
     last_node = node([ZERO_BYTE_LEAF])
     size = 4096 * CHUNK + 1
     draft = tree_draft("range-gigabyte", row([ZERO_NODE, last_node]), size, depth=2)
@@ -157,7 +157,7 @@ def _far_away(suite):
         suite.ok(f"range-{name}", note, draft.blob(), Zeros(span[1] - span[0]), size=size, depth=2,
                  span=span, children=needed)
 
-    # 2^52 bytes of zero and one more: 2^34 + 1 leaves, three levels.
+    # 2^52 zero bytes and one more: 2^34 + 1 leaves, three levels.
     big_node = node([ZERO_NODE] * 4096)
     thin_node = node([last_node])
     size = 2**52 + 1

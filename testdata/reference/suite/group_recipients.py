@@ -1,4 +1,4 @@
-"""recipients-*: who opens a root, and with which slot."""
+"""recipients-*: which identity opens a root, and with which slot."""
 
 from idk_reference.cbor_profile import encode
 

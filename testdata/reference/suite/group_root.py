@@ -107,7 +107,7 @@ def _tree(suite):
     for k in (0, 1, 17, 25, 32, 50, 64, MAX_UINT):
         name = f"k-{k}" if k < MAX_UINT else "k-2-53"
         chunk = 2 ** min(k, 60)
-        leaves = min(-(-SIZE // chunk), 16)  # as many references as that k would ask for
+        leaves = min(-(-SIZE // chunk), 16)  # as many references as that k would require
         tree(name, f"k = {k}; chunks have 2^18 to 2^24 bytes.", row([LEAF_A]) * leaves,
              chunk_log2=k)
 

@@ -31,7 +31,7 @@ def add(suite):
 
 
 def _stores(suite):
-    """The root is good; the store is not."""
+    """The root is valid; the store has wrong blobs."""
     good = tree_draft("tree", row(FIVE_LEAVES), SIZE).blob()
 
     def store(name, note, code, released, blobs, stored=None):
@@ -66,7 +66,7 @@ def _tree(suite, name, note, code, leaves, released, size=SIZE, **shape):
 
 
 def _references(suite):
-    """The root refers to the wrong thing."""
+    """The root has wrong references."""
     def references(name, note, code, references, released, blobs=BLOBS):
         draft = tree_draft(f"tree-{name}", b"".join(map(bytes, references)), SIZE)
         suite.fault(f"tree-{name}", note, code, draft.blob(), released=released, children=blobs)
@@ -103,7 +103,7 @@ def _references(suite):
 
 
 def _lengths(suite):
-    """Leaves that open, and do not have the length of their place."""
+    """Leaves that open, but do not have the length that their position requires."""
     for name, note, last in (
         ("long", "The last leaf has two bytes where one belongs.", b"!?"),
         ("long-zero", "A zero byte follows the last leaf's only byte.", b"!\0"),
@@ -118,7 +118,7 @@ def _lengths(suite):
 
 
 def _padding(suite):
-    """The stream goes on after the content; all of that must be zero."""
+    """The stream continues after the content with padding, which must be zero."""
     for name, note, last, padding in (
         ("first-byte", "The first byte of the padding is not zero.", b"!\x01\0\0\0\0", 5),
         ("last-byte", "The last byte of the padding is not zero.", b"!\0\0\0\0\x80", 5),
@@ -134,7 +134,7 @@ def _padding(suite):
     _tree(suite, "padding-long", "The last leaf has more padding than p says.", "tree",
           [*FOUR_LEAVES, leaf(b"!" + bytes(6))], FOUR_CONTENT, padding=5)
 
-    # A leaf of padding alone, after five full leaves of content.
+    # A leaf of only padding, after five full leaves of content.
     five, content = [*FOUR_LEAVES, LEAF_A], FOUR_CONTENT + CONTENT_A
     _tree(suite, "padding-leaf-not-zero", "The last leaf is all padding, and not zero. A full read "
           "answers for the whole stream, after all content was released.", "tree",
@@ -147,7 +147,7 @@ def _padding(suite):
 
 
 def _nodes(suite):
-    """4097 leaves: a root, two nodes, all full leaves one blob of zeros."""
+    """4097 leaves: a root and two nodes; all full leaves are one blob of zeros."""
     last_node = node([ZERO_BYTE_LEAF])
     blobs = [ZERO_LEAF.blob, ZERO_NODE.blob, ZERO_BYTE_LEAF.blob]
 

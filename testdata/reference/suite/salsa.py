@@ -1,7 +1,7 @@
 """XSalsa20-Poly1305 in plain arithmetic.
 
-Libraries rightly hide the pieces (and refuse an all-zero shared secret); a
-vector that shows what a careless reader would accept needs them.
+Libraries rightly hide these parts (and reject an all-zero shared secret), but
+vectors that a careless reader would accept can only be built from them.
 """
 
 import struct

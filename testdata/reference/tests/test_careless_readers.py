@@ -1,7 +1,7 @@
-"""The vectors bite: a reader that leaves out one check fails some of them.
+"""The vectors detect a reader that leaves out a check.
 
-Every test takes one check out of this implementation and expects vectors of
-the named group to notice.
+Every test removes one check from this implementation and expects vectors of the
+named group to fail.
 """
 
 import json
@@ -17,40 +17,40 @@ from suite import salsa
 VECTORS = Path(__file__).parents[2] / "v1"
 
 
-def mismatches(prefix: str) -> set[str]:
-    return {path.stem for path in VECTORS.glob(f"{prefix}*.json") if notices(path)}
+def failing(prefix: str) -> set[str]:
+    return {path.stem for path in VECTORS.glob(f"{prefix}*.json") if fails(path)}
 
 
-def notices(path: Path) -> bool:
+def fails(path: Path) -> bool:
     vector = json.loads(path.read_text("ascii"))
     if vector.get("slow"):
         return False
     try:
         return checking.check_vector(vector, VECTORS) != []
-    except Exception:  # a careless reader may as well fall over
+    except Exception:  # a careless reader may also crash
         return True
 
 
-def test_without_the_address(monkeypatch):
+def test_detects_a_missing_address_check(monkeypatch):
     def careless(store, address, kind):
         return envelope.parse(store.get(address, 2**30), kind)
 
     monkeypatch.setattr(reader, "fetch", careless)
-    assert "range-leaf-opens-wrong-hash" in mismatches("range-")
-    assert {"envelope-address-other-blob", "envelope-root-over-limit"} <= mismatches("envelope-")
+    assert "range-leaf-opens-wrong-hash" in failing("range-")
+    assert {"envelope-address-other-blob", "envelope-root-over-limit"} <= failing("envelope-")
 
 
-def test_without_the_commitment(monkeypatch):
+def test_detects_a_missing_commitment_check(monkeypatch):
     def careless(self, content_key, kind):
         return keys.unseal(keys.body_key(content_key, self.prefix, kind), self.body)
 
     monkeypatch.setattr(envelope.Envelope, "open", careless)
-    # The blob really opens: without the commitment another content comes out.
-    assert "body-leaf-two-keys-other" in mismatches("body-leaf-two-keys")
-    assert {"body-commitment-flipped", "body-commitment-zero"} <= mismatches("body-commitment")
+    # The blob really opens: without the commitment check, it yields other content.
+    assert "body-leaf-two-keys-other" in failing("body-leaf-two-keys")
+    assert {"body-commitment-flipped", "body-commitment-zero"} <= failing("body-commitment")
 
 
-def test_trying_on_after_a_wrong_key(monkeypatch):
+def test_detects_trying_more_slots_after_a_wrong_key(monkeypatch):
     def careless(sealed, identities):
         for identity in identities:
             for one in sealed.slots:
@@ -60,10 +60,10 @@ def test_trying_on_after_a_wrong_key(monkeypatch):
         raise reader.IdkError("no-match", "")
 
     monkeypatch.setattr(reader, "_content_key", careless)
-    assert "recipients-first-opening-slot-wrong" in mismatches("recipients-")
+    assert "recipients-first-opening-slot-wrong" in failing("recipients-")
 
 
-def test_without_looking_at_the_ephemeral_point(monkeypatch):
+def test_detects_a_missing_check_of_the_ephemeral_point(monkeypatch):
     def shared(point, secret):
         try:
             return keys.nacl.crypto_scalarmult(secret, point)
@@ -74,17 +74,17 @@ def test_without_looking_at_the_ephemeral_point(monkeypatch):
         keys.nacl, "crypto_box_beforenm",
         lambda point, secret: salsa.hsalsa20(shared(point, secret), bytes(16)),
     )
-    assert mismatches("ok-header-e") == set()
+    assert failing("ok-header-e") == set()
     monkeypatch.setattr(keys, "is_acceptable_point", lambda point: True)
-    assert len(mismatches("header-e-")) >= 15
-    assert len(mismatches("text-recipient-")) >= 10
+    assert len(failing("header-e-")) >= 15
+    assert len(failing("text-recipient-")) >= 10
 
 
-def test_lenient_cbor(monkeypatch):
+def test_detects_lenient_cbor(monkeypatch):
     monkeypatch.setattr(cbor_profile, "decode", lambda data: cbor_profile._item(data, 0, 0)[0])
-    assert len(mismatches("cbor-header-")) >= 6
-    assert len(mismatches("cbor-root-")) >= 6
-    assert len(mismatches("cbor-metadata-")) >= 9
+    assert len(failing("cbor-header-")) >= 6
+    assert len(failing("cbor-root-")) >= 6
+    assert len(failing("cbor-metadata-")) >= 9
 
 
 @pytest.mark.parametrize(
@@ -95,30 +95,30 @@ def test_lenient_cbor(monkeypatch):
         (tree.Shape, "check_child", "tree-", 15),
     ],
 )
-def test_without_a_whole_check(monkeypatch, module, name, prefix, at_least):
+def test_detects_a_removed_check(monkeypatch, module, name, prefix, at_least):
     monkeypatch.setattr(module, name, lambda *arguments: None)
-    assert len(mismatches(prefix)) >= at_least
+    assert len(failing(prefix)) >= at_least
 
 
-def test_padding_that_is_not_looked_at(monkeypatch):
+def test_detects_unchecked_padding(monkeypatch):
     def careless(self, level, index, plaintext):
         if len(plaintext) != self.plaintext_length(level, index):
             raise tree.IdkError("tree", "")
 
     monkeypatch.setattr(tree.Shape, "check_child", careless)
-    assert mismatches("tree-padding") == {
+    assert failing("tree-padding") == {
         "tree-padding-first-byte", "tree-padding-last-byte", "tree-padding-all-bytes",
         "tree-padding-only-byte", "tree-padding-leaf-not-zero",
     }
-    assert "range-padding-not-zero" in mismatches("range-padding")
+    assert "range-padding-not-zero" in failing("range-padding")
 
 
-def test_one_kind_for_all_blobs(monkeypatch):
+def test_detects_one_kind_for_all_blobs(monkeypatch):
     derive = keys.body_key
     monkeypatch.setattr(keys, "body_key", lambda key, prefix, kind: derive(key, prefix, "leaf"))
-    assert {"body-root-sealed-as-leaf", "body-leaf-sealed-as-node"} <= mismatches("body-")
+    assert {"body-root-sealed-as-leaf", "body-leaf-sealed-as-node"} <= failing("body-")
 
 
-def test_any_log_n(monkeypatch):
+def test_detects_an_unchecked_log_n(monkeypatch):
     monkeypatch.setattr(keyfile, "MIN_LOG_N", 1)
-    assert "keyfile-log-n-13" in mismatches("keyfile-log-n-13")
+    assert "keyfile-log-n-13" in failing("keyfile-log-n-13")

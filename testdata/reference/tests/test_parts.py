@@ -1,4 +1,4 @@
-"""Single parts against what others say about them."""
+"""Single parts, compared with other implementations and published examples."""
 
 import io
 import json
@@ -23,7 +23,7 @@ REFERENCE = Path(__file__).parents[1]
 
 # --- Padmé ---
 
-def test_padme_is_a_small_and_stable_rounding():
+def test_padme_adds_little_and_is_monotonic():
     for exponent in range(1, 53):
         for length in (2**exponent - 1, 2**exponent, 2**exponent + 1, 2**exponent * 4 // 3):
             padded = padme(length)
@@ -32,7 +32,7 @@ def test_padme_is_a_small_and_stable_rounding():
             assert padme(length + 1) >= padded
 
 
-def test_padme_by_its_definition():
+def test_padme_matches_its_definition():
     from math import floor, log2
 
     for length in range(2, 5000):
@@ -52,7 +52,7 @@ VALUES = (
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_cbor_agrees_with_another_implementation(value):
+def test_cbor_matches_another_implementation(value):
     encoded = cbor_profile.encode(value)
     assert encoded == cbor2.dumps(value, canonical=True)
     assert cbor_profile.decode(encoded) == cbor2.loads(encoded) == value
@@ -61,12 +61,12 @@ def test_cbor_agrees_with_another_implementation(value):
 @pytest.mark.parametrize(
     "value", (True, None, 1.5, -1, 2**53, [], {1: 2}, {"x": [1]}, "\ud800"), ids=repr
 )
-def test_cbor_refuses_to_encode(value):
+def test_cbor_rejects_values_outside_the_profile(value):
     with pytest.raises(cbor_profile.CborError):
         cbor_profile.encode(value)
 
 
-def test_cbor_takes_one_encoding_of_every_value():
+def test_cbor_accepts_one_encoding_of_every_value():
     """Every single-byte change gives an error or another value, never the same."""
     value = {"a": 5, "bb": b"\x01\x02", "c": {"d": "text"}}
     encoded = cbor_profile.encode(value)
@@ -79,13 +79,13 @@ def test_cbor_takes_one_encoding_of_every_value():
                 assert changed != encoded
 
 
-def test_cbor_depth():
+def test_cbor_limits_the_depth():
     cbor_profile.decode(b"\xa1\x61a\xa1\x61b\x00")
     with pytest.raises(cbor_profile.CborError):
         cbor_profile.decode(b"\xa1\x61a\xa1\x61b\xa0")
 
 
-# --- Bech32, examples of BIP 173 ---
+# --- Bech32, with the examples of BIP 173 ---
 
 @pytest.mark.parametrize(
     "prefix, text",
@@ -96,7 +96,7 @@ def test_cbor_depth():
         ("?", "?1ezyfcl"),
     ],
 )
-def test_bech32_valid(prefix, text):
+def test_bech32_accepts_valid_text(prefix, text):
     assert bech32.encode(prefix, bech32.decode(text, prefix)) == text.lower()
 
 
@@ -105,14 +105,14 @@ def test_bech32_valid(prefix, text):
     ["\x201nwldj5", "\x7f1axkwrx", "pzry9x0s0muk", "1pzry9x0s0muk", "x1b4n0q5v", "li1dgmt3",
      "de1lg7wt\xff", "A1G7SGD8", "10a06t8", "1qzzfhee"],
 )
-def test_bech32_invalid(text):
+def test_bech32_rejects_invalid_text(text):
     with pytest.raises(IdkError, match="key"):
         bech32.decode(text, text.rpartition("1")[0].lower())
 
 
 # --- The arithmetic behind the vectors ---
 
-def test_salsa_and_poly1305_agree_with_the_library():
+def test_salsa_and_poly1305_match_the_library():
     key = secret("test/salsa")
     for length in (0, 1, 15, 16, 17, 100, 1000):
         message = noise("test/message", length)

@@ -1,4 +1,4 @@
-"""What the writer writes, the reader reads; and the limits too large for vectors."""
+"""The reader reads what the writer writes; and limits too large for vectors."""
 
 import hashlib
 import io
@@ -31,7 +31,7 @@ def write(content: bytes, **options):
 @pytest.mark.parametrize("padded", (True, False))
 @pytest.mark.parametrize("chunk_log2", (18, 21, 24))
 @pytest.mark.parametrize("size", SIZES)
-def test_sizes(size, chunk_log2, padded):
+def test_round_trips_at_every_size(size, chunk_log2, padded):
     content = random.Random(size).randbytes(size)
     store, written = write(content, chunk_log2=chunk_log2, padded=padded)
     opened = reader.open_root(store, written.address, [ALICE.secret_key])
@@ -43,26 +43,26 @@ def test_sizes(size, chunk_log2, padded):
             assert b"".join(opened.content(start, end)) == content[start:end]
 
 
-def test_random_writing_is_never_the_same():
+def test_random_writing_never_repeats_a_blob():
     content = bytes(2 * MIB)
     (first, one), (second, _) = write(content, chunk_log2=18), write(content, chunk_log2=18)
     assert not set(first.blobs) & set(second.blobs)
-    assert one.blobs == 9  # the root and eight leaves, though all hold the same
+    assert one.blobs == 9  # the root and eight leaves, although all leaves are equal
 
 
-def test_convergent_writing_is_always_the_same():
+def test_convergent_writing_gives_equal_blobs():
     content, secret = bytes(2 * MIB), bytes(range(32))
     options = {"chunk_log2": 18, "dedup_secret": secret, "padded": False}
     first, one = write(content, **options)
     second, other = write(content, **options)
     assert first.blobs == second.blobs and one.address == other.address
-    assert one.blobs == 2  # the root, and one leaf for all
+    assert one.blobs == 2  # the root, and one blob for all leaves
     third, another = write(content, **options | {"recipients": [BOB.public_key]})
     assert len(set(first.blobs) & set(third.blobs)) == 1
     assert one.address != another.address
 
 
-def test_recipients_are_sorted_and_given_once():
+def test_recipients_are_sorted_and_deduplicated():
     one = [ALICE.public_key, BOB.public_key, ALICE.public_key]
     options = {"dedup_secret": bytes(32)}
     store, written = write(HELLO, recipients=one, **options)
@@ -72,7 +72,7 @@ def test_recipients_are_sorted_and_given_once():
         assert (opened.recipients, b"".join(opened.content())) == (2, HELLO)
 
 
-def test_a_directory(tmp_path):
+def test_round_trips_in_a_directory(tmp_path):
     store = DirectoryStore(tmp_path)
     written = Writer(store, [ALICE.public_key]).write(io.BytesIO(HELLO), len(HELLO))
     assert (tmp_path / written.address[:2] / written.address).is_file()
@@ -97,19 +97,19 @@ def test_a_directory(tmp_path):
         ({"metadata": {"x": b"x" * 65_536}}, "root"),
     ],
 )
-def test_a_writer_refuses(options, code):
+def test_writer_rejects_bad_options(options, code):
     with pytest.raises(IdkError) as caught:
         write(HELLO, **options)
     assert caught.value.code == code
 
 
-def test_a_source_of_another_length_than_announced():
+def test_writer_rejects_a_source_that_differs_from_its_size():
     for announced in (len(HELLO) - 1, len(HELLO) + 1):
         with pytest.raises(IdkError, match="usage"):
             Writer(MemoryStore(), [ALICE.public_key]).write(io.BytesIO(HELLO), announced)
 
 
-# --- Limits that would make large vectors ---
+# --- Limits that would need large vectors ---
 
 def read(root: bytes, *children: bytes, stored=None, span=()):
     blobs = {envelope.address_of(blob): blob for blob in (root, *children)} | (stored or {})
@@ -119,7 +119,7 @@ def read(root: bytes, *children: bytes, stored=None, span=()):
     return b"".join(opened.content(*span))
 
 
-def test_root_plaintext_of_2_mib_and_one_more():
+def test_root_plaintext_is_limited_to_2_mib():
     draft = Draft("limits/root")
     draft.zeros = 2**21 - len(draft.plaintext())
     assert read(draft.blob()) == HELLO
@@ -128,14 +128,14 @@ def test_root_plaintext_of_2_mib_and_one_more():
         read(draft.blob())
 
 
-def test_child_at_the_limit_and_past_it():
+def test_child_at_the_limit_and_beyond():
     big = leaf(bytes(2**24))
     assert len(big.blob) == envelope.MAX_CHILD_BLOB
     references = row([big, leaf(b"!")])
     draft = tree_draft("limits/child", references, 2**24 + 1, chunk_log2=24)
     assert read(draft.blob(), big.blob, span=(5, 9)) == bytes(4)
 
-    # Under 2^24 + 59 bytes a leaf that is too long for its place is only that.
+    # Up to 2^24 + 59 bytes, a leaf that is too long for its position is `tree`.
     draft = tree_draft("limits/child", references, 2**23 + 1, chunk_log2=23)
     with pytest.raises(IdkError, match="tree"):
         read(draft.blob(), big.blob)
@@ -145,7 +145,7 @@ def test_child_at_the_limit_and_past_it():
         read(draft.blob(), stored={address: big.blob + b"\0"})
 
 
-def test_an_over_long_blob_is_not_read_to_its_end(tmp_path):
+def test_a_blob_over_the_limit_is_rejected(tmp_path):
     store = DirectoryStore(tmp_path)
     store.put("ab" * 32, b"x" * 1000)
     with pytest.raises(IdkError, match="limit"):
@@ -153,7 +153,7 @@ def test_an_over_long_blob_is_not_read_to_its_end(tmp_path):
     assert len(store.get("ab" * 32, 1000)) == 1000
 
 
-def test_metadata_fits_to_the_byte():
+def test_metadata_may_have_65536_bytes():
     largest = {"x": b"x" * (65_536 - 6)}
     assert len(encode(largest)) == 65_536
     store, written = write(bytes(MIB), metadata=largest)
@@ -162,7 +162,7 @@ def test_metadata_fits_to_the_byte():
 
 
 @pytest.mark.slow
-def test_a_gigabyte_and_a_byte(tmp_path):
+def test_round_trips_a_gigabyte_and_a_byte(tmp_path):
     size = 2**30 + 1
     path = tmp_path / "content"
     digest, piece = hashlib.sha256(), random.Random(1).randbytes(2**20)

@@ -1,4 +1,4 @@
-"""Every vector against this implementation, and the vectors against their source."""
+"""This implementation passes every vector, and the vectors match their source."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def test_vector(path):
     assert checking.check_vector(vector, path.parent) == []
 
 
-def test_regeneration_gives_the_same_files(tmp_path):
+def test_regeneration_gives_identical_files(tmp_path):
     (tmp_path / "stale.json").write_text("{}")
     make_vectors.build().write(tmp_path)
     assert contents(tmp_path) == contents(VECTORS)
