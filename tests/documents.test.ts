@@ -10,7 +10,7 @@ import {
 import { describe, expect, test } from "bun:test";
 import { minioServer } from "./servers/s3-servers.ts";
 import { join } from "node:path";
-import { needs } from "./servers/needs.ts";
+import { requireServer } from "./servers/require-server.ts";
 import { writeFile } from "node:fs/promises";
 
 const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: root })))
@@ -109,7 +109,7 @@ describe("sessions in the documents", () => {
   });
 });
 
-needs("minio")("sessions with an object store", () => {
+requireServer("minio")("sessions with an object store", () => {
   test("make a store and show what it can do, in the words of the document", async () => {
     const { endpoint, accessKeyId, secretAccessKey } = minioServer();
     const session = (await readBlocks("docs/backends.md", "sh minio"))

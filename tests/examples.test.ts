@@ -5,7 +5,7 @@ import { minioServer, newBucket } from "./servers/s3-servers.ts";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { filesystem } from "@idk/storage/filesystem";
 import { join } from "node:path";
-import { needing, needs } from "./servers/needs.ts";
+import { skipIfMissing, requireServer } from "./servers/require-server.ts";
 import { randomBytes } from "node:crypto";
 import { s3 } from "@idk/storage/s3";
 import { tmpdir } from "node:os";
@@ -103,7 +103,7 @@ describe("the file service", () => {
 
   test("on Bun", () => served([process.execPath, "bun-server.ts"], talk));
 
-  needing(withNode)("on Node, within Hono", () => {
+  skipIfMissing(withNode)("on Node, within Hono", () => {
     test("the same, beside the application's own routes", () =>
       served(onNode, async (url) => {
         expect(await (await fetch(`${url}health`)).text()).toBe("ok\n");
@@ -132,7 +132,7 @@ test("the producer that only writes seals what it is given, in order", async () 
   expect(texts.join("")).toBe(lines);
 });
 
-needs("minio")("migrating a bucket", () => {
+requireServer("minio")("migrating a bucket", () => {
   test("seals every object once, with its name, and continues", async () => {
     const plain = await newBucket(minioServer());
     const sealed = await newBucket(minioServer());

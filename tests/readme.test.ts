@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { homeIn, inNewFolder, readBlocks, root, run, runSession } from "./documents.ts";
 import { minioServer } from "./servers/s3-servers.ts";
 import { join } from "node:path";
-import { needs } from "./servers/needs.ts";
+import { requireServer } from "./servers/require-server.ts";
 import { writeFile } from "node:fs/promises";
 
 const blocks = (info: string): Promise<string[]> => readBlocks("README.md", info);
@@ -35,7 +35,7 @@ describe("the README", () => {
   });
 });
 
-needs("minio")("the README, with an object store", () => {
+requireServer("minio")("the README, with an object store", () => {
   const variables = () => {
     const { endpoint, accessKeyId, secretAccessKey } = minioServer();
     const { hostname, port } = new URL(endpoint);

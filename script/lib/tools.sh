@@ -66,7 +66,7 @@ ensure_packages() {
 # A virtual environment with what the reference reader in Python needs, and the S3 client that reads
 # what our backends wrote; its interpreter is exported as IDK_REFERENCE_PYTHON.
 ensure_python() {
-  local requirements=(testdata/reference/requirements.txt tests/e2e/requirements.txt)
+  local requirements=(testdata/reference/requirements.txt tests/live/python/requirements.txt)
   local venv=$cache/python
   IDK_REFERENCE_PYTHON=$venv/bin/python
   export IDK_REFERENCE_PYTHON

@@ -13,7 +13,7 @@ import { type Bucket, REGION, minioServer, newBucket } from "../servers/s3-serve
 import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
 import { ensureMinio } from "./server.ts";
 import { expect, test } from "bun:test";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 
 /** Any suite takes less, however slow the machine. */
 const TIMEOUT = 600_000;
@@ -39,7 +39,7 @@ export interface Expectations {
 export async function acceptance(name: string, { targets, checks }: Expectations): Promise<void> {
   const suite = suites.find((suite) => suite.name === name);
   const missing = suite?.needsObjectStore && !(await ensureMinio()) ? ["MinIO"] : [];
-  needing(missing)(name, () => {
+  skipIfMissing(missing)(name, () => {
     let running: Promise<Acceptance> | undefined;
     const ran = (): Promise<Acceptance> => {
       running ??= suite?.needsObjectStore ? inBucket(name) : printed(name);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { serverUrl } from "../servers/needs.ts";
+import { serverUrl } from "../servers/require-server.ts";
 
 const SCRIPT = join(import.meta.dir, "../../script/minio");
 

@@ -5,7 +5,7 @@ import { launchChromium, missingChromium, watch } from "./chromium.ts";
 import type { Browser, Page } from "puppeteer-core";
 import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 import { randomBytes } from "node:crypto";
 
 setDefaultTimeout(120_000);
@@ -33,7 +33,7 @@ test("a bundle for browsers imports nothing, and holds nothing native", async ()
   expect(names.filter(holds)).toEqual(["tweetnacl"]);
 });
 
-needing(missingChromium)("in a browser", () => {
+skipIfMissing(missingChromium)("in a browser", () => {
   let browser: Browser;
   let page: Page;
   let faults: ReturnType<typeof watch>;

@@ -12,7 +12,7 @@ import {
 } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { tmpdir } from "node:os";
@@ -156,7 +156,7 @@ describe("installed from the tarballs", () => {
     return at;
   }
 
-  needing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
+  skipIfMissing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
     test("the library works on Node", async () => {
       const at = await project("npm");
       await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);

@@ -33,7 +33,7 @@ const idk = (args: string[], env?: Record<string, string>) =>
   run([join(root, "packages/cli/src/main.ts"), ...args], env);
 
 test("the trap catches a provider's library", async () => {
-  const program = join(import.meta.dir, "..", "servers", "s3-servers.ts");
+  const program = join(import.meta.dir, "../servers/s3-servers.ts");
   const { stderr, exitCode } = await run([program]);
   expect(exitCode).not.toBe(0);
   expect(stderr).toMatch(/@(aws-sdk|smithy)\/.* is loaded/u);
