@@ -1,6 +1,6 @@
 /**
- * Adds up what test runners wrote as JUnit XML and prints `N passed, N failed, N skipped`. A runner
- * that wrote no report, or one without tests, is a failure: nobody would notice it otherwise.
+ * Adds up the JUnit XML reports of test runners and prints `N passed, N failed, N skipped`. A missing
+ * report, or one in which no test ran, is a failure, because it would go unnoticed otherwise.
  *
  * Usage: bun script/totals.ts REPORT.xml…
  */
@@ -13,11 +13,11 @@ interface Totals {
   skipped: number;
 }
 
-/** With `preserveOrder`, an element is an object whose one key besides ":@" is its name. */
+/** With `preserveOrder`, an element is an object whose only key besides ":@" is its name. */
 const Elements = z.array(z.record(z.string(), z.unknown()));
 const parser = new XMLParser({ preserveOrder: true, ignoreAttributes: true });
 
-/** Test cases lie in suites, suites in suites; an outcome is an element inside its case. */
+/** Suites nest. The outcome of a test case is a child element; a passed one has none. */
 function count(xml: unknown, totals: Totals): Totals {
   const elements = Elements.safeParse(xml);
   if (!elements.success) return totals;
@@ -48,7 +48,7 @@ for (const path of process.argv.slice(2)) {
   totals.skipped += own.skipped;
 }
 
-for (const path of empty) console.error(`No test ran for ${path}`);
-if (process.argv.length <= 2) console.error("No test report at all");
+for (const path of empty) console.error(`${path}: no test ran`);
+if (process.argv.length <= 2) console.error("Usage: bun script/totals.ts REPORT.xml…");
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed > 0 || empty.length > 0 || totals.passed === 0 ? 1 : 0;
