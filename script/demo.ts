@@ -1,6 +1,6 @@
 /**
- * The demonstration behind `script/demo`: real files, sealed into a temporary store and opened
- * again. Exits with 1 where anything does not come back as it went in.
+ * The program that `script/demo` runs: puts files into a temporary store and gets them back. Exits
+ * with 1 if a file comes back changed or the damage goes undetected.
  */
 import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { mkdtemp, open, rm, stat } from "node:fs/promises";
@@ -35,7 +35,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: n
   return { result, seconds: (performance.now() - start) / 1000 };
 }
 
-/** Where a blob lies: the layout of the filesystem backend is part of its contract. */
+/** The file of a blob: the layout of the filesystem backend is part of its contract. */
 function pathOf(blobs: string, address: string): string {
   return join(blobs, address.slice(0, 2), address);
 }
@@ -55,7 +55,7 @@ async function flipOneBit(path: string): Promise<{ offset: number }> {
 }
 
 function printTable(rows: readonly Row[]): void {
-  // A small file shows what starting costs, which is no speed.
+  // The time of a small file is mostly start-up, so its rate means nothing.
   const rate = ({ bytes }: Row, seconds: number) =>
     `${seconds.toFixed(3)} s  ${bytes < 1e6 ? "-" : (bytes / 1e6 / seconds).toFixed(0)} MB/s`;
   const table = [
@@ -80,11 +80,11 @@ function printTable(rows: readonly Row[]): void {
   }
 }
 
-/** All of them before anything is stored: a folder has no bytes, and a pipe may never end. */
+/** Rejects anything but regular files before storing any: a folder has no bytes, and a pipe may never end. */
 async function checkFiles(files: readonly string[]): Promise<void> {
   for (const file of files) {
     const stats = await stat(file).catch(() => undefined);
-    if (stats === undefined) throw new Error(`there is no file ${file}`);
+    if (stats === undefined) throw new Error(`no such file: ${file}`);
     if (!stats.isFile()) throw new Error(`${file} is not a regular file`);
   }
 }
@@ -92,7 +92,7 @@ async function checkFiles(files: readonly string[]): Promise<void> {
 async function main(files: readonly string[]): Promise<boolean> {
   await checkFiles(files);
   const work = await mkdtemp(join(tmpdir(), "idk-demo-"));
-  // What was fetched back is somebody's plaintext: it goes, however this ends.
+  // The files read back are the user's plaintext: delete them however this process ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
       rmSync(work, { recursive: true, force: true });
@@ -108,8 +108,8 @@ async function main(files: readonly string[]): Promise<boolean> {
       identities: [alice],
     });
     const naCl = await loadNaCl();
-    console.log(`An identity was made; its recipient is ${alice.recipient}`);
-    console.log(`The store is ${blobs}, the NaCl implementation ${naCl.name}\n`);
+    console.log(`Created an identity with the recipient ${alice.recipient}`);
+    console.log(`Store: ${blobs}; NaCl: ${naCl.name}\n`);
 
     const rows: Row[] = [];
     for (const file of files) {
@@ -139,18 +139,16 @@ async function main(files: readonly string[]): Promise<boolean> {
 
     const { address, file } = rows.at(-1)!;
     const { offset } = await flipOneBit(pathOf(blobs, address));
-    console.log(
-      `\nNow one bit of the stored copy of ${file} is flipped (byte ${offset} of its root).`,
-    );
-    const refused = await store.get(address).then(
+    console.log(`\nFlipped one bit of the stored copy of ${file} (byte ${offset} of its root).`);
+    const failure = await store.get(address).then(
       () => undefined,
       (error: unknown) => error,
     );
-    if (!(refused instanceof StorageError)) {
-      console.log("The damaged copy was read as if nothing had happened. This is a bug.");
+    if (!(failure instanceof StorageError)) {
+      console.log("The damaged copy was read without an error. This is a bug; please report it.");
       return false;
     }
-    console.log(`Reading it is refused, code "${refused.code}":\n  ${refused.message}`);
+    console.log(`Reading it is refused, code "${failure.code}":\n  ${failure.message}`);
     return rows.every(({ same }) => same);
   } finally {
     await rm(work, { recursive: true });

@@ -14,7 +14,7 @@ import {
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { needs } from "./servers/needs.ts";
+import { requireServer } from "./servers/require-server.ts";
 import { writeFile } from "node:fs/promises";
 
 const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: root })))
@@ -155,7 +155,7 @@ describe("sessions in documents", () => {
   });
 });
 
-needs("minio")("sessions in documents, with an object store", () => {
+requireServer("minio")("sessions in documents, with an object store", () => {
   test("docs/cli.md puts, gets, verifies and copies", async () => {
     const setup = "idk keygen -o alice.key > alice.pub; echo the minutes > minutes.txt";
     const session = withOwnBucket(await readSession("docs/cli.md", "sh minio"));

@@ -5,7 +5,7 @@ import { minioServer, newBucket } from "./servers/s3-servers.ts";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { filesystem } from "@idk/storage/filesystem";
 import { join } from "node:path";
-import { needing, needs } from "./servers/needs.ts";
+import { requireServer, skipIfMissing } from "./servers/require-server.ts";
 import { randomBytes } from "node:crypto";
 import { s3 } from "@idk/storage/s3";
 import { tmpdir } from "node:os";
@@ -103,7 +103,7 @@ describe("the file service", () => {
 
   test("puts and gets on Bun", () => withServer([process.execPath, "bun-server.ts"], checkService));
 
-  needing(missing)("on Node, within Hono", () => {
+  skipIfMissing(missing)("on Node, within Hono", () => {
     test("puts and gets beside the application's own routes", () =>
       withServer(onNode, async (url) => {
         expect(await (await fetch(`${url}health`)).text()).toBe("ok\n");
@@ -132,7 +132,7 @@ test("the write-only producer stores its input, in order", async () => {
   expect(texts.join("")).toBe(lines);
 });
 
-needs("minio")("migrating a bucket", () => {
+requireServer("minio")("migrating a bucket", () => {
   test("encrypts every object once, with its name, and continues after an interruption", async () => {
     const plain = await newBucket(minioServer());
     const sealed = await newBucket(minioServer());

@@ -10,7 +10,7 @@ import {
   withOwnBucket,
 } from "./documents.ts";
 import { describe, expect, test } from "bun:test";
-import { needs } from "./servers/needs.ts";
+import { requireServer } from "./servers/require-server.ts";
 import { join } from "node:path";
 import { realpath, writeFile } from "node:fs/promises";
 
@@ -60,7 +60,7 @@ describe("the README", () => {
   });
 });
 
-needs("minio")("the README, with an object store", () => {
+requireServer("minio")("the README, with an object store", () => {
   /** Types the commands into a shell, because the first one opens a shell that reads the others. */
   async function typeFirstFile(folder: string) {
     const [lines, ...others] = await readBlocks("README.md", "sh first file");

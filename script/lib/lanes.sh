@@ -103,7 +103,7 @@ lane_live() {
   ensure_python
   step "Build" build
   step "Servers" start_servers
-  step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live ./tests/servers
+  step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
 }
 
 # What joins the packages: documents, examples, tarballs, runtimes, a browser.
@@ -111,7 +111,7 @@ lane_whole() {
   step "Build" build
   step "Servers" start_servers
   step "Chromium" ensure_chromium
-  step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,live,servers}/**" ./tests
+  step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,live}/**" ./tests
 }
 
 lane_reference() {

@@ -1,16 +1,16 @@
-# Starts and stops the servers that the tests talk to: MinIO, versitygw (a second S3 server, with
-# other habits) and toxiproxy (a proxy that makes a network misbehave). Sourced after tools.sh.
+# Starts and stops the servers for tests: MinIO, versitygw (a second S3 server that behaves differently
+# in details) and toxiproxy (a proxy that injects network faults). Source it after tools.sh.
 #
 # A running server has a folder below .cache/servers:
-#   owner   the process it lives for; absent where it runs until it is stopped
-#   pid     the server's process, or `container`, its container
-#   data    its data, in the system's temporary folder
-#   env     assignments for those who use it
-#   log     what it said
+#   owner   PID of the process it runs for; absent if it runs until it is stopped
+#   pid     PID of the server, or `container`, the ID of its container
+#   data    path of its data, in the system's temporary folder
+#   env     shell assignments for its clients
+#   log     its output
 #
-# Addresses reach the tests in IDK_TEST_MINIO and IDK_TEST_VERSITYGW, as
-# http://access:secret@host:port with both percent-encoded, and in IDK_TEST_TOXIPROXY, the URL of
-# its API.
+# The tests get the addresses in IDK_TEST_MINIO and IDK_TEST_VERSITYGW, as
+# http://access:secret@host:port with access and secret percent-encoded, and in IDK_TEST_TOXIPROXY,
+# the URL of its API.
 
 servers=$cache/servers
 go_bin=$cache/go/bin
@@ -42,8 +42,9 @@ percent_encode() {
   done
 }
 
-# Whether a server answers a GET with 200: host, port, path. By the shell alone, so that no other tool
-# is needed; in a subshell, for a connection that is refused writes its own message.
+# Whether a server responds to a GET with 200. Usage: answers HOST PORT PATH
+# Uses the shell only, so that no other tool is needed. A subshell, because a refused connection prints
+# a message.
 answers() {
   (
     exec 3<>"/dev/tcp/$1/$2" || exit
@@ -53,13 +54,13 @@ answers() {
   ) 2>/dev/null
 }
 
-# Whether there is such a process, also one that is somebody else's, to whom no signal may be sent.
+# Whether a process exists, even if it belongs to another user and must not be signalled.
 is_alive() {
   kill -0 "$1" 2>/dev/null || [ -d "/proc/$1" ] || ps -p "$1" >/dev/null 2>&1
 }
 
-# A port of the loopback that nothing answers on. Below the range that systems hand out by
-# themselves; whoever takes it in between is seen when the server cannot start, which tries another.
+# A free port on the loopback interface, below the ephemeral range. If another process takes it first,
+# the server fails to start and `launch` tries another port.
 free_port() {
   local port
   while :; do
@@ -69,8 +70,8 @@ free_port() {
   printf %s "$port"
 }
 
-# A Go that can build them, on the PATH or where it usually lies. From 1.21 on it fetches by itself
-# the version that a module asks for.
+# A Go that can build the servers, on the PATH or in a usual place. From 1.21, Go downloads the version
+# that a module requires.
 find_go() {
   local candidate version
   for candidate in "$(command -v go || true)" /usr/local/go/bin/go /opt/homebrew/bin/go \
@@ -85,12 +86,12 @@ find_go() {
   return 1
 }
 
-# Builds the pinned version of a server into .cache/go/bin, unless it is there.
+# Builds the pinned version of a server into .cache/go/bin if it is missing there.
 build_server() {
   local name=$1 module=$2 go out
   [ -x "$go_bin/$name" ] && [ "$(cat "$go_bin/$name.module" 2>/dev/null)" = "$module" ] && return
   go=$(find_go) || {
-    warn "$name: there is none here, and building it takes Go 1.21 or newer, which is not installed."
+    warn "$name: not installed, and it cannot be built because Go 1.21 or newer is not installed"
     return 1
   }
   say "Building $name from its Go module (once, some minutes)"
@@ -98,16 +99,16 @@ build_server() {
   out=$(mktemp -d "$go_bin/build.$$.XXXXXX")
   if ! GOTOOLCHAIN=auto GOFLAGS=-trimpath GOBIN=$out "$go" install "$module" >&2; then
     rm -rf "$out"
-    warn "$name: it could not be built."
+    warn "$name: the build failed; see the messages of Go above"
     return 1
   fi
-  # Two builds at once do no harm: each moves a whole file into place.
+  # Concurrent builds are safe: each moves a whole file into place.
   mv "$out"/* "$go_bin/$name"
   printf '%s\n' "$module" >"$go_bin/$name.module"
   rmdir "$out"
 }
 
-# The executable: from the PATH, or built.
+# Prints the path of an executable on the PATH, or builds it.
 find_server() {
   local name=$1 module=$2
   command -v "$name" && return
@@ -115,21 +116,21 @@ find_server() {
   printf '%s\n' "$go_bin/$name"
 }
 
-# Runs a server in the background until it answers on its health path. The command gets the port.
-# Usage: launch DIR HEALTH_PATH COMMAND…
+# Starts a server in the background and waits until its health path responds. The port is appended to
+# the command. Usage: launch DIR HEALTH_PATH COMMAND…
 launch() {
   local dir=$1 health=$2 pid deadline
   shift 2
   for _ in 1 2 3 4 5; do
     port=$(free_port)
-    # Nothing of ours may stay open in it, or whoever reads our output waits for its end.
+    # Detach it from our stdio; otherwise a reader of our output waits until the server exits.
     "$@" "$port" </dev/null >"$dir/log" 2>&1 &
     pid=$!
     printf '%s\n' "$pid" >"$dir/pid"
     deadline=$((SECONDS + 60))
     while kill -0 "$pid" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do
       if answers 127.0.0.1 "$port" "$health"; then
-        # Someone else may be answering on the port that ours is just failing to get.
+        # The response may come from another process that has the port while ours fails to bind it.
         sleep 0.2
         kill -0 "$pid" 2>/dev/null && return
       fi
@@ -137,10 +138,10 @@ launch() {
     done
     kill "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
-    # Only a port that was taken is worth another attempt.
+    # Try again only if the port was taken.
     grep -qi 'in use\|already' "$dir/log" || break
   done
-  warn "The server did not start:"
+  warn "the server did not start; the end of its log:"
   tail -n 20 "$dir/log" >&2
   return 1
 }
@@ -152,7 +153,7 @@ new_data_dir() {
   printf %s "$data"
 }
 
-# The assignments of an S3 server: NAME, URL without credentials, access key, secret key, prefix.
+# Prints the assignments of an S3 server. Usage: s3_env NAME URL ACCESS_KEY SECRET_KEY
 s3_env() {
   printf 'export %s_ENDPOINT=%q\n' "$1" "$2"
   printf 'export %s_ACCESS_KEY=%q\n' "$1" "$3"
@@ -166,7 +167,7 @@ minio_command() {
     exec "$binary" server --quiet --address "127.0.0.1:$1" "$data"
 }
 
-# In Docker, at the version that docker-compose.yml pins.
+# Starts MinIO in Docker, from the image that docker-compose.yml pins.
 minio_in_docker() {
   local dir=$1 image container port deadline
   command -v docker >/dev/null && docker info >/dev/null 2>&1 || return 1
@@ -184,13 +185,13 @@ minio_in_docker() {
     fi
     sleep 0.2
   done
-  warn "MinIO in Docker does not answer on the loopback; trying without Docker."
+  warn "MinIO in Docker does not respond on 127.0.0.1; trying without Docker"
   docker rm --force "$container" >/dev/null || true
   rm -f "$dir/container"
   return 1
 }
 
-# The one that the environment names, if it is there. MINIO_ENDPOINT is a URL, or a host beside
+# Uses the MinIO that the environment names, if it responds. MINIO_ENDPOINT is a URL, or a host with
 # MINIO_PORT and MINIO_USE_SSL.
 minio_from_environment() {
   local endpoint=${MINIO_ENDPOINT%/} scheme=http host
@@ -200,17 +201,17 @@ minio_from_environment() {
   case $host in *:*) ;; *) [ -z "${MINIO_PORT:-}" ] || endpoint=$endpoint:$MINIO_PORT ;; esac
   host=${endpoint#http://}
   if [ -z "${MINIO_ACCESS_KEY:-}" ] || [ -z "${MINIO_SECRET_KEY:-}" ]; then
-    warn "MINIO_ENDPOINT is set; MINIO_ACCESS_KEY and MINIO_SECRET_KEY have to be set with it."
+    warn "MINIO_ENDPOINT is set without credentials; set MINIO_ACCESS_KEY and MINIO_SECRET_KEY too"
     return 1
   fi
   if [[ $endpoint == http://*:* ]] && ! answers "${host%:*}" "${host##*:}" /minio/health/live; then
-    warn "MINIO_ENDPOINT is set to $endpoint, but no MinIO answers there."
+    warn "no MinIO responds at $endpoint; check or unset MINIO_ENDPOINT"
     return 1
   fi
   s3_env MINIO "$endpoint" "$MINIO_ACCESS_KEY" "$MINIO_SECRET_KEY"
 }
 
-# With server-side encryption (SSE-S3), which MinIO refuses over plain HTTP without a key of its own.
+# With a KMS key, because without one MinIO rejects server-side encryption (SSE-S3) over plain HTTP.
 launch_minio() {
   local dir=$1 access secret kms binary data port
   if [ -n "${MINIO_ENDPOINT:-}" ]; then
@@ -236,8 +237,8 @@ launch_versitygw() {
   access=$(random_hex 10) secret=$(random_hex 20)
   data=$(new_data_dir "$dir")
   mkdir "$data/objects" "$data/versions" "$data/sidecar"
-  # It keeps what it knows of an object in extended attributes. Where the temporary folder's file
-  # system has none it does not start, and then they go into files beside the objects.
+  # It stores object metadata in extended attributes. If the temporary folder's file system has none, it
+  # does not start; then store the metadata in files next to the objects.
   if ! launch "$dir" /health versitygw_command 2>/dev/null; then
     sidecar=$data/sidecar
     launch "$dir" /health versitygw_command || return
@@ -256,7 +257,7 @@ launch_toxiproxy() {
   printf 'export IDK_TEST_TOXIPROXY=http://127.0.0.1:%s\n' "$port" >"$dir/env"
 }
 
-# Whether a recorded process is still the server, and not another that got its number since.
+# Whether a recorded PID is still a server and has not been reused by another process.
 is_server() {
   case $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" || ps -p "$1" -o args= 2>/dev/null) in
     *minio* | *versitygw* | *toxiproxy*) return 0 ;;
@@ -287,7 +288,7 @@ stop_server() {
         sleep 0.1
         waited=$((waited + 1))
       done
-      kill -9 "$pid" 2>/dev/null || ! is_alive "$pid" || warn "Process $pid could not be ended."
+      kill -9 "$pid" 2>/dev/null || ! is_alive "$pid" || warn "process $pid could not be killed"
     fi
   fi
   data=$(cat "$dir/data" 2>/dev/null || true)
@@ -297,7 +298,7 @@ stop_server() {
   rm -rf "$dir"
 }
 
-# Ends what a killed run left behind: servers whose owner is gone, and folders of builds.
+# Cleans up after killed runs: stops servers and removes build folders whose owner has exited.
 sweep_servers() {
   local dir owner
   for dir in "$servers"/*/; do
@@ -312,7 +313,7 @@ sweep_servers() {
   done
 }
 
-# Usage: start_server NAME DIR [OWNER]. Leaves DIR/env, or nothing at all.
+# Usage: start_server NAME DIR [OWNER]. Writes DIR/env; on failure, removes DIR.
 start_server() {
   local name=$1 dir=$2
   sweep_servers
@@ -324,7 +325,7 @@ start_server() {
   fi
 }
 
-# What script/minio and its like do: start, stop, or run a command with the server.
+# Implements script/minio and the like: start, stop, or run a command with the server.
 serve() {
   local name=$1 action=${2:-} dir=$servers/$1
   help_if_asked "$action"
@@ -341,7 +342,7 @@ serve() {
       shift 2
       [ $# -gt 0 ] || fail "Usage: script/$name run COMMAND…"
       dir=$dir-$$
-      # With the value as it is now: on exit, this function's names are gone.
+      # Expanded now, because the local variables are gone when the trap runs.
       trap "stop_server $(printf %q "$dir")" EXIT
       start_server "$name" "$dir" $$ || exit
       . "$dir/env"
@@ -357,7 +358,7 @@ start prints assignments for the shell: eval \"\$(script/$name start)\""
 started=()
 trap 'for dir in ${started[@]+"${started[@]}"}; do stop_server "$dir"; done' EXIT
 
-# The servers, unless they are there already. They live as long as this script.
+# Starts the servers that the environment does not name. They are stopped when this script exits.
 start_servers() {
   local name variable dir missing=0
   for name in minio versitygw toxiproxy; do
@@ -366,15 +367,15 @@ start_servers() {
     dir=$servers/$name-$$
     started+=("$dir")
     if start_server "$name" "$dir" $$; then
-      # Nothing else of it: a command under test must not find a server by itself.
+      # Nothing else of it: a command under test must not find a server in its environment.
       eval "$(grep '^export IDK_TEST_' "$dir/env")"
     elif [ -n "${CI:-}" ]; then
       missing=1
     else
-      warn "Without $name, the tests that need it are skipped."
+      warn "no $name: tests that need it are skipped"
     fi
   done
-  # Tests that kill a server need an executable of their own, wherever the shared one runs.
+  # Tests that kill a server need an executable, even if the shared server runs elsewhere.
   [ -z "${CI:-}" ] || find_server minio "$MINIO_MODULE" >/dev/null || missing=1
   return $missing
 }

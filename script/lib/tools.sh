@@ -1,5 +1,5 @@
-# Puts the tools that the scripts need within reach, at the versions this project pins. What is
-# missing is installed below .cache/, nowhere else. Sourced, from the root of the project.
+# Provides the tools that the scripts need, at the versions this project pins. Missing ones are
+# installed below .cache/ (system packages excepted). Source it from the root of the project.
 
 cache=$PWD/.cache
 
@@ -8,8 +8,8 @@ fail() {
   exit 1
 }
 
-# Prints what stands at the top of the script that was called, if that is asked for. To be called
-# with its arguments, from the root of the project.
+# If the first argument is -h or --help, prints the comment at the top of the running script and exits.
+# Call it from the root of the project.
 help_if_asked() {
   case ${1:-} in
     -h | --help)
@@ -23,9 +23,8 @@ say() {
   printf '\n\033[1m%s\033[0m\n' "$*" >&2
 }
 
-# The pinned Bun, from the PATH if it is the one there, otherwise through npm or another Bun.
-# The executable comes inside a package of its own for each platform, so nothing has to be run
-# to install it.
+# Provides the pinned Bun: from the PATH if that has the right version, otherwise installed with npm or
+# another Bun. Each platform's executable has its own package, so no install script has to run.
 ensure_bun() {
   local want have dir candidate
   want=$(sed -n 's/.*"packageManager": "bun@\([0-9.]*\)".*/\1/p' package.json)
@@ -42,31 +41,31 @@ ensure_bun() {
       say "Installing Bun $want with Bun $have"
       (cd "$dir" && bun add --ignore-scripts "bun@$want" >&2)
     else
-      fail "Neither Bun nor npm is installed. Install Node.js with npm (or Bun) and run this again."
+      fail "neither Bun nor npm is installed; install Node.js with npm (or Bun) and try again"
     fi
     mkdir -p "$dir/bin"
-    # A package may be there for both C libraries and for older processors: the one that runs is right.
+    # There may be packages for both C libraries and for older processors; use the one that runs.
     for candidate in "$dir"/node_modules/@oven/bun-*/bin/bun; do
       if [ "$("$candidate" --version 2>/dev/null || true)" = "$want" ]; then
         ln -sf "$candidate" "$dir/bin/bun"
         break
       fi
     done
-    [ -x "$dir/bin/bun" ] || fail "No Bun $want runs on this machine ($(uname -sm))."
+    [ -x "$dir/bin/bun" ] || fail "no build of Bun $want runs on this machine ($(uname -sm))"
   fi
   PATH=$dir/bin:$PATH
   export PATH
 }
 
-# The workspace's own dependencies, exactly as locked.
+# Installs the workspace's dependencies, exactly as locked.
 ensure_packages() {
   bun install --frozen-lockfile >&2
 }
 
-# A virtual environment with what the reference reader in Python needs, and the S3 client that reads
-# what our backends wrote; its interpreter is exported as IDK_REFERENCE_PYTHON.
+# Makes a virtual environment for the reference reader in Python and for the S3 client of tests/live, and
+# exports its interpreter as IDK_REFERENCE_PYTHON.
 ensure_python() {
-  local requirements=(testdata/reference/requirements.txt tests/e2e/requirements.txt)
+  local requirements=(testdata/reference/requirements.txt tests/live/python/requirements.txt)
   local venv=$cache/python
   IDK_REFERENCE_PYTHON=$venv/bin/python
   export IDK_REFERENCE_PYTHON
@@ -75,7 +74,7 @@ ensure_python() {
   say "Making a Python environment for the reference reader"
   rm -rf "$venv"
   if ! python3 -m venv "$venv" >&2; then
-    # Debian ships Python without the module that makes environments.
+    # Debian packages the venv module separately.
     install_debian python3-venv
     python3 -m venv "$venv" >&2
   fi
@@ -85,15 +84,15 @@ ensure_python() {
 
 CHROMIUM_PACKAGE=@sparticuz/chromium@153.0.0
 
-# A headless Chromium for the tests that open pages, exported as CHROMIUM: the one that is named so, one
-# on the PATH, or the build inside an npm package, which is for Linux on x64. Elsewhere there is none,
-# which the tests say; in CI that is a failure.
+# Exports CHROMIUM, a headless Chromium for tests that open pages: the one that CHROMIUM names, one on
+# the PATH, or the build in an npm package, which is for Linux on x64. Without one, those tests are
+# skipped; in CI that is a failure.
 ensure_chromium() {
   local name found dir=$cache/chromium-${CHROMIUM_PACKAGE##*@}
   for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
     [ -n "$name" ] && found=$(command -v "$name") || continue
-    # Some distributions have a script of that name that only says how to install it.
+    # Some distributions have a stub of that name that only prints how to install it.
     "$found" --version >/dev/null 2>&1 || continue
     export CHROMIUM=$found
     return
@@ -101,18 +100,18 @@ ensure_chromium() {
   unset CHROMIUM
   if [ ! -x "$dir/chromium" ] && ! install_chromium "$dir"; then
     [ -z "${CI:-}" ] || return 1
-    printf 'Without Chromium, the tests that need it are skipped.\n' >&2
+    printf 'no Chromium: tests that need it are skipped\n' >&2
     return
   fi
   export CHROMIUM=$dir/chromium
 }
 
-# The package holds the browser, the libraries that it needs beside those of the C compiler, and a
-# font, each compressed; its own code would unpack them into the system's temporary folder.
+# The package contains the browser, libraries beyond libc, and a font, each compressed. Its own code would
+# unpack them into the system's temporary folder.
 install_chromium() {
   local dir=$1 name out
   if [ "$(uname -sm)" != "Linux x86_64" ]; then
-    printf 'chromium: there is none on the PATH, and none to install on %s.\n' "$(uname -sm)" >&2
+    printf 'chromium: not on the PATH, and there is no package for %s\n' "$(uname -sm)" >&2
     return 1
   fi
   say "Installing Chromium from $CHROMIUM_PACKAGE"
@@ -139,44 +138,44 @@ END
 here=$(dirname "$(readlink -f "$0")")
 LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
-# Where the system has no fonts of its own.
+# For systems without fonts.
 [ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_FILE="$here/fonts.conf"
 exec "$here/headless_shell" "$@"
 END
     chmod +x chromium && ./chromium --version >&2
   ) || {
     rm -rf "$out"
-    printf 'chromium: it could not be installed.\n' >&2
+    printf 'chromium: the installation failed\n' >&2
     return 1
   }
-  # Two at once do no harm: whoever is second finds it there.
+  # Concurrent installations are safe: the second finds the first in place.
   mv -T "$out" "$dir" 2>/dev/null || rm -rf "$out"
   [ -x "$dir/chromium" ]
 }
 
-# The shells that `idk` has completions for, and a checker of manual pages. Where they cannot be had,
-# the tests that need them say that they were skipped; in CI that is a failure.
+# Installs the shells that `idk` has completions for, and mandoc, which checks manual pages. If that
+# fails, tests that need them are skipped; in CI it is a failure.
 ensure_shells() {
   local tool missing=()
   for tool in bash zsh fish mandoc; do
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
   [ ${#missing[@]} -eq 0 ] && return
-  # In a process of its own, for it ends the one that it fails in.
+  # In a subshell, because `fail` exits.
   (install_debian "${missing[@]}") && return
   [ -z "${CI:-}" ] || return 1
-  printf 'Without %s, the tests that need them are skipped.\n' "${missing[*]}" >&2
+  printf 'no %s: tests that need them are skipped\n' "${missing[*]}" >&2
 }
 
-# System packages, where this is Debian or Ubuntu and we may; otherwise says what is missing.
+# Installs system packages on Debian or Ubuntu, as root or with sudo; otherwise names what is missing.
 install_debian() {
   local as_root=()
-  command -v apt-get >/dev/null || fail "Please install: $*"
+  command -v apt-get >/dev/null || fail "please install: $*"
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null || fail "Please install: $*"
+    command -v sudo >/dev/null || fail "please install: $*"
     as_root=(sudo -n)
   fi
   say "Installing $*"
   "${as_root[@]}" apt-get update -qq >&2 || true
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "$@" >&2 || fail "Please install: $*"
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "$@" >&2 || fail "please install: $*"
 }

@@ -13,41 +13,41 @@ import { type Bucket, REGION, minioServer, newBucket } from "../servers/s3-serve
 import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
 import { ensureMinio } from "./server.ts";
 import { expect, test } from "bun:test";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 
-/** Any suite takes less, however slow the machine. */
+/** Longer than any suite takes on a slow machine, in milliseconds. */
 const TIMEOUT = 600_000;
 
 export interface Acceptance {
   readonly result: SuiteResult;
-  /** @throws Error where nothing was measured by that name */
+  /** @throws Error if nothing was measured by that name */
   measurement(name: string): Measurement;
 }
 
 export interface Expectations {
-  /** The names of all its targets: each is a test of its own. */
+  /** The names of all targets of the suite. Each becomes a test. */
   readonly targets: readonly string[];
-  /** What else has to be so, by what it says. */
+  /** Further tests, by title. */
   readonly checks: Readonly<Record<string, (suite: Acceptance) => void>>;
 }
 
 /**
- * Runs a suite once, with its own sizes and rounds, prints what it measured, and has a test for each
- * of its targets. One fails where the target is shown to be missed: by the median against its bound,
- * or where chance can be told, by the whole interval of the median.
+ * Runs a suite once with its default sizes and rounds, prints the results, and adds a test for each
+ * target. A test fails if its target is shown to be missed: the median misses the bound, or, if there
+ * is a confidence interval, the whole interval does.
  */
 export async function acceptance(name: string, { targets, checks }: Expectations): Promise<void> {
   const suite = suites.find((suite) => suite.name === name);
   const missing = suite?.needsObjectStore && !(await ensureMinio()) ? ["MinIO"] : [];
-  needing(missing)(name, () => {
+  skipIfMissing(missing)(name, () => {
     let running: Promise<Acceptance> | undefined;
     const ran = (): Promise<Acceptance> => {
-      running ??= suite?.needsObjectStore ? inBucket(name) : printed(name);
+      running ??= suite?.needsObjectStore ? inBucket(name) : runAndPrint(name);
       return running;
     };
 
     test(
-      "runs to its end",
+      "completes",
       async () => {
         const { result } = await ran();
         expect(result).toMatchObject({ suite: name, status: "completed" });
@@ -59,13 +59,13 @@ export async function acceptance(name: string, { targets, checks }: Expectations
 
     for (const target of targets) {
       test(
-        `keeps its target: ${target}`,
+        `meets its target: ${target}`,
         async () => {
           const { result } = await ran();
           const found = result.targets.find((each) => each.name === target);
           if (found === undefined) throw new Error(`the suite does not have this target`);
-          if (isShownMissed(found)) throw new Error(`missed: ${inWords(found)}`);
-          if (!found.met) console.warn(`not shown to be missed: ${inWords(found)}`);
+          if (isShownMissed(found)) throw new Error(`missed: ${describeTarget(found)}`);
+          if (!found.met) console.warn(`not shown to be missed: ${describeTarget(found)}`);
         },
         TIMEOUT,
       );
@@ -77,7 +77,7 @@ export async function acceptance(name: string, { targets, checks }: Expectations
   });
 }
 
-async function printed(
+async function runAndPrint(
   name: string,
   context: Pick<SuiteContext, "store"> = {},
 ): Promise<Acceptance> {
@@ -93,14 +93,14 @@ async function printed(
   };
 }
 
-/** In a bucket of its own, which must be empty when the suite is done. */
+/** Runs a suite in a new bucket, which must be empty when the suite is done. */
 async function inBucket(name: string): Promise<Acceptance> {
   const bucket = await newBucket(minioServer());
   try {
     const { endpoint, accessKeyId, secretAccessKey } = bucket.server;
     const keys = { accessKeyId, secretAccessKey };
     const store = { endpoint, region: REGION, bucket: bucket.name, prefix: "", ...keys };
-    const suite = await printed(name, { store });
+    const suite = await runAndPrint(name, { store });
     expect(await objectsIn(bucket)).toEqual([]);
     return suite;
   } finally {
@@ -113,14 +113,14 @@ async function objectsIn({ client, name }: Bucket): Promise<string[]> {
   return (page.Versions ?? []).map(({ Key = "" }) => Key);
 }
 
-function inWords({ name, value, unit, least, most, interval }: Target): string {
+function describeTarget({ name, value, unit, least, most, interval }: Target): string {
   const bound = least === undefined ? `at most ${most}` : `at least ${least}`;
   const digits = (number: number): string => Number(number.toPrecision(4)).toString();
   const range = interval && ` (${digits(interval.low)} to ${digits(interval.high)})`;
   return `${name}: ${digits(value)}${range ?? ""} ${unit}, ${bound}`;
 }
 
-/** The least that a report of it has to say besides. */
+/** A minimal report around the result. */
 function reportOf(result: SuiteResult): unknown {
   return {
     schema: REPORT_SCHEMA,

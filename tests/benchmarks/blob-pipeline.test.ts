@@ -8,7 +8,7 @@ await acceptance("blob-pipeline", {
     (way) => `idk, ${way}: times the files/s of the classic pipeline`,
   ),
   checks: {
-    "takes every stage of every file apart, of both": ({ measurement }) => {
+    "times each stage of each file for both pipelines": ({ measurement }) => {
       for (const stage of STAGES) {
         for (const who of ["idk", "classic"]) {
           const { samples } = measurement(`${who}, a file: ${stage}`);
@@ -17,12 +17,12 @@ await acceptance("blob-pipeline", {
         }
       }
     },
-    "stores every file, in a blob or more": ({ measurement }) => {
+    "stores every file in at least one blob": ({ measurement }) => {
       for (const name of ["classic", "idk, random", "idk, convergent"]) {
         expect(measurement(name).requests).toBeGreaterThanOrEqual(263);
       }
     },
-    "stores 25.1 MB as less": ({ measurement }) => {
+    "stores 25.1 MB in fewer bytes": ({ measurement }) => {
       for (const name of ["idk, random", "idk, convergent"]) {
         const { bytesSent = 0, bytesPerOperation = 0 } = measurement(name);
         expect(bytesPerOperation / 1e6).toBeCloseTo(25.1, 1);

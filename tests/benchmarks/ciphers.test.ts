@@ -9,7 +9,7 @@ const CIPHERS = [
   "age",
 ];
 
-/** Which one is faster on which machine is nothing to accept or refuse. */
+/** No targets: which cipher is faster depends on the machine. */
 await acceptance("ciphers", {
   targets: [],
   checks: {
@@ -17,7 +17,7 @@ await acceptance("ciphers", {
       const missing = CIPHERS.filter((cipher) =>
         result.notes.some((note) => note.startsWith(`not measured: ${cipher}`)),
       );
-      // Some runtimes lack one; all others are there everywhere.
+      // Some runtimes lack ChaCha20-Poly1305; all others must be present.
       expect(missing.filter((cipher) => cipher !== "ChaCha20-Poly1305")).toEqual([]);
       for (const cipher of CIPHERS.filter((cipher) => !missing.includes(cipher))) {
         for (const size of ["1 KB", "100 KB", "1 MB", "16 MB"]) {

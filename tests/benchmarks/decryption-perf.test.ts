@@ -13,7 +13,7 @@ await acceptance("decryption-perf", {
       expect(measurement("get 1 MB").requests).toBe(1);
       expect(measurement("get 10 MB").requests).toBe(4);
     },
-    "tells every part of every get": ({ measurement }) => {
+    "times every part of every get": ({ measurement }) => {
       for (const size of ["100 KB", "1 MB", "10 MB"]) {
         for (const part of ["download", "parse", "hash", "decrypt"]) {
           expect(measurement(`${size}: ${part}`).distribution.least).toBeGreaterThan(0);

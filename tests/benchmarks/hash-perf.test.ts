@@ -12,7 +12,7 @@ await acceptance("hash-perf", {
     "100 KB, median",
   ],
   checks: {
-    "sets SHA-1, SHA-256 and SHA-512 side by side, whole and in pieces": ({ measurement }) => {
+    "compares SHA-1, SHA-256 and SHA-512, whole and incremental": ({ measurement }) => {
       for (const size of SIZES) {
         for (const way of ["addressOf", "SHA-256 incremental", "SHA-1", "SHA-512"]) {
           const { samples, bytesPerOperation = 0 } = measurement(`${way} ${size}`);

@@ -10,7 +10,7 @@ await acceptance("scaling", {
     `${way}: time by recipients: exponent`,
   ]),
   checks: {
-    "goes from 1 MiB to 1 GiB": ({ measurement }) => {
+    "measures from 1 MiB to 1 GiB": ({ measurement }) => {
       for (const way of WAYS) {
         for (const size of ["1 MiB", "4 MiB", "16 MiB", "64 MiB", "256 MiB", "1 GiB"]) {
           const { samples, peakRss } = measurement(`${way} ${size}`);
@@ -19,7 +19,7 @@ await acceptance("scaling", {
         }
       }
     },
-    "goes from 1 to 1024 recipients": ({ measurement }) => {
+    "measures from 1 to 1024 recipients": ({ measurement }) => {
       for (const way of WAYS) {
         for (const count of [1, 4, 16, 64, 256, 1024]) {
           expect(measurement(`${way}, recipients: ${count}`).x?.value).toBe(count);

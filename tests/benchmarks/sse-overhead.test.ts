@@ -4,13 +4,13 @@ import { expect } from "bun:test";
 await acceptance("sse-overhead", {
   targets: ["objects left behind"],
   checks: {
-    "measures both ways in pairs": ({ result }) => {
+    "measures uploads and downloads in pairs": ({ result }) => {
       expect(result.pairs.map(({ base, head }) => [base, head])).toEqual(
         ["upload", "download"].map((way) => [`${way}, plain 8 MB`, `${way}, SSE 8 MB`]),
       );
       for (const { deltas } of result.pairs) expect(deltas.length).toBeGreaterThanOrEqual(30);
     },
-    "says what the interval says": ({ result }) => {
+    "reports a verdict that agrees with the interval": ({ result }) => {
       for (const { interval, meanDelta, verdict } of result.pairs) {
         expect(interval.confidence).toBe(0.95);
         expect(interval.low).toBeLessThanOrEqual(meanDelta);

@@ -10,7 +10,7 @@ await acceptance("streaming-throughput", {
     "peak memory down: 500 MB to 100 MB",
   ],
   checks: {
-    "moves every byte both ways": ({ measurement }) => {
+    "transfers every byte both ways": ({ measurement }) => {
       for (const size of SIZES) {
         const [up, down] = [measurement(`up ${size}`), measurement(`down ${size}`)];
         expect(up.bytesSent).toBeGreaterThan(up.bytesPerOperation!);
@@ -18,7 +18,7 @@ await acceptance("streaming-throughput", {
         expect(down.requests).toBe(up.requests);
       }
     },
-    "watches the memory of each stream": ({ measurement }) => {
+    "samples the memory of each stream": ({ measurement }) => {
       for (const name of SIZES.flatMap((size) => [`up ${size}`, `down ${size}`])) {
         const { memory = [], peakRss = 0 } = measurement(name);
         expect(memory.length).toBeGreaterThan(2);

@@ -2,17 +2,18 @@ import puppeteer, { type Browser, type Page } from "puppeteer-core";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/** The browser that `script/test` has found or installed, or one on the PATH. */
+/** The browser that `script/test` found or installed, or one on the PATH. */
 const executable =
   process.env["CHROMIUM"] || NAMES.map((name) => Bun.which(name)).find((path) => path !== null);
 
-/** What is missing for tests that open pages, for `needing`. */
+/** What tests that open pages lack, for `skipIfMissing`. */
 export const missingChromium: string[] = executable === undefined ? ["Chromium"] : [];
 
-/** Started without a window, with a profile that is gone when it is closed. */
+/** Starts a headless browser with a temporary profile. */
 export async function launchChromium(): Promise<Browser> {
-  if (executable === undefined) throw new Error("no Chromium on the PATH; CHROMIUM can name one");
-  // Root, as which containers run, has no sandbox to start it in; it only sees pages of our own.
+  if (executable === undefined)
+    throw new Error("there is no Chromium on the PATH; set CHROMIUM to its path");
+  // Chromium refuses its sandbox as root, the user in containers; it opens only our own pages.
   const sandbox = process.getuid?.() === 0 || process.env["CI"] ? ["--no-sandbox"] : [];
   return puppeteer.launch({
     executablePath: executable,
@@ -21,13 +22,13 @@ export async function launchChromium(): Promise<Browser> {
   });
 }
 
-/** What a page did that nobody should see: errors, and what it asked the network for. */
+/** Console errors of a page, and its network requests. */
 export interface Watched {
   readonly errors: string[];
   readonly requests: string[];
 }
 
-/** Collects from now on; requests are only those that leave the page: no data: and no blob: URLs. */
+/** Records from now on. Requests of data:, blob: and about: URLs do not count. */
 export function watch(page: Page): Watched {
   const watched: Watched = { errors: [], requests: [] };
   page.on("console", (message) => {

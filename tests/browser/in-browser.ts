@@ -1,6 +1,6 @@
 /*
- * Runs in a page: what the library does there with the known answers, and with what another runtime
- * wrote. Built for browsers and started by library.test.ts.
+ * Runs in a page: checks the library against the known answers and against a tree that another runtime
+ * wrote. library.test.ts bundles and starts it.
  */
 import {
   type Address,
@@ -32,7 +32,7 @@ export interface KnownAnswers {
   readonly cases: readonly KnownCase[];
 }
 
-/** A tree as another runtime has stored it, in base64. */
+/** A tree that another runtime stored, its blobs in base64. */
 export interface Foreign {
   readonly identity: string;
   readonly address: string;
@@ -53,7 +53,7 @@ function contentOf({ content, size }: KnownCase): Uint8Array<ArrayBuffer> {
   return Uint8Array.from({ length: size }, (_, i) => (7 * i + (i >> 8)) & 255);
 }
 
-/** Writes and reads back one known answer. */
+/** Writes a known answer and reads it back. */
 async function knownAnswer(
   answers: KnownAnswers,
   known: KnownCase,
@@ -73,7 +73,7 @@ async function knownAnswer(
   return { address, sha256: await sha256(await (await store.get(address)).bytes()) };
 }
 
-/** Reads what another runtime wrote, as a web stream, and shares it with a new reader. */
+/** Reads a tree that another runtime wrote, as a web stream, and rewraps it for a new recipient. */
 async function foreign(given: Foreign): Promise<{ whole: string; shared: string }> {
   const backend = memory();
   for (const [name, bytes] of given.blobs) {
@@ -92,7 +92,7 @@ async function foreign(given: Foreign): Promise<{ whole: string; shared: string 
   return { whole: await read(given.address), shared: await read(shared, [other]) };
 }
 
-/** The rest that differs between runtimes: which code runs, key files, codecs, streams, faults. */
+/** What else differs between runtimes: NaCl, key files, codecs, streams, error codes. */
 async function runtime(): Promise<Record<string, unknown>> {
   const identity = await generateIdentity();
   const protectedFile = await protectIdentity(identity, "a passphrase");

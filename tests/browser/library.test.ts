@@ -5,7 +5,7 @@ import { launchChromium, missingChromium, watch } from "./chromium.ts";
 import type { Browser, Page } from "puppeteer-core";
 import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 import { randomBytes } from "node:crypto";
 
 setDefaultTimeout(120_000);
@@ -13,8 +13,8 @@ setDefaultTimeout(120_000);
 const testdata = join(import.meta.dir, "../../testdata");
 const answers = (await Bun.file(join(testdata, "known-answers.json")).json()) as KnownAnswers;
 
-/** Of the library as it is published, compiled by tsc. */
-async function bundle(): Promise<string> {
+/** A bundle for browsers of the library as published, compiled by tsc. */
+async function buildBundle(): Promise<string> {
   await Bun.$`bun run --silent build`.cwd(join(import.meta.dir, "../.."));
   const built = await Bun.build({
     entrypoints: [join(import.meta.dir, "in-browser.ts")],
@@ -23,17 +23,19 @@ async function bundle(): Promise<string> {
   });
   return built.outputs[0]!.text();
 }
+let built: Promise<string> | undefined;
+const bundle = (): Promise<string> => (built ??= buildBundle());
 
-test("a bundle for browsers imports nothing, and holds nothing native", async () => {
+test("a bundle for browsers has no imports and no native code", async () => {
   const script = await bundle();
   expect(new Bun.Transpiler({ loader: "js" }).scanImports(script)).toEqual([]);
-  // Bun says in a comment where each part comes from.
+  // Bun marks the origin of each part with a comment.
   const holds = (name: string) => script.includes(`node_modules/.bun/${name}@`);
   const names = ["tweetnacl", "sodium-native", "lz4-napi", "piscina"];
   expect(names.filter(holds)).toEqual(["tweetnacl"]);
 });
 
-needing(missingChromium)("in a browser", () => {
+skipIfMissing(missingChromium)("in a browser", () => {
   let browser: Browser;
   let page: Page;
   let faults: ReturnType<typeof watch>;
@@ -42,7 +44,7 @@ needing(missingChromium)("in a browser", () => {
     browser = await launchChromium();
     page = await browser.newPage();
     faults = watch(page);
-    // An origin that may use WebCrypto, without a server.
+    // WebCrypto needs a secure origin, such as localhost; the interception saves a server.
     await page.setRequestInterception(true);
     page.on("request", (request) => {
       void request.respond({ status: 200, contentType: "text/html", body: "<!doctype html>" });
@@ -58,7 +60,7 @@ needing(missingChromium)("in a browser", () => {
   });
 
   test.each(answers.cases.map((known, index) => [known.address.slice(0, 8), index] as const))(
-    "the known answer %s is written exactly and read back",
+    "writes the known answer %s exactly and reads it back",
     async (_, index) => {
       const found = await page.evaluate(
         (answers, index) => {
@@ -73,7 +75,7 @@ needing(missingChromium)("in a browser", () => {
     },
   );
 
-  test("what libsodium sealed is read and shared", async () => {
+  test("reads and rewraps what libsodium sealed", async () => {
     const identity = await generateIdentity();
     const backend = memory();
     const store = createStore({ backend, recipients: [identity.recipient], nacl: "native" });
@@ -94,7 +96,7 @@ needing(missingChromium)("in a browser", () => {
     expect(found).toEqual({ whole: sha256, shared: sha256 });
   });
 
-  test("takes the portable way, and says what it cannot do", async () => {
+  test("uses the portable NaCl and rejects what it does not support", async () => {
     const found = await page.evaluate(() =>
       (globalThis as unknown as { idk: InBrowser }).idk.runtime(),
     );
@@ -109,7 +111,7 @@ needing(missingChromium)("in a browser", () => {
     });
   });
 
-  test("asks the network for nothing, and complains of nothing", () => {
+  test("makes no requests and logs no errors", () => {
     expect(faults).toEqual({ requests: [], errors: [] });
   });
 });

@@ -12,14 +12,14 @@ import {
 } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { tmpdir } from "node:os";
 
 /*
- * The packages as they would be published: packed, checked by what checks packages, installed from
- * the tarball into an empty project, and used from there.
+ * The packages as published: packed, checked with publint and are-the-types-wrong, installed from the
+ * tarball into an empty project, and used there.
  */
 
 setDefaultTimeout(120_000);
@@ -60,33 +60,33 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe.each(PACKAGES)("the package %s", (name) => {
-  test("has nothing that publint would change", async () => {
+  test("passes publint", async () => {
     const tarball = await Bun.file(tarballs[name]).arrayBuffer();
     const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });
 
-  test("holds what it needs and nothing else", async () => {
+  test("contains the necessary files and no others", async () => {
     const listed = await ok(["tar", "-tzf", tarballs[name]], folder);
     const files = listed.trim().split("\n");
     for (const file of ["README.md", "LICENSE", "package.json"]) {
       expect(files).toContain(`package/${file}`);
     }
-    const strange = files.filter(
+    const unexpected = files.filter(
       (file) =>
         !/^package\/(?:(?:src|dist)\/.+|man\/idk\.1|README\.md|LICENSE|package\.json)$/u.test(file),
     );
-    expect(strange).toEqual([]);
+    expect(unexpected).toEqual([]);
     expect(files.filter((file) => /\btest\/|\.env|\.key$|tsbuildinfo/u.test(file))).toEqual([]);
   });
 
-  test("names versions that registries know", async () => {
+  test("depends on registry versions only", async () => {
     const manifest = await ok(["tar", "-xzOf", tarballs[name], "package/package.json"], folder);
     expect(manifest).not.toMatch(/"(?:workspace|catalog|link|file):/u);
   });
 });
 
-test("the command is its scripts, with their bytecode", async () => {
+test("the command contains its scripts and their bytecode", async () => {
   const listed = await ok(["tar", "-tzf", tarballs.cli], folder);
   const scripts = ["main.cjs", "run.cjs", "worker.cjs"];
   expect(listed.match(/(?<=^package\/dist\/).+$/gmu)?.toSorted()).toEqual(
@@ -94,7 +94,7 @@ test("the command is its scripts, with their bytecode", async () => {
   );
 });
 
-test("the command depends on all that its bundle loads, and has the licences of what is in it", async () => {
+test("the command declares what its bundle loads and includes the licences of what it bundles", async () => {
   const at = (name: string) => ["tar", "-xzOf", tarballs.cli, `package/${name}`];
   const loaded = new Set<string>();
   for (const name of ["dist/main.cjs", "dist/run.cjs", "dist/worker.cjs"]) {
@@ -110,9 +110,11 @@ test("the command depends on all that its bundle loads, and has the licences of 
     expect(loaded).toContain(name);
   }
   const { dependencies, optionalDependencies } = JSON.parse(await ok(at("package.json"), folder));
-  const there = Object.keys({ ...dependencies, ...optionalDependencies });
-  // The benchmarks are for those who have the sources.
-  expect([...loaded].filter((name) => name !== "@idk/bench" && !there.includes(name))).toEqual([]);
+  const declared = Object.keys({ ...dependencies, ...optionalDependencies });
+  // Benchmarks run from a checkout only.
+  expect([...loaded].filter((name) => name !== "@idk/bench" && !declared.includes(name))).toEqual(
+    [],
+  );
 
   const licences = await ok(at("dist/LICENSES.txt"), folder);
   for (const name of ["commander", "valibot", "@noble/hashes"]) {
@@ -120,11 +122,11 @@ test("the command depends on all that its bundle loads, and has the licences of 
   }
 });
 
-test("types resolve in every way that ES modules do", async () => {
+test("types resolve in every mode that supports ES modules", async () => {
   const tarball = await readFile(tarballs.storage);
   const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
   if (!analysis.types) throw new Error("the package has no types");
-  // It has no CommonJS: Node's require of ES modules, and resolvers older than exports, are out.
+  // ESM only: require() from CommonJS and resolvers without `exports` are not supported.
   const problems = analysis.problems.filter((problem) => {
     const kind = "resolutionKind" in problem ? problem.resolutionKind : undefined;
     return kind !== "node10" && kind !== "node16-cjs";
@@ -156,12 +158,12 @@ describe("installed from the tarballs", () => {
     return at;
   }
 
-  needing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
+  skipIfMissing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
     test("the library works on Node", async () => {
       const at = await project("npm");
       await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
-      const said = await ok([node!, "tests/runtimes/round-trip.mjs", "native"], at);
-      expect(said).toMatch(/^native: 5 known answers/u);
+      const output = await ok([node!, "tests/runtimes/round-trip.mjs", "native"], at);
+      expect(output).toMatch(/^native: 5 known answers/u);
     });
   });
 
@@ -176,13 +178,13 @@ describe("installed from the tarballs", () => {
           "@idk/storage": `file:${tarballs.storage}`,
           "@idk/cli": `file:${tarballs.cli}`,
         },
-        // What the command asks for by version is the one beside it, as long as none is published.
+        // The command depends on a version of the library that may not be published yet.
         overrides: { "@idk/storage": `file:${tarballs.storage}` },
       }),
     );
     await ok([process.execPath, "install"], at);
-    const said = await ok([process.execPath, "tests/runtimes/round-trip.mjs", "portable"], at);
-    expect(said).toMatch(/^portable: 5 known answers/u);
+    const output = await ok([process.execPath, "tests/runtimes/round-trip.mjs", "portable"], at);
+    expect(output).toMatch(/^portable: 5 known answers/u);
 
     const idk = (...args: string[]) => ok([process.execPath, "node_modules/.bin/idk", ...args], at);
     const recipient = (await idk("keygen", "-o", "me.key")).trim();
@@ -191,11 +193,11 @@ describe("installed from the tarballs", () => {
     expect(await idk("get", put.trim(), "-i", "me.key", "--store", "blobs")).toBe("hello");
     expect(await idk("--version")).toContain("NaCl native");
 
-    // The command does without threads that do not start: they are started here. With libsodium where
-    // the command alone can see it, as it is installed beside another version.
-    const own = join(at, "node_modules/@idk/cli/node_modules");
-    await mkdir(own, { recursive: true });
-    await rename(join(at, "node_modules/sodium-native"), join(own, "sodium-native"));
+    // The command works without threads if they do not start, so start one here. Put sodium-native where
+    // only the command can resolve it, as npm does if another version is hoisted.
+    const nested = join(at, "node_modules/@idk/cli/node_modules");
+    await mkdir(nested, { recursive: true });
+    await rename(join(at, "node_modules/sodium-native"), join(nested, "sodium-native"));
     await writeFile(
       join(at, "threads.ts"),
       `import { createRequire } from "node:module";

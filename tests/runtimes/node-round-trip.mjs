@@ -1,5 +1,6 @@
-// Runs under Node, and from an installed package under Bun as well: writes the known answers and reads them back, and content of the sizes where the
-// format changes shape, over both backends. Usage: node node-round-trip.mjs native|portable
+// Runs on Node, and from an installed package on Bun: writes the known answers and reads them back, and
+// content of the sizes at which the format changes shape, over both backends.
+// Usage: node node-round-trip.mjs native|portable
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { createStore, parseIdentity } from "@idk/storage";
@@ -65,7 +66,7 @@ try {
   await rm(dir, { recursive: true });
 }
 
-// Large content goes to threads, as it does on Bun, and they do not keep the process alive.
+// Large content is sealed in worker threads, as on Bun, and they do not keep the process alive.
 const entry = import.meta.resolve("@idk/storage");
 const pool = `./store/workers/pool${entry.slice(entry.lastIndexOf("."))}`;
 const { createLeafWorkers } = await import(new URL(pool, entry));
@@ -95,7 +96,7 @@ assert.equal(sha256(sealed.buffer), sealed.reference.address);
   assert.equal(sha256(await blob.bytes()), sha256(content));
 }
 
-// Older versions have no zstd: they say so, and auto takes LZ4.
+// Older versions of Node have no zstd: asking for it fails, and auto uses LZ4.
 const hasZstd = zlib.createZstdCompress !== undefined;
 const store = createStore({
   backend: memory(),
@@ -103,7 +104,7 @@ const store = createStore({
   recipients: [identities[0].recipient],
   nacl,
 });
-const text = Buffer.from("a line of text that comes again\n".repeat(100_000));
+const text = Buffer.from("a line of text that repeats\n".repeat(100_000));
 for (const [compression, enc] of [
   ["lz4", "lz4"],
   ["auto", hasZstd ? "zstd" : "lz4"],

@@ -3,10 +3,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
 
-/**
- * The library as Node gets it: compiled by tsc, imported by name. What it does there is checked by a
- * script of its own, because this test runs on Bun.
- */
+/** The library compiled by tsc and imported by name. A script run by Node does the checking. */
 describe("on Node", () => {
   const node = Bun.which("node");
 
@@ -17,7 +14,7 @@ describe("on Node", () => {
 
   const onNode = node === null && !process.env["CI"] ? test.skip : test;
   onNode.each(["native", "portable"])(
-    "known answers and round trips hold, %s NaCl",
+    "known answers and round trips succeed with the %s NaCl",
     async (nacl) => {
       expect(node).not.toBeNull();
       const script = join(import.meta.dir, "node-round-trip.mjs");
@@ -27,7 +24,7 @@ describe("on Node", () => {
         new Response(child.stderr).text(),
       ]);
       expect({ stderr, exitCode: await child.exited }).toEqual({ stderr: "", exitCode: 0 });
-      // Three fewer where this Node has no zstd.
+      // Three fewer if this Node has no zstd.
       expect(stdout).toMatch(new RegExp(`^${nacl}: 5 known answers, 1[25] round trips$`, "mu"));
     },
     60_000,

@@ -11,8 +11,8 @@ const LISTEN = `
 `;
 
 /**
- * A port of the loopback on which connecting neither succeeds nor fails, as behind a firewall that
- * drops packets: its process is stopped, and all connections that the system accepts for it are taken.
+ * A port on the loopback interface to which connections neither succeed nor fail, as if a firewall
+ * dropped the packets: the listening process is stopped and its accept queue is full.
  */
 export async function blackHole(): Promise<BlackHole> {
   const child = Bun.spawn([process.execPath, "-e", LISTEN], { stdout: "pipe" });
@@ -34,7 +34,7 @@ export async function blackHole(): Promise<BlackHole> {
 }
 
 async function connects(port: number, sockets: Socket[]): Promise<boolean> {
-  // Systems have an upper bound for what waits to be accepted: 4096 on Linux.
+  // The accept queue is bounded: by 4096 on Linux.
   if (sockets.length > 5000) throw new Error("the system accepts any number of connections");
   const socket = connect(port, "127.0.0.1");
   sockets.push(socket);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** Writes `public.crt` and `private.key` for 127.0.0.1 into a folder; takes openssl on the PATH. */
+/** Writes `public.crt` and `private.key` for 127.0.0.1 into a folder; needs openssl on the PATH. */
 export async function makeCertificate(folder: string): Promise<void> {
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];

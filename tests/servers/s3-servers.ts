@@ -6,11 +6,11 @@ import {
   PutBucketVersioningCommand,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { type ServerName, serverUrl } from "./needs.ts";
+import { type ServerName, serverUrl } from "./require-server.ts";
 import { randomBytes } from "node:crypto";
 
 export interface S3Server {
-  /** Without credentials and without a slash at its end. */
+  /** Without credentials and without a trailing slash. */
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -23,7 +23,7 @@ export const versitygwServer = (): S3Server => s3Server("versitygw");
 
 function s3Server(name: ServerName): S3Server {
   const url = serverUrl(name);
-  if (url === undefined) throw new Error(`there is no ${name}; use needs("${name}")`);
+  if (url === undefined) throw new Error(`there is no ${name}; use requireServer("${name}")`);
   return {
     endpoint: url.origin,
     accessKeyId: decodeURIComponent(url.username),
@@ -31,7 +31,7 @@ function s3Server(name: ServerName): S3Server {
   };
 }
 
-/** A plain client, for setting up and looking behind what is under test. */
+/** An AWS SDK client, to set up buckets and to inspect what the code under test stored. */
 export function plainClient(server: S3Server): S3Client {
   const { endpoint, accessKeyId, secretAccessKey } = server;
   return new S3Client({
@@ -48,11 +48,11 @@ export interface Bucket {
   readonly server: S3Server;
   readonly name: string;
   readonly client: S3Client;
-  /** Empties it, with all versions, and removes it. */
+  /** Deletes the bucket and every object version in it. */
   remove(): Promise<void>;
 }
 
-/** A bucket that nobody else uses. */
+/** Creates a bucket with a random name. */
 export async function newBucket(
   server: S3Server,
   options: { readonly versioning?: boolean } = {},
@@ -86,7 +86,7 @@ async function removeBucket(client: S3Client, name: string): Promise<void> {
     for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])]) {
       await client.send(new DeleteObjectCommand({ Bucket: name, Key, VersionId }));
     }
-    // From the start again: what was listed is gone.
+    // List from the start again: the listed versions are deleted.
     truncated = page.IsTruncated === true;
   }
   await client.send(new DeleteBucketCommand({ Bucket: name }));

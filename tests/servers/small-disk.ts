@@ -2,11 +2,10 @@ import { mkdtemp, readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 
-// Continuous integration may ask for rights without a password; on somebody's own machine that
-// would be rude.
+// CI may use sudo; on a developer's machine the tests must not raise their privileges.
 const SUDO = process.env["CI"] && process.getuid?.() !== 0 ? ["sudo", "-n"] : [];
 
-/** As the first column of /proc/mounts names it, and the folder, with the process it lives for. */
+/** The device in /proc/mounts, and the folder, named after the process that owns it. */
 const SOURCE = "idk-test";
 const FOLDER = "idk-small-disk-";
 const MOUNT = new RegExp(`^${SOURCE} (\\S*/${FOLDER}(\\d+)-\\S+) tmpfs `, "gmu");
@@ -16,7 +15,7 @@ export interface SmallDisk extends AsyncDisposable {
   makeReadOnly(): void;
 }
 
-/** A file system of its own, in memory. Throws where that is not possible, and says why. */
+/** Mounts a new tmpfs. Throws with the reason if that is not possible. */
 export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   if (process.platform !== "linux") throw new Error("only Linux has a tmpfs");
   await removeAbandoned();
@@ -35,27 +34,27 @@ export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   };
 }
 
-/** For `needing`: nothing where `smallDisk` works, otherwise what is missing and why. */
+/** For `skipIfMissing`: empty if `smallDisk` works, otherwise what is missing and why. */
 export async function smallDiskMissing(): Promise<string[]> {
   try {
     await using _ = await smallDisk(1);
     return [];
   } catch (error) {
-    return [`small disk of its own (${error instanceof Error ? error.message : String(error)})`];
+    return [`tmpfs mount (${error instanceof Error ? error.message : String(error)})`];
   }
 }
 
 async function remove(folder: string): Promise<void> {
-  // Lazily, for whoever was killed on it may take a moment to let go.
+  // Lazily, because a process killed on it may not have exited yet.
   run("umount", "-l", folder);
   await rmdir(folder);
 }
 
-/** Removes the disks of test runs that were killed. */
+/** Unmounts the disks of test runs that were killed. */
 async function removeAbandoned(): Promise<void> {
   const mounts = await readFile("/proc/self/mounts", "utf8");
   for (const [, folder, owner] of mounts.matchAll(MOUNT)) {
-    // Another run may be about to do the same.
+    // Another run may be doing the same.
     if (!isAlive(Number(owner))) await remove(folder!).catch(() => undefined);
   }
 }
@@ -65,7 +64,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Somebody else's process lives, too.
+    // The process belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
@@ -76,7 +75,7 @@ function run(...command: string[]): void {
   if (path === null) throw new Error(`${program} is not installed`);
   const { exitCode, stderr } = Bun.spawnSync([path, ...rest]);
   if (exitCode === 0) return;
-  // mount tells more in further lines, of what it could not do after all.
+  // The first line of mount's message is the reason.
   const [reason = ""] = stderr.toString().trim().split("\n");
   throw new Error(reason === "" ? `${command.join(" ")} failed` : reason);
 }

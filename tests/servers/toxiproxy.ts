@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { serverUrl } from "./needs.ts";
+import { serverUrl } from "./require-server.ts";
 import { z } from "zod";
 
-/** What toxiproxy can do to a connection, in its own words. */
+/** A fault that toxiproxy applies to connections, in the terms of its API. */
 export interface Toxic {
   readonly type:
     | "latency"
@@ -12,21 +12,22 @@ export interface Toxic {
     | "limit_data"
     | "slicer"
     | "slow_close";
-  /** Towards the server, or from it; by default from it. */
+  /** Toward the server or from it; by default `downstream`. */
   readonly stream?: "upstream" | "downstream";
   readonly attributes: Readonly<Record<string, number>>;
-  /** The share of connections that it touches; by default all. */
+  /** The share of connections affected; by default 1, all. */
   readonly toxicity?: number;
 }
 
 /**
- * A proxy before a server, with its faults from the first connection on. They are not changed on
- * open connections: toxiproxy then waits for data that cannot go anywhere, and locks up as a whole.
+ * A proxy in front of a server, with its faults in place from the first connection. They are not
+ * changed while connections are open: toxiproxy would wait for data that cannot be delivered, and
+ * the whole process would hang.
  */
 export interface FaultProxy {
-  /** Stands for the server's. */
+  /** To be used instead of the server's. */
   readonly endpoint: string;
-  /** Cuts all connections; new ones, to the same endpoint, have no faults. */
+  /** Closes all connections; new ones to the same endpoint have no faults. */
   heal(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -50,7 +51,7 @@ export async function faultProxy(upstream: string, toxics: readonly Toxic[]): Pr
     endpoint: `http://${listen}`,
     async heal() {
       await call("DELETE", `/proxies/${name}`);
-      // Somebody's outgoing connection may hold the port for a moment.
+      // The port may be taken for a moment, by another process's outgoing connection.
       for (const end = Date.now() + 5000; ; await Bun.sleep(100)) {
         try {
           [name] = await create(listen);
@@ -68,13 +69,13 @@ export async function faultProxy(upstream: string, toxics: readonly Toxic[]): Pr
 
 async function call(method: string, path: string, body?: object): Promise<unknown> {
   const api = serverUrl("toxiproxy");
-  if (api === undefined) throw new Error('there is no toxiproxy; use needs("toxiproxy")');
-  const answer = await fetch(new URL(path, api), {
+  if (api === undefined) throw new Error('there is no toxiproxy; use requireServer("toxiproxy")');
+  const response = await fetch(new URL(path, api), {
     method,
     signal: AbortSignal.timeout(10_000),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`toxiproxy: ${answer.status} ${text}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`toxiproxy: ${response.status} ${text}`);
   return text === "" ? undefined : JSON.parse(text);
 }

@@ -2,7 +2,7 @@ import { atTerminal } from "./at-terminal.ts";
 import { MAIN, createWorkspace, isolated } from "./cli.ts";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync } from "node:fs";
-import { needing } from "../../../tests/servers/needs.ts";
+import { skipIfMissing } from "../../../tests/servers/require-server.ts";
 
 setDefaultTimeout(120_000);
 
@@ -162,7 +162,7 @@ const CASES = [
 
 const without = (shell: string): string[] => (Bun.which(shell) ? [] : [shell]);
 
-needing(without("bash"))("bash", () => {
+skipIfMissing(without("bash"))("bash", () => {
   const shell = ["bash", "--norc", "--noprofile", "-i"];
 
   test("completes at a terminal, also when it is read twice", async () => {
@@ -177,7 +177,7 @@ needing(without("bash"))("bash", () => {
   });
 });
 
-needing(without("zsh"))("zsh", () => {
+skipIfMissing(without("zsh"))("zsh", () => {
   const shell = ["zsh", "-f", "-i"];
   const setUp = "autoload -Uz compinit; compinit -u -D";
 
@@ -194,7 +194,7 @@ needing(without("zsh"))("zsh", () => {
   });
 });
 
-needing(without("fish"))("fish", () => {
+skipIfMissing(without("fish"))("fish", () => {
   const complete = async (line: string): Promise<string[]> => {
     const script = "idk completion fish | source; idk completion fish | source; complete -C $argv";
     const child = Bun.spawn(["fish", "--no-config", "-c", script, line], {

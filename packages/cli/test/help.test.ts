@@ -9,7 +9,7 @@ import { MAIN, createWorkspace, isolated } from "./cli.ts";
 import manifest from "../package.json" with { type: "json" };
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { needing } from "../../../tests/servers/needs.ts";
+import { skipIfMissing } from "../../../tests/servers/require-server.ts";
 import { parse as parseShell } from "shell-quote";
 import { tmpdir } from "node:os";
 
@@ -245,7 +245,7 @@ describe("the manual page", () => {
     expect(manifest.man).toBe("./man/idk.1");
   });
 
-  needing(Bun.which("mandoc") ? [] : ["mandoc"])("as mandoc reads it", () => {
+  skipIfMissing(Bun.which("mandoc") ? [] : ["mandoc"])("as mandoc reads it", () => {
     const mandoc = async (page: string, ...args: string[]): Promise<string> => {
       const child = Bun.spawn(["mandoc", ...args], { stdin: new Blob([page]), stdout: "pipe" });
       return new Response(child.stdout).text();

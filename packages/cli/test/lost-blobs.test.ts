@@ -1,4 +1,4 @@
-import { type HttpFront, httpFront } from "../../../tests/servers/http-front.ts";
+import { type HttpProxy, httpProxy } from "../../../tests/servers/http-proxy.ts";
 import { afterAll, expect, test } from "bun:test";
 import { createWorkspace, noise } from "./cli.ts";
 import { describeMinio } from "./minio.ts";
@@ -9,8 +9,8 @@ const { idk, ok } = workspace;
 await describeMinio("a store that does not give what it lists", (minio, bucket) => {
   /** Stands before the store, and has its way with one blob. */
   const state = { lost: "", listed: true, answer: new Response() };
-  const front: HttpFront = httpFront(minio.origin, {
-    answer({ method, url }) {
+  const front: HttpProxy = httpProxy(minio.origin, {
+    respond({ method, url }) {
       if (state.lost === "") return undefined;
       if (url.searchParams.get("prefix")?.endsWith(state.lost) && !state.listed) {
         return new Response(

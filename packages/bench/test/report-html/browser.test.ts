@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { hostile } from "./hostile.ts";
 import { join } from "node:path";
-import { needing } from "../../../../tests/servers/needs.ts";
+import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
 import { pathToFileURL } from "node:url";
 import { renderHtml } from "../../src/report/html.ts";
 import { sampleComparison } from "./sample-comparison.ts";
@@ -28,7 +28,7 @@ interface View {
   readonly media?: "screen" | "print";
 }
 
-needing(missingChromium)("the page of a report in a browser", () => {
+skipIfMissing(missingChromium)("the page of a report in a browser", () => {
   let browser: Browser;
   let folder: string;
   let url: string;

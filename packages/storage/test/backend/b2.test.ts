@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
-import { b2Front, type B2Front } from "../../../../tests/servers/b2-front.ts";
-import { needs } from "../../../../tests/servers/needs.ts";
+import { b2RulesProxy, type B2RulesProxy } from "../../../../tests/servers/b2-rules-proxy.ts";
+import { requireServer } from "../../../../tests/servers/require-server.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { b2, type B2Options } from "../../src/backend/b2.ts";
 import { b2Place } from "../../src/backend/b2.ts";
@@ -27,13 +27,13 @@ describe("the region of B2", () => {
   });
 });
 
-needs("minio")("behind the rules of B2", () => {
+requireServer("minio")("behind the rules of B2", () => {
   const bucket = bucketForAll({ versioning: true });
-  let front: B2Front;
+  let front: B2RulesProxy;
   let backend: Backend;
   beforeAll(() => {
     const { name, server } = bucket();
-    front = b2Front(server.endpoint);
+    front = b2RulesProxy(server.endpoint);
     backend = b2({
       bucket: name,
       prefix: "store",

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { needing } from "../../../../tests/servers/needs.ts";
+import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
 import { smallDisk, smallDiskMissing } from "../../../../tests/servers/small-disk.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { filesystem } from "../../src/backend/filesystem.ts";
@@ -11,7 +11,7 @@ import { failure } from "../../src/backend/filesystem-errors.ts";
 import { type ErrorCode, StorageError } from "../../src/errors.ts";
 import { rejects } from "./rejects.ts";
 
-const onSmallDisk = needing(await smallDiskMissing());
+const onSmallDisk = skipIfMissing(await smallDiskMissing());
 
 const NAME = "ab".padEnd(64, "0123456789");
 const OTHER = "cd".padEnd(64, "0123456789");

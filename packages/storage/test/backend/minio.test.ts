@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { needs } from "../../../../tests/servers/needs.ts";
+import { requireServer } from "../../../../tests/servers/require-server.ts";
 import { minio, type MinioOptions } from "../../src/backend/minio.ts";
 import { initBucket } from "../../src/backend/s3/provision.ts";
 import { bucketForAll, listingAnswer, NAME, objectAnswer, OTHER } from "./s3-setting.ts";
@@ -51,7 +51,7 @@ test("a session's token goes along with every request, and is signed", async () 
   void server.stop(true);
 });
 
-needs("minio")("a blob on MinIO", () => {
+requireServer("minio")("a blob on MinIO", () => {
   const bucket = bucketForAll();
   const open = (options: Partial<MinioOptions> = {}) => {
     const { name, server } = bucket();

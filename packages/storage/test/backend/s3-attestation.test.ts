@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { needs } from "../../../../tests/servers/needs.ts";
+import { requireServer } from "../../../../tests/servers/require-server.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { minio } from "../../src/backend/minio.ts";
 import { connect } from "../../src/backend/s3/connection.ts";
@@ -91,7 +91,7 @@ describe("that it is Amazon", () => {
   });
 });
 
-needs("minio")("on a MinIO that is reached as any store", () => {
+requireServer("minio")("on a MinIO that is reached as any store", () => {
   const bucket = bucketForAll();
 
   test("hashes are given from when it has shown that it checks them", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, test } from "bun:test";
-import { b2Front, type B2Front } from "../../../../tests/servers/b2-front.ts";
-import { needs } from "../../../../tests/servers/needs.ts";
+import { b2RulesProxy, type B2RulesProxy } from "../../../../tests/servers/b2-rules-proxy.ts";
+import { requireServer } from "../../../../tests/servers/require-server.ts";
 import {
   type Bucket,
   minioServer,
@@ -54,23 +54,23 @@ function overS3(bucket: Bucket, prefix: string): Backend {
   });
 }
 
-needs("minio")("s3 on MinIO", () => {
+requireServer("minio")("s3 on MinIO", () => {
   conforms(() => newBucket(minioServer()), overS3);
 });
 
-needs("minio")("s3 on MinIO with versions", () => {
+requireServer("minio")("s3 on MinIO with versions", () => {
   conforms(() => newBucket(minioServer(), { versioning: true }), overS3, 50);
 });
 
-needs("versitygw")("s3 on versitygw", () => {
+requireServer("versitygw")("s3 on versitygw", () => {
   conforms(() => newBucket(versitygwServer()), overS3);
 });
 
-needs("versitygw")("s3 on versitygw with versions", () => {
+requireServer("versitygw")("s3 on versitygw with versions", () => {
   conforms(() => newBucket(versitygwServer(), { versioning: true }), overS3, 50);
 });
 
-needs("minio")("minio on MinIO", () => {
+requireServer("minio")("minio on MinIO", () => {
   conforms(
     () => newBucket(minioServer()),
     ({ name, server }, prefix) =>
@@ -88,11 +88,11 @@ needs("minio")("minio on MinIO", () => {
 
 /** A server behind a front with the habits of B2. */
 function conformsAsB2(serverOf: () => S3Server, region?: string): void {
-  let front: B2Front;
+  let front: B2RulesProxy;
   let server: S3Server;
   beforeAll(() => {
     server = serverOf();
-    front = b2Front(server.endpoint, region === undefined ? {} : { region });
+    front = b2RulesProxy(server.endpoint, region === undefined ? {} : { region });
   });
   afterAll(() => front.stop());
   conforms(
@@ -110,9 +110,9 @@ function conformsAsB2(serverOf: () => S3Server, region?: string): void {
   );
 }
 
-needs("minio")("b2 on MinIO behind the rules of B2", () => conformsAsB2(minioServer));
+requireServer("minio")("b2 on MinIO behind the rules of B2", () => conformsAsB2(minioServer));
 
 // It takes signatures for its own region alone.
-needs("versitygw")("b2 on versitygw behind the rules of B2", () =>
+requireServer("versitygw")("b2 on versitygw behind the rules of B2", () =>
   conformsAsB2(versitygwServer, REGION),
 );

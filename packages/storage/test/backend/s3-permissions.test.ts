@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
 import { AssumeRoleProvider } from "minio/dist/esm/AssumeRoleProvider.mjs";
-import { needs } from "../../../../tests/servers/needs.ts";
+import { requireServer } from "../../../../tests/servers/require-server.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import type { Credentials } from "../../src/backend/s3.ts";
 import { rejects } from "./rejects.ts";
@@ -9,7 +9,7 @@ import { bucketForAll, NAME, on, OTHER } from "./s3-setting.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 
-needs("minio")("credentials", () => {
+requireServer("minio")("credentials", () => {
   const bucket = bucketForAll();
 
   /** Credentials of a session that allows only these actions. */
@@ -123,7 +123,7 @@ needs("minio")("credentials", () => {
   });
 });
 
-needs("versitygw")("on a server that says nothing of the bucket in its answer to HEAD", () => {
+requireServer("versitygw")("on a server whose 404 to HEAD has no error code", () => {
   test("a missing bucket is told from a missing blob all the same", async () => {
     const { versitygwServer } = await import("../../../../tests/servers/s3-servers.ts");
     const backend = on({ server: versitygwServer(), name: "idk-test-no-such-bucket" });

@@ -6,7 +6,7 @@ import {
   PutBucketLifecycleConfigurationCommand,
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
-import { needs } from "../../../../tests/servers/needs.ts";
+import { requireServer } from "../../../../tests/servers/require-server.ts";
 import {
   minioServer,
   newBucket,
@@ -62,7 +62,7 @@ const WISHES = {
   defaultEncryption: { type: "AES256" },
 } as const;
 
-needs("minio")("a bucket", () => {
+requireServer("minio")("a bucket", () => {
   describe.each([
     ["through MinIO's client", overMinio],
     ["through the AWS SDK", overSdk],
@@ -202,7 +202,7 @@ needs("minio")("a bucket", () => {
   });
 });
 
-needs("versitygw")("a bucket on versitygw", () => {
+requireServer("versitygw")("a bucket on versitygw", () => {
   test("is made, and found the second time", async () => {
     const location = overSdk(newName(versitygwServer()), versitygwServer());
     expect(await initBucket(location)).toEqual({ made: ["bucket"], there: [] });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { needing } from "../../../../tests/servers/needs.ts";
+import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { minio } from "../../src/backend/minio.ts";
 import { s3 } from "../../src/backend/s3.ts";
@@ -116,7 +116,7 @@ describe("an error of the program", () => {
 const node = Bun.which("node");
 
 // Its fetch quotes what it does not take.
-needing(node === null ? ["node"] : [])("in Node", () => {
+skipIfMissing(node === null ? ["node"] : [])("in Node", () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "idk-secrets-"));

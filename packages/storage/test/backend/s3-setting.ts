@@ -1,10 +1,10 @@
 import { afterAll, beforeAll } from "bun:test";
 import {
-  httpFront,
-  type FrontRules,
-  type HttpFront,
-  type Passing,
-} from "../../../../tests/servers/http-front.ts";
+  httpProxy,
+  type ProxyRules,
+  type HttpProxy,
+  type ProxiedRequest,
+} from "../../../../tests/servers/http-proxy.ts";
 import {
   type Bucket,
   minioServer,
@@ -47,18 +47,18 @@ export function bucketForAll(options: { versioning?: boolean } = {}): () => Buck
   return () => bucket;
 }
 
-export interface Recorded extends HttpFront {
-  readonly requests: Passing[];
+export interface Recorded extends HttpProxy {
+  readonly requests: ProxiedRequest[];
 }
 
 /** A front that remembers what passes. */
-export function recording(server: S3Server, rules: FrontRules = {}): Recorded {
-  const requests: Passing[] = [];
-  const front = httpFront(server.endpoint, {
+export function recording(server: S3Server, rules: ProxyRules = {}): Recorded {
+  const requests: ProxiedRequest[] = [];
+  const front = httpProxy(server.endpoint, {
     ...rules,
-    answer(request) {
+    respond(request) {
       requests.push(request);
-      return rules.answer?.(request);
+      return rules.respond?.(request);
     },
   });
   return { ...front, requests };

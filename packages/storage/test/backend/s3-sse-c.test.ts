@@ -3,29 +3,29 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeCertificate } from "../../../../tests/servers/certificate.ts";
-import { needing } from "../../../../tests/servers/needs.ts";
+import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
 import {
-  type OwnServer,
-  ownServerKinds,
-  startOwnServer,
-} from "../../../../tests/servers/own-server.ts";
+  type ServerProcess,
+  installedServers,
+  startServer,
+} from "../../../../tests/servers/server-process.ts";
 import { minio } from "../../src/backend/minio.ts";
 import { rejects } from "./rejects.ts";
 
 const missing = [
-  ...(ownServerKinds().includes("minio") ? [] : ["executable of MinIO"]),
+  ...(installedServers().includes("minio") ? [] : ["executable of MinIO"]),
   ...(Bun.which("openssl") === null ? ["openssl"] : []),
 ];
 
 // Keys of the customer's own go over TLS alone, so this MinIO has a certificate of its own. A
 // runtime takes certificates to trust only at its start, so the backend is driven in another.
-needing(missing)("SSE-C on MinIO over TLS", () => {
+skipIfMissing(missing)("SSE-C on MinIO over TLS", () => {
   let folder: string;
-  let server: OwnServer;
+  let server: ServerProcess;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "idk-sse-c-"));
     await makeCertificate(folder);
-    server = await startOwnServer("minio", { certificate: folder });
+    server = await startServer("minio", { certificate: folder });
   }, 60_000);
   afterAll(async () => {
     await server.remove();

@@ -6,7 +6,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
-import { needs } from "../../../../tests/servers/needs.ts";
+import { requireServer } from "../../../../tests/servers/require-server.ts";
 import { accessHeaders, encryptionIn, uploadHeaders } from "../../src/backend/s3/encryption.ts";
 import { s3, s3Place } from "../../src/backend/s3.ts";
 import { rejects } from "./rejects.ts";
@@ -126,7 +126,7 @@ describe("encryption headers", () => {
   });
 });
 
-needs("minio")("requests to the store", () => {
+requireServer("minio")("requests to the store", () => {
   const bucket = bucketForAll();
 
   test("put, get and head are one request each, and signed with the hash of the body", async () => {
@@ -175,7 +175,7 @@ needs("minio")("requests to the store", () => {
 
   test("an upload that is damaged on its way is refused and may be tried again", async () => {
     using front = recording(bucket().server, {
-      answer({ method, body }) {
+      respond({ method, body }) {
         if (method === "PUT") body[3]! ^= 1;
         return undefined;
       },
@@ -191,7 +191,7 @@ needs("minio")("requests to the store", () => {
 
   test("a store that does not know the checksum header is asked again, once", async () => {
     using front = recording(bucket().server, {
-      answer: ({ headers }) =>
+      respond: ({ headers }) =>
         headers.has("x-amz-checksum-sha256")
           ? errorAnswer(400, "InvalidRequest", "Unsupported header 'x-amz-checksum-sha256'")
           : undefined,
@@ -205,7 +205,7 @@ needs("minio")("requests to the store", () => {
 
   test("a checksum that the store takes without checking attests nothing", async () => {
     using front = recording(bucket().server, {
-      answer({ method, headers }) {
+      respond({ method, headers }) {
         const wrong = createHash("sha256").digest("base64");
         return method === "PUT" && headers.get("x-amz-checksum-sha256") === wrong
           ? objectAnswer()
@@ -244,7 +244,7 @@ needs("minio")("requests to the store", () => {
   });
 });
 
-needs("minio")("what lies in the bucket", () => {
+requireServer("minio")("what lies in the bucket", () => {
   const bucket = bucketForAll();
 
   test("a blob is an object under the prefix", async () => {
@@ -302,7 +302,7 @@ needs("minio")("what lies in the bucket", () => {
   });
 });
 
-needs("minio")("versions", () => {
+requireServer("minio")("versions", () => {
   const bucket = bucketForAll({ versioning: true });
   const versions = async () => {
     const { client, name } = bucket();

@@ -10,10 +10,10 @@ import {
   test,
 } from "bun:test";
 import { formatIdentity } from "@idk/storage";
-import { identity, openers, storeOver } from "./stores.ts";
+import { identity, openBackend, storeOver } from "./stores.ts";
 import { mkdtemp, rm } from "node:fs/promises";
-import { missingPython, referenceRead, s3Tool } from "./python.ts";
-import { needing, needs } from "../servers/needs.ts";
+import { missingPython, referenceRead, s3Tool } from "./python/run.ts";
+import { skipIfMissing, requireServer } from "../servers/require-server.ts";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { z } from "zod";
@@ -29,9 +29,9 @@ const SERVERS = [
   ["versitygw", versitygwServer],
 ] as const;
 
-describe.each(SERVERS)("what lies on %s", (name, server) => {
-  needs(name)("is read by others", () => {
-    needing(missingPython)("through boto3 and the reference reader", () => {
+describe.each(SERVERS)("blobs on %s", (name, server) => {
+  requireServer(name)("read by other programs", () => {
+    skipIfMissing(missingPython)("boto3 and the reference reader", () => {
       let bucket: Bucket;
       let folder: string;
       const prefix = "some/folder";
@@ -46,10 +46,10 @@ describe.each(SERVERS)("what lies on %s", (name, server) => {
         await rm(folder, { recursive: true });
       });
 
-      test.each([0, 1000, 5 * MiB + 1])("content of %d bytes", async (size) => {
+      test.each([0, 1000, 5 * MiB + 1])("read content of %d bytes", async (size) => {
         const content = testContent(size, 10);
         await using store = storeOver(
-          openers.s3({
+          openBackend.s3({
             endpoint: bucket.server.endpoint,
             bucket: bucket.name,
             prefix,
@@ -72,8 +72,8 @@ describe.each(SERVERS)("what lies on %s", (name, server) => {
         for (const name of objects.keys()) expect(name).toMatch(/^[0-9a-f]{64}$/u);
 
         const out = join(folder, "out");
-        const answer = await referenceRead(blobs, address, formatIdentity(identity), out);
-        expect(answer).toMatchObject({ ok: true });
+        const result = await referenceRead(blobs, address, formatIdentity(identity), out);
+        expect(result).toMatchObject({ ok: true });
         expect(await sha256Of(Bun.file(out).stream())).toBe(content.sha256);
       });
     });

@@ -9,35 +9,34 @@ import { tmpdir } from "node:os";
 
 const cache = join(import.meta.dir, "../../.cache");
 
-/** A server of the test's own, to be killed and started again at the same place. */
-export interface OwnServer extends S3Server {
-  /** What it is: a MinIO built by `script/minio`, or else a versitygw. */
+/** A server that one test starts for itself, to kill it and start it again on the same port. */
+export interface ServerProcess extends S3Server {
   readonly kind: "minio" | "versitygw";
   start(): Promise<void>;
-  /** Without a chance to finish anything. */
+  /** Sends SIGKILL, so that the server cannot finish anything. */
   kill(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Kills it and deletes its data. */
   remove(): Promise<void>;
 }
 
-/** The executables that there are. A MinIO may also run in Docker alone, and then there is none. */
-export function ownServerKinds(): OwnServer["kind"][] {
+/** The servers whose executable is installed: MinIO may be available only in Docker. */
+export function installedServers(): ServerProcess["kind"][] {
   return (["minio", "versitygw"] as const).filter((kind) => executable(kind) !== undefined);
 }
 
-export interface OwnServerOptions {
-  /** A folder for the server's files, by default a new one; the caller's own is left there. */
+export interface ServerOptions {
+  /** A folder for the server's files; by default a new one. The caller deletes its own. */
   readonly data?: string;
-  /** A folder with `public.crt` and `private.key` for 127.0.0.1; with it the server speaks TLS. */
+  /** A folder with `public.crt` and `private.key` for 127.0.0.1, to serve TLS. */
   readonly certificate?: string;
 }
 
-export async function startOwnServer(
-  kind: OwnServer["kind"],
-  { data, certificate }: OwnServerOptions = {},
-): Promise<OwnServer> {
+export async function startServer(
+  kind: ServerProcess["kind"],
+  { data, certificate }: ServerOptions = {},
+): Promise<ServerProcess> {
   const binary = executable(kind);
-  if (binary === undefined) throw new Error(`there is no ${kind}; use ownServerKinds()`);
+  if (binary === undefined) throw new Error(`${kind} is not installed; check installedServers()`);
   const port = await freePort();
   const folder = data ?? (await mkdtemp(join(tmpdir(), "idk-server.")));
   const access = randomBytes(10).toString("hex");
@@ -63,14 +62,14 @@ export async function startOwnServer(
   }[kind];
   const health = { minio: "/minio/health/cluster", versitygw: "/health" }[kind];
 
-  // As script/lib/servers.sh keeps them, so that what a killed run leaves behind is ended by the next.
+  // The state that script/lib/servers.sh keeps, so that the next run stops the servers of a killed one.
   const state = join(cache, "servers", `own-${process.pid}-${port}`);
   await mkdir(state, { recursive: true });
   await writeFile(join(state, "owner"), `${process.pid}\n`);
   if (data === undefined) await writeFile(join(state, "data"), `${folder}\n`);
 
   let child: Subprocess | undefined;
-  const server: OwnServer = {
+  const server: ServerProcess = {
     kind,
     endpoint,
     accessKeyId: access,
@@ -111,7 +110,7 @@ export async function startOwnServer(
   return server;
 }
 
-const tlsOptions: Record<OwnServer["kind"], (certificate: string) => string[]> = {
+const tlsOptions: Record<ServerProcess["kind"], (certificate: string) => string[]> = {
   minio: (folder) => ["--certs-dir", folder],
   versitygw: (folder) => [
     "--cert",
@@ -121,7 +120,7 @@ const tlsOptions: Record<OwnServer["kind"], (certificate: string) => string[]> =
   ],
 };
 
-function executable(kind: OwnServer["kind"]): string | undefined {
+function executable(kind: ServerProcess["kind"]): string | undefined {
   const built = join(cache, "go/bin", kind);
   return existsSync(built) ? built : (Bun.which(kind) ?? undefined);
 }
@@ -129,20 +128,20 @@ function executable(kind: OwnServer["kind"]): string | undefined {
 async function untilHealthy(child: Subprocess, url: string): Promise<void> {
   const end = Date.now() + 60_000;
   while (Date.now() < end && child.exitCode === null) {
-    // Whose certificate it is does not matter to the question whether it is up.
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       signal: AbortSignal.timeout(2000),
+      // The certificate is self-signed.
       tls: { rejectUnauthorized: false },
     }).catch(() => undefined);
-    if (answer?.ok) return;
+    if (response?.ok) return;
     await Bun.sleep(50);
   }
-  throw new Error(`the server does not answer at ${url}`);
+  throw new Error(`no server responds at ${url}`);
 }
 
 /**
- * A port of the loopback that nothing listens on, below the range that systems hand out for outgoing
- * connections: while the server is down, a client that tries again must not get its port.
+ * A free port on the loopback interface, below the ephemeral range: while the server is down, a
+ * client that retries must not be assigned the server's port for its outgoing connection.
  */
 async function freePort(): Promise<number> {
   for (;;) {

@@ -1,6 +1,6 @@
 import { createCipheriv, createHash } from "node:crypto";
 
-/** Content that is as random as can be told, the same each time, and never held whole. */
+/** Pseudorandom content, the same for a given size and seed, and never held in memory as a whole. */
 export interface TestContent {
   readonly size: number;
   readonly sha256: string;

@@ -1,12 +1,12 @@
-import type { S3Server } from "../servers/s3-servers.ts";
+import type { S3Server } from "../../servers/s3-servers.ts";
 import { join } from "node:path";
 
 const interpreter = process.env["IDK_REFERENCE_PYTHON"];
 
-/** What is missing for tests that run Python, for `needing`. */
+/** What tests that run Python lack, for `skipIfMissing`. */
 export const missingPython: string[] = interpreter === undefined ? ["Python environment"] : [];
 
-/** Runs `s3-tool.py` and gives what it prints. */
+/** Runs `s3-tool.py` and returns the JSON it prints. */
 export async function s3Tool(server: S3Server, ...args: string[]): Promise<unknown> {
   const env = {
     ENDPOINT: server.endpoint,
@@ -16,7 +16,7 @@ export async function s3Tool(server: S3Server, ...args: string[]): Promise<unkno
   return JSON.parse(await python([join(import.meta.dir, "s3-tool.py"), ...args], env));
 }
 
-/** Runs the independent reader of the format over a folder of blobs. */
+/** Runs the reference reader of the format on a folder of blobs. */
 export async function referenceRead(
   folder: string,
   address: string,
@@ -25,7 +25,7 @@ export async function referenceRead(
 ): Promise<unknown> {
   const read = ["read", "--dir", folder, "--address", address, "--identity", identity];
   const text = await python(["-m", "idk_reference", ...read, "--out", out], {
-    PYTHONPATH: join(import.meta.dir, "../../testdata/reference"),
+    PYTHONPATH: join(import.meta.dir, "../../../testdata/reference"),
   });
   return JSON.parse(text);
 }
@@ -41,6 +41,6 @@ async function python(args: string[], env: Record<string, string>): Promise<stri
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  if (exitCode !== 0) throw new Error(`python ${args[0]} ended with ${exitCode}: ${stderr}`);
+  if (exitCode !== 0) throw new Error(`python ${args[0]} exited with ${exitCode}: ${stderr}`);
   return stdout;
 }

@@ -1,6 +1,6 @@
 import { plugin } from "bun";
 
-// To be preloaded: fails a program that loads a provider's library.
+// Preload this to fail a program that loads a provider's SDK.
 plugin({
   name: "no-provider-sdk",
   setup(build) {

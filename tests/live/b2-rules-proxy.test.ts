@@ -6,20 +6,20 @@ import {
   PutObjectCommand,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { type B2Front, b2Front } from "./b2-front.ts";
-import { type Bucket, minioServer, newBucket } from "./s3-servers.ts";
+import { type B2RulesProxy, b2RulesProxy } from "../servers/b2-rules-proxy.ts";
+import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { needs } from "./needs.ts";
+import { requireServer } from "../servers/require-server.ts";
 
-needs("minio")("the front that behaves like B2", () => {
+requireServer("minio")("the B2 rules proxy", () => {
   let bucket: Bucket;
-  let front: B2Front;
+  let proxy: B2RulesProxy;
   let client: S3Client;
   const body = new Uint8Array([1, 2, 3]);
 
   const clientFor = (region: string, checksums: "WHEN_REQUIRED" | "WHEN_SUPPORTED"): S3Client =>
     new S3Client({
-      endpoint: front.endpoint,
+      endpoint: proxy.endpoint,
       region,
       credentials: minioServer(),
       forcePathStyle: true,
@@ -28,8 +28,8 @@ needs("minio")("the front that behaves like B2", () => {
       responseChecksumValidation: checksums,
     });
 
-  const refusal = async (doing: Promise<unknown>): Promise<unknown> =>
-    doing.then(
+  const outcome = async (request: Promise<unknown>): Promise<unknown> =>
+    request.then(
       () => "accepted",
       (error: Error & { $metadata?: { httpStatusCode?: number } }) => [
         error.$metadata?.httpStatusCode,
@@ -39,51 +39,51 @@ needs("minio")("the front that behaves like B2", () => {
 
   beforeAll(async () => {
     bucket = await newBucket(minioServer(), { versioning: true });
-    front = b2Front(bucket.server.endpoint);
-    client = clientFor(front.region, "WHEN_REQUIRED");
+    proxy = b2RulesProxy(bucket.server.endpoint);
+    client = clientFor(proxy.region, "WHEN_REQUIRED");
   });
 
   afterAll(async () => {
     client.destroy();
-    await front.stop();
+    await proxy.stop();
     await bucket.remove();
   });
 
-  test("stores and gives back, and counts", async () => {
+  test("forwards puts and gets, and counts requests", async () => {
     const object = { Bucket: bucket.name, Key: "plain" };
-    const puts = front.count("PUT");
+    const puts = proxy.count("PUT");
     const large = new Uint8Array(5_000_000).fill(7);
     await client.send(new PutObjectCommand({ ...object, Body: large }));
     const { ContentLength } = await client.send(new HeadObjectCommand(object));
     expect(ContentLength).toBe(large.length);
     const { Body } = await client.send(new GetObjectCommand(object));
     expect(Buffer.from(await Body!.transformToByteArray()).equals(large)).toBe(true);
-    expect(front.count("PUT")).toBe(puts + 1);
+    expect(proxy.count("PUT")).toBe(puts + 1);
   });
 
-  test("knows no conditional writes", async () => {
+  test("rejects conditional writes", async () => {
     const put = { Bucket: bucket.name, Key: "conditional", Body: body };
     for (const condition of [{ IfNoneMatch: "*" }, { IfMatch: '"0"' }]) {
-      const answer = refusal(client.send(new PutObjectCommand({ ...put, ...condition })));
-      expect(await answer).toEqual([501, "NotImplemented"]);
+      const response = outcome(client.send(new PutObjectCommand({ ...put, ...condition })));
+      expect(await response).toEqual([501, "NotImplemented"]);
     }
   });
 
-  test("refuses checksum headers", async () => {
-    const checking = clientFor(front.region, "WHEN_SUPPORTED");
+  test("rejects checksum headers", async () => {
+    const checking = clientFor(proxy.region, "WHEN_SUPPORTED");
     const put = new PutObjectCommand({ Bucket: bucket.name, Key: "sum", Body: body });
-    expect(await refusal(checking.send(put))).toEqual([400, "InvalidRequest"]);
+    expect(await outcome(checking.send(put))).toEqual([400, "InvalidRequest"]);
     checking.destroy();
   });
 
-  test("takes only its own region", async () => {
-    const stranger = clientFor("eu-central-003", "WHEN_REQUIRED");
+  test("accepts signatures for its own region only", async () => {
+    const elsewhere = clientFor("eu-central-003", "WHEN_REQUIRED");
     const get = new GetObjectCommand({ Bucket: bucket.name, Key: "plain" });
-    expect(await refusal(stranger.send(get))).toEqual([403, "SignatureDoesNotMatch"]);
-    stranger.destroy();
+    expect(await outcome(elsewhere.send(get))).toEqual([403, "SignatureDoesNotMatch"]);
+    elsewhere.destroy();
   });
 
-  test("hides on delete, and removes by version", async () => {
+  test("hides an object on a plain delete and removes it on deletes of its versions", async () => {
     const object = { Bucket: bucket.name, Key: "hidden" };
     await client.send(new PutObjectCommand({ ...object, Body: body }));
     await client.send(new DeleteObjectCommand(object));
@@ -100,12 +100,12 @@ needs("minio")("the front that behaves like B2", () => {
     expect((await versions()).map((list) => list.length)).toEqual([0, 0]);
   });
 
-  test("tells to slow down as often as it is set to", async () => {
-    front.slowDown(2, 0);
+  test("responds SlowDown as many times as it is told to", async () => {
+    proxy.slowDown(2, 0);
     const get = new GetObjectCommand({ Bucket: bucket.name, Key: "plain" });
-    expect(await refusal(client.send(get))).toEqual([503, "SlowDown"]);
-    const bare = await fetch(front.endpoint);
+    expect(await outcome(client.send(get))).toEqual([503, "SlowDown"]);
+    const bare = await fetch(proxy.endpoint);
     expect([bare.status, bare.headers.get("retry-after")]).toEqual([503, "0"]);
-    expect(await refusal(client.send(get))).toBe("accepted");
+    expect(await outcome(client.send(get))).toBe("accepted");
   });
 });

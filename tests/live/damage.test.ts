@@ -1,30 +1,30 @@
 import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
 import { MiB, sha256Of, testContent } from "./content.ts";
-import { openers, storeOver } from "./stores.ts";
+import { openBackend, storeOver } from "./stores.ts";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { failureOf, within } from "./outcome.ts";
-import { httpFront } from "../servers/http-front.ts";
-import { needs } from "../servers/needs.ts";
+import { httpProxy } from "../servers/http-proxy.ts";
+import { requireServer } from "../servers/require-server.ts";
 import { withRetry } from "@idk/storage";
 
 setDefaultTimeout(90_000);
 
-/** Wrong bytes of the right length, as a broken disk, a cache or a store that lies gives them. */
-needs("minio")("a store that gives other bytes than it was given", () => {
+/** Wrong bytes of the right length, as from a broken disk, a cache or a malicious provider. */
+requireServer("minio")("a server that returns other bytes than were stored", () => {
   let bucket: Bucket;
   let damaging = false;
   let gets = 0;
   const content = testContent(3 * MiB, 3);
   const open = (endpoint: string) =>
-    openers.s3({ endpoint, bucket: bucket.name, keys: bucket.server });
+    openBackend.s3({ endpoint, bucket: bucket.name, keys: bucket.server });
 
   beforeAll(async () => {
     bucket = await newBucket(minioServer());
   });
   afterAll(() => bucket.remove());
 
-  const liar = () =>
-    httpFront(bucket.server.endpoint, {
+  const tamperingProxy = () =>
+    httpProxy(bucket.server.endpoint, {
       tamper({ method, url }, body) {
         const isBlob = /\/[0-9a-f]{64}$/u.test(url.pathname);
         if (!damaging || method !== "GET" || !isBlob || body.length === 0) return;
@@ -34,10 +34,10 @@ needs("minio")("a store that gives other bytes than it was given", () => {
       },
     });
 
-  test("nothing of it is released, and retries do not help", async () => {
-    using front = liar();
+  test("releases none of them, and retries do not help", async () => {
+    using proxy = tamperingProxy();
     await using store = storeOver(
-      withRetry(open(front.endpoint), { budgetMs: 500, firstDelayMs: 50 }),
+      withRetry(open(proxy.endpoint), { budgetMs: 500, firstDelayMs: 50 }),
       { chunkSize: 256 * 1024 },
     );
     damaging = false;
@@ -60,16 +60,16 @@ needs("minio")("a store that gives other bytes than it was given", () => {
     expect(await sha256Of((await store.get(address)).stream())).toBe(content.sha256);
   });
 
-  test("uploads that are damaged on the way are refused by the server", async () => {
-    // Behind this front the request is another than the one that was signed.
-    using front = httpFront(bucket.server.endpoint, {
-      answer({ method, body }) {
+  test("rejects uploads that were damaged in transit", async () => {
+    // The server receives another body than the one that was signed.
+    using proxy = httpProxy(bucket.server.endpoint, {
+      respond({ method, body }) {
         if (method === "PUT" && body.length > 0) body[body.length >> 1]! ^= 1;
         return undefined;
       },
     });
     const before = await count(bucket);
-    await using store = storeOver(open(front.endpoint), { chunkSize: 256 * 1024 });
+    await using store = storeOver(open(proxy.endpoint), { chunkSize: 256 * 1024 });
     const failure = await within(10_000, "put", failureOf(store.put(content.stream())));
     expect(failure).toMatchObject({ code: "unavailable", transient: true });
     expect(await count(bucket)).toBe(before);

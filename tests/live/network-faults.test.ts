@@ -1,7 +1,7 @@
 import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
 import { type FaultProxy, type Toxic, faultProxy } from "../servers/toxiproxy.ts";
 import { MiB, sha256Of, testContent } from "./content.ts";
-import { openers, storeOver } from "./stores.ts";
+import { openBackend, storeOver } from "./stores.ts";
 import {
   afterAll,
   afterEach,
@@ -12,29 +12,29 @@ import {
   test,
 } from "bun:test";
 import { failureOf, within } from "./outcome.ts";
-import { needs } from "../servers/needs.ts";
+import { requireServer } from "../servers/require-server.ts";
 import { type Store, withRetry } from "@idk/storage";
 
 setDefaultTimeout(90_000);
 
-/** Slow enough that a chunk is on its way when something happens to it after a quarter second. */
+/** Slow enough that a chunk is still in transit after a quarter of a second. */
 const slow = (stream: "upstream" | "downstream"): Toxic => ({
   type: "bandwidth",
   stream,
   attributes: { rate: 500 },
 });
 
-type Way = "get" | "put";
+type Operation = "get" | "put";
 
-/** What happens, how it is made to happen, and what it has to stop: without that it did not. */
-const FAULTS: readonly (readonly [string, readonly Toxic[], readonly Way[]])[] = [
+/** Title, toxics, and the operations that must fail; otherwise the fault did not happen. */
+const FAULTS: readonly (readonly [string, readonly Toxic[], readonly Operation[]])[] = [
   [
     "connections are reset at once",
     [{ type: "reset_peer", attributes: { timeout: 0 } }],
     ["get", "put"],
   ],
   [
-    "connections are reset in the middle of answers",
+    "connections are reset in the middle of responses",
     [slow("downstream"), { type: "reset_peer", attributes: { timeout: 250 } }],
     ["get"],
   ],
@@ -43,34 +43,34 @@ const FAULTS: readonly (readonly [string, readonly Toxic[], readonly Way[]])[] =
     [slow("upstream"), { type: "reset_peer", stream: "upstream", attributes: { timeout: 250 } }],
     ["put"],
   ],
-  ["answers are cut short", [{ type: "limit_data", attributes: { bytes: 200_000 } }], ["get"]],
+  ["responses are truncated", [{ type: "limit_data", attributes: { bytes: 200_000 } }], ["get"]],
   [
-    "uploads are cut short",
+    "uploads are truncated",
     [{ type: "limit_data", stream: "upstream", attributes: { bytes: 200_000 } }],
     ["put"],
   ],
-  ["answers never come", [{ type: "timeout", attributes: { timeout: 0 } }], ["get", "put"]],
+  ["responses never arrive", [{ type: "timeout", attributes: { timeout: 0 } }], ["get", "put"]],
   [
-    "uploads get stuck",
+    "uploads stall",
     [{ type: "timeout", stream: "upstream", attributes: { timeout: 0 } }],
     ["get", "put"],
   ],
 ];
 
-/** Each call of the backend ends by itself within seconds; here are some one after another. */
+/** Each backend call ends within seconds; an operation makes a few in sequence. */
 const DEADLINE = 20_000;
 
-needs("minio", "toxiproxy")("a network that misbehaves", () => {
+requireServer("minio", "toxiproxy")("a faulty network", () => {
   let bucket: Bucket;
   let proxy: FaultProxy | undefined;
   let address: string;
   const content = testContent(3 * MiB, 1);
   const other = testContent(3 * MiB, 2);
 
-  // Small chunks: an upload is given more time the longer it is.
+  // Small chunks, because the timeout of an upload grows with its length.
   const chunkSize = 256 * 1024;
-  const backendAt = (endpoint: string, patience = 1500) =>
-    openers.minio({ endpoint, bucket: bucket.name, keys: bucket.server, patience });
+  const backendAt = (endpoint: string, timeoutMs = 1500) =>
+    openBackend.minio({ endpoint, bucket: bucket.name, keys: bucket.server, timeoutMs });
   const healthy = () => storeOver(backendAt(bucket.server.endpoint, 30_000), { chunkSize });
 
   const broken = async (toxics: readonly Toxic[]) => {
@@ -95,7 +95,7 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
   afterAll(() => bucket.remove());
 
   describe.each(FAULTS)("%s", (_, toxics, stopped) => {
-    test("a get gives all of it or says that the store cannot be used", async () => {
+    test("get returns all bytes or fails as unavailable", async () => {
       const { endpoint } = await broken(toxics);
       await using store = storeOver(backendAt(endpoint), { chunkSize });
       let sha256: string | undefined;
@@ -109,7 +109,7 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
       else expect(failure).toMatchObject({ code: "unavailable", transient: true });
     });
 
-    test("a put succeeds or says that the store cannot be used", async () => {
+    test("put succeeds or fails as unavailable", async () => {
       const { endpoint } = await broken(toxics);
       await using store = storeOver(backendAt(endpoint), { chunkSize });
       await using direct = healthy();
@@ -122,12 +122,12 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
       if (stopped.includes("put")) expect(failure).toBeDefined();
       if (failure === undefined) expect(await read(direct, put!)).toBe(other.sha256);
       else expect(failure).toMatchObject({ code: "unavailable", transient: true });
-      // Whatever has come to lie there is whole, and what was there is as it was.
+      // Every stored blob is whole, and the earlier content is unchanged.
       for await (const { address } of direct.list()) await direct.verify(address);
       expect(await read(direct, address)).toBe(content.sha256);
     });
 
-    test("with retries, put and get outlast it", async () => {
+    test("put and get succeed with retries once the network recovers", async () => {
       const bad = await broken(toxics);
       await using store = storeOver(withRetry(backendAt(bad.endpoint)), { chunkSize });
       const work = Promise.all([store.put(other.stream()), read(store, address)]);
@@ -139,7 +139,7 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
     });
   });
 
-  test("an answer that stops in its middle is given up", async () => {
+  test("a response that stalls times out", async () => {
     const minute = 60_000_000;
     const { endpoint } = await broken([
       { type: "slicer", attributes: { average_size: 100_000, size_variation: 0, delay: minute } },
@@ -151,14 +151,14 @@ needs("minio", "toxiproxy")("a network that misbehaves", () => {
     expect(performance.now() - started).toBeGreaterThan(1400);
   });
 
-  test("a listing through a cut connection fails", async () => {
+  test("a truncated listing fails", async () => {
     const { endpoint } = await broken([{ type: "limit_data", attributes: { bytes: 600 } }]);
     await using store = storeOver(backendAt(endpoint));
     const failure = await within(DEADLINE, "list", failureOf(Array.fromAsync(store.list())));
     expect(failure).toMatchObject({ code: "unavailable", transient: true });
   });
 
-  test("half a second of latency only makes it slower", async () => {
+  test("half a second of latency only slows down put and get", async () => {
     const { endpoint } = await broken([
       { type: "latency", attributes: { latency: 500, jitter: 50 } },
     ]);

@@ -2,15 +2,15 @@ import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
 import { MiB, sha256Of, testContent } from "./content.ts";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { failureOf, within } from "./outcome.ts";
-import { openers, storeOver } from "./stores.ts";
-import { httpFront } from "../servers/http-front.ts";
-import { needs } from "../servers/needs.ts";
+import { openBackend, storeOver } from "./stores.ts";
+import { httpProxy } from "../servers/http-proxy.ts";
+import { requireServer } from "../servers/require-server.ts";
 import type { Store } from "@idk/storage";
 
 setDefaultTimeout(90_000);
 
-/** Whoever has a dedup secret makes the same blobs again, and finds those that are there. */
-needs("minio")("a put that was interrupted, with a dedup secret", () => {
+/** With a dedup secret, a second run produces the same blobs and skips those already stored. */
+requireServer("minio")("an interrupted put with a dedup secret", () => {
   let bucket: Bucket;
   const content = testContent(64 * MiB, 7);
   const options = { chunkSize: MiB, dedupSecret: new Uint8Array(32).fill(9) };
@@ -20,15 +20,15 @@ needs("minio")("a put that was interrupted, with a dedup secret", () => {
   });
   afterEach(() => bucket.remove());
 
-  test("uploads only what is missing when it is run again", async () => {
+  test("uploads only missing blobs when it is run again", async () => {
     const open = (endpoint: string) =>
-      storeOver(openers.s3({ endpoint, bucket: bucket.name, keys: bucket.server }), options);
+      storeOver(openBackend.s3({ endpoint, bucket: bucket.name, keys: bucket.server }), options);
     await using direct = open(bucket.server.endpoint);
 
-    // A server that stops taking anything after so many blobs.
+    // A server that rejects every upload after this many.
     let left = 40;
-    using failing = httpFront(bucket.server.endpoint, {
-      answer({ method }) {
+    using failing = httpProxy(bucket.server.endpoint, {
+      respond({ method }) {
         if (method !== "PUT" || left-- > 0) return undefined;
         return new Response("<Error><Code>InternalError</Code></Error>", { status: 500 });
       },
@@ -40,10 +40,10 @@ needs("minio")("a put that was interrupted, with a dedup secret", () => {
     const before = await names(direct);
     expect(before.size).toBeGreaterThan(30);
 
-    // What a second run sends, by name: besides blobs, it may try out what the server can attest.
+    // The names that the second run uploads: besides blobs, it may probe the server's capabilities.
     const sent: string[] = [];
-    using watching = httpFront(bucket.server.endpoint, {
-      answer({ method, url }) {
+    using watching = httpProxy(bucket.server.endpoint, {
+      respond({ method, url }) {
         if (method === "PUT") sent.push(url.pathname.split("/").at(-1)!);
         return undefined;
       },
@@ -58,7 +58,7 @@ needs("minio")("a put that was interrupted, with a dedup secret", () => {
 
     sent.length = 0;
     const third = await second.put(content.stream());
-    // Nothing at all but the root, whichever way it is written.
+    // Nothing but the root, however it is written.
     expect(sent.filter((name) => name !== third)).toEqual([]);
   });
 

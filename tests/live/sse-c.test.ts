@@ -1,10 +1,10 @@
-import { type OwnServer, ownServerKinds, startOwnServer } from "../servers/own-server.ts";
+import { type ServerProcess, installedServers, startServer } from "../servers/server-process.ts";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { MiB, testContent } from "./content.ts";
 import { join } from "node:path";
 import { makeCertificate } from "../servers/certificate.ts";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 
@@ -13,19 +13,19 @@ setDefaultTimeout(90_000);
 const main = join(import.meta.dir, "../../packages/cli/src/main.ts");
 
 const missing = [
-  ...(ownServerKinds().includes("minio") ? [] : ["executable of MinIO"]),
+  ...(installedServers().includes("minio") ? [] : ["executable of MinIO"]),
   ...(Bun.which("openssl") === null ? ["openssl"] : []),
 ];
 
-needing(missing)("the command with SSE-C", () => {
+skipIfMissing(missing)("the command with SSE-C", () => {
   let folder: string;
-  let server: OwnServer;
+  let server: ServerProcess;
   const path = (name: string) => join(folder, name);
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "idk-sse-c-"));
     await makeCertificate(folder);
-    server = await startOwnServer("minio", { certificate: folder });
+    server = await startServer("minio", { certificate: folder });
   });
   afterAll(async () => {
     await server.remove();
@@ -64,7 +64,7 @@ needing(missing)("the command with SSE-C", () => {
     return result.stdout;
   };
 
-  test("stores, reads and checks, and nobody reads without the key", async () => {
+  test("puts, gets and verifies with the key, and fails without it", async () => {
     const content = await new Response(testContent(2 * MiB, 12).stream()).bytes();
     await writeFile(path("content"), content);
     await writeFile(path("key"), randomBytes(32));

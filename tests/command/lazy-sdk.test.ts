@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs a program that must not load a provider's library. */
+/** Runs a program that fails if it loads a provider's SDK. */
 async function run(program: string[], env: Record<string, string> = {}) {
   const child = Bun.spawn([process.execPath, "--preload", preload, ...program], {
     cwd: root,
@@ -32,16 +32,16 @@ async function run(program: string[], env: Record<string, string> = {}) {
 const idk = (args: string[], env?: Record<string, string>) =>
   run([join(root, "packages/cli/src/main.ts"), ...args], env);
 
-test("the trap catches a provider's library", async () => {
-  const program = join(import.meta.dir, "..", "servers", "s3-servers.ts");
+test("the preloaded plugin fails a program that loads an SDK", async () => {
+  const program = join(import.meta.dir, "../servers/s3-servers.ts");
   const { stderr, exitCode } = await run([program]);
   expect(exitCode).not.toBe(0);
   expect(stderr).toMatch(/@(aws-sdk|smithy)\/.* is loaded/u);
 });
 
-test("idk on a folder loads none", async () => {
+test("idk on a folder loads no provider SDK", async () => {
   const path = (name: string) => join(folder, name);
-  const done = async (...args: string[]) => {
+  const ok = async (...args: string[]) => {
     const { stdout, stderr, exitCode } = await idk(args, {
       IDK_STORE: path("blobs"),
       IDK_IDENTITY: path("key"),
@@ -50,8 +50,8 @@ test("idk on a folder loads none", async () => {
     return stdout.trim();
   };
   await writeFile(path("file"), "local");
-  await done("keygen", "--output", path("key"));
-  const recipient = await done("recipient");
-  const address = await done("put", "--recipient", recipient, path("file"));
-  expect(await done("get", address)).toBe("local");
+  await ok("keygen", "--output", path("key"));
+  const recipient = await ok("recipient");
+  const address = await ok("put", "--recipient", recipient, path("file"));
+  expect(await ok("get", address)).toBe("local");
 });

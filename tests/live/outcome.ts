@@ -1,10 +1,10 @@
 import { StorageError } from "@idk/storage";
 
-/** Fails a test that would hang, and says what did. */
+/** Rejects if work takes longer, so that a test that hangs names what hung. */
 export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: no end after ${ms} ms`)), ms);
+    timer = setTimeout(() => reject(new Error(`${what}: not done after ${ms} ms`)), ms);
   });
   try {
     return await Promise.race([work, late]);
@@ -13,7 +13,7 @@ export async function within<T>(ms: number, what: string, work: Promise<T>): Pro
   }
 }
 
-/** The library's error that work ended with, or undefined where it succeeded. */
+/** The StorageError that work rejects with, or undefined if it succeeds. */
 export async function failureOf(work: Promise<unknown>): Promise<StorageError | undefined> {
   try {
     await work;
@@ -24,11 +24,11 @@ export async function failureOf(work: Promise<unknown>): Promise<StorageError | 
   }
 }
 
-/** Waits until something is so. */
+/** Polls until a condition holds. */
 export async function until(holds: () => boolean, ms: number): Promise<void> {
   const end = Date.now() + ms;
   while (!holds()) {
-    if (Date.now() > end) throw new Error(`not so after ${ms} ms: ${holds.toString()}`);
+    if (Date.now() > end) throw new Error(`still false after ${ms} ms: ${holds.toString()}`);
     await Bun.sleep(5);
   }
 }

@@ -1,44 +1,44 @@
-import { type HttpFront, type Passing, httpFront } from "./http-front.ts";
+import { type HttpProxy, type ProxiedRequest, httpProxy } from "./http-proxy.ts";
 
-export interface B2FrontOptions {
-  /** As in the name of the endpoint, s3.<region>.backblazeb2.com; requests are signed for it. */
+export interface B2RulesOptions {
+  /** As in the endpoint's name, s3.<region>.backblazeb2.com; requests must be signed for it. */
   readonly region?: string;
 }
 
-export interface B2Front extends HttpFront {
+export interface B2RulesProxy extends HttpProxy {
   readonly region: string;
-  /** Answers the next so many requests with 503 SlowDown and a Retry-After in seconds. */
+  /** Rejects this many requests with 503 SlowDown and a Retry-After in seconds. */
   slowDown(requests: number, retryAfter?: number): void;
 }
 
 /**
- * Backblaze B2 as its S3 interface is documented, before a bucket of MinIO that has versioning
- * switched on, for B2's buckets always have:
+ * Enforces the documented rules of Backblaze B2's S3 API in front of a MinIO bucket. The bucket must
+ * have versioning enabled, as all B2 buckets do.
  *
- * - conditional writes answer 501 NotImplemented;
- * - checksum headers answer 400, as some of its clusters do;
- * - a DELETE without a version only hides, which the bucket behind does by itself;
- * - the signature's region is the one in the name;
- * - any request may be told to slow down.
+ * - Conditional writes return 501 NotImplemented.
+ * - Checksum headers return 400, as on some B2 clusters.
+ * - A DELETE without a version ID only hides the object; the bucket itself does that.
+ * - The signature's region must be the one in the endpoint's name.
+ * - Any request may be rejected with SlowDown.
  */
-export function b2Front(upstream: string, options: B2FrontOptions = {}): B2Front {
+export function b2RulesProxy(upstream: string, options: B2RulesOptions = {}): B2RulesProxy {
   const { region = "us-west-004" } = options;
-  let refusals = 0;
+  let slowDowns = 0;
   let pause = 1;
-  const front = httpFront(upstream, {
-    answer(request) {
-      if (refusals > 0) {
-        refusals -= 1;
+  const proxy = httpProxy(upstream, {
+    respond(request) {
+      if (slowDowns > 0) {
+        slowDowns -= 1;
         return failure(503, "SlowDown", "no tomes available", { "retry-after": String(pause) });
       }
-      return refuse(request, region);
+      return violation(request, region);
     },
   });
   return {
-    ...front,
+    ...proxy,
     region,
     slowDown(requests, retryAfter = 1) {
-      refusals = requests;
+      slowDowns = requests;
       pause = retryAfter;
     },
   };
@@ -47,7 +47,7 @@ export function b2Front(upstream: string, options: B2FrontOptions = {}): B2Front
 const CHECKSUM = /^x-amz-(checksum-|sdk-checksum-algorithm$)/u;
 const SCOPE = /Credential=[^/]+\/\d{8}\/([^/]+)\/s3\/aws4_request/u;
 
-function refuse({ method, headers }: Passing, region: string): Response | undefined {
+function violation({ method, headers }: ProxiedRequest, region: string): Response | undefined {
   if (method === "PUT" && (headers.has("if-none-match") || headers.has("if-match"))) {
     return failure(
       501,

@@ -1,5 +1,5 @@
 import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
-import { type Where, openers, storeOver } from "./stores.ts";
+import { type BucketAccess, openBackend, storeOver } from "./stores.ts";
 import {
   afterAll,
   beforeAll,
@@ -10,8 +10,8 @@ import {
   test,
 } from "bun:test";
 import { failureOf, within } from "./outcome.ts";
-import { missingPython, s3Tool } from "./python.ts";
-import { needing, needs } from "../servers/needs.ts";
+import { missingPython, s3Tool } from "./python/run.ts";
+import { skipIfMissing, requireServer } from "../servers/require-server.ts";
 import { MiB } from "./content.ts";
 import { withRetry } from "@idk/storage";
 import { z } from "zod";
@@ -21,23 +21,23 @@ setDefaultTimeout(90_000);
 const ADAPTERS = ["s3", "minio", "b2"] as const;
 const DEADLINE = 10_000;
 
-/** Refusals that no retry helps against: the decorator is there to show that it does not try. */
-needs("minio")("a store that refuses", () => {
+/** Permanent errors: the retry decorator is there to show that it does not retry them. */
+requireServer("minio")("a server that rejects requests", () => {
   let bucket: Bucket;
-  let where: Where;
+  let where: BucketAccess;
   let address: string;
 
   beforeAll(async () => {
     bucket = await newBucket(minioServer());
     where = { endpoint: bucket.server.endpoint, bucket: bucket.name, keys: bucket.server };
-    await using store = storeOver(openers.s3(where));
+    await using store = storeOver(openBackend.s3(where));
     address = await store.put("stored before");
   });
   afterAll(() => bucket.remove());
 
-  /** Get, has, list, put and delete of one store, in this order. */
-  const attempts = async (adapter: (typeof ADAPTERS)[number], given: Partial<Where>) => {
-    await using store = storeOver(withRetry(openers[adapter]({ ...where, ...given })));
+  /** The failures of get, has, list, put and delete on one store, in this order. */
+  const attempts = async (adapter: (typeof ADAPTERS)[number], given: Partial<BucketAccess>) => {
+    await using store = storeOver(withRetry(openBackend[adapter]({ ...where, ...given })));
     const failures = [];
     for (const work of [
       () => store.get(address),
@@ -52,7 +52,7 @@ needs("minio")("a store that refuses", () => {
   };
 
   describe.each(ADAPTERS)("%s", (adapter) => {
-    test("a wrong secret key", async () => {
+    test("reports a wrong secret key", async () => {
       const { accessKeyId } = bucket.server;
       const keys = { accessKeyId, secretAccessKey: "not-the-secret-key-of-this-server" };
       for (const failure of await attempts(adapter, { keys })) {
@@ -61,14 +61,14 @@ needs("minio")("a store that refuses", () => {
       }
     });
 
-    test("an unknown access key", async () => {
+    test("reports an unknown access key", async () => {
       const keys = { accessKeyId: "nobody", secretAccessKey: "0".repeat(40) };
       for (const failure of await attempts(adapter, { keys })) {
         expect(failure).toMatchObject({ code: "permission", transient: false });
       }
     });
 
-    test("a bucket that does not exist", async () => {
+    test("reports a missing bucket", async () => {
       const missing = "idk-test-no-such-bucket";
       for (const failure of await attempts(adapter, { bucket: missing })) {
         expect(failure).toMatchObject({ code: "unavailable", transient: false });
@@ -76,7 +76,7 @@ needs("minio")("a store that refuses", () => {
       }
     });
 
-    test("a clock that is wrong", async () => {
+    test("reports a wrong clock", async () => {
       for (const hours of [-2, 2]) {
         setSystemTime(new Date(Date.now() + hours * 3_600_000));
         try {
@@ -91,14 +91,14 @@ needs("minio")("a store that refuses", () => {
     });
   });
 
-  needing(missingPython)("by its policy", () => {
+  skipIfMissing(missingPython)("by policy or quota", () => {
     const Keys = z.object({
       accessKeyId: z.string(),
       secretAccessKey: z.string(),
       sessionToken: z.string(),
     });
 
-    test("writing, while reading works", async () => {
+    test("denies writes and allows reads", async () => {
       const resource = `arn:aws:s3:::${bucket.name}`;
       const policy = {
         Version: "2012-10-17",
@@ -110,18 +110,18 @@ needs("minio")("a store that refuses", () => {
           },
         ],
       };
-      const answer = await s3Tool(bucket.server, "assume-role", JSON.stringify(policy));
-      const [get, has, list, ...writing] = await attempts("s3", { keys: Keys.parse(answer) });
+      const credentials = await s3Tool(bucket.server, "assume-role", JSON.stringify(policy));
+      const [get, has, list, ...writing] = await attempts("s3", { keys: Keys.parse(credentials) });
       expect([get, has, list]).toEqual([undefined, undefined, undefined]);
       for (const failure of writing) {
         expect(failure).toMatchObject({ code: "permission", transient: false });
       }
     });
 
-    test("more than a bucket may hold", async () => {
+    test("rejects a put over the bucket's quota", async () => {
       const full = await newBucket(minioServer());
       try {
-        await using store = storeOver(withRetry(openers.s3({ ...where, bucket: full.name })));
+        await using store = storeOver(withRetry(openBackend.s3({ ...where, bucket: full.name })));
         const small = await store.put("fits");
         await s3Tool(full.server, "quota", full.name, String(MiB));
         const put = failureOf(store.put(new Uint8Array(8 * MiB)));

@@ -1,48 +1,48 @@
-import { type OwnServer, ownServerKinds, startOwnServer } from "../servers/own-server.ts";
+import { type ServerProcess, installedServers, startServer } from "../servers/server-process.ts";
 import { MiB, sha256Of, testContent } from "./content.ts";
-import { openers, storeOver } from "./stores.ts";
+import { openBackend, storeOver } from "./stores.ts";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { failureOf, until, within } from "./outcome.ts";
 import { createHash } from "node:crypto";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 import { newBucket } from "../servers/s3-servers.ts";
 import { withRetry } from "@idk/storage";
 
 setDefaultTimeout(600_000);
 
-const kinds = ownServerKinds();
+const kinds = installedServers();
 const slow = process.env["IDK_TEST_SLOW"] === "1";
 const size = (slow ? 500 : 96) * MiB;
 const DEADLINE = slow ? 240_000 : 90_000;
 
-needing(kinds.length > 0 ? [] : ["MinIO or versitygw to be killed"])(
+skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
   "a server that is killed",
   () => {
-    describe.each(kinds)("%s", (server) => {
-      let own: OwnServer;
+    describe.each(kinds)("%s", (kind) => {
+      let server: ServerProcess;
       let bucket: string;
       const content = testContent(size, 4);
 
       beforeAll(async () => {
-        own = await startOwnServer(server);
-        bucket = (await newBucket(own)).name;
+        server = await startServer(kind);
+        bucket = (await newBucket(server)).name;
       });
-      afterAll(() => own.remove());
+      afterAll(() => server.remove());
 
-      const open = () => openers.s3({ endpoint: own.endpoint, bucket, keys: own });
+      const open = () => openBackend.s3({ endpoint: server.endpoint, bucket, keys: server });
 
-      test("and started again does not disturb a put and a get", async () => {
+      test("and restarted interrupts neither a put nor a get with retries", async () => {
         await using store = storeOver(withRetry(open()));
         const restarts: Promise<void>[] = [];
         const put = store.put(content.stream(), {
           onProgress({ bytes }) {
             if (bytes > content.size / 3 && restarts.length === 0) {
-              restarts.push(killAndRestart(own));
+              restarts.push(killAndRestart(server));
             }
           },
         });
         await within(DEADLINE, "put", Promise.allSettled([put]));
-        // Also where the put failed, so that no restart runs into the next test.
+        // Even if the put failed, so that no restart overlaps the next test.
         await Promise.all(restarts);
         const address = await put;
 
@@ -57,7 +57,7 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw to be killed"])(
               hash.update(piece);
               length += piece.length;
               if (length > content.size / 3 && restarts.length === 1) {
-                restarts.push(killAndRestart(own));
+                restarts.push(killAndRestart(server));
               }
             }
           })(),
@@ -67,7 +67,7 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw to be killed"])(
         expect(hash.digest("hex")).toBe(content.sha256);
       });
 
-      test("leaves whole blobs alone, and a put that fails", async () => {
+      test("leaves only whole blobs, and the put fails", async () => {
         await using store = storeOver(open(), { chunkSize: MiB });
         let stored = 0;
         const put = failureOf(
@@ -75,12 +75,12 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw to be killed"])(
         );
         await Promise.race([put, until(() => stored >= 8, 30_000)]);
         expect(stored).toBeGreaterThanOrEqual(8);
-        await own.kill();
+        await server.kill();
         expect(await within(DEADLINE, "put", put)).toMatchObject({
           code: "unavailable",
           transient: true,
         });
-        await own.start();
+        await server.start();
         await using after = storeOver(withRetry(open()), { chunkSize: MiB });
         let blobs = 0;
         for await (const { address } of after.list()) {
@@ -95,8 +95,8 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw to be killed"])(
   },
 );
 
-async function killAndRestart(own: OwnServer): Promise<void> {
-  await own.kill();
+async function killAndRestart(server: ServerProcess): Promise<void> {
+  await server.kill();
   await Bun.sleep(700);
-  await own.start();
+  await server.start();
 }

@@ -1,32 +1,32 @@
-import { type OwnServer, ownServerKinds, startOwnServer } from "../servers/own-server.ts";
+import { type ServerProcess, installedServers, startServer } from "../servers/server-process.ts";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { openers, storeOver } from "./stores.ts";
+import { openBackend, storeOver } from "./stores.ts";
 import { MiB, testContent } from "./content.ts";
 import { failureOf } from "./outcome.ts";
 import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
-import { needing } from "../servers/needs.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 import { newBucket } from "../servers/s3-servers.ts";
 import { replicate } from "@idk/storage";
 import { tmpdir } from "node:os";
 
 setDefaultTimeout(90_000);
 
-const kinds = ownServerKinds();
+const kinds = installedServers();
 
-/** What reading a blob gives whose bytes have changed on the server's disk. */
+/** The error code of reading a blob whose bytes changed on the server's disk. */
 const READING = {
-  // It checks what it reads, and answers as if it were busy.
+  // It verifies what it reads, and responds as if it were busy.
   minio: "unavailable",
   versitygw: "address",
 } as const;
 
-needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"])(
-  "a byte that changes on the server's disk",
+skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
+  "a byte that changed on the server's disk",
   () => {
     describe.each(kinds)("%s", (kind) => {
-      let own: OwnServer;
+      let server: ServerProcess;
       let data: string;
       let bucket: string;
       const content = testContent(MiB + 1, 9);
@@ -34,16 +34,16 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
 
       beforeAll(async () => {
         data = await mkdtemp(join(tmpdir(), "idk-bit-rot-"));
-        own = await startOwnServer(kind, { data });
-        bucket = (await newBucket(own)).name;
+        server = await startServer(kind, { data });
+        bucket = (await newBucket(server)).name;
       });
       afterAll(async () => {
-        await own.remove();
+        await server.remove();
         await rm(data, { recursive: true });
       });
 
-      test("is found by reading alone, and mended by removing before putting again", async () => {
-        const backend = openers.s3({ endpoint: own.endpoint, bucket, keys: own });
+      test("is detected only by reading, and repaired by deleting the blob before the next put", async () => {
+        const backend = openBackend.s3({ endpoint: server.endpoint, bucket, keys: server });
         await using store = storeOver(backend, { chunkSize: MiB / 4, dedupSecret });
         const root = await store.put(content.stream());
         const [chunk = ""] = await Array.fromAsync(store.treeAddresses(root));
@@ -53,7 +53,7 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
         expect(await store.verify(chunk, { attested: true })).toMatchObject({ attested: true });
         expect(await failureOf(store.verify(chunk))).toMatchObject({ code: READING[kind] });
 
-        // A copy leaves it out, and brings all the others.
+        // A copy skips the damaged blob and copies all others.
         const failures: string[] = [];
         const report = await replicate(backend, memory(), {
           onFailure: ({ name, error }) => failures.push(`${name} ${error.code}`),
@@ -69,10 +69,10 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
         expect(await store.verify(chunk)).toMatchObject({ address: chunk, attested: false });
       });
 
-      // versitygw keeps the data and what it knows of it in one file.
+      // versitygw stores data and checksum in one file.
       if (kind === "versitygw") return;
-      test("and data that is gone attests as well", async () => {
-        const backend = openers.s3({ endpoint: own.endpoint, bucket, keys: own });
+      test("leaves the checksum in place even if all data of the blob is lost", async () => {
+        const backend = openBackend.s3({ endpoint: server.endpoint, bucket, keys: server });
         await using store = storeOver(backend, { chunkSize: MiB / 4 });
         const root = await store.put(content.stream());
         const [chunk = ""] = await Array.fromAsync(store.treeAddresses(root));
@@ -87,7 +87,7 @@ needing(kinds.length > 0 ? [] : ["MinIO or versitygw whose files can be damaged"
   },
 );
 
-/** Where a server keeps the bytes of an object: the largest file with its name in the path. */
+/** The file with the bytes of an object: the largest with the object's name in its path. */
 async function fileOf(folder: string, name: string): Promise<string> {
   const paths = await readdir(folder, { recursive: true });
   const files = await Promise.all(

@@ -1,10 +1,10 @@
-"""What the tests need of S3 that this project does not do itself, through boto3.
+"""S3 operations for tests that this project does not have itself, through boto3.
 
 ENDPOINT, ACCESS_KEY and SECRET_KEY come from the environment.
 
-  s3-tool.py download BUCKET PREFIX DIR   every object to DIR/<aa>/<name>; prints what was found
-  s3-tool.py assume-role POLICY           temporary credentials under a policy
-  s3-tool.py quota BUCKET BYTES           limits a bucket of MinIO
+  s3-tool.py download BUCKET PREFIX DIR   every object to DIR/<aa>/<name>; prints a list of them
+  s3-tool.py assume-role POLICY           temporary credentials restricted by a policy
+  s3-tool.py quota BUCKET BYTES           sets the quota of a MinIO bucket
 """
 
 import hashlib
@@ -50,26 +50,26 @@ def download(bucket, prefix, folder):
 
 
 def assume_role(policy):
-    answer = client("sts").assume_role(
+    credentials = client("sts").assume_role(
         RoleArn="arn:aws:iam::000000000000:role/any", RoleSessionName="test", Policy=policy
     )["Credentials"]
     return {
-        "accessKeyId": answer["AccessKeyId"],
-        "secretAccessKey": answer["SecretAccessKey"],
-        "sessionToken": answer["SessionToken"],
+        "accessKeyId": credentials["AccessKeyId"],
+        "secretAccessKey": credentials["SecretAccessKey"],
+        "sessionToken": credentials["SessionToken"],
     }
 
 
 def quota(bucket, limit):
-    """MinIO's own call; boto3 does not know it, but can sign it."""
+    """Calls MinIO's admin API, which boto3 does not have but can sign for."""
     body = json.dumps({"quota": int(limit), "size": int(limit), "quotatype": "hard"}).encode()
     url = f"{ENDPOINT}/minio/admin/v3/set-bucket-quota?bucket={bucket}"
     headers = {"x-amz-content-sha256": hashlib.sha256(body).hexdigest()}
     request = AWSRequest("PUT", url, data=body, headers=headers)
     SigV4Auth(Credentials(*KEYS), "s3", REGION).add_auth(request)
     sent = urllib.request.Request(url, data=body, method="PUT", headers=dict(request.headers))
-    with urllib.request.urlopen(sent) as answer:
-        return answer.status
+    with urllib.request.urlopen(sent) as response:
+        return response.status
 
 
 COMMANDS = {"download": download, "assume-role": assume_role, "quota": quota}
