@@ -131,7 +131,7 @@ test("types resolve in every way that ES modules do", async () => {
   });
   expect(problems).toEqual([]);
   expect(Object.keys(analysis.entrypoints).toSorted()).toEqual(
-    [".", "./b2", "./filesystem", "./format", "./memory", "./minio", "./provision", "./s3", "./testing"], // prettier-ignore
+    [".", "./b2", "./filesystem", "./format", "./memory", "./minio", "./provision", "./s3", "./testing", "./url"], // prettier-ignore
   );
 });
 

@@ -2,7 +2,7 @@ import type { OpenPutJournal } from "./put-journal.ts";
 import type { FileState } from "./input.ts";
 import type { Output } from "./output.ts";
 import type { PutOptions } from "@idk/storage";
-import type { StoreLocation } from "./store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 import type { UserFolders } from "./user-folders.ts";
 import { codeOf } from "./failures.ts";
 import { count } from "./text.ts";

@@ -1,5 +1,5 @@
 import type { Session } from "./session.ts";
-import type { StoreLocation } from "./store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 import { bucketOptions } from "./open-object-store.ts";
 import { createFolder } from "./folder.ts";
 import { codeOf, reportOf } from "./failures.ts";

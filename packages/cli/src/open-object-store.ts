@@ -1,9 +1,14 @@
-import { type Encryption, loadEncryption } from "./encryption.ts";
 import type { Backend } from "@idk/storage";
 import type { BucketLocation } from "@idk/storage/provision";
-import type { ObjectLocation } from "./object-locations.ts";
+import type { EncryptionSetting, ObjectLocation } from "@idk/storage/url";
+import { readSecretBytes } from "./secret-bytes.ts";
 import type { Session } from "./session.ts";
 import { usage } from "./failures.ts";
+
+/** Server-side encryption with the key at hand, as the backends take it. */
+type Encryption =
+  | Exclude<EncryptionSetting, { readonly type: "SSE-C" }>
+  | { readonly type: "SSE-C"; readonly key: Uint8Array };
 
 /** Opens a bucket, without asking for anything yet. Only the module of its provider is loaded. */
 export async function openObjectStore(
@@ -57,4 +62,14 @@ function ofB2(
 ): Exclude<Encryption, { readonly type: "aws:kms" }> | undefined {
   if (encryption?.type === "aws:kms") throw usage("B2 has no key management");
   return encryption;
+}
+
+async function loadEncryption(
+  setting: EncryptionSetting | undefined,
+  session: Session,
+): Promise<Encryption | undefined> {
+  if (setting?.type !== "SSE-C") return setting;
+  const { key } = setting;
+  if (key instanceof Uint8Array) return { type: "SSE-C", key };
+  return { type: "SSE-C", key: await readSecretBytes(key.file, "SSE-C key file", session) };
 }

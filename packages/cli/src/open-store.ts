@@ -6,9 +6,9 @@ import {
   createStore,
   withRetry,
 } from "@idk/storage";
-import type { ObjectLocation } from "./object-locations.ts";
+import type { ObjectLocation } from "@idk/storage/url";
 import type { Session } from "./session.ts";
-import type { StoreLocation } from "./store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 import { openObjectStore } from "./open-object-store.ts";
 import { retryObserver } from "./retry-notes.ts";
 

@@ -3,7 +3,7 @@ import { type PutJournal, loadNaCl } from "@idk/storage";
 import { mkdir, readdir, stat } from "node:fs/promises";
 import type { FileState } from "./input.ts";
 import type { Output } from "./output.ts";
-import type { StoreLocation } from "./store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 import type { UserFolders } from "./user-folders.ts";
 import { createHmac } from "node:crypto";
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 import type { FailureCode } from "./exit-codes.ts";
 import type { Need } from "./probe.ts";
-import type { StoreLocation } from "./store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 
 type Kind = StoreLocation["kind"];
 

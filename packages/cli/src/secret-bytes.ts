@@ -18,18 +18,9 @@ export async function readSecretBytes(
   const bytes = await readSecretFile(path, what, session);
   if (bytes.length === LENGTH) return bytes;
   const text = Buffer.from(bytes).toString("latin1");
-  if (HEX.test(text)) return fromHex(text);
+  if (HEX.test(text)) return Buffer.from(text.trimEnd(), "hex");
   throw usage(
     `the ${what} ${path} must hold 32 bytes or 64 hexadecimal digits: ` +
       "`head -c 32 /dev/urandom > FILE` makes one",
   );
-}
-
-/** The same from a variable, which cannot hold every byte: undefined where it is not digits. */
-export function secretFromHex(text: string): Uint8Array | undefined {
-  return HEX.test(text) ? fromHex(text) : undefined;
-}
-
-function fromHex(text: string): Uint8Array {
-  return Buffer.from(text.trimEnd(), "hex");
 }

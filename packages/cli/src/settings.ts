@@ -19,7 +19,7 @@ import type { RawSettings, RecipientSource, StoreSource } from "./environment.ts
 import { type IdentitySource, checkKeychainName } from "./identity-source.ts";
 import { isAddressOrPrefix } from "./address-prefix.ts";
 import { looksLikeIdentity } from "./text.ts";
-import { type StoreLocation, parseStoreLocation } from "./store-location.ts";
+import { type StoreLocation, parseStoreUrl } from "@idk/storage/url";
 import type { UserFolders } from "./user-folders.ts";
 import { parseChunkSize } from "./sizes.ts";
 import { usage } from "./failures.ts";
@@ -117,7 +117,7 @@ export const addresses: Field<string[]> = valibotOptional(array(address), []);
 
 export const store: Field<StoreLocation> = parsed(
   custom<StoreSource>((source) => source !== undefined, MISSING),
-  ({ url, env }) => parseStoreLocation(url, env),
+  ({ url, env }) => parseStoreUrl(url, env),
 );
 
 /** Where the identities of a command come from; opened by `loadIdentities`. */

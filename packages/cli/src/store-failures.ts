@@ -1,6 +1,6 @@
 import { type Findings, NEEDS, type Need } from "./probe.ts";
 import type { FailureCode } from "./exit-codes.ts";
-import type { StoreLocation } from "./store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 import { codeOf } from "./failures.ts";
 import { remedyFor } from "./remedies.ts";
 

@@ -3,7 +3,7 @@ import { B2_RETRY } from "@idk/storage/b2";
 import { createOutput } from "../src/output.ts";
 import { createProgress } from "../src/progress/progress.ts";
 import { createScreen } from "../src/progress/screen.ts";
-import { parseStoreLocation } from "../src/store-location.ts";
+import { parseStoreUrl } from "@idk/storage/url";
 import { retryOptions } from "../src/open-store.ts";
 
 const CREDENTIALS = {
@@ -24,7 +24,7 @@ test.each<[url: string, seconds: string | undefined, expected: Record<string, un
   [MINIO, "5", { minAttempts: undefined, budgetMs: 5000 }],
   [MINIO, "0", { minAttempts: 1, budgetMs: 0 }],
 ])("%s with IDK_RETRY_SECONDS %p", async (url, seconds, expected) => {
-  const location = parseStoreLocation(url, { ...CREDENTIALS, IDK_RETRY_SECONDS: seconds });
+  const location = parseStoreUrl(url, { ...CREDENTIALS, IDK_RETRY_SECONDS: seconds });
   if (location.kind === "filesystem") throw new Error("not an object store");
   const { onRetry, ...options } = await retryOptions(location, {
     out: createOutput({ json: true, screen: createScreen() }),

@@ -1,6 +1,6 @@
 import type { Command as CommanderCommand } from "commander";
 import { TOPICS } from "./overview.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "@idk/storage/url";
 import { usage } from "../failures.ts";
 
 /** `idk help`, `idk help COMMAND…` and `idk help TOPIC`: commander's own knows no topics. */

@@ -5,7 +5,7 @@ import { displayFor } from "../progress/display.ts";
 import type { Screen } from "../progress/screen.ts";
 import { quieted } from "../output.ts";
 import type { Command } from "../command.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "@idk/storage/url";
 import { versionLine } from "../version.ts";
 import { usage } from "../failures.ts";
 import { addBenchCommand } from "./bench.ts";

@@ -17,7 +17,7 @@ import { createFolder } from "../folder.ts";
 import { isStoreName } from "../config/store-name.ts";
 import { loadIdentities } from "../identities.ts";
 import { openTerminal } from "../terminal.ts";
-import { parseStoreLocation } from "../store-location.ts";
+import { parseStoreUrl } from "@idk/storage/url";
 import { existingSetup } from "../config/existing-setup.ts";
 import { shownUrl } from "../config/shown.ts";
 import { usage } from "../failures.ts";
@@ -106,9 +106,9 @@ async function askForStore(standard: string, session: Session): Promise<string> 
   return (await terminal.ask(`Folder or URL of the store [${standard}]: `)).trim() || standard;
 }
 
-function located(url: string, env: Environment): ReturnType<typeof parseStoreLocation> {
+function located(url: string, env: Environment): ReturnType<typeof parseStoreUrl> {
   try {
-    return parseStoreLocation(url, env);
+    return parseStoreUrl(url, env);
   } catch (error) {
     throw usage(`the store ${error instanceof Error ? error.message : String(error)}`, error);
   }

@@ -4,7 +4,7 @@ import { flag, identitySources, passphrase, store } from "../settings.ts";
 import { listContents } from "../list-contents.ts";
 import { openStore } from "../open-store.ts";
 import type { Session } from "../session.ts";
-import type { StoreLocation } from "../store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 import { usage } from "../failures.ts";
 
 export const ls: Command = command(

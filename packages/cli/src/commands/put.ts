@@ -30,7 +30,7 @@ import { loadRecipients } from "../recipients.ts";
 import { openStore } from "../open-store.ts";
 import { putFile } from "../put-file.ts";
 import { type FileSource, putFiles } from "../put-files.ts";
-import type { StoreLocation } from "../store-location.ts";
+import type { StoreLocation } from "@idk/storage/url";
 import { usage } from "../failures.ts";
 
 export const put: Command = command(

@@ -1,7 +1,7 @@
 import type { BucketReport, BucketSettings, DefaultEncryption } from "@idk/storage/provision";
 import { type Command, command } from "../command.ts";
 import { field, flag, optional, store, text } from "../settings.ts";
-import type { ObjectLocation } from "../object-locations.ts";
+import type { ObjectLocation } from "@idk/storage/url";
 import type { Session } from "../session.ts";
 import { retryOptions } from "../open-store.ts";
 import { bucketOptions } from "../open-object-store.ts";

@@ -15,7 +15,7 @@ import type { Config, Located, StoreEntry } from "./config.ts";
 import { type TomlEntry, TomlError, parseToml } from "./toml.ts";
 import type { Environment } from "../session.ts";
 import { isStoreName } from "./store-name.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "@idk/storage/url";
 
 interface Key {
   /** Where its value goes. */

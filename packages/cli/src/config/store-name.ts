@@ -1,5 +1,5 @@
 import type { Config, StoreEntry } from "./config.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "@idk/storage/url";
 import { usage } from "../failures.ts";
 
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]*$/u;

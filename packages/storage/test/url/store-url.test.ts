@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseStoreLocation } from "../src/store-location.ts";
+import { parseStoreUrl } from "../../src/url/index.ts";
 
 const SECRET = "sesame-open";
 const MINIO = { MINIO_ACCESS_KEY: "ada", MINIO_SECRET_KEY: SECRET };
@@ -7,7 +7,7 @@ const B2 = { B2_ACCESS_KEY_ID: "005ada", B2_SECRET_ACCESS_KEY: SECRET };
 const ALL = { ...MINIO, ...B2 };
 const HEX = "0f".repeat(32);
 
-const parse = (url: string, env: Record<string, string> = ALL) => parseStoreLocation(url, env);
+const parse = (url: string, env: Record<string, string> = ALL) => parseStoreUrl(url, env);
 
 describe("folders", () => {
   test.each<[text: string, folder: string]>([
@@ -21,7 +21,7 @@ describe("folders", () => {
   });
 });
 
-describe("a folder's durability", () => {
+describe("durability of a folder", () => {
   test.each(["full", "none"] as const)("%s", (durability) => {
     expect(parse(`file:///tmp/a%20b?durability=${durability}`)).toEqual({
       kind: "filesystem",
@@ -30,7 +30,7 @@ describe("a folder's durability", () => {
     });
   });
 
-  test("stands in a URL alone", () => {
+  test("is read from URLs only, not from folder paths", () => {
     const folder = "blobs?durability=none";
     expect(parse(folder)).toEqual({ kind: "filesystem", folder });
   });
@@ -40,7 +40,7 @@ describe("a folder's durability", () => {
     ["file:///tmp?durability", "gives the parameter durability no value"],
     ["file:///tmp?durabilty=none", "did you mean durability?"],
     ["file:///tmp?token=x", "takes no credentials in the URL"],
-  ])("%s is refused", (url, message) => {
+  ])("rejects %s", (url, message) => {
     expect(() => parse(url)).toThrow(message);
   });
 });
@@ -66,7 +66,7 @@ describe("s3", () => {
     expect(parse(url)).toMatchObject(expected);
   });
 
-  test("takes an SSE-C key from the environment, unless the URL says otherwise", () => {
+  test("takes an SSE-C key from the environment unless the URL sets the encryption", () => {
     const env = { IDK_SSE_C_KEY: HEX };
     const key = new Uint8Array(Buffer.from(HEX, "hex"));
     expect(parse("s3://attic", env)).toMatchObject({ encryption: { type: "SSE-C" } });
@@ -142,7 +142,7 @@ describe("b2", () => {
 
 describe("refused", () => {
   test.each<[url: string, message: string | RegExp, env?: Record<string, string>]>([
-    ["", "got an empty text"],
+    ["", "got an empty string"],
     ["s4://attic", 'does not support "s4:" (did you mean s3:?)'],
     ["https://attic.s3.amazonaws.com", 'does not support "https:"'],
     ["constructor://x", 'does not support "constructor:"'],
@@ -156,12 +156,12 @@ describe("refused", () => {
     ["s3://attic?AKIAIOSFODNN7EXAMPLE", /unknown parameter;|credentials/u],
     ["s3://attic?region", "gives the parameter region no value"],
     ["s3://attic?region=a&region=b", "gives the parameter region twice"],
-    ["s3://attic?region=%zz", "holds a %"],
+    ["s3://attic?region=%zz", "contains a %"],
     ["s3://attic/%0a", "control character"],
     ["s3://attic?sse=aes", "must have AES256 or aws:kms"],
     ["s3://attic?kms-key=x", "kms-key without sse=aws:kms"],
     ["s3://attic?sse=AES256&sse-c-key=f", "exclude each other"],
-    ["s3://attic?endpoint=http://h/path", "nothing behind the host"],
+    ["s3://attic?endpoint=http://h/path", "nothing after the host"],
     ["s3://attic", "64 hexadecimal digits in IDK_SSE_C_KEY", { IDK_SSE_C_KEY: SECRET }],
     ["s3://attic", "IDK_RETRY_SECONDS", { IDK_RETRY_SECONDS: "long" }],
     ["minio://h:1", "names no bucket", MINIO],
@@ -174,7 +174,7 @@ describe("refused", () => {
     ["minio://h:1/attic", "MINIO_SECRET_KEY is not set", { MINIO_ACCESS_KEY: "ada" }],
     ["b2://", "B2_BUCKET", B2],
     ["b2://attic", "B2_ENDPOINT", B2],
-    ["b2://attic?region=r&sse=aws:kms", "which B2 does not have", B2],
+    ["b2://attic?region=r&sse=aws:kms", "which B2 does not support", B2],
     ["b2://attic?region=r", "B2_ACCESS_KEY_ID is not set", {}],
   ])("%s", (url, message, env = ALL) => {
     expect(() => parse(url, env)).toThrow(message);

@@ -1,4 +1,7 @@
-/** The candidate that differs from a mistyped word by the least, where that is little. */
+/**
+ * The candidate closest to a mistyped word: undefined if none is within a third of the word's
+ * length in edits. Candidates are lowercase.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.ceil(word.length / 3)) + 1;
@@ -9,7 +12,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** Letters to insert, remove or replace (Levenshtein). */
+/** The Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
