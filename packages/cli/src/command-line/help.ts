@@ -1,7 +1,7 @@
-import type { Command as CommanderCommand } from "commander";
-import { TOPICS } from "./overview.ts";
 import { nearest } from "@idk/storage/url";
-import { usage } from "../failures.ts";
+import type { Command as CommanderCommand } from "commander";
+import { usage } from "../errors/failures.ts";
+import { TOPICS } from "./overview.ts";
 
 /** `idk help`, `idk help COMMAND…` and `idk help TOPIC`: commander's own knows no topics. */
 export function addHelpCommand(parent: CommanderCommand): void {
