@@ -1,7 +1,7 @@
-import { type SettingsOf, type Shape, readSettings } from "./settings.ts";
-import type { Invocation } from "./environment.ts";
-import type { Session } from "./session.ts";
 import { resolveSettings } from "./config/resolve.ts";
+import { readSettings, type SettingsOf, type Shape } from "./config/settings.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Session } from "./session.ts";
 
 export type Command = (invocation: Invocation, session: Session) => Promise<void>;
 

@@ -31,7 +31,7 @@ function refuse(message: string, asJson: boolean): never {
 async function runCommand(args: readonly string[]): Promise<void> {
   if (args[0] === "bench") {
     // Before anything else reads the arguments, or listens for signals: both are for the benchmarks.
-    const { bench } = await import("./commands/bench.ts");
+    const { bench } = await import("./bench.ts");
     process.exit(await bench(args.slice(1)));
   } else {
     const { run } = await import("./run.ts");

@@ -1,9 +1,9 @@
-import { Interruption, reportOf, stackOf } from "./failures.ts";
-import type { Environment } from "./session.ts";
-import { createOutput } from "./output.ts";
-import { createScreen } from "./progress/screen.ts";
 import { runProgram } from "./command-line/program.ts";
-import { toJson } from "./text.ts";
+import { Interruption, reportOf, stackOf } from "./errors/failures.ts";
+import type { Environment } from "./invocation.ts";
+import { createOutput } from "./output/output.ts";
+import { createScreen } from "./output/screen.ts";
+import { toJson } from "./output/text.ts";
 
 /** Runs one command line and returns the exit code. Everything is written when it resolves. */
 export async function run(args: readonly string[], env: Environment): Promise<number> {

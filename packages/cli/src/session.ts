@@ -1,7 +1,5 @@
-import type { Output } from "./output.ts";
-import type { Progress } from "./progress/progress.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Output } from "./output/output.ts";
+import type { Progress } from "./progress/meter.ts";
 
 /** What every command works with, besides its own settings. */
 export interface Session {

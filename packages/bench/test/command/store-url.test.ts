@@ -1,4 +1,4 @@
-import { NO_STORE, chooseStore, parseStoreUrl } from "../../src/command/store-url.ts";
+import { NO_STORE, chooseStore, readStoreUrl } from "../../src/command/store-url.ts";
 import { describe, expect, test } from "bun:test";
 
 const MINIO = { MINIO_ACCESS_KEY: "me", MINIO_SECRET_KEY: "sesame" };
@@ -11,14 +11,14 @@ describe("where suites find an object store", () => {
     ["minio://host/b?tls=1", MINIO, "https://host:9000", "b "],
     ["minio://host/b", { ...MINIO, MINIO_USE_SSL: "true" }, "https://host:9000", "b "],
     ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "http://h:1" }, "http://h:1", "b "],
-    ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "https://h/" }, "https://h", "b "],
+    ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "https://h/" }, "https://h:9000", "b "],
     ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "h", MINIO_PORT: "7" }, "http://h:7", "b "],
     ["s3://b/p?endpoint=http://h:1", AWS, "http://h:1", "b p/"],
     ["s3://b?endpoint=h", AWS, "https://h", "b "],
     ["s3://b?region=eu-north-1", AWS, "https://s3.eu-north-1.amazonaws.com", "b "],
     ["s3://b", { ...AWS, AWS_REGION: "eu-west-1" }, "https://s3.eu-west-1.amazonaws.com", "b "],
   ])("%s with %p", (url, env, endpoint, place) => {
-    const access = parseStoreUrl(url, env);
+    const access = readStoreUrl(url, env);
     expect([access.endpoint, `${access.bucket} ${access.prefix}`]).toEqual([endpoint, place]);
     expect(access.secretAccessKey).toBe("sesame");
   });
@@ -27,14 +27,16 @@ describe("where suites find an object store", () => {
     ["minio://host/b", {}, "MINIO_ACCESS_KEY is not set (it goes with MINIO_SECRET_KEY)"],
     ["minio://host/b", { ...MINIO, MINIO_SESSION_TOKEN: "x" }, "temporary keys cannot be used"],
     ["minio:///b", MINIO, "names no host"],
-    ["minio://ho st/b", MINIO, "is not a URL like"],
+    ["minio://ho st/b", MINIO, "names no HOST or HOST:PORT"],
     ["minio://host/b/../c", MINIO, "letters, digits"],
-    ["s3://b?endpoint=h/x", AWS, "is not a URL like"],
+    ["s3://b?endpoint=h/x", AWS, "nothing after the host"],
     ["s3://b", AWS, "names no region"],
     ["s3://b?region=r", {}, "AWS_ACCESS_KEY_ID is not set"],
+    ["s3://b?region=r&sse=AES256", AWS, "takes no encryption"],
+    ["file:///b", {}, "--store takes s3://"],
     ["s3://b?region=r", { ...AWS, AWS_SESSION_TOKEN: "x" }, "AWS_SESSION_TOKEN is set"],
   ])("%s with %p is refused", (url, env, message) => {
-    expect(() => parseStoreUrl(url, env)).toThrow(message);
+    expect(() => readStoreUrl(url, env)).toThrow(message);
   });
 
   test("without a URL, the variables of MinIO name a server", () => {

@@ -1,5 +1,5 @@
 import type { Command as CommanderCommand } from "commander";
-import type { Does } from "./program.ts";
+import type { ActionOf } from "./actions.ts";
 import {
   identityOption,
   recipientOption,
@@ -12,7 +12,7 @@ import {
 const OVER = "over 64 MiB";
 
 /** What goes by the content of addresses, and so takes keys. */
-export function addContentCommands(program: CommanderCommand, does: Does): void {
+export function addContentCommands(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("put")
     .summary("store files and print their addresses")
@@ -41,7 +41,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .addOption(workersOption())
     .option("--resume", `continue an interrupted put of this file (default: ${OVER})`)
     .option("--no-resume", "start at the beginning, and keep no journal")
-    .action(does(async () => (await import("../commands/put.ts")).put));
+    .action(actionOf(async () => (await import("../commands/put.ts")).put));
 
   program
     .command("get")
@@ -61,7 +61,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .addOption(workersOption())
     .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)
     .option("--no-resume", "start at the beginning, and keep nothing if interrupted")
-    .action(does(async () => (await import("../commands/get.ts")).get));
+    .action(actionOf(async () => (await import("../commands/get.ts")).get));
 
   program
     .command("stat")
@@ -69,7 +69,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .description("Open an address and print its size, metadata and layout.")
     .argument("<address>", "what `idk put` printed, or its first 8 digits")
     .addOption(identityOption())
-    .action(does(async () => (await import("../commands/stat.ts")).stat));
+    .action(actionOf(async () => (await import("../commands/show.ts")).stat));
 
   program
     .command("share")
@@ -84,7 +84,7 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .addOption(shareRecipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())
-    .action(does(async () => (await import("../commands/share.ts")).share));
+    .action(actionOf(async () => (await import("../commands/share.ts")).share));
 
   program
     .command("rewrap")
@@ -97,5 +97,5 @@ export function addContentCommands(program: CommanderCommand, does: Does): void 
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())
-    .action(does(async () => (await import("../commands/rewrap.ts")).rewrap));
+    .action(actionOf(async () => (await import("../commands/share.ts")).rewrap));
 }

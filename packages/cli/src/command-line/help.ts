@@ -1,7 +1,7 @@
+import { nearest } from "@idk/storage/url";
 import type { Command as CommanderCommand } from "commander";
+import { usage } from "../errors/failures.ts";
 import { TOPICS } from "./overview.ts";
-import { nearest } from "../nearest.ts";
-import { usage } from "../failures.ts";
 
 /** `idk help`, `idk help COMMAND…` and `idk help TOPIC`: commander's own knows no topics. */
 export function addHelpCommand(parent: CommanderCommand): void {

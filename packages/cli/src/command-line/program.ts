@@ -1,31 +1,20 @@
+import { nearest } from "@idk/storage/url";
 import { Command as CommanderCommand, CommanderError } from "commander";
-import type { Environment, Session } from "../session.ts";
-import { createProgress } from "../progress/progress.ts";
+import { usage } from "../errors/failures.ts";
+import type { Environment } from "../invocation.ts";
+import { quieted } from "../output/output.ts";
 import { displayFor } from "../progress/display.ts";
-import type { Screen } from "../progress/screen.ts";
-import { quieted } from "../output.ts";
-import type { Command } from "../command.ts";
-import { nearest } from "../nearest.ts";
+import { createProgress } from "../progress/meter.ts";
+import type { Session } from "../session.ts";
 import { versionLine } from "../version.ts";
-import { usage } from "../failures.ts";
-import { addBenchCommand } from "./bench.ts";
-import { addBlobCommands } from "./blobs.ts";
+import type { ActionOf, Start } from "./actions.ts";
 import { addContentCommands } from "./content.ts";
-import { addDoctorCommand } from "./doctor.ts";
-import { addKeyCommands } from "./keys.ts";
-import { addSetupCommands } from "./setup.ts";
-import { addStoreCommands } from "./store.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addHelpCommand } from "./help.ts";
 import { OVERVIEW } from "./overview.ts";
-
-/** Makes the action of a command. Commands load when they are run: none pays for what another needs. */
-export type Does = (load: () => Promise<Command>) => (this: CommanderCommand) => Promise<void>;
-
-/** A session before it is known what the command line says of it. */
-export interface Start extends Omit<Session, "progress"> {
-  readonly screen: Screen;
-}
+import { addKeyCommands, addSetupCommands } from "./setup.ts";
+import { addBlobCommands, addStoreCommands } from "./store.ts";
+import { addBenchCommand, addCompletionCommand, addDoctorCommand } from "./tools.ts";
 
 /** Parses the command line and runs the command it names. */
 export async function runProgram(
@@ -63,7 +52,7 @@ export async function runProgram(
   if (help !== "") await session.out.text(help);
 }
 
-type Add = (program: CommanderCommand, does: Does, start: Start) => void;
+type Add = (program: CommanderCommand, actionOf: ActionOf, start: Start) => void;
 
 /** All commands by name, in the order that help has them in, and what adds them. */
 export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] = [
@@ -104,7 +93,7 @@ export function createProgram(
     .configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} })
     .exitOverride();
 
-  const does: Does = (load) =>
+  const actionOf: ActionOf = (load) =>
     async function action(this: CommanderCommand): Promise<void> {
       const operands = this.registeredArguments.map((argument, index) => [
         argument.name(),
@@ -116,25 +105,11 @@ export function createProgram(
     };
 
   const group = GROUPS.filter(([names]) => first !== undefined && names.includes(first));
-  for (const [, add] of group.length > 0 ? group : GROUPS) add(program, does, session);
+  for (const [, add] of group.length > 0 ? group : GROUPS) add(program, actionOf, session);
   for (const parent of [program, ...program.commands.filter(isGroup)]) addHelpCommand(parent);
   program.helpInformation = () => OVERVIEW;
   addExamples(program, "");
   return program;
-}
-
-function addCompletionCommand(program: CommanderCommand, _does: Does, { out }: Start): void {
-  program
-    .command("completion")
-    .summary("complete commands, flags and stores in a shell")
-    .description("Print what a shell has to read to complete this command: see the examples.")
-    .argument("<shell>", "bash, zsh or fish")
-    .action(async (shell: string) => {
-      const { SCRIPTS } = await import("../completion/scripts.ts");
-      const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
-      if (script === undefined) throw usage("SHELL must be bash, zsh or fish");
-      await out.text(script);
-    });
 }
 
 /** Where help is asked for, commander prints what it has, whatever the command is called. */

@@ -1,11 +1,12 @@
-import { CONFIGURABLE, type Resolved, keyOf, resolveSettings } from "../config/resolve.ts";
-import { type Row, aligned } from "../text.ts";
-import type { RecipientSource, StoreSource } from "../environment.ts";
-import { shownIdentity, shownRecipient, shownText, shownUrl } from "../config/shown.ts";
 import type { Command } from "../command.ts";
-import type { IdentitySource } from "../identity-source.ts";
 import type { Origin } from "../config/layers.ts";
 import { configPath } from "../config/load-config.ts";
+import { shownIdentity, shownRecipient, shownText, shownUrl } from "../config/redacted.ts";
+import { CONFIGURABLE, keyOf, type Resolved, resolveSettings } from "../config/resolve.ts";
+import type { StoreSource } from "../config/settings.ts";
+import type { IdentitySource } from "../keys/identity-source.ts";
+import type { RecipientSource } from "../keys/recipients.ts";
+import { aligned, type Row } from "../output/text.ts";
 
 /** What holds where nobody says anything; null for nothing. */
 const DEFAULTS: Readonly<Record<string, string | null>> = {

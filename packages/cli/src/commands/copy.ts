@@ -1,16 +1,14 @@
-import { createBlobFailures } from "../blob-failures.ts";
-import type { ItemFailures } from "../item-failures.ts";
+import { type Backend, createStore, replicate, type ReplicateOptions } from "@idk/storage";
+import { resolveAddresses } from "../blobs/address.ts";
+import { type CopyTotals, createCopyTotals, describeCopy } from "../blobs/copy-totals.ts";
 import { type Command, command } from "../command.ts";
-import { type CopyTotals, createCopyTotals, describeCopy } from "../copy-totals.ts";
-import { type Backend, type ReplicateOptions, createStore, replicate } from "@idk/storage";
-import { addresses, flag, identitySources, passphrase, store } from "../settings.ts";
-import { codeOf, usage } from "../failures.ts";
-import { EXIT_CODES } from "../exit-codes.ts";
-import { createFolder } from "../folder.ts";
-import { loadIdentities } from "../identities.ts";
-import { openBackend } from "../open-store.ts";
-import { resolveAddresses } from "../address-prefix.ts";
+import { addresses, flag, identitySources, passphrase, store } from "../config/settings.ts";
+import { codeOf, EXIT_CODES, usage } from "../errors/failures.ts";
+import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
+import { createFolder } from "../folders.ts";
+import { loadIdentities } from "../keys/identities.ts";
 import type { Totals } from "../progress/meter.ts";
+import { openBackend } from "../stores/open-store.ts";
 
 export const copy: Command = command(
   {

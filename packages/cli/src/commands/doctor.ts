@@ -1,7 +1,5 @@
-import { type Check, failedBy, warning, worstCode } from "../doctor/check.ts";
-import { checkConfig, checkFolders } from "../doctor/files.ts";
-import { checkCrypto, checkRuntime, checkThreads } from "../doctor/machine.ts";
-import { checkIdentities, checkRecipients } from "../doctor/keys.ts";
+import type { Command } from "../command.ts";
+import { type Resolved, resolveSettings } from "../config/resolve.ts";
 import {
   choice,
   identitySources,
@@ -10,17 +8,24 @@ import {
   recipients,
   store,
   workers,
-} from "../settings.ts";
-import type { Command } from "../command.ts";
-import { Failure } from "../failures.ts";
-import type { Invocation } from "../environment.ts";
-import type { Output } from "../output.ts";
-import { type Resolved, resolveSettings } from "../config/resolve.ts";
-import type { Session } from "../session.ts";
+} from "../config/settings.ts";
+import { type Check, failedBy, warning, worstCode } from "../doctor/check.ts";
+import { checkIdentities, checkRecipients } from "../doctor/keys.ts";
+import {
+  checkConfig,
+  checkCrypto,
+  checkFolders,
+  checkRuntime,
+  checkThreads,
+} from "../doctor/machine.ts";
 import { checkStore } from "../doctor/store.ts";
-import { count, printable } from "../text.ts";
-import { openBackend } from "../open-store.ts";
-import { userFolders } from "../user-folders.ts";
+import { Failure } from "../errors/failures.ts";
+import { userFolders } from "../folders.ts";
+import type { Invocation } from "../invocation.ts";
+import type { Output } from "../output/output.ts";
+import { count, printable } from "../output/text.ts";
+import type { Session } from "../session.ts";
+import { openBackend } from "../stores/open-store.ts";
 
 /** What a setting is called where it cannot be read. */
 const SETTINGS = ["store", "identity", "recipients", "workers"] as const;

@@ -1,29 +1,29 @@
+import type { StoredBlob } from "@idk/storage";
+import pLimit from "p-limit";
+import { resolveAddress } from "../blobs/address.ts";
 import { type Command, command } from "../command.ts";
 import {
   addresses,
   choice,
-  field,
   flag,
   identitySources,
   optional,
   passphrase,
   path,
+  range,
+  type Range,
   store,
   workers,
-} from "../settings.ts";
-import type { Output } from "../output.ts";
-import { Failure, codeOf, usage } from "../failures.ts";
-import type { StoredBlob } from "@idk/storage";
-import { createTextCheck } from "../terminal-text.ts";
-import { download } from "../download.ts";
-import { loadIdentities } from "../identities.ts";
-import { openStore } from "../open-store.ts";
-import { resolveAddress } from "../address-prefix.ts";
-import pLimit from "p-limit";
-import { type Range, parseRange } from "../sizes.ts";
-import { type GetFile, getFiles } from "../get-files.ts";
+} from "../config/settings.ts";
+import { codeOf, Failure, usage } from "../errors/failures.ts";
+import { download } from "../get/download.ts";
+import { type GetFile, getFiles } from "../get/get-files.ts";
+import { given, readList } from "../input/list-file.ts";
+import { loadIdentities } from "../keys/identities.ts";
+import type { Output } from "../output/output.ts";
+import { createTextCheck } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
-import { given, readList } from "../list-file.ts";
+import { openStore } from "../stores/open-store.ts";
 
 export const get: Command = command(
   {
@@ -35,7 +35,7 @@ export const get: Command = command(
     workers,
     output: optional(path),
     outputDir: optional(path),
-    range: optional(field(parseRange)),
+    range,
     names: choice,
     force: flag,
     resume: choice,

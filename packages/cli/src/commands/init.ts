@@ -1,27 +1,23 @@
-import { configPath, loadConfig } from "../config/load-config.ts";
+import { parseStoreUrl } from "@idk/storage/url";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type IdentitySource, checkKeychainName } from "../identity-source.ts";
-import { type SetupReport, reportSetup } from "../config/setup-report.ts";
-import { askNewPassphrase, fileNewIdentity, writeNewIdentity } from "../new-identity.ts";
-import { choice, field, optional, path, readSettings } from "../settings.ts";
-import type { Config } from "../config/config.ts";
-import type { Invocation } from "../environment.ts";
-import { storeAddition } from "../config/add-store.ts";
-import { makeStore } from "../make-store.ts";
-import { storeUrl } from "../config/values.ts";
-import { userFolders } from "../user-folders.ts";
 import type { Command } from "../command.ts";
-import type { Environment, Session } from "../session.ts";
-import { createFolder } from "../folder.ts";
-import { isStoreName } from "../config/store-name.ts";
-import { loadIdentities } from "../identities.ts";
-import { openTerminal } from "../terminal.ts";
-import { parseStoreLocation } from "../store-location.ts";
-import { existingSetup } from "../config/existing-setup.ts";
-import { shownUrl } from "../config/shown.ts";
-import { usage } from "../failures.ts";
-import { writeNewConfig } from "../config/new-config.ts";
+import { type Config, isStoreName } from "../config/config.ts";
+import { configPath, loadConfig } from "../config/load-config.ts";
+import { shownUrl } from "../config/redacted.ts";
+import { choice, field, optional, path, readSettings } from "../config/settings.ts";
+import { existingSetup, reportSetup, type SetupReport } from "../config/setup-report.ts";
+import { storeUrl } from "../config/values.ts";
+import { storeAddition, writeNewConfig } from "../config/write-config.ts";
+import { usage } from "../errors/failures.ts";
+import { createFolder, userFolders } from "../folders.ts";
+import type { Environment, Invocation } from "../invocation.ts";
+import { loadIdentities } from "../keys/identities.ts";
+import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
+import { askNewPassphrase, fileNewIdentity, writeNewIdentity } from "../keys/new-identity.ts";
+import { openTerminal } from "../keys/terminal.ts";
+import type { Session } from "../session.ts";
+import { makeStore } from "../stores/make-store.ts";
 
 const SHAPE = {
   output: optional(path),
@@ -106,9 +102,9 @@ async function askForStore(standard: string, session: Session): Promise<string> 
   return (await terminal.ask(`Folder or URL of the store [${standard}]: `)).trim() || standard;
 }
 
-function located(url: string, env: Environment): ReturnType<typeof parseStoreLocation> {
+function located(url: string, env: Environment): ReturnType<typeof parseStoreUrl> {
   try {
-    return parseStoreLocation(url, env);
+    return parseStoreUrl(url, env);
   } catch (error) {
     throw usage(`the store ${error instanceof Error ? error.message : String(error)}`, error);
   }
@@ -122,7 +118,7 @@ async function provideIdentity(
   session: Session,
 ): Promise<{ readonly recipient: string; readonly made: boolean }> {
   if (source.kind === "keychain") {
-    const { hasInKeychain } = await import("../identity-keychain.ts");
+    const { hasInKeychain } = await import("../keys/keychain.ts");
     if (!(await hasInKeychain(source.name))) {
       return { recipient: await fileNewIdentity(source.name), made: true };
     }

@@ -1,3 +1,4 @@
+import type { StoreLocation } from "@idk/storage/url";
 import { type Command, command } from "../command.ts";
 import {
   choice,
@@ -13,25 +14,23 @@ import {
   store,
   text,
   workers,
-} from "../settings.ts";
+} from "../config/settings.ts";
+import { usage } from "../errors/failures.ts";
+import { readList, storedBefore } from "../input/list-file.ts";
+import { loadDedupSecret } from "../keys/key-files.ts";
+import { loadRecipients } from "../keys/recipients.ts";
+import { fileJournals } from "../put/file-journals.ts";
 import {
-  type FileToPut,
   filesToPut,
+  type FileToPut,
   isFolder,
   measureFiles,
   metadataInside,
-} from "../files-to-put.ts";
-import { fileJournals } from "../file-journals.ts";
-import { readList } from "../list-file.ts";
-import { storedBefore } from "../stored-before.ts";
-import { loadDedupSecret } from "../dedup-secret.ts";
-import { metadataOf } from "../file-metadata.ts";
-import { loadRecipients } from "../recipients.ts";
-import { openStore } from "../open-store.ts";
-import { putFile } from "../put-file.ts";
-import { type FileSource, putFiles } from "../put-files.ts";
-import type { StoreLocation } from "../store-location.ts";
-import { usage } from "../failures.ts";
+  metadataOf,
+} from "../put/files-to-put.ts";
+import { putFile } from "../put/put-file.ts";
+import { type FileSource, putFiles } from "../put/put-files.ts";
+import { openStore } from "../stores/open-store.ts";
 
 export const put: Command = command(
   {

@@ -1,3 +1,5 @@
+import type { Store } from "@idk/storage";
+import { isPrefix, resolveAddress } from "../blobs/address.ts";
 import { type Command, command } from "../command.ts";
 import {
   address as addressField,
@@ -7,15 +9,13 @@ import {
   passphrase,
   path,
   store,
-} from "../settings.ts";
+} from "../config/settings.ts";
+import { Failure } from "../errors/failures.ts";
+import { loadIdentities } from "../keys/identities.ts";
+import { loadDedupSecret } from "../keys/key-files.ts";
+import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
-import type { Store } from "@idk/storage";
-import { Failure } from "../failures.ts";
-import { count } from "../text.ts";
-import { loadDedupSecret } from "../dedup-secret.ts";
-import { loadIdentities } from "../identities.ts";
-import { isPrefix, resolveAddress } from "../address-prefix.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../stores/open-store.ts";
 
 export const rm: Command = command(
   {

@@ -1,12 +1,19 @@
+import { resolveAddress } from "../blobs/address.ts";
 import { type Command, command } from "../command.ts";
-import { address, identitySources, passphrase, paths, store, texts } from "../settings.ts";
-import { count } from "../text.ts";
-import { loadIdentities } from "../identities.ts";
-import { loadRecipients } from "../recipients.ts";
-import { openStore } from "../open-store.ts";
-import type { RecipientSource } from "../environment.ts";
-import { resolveAddress } from "../address-prefix.ts";
-import { usage } from "../failures.ts";
+import {
+  address,
+  identitySources,
+  passphrase,
+  paths,
+  recipients,
+  store,
+  texts,
+} from "../config/settings.ts";
+import { usage } from "../errors/failures.ts";
+import { loadIdentities } from "../keys/identities.ts";
+import { loadRecipients, type RecipientSource } from "../keys/recipients.ts";
+import { count } from "../output/text.ts";
+import { openStore } from "../stores/open-store.ts";
 
 /**
  * A new root for more readers: the ones that are named, and whoever shares. Only flags name them,
@@ -58,6 +65,22 @@ export const share: Command = command(
     const tree = depth === 0 ? "" : "; not with --tree, for the chunks below belong to both";
     await out.note(
       `idk: note: ${previous} stays for who could read it, until \`idk rm\` removes it${tree}`,
+    );
+  },
+);
+
+export const rewrap: Command = command(
+  { address, store, recipients, identity: identitySources, passphrase },
+  async (settings, session) => {
+    const { out, signal } = session;
+    const to = await loadRecipients(settings.recipients);
+    const identities = await loadIdentities(settings, session);
+    await using opened = await openStore(settings.store, session, { identities });
+    const previous = await resolveAddress(opened, settings.address, signal);
+    const rewrapped = await opened.rewrap(previous, to, { signal });
+    await out.result(rewrapped, { address: rewrapped, previous });
+    await out.note(
+      `idk: note: ${previous} can still be read by its recipients until you remove it: idk rm`,
     );
   },
 );

@@ -1,16 +1,21 @@
-import { createBlobFailures } from "../blob-failures.ts";
-import type { ItemFailures } from "../item-failures.ts";
-import { type Command, command } from "../command.ts";
 import type { Progress, Store, VerifyOptions, VerifyReport } from "@idk/storage";
-import { addresses, flag, identitySources, passphrase, store, workers } from "../settings.ts";
-import { codeOf, usage } from "../failures.ts";
-import { count } from "../text.ts";
-import { formatBytes } from "../sizes.ts";
-import { loadIdentities } from "../identities.ts";
-import { openStore } from "../open-store.ts";
-import { resolveAddresses } from "../address-prefix.ts";
-import type { Totals } from "../progress/meter.ts";
 import { pMapIterable } from "p-map";
+import { resolveAddresses } from "../blobs/address.ts";
+import { type Command, command } from "../command.ts";
+import {
+  addresses,
+  flag,
+  identitySources,
+  passphrase,
+  store,
+  workers,
+} from "../config/settings.ts";
+import { codeOf, usage } from "../errors/failures.ts";
+import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
+import { loadIdentities } from "../keys/identities.ts";
+import { count, formatBytes } from "../output/text.ts";
+import type { Totals } from "../progress/meter.ts";
+import { openStore } from "../stores/open-store.ts";
 
 /** Blobs checked at a time; each may take 16 MiB of memory. */
 const AT_ONCE = 4;

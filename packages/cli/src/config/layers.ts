@@ -1,6 +1,7 @@
+import type { Invocation } from "../invocation.ts";
+import { identitiesOf, identitySource } from "../keys/identity-source.ts";
+import type { RecipientSource } from "../keys/recipients.ts";
 import type { Config, Located, Preferences } from "./config.ts";
-import type { Invocation, RecipientSource } from "../environment.ts";
-import { identitiesOf, identitySource } from "../identity-source.ts";
 
 /** Where a value was found. */
 export interface Origin {

@@ -1,11 +1,11 @@
-import { usage } from "../failures.ts";
-import { join, resolve } from "node:path";
-import type { Config } from "./config.ts";
-import type { Environment } from "../session.ts";
-import { readKeyFile } from "../files.ts";
-import { stat } from "node:fs/promises";
 import { statSync } from "node:fs";
-import { userFolders } from "../user-folders.ts";
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { usage } from "../errors/failures.ts";
+import { userFolders } from "../folders.ts";
+import type { Environment } from "../invocation.ts";
+import { readKeyFile } from "../keys/key-files.ts";
+import type { Config } from "./config.ts";
 
 /** Where the configuration file is, and whether somebody named it. */
 export function configPath(

@@ -1,21 +1,20 @@
+import { nearest } from "@idk/storage/url";
+import type { Environment } from "../invocation.ts";
+import { type Config, isStoreName, type Located, type StoreEntry } from "./config.ts";
+import { parseToml, type TomlEntry, TomlError } from "./toml.ts";
 import {
-  type ReadValue,
   chunkLength,
   compress,
   filePath,
   identities,
   identityCommand,
+  type ReadValue,
   recipients,
   storeUrl,
   text,
   workerCount,
   yesOrNo,
 } from "./values.ts";
-import type { Config, Located, StoreEntry } from "./config.ts";
-import { type TomlEntry, TomlError, parseToml } from "./toml.ts";
-import type { Environment } from "../session.ts";
-import { isStoreName } from "./store-name.ts";
-import { nearest } from "../nearest.ts";
 
 interface Key {
   /** Where its value goes. */

@@ -1,17 +1,17 @@
-import type { Config, StoreEntry } from "./config.ts";
-import type { Invocation, RawSettings, StoreSource } from "../environment.ts";
+import { userFolders } from "../folders.ts";
+import type { Invocation, RawSettings } from "../invocation.ts";
+import { type Config, findStore, isStoreName, type StoreEntry } from "./config.ts";
 import {
-  type Layer,
-  type Sourced,
   environmentLayer,
   fileLayer,
   firstOf,
   flagLayer,
+  type Layer,
+  type Sourced,
   sourced,
 } from "./layers.ts";
-import { findStore, isStoreName } from "./store-name.ts";
 import { loadConfig } from "./load-config.ts";
-import { userFolders } from "../user-folders.ts";
+import type { StoreSource } from "./settings.ts";
 
 /** The settings that more than flags can say. */
 export const CONFIGURABLE = [

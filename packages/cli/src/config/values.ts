@@ -1,10 +1,10 @@
 import { dirname, resolve } from "node:path";
-import { checked, chunkSize, compression, path, workers } from "../settings.ts";
-import { type IdentitySource, checkKeychainName, identitySource } from "../identity-source.ts";
-import type { Environment } from "../session.ts";
-import type { RecipientSource } from "../environment.ts";
+import { expandHome } from "../folders.ts";
+import type { Environment } from "../invocation.ts";
+import { checkKeychainName, type IdentitySource, identitySource } from "../keys/identity-source.ts";
+import type { RecipientSource } from "../keys/recipients.ts";
+import { checked, chunkSize, compression, path, workers } from "./settings.ts";
 import type { TomlValue } from "./toml.ts";
-import { expandHome } from "../user-folders.ts";
 
 /** What values refer to. */
 export interface Place {

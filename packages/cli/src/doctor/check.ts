@@ -1,5 +1,4 @@
-import { type FailureCode, worstOf } from "../exit-codes.ts";
-import { codeOf } from "../failures.ts";
+import { codeOf, type FailureCode, worstOf } from "../errors/failures.ts";
 
 /** One thing that was looked at. */
 export interface Check {

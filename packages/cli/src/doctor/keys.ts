@@ -1,13 +1,12 @@
-import { type Check, failedBy, warning, well } from "./check.ts";
-import { type IdentitySource, describeSource } from "../identity-source.ts";
 import { isProtectedIdentityFile } from "@idk/storage";
-import type { RecipientSource } from "../environment.ts";
-import type { Session } from "../session.ts";
-import { count } from "../text.ts";
-import { loadIdentities } from "../identities.ts";
-import { loadRecipients } from "../recipients.ts";
-import { readKeyFile } from "../files.ts";
 import { stat } from "node:fs/promises";
+import { loadIdentities } from "../keys/identities.ts";
+import { describeSource, type IdentitySource } from "../keys/identity-source.ts";
+import { readKeyFile } from "../keys/key-files.ts";
+import { loadRecipients, type RecipientSource } from "../keys/recipients.ts";
+import { count } from "../output/text.ts";
+import type { Session } from "../session.ts";
+import { type Check, failedBy, warning, well } from "./check.ts";
 
 /** What is known of keys; recipients of identities that can be opened without asking. */
 export interface KeyChecks {

@@ -1,8 +1,8 @@
 import type { Backend } from "@idk/storage";
+import type { StoreLocation } from "@idk/storage/url";
+import { type Findings, NEEDS, probe, probeReading } from "../stores/probe.ts";
+import { encryptionFailure, failuresOf } from "../stores/remedies.ts";
 import { type Check, failed, warning, well } from "./check.ts";
-import { type Findings, NEEDS, probe, probeReading } from "../probe.ts";
-import { encryptionFailure, failuresOf } from "../store-failures.ts";
-import type { StoreLocation } from "../store-location.ts";
 
 /** From how many milliseconds on a clock is worth a word; at 15 minutes stores refuse to answer. */
 const SKEW_WARNED = 60_000;

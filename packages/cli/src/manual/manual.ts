@@ -1,8 +1,8 @@
 import type { Command, Option } from "commander";
-import { ENVIRONMENT, EXIT_CODES, STORES } from "../command-line/overview.ts";
-import { type Item, escaped, filled, list } from "./roff.ts";
-import { RELEASED, VERSION } from "../version.ts";
 import { EXAMPLES } from "../command-line/examples.ts";
+import { ENVIRONMENT, EXIT_CODES, STORES } from "../command-line/overview.ts";
+import { RELEASED, VERSION } from "../version.ts";
+import { escaped, filled, type Item, list } from "./roff.ts";
 
 /** The manual page idk(1), of what commander knows and what `idk help` says of the rest. */
 export function manualOf(program: Command): string {

@@ -1,9 +1,9 @@
-import type { Environment } from "../session.ts";
-import type { Output } from "../output.ts";
-import type { Pace, Presenter } from "./presenter.ts";
+import type { Environment } from "../invocation.ts";
+import type { Output } from "../output/output.ts";
+import type { Screen } from "../output/screen.ts";
+import { standardError } from "../output/standard-streams.ts";
+import type { Pace, Presenter } from "./snapshot.ts";
 import { plainLine, progressEvent } from "./words.ts";
-import type { Screen } from "./screen.ts";
-import { standardError } from "../standard-streams.ts";
 
 export interface ProgressChoice {
   readonly quiet: boolean;

@@ -1,9 +1,30 @@
+import { roundBytes } from "../output/text.ts";
 import type { Display } from "./display.ts";
-import type { Presenter } from "./presenter.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { createRate } from "./rate.ts";
+import type { Presenter, Snapshot } from "./snapshot.ts";
 import { duration } from "./words.ts";
-import { roundBytes } from "../sizes.ts";
+
+/** Tells how far commands are. */
+export interface Progress {
+  /** Begins to count; nothing is told of what is over soon. */
+  begin(task: Task): Meter;
+  /** A request had to be made again. */
+  retried(): void;
+}
+
+/** @param signal ends all telling: what is said of an interruption is the last */
+export function createProgress(display: Display | undefined, signal?: AbortSignal): Progress {
+  const retries = { count: 0 };
+  return {
+    begin(task) {
+      const meter = createMeter(task, display, retries);
+      signal?.addEventListener("abort", () => meter.finish(), { once: true });
+      return meter;
+    },
+    retried() {
+      retries.count += 1;
+    },
+  };
+}
 
 /** What a command is about to do. */
 export interface Task extends Pick<Snapshot, "command" | "name" | "noun"> {
@@ -120,5 +141,32 @@ export function createMeter(
       return `${roundBytes(done.bytes)} in ${duration(seconds)}, ${roundBytes(done.bytes / seconds)}/s`;
     },
     [Symbol.dispose]: end,
+  };
+}
+
+/** How fast a count grows, of late. */
+export interface Rate {
+  /** Takes the count as it is now; milliseconds that never go back. */
+  sample(count: number, now: number): void;
+  /** Units per second over the last seconds; 0 before there is anything to compare. */
+  perSecond(): number;
+}
+
+/** Long enough to be steady, short enough to notice that nothing moves any more. */
+const WINDOW_MS = 8000;
+
+export function createRate(): Rate {
+  const samples: { readonly count: number; readonly at: number }[] = [];
+  return {
+    sample(count, now) {
+      samples.push({ count, at: now });
+      // What lies just before the window stays: where samples are far apart, there are two.
+      while (samples.length > 2 && samples[1]!.at <= now - WINDOW_MS) samples.shift();
+    },
+    perSecond() {
+      const [first, last] = [samples[0], samples.at(-1)];
+      if (first === undefined || last === undefined || last.at <= first.at) return 0;
+      return (1000 * (last.count - first.count)) / (last.at - first.at);
+    },
   };
 }

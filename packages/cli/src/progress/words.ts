@@ -1,6 +1,5 @@
-import { type Snapshot, fractionOf, secondsLeft } from "./snapshot.ts";
-import { count, printable } from "../text.ts";
-import { roundBytes } from "../sizes.ts";
+import { count, printable, roundBytes } from "../output/text.ts";
+import { fractionOf, secondsLeft, type Snapshot } from "./snapshot.ts";
 
 /** `8 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(seconds: number): string {

@@ -1,0 +1,65 @@
+import type { StoreLocation } from "@idk/storage/url";
+import { resolveAddress } from "../blobs/address.ts";
+import { describeInspection, describeStat } from "../blobs/describe.ts";
+import { listContents } from "../blobs/listing.ts";
+import { type Command, command } from "../command.ts";
+import { address, flag, identitySources, passphrase, store } from "../config/settings.ts";
+import { usage } from "../errors/failures.ts";
+import { type IdentitySettings, loadIdentities } from "../keys/identities.ts";
+import { toHex } from "../output/text.ts";
+import type { Session } from "../session.ts";
+import { openStore } from "../stores/open-store.ts";
+
+export const ls: Command = command(
+  { store, long: flag, all: flag, identity: identitySources, passphrase },
+  async (settings, session) => {
+    const { long, all } = settings;
+    if (long) {
+      await listLong(settings, { all }, session);
+      return;
+    }
+    if (all) throw usage("--all goes with --long: without it every blob is listed anyway");
+    const { out, signal } = session;
+    await using opened = await openStore(settings.store, session);
+    for await (const { address, size } of opened.list({ signal })) {
+      await out.result(address, { address, size });
+    }
+  },
+);
+
+async function listLong(
+  settings: IdentitySettings & { readonly store: StoreLocation },
+  options: { readonly all: boolean },
+  session: Session,
+): Promise<void> {
+  const identities = await loadIdentities(settings, session);
+  await using opened = await openStore(settings.store, session, { identities });
+  await listContents(opened, options, session);
+}
+
+export const stat: Command = command(
+  { address, store, identity: identitySources, passphrase },
+  async (settings, session) => {
+    const identities = await loadIdentities(settings, session);
+    await using opened = await openStore(settings.store, session, { identities });
+    const { signal } = session;
+    const wanted = await resolveAddress(opened, settings.address, signal);
+    const found = await opened.stat(wanted, { signal });
+    await session.out.result(describeStat(found), found);
+  },
+);
+
+/** What the store can see of a blob: no identity is loaded. */
+export const inspect: Command = command({ address, store }, async (settings, session) => {
+  const { out, signal } = session;
+  await using opened = await openStore(settings.store, session);
+  const wanted = await resolveAddress(opened, settings.address, signal);
+  const seen = await opened.inspect(wanted, { signal });
+  const { ephemeral, commitment, ...rest } = seen;
+  await out.result(describeInspection(seen), {
+    ...rest,
+    attested: seen.attested ?? null,
+    ...(ephemeral && { ephemeral: toHex(ephemeral) }),
+    commitment: toHex(commitment),
+  });
+});

@@ -1,0 +1,190 @@
+import type { ErrorCode } from "@idk/storage";
+import { printable, redact } from "../output/text.ts";
+
+/**
+ * What a failure is called in `--json`: the library's codes, and two that only a program has.
+ *
+ * - `output`      the result could not be written
+ * - `unexpected`  a bug, or a system in a state nobody thought of
+ */
+export type FailureCode = ErrorCode | "output" | "unexpected";
+
+/** The exit codes of `idk`. They are part of its interface: scripts branch on them. */
+export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
+  unexpected: 1,
+  output: 1,
+  usage: 2,
+  key: 2,
+  "not-found": 3,
+  "no-match": 4,
+  passphrase: 4,
+  limit: 5,
+  address: 5,
+  format: 5,
+  commit: 5,
+  auth: 5,
+  root: 5,
+  tree: 5,
+  encoding: 5,
+  permission: 6,
+  unavailable: 6,
+  aborted: 130,
+};
+
+/** As a shell reports a program that a closed pipe ended: 128 + SIGPIPE. */
+export const BROKEN_PIPE_EXIT_CODE = 141;
+
+const BY_SEVERITY: readonly number[] = [1, 5, 3, 6, 4, 2];
+
+/** Of several failures in one run, the one whose exit code the run gets. */
+export function worstOf(codes: readonly FailureCode[]): FailureCode {
+  const [worst] = codes.toSorted((a, b) => severity(a) - severity(b));
+  return worst ?? "unexpected";
+}
+
+function severity(code: FailureCode): number {
+  return BY_SEVERITY.indexOf(EXIT_CODES[code]);
+}
+
+export function isFailureCode(code: unknown): code is FailureCode {
+  return typeof code === "string" && Object.hasOwn(EXIT_CODES, code);
+}
+
+/** A failure of the program itself, as the library's errors are failures of storage. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly code: FailureCode;
+
+  constructor(code: FailureCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
+
+/** The command line, the environment or a file it names has to change. */
+export function usage(message: string, cause?: unknown): Failure {
+  return new Failure("usage", message, cause);
+}
+
+/** Who reads our output went away: no failure to talk about. */
+export class BrokenPipe extends Error {
+  override readonly name = "BrokenPipe";
+}
+
+/** Why the run was cut short; the reason of its signal. */
+export class Interruption extends Error {
+  override readonly name = "Interruption";
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super("interrupted");
+    this.exitCode = exitCode;
+  }
+}
+
+/** What people and programs get to know of an error. */
+export interface Report {
+  readonly code: FailureCode;
+  /** One line, safe to print. */
+  readonly message: string;
+  readonly exitCode: number;
+  /** Nothing is said at all. */
+  readonly silent: boolean;
+}
+
+/** @param signal the run's own: its reason tells an interruption from any other abort */
+export function reportOf(error: unknown, signal: AbortSignal): Report {
+  if (error instanceof BrokenPipe) {
+    return { code: "output", message: "", exitCode: BROKEN_PIPE_EXIT_CODE, silent: true };
+  }
+  // After an interruption whatever fails fails because of it.
+  const interruption = signal.aborted ? signal.reason : error;
+  if (interruption instanceof Interruption) {
+    const { exitCode, message } = interruption;
+    return { code: "aborted", message, exitCode, silent: false };
+  }
+  const code = codeOf(error);
+  const said = error instanceof Error ? error.message : String(error);
+  const hint = hintFor(error);
+  const message = hint === undefined ? said : `${said}: ${hint}`;
+  return {
+    code,
+    message: printable(redact(code === "unexpected" ? unexpected(message) : message)),
+    exitCode: EXIT_CODES[code],
+    silent: false,
+  };
+}
+
+/**
+ * The code of an error. The library's class is told by its name: loading the library to compare
+ * classes would cost every mistyped command.
+ */
+export function codeOf(error: unknown): FailureCode {
+  if (!(error instanceof Error) || !("code" in error)) return "unexpected";
+  if (!(error instanceof Failure) && error.name !== "StorageError") return "unexpected";
+  return isFailureCode(error.code) ? error.code : "unexpected";
+}
+
+/** The stacks of an error and its causes, for `IDK_DEBUG=1`. */
+export function stackOf(error: unknown): string {
+  const stacks: string[] = [];
+  for (let at = error; at !== undefined && stacks.length < 8;) {
+    if (!(at instanceof Error)) {
+      stacks.push(Bun.inspect(at));
+      break;
+    }
+    stacks.push(at.stack ?? `${at.name}: ${at.message}`);
+    at = at.cause;
+  }
+  return redact(stacks.join("\ncaused by: "));
+}
+
+function unexpected(message: string): string {
+  return `unexpected error: ${message} (set IDK_DEBUG=1 to see where it comes from)`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EBUSY: "it is in use",
+  EDQUOT: "the disk quota is used up",
+  EEXIST: "it already exists",
+  EISDIR: "it is a folder",
+  ELOOP: "too many symbolic links",
+  EMFILE: "too many open files",
+  ENAMETOOLONG: "the name is too long",
+  ENOENT: "no such file or folder",
+  ENOSPC: "no space left on the device",
+  ENOTDIR: "a part of the path is not a folder",
+  ENXIO: "no such device",
+  EPERM: "the operation is not permitted",
+  EROFS: "the file system is read-only",
+};
+
+/** A system error in words: Node's own messages name system calls and repeat paths. */
+export function reasonOf(error: unknown): string {
+  const code = systemCodeOf(error);
+  return REASONS[code] ?? (code || (error instanceof Error ? error.message : String(error)));
+}
+
+export function systemCodeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string"
+    ? error.code
+    : "";
+}
+
+/**
+ * What to do here about an error of a library that cannot know of URLs and variables. The errors
+ * are those of the AWS SDK, which stay as causes.
+ */
+export function hintFor(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    if (at.name === "CredentialsProviderError") {
+      return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in AWS_PROFILE";
+    }
+    if ("code" in at && at.code === "no-match") {
+      return "it is for other recipients; -i names another identity";
+    }
+    if (at.message === "Region is missing") return "region=R in the URL, or AWS_REGION";
+  }
+  return undefined;
+}

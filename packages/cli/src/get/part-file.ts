@@ -1,0 +1,138 @@
+import { createHash, randomBytes } from "node:crypto";
+import { constants, readFileSync } from "node:fs";
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+/**
+ * Files beside a target that hold the beginning of what it will be. Their name says of which target
+ * and address they are, and which process writes them, so that the next one finds those that are
+ * nobody's any more.
+ */
+export interface PartFiles {
+  /** Of this process alone. */
+  readonly own: string;
+  /**
+   * Takes over the longest that was left behind, under the own name, in place of what has it.
+   *
+   * @returns undefined where there is none
+   */
+  takeOver(): Promise<FileHandle | undefined>;
+  /** Removes what was left behind. */
+  removeLeft(): Promise<void>;
+}
+
+/** File systems take names of 255 bytes, some of them fewer. */
+const BASE_MAX = 80;
+
+const SUFFIX = ".idk-part";
+
+export function partFiles(target: string, address: string): PartFiles {
+  const folder = dirname(target);
+  const base = basename(target);
+  const shown =
+    Buffer.byteLength(base) > BASE_MAX
+      ? createHash("sha256").update(base).digest("hex").slice(0, 32)
+      : base;
+  const prefix = `.${shown}.${address.slice(0, 16)}.`;
+  const writer = processIdentity(process.pid) ?? `${process.pid}`;
+  const own = join(folder, `${prefix}${writer}.${randomBytes(6).toString("hex")}${SUFFIX}`);
+
+  const left = async (): Promise<string[]> => {
+    const paths: string[] = [];
+    for (const name of await readdir(folder)) {
+      if (!name.startsWith(prefix) || !name.endsWith(SUFFIX)) continue;
+      const path = join(folder, name);
+      const rest = name.slice(prefix.length, -SUFFIX.length);
+      const writer = /^(\d+(?:-\d+)?)\.[0-9a-f]{12}$/u.exec(rest)?.[1];
+      if (writer !== undefined && !isRunning(writer)) paths.push(path);
+    }
+    return paths;
+  };
+
+  return {
+    own,
+    async takeOver() {
+      const sized = await Promise.all(
+        (await left()).map(async (path) => ({ path, size: await sizeOf(path) })),
+      );
+      for (const { path } of sized.toSorted((a, b) => b.size - a.size)) {
+        const handle = await openOwned(path);
+        if (handle === undefined) continue;
+        try {
+          // Of several processes that want it, one finds it under its old name.
+          await rename(path, own);
+          return handle;
+        } catch {
+          await handle.close();
+        }
+      }
+      return undefined;
+    },
+    async removeLeft() {
+      for (const path of await left()) await rm(path, { force: true }).catch(() => {});
+    },
+  };
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** Only what this program may have left: in a folder of all, others can place files, and links. */
+async function openOwned(path: string): Promise<FileHandle | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  const stats = await handle.stat();
+  const owned = process.getuid === undefined || stats.uid === process.getuid();
+  if (stats.isFile() && stats.nlink === 1 && owned && (stats.mode & 0o077) === 0) return handle;
+  await handle.close();
+  return undefined;
+}
+
+/**
+ * Names a process so that one which comes later under the same number has another name.
+ *
+ * @returns undefined where there is no such process, or it has ended and only waits to be collected
+ */
+export function processIdentity(pid: number): string | undefined {
+  if (!hasProc) return answers(pid) ? `${pid}` : undefined;
+  const stat = statOf(pid);
+  return stat === undefined || "ZX".includes(stat.state) ? undefined : `${pid}-${stat.startTime}`;
+}
+
+/** Whether the process with this identity still runs. */
+export function isRunning(identity: string): boolean {
+  return processIdentity(Number.parseInt(identity, 10)) === identity;
+}
+
+const hasProc = statOf(process.pid) !== undefined;
+
+/** See proc_pid_stat(5): the command's name, in brackets, may hold any character. */
+function statOf(pid: number): { state: string; startTime: string } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const [state, startTime] = [fields[0], fields[19]];
+    return state === undefined || startTime === undefined ? undefined : { state, startTime };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A process of somebody else's, which may not be asked, is not one of this program's. */
+function answers(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

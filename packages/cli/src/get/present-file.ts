@@ -1,0 +1,72 @@
+import type { StoredBlob } from "@idk/storage";
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { reasonOf, usage } from "../errors/failures.ts";
+
+/** A file that is there before its content is fetched. */
+export interface PresentFile {
+  /**
+   * Whether it holds exactly this content: chunk by chunk, without fetching any. Encoded content has
+   * no chunks to compare, and is fetched.
+   *
+   * @param onCompared told how many leading bytes have been looked at
+   */
+  holds(blob: StoredBlob, onCompared: (bytes: number) => void): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+
+/** @returns undefined where there is no regular file, or none that can be read */
+export async function openPresentFile(
+  path: string,
+  { follow }: { readonly follow: boolean },
+): Promise<PresentFile | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, O_RDONLY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
+  } catch {
+    return undefined;
+  }
+  const stats = await handle.stat();
+  if (!stats.isFile()) {
+    await handle.close();
+    return undefined;
+  }
+  const read = async (offset: number, into: Uint8Array): Promise<number> => {
+    try {
+      for (let filled = 0; ;) {
+        const left = into.length - filled;
+        const { bytesRead } = await handle.read(into, filled, left, offset + filled);
+        filled += bytesRead;
+        if (bytesRead === 0 || filled === into.length) return filled;
+      }
+    } catch (error) {
+      throw usage(`cannot read ${path}: ${reasonOf(error)}`, error);
+    }
+  };
+  return {
+    async holds(blob, onCompared) {
+      if (stats.size !== blob.size) return false;
+      if (blob.metadata["enc"] === undefined) {
+        const matching = await blob.matchingPrefix(async (offset, into) => {
+          const length = await read(offset, into);
+          onCompared(offset + length);
+          return length;
+        });
+        return matching === blob.size;
+      }
+      let offset = 0;
+      for await (const piece of blob.chunks()) {
+        const mine = new Uint8Array(piece.length);
+        if ((await read(offset, mine)) !== mine.length || Buffer.compare(mine, piece) !== 0) {
+          return false;
+        }
+        offset += piece.length;
+        onCompared(offset);
+      }
+      return true;
+    },
+    close: () => handle.close(),
+  };
+}

@@ -1,0 +1,63 @@
+import { type Identity, readIdentityFile, StorageError } from "@idk/storage";
+import { Failure, usage } from "../errors/failures.ts";
+import type { Session } from "../session.ts";
+import { describeSource, type IdentitySource } from "./identity-source.ts";
+import { readSecretFile } from "./key-files.ts";
+import { openTerminal } from "./terminal.ts";
+
+/** The settings of every command that opens something. */
+export interface IdentitySettings {
+  readonly identity: readonly IdentitySource[];
+  readonly passphrase: string | undefined;
+}
+
+/** Reads all identities; asks for passphrases where the environment gives none. */
+export async function loadIdentities(
+  { identity: sources, passphrase }: IdentitySettings,
+  session: Session,
+): Promise<Identity[]> {
+  if (sources.length === 0) {
+    throw usage(
+      "no identity: name its file with -i FILE or in IDK_IDENTITY " +
+        "(`idk init` or `idk keygen -o FILE` makes one)",
+    );
+  }
+  const identities: Identity[] = [];
+  for (const source of sources) {
+    const bytes = await read(source, session);
+    const name = describeSource(source);
+    try {
+      identities.push(...(await readIdentityFile(bytes, passphrase ?? (() => ask(name, session)))));
+    } catch (error) {
+      // The code stays; the message must say which of them it is about.
+      if (!(error instanceof StorageError)) throw error;
+      throw new Failure(error.code, `${name}: ${error.message}`, error);
+    }
+  }
+  return identities;
+}
+
+async function read(source: IdentitySource, session: Session): Promise<Uint8Array> {
+  switch (source.kind) {
+    case "file":
+      return readSecretFile(source.path, "identity file", session);
+    case "keychain":
+      return (await import("./keychain.ts")).readKeychain(source.name);
+    case "variable":
+      return Buffer.from(source.text);
+    case "command":
+      return (await import("./identity-command.ts")).runIdentityCommand(source, session);
+    default:
+      return source satisfies never;
+  }
+}
+
+async function ask(name: string, session: Session): Promise<string> {
+  const terminal = openTerminal(session.signal);
+  if (terminal === undefined) {
+    throw usage(
+      `the ${name} is protected and there is no terminal to ask for its passphrase: set IDK_PASSPHRASE`,
+    );
+  }
+  return terminal.askSecret(`Passphrase for ${name.replace(/^identity file /u, "")}: `);
+}

@@ -1,0 +1,85 @@
+import { delimiter } from "node:path";
+import type { Environment } from "../invocation.ts";
+
+/** Where identities come from. Nothing is opened, asked or run before a key is needed. */
+export type IdentitySource =
+  | { readonly kind: "file"; readonly path: string }
+  /** The secret store of the operating system. */
+  | { readonly kind: "keychain"; readonly name: string }
+  /** A variable that holds the identity itself. */
+  | { readonly kind: "variable"; readonly name: string; readonly text: string }
+  | IdentityCommand;
+
+/** A program that prints an identity. */
+export interface IdentityCommand {
+  readonly kind: "command";
+  /** As a text, split into words as a shell would; as a list, as it is. */
+  readonly command: string | readonly string[];
+  /** Who asks for it, for messages. */
+  readonly from: string;
+  /** Where it runs; undefined for the current folder. */
+  readonly folder: string | undefined;
+  readonly env: Environment;
+}
+
+const KEYCHAIN = "keychain:";
+
+/** Reads `keychain:NAME`, or else a path. */
+export function identitySource(
+  text: string,
+  toPath: (text: string) => string = (path) => path,
+): IdentitySource {
+  return text.startsWith(KEYCHAIN)
+    ? { kind: "keychain", name: text.slice(KEYCHAIN.length) }
+    : { kind: "file", path: toPath(text) };
+}
+
+/** A name that can be given back on a command line. */
+export function checkKeychainName(name: string): string {
+  if (/^[\p{L}\p{N}][\p{L}\p{N}._@-]{0,63}$/u.test(name)) return name;
+  throw new Error("takes a name of letters, digits and ._@-, up to 64 of them");
+}
+
+/** A colon separates paths, and is a part of `keychain:NAME`. */
+const SEPARATOR: RegExp = delimiter === ":" ? /(?<!(?:^|:)keychain):/u : /;/u;
+
+/** All that the environment names. */
+export function identitiesOf(env: Environment): {
+  readonly sources: readonly IdentitySource[];
+  readonly variables: readonly string[];
+} {
+  const files = (env["IDK_IDENTITY"] ?? "").split(SEPARATOR).filter((item) => item !== "");
+  const text = env["IDK_IDENTITY_KEY"] ?? "";
+  const command = env["IDK_IDENTITY_COMMAND"] ?? "";
+  const named: [variable: string, sources: readonly IdentitySource[]][] = [
+    ["IDK_IDENTITY", files.map((item) => identitySource(item))],
+    ["IDK_IDENTITY_KEY", text === "" ? [] : [{ kind: "variable", name: "IDK_IDENTITY_KEY", text }]],
+    [
+      "IDK_IDENTITY_COMMAND",
+      command === ""
+        ? []
+        : [{ kind: "command", command, from: "IDK_IDENTITY_COMMAND", folder: undefined, env }],
+    ],
+  ];
+  const given = named.filter(([, sources]) => sources.length > 0);
+  return {
+    sources: given.flatMap(([, sources]) => sources),
+    variables: given.map(([variable]) => variable),
+  };
+}
+
+/** For messages and listings: never the secret. */
+export function describeSource(source: IdentitySource): string {
+  switch (source.kind) {
+    case "file":
+      return `identity file ${source.path}`;
+    case "keychain":
+      return `identity ${KEYCHAIN}${source.name}`;
+    case "variable":
+      return `identity in ${source.name}`;
+    case "command":
+      return source.from;
+    default:
+      return source satisfies never;
+  }
+}

@@ -1,0 +1,98 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { reasonOf, usage } from "../errors/failures.ts";
+import type { Session } from "../session.ts";
+
+/** Key files are short; a mistaken path may name anything. */
+const KEY_FILE_MAX = 2 ** 20;
+
+/**
+ * Reads a file of keys whole.
+ *
+ * @param what the kind of file, for messages
+ */
+export async function readKeyFile(path: string, what: string): Promise<Uint8Array> {
+  return withKeyFile(path, what, (handle) => readUpTo(handle, KEY_FILE_MAX));
+}
+
+/** Reads a file that holds a secret, and remarks on it if others can read it, too. */
+export async function readSecretFile(
+  path: string,
+  what: string,
+  session: Session,
+): Promise<Uint8Array> {
+  return withKeyFile(path, what, async (handle) => {
+    const stats = await handle.stat();
+    // Windows has no such modes, and a pipe is nobody else's to open.
+    if (process.platform !== "win32" && stats.isFile() && (stats.mode & 0o077) !== 0) {
+      await session.out.note(
+        `idk: warning: others on this machine may read the ${what} ${path}: run chmod 600 on it`,
+      );
+    }
+    return readUpTo(handle, KEY_FILE_MAX);
+  });
+}
+
+async function withKeyFile(
+  path: string,
+  what: string,
+  read: (handle: FileHandle) => Promise<Uint8Array | undefined>,
+): Promise<Uint8Array> {
+  let bytes: Uint8Array | undefined;
+  try {
+    const handle = await open(path, "r");
+    try {
+      bytes = await read(handle);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw usage(`cannot read the ${what} ${path}: ${reasonOf(error)}`, error);
+  }
+  if (bytes === undefined) throw usage(`the ${what} ${path} is too long to be one`);
+  return bytes;
+}
+
+/** @returns undefined where there is more */
+async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(new Uint8Array(64 * 1024), 0, 64 * 1024, null);
+    if (bytesRead === 0) return Buffer.concat(pieces);
+    length += bytesRead;
+    if (length > limit) return undefined;
+    pieces.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+const LENGTH = 32;
+const HEX = /^[0-9a-f]{64}\s*$/iu;
+
+/**
+ * Reads a secret of 32 bytes from a file, which holds them as they are or as 64 hexadecimal digits.
+ *
+ * @param what the kind of file, for messages
+ */
+export async function readSecretBytes(
+  path: string,
+  what: string,
+  session: Session,
+): Promise<Uint8Array> {
+  const bytes = await readSecretFile(path, what, session);
+  if (bytes.length === LENGTH) return bytes;
+  const text = Buffer.from(bytes).toString("latin1");
+  if (HEX.test(text)) return Buffer.from(text.trimEnd(), "hex");
+  throw usage(
+    `the ${what} ${path} must hold 32 bytes or 64 hexadecimal digits: ` +
+      "`head -c 32 /dev/urandom > FILE` makes one",
+  );
+}
+
+/** Reads a dedup secret. */
+export async function loadDedupSecret(
+  path: string | undefined,
+  session: Session,
+): Promise<Uint8Array | undefined> {
+  if (path === undefined) return undefined;
+  return readSecretBytes(path, "dedup secret file", session);
+}

@@ -1,0 +1,40 @@
+import { parseRecipient, readRecipientsFile, type Recipient, StorageError } from "@idk/storage";
+import { Failure, usage } from "../errors/failures.ts";
+import { looksLikeIdentity } from "../output/text.ts";
+import { readKeyFile } from "./key-files.ts";
+
+/** One recipient, or a file of them. */
+export type RecipientSource =
+  | { readonly kind: "recipient"; readonly text: string }
+  | { readonly kind: "file"; readonly path: string };
+
+/** Reads all recipients, from wherever they are named. */
+export async function loadRecipients(sources: readonly RecipientSource[]): Promise<Recipient[]> {
+  if (sources.length === 0) {
+    throw usage(
+      "no recipients: name who can read it with -r RECIPIENT, -R FILE or IDK_RECIPIENTS " +
+        "(your own: `idk recipient -i FILE` prints it)",
+    );
+  }
+  const recipients: Recipient[] = [];
+  for (const source of sources) recipients.push(...(await load(source)));
+  return recipients;
+}
+
+async function load(source: RecipientSource): Promise<Recipient[]> {
+  const where = source.kind === "file" ? `recipients file ${source.path}` : "recipient";
+  try {
+    if (source.kind === "file") {
+      return readRecipientsFile(await readKeyFile(source.path, "recipients file"));
+    }
+    if (looksLikeIdentity(source.text)) {
+      throw usage("this is an identity, which is secret: `idk recipient` prints its recipient");
+    }
+    return [parseRecipient(source.text)];
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    const hint =
+      source.kind === "recipient" && !source.text.startsWith("idk1") ? "; -R takes a file" : "";
+    throw new Failure(error.code, `${where}: ${error.message}${hint}`, error);
+  }
+}

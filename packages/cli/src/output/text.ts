@@ -1,0 +1,102 @@
+/**
+ * Characters that act on a terminal instead of showing: controls (escape sequences begin with
+ * one), bidirectional overrides, line separators and lone surrogates.
+ */
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** The text of an identity, whole or in part: keys end up in the wrong argument. */
+const IDENTITY = /idk-secret-key-1[0-9a-z]+/giu;
+
+/** One line that is safe to show on a terminal, whoever wrote the text. */
+export function printable(text: string): string {
+  return text.replace(UNSAFE, escapeCharacter);
+}
+
+/** Takes out what looks like an identity. The last line of defence of every message. */
+export function redact(text: string): string {
+  return text.replace(IDENTITY, "IDK-SECRET-KEY-1…");
+}
+
+/** Whether a text is one that must never be repeated. */
+export function looksLikeIdentity(text: string): boolean {
+  return text.search(IDENTITY) !== -1;
+}
+
+/**
+ * JSON on one line. Byte strings become `{"hex": "…"}`; what could act on a terminal is escaped,
+ * which leaves the value as it is.
+ */
+export function toJson(value: unknown): string {
+  const json = JSON.stringify(value, (_, item: unknown) =>
+    item instanceof Uint8Array ? { hex: toHex(item) } : item,
+  );
+  return printable(json);
+}
+
+export function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+}
+
+/** `1 blob`, `2 blobs`; `2 addresses`. */
+export function count(amount: number, noun: string): string {
+  const ending = noun.endsWith("s") ? "es" : "s";
+  return `${amount} ${noun}${amount === 1 ? "" : ending}`;
+}
+
+export type Row = readonly [label: string, value: string];
+
+/** Lines of two columns. */
+export function aligned(rows: readonly Row[]): string[] {
+  const width = Math.max(0, ...rows.map(([label]) => label.length));
+  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** Anything a terminal would act on: all controls but tab and line ends. */
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/u;
+
+/** Makes a check of consecutive pieces: whether the content so far is text fit for a terminal. */
+export function createTextCheck(): (piece: Uint8Array) => boolean {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  return (piece) => {
+    try {
+      return !CONTROL.test(decoder.decode(piece, { stream: true }));
+    } catch {
+      return false;
+    }
+  };
+}
+
+const NAMES = ["KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+/** `20 MiB`, `1.4 GiB`: rounded to what people look at. */
+export function roundBytes(bytes: number): string {
+  let rounded = bytes;
+  let name = "bytes";
+  for (const next of NAMES) {
+    // What would round up to 1024 is one of the next.
+    if (rounded < 1023.5) break;
+    rounded /= 1024;
+    name = next;
+  }
+  const digits = name === "bytes" || rounded >= 99.95 ? 0 : 1;
+  return `${rounded.toFixed(digits)} ${name}`;
+}
+
+/** `20971520 bytes (20 MiB)`: exact for programs, rounded for people. */
+export function formatBytes(bytes: number): string {
+  const exact = `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  let rounded = bytes;
+  let name = "";
+  for (const next of NAMES) {
+    if (rounded < 1024) break;
+    rounded /= 1024;
+    name = next;
+  }
+  if (name === "") return exact;
+  return `${exact} (${Number.isInteger(rounded) ? rounded : rounded.toFixed(1)} ${name})`;
+}

@@ -1,0 +1,66 @@
+import type { PutReport } from "@idk/storage";
+import { usage } from "../errors/failures.ts";
+import { openInput } from "../input/input.ts";
+import type { Session } from "../session.ts";
+import { openStore } from "../stores/open-store.ts";
+import {
+  closeUnfinished,
+  fileJournals,
+  type FileJournalSettings,
+  type FilePutOptions,
+} from "./file-journals.ts";
+import { describeSkipped } from "./put-report.ts";
+
+interface PutFileSettings extends FileJournalSettings {
+  /** Threads; undefined leaves it to the library. */
+  readonly workers: number | undefined;
+}
+
+/** Stores one file, continuing where an interrupted put of it stopped, and prints its address. */
+export async function putFile(
+  path: string,
+  options: FilePutOptions,
+  settings: PutFileSettings,
+  session: Session,
+): Promise<void> {
+  const { out } = session;
+  const { resume, store, workers } = settings;
+  const { content, file } = await openInput(path);
+  if (resume === true && file === undefined) {
+    throw usage("--resume takes a regular file: what it continues has to be read once more");
+  }
+  await using opened = await openStore(store, session, { workers });
+  const journal = await fileJournals(options, settings, out)(path, file);
+  const continues = (journal?.count() ?? 0) > 0;
+  using meter = session.progress.begin({ command: "put", name: path, totalBytes: file?.size });
+  let report: PutReport | undefined;
+  let summary: string | undefined;
+  try {
+    const address = await opened.put(content, {
+      ...options,
+      journal,
+      onProgress: meter.part(),
+      onReport: (made) => {
+        report = made;
+      },
+    });
+    summary = meter.finish();
+    await out.result(address, { address, ...report });
+    // Who does not get to see the address asks for it again, and shall not wait as long.
+    await out.flush();
+  } catch (error) {
+    const remark = closeUnfinished(journal, error);
+    if (remark !== undefined && !out.json) await out.note(`idk: ${remark}`);
+    throw error;
+  }
+  journal?.remove();
+  if (out.json || report === undefined) return;
+  if (summary !== undefined) await out.note(`idk: stored ${summary}`);
+  const { chunks, skippedChunks } = report;
+  if (continues && skippedChunks > 0) {
+    await out.note(`idk: continued: ${skippedChunks} of ${chunks} chunks were there`);
+    return;
+  }
+  const skipped = describeSkipped(report);
+  if (skipped !== undefined) await out.note(`idk: ${skipped}`);
+}

@@ -1,0 +1,166 @@
+import type { Metadata, PutItem, PutJournal, PutReport, Store } from "@idk/storage";
+import { codeOf, EXIT_CODES, Failure } from "../errors/failures.ts";
+import { createListFailures } from "../errors/item-failures.ts";
+import { openInput } from "../input/input.ts";
+import { count, formatBytes } from "../output/text.ts";
+import type { Totals } from "../progress/meter.ts";
+import type { Session } from "../session.ts";
+import { closeUnfinished, type FilePutOptions, type OpenFileJournal } from "./file-journals.ts";
+import type { FileToPut, PutEvents } from "./files-to-put.ts";
+import type { OpenPutJournal } from "./put-journal.ts";
+import { createPutTable, describeSkipped } from "./put-report.ts";
+
+/** Files in flight at once, and failures of the store in a row after which it is given up. */
+const AT_ONCE = 16;
+
+/** How files are stored, each with its own metadata. */
+export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
+  readonly metadata: (file: FileToPut) => Promise<Metadata>;
+}
+
+/** What is to be stored. */
+export interface FileSource {
+  readonly files: (events: PutEvents) => AsyncIterable<FileToPut>;
+  /** Finds out how much that is; undefined where nobody can know beforehand. */
+  readonly measure?: ((signal: AbortSignal) => Promise<Totals>) | undefined;
+}
+
+/** A file in its turn. */
+interface FileItem {
+  readonly path: string;
+  /** Found in a folder: a symbolic link that has taken its place meanwhile is not followed. */
+  readonly found: boolean;
+  /** There from when the file was opened to when its result is known, if it has one. */
+  journal: OpenPutJournal | undefined;
+}
+
+/**
+ * Stores many files and prints a line for each, in the order in which they get done. A file that
+ * cannot be read or stored does not keep the others from it; a large one is continued where an
+ * interrupted run stopped.
+ */
+export async function putFiles(
+  opened: Store,
+  { files, measure }: FileSource,
+  { metadata: metadataOf, ...options }: FilesPutOptions,
+  openJournal: OpenFileJournal,
+  session: Session,
+): Promise<void> {
+  const { out } = session;
+  using meter = session.progress.begin({ command: "put", noun: "file", measure });
+  const table = createPutTable(out.terminal);
+  const failures = createListFailures(session, "file", "file");
+  const sum = { files: 0, bytes: 0, chunks: 0, skippedChunks: 0, skippedBytes: 0 };
+  const add = (report: PutReport): void => {
+    sum.files += 1;
+    sum.bytes += report.bytes;
+    sum.chunks += report.chunks;
+    sum.skippedChunks += report.skippedChunks;
+    sum.skippedBytes += report.skippedBytes;
+  };
+
+  let leftOut = 0;
+  let before = 0;
+  const events: PutEvents = {
+    storedBefore() {
+      before += 1;
+    },
+    async skipped(path, why) {
+      leftOut += 1;
+      await out.report({ skipped: true, file: path, reason: why });
+      if (!out.json) await out.note(`idk: skipped: ${path} ${why}`);
+    },
+    unreadable: async (path, error) => failures.add(path, error),
+  };
+
+  const unfinished = new Set<FileItem>();
+  const end = async (item: FileItem, error: unknown): Promise<void> => {
+    unfinished.delete(item);
+    const remark = closeUnfinished(item.journal, error);
+    if (remark !== undefined && !out.json) await out.note(`idk: ${item.path}: ${remark}`);
+  };
+
+  async function* items(): AsyncGenerator<PutItem<FileItem>> {
+    for await (const file of files(events)) {
+      const { path, inside } = file;
+      const item: FileItem = { path, found: inside !== undefined, journal: undefined };
+      unfinished.add(item);
+      const content = contentOf(item, openJournal);
+      const metadata = await metadataOf(file);
+      const journal = journalOf(item);
+      yield { key: item, content, options: { metadata, journal, onProgress: meter.part() } };
+    }
+  }
+  let refusals = 0;
+  try {
+    for await (const result of opened.putMany(items(), { ...options, concurrency: AT_ONCE })) {
+      const item = result.key;
+      const file = item.path;
+      meter.itemDone();
+      if (result.ok) {
+        const { address, report } = result;
+        add(report);
+        refusals = 0;
+        await out.result(table.line(address, report.bytes, file), {
+          ok: true,
+          file,
+          address,
+          ...report,
+        });
+        // At once: nobody finds what is stored under an address that was never printed.
+        await out.flush();
+        unfinished.delete(item);
+        item.journal?.remove();
+        continue;
+      }
+      await failures.add(file, result.error);
+      await end(item, result.error);
+      const code = codeOf(result.error);
+      refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
+      if (refusals === AT_ONCE) {
+        throw new Failure(
+          code,
+          `gave up: the store failed ${refusals} files in a row; what has no address here is not stored`,
+        );
+      }
+    }
+  } catch (error) {
+    // Nothing is being written any more.
+    for (const item of unfinished) await end(item, error);
+    if (sum.files > 0 && session.signal.aborted && !out.json) {
+      await out.note(
+        `idk: ${count(sum.files, "file")} stored, with the addresses above; a list of them leaves ` +
+          "them out of the next put: --done LIST",
+      );
+    }
+    throw error;
+  }
+  meter.finish();
+  const parts = [
+    `stored ${count(sum.files, "file")}, ${formatBytes(sum.bytes)}`,
+    describeSkipped(sum),
+    before === 0 ? undefined : `${before} stored before`,
+    leftOut === 0 ? undefined : `${leftOut} left out`,
+    `${failures.count || "none"} failed`,
+  ];
+  await out.note(parts.filter((part) => part !== undefined).join("; "));
+  failures.throwIfAny(sum.files + failures.count);
+}
+
+/** Opened when it is its turn, so that thousands of files are not open at once. */
+async function* contentOf(
+  item: FileItem,
+  openJournal: OpenFileJournal,
+): AsyncGenerator<Uint8Array> {
+  const { content, file } = await openInput(item.path, { follow: !item.found });
+  item.journal = await openJournal(item.path, file);
+  yield* content;
+}
+
+/** Asked for leaves only when content has been read, and so when the file is open. */
+function journalOf(item: FileItem): PutJournal {
+  return {
+    known: async (index) => item.journal?.known(index),
+    stored: async (index, leaf) => item.journal?.stored(index, leaf),
+  };
+}

@@ -1,0 +1,153 @@
+import {
+  type Backend,
+  createStore,
+  type Retry,
+  type RetryOptions,
+  type Store,
+  type StoreOptions,
+  withRetry,
+} from "@idk/storage";
+import type { BucketLocation } from "@idk/storage/provision";
+import type { EncryptionSetting, ObjectLocation, StoreLocation } from "@idk/storage/url";
+import { usage } from "../errors/failures.ts";
+import { readSecretBytes } from "../keys/key-files.ts";
+import type { Session } from "../session.ts";
+
+/** Opens the store. A backend's code loads only when it is the one in use. */
+export async function openStore(
+  location: StoreLocation,
+  session: Session,
+  options: Omit<StoreOptions, "backend"> = {},
+): Promise<Store> {
+  return createStore({ ...options, backend: await openBackend(location, session) });
+}
+
+/** A backend that is let go of at the end of a block. */
+export type OpenBackend = Backend & AsyncDisposable;
+
+/** Opens the place that keeps the blobs, such that calls are made again that may yet succeed. */
+export async function openBackend(location: StoreLocation, session: Session): Promise<OpenBackend> {
+  const backend =
+    location.kind === "filesystem"
+      ? // What fails on a disk fails again.
+        (await import("@idk/storage/filesystem")).filesystem(location.folder, {
+          durability: location.durability,
+        })
+      : await retrying(await openObjectStore(location, session), location, session);
+  return { ...backend, [Symbol.asyncDispose]: async () => backend.close?.() };
+}
+
+async function retrying(
+  backend: Backend,
+  location: ObjectLocation,
+  session: Session,
+): Promise<Backend> {
+  return withRetry(backend, await retryOptions(location, session));
+}
+
+/** How often and for how long requests to an object store are made again. */
+export async function retryOptions(
+  { kind, retrySeconds }: ObjectLocation,
+  session: Pick<Session, "out" | "progress">,
+): Promise<RetryOptions> {
+  return {
+    ...(kind === "b2" && (await import("@idk/storage/b2")).B2_RETRY),
+    ...(retrySeconds !== undefined && {
+      budgetMs: 1000 * retrySeconds,
+      // Whoever names a time is not kept longer than by the library's least number of attempts; no
+      // time at all has to mean none of them.
+      minAttempts: retrySeconds === 0 ? 1 : undefined,
+    }),
+    onRetry: retryObserver(session),
+  };
+}
+
+/** Server-side encryption with the key at hand, as the backends take it. */
+type Encryption =
+  | Exclude<EncryptionSetting, { readonly type: "SSE-C" }>
+  | { readonly type: "SSE-C"; readonly key: Uint8Array };
+
+/** Opens a bucket, without asking for anything yet. Only the module of its provider is loaded. */
+export async function openObjectStore(
+  location: ObjectLocation,
+  session: Session,
+): Promise<Backend> {
+  const options = await bucketOptions(location, session);
+  if (options.provider === "s3") return (await import("@idk/storage/s3")).s3(options);
+  if (options.provider === "minio") return (await import("@idk/storage/minio")).minio(options);
+  return (await import("@idk/storage/b2")).b2(options);
+}
+
+/** The options of a provider's backend. Reads the file of an SSE-C key, if there is one. */
+export async function bucketOptions(
+  location: ObjectLocation,
+  session: Session,
+): Promise<BucketLocation> {
+  const { bucket, prefix } = location;
+  const encryption = await loadEncryption(location.encryption, session);
+  const place = { bucket, prefix, encryption };
+  switch (location.kind) {
+    case "s3": {
+      const { endpoint, region } = location;
+      return { provider: "s3", ...place, endpoint, region };
+    }
+    case "minio": {
+      const { host, port, tls, accessKey, secretKey, sessionToken } = location;
+      const keys = { accessKey, secretKey, sessionToken };
+      return { provider: "minio", ...place, ...keys, host, port, tls };
+    }
+    case "b2": {
+      const { endpoint, region, accessKeyId: keyId, secretAccessKey: applicationKey } = location;
+      const keys = { keyId, applicationKey };
+      return {
+        provider: "b2",
+        bucket,
+        prefix,
+        ...keys,
+        encryption: ofB2(encryption),
+        endpoint,
+        region,
+      };
+    }
+    default:
+      return location satisfies never;
+  }
+}
+
+function ofB2(
+  encryption: Encryption | undefined,
+): Exclude<Encryption, { readonly type: "aws:kms" }> | undefined {
+  if (encryption?.type === "aws:kms") throw usage("B2 has no key management");
+  return encryption;
+}
+
+async function loadEncryption(
+  setting: EncryptionSetting | undefined,
+  session: Session,
+): Promise<Encryption | undefined> {
+  if (setting?.type !== "SSE-C") return setting;
+  const { key } = setting;
+  if (key instanceof Uint8Array) return { type: "SSE-C", key };
+  return { type: "SSE-C", key: await readSecretBytes(key.file, "SSE-C key file", session) };
+}
+
+const INTERVAL = 1000;
+
+/**
+ * Tells people why nothing seems to happen: at most once a second, and not of a first attempt that
+ * fails, for a single hiccup is no news. Programs get the number with the progress.
+ */
+export function retryObserver({
+  out,
+  progress,
+}: Pick<Session, "out" | "progress">): (retry: Retry) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return ({ attempt, delayMs, error }) => {
+    progress.retried();
+    const now = performance.now();
+    if (out.json || attempt < 2 || now - last < INTERVAL) return;
+    last = now;
+    const seconds = (delayMs / 1000).toFixed(1);
+    void out.note(`idk: retrying in ${seconds} s: ${error.message}`);
+  };
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "bun:test";
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
+
+const workspace = await createWorkspace();
+const { idk, ok, put, path } = workspace;
+
+/** A blob beside another one, under a name that begins alike. */
+function nameAlike(address: string, digits: number): string {
+  const other =
+    address.slice(0, digits) + (address[digits] === "0" ? "1" : "0").repeat(64 - digits);
+  const file = path(`blobs/${other.slice(0, 2)}/${other}`);
+  mkdirSync(dirname(file), { recursive: true });
+  copyFileSync(workspace.blob(address), file);
+  return other;
+}
+
+describe("the beginning of an address", () => {
+  test("is enough for what reads", async () => {
+    const address = await put("hello", "--name", "hello.txt");
+    const short = address.slice(0, 8);
+    expect((await ok(["get", short])).stdout).toBe("hello");
+    expect(JSON.parse((await ok(["stat", short, "--json"])).stdout)).toMatchObject({ address });
+    expect((await ok(["verify", short, "--deep"])).stderr).toStartWith("checked 1 blob,");
+    const once = await ok(["verify", short, address, address.slice(0, 40)]);
+    expect(once.stderr).toStartWith("checked 1 blob,");
+    await ok(["copy", short, "--tree", "--from", "blobs", "--to", "mirror"]);
+    expect((await ok(["ls", "--store", "mirror"])).stdout).toBe(`${address}\n`);
+    const rewrapped = await ok(["rewrap", short, "--json"]);
+    expect(JSON.parse(rewrapped.stdout)).toMatchObject({ previous: address });
+    expect(rewrapped.stderr).toContain(`${address} can still be read`);
+  });
+
+  test("is enough in a list, where it counts as the address it stands for", async () => {
+    const [one, two] = [await put("one"), await put("two")];
+    workspace.write(
+      "list",
+      `${one.slice(0, 10)}  anything\n${one}\n${two.slice(0, 12)}\n00000000\n`,
+    );
+    const result = await idk(["get", "--from-file", "list", "--output-dir", "fetched"]);
+    expect(readdirSync(path("fetched")).toSorted()).toEqual([one, two].toSorted());
+    expect(result.stderr).toContain(
+      "idk: the store has no blob whose address begins with 00000000",
+    );
+    expect(result.stderr).toEndWith("idk: 1 of 3 addresses failed\n");
+    expect(result.code).toBe(3);
+  });
+
+  test("is enough to remove a blob, and what was removed is said", async () => {
+    const address = await put("gone soon");
+    expect(await ok(["rm", address.slice(0, 8)])).toMatchObject({
+      stdout: "",
+      stderr: `removed ${address}\n`,
+    });
+    expect(existsSync(workspace.blob(address))).toBe(false);
+    const tree = await put(noise(2 ** 20 + 1), "--chunk-size", "256K");
+    const removed = await ok(["rm", "--tree", tree.slice(0, 9)]);
+    expect(removed.stderr).toBe(`removed 6 blobs: ${tree}\n`);
+    const json = await put("and this");
+    const { stdout } = await ok(["rm", json.slice(0, 8), "--json"]);
+    expect(JSON.parse(stdout)).toEqual({ address: json, blobs: 1 });
+  });
+
+  test("that several have is refused by every command, and removes nothing", async () => {
+    const address = await put("one of two");
+    const other = nameAlike(address, 9);
+    const names = [address, other].toSorted().join(", ");
+    const message = `several addresses begin with ${address.slice(0, 9)}, give more digits: ${names}`;
+    for (const args of [["get"], ["stat"], ["verify"], ["rm"], ["rm", "--tree"], ["rewrap"]]) {
+      expectFailure(await idk([...args, address.slice(0, 9)]), 2, message);
+    }
+    const copied = await idk(["copy", address.slice(0, 9), "--from", "blobs", "--to", "elsewhere"]);
+    expectFailure(copied, 2, message);
+    expect(existsSync(path("elsewhere"))).toBe(false);
+    expect(existsSync(workspace.blob(address))).toBe(true);
+    expect((await ok(["get", address.slice(0, 10)])).stdout).toBe("one of two");
+    await ok(["rm", other]);
+  });
+
+  test("that none has is not found, and too short a one is refused", async () => {
+    await put("something");
+    for (const command of ["get", "stat", "verify", "rm", "rewrap"]) {
+      const unknown = await idk([command, "0123456789"]);
+      expectFailure(unknown, 3, "the store has no blob whose address begins with 0123456789");
+      expectFailure(await idk([command, "0123456"]), 2, "ADDRESS must be 64 lowercase");
+      expectFailure(await idk([command, "0123456G"]), 2, "or the first 8 or more");
+    }
+  });
+});

@@ -1,0 +1,163 @@
+import { expect, test } from "bun:test";
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
+
+const MISSING = "f".repeat(64);
+
+const workspace = await createWorkspace();
+const { idk, ok, put } = workspace;
+const good = await put("good");
+const tree = await put(noise(2 ** 20 + 1), "--chunk-size", "256K");
+const chunk = (await ok(["ls"])).stdout
+  .trim()
+  .split("\n")
+  .find((name) => name !== good && name !== tree)!;
+
+/** Lets a test break a blob, and mends it afterwards. */
+const broken = async (
+  address: string,
+  damage: (file: string) => void,
+  run: () => Promise<void>,
+) => {
+  const file = workspace.blob(address);
+  const bytes = readFileSync(file);
+  damage(file);
+  try {
+    await run();
+  } finally {
+    writeFileSync(file, bytes);
+  }
+};
+const flip = (file: string) => {
+  const bytes = readFileSync(file);
+  bytes[bytes.length >> 1]! ^= 1;
+  writeFileSync(file, bytes);
+};
+
+test("a sound store is quiet on standard output", async () => {
+  const all = await ok(["verify"]);
+  expect(all.stdout).toBe("");
+  expect(all.stderr).toMatch(/^checked 7 blobs, \d+ bytes \(1\.\d MiB\); none failed\n$/u);
+  const deep = await ok(["verify", "--deep"]);
+  expect(deep.stderr).toContain("7 blobs");
+  expect(deep.stderr).toContain("2 roots with all content, 5 by name and form only; none failed");
+  expect((await ok(["verify", good, tree])).stderr).toStartWith("checked 2 blobs");
+});
+
+test("--json gives a line for each blob", async () => {
+  const { stdout } = await ok(["verify", "--deep", "--json"]);
+  const items = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { ok: boolean; deep: boolean });
+  expect(items.length).toBe(7);
+  expect(items.filter((item) => item.ok && item.deep).length).toBe(2);
+});
+
+test("roots of others are checked as far as it goes", async () => {
+  await ok(["keygen", "-o", "other.key"]);
+  const other = await ok(["verify", "--deep", "-i", "other.key"]);
+  expect(other.stderr).toContain(
+    "0 roots with all content, 7 by name and form only (of these 2 roots that no identity opens)",
+  );
+  const named = await idk(["verify", "--deep", good, "-i", "other.key"]);
+  expect(named.stdout).toStartWith(`${good} no-match: `);
+  expect(named.code).toBe(4);
+});
+
+test.each<[what: string, damage: (file: string) => void]>([
+  ["a flipped bit", flip],
+  ["a truncated file", (file) => truncateSync(file, 100)],
+  ["an emptied file", (file) => truncateSync(file, 0)],
+  ["a foreign file", (file) => writeFileSync(file, "this was never a blob")],
+  ["another blob", (file) => copyFileSync(workspace.blob(chunk), file)],
+])("%s is found", async (_, damage) => {
+  await broken(good, damage, async () => {
+    const all = await idk(["verify"]);
+    expect(all.stdout).toMatch(new RegExp(`^${good} address: [^\\n]+\\n$`, "u"));
+    expect(all.stderr).toMatch(/^checked 7 blobs[^\n]*1 failed\nidk: 1 of 7 blobs failed\n$/u);
+    expect(all.code).toBe(5);
+    const got = await idk(["get", good]);
+    expectFailure(got, 5, good);
+    expect(got.stdout).toBe("");
+  });
+});
+
+test("a file longer than any blob is not read to its end", async () => {
+  await broken(
+    good,
+    (file) => truncateSync(file, 2 ** 40),
+    async () => {
+      const { stdout, code } = await idk(["verify", good]);
+      expect(stdout).toStartWith(`${good} limit: `);
+      expect(code).toBe(5);
+    },
+  );
+});
+
+test("checking goes on after a fault, and the worst decides", async () => {
+  await broken(chunk, flip, async () => {
+    const { stdout, stderr, code } = await idk(["verify", MISSING, good, chunk]);
+    const lines = stdout.trim().split("\n").toSorted();
+    expect(lines.map((line) => line.split(": ")[0])).toEqual(
+      [`${chunk} address`, `${MISSING} not-found`].toSorted(),
+    );
+    expect(stderr).toContain("idk: 2 of 3 blobs failed");
+    expect(code).toBe(5);
+
+    const json = await idk(["verify", MISSING, good, chunk, "--json"]);
+    const items = json.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { ok: boolean });
+    expect(items.filter((item) => !item.ok).length).toBe(2);
+    expect(JSON.parse(json.stderr.trim().split("\n").at(-1)!)).toEqual({
+      error: { code: "address", message: "2 of 3 blobs failed" },
+    });
+
+    const deep = await idk(["verify", "--deep", tree]);
+    expect(deep.stdout).toStartWith(`${tree} address: `);
+    expect(deep.code).toBe(5);
+  });
+  expect((await idk(["verify", MISSING])).code).toBe(3);
+});
+
+test("--deep finds a missing chunk, and a chunk is no root", async () => {
+  const file = workspace.blob(chunk);
+  await broken(
+    chunk,
+    () => rmSync(file),
+    async () => {
+      const { stdout, code } = await idk(["verify", "--deep"]);
+      expect(stdout).toMatch(new RegExp(`^${tree} not-found: [^\\n]*${chunk}\\n$`, "u"));
+      expect(code).toBe(3);
+      await ok(["verify"]);
+    },
+  );
+  const named = await idk(["verify", "--deep", chunk]);
+  expect(named.stdout).toStartWith(`${chunk} usage: this is a chunk`);
+  expect(named.code).toBe(2);
+  expectFailure(await idk(["get", chunk]), 5, /./u);
+});
+
+test("other files in the store's folder are left alone", async () => {
+  workspace.write("blobs/notes.txt", "mine");
+  writeFileSync(`${dirname(workspace.blob(good))}/README`, "mine");
+  await ok(["verify"]);
+  expect((await ok(["ls"])).stdout.trim().split("\n").length).toBe(7);
+});
+
+test("a folder in a blob's place is unavailable", async () => {
+  const name = "0".repeat(64);
+  mkdirSync(workspace.blob(name), { recursive: true });
+  expectFailure(await idk(["get", name]), 6, name);
+  rmSync(workspace.blob(name), { recursive: true });
+});

@@ -1,0 +1,121 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { checkManners, isolated, MAIN, newFolder } from "../support/cli.ts";
+
+/*
+ * What people see, as files to read: each is a session in a folder of its own, run line by line in
+ * bash, with what came of it:
+ *
+ *   # A remark.
+ *   $ a command, which is run
+ *   | what it printed
+ *   ! what it said on standard error
+ *   [exit 2]
+ *
+ * Variables last through a session. In outputs, what differs from run to run is named instead:
+ * addresses by the variable that holds them. With UPDATE=1 the files are written anew, to be read
+ * before they are committed.
+ */
+
+setDefaultTimeout(120_000);
+
+const FOLDER = join(import.meta.dir, "transcripts");
+const update = process.env["UPDATE"] === "1";
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs the commands of a session, and gives back its text as it should be. */
+async function replay(session: string): Promise<string> {
+  const folder = newFolder();
+  folders.push(folder);
+  for (const name of ["bin", "home", "work"]) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, "bin/idk"), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
+  chmodSync(join(folder, "bin/idk"), 0o755);
+  const lines: string[] = [];
+  for (const line of session.split("\n")) {
+    if (line.startsWith("$ ")) lines.push(line, ...(await outcome(line.slice(2), folder)));
+    else if (line.startsWith("#") || line === "") lines.push(line);
+  }
+  return lines.join("\n");
+}
+
+async function outcome(command: string, folder: string): Promise<string[]> {
+  const state = join(folder, "state");
+  const script = `set -a; [ -e ${state} ] && . ${state}
+set -o pipefail; eval "$COMMAND"
+code=$?; unset COMMAND; export -p >${state}; exit $code`;
+  const child = Bun.spawn(["bash", "-c", script], {
+    cwd: join(folder, "work"),
+    env: {
+      ...isolated({ HOME: join(folder, "home") }),
+      PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`,
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+      TZ: "UTC",
+      LC_ALL: "C.UTF-8",
+      COMMAND: command,
+    },
+    // Away from the terminal of who runs the tests, which would be asked for passphrases.
+    detached: true,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  checkManners({ stdout, stderr });
+  const variables = existsSync(state) ? readFileSync(state, "utf8") : "";
+  const named = (text: string): string => withNames(text, folder, variables);
+  return [
+    ...quoted(named(stdout), "|"),
+    ...quoted(named(stderr), "!"),
+    ...(code === 0 ? [] : [`[exit ${code}]`]),
+  ];
+}
+
+function quoted(text: string, mark: string): string[] {
+  if (text === "") return [];
+  const ended = text.endsWith("\n");
+  const lines = (ended ? text.slice(0, -1) : text).split("\n");
+  return [...lines.map((line) => `${mark} ${line}`.trimEnd()), ...(ended ? [] : ["[no newline]"])];
+}
+
+/** Replaces what differs from run to run. */
+function withNames(output: string, folder: string, variables: string): string {
+  let text = output;
+  for (const [, name, value] of variables.matchAll(/ (?<name>\w+)="(?<value>[0-9a-f]{64})"/gu)) {
+    text = text.replaceAll(value!, `$${name}`).replaceAll(value!.slice(0, 8), `\${${name}:0:8}`);
+  }
+  return text
+    .replaceAll(`/private${folder}`, folder)
+    .replaceAll(join(folder, "home"), "~")
+    .replaceAll(join(folder, "work"), "<here>")
+    .replaceAll(process.execPath, "<bun>")
+    .replaceAll(/\b[0-9a-f]{64}\b/gu, "<address>")
+    .replaceAll(/\/[0-9a-f]{2}(?=\/(?:<address>|\$))/gu, "/<shard>")
+    .replaceAll(/\bidk1[0-9a-z]{50,}/gu, "<recipient>")
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?/gu, "<date>")
+    .replaceAll(/(?<=At":)\d{13}/gu, "<time>")
+    .replaceAll(/\d+(?:\.\d+)?(?= ms\b)|(?<=roundTripMs":)[\d.e-]+/gu, "<n>")
+    .replaceAll(/\d+ for large files, \d+ cores?/gu, "<n> for large files, <n> cores")
+    .replaceAll(Bun.version, "<version>")
+    .replaceAll(`${process.platform} ${process.arch}`, "<platform>");
+}
+
+describe("transcripts", () => {
+  const names = [...new Bun.Glob("*.txt").scanSync(FOLDER)].toSorted();
+
+  test.each(names)("%s", async (name) => {
+    const file = join(FOLDER, basename(name));
+    const told = readFileSync(file, "utf8");
+    const came = await replay(told);
+    if (update) writeFileSync(file, came);
+    else expect(came).toBe(told);
+  });
+});

@@ -1,0 +1,62 @@
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import {
+  createWorkspace,
+  expectFailure,
+  isolated,
+  MAIN,
+  noise,
+  sameBytes,
+  until,
+} from "../support/cli.ts";
+
+const { env, folder, idk, ok, put } = await createWorkspace();
+const MiB = 2 ** 20;
+
+/** How many threads a put has that was given 40 MiB and waits for more. */
+async function threadsOf(args: readonly string[], extra: Record<string, string>, least: number) {
+  const child = Bun.spawn([process.execPath, MAIN, "put", "-", ...args], {
+    cwd: folder,
+    env: isolated({ ...env, ...extra }),
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  try {
+    void child.stdin.write(noise(40 * MiB));
+    await child.stdin.flush();
+    const count = () => readdirSync(`/proc/${child.pid}/task`).length;
+    await until(async () => (count() >= least ? true : undefined));
+    return count();
+  } finally {
+    child.kill();
+    await child.exited;
+  }
+}
+
+const onLinux = process.platform === "linux" ? test : test.skip;
+onLinux(
+  "threads are as many as were asked for, by flag or variable",
+  async () => {
+    const none = await threadsOf(["--workers", "0"], {}, 1);
+    const some = await threadsOf(["--workers", "12"], {}, none + 12);
+    expect(some).toBeGreaterThanOrEqual(none + 12);
+    expect(await threadsOf([], { IDK_WORKERS: "12" }, none + 12)).toBeGreaterThanOrEqual(none + 12);
+  },
+  60_000,
+);
+
+test("with threads and without, content is the same", async () => {
+  const content = noise(40 * MiB);
+  const address = await put(content, "--workers", "2");
+  for (const workers of ["0", "2"]) {
+    const { bytes } = await ok(["get", address, "--workers", workers]);
+    expect(sameBytes(bytes, content)).toBe(true);
+    await ok(["verify", address, "--deep", "--workers", workers]);
+  }
+});
+
+test.each(["-1", "65", "two", "1.5"])("%s is no number of threads", async (given) => {
+  const message = "--workers or IDK_WORKERS must be a number from 0 to 64";
+  expectFailure(await idk(["put", "-", `--workers=${given}`], { stdin: "x" }), 2, message);
+});

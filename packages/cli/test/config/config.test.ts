@@ -1,0 +1,302 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  createWorkspace,
+  expectFailure,
+  newFolder,
+  noise,
+  type Result,
+  runIdk,
+} from "../support/cli.ts";
+
+const workspace = await createWorkspace();
+const { folder, recipient } = workspace;
+await workspace.ok(["keygen", "-o", "other.key"]);
+const other = (await workspace.ok(["recipient", "-i", "other.key"])).stdout.trim();
+
+/** Below the workspace, so that relative paths can be told from those of the current folder. */
+const place = join(folder, "etc");
+mkdirSync(place);
+const file = join(place, "config.toml");
+
+/** Runs `idk` with this configuration and no other settings. */
+const idk = async (
+  content: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Result> => {
+  writeFileSync(file, content, { mode: 0o600 });
+  return runIdk(args, { cwd: folder, env: { IDK_CONFIG: file, ...env } });
+};
+
+const BASIC = `default = "work"
+identity = "../me.key"
+recipients = ["${recipient}"]
+
+[store.work]
+url = "work-blobs"
+
+[store.home]
+url = "~/blobs"
+recipients = "${other}"
+identity = ["../me.key", "../other.key"]
+compress = "zstd"
+chunk-size = "512K"
+padding = false
+workers = 0
+`;
+
+const settingsOf = ({ stdout }: Result) =>
+  (
+    JSON.parse(stdout) as {
+      settings: Record<string, { value: unknown; from: string; where: string | null }>;
+    }
+  ).settings;
+
+describe("a configuration file", () => {
+  test("makes a file all that put takes, with paths relative to itself", async () => {
+    workspace.write("report.txt", "the report");
+    const put = await idk(BASIC, ["put", "report.txt"]);
+    expect([put.code, put.stderr]).toEqual([0, ""]);
+    const got = await idk(BASIC, ["get", put.stdout.trim()]);
+    expect([got.code, got.stdout, got.stderr]).toEqual([0, "the report", ""]);
+    const there = await runIdk(["ls", "--store", join(place, "work-blobs")], { cwd: folder });
+    expect(there.stdout).toBe(put.stdout);
+  });
+
+  test("is found below XDG_CONFIG_HOME, and below HOME", async () => {
+    const home = newFolder();
+    for (const [env, ...path] of [
+      [{ XDG_CONFIG_HOME: join(home, "xdg") }, "xdg"],
+      [{ HOME: home }, ".config"],
+    ] as const) {
+      mkdirSync(join(home, ...path, "idk"), { recursive: true });
+      const found = join(home, ...path, "idk", "config.toml");
+      writeFileSync(found, 'compress = "lz4"\n');
+      const result = await runIdk(["config", "--json"], { cwd: folder, env });
+      expect(settingsOf(result)["compress"]).toEqual({
+        value: "lz4",
+        from: "file",
+        where: `${found}:1`,
+      });
+    }
+  });
+
+  test("gives a store keys of its own, and its only store is the default", async () => {
+    const put = await idk(BASIC, ["put", "me.key", "--store", "home"]);
+    const address = put.stdout.trim();
+    const stat = await idk(BASIC, ["stat", address, "--store", "home", "--json"]);
+    expect(JSON.parse(stat.stdout)).toMatchObject({ recipients: 1, metadata: { enc: "zstd" } });
+    // The top of the file has only the first of the two identities.
+    const blobs = join(folder, "copy");
+    const copied = await idk(BASIC, ["copy", "--from", "home", "--to", "./copy"]);
+    expect(copied.code).toBe(0);
+    expectFailure(await idk(BASIC, ["stat", address, "--store", blobs]), 4, "");
+    expect((await idk(BASIC, ["recipient", "--store", "home"])).stdout).toBe(
+      `${recipient}\n${other}\n`,
+    );
+    const only = '[store.only]\nurl = "x"\nidentity = "../other.key"\n';
+    expect((await idk(only, ["recipient"])).stdout).toBe(`${other}\n`);
+  });
+
+  test("a flag goes before a variable, that before the store's entry, that before the top", async () => {
+    const top = 'compress = "lz4"\n[store.a]\nurl = "a"\n';
+    const entry = `${top}compress = "zstd"\n`;
+    const compressOf = async (...run: Parameters<typeof idk>) =>
+      settingsOf(await idk(...run))["compress"];
+    const show = ["config", "--json"];
+    expect(await compressOf("", show)).toEqual({ value: "none", from: "default", where: null });
+    expect(await compressOf(top, show)).toMatchObject({ value: "lz4", where: `${file}:1` });
+    expect(await compressOf(entry, show)).toMatchObject({ value: "zstd", where: `${file}:4` });
+    const env = { IDK_COMPRESS: "auto" };
+    expect(await compressOf(entry, show, env)).toEqual({
+      value: "auto",
+      from: "environment",
+      where: "IDK_COMPRESS",
+    });
+    const put = ["put", "me.key", "--store", "a", "-r", recipient];
+    expectFailure(await idk(entry, [...put, "--compress", "zip"], env), 2, "--compress");
+    expect((await idk(entry, [...put, "--compress", "none"], env)).code).toBe(0);
+  });
+
+  test("padding can be turned off in it and on again by a flag", async () => {
+    workspace.write("long", noise(2 ** 21 + 1));
+    const statOf = async (...flags: string[]) => {
+      const put = await idk(BASIC, ["put", "long", "--store", "home", ...flags]);
+      const address = put.stdout.trim();
+      const { stdout } = await idk(BASIC, ["stat", address, "--store", "home", "--json"]);
+      return JSON.parse(stdout) as unknown;
+    };
+    expect(await statOf()).toMatchObject({ chunkSize: 2 ** 19, padding: 0 });
+    expect(await statOf("--padding")).not.toMatchObject({ padding: 0 });
+    expect(await statOf("--chunk-size", "256K")).toMatchObject({ chunkSize: 2 ** 18 });
+  });
+});
+
+describe("names of stores", () => {
+  test("where there are named stores, a word is a name and ./ begins a folder", async () => {
+    const near = await idk(BASIC, ["put", "me.key", "--store", "wrok"]);
+    expectFailure(
+      near,
+      2,
+      `no store wrok in ${file} (did you mean work?); a folder is written ./wrok`,
+    );
+    const far = await idk(BASIC, ["ls"], { IDK_STORE: "blobs-of-mine" });
+    expectFailure(far, 2, "(it has work, home)");
+    const folderOfThatName = await idk(BASIC, ["put", "me.key", "--store", "./work"]);
+    expect(folderOfThatName.code).toBe(0);
+    expect((await runIdk(["ls", "--store", "work"], { cwd: folder })).stdout).toBe(
+      folderOfThatName.stdout,
+    );
+  });
+
+  test("name the store to check, to make and to copy", async () => {
+    const made = await idk(BASIC, ["store", "init", "work"]);
+    expect(made.code).toBe(0);
+    expect((await idk(BASIC, ["store", "check"])).stdout).toContain(join(place, "work-blobs"));
+    expectFailure(await idk(BASIC, ["copy", "--from", "wrok", "--to", "home"]), 2, "no store wrok");
+  });
+
+  test("the entry is named where its URL is wrong", async () => {
+    const content = '[store.cloud]\nurl = "s3://key:sesame@bucket"\n';
+    const result = await idk(content, ["ls"]);
+    expectFailure(result, 2, `store cloud (${file}:2) takes no credentials in the URL`);
+    expect(result.stderr).not.toContain("sesame");
+  });
+});
+
+describe("mistakes in it", () => {
+  test.each<[content: string, message: string]>([
+    ["a =\n", ":2:1: "],
+    ["[store\n", ":2:1: unterminated table-key"],
+    ['compress = "lz4"\ncompress = "zstd"\n', ":2:1: defining a key multiple times is invalid"],
+    ['\ndefualt = "x"\n', ":2: unknown key defualt (did you mean default?)"],
+    [
+      '[store.a]\nurl = "a"\nrecipient = "x"\n',
+      ":3: unknown key recipient (did you mean recipients?)",
+    ],
+    ['[stores.a]\nurl = "a"\n', ":1: unknown key stores.a (did you mean store?)"],
+    ['[work]\nurl = "a"\n', ":1: unknown table work (a store is [store.NAME])"],
+    ['url = "a"\n', ":1: url belongs to a store"],
+    ['store = "a"\n', ":1: store is a table for each store"],
+    ["[store.a]\n", ":1: [store.a] has no url"],
+    ['[store."a/b"]\nurl = "a"\n', ":1: a store's name has letters"],
+    ['[[store.a]]\nurl = "a"\n', ":1: store.a cannot be repeated"],
+    [
+      'default = "wrok"\n[store.work]\nurl = "a"\n',
+      ":1: default names no store of this file: wrok (did you mean work?)",
+    ],
+    ['compress = "zip"\n', ":1: compress must be zstd, lz4, auto or none"],
+    ['workers = "2"\n', ":1: workers takes a number, without quotes"],
+    ["workers = 65\n", ":1: workers must be a number from 0 to 64"],
+    ['padding = "no"\n', ":1: padding takes true or false, without quotes"],
+    ['chunk-size = "3M"\n', ":1: chunk-size must be a power of two"],
+    ["chunk-size = 1979-05-27\n", ":1:14: takes a text"],
+    ["identity = 1\n", ":1: identity takes a text in quotes, or a list of them"],
+    ['identity = "keychain:"\n', ":1: identity takes a name of letters"],
+    ["identity-command = []\n", ":1: identity-command takes a text in quotes"],
+    ["recipients = [[]]\n", ":1: recipients takes a text in quotes"],
+  ])("%p", async (content, message) => {
+    const result = await idk(content, ["ls"]);
+    expectFailure(result, 2, `${file}${message}`);
+    expect(result.stdout).toBe("");
+  });
+
+  test("an identity in it is refused and not repeated", async () => {
+    const secret = new TextDecoder().decode(workspace.read("me.key")).split("\n")[1]!;
+    for (const key of ["identity", "dedup-secret", "recipients"]) {
+      const result = await idk(`${key} = "${secret}"\n`, ["config"]);
+      expectFailure(result, 2, `${key} takes a file, not the identity itself`);
+    }
+    expect((await idk(`"${secret}" = 1\n`, ["ls"])).code).toBe(2);
+  });
+
+  test("do not stop what takes no setting from it, unless it is asked for", async () => {
+    const broken = "nonsense\n";
+    expect((await idk(broken, ["recipient", "-i", "me.key"])).code).toBe(0);
+    expect((await idk(broken, ["store", "init", "./work"])).code).toBe(0);
+    expect((await idk(broken, ["--help"])).code).toBe(0);
+    expectFailure(await idk(broken, ["ls", "--store", "work"]), 2, `${file}:2:1: `);
+    expectFailure(await idk(broken, ["recipient", "-i", "me.key", "--config", file]), 2, file);
+    expectFailure(await idk(broken, ["config"]), 2, file);
+    expectFailure(await idk(broken, ["init"]), 2, file);
+  });
+
+  test("a file that was named must be there, and be text", async () => {
+    const gone = join(place, "gone.toml");
+    expectFailure(
+      await idk("", ["ls", "--config", gone]),
+      2,
+      `cannot read the configuration ${gone}: no such file or folder`,
+    );
+    expectFailure(await idk("", ["ls", "--config", ""]), 2, "--config takes a file");
+    expectFailure(await idk("", ["ls"], { IDK_CONFIG: place }), 2, "it is a folder");
+    writeFileSync(file, new Uint8Array([0xff, 0xfe, 0]));
+    expectFailure(
+      await runIdk(["ls", "--config", file], { cwd: folder }),
+      2,
+      `the configuration ${file} is not UTF-8`,
+    );
+  });
+
+  test("nobody else may write one that names a command", async () => {
+    const content = 'identity-command = "cat ../me.key"\n';
+    expect((await idk(content, ["recipient"])).stdout).toBe(`${recipient}\n`);
+    chmodSync(file, 0o620);
+    expectFailure(await runIdk(["recipient", "--config", file], { cwd: folder }), 2, "chmod go-w");
+    chmodSync(file, 0o600);
+  });
+});
+
+describe("idk config", () => {
+  test("shows each value and where it is from", async () => {
+    const { code, stdout, stderr } = await idk(BASIC, ["config"], { IDK_WORKERS: "3" });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toBe(
+      `config        ${file}
+store         work: ${place}/work-blobs  (${file}:1)
+identity      ${folder}/me.key  (${file}:2)
+recipients    ${recipient}  (${file}:3)
+compress      none  (default)
+chunk-size    4M  (default)
+padding       true  (default)
+dedup-secret  none  (default)
+workers       3  (IDK_WORKERS)
+passphrase    asked for where needed
+  --store home  ${join(await homeOf(), "blobs")}
+`.replace(/^(?! )(\S+)( +)/gmu, (_, name: string) => name.padEnd(16)),
+    );
+  });
+
+  test("without a file says where it would be", async () => {
+    const { stdout, code } = await runIdk(["config"], { cwd: folder });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^config +none \(\/.*\/\.config\/idk\/config\.toml\)\n/u);
+    expect(stdout).toMatch(/^store +none +\(default\)$/mu);
+  });
+
+  test("shows no secret", async () => {
+    const secret = new TextDecoder().decode(workspace.read("other.key")).split("\n")[1]!;
+    const content = `identity-command = "echo ${secret}"
+[store.a]
+url = "s3://AKIA:sesame/open@bucket/x?region=eu&token=sesame&endpoint=https://u:sesame@h"
+`;
+    const env = { IDK_PASSPHRASE: "sesame", IDK_IDENTITY_KEY: secret };
+    for (const flags of [[], ["--json"]]) {
+      for (const variables of [env, { IDK_PASSPHRASE: "sesame" }]) {
+        const { stdout, code } = await idk(content, ["config", ...flags], variables);
+        expect(code).toBe(0);
+        expect(stdout).not.toContain("sesame");
+        expect(stdout).toContain("s3://…@bucket/x?region=eu&token=…&endpoint=…");
+        expect(stdout).toContain("IDK_PASSPHRASE");
+      }
+    }
+  });
+});
+
+/** The one that runs of the program get. */
+async function homeOf(): Promise<string> {
+  const { stdout } = await runIdk(["config"], { cwd: folder });
+  return /\((.*)\/\.config\/idk/u.exec(stdout)![1]!;
+}

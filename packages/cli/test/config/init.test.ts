@@ -1,0 +1,311 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { answering, atTerminal } from "../support/at-terminal.ts";
+import {
+  checkManners,
+  expectFailure,
+  isolated,
+  MAIN,
+  newFolder,
+  PASSPHRASE,
+  runIdk,
+} from "../support/cli.ts";
+import { describeMinio, expectNoCredentials } from "../support/minio.ts";
+
+const made: string[] = [];
+afterAll(() => {
+  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new user's home, and what `idk init` is to make in it. */
+function newHome() {
+  const home = newFolder();
+  made.push(home);
+  // The runtime would fill each home with a cache of its own.
+  const env = { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
+  return {
+    home,
+    env,
+    config: join(home, ".config/idk/config.toml"),
+    identity: join(home, ".local/share/idk/identity.key"),
+    store: join(home, ".local/share/idk/store"),
+    idk: (args: readonly string[], more: Record<string, string> = {}) =>
+      runIdk(args, { cwd: home, env: { ...env, ...more } }),
+  };
+}
+
+/** Runs `idk` in a terminal and types one text at each prompt. */
+async function type(home: string, typed: readonly string[], ...args: string[]) {
+  const { screen, code } = await atTerminal(answering(typed), [process.execPath, MAIN, ...args], {
+    cwd: home,
+    env: isolated({ HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" }),
+  });
+  checkManners({ stdout: screen, stderr: screen });
+  return { screen: screen.replaceAll("\r\n", "\n"), code };
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe("idk init", () => {
+  test("unattended, makes all that put and get take", async () => {
+    const { home, config, identity, store, idk } = newHome();
+    const { code, stdout, stderr } = await idk(["init", "--no-passphrase", "--store", "attic"]);
+    expect(code).toBe(0);
+    expect(stdout.replace(/idk1\w+/u, "RECIPIENT")).toBe(`made  identity ${identity}
+made  store main: ${home}/attic
+made  configuration ${config}
+      recipient RECIPIENT
+`);
+    expect(stderr).toContain(`back up ${identity}`);
+    expect([identity, config].map(modeOf)).toEqual([0o600, 0o600]);
+    expect([join(identity, ".."), join(config, ".."), join(home, "attic")].map(modeOf)).toEqual([
+      0o700, 0o700, 0o700,
+    ]);
+    expect(existsSync(store)).toBe(false);
+
+    writeFileSync(join(home, "report.txt"), "the report");
+    const put = await idk(["put", "report.txt"]);
+    expect([put.code, put.stderr]).toEqual([0, ""]);
+    expect((await idk(["get", put.stdout.trim()])).stdout).toBe("the report");
+  });
+
+  test("is safe to run again", async () => {
+    const { config, identity, store, idk } = newHome();
+    const env = { IDK_PASSPHRASE: PASSPHRASE };
+    expect((await idk(["init", "--store", store], env)).code).toBe(0);
+    const files = [config, identity].map((path) => readFileSync(path));
+    for (const args of [[], ["--no-passphrase", "--store", store], ["--store", `${store}/`]]) {
+      const again = await idk(["init", ...args], env);
+      expect([again.code, again.stdout]).toEqual([
+        0,
+        `there  identity ${identity}\nthere  store main: ${store}\nthere  configuration ${config}\n`,
+      ]);
+      expect(again.stderr).toBe(`idk: nothing was changed: edit ${config} for that\n`);
+    }
+    expect([config, identity].map((path) => readFileSync(path))).toEqual(files);
+
+    rmSync(identity);
+    rmSync(store, { recursive: true });
+    const lost = await idk(["init", "--json"], env);
+    expect(JSON.parse(lost.stdout)).toEqual({
+      config: { path: config, state: "there" },
+      identities: [{ name: identity, state: "missing" }],
+      store: { name: "main", url: store, state: "missing" },
+      recipient: null,
+    });
+    expect(lost.stderr).toContain("bring it back from your backup");
+    expect(existsSync(identity)).toBe(false);
+  });
+
+  test("adds a store to a configuration that is there, and changes nothing else", async () => {
+    const { home, config, identity, idk } = newHome();
+    expect((await idk(["init", "--no-passphrase", "--store", "first"])).code).toBe(0);
+    const before = readFileSync(config, "utf8").trimEnd();
+    writeFileSync(config, before);
+
+    expectFailure(await idk(["init", "--store", "second"]), 2, "has another store main: name this");
+    expect([readFileSync(config, "utf8"), existsSync(join(home, "second"))]).toEqual([
+      before,
+      false,
+    ]);
+
+    const { code, stdout, stderr } = await idk(["init", "--store", "second", "--name", "my.own"]);
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      `there     identity ${identity}\nmade      store my.own: ${home}/second\nadded to  configuration ${config}\n`,
+    );
+    expect(stderr).toBe("idk: next: idk put FILE --store my.own stores there\n");
+    const after = `${before}\n\n[store."my.own"]\nurl = "${home}/second"\n`;
+    expect(readFileSync(config, "utf8")).toBe(after);
+    writeFileSync(join(home, "report.txt"), "the report");
+    const address = (await idk(["put", "report.txt", "--store", "my.own"])).stdout.trim();
+    expect((await idk(["ls", "--store", "my.own"])).stdout).toBe(`${address}\n`);
+    expect((await idk(["ls"])).stdout).toBe("");
+
+    const again = await idk(["init", "--store", "second"]);
+    expect(again.stdout).toContain(`there  store my.own: ${home}/second\n`);
+    expect(readFileSync(config, "utf8")).toBe(after);
+  });
+
+  test("leaves a configuration alone that nothing can be added to", async () => {
+    const { home, config, idk } = newHome();
+    mkdirSync(join(config, ".."), { recursive: true });
+    const text = 'store = { work = { url = "/w" } }\n';
+    writeFileSync(config, text);
+    const result = await idk(["init", "--store", "./more", "--name", "more"]);
+    expectFailure(result, 2, `cannot add the store to ${config}, do so by hand`);
+    expect(readFileSync(config, "utf8")).toBe(text);
+    expect(existsSync(join(home, "more"))).toBe(false);
+  });
+
+  test("writes the file of a key in a URL as an absolute path", async () => {
+    const { home, config, idk } = newHome();
+    writeFileSync(join(home, "sse.key"), "0".repeat(64), { mode: 0o600 });
+    const url = "s3://bucket?endpoint=https://127.0.0.1:1&region=eu&sse-c-key=";
+    expect((await idk(["init", "--no-passphrase", "--store", `${url}sse.key`])).code).toBe(0);
+    expect(readFileSync(config, "utf8")).toContain(
+      `url = "${url}${encodeURIComponent(`${home}/sse.key`)}"`,
+    );
+  });
+
+  test("completes what was cut short, with the identity that is there", async () => {
+    const { config, identity, idk } = newHome();
+    mkdirSync(join(identity, ".."), { recursive: true });
+    const env = { IDK_PASSPHRASE: PASSPHRASE };
+    const { stdout } = await idk(["keygen", "-o", identity, "--passphrase"], env);
+    const wrong = await idk(["init", "--store", "s"], { IDK_PASSPHRASE: "a guess" });
+    expectFailure(wrong, 4, "the passphrase does not open");
+    expect(existsSync(config)).toBe(false);
+    const result = await idk(["init", "--store", "s", "--json"], env);
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      identities: [{ name: identity, state: "there" }],
+      recipient: stdout.trim(),
+      config: { state: "made" },
+    });
+    expect(readFileSync(config, "utf8")).toContain(`recipients = ["${stdout.trim()}"]`);
+  });
+
+  test("takes an object store that does not answer, a name, and files elsewhere", async () => {
+    const { home, idk } = newHome();
+    const url = "s3://bucket/x?endpoint=http://127.0.0.1:1&region=eu";
+    const env = { AWS_ACCESS_KEY_ID: "them", AWS_SECRET_ACCESS_KEY: "sesame" };
+    const args = ["init", "--store", url, "--name", "work", "-o", "keys/me", "--no-passphrase"];
+    const result = await idk([...args, "--config", "c/idk.toml"], env);
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain(`made   identity ${home}/keys/me\nnamed  store work: ${url}\n`);
+    expect(result.stderr).toContain("warning: the bucket was not made: ");
+    expect(result.stderr).toContain("`idk store init` makes the bucket, `idk store check` tries");
+    expect(result.stdout + result.stderr).not.toContain("sesame");
+    const shown = await idk(["config", "--config", "c/idk.toml", "--json"]);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      store: "work",
+      stores: [{ name: "work", url }],
+    });
+  });
+
+  test.each<[args: string[], message: string]>([
+    [["--store", "ftp://sesame"], 'the store does not support "ftp:"'],
+    [["--store", ""], "the store takes a folder"],
+    [["--store", "s", "--name", "a/b"], "--name takes a name"],
+    [["--store", "s", "-o", "a", "--keychain", "b"], "-o and --keychain exclude each other"],
+    [["--store", "s", "--keychain", "a:b"], "--keychain takes a name"],
+    [["--store", "s", "-o", ".."], "it is a folder"],
+  ])("init %p makes nothing", async (args, message) => {
+    const { config, idk } = newHome();
+    expectFailure(await idk(["init", ...args, "--no-passphrase"]), 2, message);
+    expect(existsSync(config)).toBe(false);
+  });
+
+  test("writes no configuration for a bucket that can never be", async () => {
+    const { config, idk } = newHome();
+    const env = { MINIO_ACCESS_KEY: "them", MINIO_SECRET_KEY: "sesame" };
+    const result = await idk(["init", "--no-passphrase", "--store", "minio://127.0.0.1:1/b"], env);
+    expectFailure(result, 2, "the bucket's name b is not one that MinIO takes");
+    expect(existsSync(config)).toBe(false);
+  });
+
+  test("without a terminal and a passphrase says what to do", async () => {
+    const { home, config, identity } = newHome();
+    // A session of its own has no terminal, whatever the tests were started from.
+    const setsid = "import os, sys; os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])";
+    const child = Bun.spawn(["python3", "-c", setsid, process.execPath, MAIN, "init"], {
+      cwd: home,
+      env: isolated({ HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" }),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const stderr = await new Response(child.stderr).text();
+    expect(await child.exited).toBe(2);
+    expect(stderr).toMatch(/^idk: there is no terminal.*IDK_PASSPHRASE.*--no-passphrase.*\n$/u);
+    expect([config, identity].map(existsSync)).toEqual([false, false]);
+  });
+});
+
+await describeMinio("idk init, with MinIO", (minio) => {
+  const { env } = minio;
+
+  test("makes the bucket, so that put is next", async () => {
+    const { home, config, idk } = newHome();
+    const bucket = minio.newBucketName();
+    const url = minio.url(bucket, "/mine");
+    const result = await idk(["init", "--no-passphrase", "--store", url], env);
+    expect(result.stdout).toContain(`made  store main: ${url}\n`);
+    expect(result.stderr).not.toContain("store init");
+    writeFileSync(join(home, "report.txt"), "the report");
+    const { stdout } = await idk(["put", "report.txt"], env);
+    expect(await minio.listKeys(bucket)).toEqual([`mine/${stdout.trim()}`]);
+
+    rmSync(config);
+    const again = await idk(["init", "--store", url], env);
+    expect(again.stdout).toContain(`there  store main: ${url}\n`);
+    expectNoCredentials(again, env);
+  });
+
+  test("of whom it may not ask for buckets is a store all the same", async () => {
+    const { config, idk } = newHome();
+    const bucket = minio.newBucketName();
+    const own = await minio.assumeRole(
+      JSON.stringify({
+        Version: "2012-10-17",
+        Statement: [
+          { Effect: "Allow", Action: ["s3:PutObject"], Resource: [`arn:aws:s3:::${bucket}/*`] },
+        ],
+      }),
+    );
+    const args = ["init", "--no-passphrase", "--store", minio.url(bucket)];
+    const result = await idk(args, own);
+    expect([result.code, existsSync(config)]).toEqual([0, true]);
+    expect(result.stderr).toContain("warning: the bucket was not made: ");
+    expectNoCredentials(result, own);
+  });
+});
+
+describe("idk init at a terminal", () => {
+  test("asks where, and twice for a passphrase that is not shown", async () => {
+    const { home, config, identity, store } = newHome();
+    const typed = ["\r", `${PASSPHRASE}\r`, `${PASSPHRASE}\r`];
+    const { screen, code } = await type(home, typed, "init");
+    expect(screen).toStartWith(
+      `Folder or URL of the store [${store}]: \nNew passphrase: \nThe same again: \nmade  identity`,
+    );
+    expect(screen).toContain("remember its passphrase");
+    expect(code).toBe(0);
+    expect([config, identity, store].map(existsSync)).toEqual([true, true, true]);
+    expect(statSync(identity).size).toBe(102);
+  });
+
+  test("takes a folder below home, typed and corrected", async () => {
+    const { home, config } = newHome();
+    const typed = ["~/blops\u007f\u007fbs\r"];
+    const { code } = await type(home, typed, "init", "--no-passphrase");
+    expect(code).toBe(0);
+    expect(readFileSync(config, "utf8")).toContain(`url = "${home}/blobs"\n`);
+  });
+
+  test.each<[typed: string[], message: string, code: number]>([
+    [["\r", "one\r", "two\r"], "idk: the two passphrases differ", 2],
+    [["\r", "\r"], "idk: the passphrase is empty: --no-passphrase is for none", 2],
+    [["ab\u0003"], "idk: interrupted", 130],
+    [["\u0004"], "idk: the terminal was closed before an answer was given", 2],
+    [["\r", "one\u0003"], "idk: interrupted", 130],
+    [["ftp://x\r"], "idk: the store does not support", 2],
+  ])("typing %p makes neither identity nor configuration", async (typed, message, code) => {
+    const { home, config, identity } = newHome();
+    const result = await type(home, typed, "init");
+    expect(result.screen).toContain(message);
+    expect(result.code).toBe(code);
+    expect([config, identity].map(existsSync)).toEqual([false, false]);
+  });
+
+  test("two protected identities are asked for one after the other", async () => {
+    const { home, idk } = newHome();
+    const recipients: string[] = [];
+    for (const name of ["a.key", "b.key"]) {
+      const env = { IDK_PASSPHRASE: `${PASSPHRASE} ${name}` };
+      recipients.push((await idk(["keygen", "-o", name, "--passphrase"], env)).stdout);
+    }
+    const typed = [`${PASSPHRASE} a.key\r`, `${PASSPHRASE} b.key\r`];
+    const { screen } = await type(home, typed, "recipient", "-i", "a.key", "-i", "b.key");
+    expect(screen).toBe(`Passphrase for a.key: \nPassphrase for b.key: \n${recipients.join("")}`);
+  });
+});

@@ -1,0 +1,79 @@
+import type { StoredBlob } from "@idk/storage";
+import { expect, test } from "bun:test";
+import { getFiles } from "../../src/get/get-files.ts";
+import type { Output } from "../../src/output/output.ts";
+import { createProgress } from "../../src/progress/meter.ts";
+import { createWorkspace } from "../support/cli.ts";
+
+const { path } = await createWorkspace();
+
+const silent: Output = {
+  json: false,
+  terminal: false,
+  result: async () => {},
+  report: async () => {},
+  text: async () => {},
+  bytes: async () => {},
+  flush: async () => {},
+  note: async () => {},
+  fault: async () => {},
+  event: async () => {},
+  block: async () => {},
+};
+
+const quiet = { out: silent, progress: createProgress(undefined) };
+const out = { folder: path("out"), names: true };
+
+/** It never comes to that. */
+const write = async (blob: StoredBlob): Promise<never> => {
+  throw new Error(`${blob.address} was opened`);
+};
+
+async function* addresses(count: number): AsyncGenerator<string> {
+  for (let i = 0; i < count; i++) yield `${i}`.padStart(64, "0");
+}
+
+/** Whole addresses, as these are. */
+const resolve = async (address: string): Promise<string> => address;
+
+test("an interruption waits for what the others still have to clear away or to say", async () => {
+  const interruption = new AbortController();
+  const session = { ...quiet, signal: interruption.signal };
+  let begun = 0;
+  let ended = 0;
+  const open = async (_: string, signal: AbortSignal): Promise<never> => {
+    const own = ++begun;
+    await new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve());
+      if (begun === 5) interruption.abort();
+    });
+    await Bun.sleep(own * 5);
+    ended += 1;
+    throw new Error("interrupted");
+  };
+  const outcome = await getFiles(addresses(5), out, { resolve, open, write }, session).catch(
+    String,
+  );
+  expect(outcome).toBe("Error: interrupted");
+  expect([begun, ended]).toEqual([5, 5]);
+});
+
+test("what is no failure of an item ends the others, and waits for them", async () => {
+  const session = { ...quiet, signal: new AbortController().signal };
+  const states: string[] = [];
+  const open = async (address: string, signal: AbortSignal): Promise<never> => {
+    if (address.endsWith("0")) {
+      await Bun.sleep(5);
+      throw new TypeError("a bug");
+    }
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    await Bun.sleep(5);
+    states.push(address.slice(-1));
+    throw new Error("stopped");
+  };
+  const outcome = await getFiles(addresses(3), out, { resolve, open, write }, session).catch(
+    String,
+  );
+  expect(outcome).toBe("TypeError: a bug");
+  expect(states).toEqual(["1", "2"]);
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+import { createWorkspace, expectFailure, noise, sameBytes } from "../support/cli.ts";
+
+const workspace = await createWorkspace();
+const { idk, ok, put, path } = workspace;
+const content = noise(2 ** 20 + 1);
+const address = await put(content, "--chunk-size", "256K");
+
+/** Files that should not be there, whatever they are called. */
+const strays = () => readdirSync(workspace.folder).filter((name) => name.includes(".idk-part"));
+
+describe("get -o", () => {
+  test("gives the mode that the umask leaves", async () => {
+    await ok(["get", address, "-o", "plain"]);
+    expect(statSync(path("plain")).mode & 0o777).toBe(0o666 & ~process.umask());
+    expect(strays()).toEqual([]);
+  });
+
+  test("replaces an existing file only with --force, and keeps its mode", async () => {
+    workspace.write("old", "old content");
+    chmodSync(path("old"), 0o640);
+    expectFailure(
+      await idk(["get", address, "-o", "old"]),
+      2,
+      "old already exists: --force replaces it",
+    );
+    expect(workspace.read("old").toString()).toBe("old content");
+    await ok(["get", address, "-o", "old", "--force"]);
+    expect(sameBytes(workspace.read("old"), content)).toBe(true);
+    expect(statSync(path("old")).mode & 0o777).toBe(0o640);
+  });
+
+  test("replaces what a symbolic link leads to, not the link", async () => {
+    workspace.write("target", "old");
+    symlinkSync("target", path("link"));
+    expectFailure(await idk(["get", address, "-o", "link"]), 2, "already exists");
+    await ok(["get", address, "-o", "link", "--force"]);
+    expect(readlinkSync(path("link"))).toBe("target");
+    expect(sameBytes(workspace.read("target"), content)).toBe(true);
+  });
+
+  test("says why it cannot write there", async () => {
+    mkdirSync(path("folder"));
+    for (const flags of [[], ["--force"]]) {
+      expectFailure(await idk(["get", address, "-o", "folder", ...flags]), 2, "folder is a folder");
+      expectFailure(
+        await idk(["get", address, "-o", "none/file", ...flags]),
+        2,
+        "no such file or folder",
+      );
+      expectFailure(await idk(["get", address, "-o", "me.key/file", ...flags]), 2, "not a folder");
+      expectFailure(
+        await idk(["get", address, "-o", "/dev/null", ...flags]),
+        2,
+        "not a regular file",
+      );
+    }
+    expect(statSync("/dev/null").isCharacterDevice()).toBe(true);
+  });
+
+  test("leaves nothing behind when a late chunk is damaged", async () => {
+    const broken = await put(noise(2 ** 20 + 9), "--chunk-size", "256K");
+    const found = await ok(["stat", broken, "--json"]);
+    expect(JSON.parse(found.stdout)).toMatchObject({ depth: 1 });
+    // Of this tree alone, the last blobs to be written are the newest.
+    const blobs = (await ok(["ls"])).stdout.trim().split("\n");
+    const newest = blobs
+      .filter((name) => name !== broken)
+      .toSorted(
+        (a, b) => statSync(workspace.blob(b)).mtimeMs - statSync(workspace.blob(a)).mtimeMs,
+      )[0]!;
+    rmSync(workspace.blob(newest));
+    workspace.write("kept", "kept");
+    expectFailure(await idk(["get", broken, "-o", "kept", "--force"]), 3, newest);
+    expect(workspace.read("kept").toString()).toBe("kept");
+    expectFailure(await idk(["get", broken, "-o", "fresh"]), 3, newest);
+    expect(existsSync(path("fresh"))).toBe(false);
+    expect(strays()).toEqual([]);
+
+    const streamed = await idk(["get", broken]);
+    expectFailure(streamed, 3, `(the output is cut short after ${streamed.bytes.length} bytes)`);
+    expect(sameBytes(streamed.bytes, noise(2 ** 20 + 9).subarray(0, streamed.bytes.length))).toBe(
+      true,
+    );
+  });
+
+  test("--json says what was written", async () => {
+    const { stdout } = await ok(["get", address, "-o", "ranged", "--range", "10-30", "--json"]);
+    expect(JSON.parse(stdout)).toEqual({
+      address,
+      file: "ranged",
+      size: content.length,
+      written: 20,
+    });
+  });
+});

@@ -1,0 +1,194 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import {
+  checkManners,
+  createWorkspace,
+  expectFailure,
+  isolated,
+  MAIN,
+  PASSPHRASE,
+} from "../support/cli.ts";
+
+const workspace = await createWorkspace();
+const { folder, path, recipient, write } = workspace;
+const keyOf = (name: string) => readFileSync(path(name), "utf8").split("\n")[1]!;
+const make = async (name: string) => (await workspace.ok(["keygen", "-o", name])).stdout.trim();
+const second = await make("second.key");
+const third = await make("third.key");
+
+/** The recipients that these variables come to; no file is named by a flag. */
+const recipientsOf = (env: Readonly<Record<string, string>>, ...args: string[]) =>
+  workspace.idk(["recipient", ...args], { env: { IDK_IDENTITY: "", ...env } });
+
+describe("an identity in a variable", () => {
+  test("opens, and several at once do", async () => {
+    const one = await recipientsOf({ IDK_IDENTITY_KEY: keyOf("second.key") });
+    expect([one.code, one.stdout, one.stderr]).toEqual([0, `${second}\n`, ""]);
+    const two = await recipientsOf({
+      IDK_IDENTITY_KEY: `${keyOf("second.key")}\n${keyOf("third.key")}\n`,
+    });
+    expect(two.stdout).toBe(`${second}\n${third}\n`);
+  });
+
+  test("goes with files and a command, and gives way to a flag", async () => {
+    const env = {
+      IDK_IDENTITY: "me.key",
+      IDK_IDENTITY_KEY: keyOf("second.key"),
+      IDK_IDENTITY_COMMAND: "cat third.key",
+    };
+    expect((await recipientsOf(env)).stdout).toBe(`${recipient}\n${second}\n${third}\n`);
+    expect((await recipientsOf(env, "-i", "third.key")).stdout).toBe(`${third}\n`);
+  });
+
+  test("is never repeated", async () => {
+    const secret = keyOf("second.key").slice(0, -4);
+    for (const text of [secret, `x${secret}`, PASSPHRASE]) {
+      const result = await recipientsOf({ IDK_IDENTITY_KEY: text });
+      expectFailure(result, 2, "identity in IDK_IDENTITY_KEY: line 1: ");
+      expect(result.stderr).not.toContain(secret.slice(16));
+    }
+    const inPlaceOfAFile = await recipientsOf({ IDK_IDENTITY: secret });
+    expectFailure(inPlaceOfAFile, 2, "a variable for that is IDK_IDENTITY_KEY");
+  });
+});
+
+describe("an identity from a command", () => {
+  const from = (command: string, env: Record<string, string> = {}) =>
+    recipientsOf({ IDK_IDENTITY_COMMAND: command, ...env });
+
+  test("is what it prints; what it says is shown, and it knows no secret", async () => {
+    write("say.sh", 'echo unlocking >&2\ncat second.key\necho "${IDK_PASSPHRASE-none}" >&2\n');
+    const { code, stdout, stderr } = await from("sh 'say.sh'", { IDK_PASSPHRASE: PASSPHRASE });
+    expect([code, stdout, stderr]).toEqual([0, `${second}\n`, "unlocking\nnone\n"]);
+  });
+
+  test("its standard input is empty: content is not for it", async () => {
+    const address = await workspace.put("content");
+    const result = await workspace.idk(["get", "--from-file", "-", "--output-dir", "got"], {
+      stdin: `${address}\n`,
+      env: { IDK_IDENTITY: "", IDK_IDENTITY_COMMAND: "cat - me.key" },
+    });
+    expect([result.code, result.stderr.includes("identity")]).toEqual([0, false]);
+  });
+
+  test("may print a protected one", async () => {
+    const env = { IDK_PASSPHRASE: PASSPHRASE };
+    const { stdout } = await workspace.ok(["keygen", "-o", "safe.key", "--passphrase"], { env });
+    expect((await from("cat safe.key", env)).stdout).toBe(stdout);
+  });
+
+  test("does not run where no key is needed", async () => {
+    const env = { IDK_IDENTITY: "", IDK_IDENTITY_COMMAND: "touch ran" };
+    for (const args of [["put", "me.key"], ["ls"], ["verify"], ["config"]]) {
+      expect((await workspace.idk(args, { env })).code).toBe(0);
+    }
+    expect(await Bun.file(path("ran")).exists()).toBe(false);
+  });
+
+  test.each<[command: string, message: string]>([
+    ["sh -c 'echo sesame; exit 3'", "IDK_IDENTITY_COMMAND: sh failed (exit code 3)"],
+    ["sh -c 'kill -9 $$'", "IDK_IDENTITY_COMMAND: sh failed (SIGKILL)"],
+    ["nonesuch show idk", "IDK_IDENTITY_COMMAND: cannot run nonesuch: no such file or folder"],
+    ["./me.key", "IDK_IDENTITY_COMMAND: cannot run ./me.key: permission denied"],
+    ["true", "IDK_IDENTITY_COMMAND: true printed nothing"],
+    ["echo sesame", "IDK_IDENTITY_COMMAND: line 1: "],
+    ["cat me.key | head -1", "runs without a shell, which | needs"],
+    ["cat *.key", "runs without a shell, which *.key needs"],
+    ["cat $KEY", "runs without a shell, which $KEY needs"],
+    [" ", "IDK_IDENTITY_COMMAND names no program"],
+    ["head -c 1100000 /dev/zero", "IDK_IDENTITY_COMMAND prints too much"],
+  ])("%p", async (command, message) => {
+    const result = await from(command);
+    expectFailure(result, 2, message);
+    expect(result.stderr).not.toContain("sesame");
+  });
+
+  test("the one of a configuration runs in its folder", async () => {
+    write("idk.toml", 'identity-command = ["cat", "third.key"]\nidentity = "second.key"\n');
+    const result = await workspace.idk(["recipient", "--config", `${folder}/idk.toml`], {
+      env: { IDK_IDENTITY: "" },
+    });
+    expect(result.stdout).toBe(`${second}\n${third}\n`);
+  });
+
+  test("Ctrl-C ends it", async () => {
+    write("wait.sh", "echo $$ >&2\nexec sleep 60\n");
+    const child = Bun.spawn([process.execPath, MAIN, "recipient"], {
+      cwd: folder,
+      env: isolated({ IDK_IDENTITY_COMMAND: "sh wait.sh" }),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const reader = child.stderr.getReader();
+    const pid = Number(new TextDecoder().decode((await reader.read()).value));
+    expect(pid).toBeGreaterThan(1);
+    child.kill("SIGINT");
+    const { value } = await reader.read();
+    expect(new TextDecoder().decode(value)).toBe("idk: interrupted\n");
+    expect(await child.exited).toBe(130);
+    for (let tries = 0; tries < 100 && isAlive(pid); tries++) await Bun.sleep(20);
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+describe("an identity in the keychain, for which a file stands in", () => {
+  const standIn = fileURLToPath(new URL("./keychain-stand-in.ts", import.meta.url));
+  const run = async (args: readonly string[], env: Record<string, string> = {}) => {
+    const child = Bun.spawn([process.execPath, "--preload", standIn, MAIN, ...args], {
+      cwd: folder,
+      env: isolated({ KEYCHAIN_FILE: path("keychain.json"), ...env }),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [stdout, stderr, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    checkManners({ stdout, stderr });
+    return { stdout, stderr, code, bytes: new Uint8Array() };
+  };
+
+  test("is made there once, and opens by its name", async () => {
+    const made = await run(["keygen", "--keychain", "laptop"]);
+    expect([made.code, made.stderr]).toEqual([0, ""]);
+    expect((await run(["recipient", "-i", "keychain:laptop"])).stdout).toBe(made.stdout);
+    const env = { IDK_IDENTITY: "second.key:keychain:laptop:third.key" };
+    expect((await run(["recipient"], env)).stdout).toBe(`${second}\n${made.stdout}${third}\n`);
+    const before = readFileSync(path("keychain.json"), "utf8");
+    expectFailure(await run(["keygen", "--keychain", "laptop"]), 2, "never overwritten");
+    expect(readFileSync(path("keychain.json"), "utf8")).toBe(before);
+  });
+
+  test("idk init makes it and takes the one that is there", async () => {
+    const env = { HOME: `${folder}/home` };
+    const args = ["init", "--keychain", "desk", "--store", "desk-blobs"];
+    const first = await run([...args, "--config", "1.toml"], env);
+    expect(first.stdout).toContain("made  identity keychain:desk\n");
+    expect(first.stderr).toContain("keychain:desk has the only copy");
+    const again = await run([...args, "--config", "2.toml"], env);
+    expect(again.stdout).toContain("there  identity keychain:desk\n");
+    const put = await run(["put", "me.key", "--config", "2.toml"], env);
+    const got = await run(["get", put.stdout.trim(), "-o", "desk-copy", "--config", "1.toml"], env);
+    expect(got.code).toBe(0);
+    expect(readFileSync(path("desk-copy"))).toEqual(readFileSync(path("me.key")));
+  });
+
+  test.each<[args: string[], env: Record<string, string>, message: string]>([
+    [["recipient", "-i", "keychain:nobody"], {}, "holds no identity called nobody, or is locked"],
+    [["recipient", "-i", "keychain:"], {}, "takes a name of letters"],
+    [["keygen", "--keychain", "a", "-o", "b"], {}, "exclude each other"],
+    [["keygen", "--keychain", "a", "--passphrase"], {}, "--passphrase is for files"],
+    [["keygen", "--keychain", "a"], { KEYCHAIN_FAULT: "1" }, "cannot be used (Cannot autolaunch"],
+    [["recipient", "-i", "keychain:a"], { KEYCHAIN_FAULT: "1" }, "keep the identity in a file"],
+  ])("%p says what is wrong", async (args, env, message) => {
+    expectFailure(await run(args, env), 2, message);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

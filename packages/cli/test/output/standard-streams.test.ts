@@ -1,0 +1,38 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { isolated } from "../support/cli.ts";
+
+const OUTPUT = join(import.meta.dir, "../../src/output/output.ts");
+const SCREEN = join(import.meta.dir, "../../src/output/screen.ts");
+
+/** Says much at once, as several files that are stored at the same time do, and nobody waits. */
+const LINES = `
+  const { createOutput } = await import(${JSON.stringify(OUTPUT)});
+  const { createScreen } = await import(${JSON.stringify(SCREEN)});
+  const out = createOutput({ json: false, screen: createScreen() });
+  const lines = Array.from({ length: 400 }, (_, i) => i + " " + "x".repeat(5000) + " " + i);
+  await Promise.all(lines.map((line) => out[process.argv[1]](line, {})));
+  await out.flush();
+`;
+
+describe("lines written at the same time", () => {
+  test.each([
+    ["result", "stdout"],
+    ["note", "stderr"],
+  ] as const)("are whole and in order in a pipe that is full (%s)", async (way, stream) => {
+    const child = Bun.spawn([process.execPath, "-e", LINES, way], {
+      env: isolated({}),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    // Until here the reader has taken nothing, and a pipe holds a few lines.
+    await Bun.sleep(300);
+    const text = await new Response(child[stream]).text();
+    expect(await child.exited).toBe(0);
+    const numbers = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => /^(\d+) x{5000} \1$/u.exec(line)?.[1]);
+    expect(numbers).toEqual(Array.from({ length: 400 }, (_, i) => String(i)));
+  });
+});

@@ -1,0 +1,215 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync, statSync, utimesSync } from "node:fs";
+import {
+  createWorkspace,
+  expectFailure,
+  MAIN,
+  newFolder,
+  noise,
+  sameBytes,
+} from "../support/cli.ts";
+
+const workspace = await createWorkspace();
+const { idk, ok, put } = workspace;
+const MIB = 2 ** 20;
+
+describe("content comes back as it was", () => {
+  test.each<[name: string, content: Uint8Array]>([
+    ["empty", new Uint8Array()],
+    ["one byte", Uint8Array.of(0)],
+    ["1 MiB", noise(MIB)],
+    ["1 MiB + 1", noise(MIB + 1)],
+    ["4 MiB + 1", noise(4 * MIB + 1)],
+    ["20 MiB", noise(20 * MIB)],
+  ])("%s, through files and through pipes", async (_, content) => {
+    workspace.write("original", content);
+    const { stdout, stderr } = await ok(["put", "original"]);
+    expect(stdout).toMatch(/^[0-9a-f]{64}\n$/u);
+    expect(stderr).toBe("");
+    const piped = await ok(["get", stdout.trim()]);
+    expect(sameBytes(piped.bytes, content)).toBe(true);
+
+    const address = await put(content);
+    const filed = await ok(["get", address, "-o", "copy", "--force"]);
+    expect(filed.bytes.length).toBe(0);
+    expect(sameBytes(workspace.read("copy"), content)).toBe(true);
+  });
+
+  test("a named pipe can be stored", async () => {
+    const fifo = workspace.path("fifo");
+    expect(Bun.spawnSync(["mkfifo", fifo]).exitCode).toBe(0);
+    const writer = Bun.spawn(["sh", "-c", 'printf "through a pipe" > "$0"', fifo]);
+    const { stdout } = await ok(["put", "fifo"]);
+    await writer.exited;
+    expect((await ok(["get", stdout.trim()])).stdout).toBe("through a pipe");
+  });
+});
+
+describe("put", () => {
+  test("keeps the name and the date of a file, never its path, unless told not to", async () => {
+    const metadataOf = async (address: string): Promise<unknown> =>
+      JSON.parse((await ok(["stat", address.trim(), "--json"])).stdout).metadata;
+    const file = workspace.write("private name.txt", "x");
+    const mtime = 1_000_000_000_123;
+    utimesSync(file, mtime / 1000, mtime / 1000);
+    const own = { name: "private name.txt", mtime };
+    expect(await metadataOf((await ok(["put", file])).stdout)).toEqual(own);
+    const renamed = await ok(["put", file, "--name", "tax.txt", "--type", "text/plain"]);
+    expect(await metadataOf(renamed.stdout)).toEqual({
+      name: "tax.txt",
+      mtime,
+      type: "text/plain",
+    });
+    const nameless = await ok(["put", file, "--no-name", "--type", "text/plain"]);
+    expect(await metadataOf(nameless.stdout)).toEqual({ type: "text/plain" });
+    expect(await metadataOf(await put("x"))).toEqual({});
+    const named = await put("x", "--name", "tax.pdf", "--type", "application/pdf");
+    expect(await metadataOf(named)).toEqual({ name: "tax.pdf", type: "application/pdf" });
+  });
+
+  test("with a dedup secret keeps no name that it was not given: equal content is one blob", async () => {
+    workspace.write("secret", noise(32));
+    for (const name of ["one", "other"]) workspace.write(name, "the same");
+    const args = ["--dedup-secret", "secret"];
+    const one = await ok(["put", "one", ...args]);
+    expect((await ok(["put", "other", ...args])).stdout).toBe(one.stdout);
+    expect((await ok(["put", "other", ...args, "--name", "other"])).stdout).not.toBe(one.stdout);
+  });
+
+  test("cuts as told", async () => {
+    const content = noise(MIB + 5);
+    const statOf = async (...args: string[]) =>
+      JSON.parse((await ok(["stat", await put(content, ...args), "--json"])).stdout) as unknown;
+    expect(await statOf("--chunk-size", "256K", "--no-padding")).toMatchObject({
+      size: MIB + 5,
+      chunkSize: 2 ** 18,
+      chunks: 5,
+      depth: 1,
+      padding: 0,
+    });
+    expect(await statOf("--chunk-size", "1MiB")).toMatchObject({
+      chunkSize: MIB,
+      padding: 2 ** 15 - 5,
+    });
+    expect(await statOf("--chunk-size", "16777216")).toMatchObject({
+      chunkSize: 2 ** 24,
+      chunks: 1,
+    });
+  });
+
+  test("deduplicates with a secret of either form", async () => {
+    const secret = noise(32, 7);
+    workspace.write("raw", secret);
+    workspace.write("hex", `${Buffer.from(secret).toString("hex")}\n`);
+    const content = noise(2 * MIB);
+    const address = await put(content, "--dedup-secret", "raw");
+    expect(await put(content, "--dedup-secret", "hex")).toBe(address);
+    expect(await put(content)).not.toBe(address);
+  });
+
+  test("--json", async () => {
+    const { stdout } = await ok(["put", "-", "--json"], { stdin: "x" });
+    expect(JSON.parse(stdout)).toEqual({
+      address: expect.stringMatching(/^[0-9a-f]{64}$/u),
+      bytes: 1,
+      chunks: 0,
+      newChunks: 0,
+      newBytes: 1,
+      skippedChunks: 0,
+      skippedBytes: 0,
+      sentBlobs: 1,
+      sentBytes: expect.any(Number),
+    });
+  });
+
+  test("what cannot be read is said before anything is stored", async () => {
+    const env = { IDK_STORE: "untouched" };
+    expectFailure(
+      await idk(["put", "missing"], { env }),
+      2,
+      "cannot read missing: no such file or folder",
+    );
+    expectFailure(await idk(["put", "me.key/x"], { env }), 2, "not a folder");
+    expectFailure(await idk(["ls"], { env }), 6, "untouched does not exist");
+  });
+
+  test("a store that cannot be made is unavailable", async () => {
+    expectFailure(await idk(["put", "me.key"], { env: { IDK_STORE: "me.key" } }), 6, "me.key");
+  });
+
+  test("the store and what is in it are closed to others", async () => {
+    const address = await put("closed");
+    expect(statSync(workspace.path("blobs")).mode & 0o077).toBe(0);
+    expect(statSync(workspace.blob(address)).mode & 0o077).toBe(0);
+  });
+});
+
+describe("ranges", () => {
+  const content = noise(3 * MIB);
+
+  test.each<[range: string, start: number, end: number]>([
+    ["0-100", 0, 100],
+    ["-100", 0, 100],
+    ["3145700-", 3145700, 3 * MIB],
+    ["262143-262145", 262143, 262145],
+    ["5-5", 5, 5],
+  ])("%s", async (range, start, end) => {
+    const address = await put(content, "--chunk-size", "256K");
+    const { bytes } = await ok(["get", address, "--range", range]);
+    expect(sameBytes(bytes, content.subarray(start, end))).toBe(true);
+  });
+
+  test("past the end is refused", async () => {
+    const address = await put("short");
+    expectFailure(await idk(["get", address, "--range", "0-6"]), 2, "the content at 5");
+    expectFailure(await idk(["get", address, "--range", "6-"]), 2, /range/u);
+  });
+});
+
+describe("identities and recipients", () => {
+  test("only those named can read", async () => {
+    await ok(["keygen", "-o", "other.key"]);
+    const address = await put("for me");
+    const refused = await idk(["get", address, "-i", "other.key"]);
+    expectFailure(refused, 4, "none of the given identities opens this blob");
+    expect(refused.stdout).toBe("");
+    const both = await ok(["get", address, "-i", "other.key", "-i", "me.key"]);
+    expect(both.stdout).toBe("for me");
+  });
+
+  test("a passphrase-protected identity reads", async () => {
+    const env = { IDK_PASSPHRASE: "tr0ub4dor", IDK_IDENTITY: "safe.key" };
+    const { stdout } = await ok(["keygen", "-o", "safe.key", "--passphrase"], { env });
+    const address = await put("locked", "-r", stdout.trim());
+    expect((await ok(["get", address], { env })).stdout).toBe("locked");
+    const wrong = await idk(["get", address], { env: { ...env, IDK_PASSPHRASE: "troubador" } });
+    expectFailure(wrong, 4, "the passphrase does not open");
+  });
+});
+
+test("memory stays bounded, whatever the length", async () => {
+  // 192 MiB of zeros: read, sealed and stored by a process that may not have a third of that.
+  const script = `head -c 201326592 /dev/zero | /usr/bin/env -- "$0" "$1" put - --store "$2"`;
+  const store = newFolder();
+  const child = Bun.spawn(["sh", "-c", script, process.execPath, MAIN, store], {
+    env: { ...workspace.env, PATH: process.env["PATH"] ?? "" },
+    cwd: workspace.folder,
+    stdout: "pipe",
+  });
+  let peak = 0;
+  const pids = () =>
+    readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim().split(" ");
+  while (child.exitCode === null && process.platform === "linux") {
+    try {
+      for (const pid of pids()) {
+        const status = readFileSync(`/proc/${pid}/status`, "utf8");
+        peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/u.exec(status)?.[1] ?? 0));
+      }
+    } catch {
+      // Gone between two looks.
+    }
+    await Bun.sleep(5);
+  }
+  expect(await child.exited).toBe(0);
+  expect(peak).toBeLessThan(160 * 1024);
+});

@@ -1,0 +1,308 @@
+import { describe, expect, test } from "bun:test";
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { createWorkspace, expectFailure, noise, sameBytes } from "../support/cli.ts";
+import { interrupted, journals, ownFolders } from "../support/interrupted.ts";
+
+const workspace = await createWorkspace();
+const { idk, ok, path } = workspace;
+const MIB = 2 ** 20;
+const content = noise(24 * MIB, 5);
+workspace.write("film", content);
+
+let stores = 0;
+const newStore = () => ({ IDK_STORE: `store-${stores++}`, ...ownFolders() });
+
+const PUT = ["put", "film", "--resume", "--chunk-size", "256K"];
+
+/** Puts `film` and cuts that off when some chunks are stored. */
+async function interruptedPut(signal: NodeJS.Signals = "SIGKILL", file = "film") {
+  const env = newStore();
+  const args = PUT.map((it) => (it === "film" ? file : it));
+  const blobs = () =>
+    existsSync(path(env.IDK_STORE))
+      ? readdirSync(path(env.IDK_STORE), { recursive: true }).length
+      : 0;
+  const result = await interrupted(workspace, args, { env, signal, when: () => blobs() > 20 });
+  expect(journals(env)).toHaveLength(1);
+  return { env, args, ...result };
+}
+
+async function expectStored(address: string, env: Record<string, string>, expected = content) {
+  expect(sameBytes((await ok(["get", address.trim()], { env })).bytes, expected)).toBe(true);
+  await ok(["verify", "--deep"], { env });
+}
+
+describe("a put that was interrupted", () => {
+  test("continues, and leaves no journal", async () => {
+    const { env, args } = await interruptedPut();
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toMatch(/^idk: continued: \d+ of 96 chunks were there\n$/u);
+    expect(journals(env)).toEqual([]);
+    await expectStored(stdout, env);
+    // One tree: what the first run stored is part of it, but for what it could not note any more.
+    const { stdout: listed } = await ok(["ls"], { env });
+    expect(listed.split("\n").length).toBeLessThan(96 + 2 + 8);
+  });
+
+  test("says with Ctrl-C how it continues", async () => {
+    const { env, args, stderr, code } = await interruptedPut("SIGINT");
+    expect(code).toBe(130);
+    expect(stderr).toMatch(
+      /^idk: \d+ chunks are stored: the same command continues there\nidk: interrupted\n$/u,
+    );
+    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: ");
+  });
+
+  test("keeps its journal where nobody else can read it", async () => {
+    const { env } = await interruptedPut();
+    const [journal = ""] = journals(env);
+    const key = join(env.XDG_STATE_HOME, "idk/journal.key");
+    for (const file of [journal, key]) expect(statSync(file).mode & 0o777).toBe(0o600);
+    for (const folder of [join(journal, ".."), join(journal, "../.."), join(key, "..")]) {
+      expect(statSync(folder).mode & 0o777).toBe(0o700);
+    }
+    for (const name of readdirSync(join(journal, ".."))) expect(name).not.toContain("film");
+  });
+
+  test.each<[what: string, change: (file: string) => void]>([
+    ["other bytes of the same length", (file) => writeFileSync(file, noise(24 * MIB, 6))],
+    ["another time", (file) => utimesSync(file, 1_700_000_000, 1_700_000_000)],
+    ["more bytes", (file) => appendFileSync(file, "more")],
+    [
+      "another file in its place",
+      (file) => {
+        rmSync(file);
+        // The number of the old one must not be free for the new one.
+        writeFileSync(`${file}-between`, "x");
+        writeFileSync(file, noise(24 * MIB, 7));
+      },
+    ],
+  ])("starts at the beginning where the file has %s, and says so", async (_, change) => {
+    const file = `changing-${stores}`;
+    workspace.write(file, content);
+    const { env, args } = await interruptedPut("SIGKILL", file);
+    change(path(file));
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toBe(
+      `idk: ${file} has changed since the put that was interrupted: this one starts at the beginning\n`,
+    );
+    expect(journals(env)).toEqual([]);
+    const { bytes } = await ok(["get", stdout.trim()], { env });
+    expect(sameBytes(bytes, workspace.read(file))).toBe(true);
+    rmSync(path(file));
+  });
+
+  test("is another one with another chunk size, padding, store or recipient", async () => {
+    const { env, args } = await interruptedPut();
+    const { stdout: other } = await ok(["keygen", "-o", `other-${stores}.key`]);
+    for (const changed of [
+      { args: ["put", "film", "--resume", "--chunk-size", "512K"] },
+      { args: [...args, "--no-padding"] },
+      { args: [...args, "-r", other.trim()] },
+      { args, env: { IDK_STORE: `elsewhere-${stores}` } },
+    ]) {
+      const { stderr } = await ok(changed.args, { env: { ...env, ...changed.env } });
+      expect(stderr).toBe("");
+    }
+    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: ");
+  });
+
+  test("starts at the beginning with --no-resume, without a journal", async () => {
+    const { env, args } = await interruptedPut();
+    const before = journals(env);
+    const { stderr } = await ok([...args, "--no-resume"], { env });
+    expect(stderr).toBe("");
+    expect(journals(env)).toEqual(before);
+  });
+
+  test("sends again what has gone from the store", async () => {
+    const { env, args } = await interruptedPut();
+    rmSync(path(env.IDK_STORE), { recursive: true });
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toBe("");
+    await expectStored(stdout, env);
+  });
+
+  test.each<[what: string, damage: (journal: string) => void]>([
+    ["noise", (journal) => writeFileSync(journal, noise(5000))],
+    ["cut off", (journal) => writeFileSync(journal, readFileSync(journal).subarray(0, 4096))],
+  ])("does without a journal that is %s, and says so", async (_, damage) => {
+    const { env, args } = await interruptedPut("SIGINT");
+    damage(journals(env)[0]!);
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toBe(
+      "idk: the journal of an earlier put of film cannot be read and is discarded: this one starts at the beginning\n",
+    );
+    expect(journals(env)).toEqual([]);
+    await expectStored(stdout, env);
+  });
+
+  test("does without a journal of another key", async () => {
+    const { env, args } = await interruptedPut();
+    // Under the name that it would have with this key, too.
+    const [old = ""] = journals(env);
+    const other = await interruptedPut();
+    const [target = ""] = journals(other.env);
+    for (const suffix of ["", "-wal"]) {
+      if (existsSync(`${old}${suffix}`)) {
+        writeFileSync(`${target}${suffix}`, readFileSync(`${old}${suffix}`));
+      }
+    }
+    const { stdout, stderr } = await ok(args, { env: other.env });
+    expect(stderr).toContain("cannot be read and is discarded");
+    await expectStored(stdout, other.env);
+  });
+
+  test("is no failure where no journal can be kept", async () => {
+    const env = { ...newStore(), XDG_CACHE_HOME: path("me.key") };
+    const { stdout, stderr } = await ok(PUT, { env });
+    expect(stderr).toMatch(
+      /^idk: no journal is kept, and after an interruption [^\n]+: [^\n]*not a folder\n$/u,
+    );
+    await expectStored(stdout, env);
+  });
+
+  test("--json says it in numbers", async () => {
+    const { env, args } = await interruptedPut();
+    const { stdout, stderr } = await ok([...args, "--json"], { env });
+    expect(stderr).toBe("");
+    const report = JSON.parse(stdout) as Record<string, number>;
+    expect(report["skippedChunks"]).toBeGreaterThan(0);
+    expect(report["skippedChunks"]! + report["newChunks"]!).toBe(report["chunks"]!);
+    expect(report["sentBlobs"]).toBe(report["newChunks"]! + 1);
+  });
+
+  test("journals that nobody came back to are removed after a month", async () => {
+    const { env } = await interruptedPut();
+    const [journal = ""] = journals(env);
+    const folder = join(journal, "..");
+    const age = (days: number) => {
+      const then = Date.now() / 1000 - days * 86_400;
+      for (const name of readdirSync(folder)) utimesSync(join(folder, name), then, then);
+    };
+    workspace.write("small", noise(2 * MIB));
+    const other = ["put", "small", "--resume"];
+    age(29);
+    await ok(other, { env });
+    expect(journals(env)).toEqual([journal]);
+    age(31);
+    await ok(other, { env });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("cannot be one of standard input or of a pipe", async () => {
+    expectFailure(await idk(["put", "-", "--resume"], { stdin: "x" }), 2, "regular file");
+  });
+
+  test("a small file has no journal", async () => {
+    const env = newStore();
+    await ok(["put", "film"], { env });
+    expect(existsSync(join(env.XDG_CACHE_HOME, "idk"))).toBe(false);
+  });
+
+  test("continues with a dedup secret, and with that one alone", async () => {
+    for (const [seed, name] of [
+      [3, "dedup"],
+      [4, "other-dedup"],
+    ] as const)
+      workspace.write(name, noise(32, seed));
+    const env = newStore();
+    const args = [...PUT, "--dedup-secret", "dedup"];
+    const blobs = () => existsSync(path(env.IDK_STORE));
+    const count = () =>
+      blobs() ? readdirSync(path(env.IDK_STORE), { recursive: true }).length : 0;
+    const when = () => count() > 20;
+    await interrupted(workspace, args, { env, signal: "SIGKILL", when });
+    expect(journals(env)).toHaveLength(1);
+    for (const other of [PUT, [...PUT, "--dedup-secret", "other-dedup"]]) {
+      expect((await ok(other, { env })).stderr).toBe("");
+    }
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toMatch(/^idk: continued: \d+ of 96 chunks were there\n$/u);
+    expect(journals(env)).toEqual([]);
+    await expectStored(stdout, env);
+    // By the secret and not by the journal, it is what any other put of it gives.
+    expect((await ok(args, { env: newStore() })).stdout).toBe(stdout);
+  });
+});
+
+test("two puts of one file at once: one has the journal, both store it", async () => {
+  const env = newStore();
+  const results = await Promise.all([ok(PUT, { env }), ok(PUT, { env })]);
+  const without = results.filter(({ stderr }) => stderr !== "");
+  expect(without.length).toBeLessThanOrEqual(1);
+  for (const { stderr } of without) expect(stderr).toContain("another put of film is at work");
+  expect(journals(env)).toEqual([]);
+  for (const { stdout } of results) await expectStored(stdout, env);
+});
+
+describe("a put of several files that was interrupted", () => {
+  const large = noise(65 * MIB, 8);
+
+  async function interruptedPut(signal: NodeJS.Signals, more: readonly string[] = []) {
+    workspace.write("large", large);
+    workspace.write("small", "small");
+    const env = newStore();
+    const args = ["put", "small", "large", "--chunk-size", "256K", ...more];
+    const blobs = () =>
+      existsSync(path(env.IDK_STORE))
+        ? readdirSync(path(env.IDK_STORE), { recursive: true }).length
+        : 0;
+    const result = await interrupted(workspace, args, { env, signal, when: () => blobs() > 60 });
+    return { env, args, ...result };
+  }
+
+  test("continues the large ones", async () => {
+    const { env, args } = await interruptedPut("SIGKILL");
+    expect(journals(env)).toHaveLength(1);
+    const { stdout, stderr } = await ok(args, { env });
+    expect(stderr).toMatch(
+      /^stored 2 files, [^;]+; skipped \d+ of 264 chunks, [^;]+; none failed\n$/u,
+    );
+    expect(journals(env)).toEqual([]);
+    const address = /^([0-9a-f]{64}) {2}large$/mu.exec(stdout)![1]!;
+    await expectStored(address, env, large);
+  });
+
+  test("says with Ctrl-C which", async () => {
+    const { env, args, code, stderr } = await interruptedPut("SIGINT");
+    expect(code).toBe(130);
+    expect(stderr).toMatch(
+      /^idk: large: \d+ chunks are stored: the same command continues there\n(?:idk: \d files? stored, [^\n]*\n)?idk: interrupted\n$/u,
+    );
+    expect((await ok(args, { env })).stderr).toContain("skipped ");
+  });
+
+  test("keeps nothing with --no-resume", async () => {
+    const { env } = await interruptedPut("SIGKILL", ["--no-resume"]);
+    expect(journals(env)).toEqual([]);
+  });
+});
+
+test("a file that changes while it is put has no address", async () => {
+  workspace.write("growing", noise(64 * MIB));
+  const env = newStore();
+  const blobs = () => existsSync(path(env.IDK_STORE));
+  const { code, stdout, stderr } = await interrupted(
+    workspace,
+    ["put", "growing", "--chunk-size", "256K"],
+    {
+      env,
+      signal: "SIGCONT",
+      when: () => blobs() && (appendFileSync(path("growing"), "x"), true),
+    },
+  );
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("growing changed while it was read");
+  expect((await ok(["verify", "--deep"], { env })).stderr).toContain("0 roots");
+});
