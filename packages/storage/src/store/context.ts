@@ -6,9 +6,8 @@ import {
   RECIPIENTS_MAX,
 } from "../format/limits.ts";
 import { type Identity, keyPairOf, publicKeyOf } from "../crypto/keys.ts";
-import { COMPRESSIONS, type Compression } from "../content/compress.ts";
-import type { ReadOptions, WriteOptions } from "./options.ts";
-import type { StoreOptions } from "./store.ts";
+import { COMPRESSIONS, type Compression } from "../content/compression/compress.ts";
+import type { ReadOptions, StoreOptions, WriteOptions } from "./options.ts";
 import { assertLength, compare, equal, typeName } from "../bytes.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";

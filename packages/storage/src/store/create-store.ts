@@ -1,28 +1,26 @@
 import { throwIfAborted } from "../abort.ts";
-import type { GetItem, GetManyOptions, GetResult } from "./get-options.ts";
-import type { Store, StoreOptions } from "./store.ts";
-import type { Items } from "./many.ts";
+import { type GetItem, type GetManyOptions, type GetResult, getMany } from "./read/get-many.ts";
+import type { Store } from "./store.ts";
+import type { StoreOptions } from "./options.ts";
+import type { Items } from "./items.ts";
 import { type StoreContext, assertOptions, checkDefaults } from "./context.ts";
 import { usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
-import { deleteTree } from "./delete-tree.ts";
-import { get } from "./get.ts";
-import { getMany } from "./get-many.ts";
-import { inspect } from "./inspect.ts";
-import { list } from "./list.ts";
-import { loadNaCl } from "../crypto/nacl.ts";
+import { deleteTree } from "./tree/delete-tree.ts";
+import { get } from "./read/get.ts";
+import { inspect } from "./maintenance/inspect.ts";
+import { list, resolve } from "./maintenance/list.ts";
+import { loadNaCl } from "../crypto/load-nacl.ts";
 import { parseAddress } from "../content/address.ts";
-import { put } from "./put.ts";
-import { putMany } from "./put-many.ts";
-import { resolve } from "./resolve.ts";
-import { rewrap } from "./rewrap.ts";
-import { stat } from "./stat.ts";
-import { scan } from "./scan.ts";
-import { treeAddresses } from "./tree-addresses.ts";
+import { put } from "./write/put.ts";
+import { putMany } from "./write/put-many.ts";
+import { rewrap } from "./tree/rewrap.ts";
+import { stat } from "./maintenance/stat.ts";
+import { scan } from "./maintenance/scan.ts";
+import { treeAddresses } from "./tree/walk.ts";
 import { typeName } from "../bytes.ts";
-import { verify } from "./verify.ts";
-import { type LeafWorkers, aheadOf, createLeafWorkers } from "./workers/pool.ts";
-import { threadsOf } from "./workers/threads.ts";
+import { verify } from "./maintenance/verify.ts";
+import { type LeafWorkers, aheadOf, createLeafWorkers, threadsOf } from "./workers/pool.ts";
 
 /**
  * Opens a store over a backend. Nothing is read or written yet.

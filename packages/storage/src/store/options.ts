@@ -1,5 +1,8 @@
-import type { Compression } from "../content/compress.ts";
+import type { Compression } from "../content/compression/compress.ts";
 import type { Identity } from "../crypto/keys.ts";
+import type { Backend } from "../backend/backend.ts";
+import type { NaCl } from "../crypto/nacl.ts";
+import type { NaClChoice } from "../crypto/load-nacl.ts";
 
 /** How content is cut and sealed; a store's own are the defaults of its calls. */
 export interface WriteOptions {
@@ -55,4 +58,22 @@ export interface Progress {
 export interface ReadOptions extends CallOptions {
   /** Instead of the store's. */
   readonly identities?: readonly Identity[] | undefined;
+}
+
+export interface StoreOptions extends WriteOptions {
+  readonly backend: Backend;
+  /** Who can read what `put` writes, unless it says otherwise. */
+  readonly recipients?: readonly string[] | undefined;
+  /** Tried in order when a blob is opened. */
+  readonly identities?: readonly Identity[] | undefined;
+  /** Which NaCl to use; by default the native one where it loads. */
+  readonly nacl?: NaClChoice | NaCl | undefined;
+  /**
+   * Threads that seal and open the chunks of content of 32 MiB and more, 0 to 64; by default one
+   * for each core, at most 8, and none on a single core. 0 keeps all work in this thread, and so
+   * does a `nacl` of the caller's own. They start with the first such content, end with `close`,
+   * and do not keep the process alive. Each may hold two more chunks in memory. A get opens as many
+   * chunks at once as it fetches: to occupy more than four threads, raise `concurrency`.
+   */
+  readonly workers?: number | undefined;
 }

@@ -1,24 +1,18 @@
-import type { Backend } from "../backend/backend.ts";
 import type { Address } from "../content/address.ts";
-import type { Content } from "../content/source.ts";
-import type { Identity } from "../crypto/keys.ts";
-import type { NaCl, NaClChoice } from "../crypto/nacl.ts";
-import type { GetItem, GetManyOptions, GetOptions, GetResult, StoredBlob } from "./get-options.ts";
-import type { Items } from "./many.ts";
-import type { CallOptions, ReadOptions, WriteOptions } from "./options.ts";
-import type { PutItem, PutManyOptions, PutOptions, PutResult } from "./put-options.ts";
-import type {
-  BlobInspection,
-  BlobStat,
-  DeleteReport,
-  DeleteTreeOptions,
-  ListOptions,
-  ListedAddress,
-  ScanOptions,
-  ScannedBlob,
-  VerifyOptions,
-  VerifyReport,
-} from "./reports.ts";
+import type { Content } from "../content/byte-reader.ts";
+import type { GetItem, GetManyOptions, GetResult } from "./read/get-many.ts";
+import type { GetOptions } from "./read/get.ts";
+import type { StoredBlob } from "./read/stored-blob.ts";
+import type { Items } from "./items.ts";
+import type { CallOptions, ReadOptions } from "./options.ts";
+import type { PutItem, PutManyOptions, PutResult } from "./write/put-many.ts";
+import type { PutOptions } from "./write/put.ts";
+import type { BlobInspection } from "./maintenance/inspect.ts";
+import type { BlobStat } from "./maintenance/stat.ts";
+import type { DeleteReport, DeleteTreeOptions } from "./tree/delete-tree.ts";
+import type { ListOptions, ListedAddress } from "./maintenance/list.ts";
+import type { ScanOptions, ScannedBlob } from "./maintenance/scan.ts";
+import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
 
 /** Encrypted, content-addressed storage over one backend. Made by `createStore`. */
 export interface Store {
@@ -169,22 +163,4 @@ export interface Store {
   /** Ends the store's threads, and lets go of what the backend holds open. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-export interface StoreOptions extends WriteOptions {
-  readonly backend: Backend;
-  /** Who can read what `put` writes, unless it says otherwise. */
-  readonly recipients?: readonly string[] | undefined;
-  /** Tried in order when a blob is opened. */
-  readonly identities?: readonly Identity[] | undefined;
-  /** Which NaCl to use; by default the native one where it loads. */
-  readonly nacl?: NaClChoice | NaCl | undefined;
-  /**
-   * Threads that seal and open the chunks of content of 32 MiB and more, 0 to 64; by default one
-   * for each core, at most 8, and none on a single core. 0 keeps all work in this thread, and so
-   * does a `nacl` of the caller's own. They start with the first such content, end with `close`,
-   * and do not keep the process alive. Each may hold two more chunks in memory. A get opens as many
-   * chunks at once as it fetches: to occupy more than four threads, raise `concurrency`.
-   */
-  readonly workers?: number | undefined;
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Readable } from "node:stream";
-import { openContent } from "../../src/content/source.ts";
+import { openContent } from "../../src/content/byte-reader.ts";
 import { rejects } from "../format/fails.ts";
 import { never, piece, watched, yielding } from "./sources.ts";
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { type Content, openContent } from "../../src/content/source.ts";
+import { type Content, openContent } from "../../src/content/byte-reader.ts";
 import { fails, rejects } from "../format/fails.ts";
 import { yielding } from "./sources.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ByteReader, type Content, openContent } from "../../src/content/source.ts";
+import { type ByteReader, type Content, openContent } from "../../src/content/byte-reader.ts";
 import { yielding } from "./sources.ts";
 
 /** What a store may ask of a reader, in any order. */

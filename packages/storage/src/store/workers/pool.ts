@@ -1,8 +1,7 @@
-import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./jobs.ts";
-import type { NaClChoice } from "../../crypto/nacl.ts";
+import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./worker.ts";
+import type { NaClChoice } from "../../crypto/load-nacl.ts";
 import type { Piscina } from "piscina";
-import { StorageError } from "../../errors.ts";
-import { workerFile } from "./worker-file.ts";
+import { StorageError, usage } from "../../errors.ts";
 
 /** Threads that seal and open leaves, started when they are first wished for. */
 export interface LeafWorkers {
@@ -115,4 +114,31 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
       await starting;
     },
   };
+}
+
+const THREADS_MAX = 64;
+
+/** Sealing is then faster than most disks and any wire. */
+const THREADS_DEFAULT_MAX = 8;
+
+/**
+ * How many threads a store may use: as many as it is told, or one for each core.
+ *
+ * @returns 0 where the runtime has no threads, and by default where there is one core
+ * @throws StorageError `usage`
+ */
+export function threadsOf(wanted: number | undefined): number {
+  if (wanted !== undefined && (!Number.isInteger(wanted) || wanted < 0 || wanted > THREADS_MAX)) {
+    throw usage(`workers must be an integer from 0 to ${THREADS_MAX}`);
+  }
+  const builtin = typeof process === "undefined" ? undefined : process.getBuiltinModule;
+  if (builtin?.("node:worker_threads") === undefined) return 0;
+  if (wanted !== undefined) return wanted;
+  const cores = builtin("node:os").availableParallelism();
+  return cores < 2 ? 0 : Math.min(cores, THREADS_DEFAULT_MAX);
+}
+
+/** What each thread runs: beside this file, in the sources as well as compiled. */
+export function workerFile(): string {
+  return import.meta.url.replace("/pool.", "/worker.");
 }
