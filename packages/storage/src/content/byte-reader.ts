@@ -39,7 +39,7 @@ export interface ByteReader {
  *
  * @throws StorageError `usage` where it is of another type
  */
-export function openContent(content: Content, signal?: AbortSignal): ByteReader {
+export function byteReader(content: Content, signal?: AbortSignal): ByteReader {
   if (typeof content === "string") {
     if (content.isWellFormed()) return inMemory(utf8(content));
     throw usage("this text has lone surrogates and so no UTF-8: store it as bytes");

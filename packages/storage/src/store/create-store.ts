@@ -23,9 +23,9 @@ import { verify } from "./maintenance/verify.ts";
 import { type LeafWorkers, aheadOf, createLeafWorkers, threadsOf } from "./workers/pool.ts";
 
 /**
- * Opens a store over a backend. Nothing is read or written yet.
+ * Creates a store over a backend. Makes no request.
  *
- * @throws StorageError `usage`, `key` where an option is wrong
+ * @throws StorageError `usage`, `key` if an option is wrong
  */
 export function createStore(options: StoreOptions): Store {
   assertOptions(options);
@@ -74,7 +74,7 @@ export function createStore(options: StoreOptions): Store {
       items: Items<string | GetItem<Key>>,
       given: GetManyOptions = {},
     ): AsyncGenerator<GetResult<Key>> {
-      // The keys that come back are the ones that were given.
+      // The results have the items' keys.
       yield* getMany(await open(), items, given) as AsyncGenerator<GetResult<Key>>;
     },
     stat: async (address, given = {}) => stat(await open(), address, given),
@@ -104,7 +104,7 @@ export function createStore(options: StoreOptions): Store {
   };
 }
 
-/** Threads load an implementation by its name: one that the caller has made stays in this thread. */
+/** Threads load a NaCl implementation by name, so the caller's own stays in this thread. */
 function createWorkers({ nacl = "auto", workers }: StoreOptions): LeafWorkers | undefined {
   const threads = threadsOf(workers);
   return threads === 0 || typeof nacl === "object" ? undefined : createLeafWorkers(nacl, threads);

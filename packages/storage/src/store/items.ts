@@ -3,25 +3,25 @@ import { usage } from "../errors.ts";
 import { pMapIterable } from "p-map";
 import { typeName } from "../bytes.ts";
 
-/** Things to work on, at hand or still to come. */
+/** Items to process, available now or arriving later. */
 export type Items<T> = Iterable<T> | AsyncIterable<T>;
 
 export interface ManyOptions {
-  /** Items pulled and not yet handed on as results, at most. */
+  /** The most items pulled whose results have not been taken yet. */
   readonly concurrency: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** What is worked on at once where the caller does not say: enough to hide a store's latency. */
+/** The default concurrency for items: enough to hide a server's latency. */
 export const MANY_CONCURRENCY = 16;
 
 /**
- * Works on several items at once, and hands on each result as it comes. Items are pulled only where
- * there is room for their results, so that a slow consumer holds up the work. Once the items fail,
- * what was begun still comes, and then their error.
+ * Processes items concurrently and yields each result as it completes. Items are pulled only if
+ * there is room for their results, so that a slow consumer slows the work down. If the items
+ * themselves throw, the results of those already started are yielded first, then the error.
  *
- * @param work is given a signal that fires with the caller's, and when the results are left early.
- *   An error of its own ends everything
+ * @param work gets a signal that fires with the caller's, and when the loop is left early. If it
+ *   throws, everything ends
  * @throws StorageError `usage`, `aborted`
  */
 export async function* inCompletionOrder<T, R>(
@@ -50,7 +50,7 @@ export async function* inCompletionOrder<T, R>(
       failure = { error };
       left = signal.aborted;
     } finally {
-      // Items that never answer must not hold the caller up, and their complaint comes too late.
+      // Not awaited: the items' iterator may never respond. An error from it comes too late to matter.
       const end = async () => iterator.return?.();
       if (left) end().catch(() => {});
     }
@@ -67,7 +67,7 @@ export async function* inCompletionOrder<T, R>(
 
   try {
     const { concurrency } = options;
-    // What is worked out here is no promise itself, which is all that its own type leaves open.
+    // p-map's result type only adds promises, which a result here never is.
     const results = pMapIterable(pull(), start, {
       concurrency,
       preserveOrder: false,
@@ -78,7 +78,7 @@ export async function* inCompletionOrder<T, R>(
         yield result;
         left = false;
       } finally {
-        // First, because the pipeline only ends once what it waits for has.
+        // First, because the pipeline ends only after what it awaits has ended.
         if (left) stop();
       }
     }
@@ -86,7 +86,7 @@ export async function* inCompletionOrder<T, R>(
     if (failure !== undefined) throw failure.error;
   } finally {
     stop();
-    // When this ends nothing is being read or written any more.
+    // Nothing is being read or written once this returns.
     await Promise.allSettled(inFlight);
   }
 }
@@ -99,7 +99,7 @@ function iteratorOf<T>(items: Items<T>): Iterator<T> | AsyncIterator<T> {
   throw usage(`items must be an iterable or an async iterable, got ${typeName(items)}`);
 }
 
-/** An item that failed, with what `put` or `get` threw. */
+/** An item that failed, with the error that `put` or `get` threw. */
 export interface FailedItem<Key> {
   readonly ok: false;
   readonly key: Key;

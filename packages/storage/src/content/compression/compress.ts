@@ -1,4 +1,4 @@
-import { type ByteReader, openContent } from "../byte-reader.ts";
+import { type ByteReader, byteReader } from "../byte-reader.ts";
 import type { ContentEncoding } from "../../format/metadata.ts";
 import { INLINE_MAX } from "../../format/limits.ts";
 import { concatAll } from "../../bytes.ts";
@@ -67,7 +67,7 @@ function encoding(
   { enc, encode }: Encoder,
   signal: AbortSignal | undefined,
 ): EncodedContent {
-  return reading(source, enc, openContent(encode(source), signal));
+  return reading(source, enc, byteReader(encode(source), signal));
 }
 
 function reading(
@@ -119,7 +119,7 @@ async function whereItPays(
   const encoded = await encodedWhole(encoder, content);
   if (!pays(encoded.length + METADATA, available)) return plain(source);
   source.take(available);
-  return reading(source, encoder.enc, openContent(encoded));
+  return reading(source, encoder.enc, byteReader(encoded));
 }
 
 function pays(encoded: number, length: number): boolean {
@@ -134,6 +134,6 @@ function windowsOf(bytes: Uint8Array): Uint8Array {
 
 async function encodedWhole({ encode }: Encoder, bytes: Uint8Array): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of encode(openContent(bytes))) pieces.push(piece);
+  for await (const piece of encode(byteReader(bytes))) pieces.push(piece);
   return concatAll(pieces);
 }

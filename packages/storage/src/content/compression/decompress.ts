@@ -1,4 +1,4 @@
-import { type ByteReader, openContent } from "../byte-reader.ts";
+import { type ByteReader, byteReader } from "../byte-reader.ts";
 import type { Metadata, MetadataValue } from "../../format/metadata.ts";
 import { StorageError } from "../../errors.ts";
 import { decodeLz4Frame } from "./lz4-decode.ts";
@@ -65,7 +65,7 @@ async function* decodeWhole(
   pieces: AsyncIterable<Uint8Array>,
   length: number,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const source = openContent(pieces);
+  const source = byteReader(pieces);
   try {
     let decoded = 0;
     for await (const piece of codec.decode(source, length)) {

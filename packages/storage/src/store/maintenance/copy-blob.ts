@@ -6,9 +6,10 @@ import { createBufferPool } from "../buffers.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { unlessRefused } from "../write/store-blob.ts";
 
-/** A blob to copy. Its size at the source, where a listing gave one. */
+/** A blob to copy. */
 export interface NamedBlob {
   readonly name: string;
+  /** At the source, if a listing reported it. */
   readonly size?: number | undefined;
 }
 
@@ -16,13 +17,13 @@ export type CopyResult =
   | { readonly outcome: "copied"; readonly bytes: number }
   | { readonly outcome: "skipped" }
   | { readonly outcome: "failed"; readonly error: StorageError }
-  /** It is a root, and its turn has not come. */
+  /** It is a root, to be copied later. */
   | { readonly outcome: "held" };
 
 export interface CopyMode {
   readonly holdRoots: boolean;
-  /** The target has been asked already. */
-  readonly targetLacks: boolean;
+  /** The target has been checked already. */
+  readonly knownMissing: boolean;
 }
 
 export interface CopierOptions {
@@ -33,12 +34,12 @@ export interface CopierOptions {
   readonly signal: AbortSignal;
 }
 
-/** Faults of a blob, rather than of a store. */
+/** Faults of a single blob, not of the whole source. */
 const BLOB_FAULTS: ReadonlySet<ErrorCode> = new Set(["limit", "address", "format", "not-found"]);
 
 /**
- * Blobs in a row that the source does not give, at which it is the source that is broken. A store
- * may say that it is busy where it is one blob that its disk does not give back.
+ * After this many undeliverable blobs in a row, the source itself counts as broken. Fewer may be
+ * single blobs on a bad disk, for which a server reports that it is busy.
  */
 const UNREADABLE_IN_A_ROW = 8;
 
@@ -51,20 +52,20 @@ export function createCopier(
 
   const targetHas = async (blob: NamedBlob, buffer: Uint8Array<ArrayBuffer>): Promise<boolean> => {
     const { name } = blob;
-    let there = await to.head(name, { signal });
-    if (there === undefined) return false;
-    const attests = (await to.capabilities?.({ signal }))?.verifiesChecksums === true;
-    // The first look may have come before it was known that the target attests.
-    if (attests && there.sha256 === undefined) there = await to.head(name, { signal });
-    if (there === undefined) return false;
-    if (attests && there.sha256 !== undefined) return there.sha256 === name;
-    if (trustSize) return there.size === (blob.size ?? (await from.head(name, { signal }))?.size);
+    let info = await to.head(name, { signal });
+    if (info === undefined) return false;
+    const verifies = (await to.capabilities?.({ signal }))?.verifiesChecksums === true;
+    // The first HEAD may have been sent before it was known that the target verifies checksums.
+    if (verifies && info.sha256 === undefined) info = await to.head(name, { signal });
+    if (info === undefined) return false;
+    if (verifies && info.sha256 !== undefined) return info.sha256 === name;
+    if (trustSize) return info.size === (blob.size ?? (await from.head(name, { signal }))?.size);
     return !isFault(await outcomeOf(fetchBlob(to, name, buffer, signal)));
   };
 
   let unreadable = 0;
 
-  /** Reads and checks a blob, or tells what is wrong with it. Throws what is wrong with the source. */
+  /** Reads and checks a blob. Returns a fault of the blob; throws a fault of the source. */
   const read = async (name: string, buffer: Uint8Array<ArrayBuffer>) => {
     try {
       const bytes = await fetchBlob(from, name, buffer, signal);
@@ -78,7 +79,7 @@ export function createCopier(
       }
       if (error.code !== "unavailable") throw error;
       unreadable += 1;
-      if (unreadable >= UNREADABLE_IN_A_ROW || !(await answersHead(from, name, signal)))
+      if (unreadable >= UNREADABLE_IN_A_ROW || !(await headSucceeds(from, name, signal)))
         throw error;
       return error;
     }
@@ -86,11 +87,11 @@ export function createCopier(
 
   const copy = async (
     blob: NamedBlob,
-    { holdRoots, targetLacks }: CopyMode,
+    { holdRoots, knownMissing }: CopyMode,
     buffer: Uint8Array<ArrayBuffer>,
   ): Promise<CopyResult> => {
     const { name } = blob;
-    if (!targetLacks && (await unlessRefused(() => targetHas(blob, buffer)))) {
+    if (!knownMissing && (await unlessRefused(() => targetHas(blob, buffer)))) {
       return { outcome: "skipped" };
     }
     const fetched = await read(name, buffer);
@@ -108,7 +109,7 @@ export function createCopier(
   };
 }
 
-async function answersHead(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {
+async function headSucceeds(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {
   try {
     await backend.head(name, { signal });
     return true;
@@ -118,7 +119,7 @@ async function answersHead(backend: Backend, name: string, signal: AbortSignal):
   }
 }
 
-/** What a call gives, or what is wrong with the blob. Other errors are thrown on. */
+/** The result of a call, or the fault of the blob; other errors are thrown. */
 async function outcomeOf<T>(call: Promise<T>): Promise<T | StorageError> {
   try {
     return await call;

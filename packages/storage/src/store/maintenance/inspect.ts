@@ -9,37 +9,37 @@ import { assertEphemeral } from "../../crypto/wrap.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { inspectBlob, splitEnvelope } from "../../format/envelope.ts";
 
-/** What a blob shows without a key. */
+/** What a blob reveals without a key. */
 export interface BlobInspection {
   readonly address: Address;
-  /** Whether it has recipients, or is a chunk or node of some tree, whose own header is the same. */
+  /** `root` if the header has recipients; `child` for a chunk or node, which look the same. */
   readonly kind: "root" | "child";
-  /** Of the format. */
+  /** Version of the format. */
   readonly version: number;
-  /** Bytes of the blob: those in front of what is sealed, its tag of 16, and what is sealed. */
+  /** Bytes of the blob: prefix, tag of 16, and sealed bytes. */
   readonly storedBytes: number;
-  /** The format's mark, the version and the header. */
+  /** Bytes of the magic number, version, header length and header. */
   readonly prefixBytes: number;
-  /** Bytes sealed: content or references, metadata of a root, and what hides their length. */
+  /** Bytes sealed: content or references, the metadata of a root, and padding. */
   readonly sealedBytes: number;
-  /** To the key it was sealed with: 32 bytes that tell nothing of it. */
+  /** Commitment to the content key, 32 bytes; reveals nothing about the key. */
   readonly commitment: Uint8Array;
-  /** Of a root: the public half of a key made for it alone, 32 bytes. */
+  /** For roots, the ephemeral public key, 32 bytes. */
   readonly ephemeral?: Uint8Array | undefined;
-  /** Of a root: how many keys open it, 1 to 1024. Whose they are does not show. */
+  /** For roots, how many keys open it, 1 to 1024. Whose they are is not visible. */
   readonly recipients?: number | undefined;
   /**
-   * Whether the store attests that it received bytes with this address; undefined where it keeps no
-   * SHA-256, or that is not known of it yet.
+   * Whether the SHA-256 that the server verified at upload matches the address; undefined if the
+   * server keeps no SHA-256, or is not yet known to.
    */
-  readonly attested: boolean | undefined;
-  /** When it was stored, in milliseconds since 1970, by the store's word. */
+  readonly verifiedByServer: boolean | undefined;
+  /** When it was stored, in milliseconds since 1970, as the server reports it. */
   readonly storedAt: number | undefined;
-  /** How the store encrypts it at rest, in the provider's words. */
+  /** Encryption at rest, in the provider's own terms. */
   readonly encryption: string | undefined;
 }
 
-/** What a blob shows without a key; see `Store.inspect`. */
+/** Reads what a blob reveals without a key; see `Store.inspect`. */
 export async function inspect(
   context: StoreContext,
   text: string,
@@ -65,13 +65,13 @@ export async function inspect(
       ephemeral: new Uint8Array(header.ephemeral),
       recipients: header.slots.length,
     }),
-    attested: info?.sha256 === undefined ? undefined : info.sha256 === address,
+    verifiedByServer: info?.sha256 === undefined ? undefined : info.sha256 === address,
     storedAt: info?.storedAt,
     encryption: info?.encryption,
   };
 }
 
-/** Who may read blobs need not be allowed to ask for more. */
+/** Credentials that may read blobs need not be allowed to HEAD them. */
 function unlessPermission(error: unknown): undefined {
   if (error instanceof StorageError && error.code === "permission") return;
   throw error;

@@ -12,7 +12,7 @@ export interface ListedAddress {
   readonly address: Address;
   /** Bytes stored. */
   readonly size: number;
-  /** When, in milliseconds since 1970, by the store's word; absent where it does not say. */
+  /** When it was stored, in milliseconds since 1970, as the server reports it; absent if unknown. */
   readonly storedAt?: number | undefined;
 }
 
@@ -33,17 +33,15 @@ export async function* list(
   }
 }
 
-/** Fewer digits would be ambiguous in any store of some size, or tomorrow. */
+/** Fewer digits would be ambiguous in any store of some size, now or later. */
 const PREFIX_MIN = 8;
-
 const ADDRESS_LENGTH = 64;
-
 const FORM = /^[0-9a-f]*$/u;
 
-/** Candidates that an error names. */
+/** How many candidates an error names. */
 const NAMED = 4;
 
-/** The one address that begins with these digits; see `Store.resolve`. */
+/** The one address that starts with these digits; see `Store.resolve`. */
 export async function resolve(
   backend: Backend,
   prefix: string,
@@ -55,10 +53,10 @@ export async function resolve(
   }
   if (prefix.length < PREFIX_MIN) {
     throw usage(
-      `the beginning of an address takes ${PREFIX_MIN} of its digits or more, not ${prefix.length}`,
+      `an address can be shortened to its first ${PREFIX_MIN} digits, not to ${prefix.length}`,
     );
   }
-  // More than are named need not be known: a listing of a careless prefix could be long.
+  // Stop early: the listing of a short prefix could be long.
   const found = new Set<string>();
   for await (const { name } of backend.list(prefix, { signal })) {
     found.add(name);

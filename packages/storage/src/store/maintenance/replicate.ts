@@ -10,35 +10,36 @@ import { HASH_LENGTH } from "../../format/limits.ts";
 import { fromHex, toHex } from "../../bytes.ts";
 
 export interface ReplicateOptions extends CallOptions {
-  /** Names of the blobs to copy, such as `Store.treeAddresses` gives; by default all of the source. */
+  /** Names of the blobs to copy, such as `Store.treeAddresses` yields; by default all blobs. */
   readonly names?: AsyncIterable<string> | Iterable<string> | undefined;
   /**
    * When roots are copied:
    *
-   * - `last`, the default: after everything else, so that whatever interrupts the copy, no root is
-   *   at the target before its chunks. Their names wait in memory, 32 bytes each, and they are
-   *   fetched twice, since a root is known as one only by its bytes.
-   * - `if-complete`: the same, but only where nothing else failed. For the copy of one tree.
-   * - `as-listed`: like any blob. For stores of so many roots that their names are too much;
-   *   until the copy is done, roots may be at the target whose chunks are not.
+   * - `last`, the default: after everything else, so that even if the copy is interrupted, no root
+   *   reaches the target before its chunks. Their names are held in memory, 32 bytes each, and they
+   *   are fetched twice, because only a blob's bytes reveal that it is a root.
+   * - `if-complete`: as `last`, but only if nothing else failed. For copying one tree.
+   * - `as-listed`: like any other blob. For stores with too many roots to hold their names; until
+   *   the copy is complete, the target may have roots without their chunks.
    */
   readonly roots?: "last" | "if-complete" | "as-listed" | undefined;
   /**
-   * Whether a blob of the right size at a target that attests nothing counts as copied. By default
-   * it is fetched from there and checked, since anyone may have planted garbage under its name.
+   * Whether a blob of the right size counts as copied if the target does not verify checksums. By
+   * default it is downloaded from the target and checked, because anyone may have planted garbage
+   * under its name.
    */
   readonly trustSize?: boolean | undefined;
   /** Blobs in flight at once, 1 to 64, by default 4. Memory is up to 16 MiB for each. */
   readonly concurrency?: number | undefined;
-  /** Told the state after each blob. */
+  /** Called after each blob with the report so far. */
   readonly onProgress?: ((progress: ReplicateReport) => void) | undefined;
-  /** Told of each blob that is not copied because it is damaged, unreadable, missing or no blob. */
+  /** Called for each blob that is damaged, unreadable, missing or not a valid blob. */
   readonly onFailure?: ((failure: ReplicateFailure) => void) | undefined;
 }
 
 export interface ReplicateFailure {
   readonly name: string;
-  /** Its code is `address`, `format`, `limit`, `not-found` or, where it cannot be read, `unavailable`. */
+  /** Code `address`, `format`, `limit`, `not-found`, or `unavailable` if it cannot be read. */
   readonly error: StorageError;
 }
 
@@ -46,30 +47,31 @@ export interface ReplicateReport {
   readonly copied: number;
   /** Bytes of the blobs copied. */
   readonly copiedBytes: number;
-  /** Blobs that the target had. */
+  /** Blobs that the target already had. */
   readonly skipped: number;
   readonly failed: number;
   /** Roots not copied because something else failed; see `roots`. */
   readonly withheld: number;
-  /** Blobs that were listed, and that somebody removed before their turn. */
+  /** Blobs that were deleted after they were listed. */
   readonly removed: number;
 }
 
 /**
- * Copies blobs from one place to another as they are, without any key. Each is checked on its way:
- * its bytes match its name and begin with an envelope of the format. What the target has already is
- * skipped, so that a copy that was interrupted goes on when it is called again.
+ * Copies blobs unchanged from one backend to another, without any key. Each is checked: its bytes
+ * match its name and start with a valid envelope. Blobs that the target already has are skipped, so
+ * an interrupted copy can be resumed by calling this again.
  *
- * The target exists: a filesystem's directory too, which is otherwise made by the first put.
+ * The target must exist. That includes a filesystem's directory, which a first put would create.
  *
- * Writing to the source meanwhile does no harm, but new roots may be copied without their chunks,
- * until the next copy brings them.
+ * Writing to the source during the copy does no harm, but new roots may be copied without their
+ * chunks until the next copy.
  *
- * Who may only write to the target cannot ask what it has: everything is sent then.
+ * With write-only credentials for the target, everything is sent.
  *
  * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. A blob that cannot be copied
- *   for its own faults is counted, and does not stop the others. One that the source does not give
- *   (`unavailable`) is such, as long as the source tells its size and fails less than 8 in a row.
+ *   because of its own faults is counted as failed and does not stop the others. That includes blobs
+ *   that the source fails to deliver (`unavailable`), provided that a HEAD request for them succeeds
+ *   and fewer than 8 in a row fail.
  */
 export async function replicate(
   from: Backend,
@@ -88,7 +90,7 @@ export async function replicate(
   const held = createNameList();
   const inFlight = new Set<Promise<unknown>>();
 
-  /** Whether it was listed and is gone. A store that still lists it has lost its bytes. */
+  /** Whether it was deleted after it was listed. If it is still listed, the store lost its bytes. */
   const isRemoved = async (name: string, { code }: StorageError): Promise<boolean> =>
     names === undefined && code === "not-found" && !(await isListed(from, name, signal));
 
@@ -125,13 +127,13 @@ export async function replicate(
 
   try {
     const blobs = names ? named(names) : from.list("", { signal });
-    await copyAll(blobs, { targetLacks: false, holdRoots: roots !== "as-listed" });
+    await copyAll(blobs, { knownMissing: false, holdRoots: roots !== "as-listed" });
     if (roots === "if-complete" && report.failed > 0) report.withheld = held.length;
-    else await copyAll(named(held), { targetLacks: true, holdRoots: false });
+    else await copyAll(named(held), { knownMissing: true, holdRoots: false });
     return report;
   } finally {
     stop();
-    // When this settles nothing is being written any more.
+    // Nothing is being written once this settles.
     await Promise.allSettled(inFlight);
   }
 }
@@ -147,15 +149,15 @@ async function* named(names: AnyIterable<string>): AsyncGenerator<NamedBlob> {
   for await (const name of names) yield { name: parseAddress(name) };
 }
 
-/** Names in the order in which they came, at 32 bytes each: a text takes three times that. */
-export interface NameList extends Iterable<string> {
+/** Names in order of arrival, at 32 bytes each; a string takes three times that. */
+interface NameList extends Iterable<string> {
   readonly length: number;
   push(name: string): void;
 }
 
 const NAMES_PER_PART = 1024;
 
-export function createNameList(): NameList {
+function createNameList(): NameList {
   const parts: Uint8Array[] = [];
   let count = 0;
   return {

@@ -1,24 +1,24 @@
-import { decodeRoot } from "../../format/root.ts";
-import type { ReadOptions } from "../options.ts";
 import { type BlobStat, statOf } from "./stat.ts";
+import { type KeyPair, unwrapContentKey } from "../../crypto/wrap.ts";
 import { type ListedAddress, list } from "./list.ts";
-import { throwIfAborted } from "../../abort.ts";
-import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
+import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
 import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
 import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
-import { type BufferPool, createBufferPool } from "../buffers.ts";
-import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
-import { StorageError } from "../../errors.ts";
-import { type KeyPair, unwrapContentKey } from "../../crypto/wrap.ts";
+import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
 import type { Address } from "../../content/address.ts";
 import type { NaCl } from "../../crypto/nacl.ts";
+import type { ReadOptions } from "../options.ts";
+import { StorageError } from "../../errors.ts";
+import { createBufferPool } from "../buffers.ts";
+import { decodeRoot } from "../../format/root.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { openRoot } from "../../crypto/seal.ts";
+import { throwIfAborted } from "../../abort.ts";
 
 export interface ScanOptions extends ReadOptions {
   /** Leading hex digits of the addresses. */
   readonly prefix?: string | undefined;
-  /** Blobs looked at together, 1 to 64, by default 16. */
+  /** Blobs in flight at once, 1 to 64, by default 16. */
   readonly concurrency?: number | undefined;
 }
 
@@ -28,113 +28,107 @@ export type ScannedBlob = ListedAddress &
     | {
         /** A root that one of the identities opens. */
         readonly kind: "opened";
-        /** Without what the store says of its encryption, which would be a request more. */
+        /** Without `encryption`, which would take another request. */
         readonly stat: BlobStat;
       }
     | {
-        /** A root for others. */
+        /** A root for other recipients. */
         readonly kind: "closed";
         readonly recipients: number;
       }
     | {
-        /** A chunk or node, or at least nothing that can be a root. */
+        /** A chunk or node, or anything too long to be a root. */
         readonly kind: "child";
       }
     | {
         readonly kind: "failed";
-        /** As `get` throws it: `not-found` where it was removed since it was listed. */
+        /** As `get` throws it; `not-found` if the blob was deleted after it was listed. */
         readonly error: unknown;
       }
   );
 
-/** What is fetched of a blob to see what it is: the whole header of a root of 80 recipients. */
-const FRONT_LENGTH = 4096;
+/** Bytes of the prefix that is read first: enough for the header of a root with 80 recipients. */
+const HEADER_READ = 4096;
 
-/** From this length on, a request more costs less than a blob that is fetched for nothing. */
-const FRONT_WORTH = 64 * 1024;
+/** From this length on, an extra request costs less than downloading a blob for nothing. */
+const HEADER_FIRST_MIN = 64 * 1024;
 
-/** What the identities open of all blobs; see `Store.scan`. */
+/** Lists blobs with what the identities can open of them; see `Store.scan`. */
 export async function* scan(
   context: StoreContext,
   options: ScanOptions,
 ): AsyncGenerator<ScannedBlob> {
+  const { backend, naCl } = context;
+  const { prefix, signal } = options;
   const keyPairs = keyPairsOf(context.defaults, options);
   const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
   const buffers = createBufferPool(concurrency + 1);
-  const look = async (listed: ListedAddress, signal: AbortSignal): Promise<ScannedBlob> => {
+
+  const identify = async (
+    { address, size }: ListedAddress,
+    signal: AbortSignal,
+  ): Promise<Identified> => {
+    if (size > ROOT_BLOB_MAX) return { kind: "child" };
+    const buffer = buffers.acquire(ROOT_BLOB_MAX);
+    let identified: Identified | undefined;
+    if (size >= HEADER_FIRST_MIN && backend.getPrefix !== undefined) {
+      const start = buffer.subarray(0, HEADER_READ);
+      const length = await backend.getPrefix(address, start, { signal });
+      identified = identifyByHeader(naCl, start.subarray(0, length), keyPairs);
+    }
+    if (identified === undefined) {
+      const blob = await fetchBlob(backend, address, buffer, signal);
+      const { kind, header } = inspectBlob(address, blob);
+      if (kind === "child") identified = { kind };
+      else identified = openWith(naCl, address, blob, keyPairs) ?? closed(header.slots);
+    }
+    buffers.release(buffer);
+    return identified;
+  };
+  const scanOne = async (listed: ListedAddress, signal: AbortSignal): Promise<ScannedBlob> => {
     try {
-      return { ...listed, ...(await lookAt(context, listed, keyPairs, buffers, signal)) };
+      return { ...listed, ...(await identify(listed, signal)) };
     } catch (error) {
       throwIfAborted(signal);
       return { ...listed, kind: "failed", error };
     }
   };
-  const { prefix, signal } = options;
-  yield* inCompletionOrder(list(context.backend, { prefix, signal }), look, {
-    concurrency,
-    signal,
-  });
+  yield* inCompletionOrder(list(backend, { prefix, signal }), scanOne, { concurrency, signal });
 }
 
-type Found =
+type Identified =
   | Pick<Extract<ScannedBlob, { kind: "opened" }>, "kind" | "stat">
   | Pick<Extract<ScannedBlob, { kind: "closed" }>, "kind" | "recipients">
   | { readonly kind: "child" };
 
-async function lookAt(
-  { backend, naCl }: StoreContext,
-  { address, size }: ListedAddress,
-  keyPairs: readonly KeyPair[],
-  buffers: BufferPool,
-  signal: AbortSignal,
-): Promise<Found> {
-  // No root is longer.
-  if (size > ROOT_BLOB_MAX) return { kind: "child" };
-  const buffer = buffers.acquire(ROOT_BLOB_MAX);
-  let found: Found | undefined;
-  if (size >= FRONT_WORTH && backend.getPrefix !== undefined) {
-    const front = buffer.subarray(0, FRONT_LENGTH);
-    const length = await backend.getPrefix(address, front, { signal });
-    found = lookAtHeader(naCl, front.subarray(0, length), keyPairs);
-  }
-  if (found === undefined) {
-    const blob = await fetchBlob(backend, address, buffer, signal);
-    const { kind, header } = inspectBlob(address, blob);
-    if (kind === "child") found = { kind };
-    else found = openWith(naCl, address, blob, keyPairs) ?? closed(header.slots);
-  }
-  buffers.release(buffer);
-  return found;
-}
-
-/** @returns undefined where it is a root that opens, or where the beginning does not tell */
-function lookAtHeader(
+/** @returns undefined for a root that opens, and if the bytes do not contain a valid header */
+function identifyByHeader(
   naCl: NaCl,
-  front: Uint8Array,
+  start: Uint8Array,
   keyPairs: readonly KeyPair[],
-): Found | undefined {
-  if (front.length < PREFIX_LENGTH) return undefined;
-  const end = PREFIX_LENGTH + ((front[4]! << 8) | front[5]!);
+): Identified | undefined {
+  if (start.length < PREFIX_LENGTH) return undefined;
+  const end = PREFIX_LENGTH + ((start[4]! << 8) | start[5]!);
   try {
-    // What is wrong with it, the whole blob tells in the order of a reader's checks.
-    const header = decodeHeader(splitEnvelope(front.subarray(0, end + TAG_LENGTH)).header);
+    const header = decodeHeader(splitEnvelope(start.subarray(0, end + TAG_LENGTH)).header);
     if (header.ephemeral === undefined) return { kind: "child" };
     const { ephemeral, slots } = header;
     const contentKey = unwrapContentKey(naCl, ephemeral, slots, keyPairs);
     return contentKey === undefined ? closed(slots) : undefined;
   } catch (error) {
+    // The whole blob is fetched next, and its faults are reported in the order of a reader's checks.
     if (error instanceof StorageError) return undefined;
     throw error;
   }
 }
 
-/** @returns undefined where no key pair opens it */
+/** @returns undefined if no key pair opens it */
 function openWith(
   naCl: NaCl,
   address: Address,
   blob: Uint8Array,
   keyPairs: readonly KeyPair[],
-): Found | undefined {
+): Identified | undefined {
   const storedBytes = blob.length;
   try {
     const { plaintext, recipients } = openRoot(naCl, blob, keyPairs);
@@ -146,6 +140,6 @@ function openWith(
   }
 }
 
-function closed(slots: readonly Uint8Array[]): Found {
+function closed(slots: readonly Uint8Array[]): Identified {
   return { kind: "closed", recipients: slots.length };
 }

@@ -1,37 +1,33 @@
 import type { Address } from "../../content/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import type { ReadOptions } from "../options.ts";
-import { decodedLength } from "../read/get.ts";
 import type { StoreContext } from "../context.ts";
-import { type OpenedRoot, readRoot } from "../read/read-root.ts";
+import { type OpenedRoot, decodedLength, readRoot } from "../read/read-root.ts";
 import { storedChildren } from "../../format/tree.ts";
 
 export interface BlobStat {
   readonly address: Address;
-  /** Bytes of content, decoded. */
+  /** Bytes of content after decompression. */
   readonly size: number;
-  /**
-   * Bytes of content as it is stored, encoded as the metadata's `enc` says; absent where it is not
-   * encoded.
-   */
+  /** Bytes of content as stored; absent if the content is not compressed. */
   readonly encodedSize?: number | undefined;
   readonly metadata: Metadata;
-  /** 0 where the content stands in the root, otherwise the levels of the tree: 1 to 3. */
+  /** Levels of the tree, 1 to 3; 0 if the content is inline in the root. */
   readonly depth: number;
-  /** Bytes per chunk; 0 where the content stands in the root. */
+  /** Bytes per chunk; 0 if the content is inline in the root. */
   readonly chunkSize: number;
   /** Leaves of the tree. */
   readonly chunks: number;
   readonly recipients: number;
-  /** Zero bytes that hide the length, in the stream of chunks. */
+  /** Zero bytes after the content that hide its length; a root's own padding is not counted. */
   readonly padding: number;
-  /** Bytes of root, nodes and leaves in the store. */
+  /** Bytes of root, nodes and leaves as stored. */
   readonly storedBytes: number;
-  /** How the store encrypts the root at rest, in the provider's words; absent where it is silent. */
+  /** Encryption of the root at rest, in the provider's own terms; absent if not reported. */
   readonly encryption?: string | undefined;
 }
 
-/** Opens a root and says what it holds; see `Store.stat`. */
+/** Opens a root and returns its properties; see `Store.stat`. */
 export async function stat(
   context: StoreContext,
   address: string,
@@ -42,7 +38,7 @@ export async function stat(
   return { ...statOf(root), ...(encryption === undefined ? {} : { encryption }) };
 }
 
-/** What an opened root holds, without a look at the store. */
+/** The properties of an opened root; makes no request. */
 export function statOf(root: OpenedRoot): BlobStat {
   return {
     address: root.address,
@@ -58,7 +54,7 @@ export function statOf(root: OpenedRoot): BlobStat {
   };
 }
 
-/** Backends that know nothing of themselves know nothing of this either, and are not asked. */
+/** Backends without capabilities cannot report encryption either, so they get no request. */
 async function encryptionOf(
   { backend }: StoreContext,
   address: string,

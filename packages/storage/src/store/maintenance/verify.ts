@@ -7,7 +7,7 @@ import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { allocate } from "../buffers.ts";
 import { allLeaves } from "../tree/walk.ts";
 import { assertEphemeral } from "../../crypto/wrap.ts";
-import { attestedSize } from "../write/store-blob.ts";
+import { verifiedSize } from "../write/store-blob.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { inspectBlob } from "../../format/envelope.ts";
 import { readLeaves } from "../read/read-leaves.ts";
@@ -15,31 +15,31 @@ import { readRoot } from "../read/read-root.ts";
 import { storedChildren } from "../../format/tree.ts";
 
 export interface VerifyOptions extends ReadOptions {
-  /** Open the root and check all that is below it; takes an identity. */
+  /** Opens the root and checks everything below it; requires an identity. */
   readonly deep?: boolean | undefined;
   /**
-   * Take the store's word where it attests the SHA-256 that a blob had at upload, and read only
-   * what it does not vouch for. Finds no bit rot. Not together with `deep`.
+   * Relies on the SHA-256 that the server verified at upload, and downloads only blobs that have
+   * none. Does not detect bit rot. Cannot be combined with `deep`.
    */
-  readonly attested?: boolean | undefined;
-  /** Chunks checked at once, 1 to 64; by default the store's. */
+  readonly serverChecksums?: boolean | undefined;
+  /** With `deep`: chunks checked concurrently, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
-  /** With `deep`: told the content checked so far, as of a get, after each chunk of a tree. */
+  /** With `deep`: called after each chunk with the content checked so far, counted as for a get. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface VerifyReport {
   readonly address: Address;
-  /** Undefined where the blob was not read: its name and size do not tell. */
+  /** Undefined if the blob was not downloaded: name and size do not reveal its kind. */
   readonly kind: "root" | "child" | undefined;
   /** Blobs and bytes checked. */
   readonly blobs: number;
   readonly bytes: number;
   /**
-   * Whether the store's word was taken: it received bytes whose SHA-256 is the name. False
-   * where the bytes were read and checked here, with their envelope.
+   * True if the check relied on the SHA-256 that the server verified at upload; false if the bytes
+   * and their envelope were downloaded and checked here.
    */
-  readonly attested: boolean;
+  readonly verifiedByServer: boolean;
 }
 
 /** Checks a blob, or a whole tree; see `Store.verify`. */
@@ -49,32 +49,30 @@ export async function verify(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   assertOptions(options);
-  if (options.deep && options.attested) {
-    throw usage(
-      "deep reads the whole tree, and then nothing is left to attest: give one or the other",
-    );
+  if (options.deep && options.serverChecksums) {
+    throw usage("deep downloads the whole tree: it cannot be combined with serverChecksums");
   }
   if (options.deep) return verifyTree(context, text, options);
   return (
-    (options.attested && (await verifyAttested(context, text, options))) ||
+    (options.serverChecksums && (await verifyByChecksum(context, text, options))) ||
     verifyBlob(context, text, options)
   );
 }
 
-/** Without a download; undefined where the store does not vouch for these bytes. */
-async function verifyAttested(
+/** Without a download; undefined if the server has no matching checksum. */
+async function verifyByChecksum(
   { backend }: StoreContext,
   text: string,
   { signal }: VerifyOptions,
 ): Promise<VerifyReport | undefined> {
   const address = parseAddress(text);
-  const bytes = await attestedSize(backend, address, signal);
+  const bytes = await verifiedSize(backend, address, signal);
   if (bytes === undefined) return undefined;
   if (bytes > CHILD_BLOB_MAX) throw new StorageError("limit", `the blob ${address} is too long`);
-  return { address, kind: undefined, blobs: 1, bytes, attested: true };
+  return { address, kind: undefined, blobs: 1, bytes, verifiedByServer: true };
 }
 
-/** Without a key: the bytes match the name, and the envelope is one of the format. */
+/** Without a key: the bytes match the name, and the envelope is valid. */
 async function verifyBlob(
   context: StoreContext,
   text: string,
@@ -82,15 +80,15 @@ async function verifyBlob(
 ): Promise<VerifyReport> {
   const address = parseAddress(text);
   throwIfAborted(signal);
-  // The larger of the two kinds: which one it is shows only in its header. Memory that is not
-  // touched costs nothing, so this buffer does not go round with smaller ones.
+  // Large enough for either kind, because only the header reveals which it is. Memory that is not
+  // touched costs nothing, so this buffer is not pooled with smaller ones.
   const blob = await fetchBlob(context.backend, address, allocate(CHILD_BLOB_MAX), signal);
   const { kind, header } = inspectBlob(address, blob);
   if (kind === "root") assertEphemeral(header.ephemeral);
-  return { address, kind, blobs: 1, bytes: blob.length, attested: false };
+  return { address, kind, blobs: 1, bytes: blob.length, verifiedByServer: false };
 }
 
-/** With a key: every blob of the tree passes every check that reading its content would make. */
+/** With a key: every blob of the tree passes every check that reading the content makes. */
 async function verifyTree(
   context: StoreContext,
   text: string,
@@ -117,6 +115,6 @@ async function verifyTree(
     kind: "root",
     blobs: blobs + 1,
     bytes: root.storedBytes + bytes,
-    attested: false,
+    verifiedByServer: false,
   };
 }

@@ -1,63 +1,64 @@
-import type { GetOptions } from "./get.ts";
-import { throwIfAborted } from "../../abort.ts";
-import type { LentRoot, OpenedRoot } from "./read-root.ts";
-import { equal } from "../../bytes.ts";
 import { type LeafRange, allLeaves, leavesIn } from "../tree/walk.ts";
-import type { StoreContext } from "../context.ts";
-import { readLeaves } from "./read-leaves.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
+import type { BorrowedRoot, OpenedRoot } from "./read-root.ts";
+import type { Progress } from "../options.ts";
+import type { StoreContext } from "../context.ts";
+import { addressOf } from "../../content/address.ts";
+import { equal } from "../../bytes.ts";
 import { plaintextLength } from "../../format/tree.ts";
-import { sealsTo } from "../write/seal-leaf.ts";
+import { readLeaves } from "./read-leaves.ts";
+import { sealChild } from "../../crypto/seal.ts";
+import { throwIfAborted } from "../../abort.ts";
 
-/** The content under a root, however it is kept there. */
+/** The content under a root, inline or in a tree. */
 export interface ContentReader {
-  /** The content or its range in order; each piece is lent until the next is asked for. */
+  /** The range in order; each piece is valid until the next is requested. */
   pieces(range: ByteRange, reading: Reading): AsyncGenerator<Uint8Array>;
-  /** Puts the range into memory of its length. */
+  /** Writes the range into memory of its length. */
   copyTo(result: Uint8Array<ArrayBuffer>, range: ByteRange, reading: Reading): Promise<void>;
-  /** How many leading bytes the caller has already; see `StoredBlob.matchingPrefix`. */
+  /** How many leading bytes the caller already has; see `StoredBlob.matchingPrefix`. */
   matchingPrefix(have: ReadAt, whole: ByteRange, reading: Reading): Promise<number>;
 }
 
-/** One pass over the content, with a switch of its own. */
+/** One pass over the content, which can be stopped separately. */
 export interface Reading {
   readonly concurrency: number;
-  /** Fires when the caller's does, and when the reading is stopped. */
+  /** Fires with the caller's signal, or when `stop` is called. */
   readonly signal: AbortSignal;
   readonly stop: () => void;
-  readonly onProgress: GetOptions["onProgress"];
+  readonly onProgress: ((progress: Progress) => void) | undefined;
 }
 
 /** Bytes of the content: start inclusive, end exclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
-  /** No end was asked for: what stands behind the content is read and checked as well. */
+  /** The caller set no end, so the padding after the content is read and checked too. */
   readonly whole: boolean;
 }
 
 /**
- * Reads bytes that the caller has.
+ * Reads bytes that the caller already has.
  *
  * @param offset within the content
- * @param into is to be filled; lent until the promise settles
- * @returns how many bytes there were; fewer than there is room for only at the end
+ * @param into to be filled; valid until the promise settles
+ * @returns how many bytes there were; fewer than fit only at the end
  */
 export type ReadAt = (offset: number, into: Uint8Array<ArrayBuffer>) => Promise<number>;
 
 /**
- * Content that came with its root. It stays where it was opened and is handed out once, without a
- * copy; whoever reads it again has the root fetched again, as chunks are.
+ * Content that arrived with its root. It is read once from the buffer it was opened in, without a
+ * copy; further reads fetch the root again.
  */
 export function inlineContent(
-  lent: LentRoot,
-  fetchAgain: (signal: AbortSignal) => Promise<LentRoot>,
+  borrowed: BorrowedRoot,
+  fetchAgain: (signal: AbortSignal) => Promise<BorrowedRoot>,
 ): ContentReader {
-  let held: LentRoot | undefined = lent;
-  const take = async (signal: AbortSignal): Promise<LentRoot> => {
+  let unread: BorrowedRoot | undefined = borrowed;
+  const take = async (signal: AbortSignal): Promise<BorrowedRoot> => {
     throwIfAborted(signal);
-    const taken = held;
-    held = undefined;
+    const taken = unread;
+    unread = undefined;
     return taken ?? fetchAgain(signal);
   };
   return {
@@ -85,7 +86,7 @@ export function inlineContent(
 
 /** Content in the leaves of a tree, which are fetched when it is read. */
 export function treeContent(context: StoreContext, root: OpenedRoot): ContentReader {
-  /** Verified leaves of a range, clipped to it. Ends all work when it is left early. */
+  /** Verified leaves of a range, clipped to it. Ends all work if it is left early. */
   async function* clipped(
     range: ByteRange,
     { signal, stop, concurrency, onProgress }: Reading,
@@ -117,10 +118,10 @@ export function treeContent(context: StoreContext, root: OpenedRoot): ContentRea
   }
 
   return {
-    matchingPrefix: async (have, _, { signal }) => matchingPrefix(context, root, have, signal),
+    matchingPrefix: async (have, _, { signal }) => matchingLeaves(context, root, have, signal),
     pieces: (range, reading) => clipped(range, reading),
     async copyTo(result, range, reading) {
-      // A leaf that lies whole within the range is opened straight into the result.
+      // A leaf that is entirely within the range is opened straight into the result.
       const into = (start: number, length: number) =>
         start >= 0 && start + length <= result.length
           ? result.subarray(start, start + length)
@@ -134,7 +135,7 @@ export function treeContent(context: StoreContext, root: OpenedRoot): ContentRea
   };
 }
 
-/** The leaves that a range of the content touches; to read all of it is to check its padding too. */
+/** The leaves that a range of the content touches; reading all of it includes leaves of padding. */
 function leavesOf({ shape }: OpenedRoot, { start, end, whole }: ByteRange): LeafRange {
   if (whole) return { ...allLeaves(shape), first: Math.floor(start / shape.chunkSize) };
   if (start === end) return { first: 0, end: 0 };
@@ -144,8 +145,8 @@ function leavesOf({ shape }: OpenedRoot, { start, end, whole }: ByteRange): Leaf
   };
 }
 
-/** How much of a tree's content the caller has already; see `StoredBlob.matchingPrefix`. */
-export async function matchingPrefix(
+/** Bytes of the leading leaves that the caller has; each is sealed again with the known key. */
+async function matchingLeaves(
   context: StoreContext,
   root: OpenedRoot,
   have: ReadAt,
@@ -154,7 +155,7 @@ export async function matchingPrefix(
   const { shape, contentLength } = root;
   throwIfAborted(signal);
 
-  // Of those that are sealed into: what it holds in the end is ciphertext.
+  // A buffer for sealing, because it ends up holding ciphertext.
   const buffer = context.writeBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
   let matching = 0;
   for await (const { index, reference } of leavesIn(context, root, allLeaves(shape), signal)) {
@@ -162,13 +163,14 @@ export async function matchingPrefix(
     const length = plaintextLength(shape, 1, index);
     const contentInLeaf = Math.min(length, contentLength - matching);
     if (contentInLeaf === 0) break;
-    const plaintext = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
+    const blob = buffer.subarray(0, CHILD_OVERHEAD + length);
+    const plaintext = blob.subarray(CHILD_OVERHEAD);
     const mine = plaintext.subarray(0, contentInLeaf);
-    // The buffer holds plaintext now: it goes to nobody else.
+    // On a mismatch here the buffer holds plaintext, so it is not returned to the pool.
     if ((await have(matching, mine)) !== contentInLeaf) return matching;
     plaintext.fill(0, contentInLeaf);
-    if (!sealsTo(context.naCl, reference, plaintext, buffer.subarray(0, CHILD_OVERHEAD + length)))
-      break;
+    sealChild(context.naCl, "leaf", reference.contentKey, plaintext, blob);
+    if (addressOf(blob) !== reference.address) break;
     matching += contentInLeaf;
   }
   context.writeBuffers.release(buffer);

@@ -1,17 +1,16 @@
 import type { Backend } from "../../backend/backend.ts";
-import { StorageError } from "../../errors.ts";
-import { addressOf } from "../../content/address.ts";
-import { throwIfAborted } from "../../abort.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import type { ChildKind } from "../../crypto/key-schedule.ts";
+import type { Reference } from "../../format/tree.ts";
+import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
+import { addressOf } from "../../content/address.ts";
 import { openChild } from "../../crypto/seal.ts";
-import type { Child } from "../tree/walk.ts";
+import { throwIfAborted } from "../../abort.ts";
 
 /**
- * Downloads of the same blob that must all be wrong before the blob counts as damaged. One may
- * have been cut short or changed on its way, by whatever stands between here and the store. What
- * is read where it lies is read once.
+ * How many downloads of a blob must be wrong before it counts as damaged, because one may have been
+ * truncated or altered in transit. A local blob is read once.
  */
 const DOWNLOADS = 2;
 
@@ -35,9 +34,9 @@ export async function fetchBlob(
 }
 
 /**
- * Downloads until the bytes are those of the address.
+ * Retries the download until the bytes match the address.
  *
- * @param attempt downloads once; undefined says that the bytes are others
+ * @param attempt downloads once; returns undefined if the bytes do not match
  * @throws StorageError `address`, and what an attempt throws
  */
 export async function untilIntact<T>(
@@ -55,42 +54,46 @@ export async function untilIntact<T>(
   );
 }
 
+/** A node or leaf to fetch, and the memory for it. */
+export interface ChildRequest {
+  readonly kind: ChildKind;
+  readonly reference: Reference;
+  /** Bytes of plaintext, which the tree's shape determines. */
+  readonly length: number;
+  /** Holds the blob: 59 bytes longer than the plaintext. */
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /** Receives the plaintext; by default it stays in the buffer. */
+  readonly into?: Uint8Array<ArrayBuffer> | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
 /**
  * Fetches, verifies and opens a node or leaf.
  *
- * @param length the plaintext's length, which the tree's shape determines
- * @param buffer holds the blob meanwhile: 59 bytes longer than the plaintext
- * @param into receives the plaintext; by default it stays in the buffer
  * @returns the plaintext, a view
  * @throws StorageError `not-found`, `limit`, `address`, `format`, `commit`, `auth`, `tree`
  */
 export async function fetchChild(
-  context: StoreContext,
-  child: Child,
-  length: number,
-  buffer: Uint8Array<ArrayBuffer>,
-  signal: AbortSignal | undefined,
-  into?: Uint8Array<ArrayBuffer>,
+  { backend, naCl }: StoreContext,
+  { kind, reference, length, buffer, into, signal }: ChildRequest,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { address, contentKey } = child.reference;
-  const kind: ChildKind = child.level === 1 ? "leaf" : "node";
+  const { address, contentKey } = reference;
   let blob: Uint8Array<ArrayBuffer>;
   try {
-    blob = await fetchBlob(context.backend, address, buffer, signal);
+    blob = await fetchBlob(backend, address, buffer, signal);
   } catch (error) {
-    // Longer than it can be: look at it with all the room a child may take, to name the fault.
+    // Longer than its place in the tree allows: read it into the largest buffer, to name the fault.
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
-    const room = new Uint8Array(CHILD_BLOB_MAX);
-    blob = await fetchBlob(context.backend, address, room, signal);
+    blob = await fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
   }
-  // Whoever reads has given up: the memory it gave is its own again.
+  // After an abort, `into` belongs to the caller again.
   throwIfAborted(signal);
-  const plaintext = openChild(context.naCl, kind, contentKey, blob, into);
+  const plaintext = openChild(naCl, kind, contentKey, blob, into);
   if (plaintext.length !== length) throw wrongLength(kind, address);
   return plaintext as Uint8Array<ArrayBuffer>;
 }
 
-/** The error of a child that is intact and not what its tree requires. */
+/** The error for a child that is intact but does not fit its tree. */
 export function wrongLength(kind: ChildKind, address: string): StorageError {
   return new StorageError(
     "tree",

@@ -10,15 +10,15 @@ import { typeName } from "../../bytes.ts";
 
 /** One of many roots to open. */
 export interface GetItem<Key> extends Pick<GetOptions, "range" | "onProgress"> {
-  /** Whatever the caller tells the results apart by; it is handed back and otherwise left alone. */
+  /** Any value that identifies the item; returned with the result and otherwise ignored. */
   readonly key: Key;
   readonly address: string;
 }
 
 export interface GetManyOptions extends ReadOptions {
   /**
-   * Roots in flight at once, 1 to 64, by default 16. How many chunks of one content are in flight
-   * when it is read, the store's own option says.
+   * Roots in flight at once, 1 to 64, by default 16. When content is read, the store's own
+   * `concurrency` limits its chunks in flight.
    */
   readonly concurrency?: number | undefined;
 }
@@ -46,7 +46,7 @@ export async function* getMany(
   ): Promise<GetResult<unknown>> => {
     const { key, address, range, onProgress } = itemOf(item);
     try {
-      // The handle outlives this call, and must not end with it.
+      // The blob outlives the loop, so its reads use the caller's signal, not the loop's.
       const given = { range, onProgress, signal: options.signal };
       return { ok: true, key, blob: await get(shared, address, given, signal) };
     } catch (error) {

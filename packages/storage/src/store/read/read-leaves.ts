@@ -1,34 +1,34 @@
-import { throwIfAborted } from "../../abort.ts";
 import { type Child, type LeafRange, leavesIn } from "../tree/walk.ts";
-import { fetchChild, untilIntact, wrongLength } from "./fetch.ts";
+import { type ChildRequest, fetchChild, untilIntact, wrongLength } from "./fetch.ts";
+import { type ReadyWorkers, WORTH_WORKERS } from "../workers/pool.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
-import { type ReadyWorkers, WORTH_WORKERS } from "../workers/pool.ts";
 import { onlyZeros } from "../../bytes.ts";
 import { pMapIterable } from "p-map";
 import { plaintextLength } from "../../format/tree.ts";
+import { throwIfAborted } from "../../abort.ts";
 
 /** A leaf that passed every check. */
 export interface OpenedLeaf {
   readonly index: number;
-  /** Its content without stream padding; empty for a leaf of padding alone. */
+  /** Its content without the stream's padding; empty for a leaf of padding alone. */
   readonly content: Uint8Array<ArrayBuffer>;
-  /** Allows the leaf's memory to be used again, once. Its content is not looked at afterwards. */
+  /** Returns the leaf's memory to the store. Call it once; the content is invalid afterwards. */
   release(): void;
 }
 
 export interface ReadLeavesOptions {
   readonly concurrency: number;
   readonly signal: AbortSignal;
-  /** Where a leaf's content goes that has exactly this length; by default memory of the store's. */
+  /** Memory for a leaf that has exactly this much content; by default the store's own. */
   readonly into?: (index: number, length: number) => Uint8Array<ArrayBuffer> | undefined;
 }
 
 /**
- * Opens leaves in the order of the stream, several at once and ahead of the reader. After a fault
- * the leaves before it still come, and then the error.
+ * Opens leaves concurrently and yields them in stream order. If one is faulty, the leaves before it
+ * are still yielded, and then the error is thrown.
  */
 export function readLeaves(
   context: StoreContext,
@@ -38,25 +38,22 @@ export function readLeaves(
 ): AsyncIterable<OpenedLeaf> {
   const { readBuffers } = context;
   const { shape, contentLength } = root;
+  const { signal } = options;
+  const large = (range.end - range.first) * shape.chunkSize >= WORTH_WORKERS;
 
-  const worthWorkers = (range.end - range.first) * shape.chunkSize >= WORTH_WORKERS;
-
-  const open = async (leaf: Child): Promise<OpenedLeaf> => {
-    const { index } = leaf;
+  const open = async ({ index, reference }: Child): Promise<OpenedLeaf> => {
     const length = plaintextLength(shape, 1, index);
     const contentInLeaf = Math.max(0, Math.min(length, contentLength - index * shape.chunkSize));
-    throwIfAborted(options.signal);
-    const lent = readBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
+    throwIfAborted(signal);
+    const acquired = readBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
     const into = contentInLeaf === length ? options.into?.(index, length) : undefined;
-    const workers = worthWorkers ? await context.workers?.ready() : undefined;
+    const request = { kind: "leaf", reference, length, buffer: acquired, into, signal } as const;
+    const workers = large ? await context.workers?.ready() : undefined;
     const { plaintext, buffer } = workers
-      ? await fetchLeaf(context, workers, leaf, length, lent, options.signal, into)
-      : {
-          plaintext: await fetchChild(context, leaf, length, lent, options.signal, into),
-          buffer: lent,
-        };
+      ? await fetchWithWorkers(context, workers, request)
+      : { plaintext: await fetchChild(context, request), buffer: acquired };
     if (!onlyZeros(plaintext.subarray(contentInLeaf))) {
-      throw new StorageError("tree", "the padding behind the content is not zero");
+      throw new StorageError("tree", "the padding after the content is not zero");
     }
     return {
       index,
@@ -65,33 +62,29 @@ export function readLeaves(
     };
   };
 
-  const leaves = leavesIn(context, root, range, options.signal);
+  const leaves = leavesIn(context, root, range, signal);
   return pMapIterable(leaves, open, { concurrency: options.concurrency });
 }
 
 /**
- * Fetches a leaf here, and has it verified and opened by a worker; otherwise as `fetchChild`.
- *
- * @param buffer is given away: the result has another one over the same memory
+ * Fetches a leaf in this thread and has a worker verify and open it; otherwise as `fetchChild`. The
+ * request's buffer is given away: the result has a new one over the same memory.
  */
-export async function fetchLeaf(
+async function fetchWithWorkers(
   context: StoreContext,
   workers: ReadyWorkers,
-  leaf: Child,
-  length: number,
-  buffer: Uint8Array<ArrayBuffer>,
-  signal: AbortSignal,
-  into: Uint8Array<ArrayBuffer> | undefined,
+  request: ChildRequest,
 ): Promise<{ plaintext: Uint8Array<ArrayBuffer>; buffer: Uint8Array<ArrayBuffer> }> {
   const { backend } = context;
-  const { address, contentKey } = leaf.reference;
-  // A key of its own: with a view, all the references around it would go to the thread as well.
+  const { length, into, signal } = request;
+  const { address, contentKey } = request.reference;
+  // A copy of the key: sending a view would send all the references around it.
   const reference = { address, contentKey: new Uint8Array(contentKey) };
-  let current = buffer;
+  let { buffer } = request;
   const attempt = async () => {
-    const stored = await backend.get(address, current, { signal });
-    const outcome = await workers.open({ buffer: current, length: stored, reference });
-    current = outcome.buffer;
+    const stored = await backend.get(address, buffer, { signal });
+    const outcome = await workers.open({ buffer, length: stored, reference });
+    buffer = outcome.buffer;
     return outcome.plaintext;
   };
   let opened: Awaited<ReturnType<typeof attempt>> & {};
@@ -99,16 +92,16 @@ export async function fetchLeaf(
     opened = await untilIntact(backend, address, attempt);
   } catch (error) {
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
-    // Longer than it can be: what is wrong with it is found out where there is more room.
-    const plaintext = await fetchChild(context, leaf, length, current, signal, into);
-    return { plaintext, buffer: current };
+    // Longer than its place in the tree allows: `fetchChild` names the fault.
+    const plaintext = await fetchChild(context, { ...request, buffer });
+    return { plaintext, buffer };
   }
   if ("code" in opened) throw new StorageError(opened.code, opened.message);
   if (opened.length !== length) throw wrongLength("leaf", address);
-  const inBuffer = current.subarray(opened.start, opened.start + opened.length);
-  if (into === undefined) return { plaintext: inBuffer, buffer: current };
-  // Whoever reads has given up: the memory is the caller's again.
+  const plaintext = buffer.subarray(opened.start, opened.start + opened.length);
+  if (into === undefined) return { plaintext, buffer };
+  // After an abort, `into` belongs to the caller again.
   throwIfAborted(signal);
-  into.set(inBuffer);
-  return { plaintext: into, buffer: current };
+  into.set(plaintext);
+  return { plaintext: into, buffer };
 }

@@ -1,4 +1,3 @@
-import { throwIfAborted } from "../../abort.ts";
 import { type Address, parseAddress } from "../../content/address.ts";
 import { type Root, decodeRoot } from "../../format/root.ts";
 import { type StoreContext, keyPairsOf } from "../context.ts";
@@ -6,6 +5,7 @@ import { ROOT_BLOB_MAX } from "../../format/limits.ts";
 import type { ReadOptions } from "../options.ts";
 import { fetchBlob } from "./fetch.ts";
 import { openRoot } from "../../crypto/seal.ts";
+import { throwIfAborted } from "../../abort.ts";
 
 export interface OpenedRoot extends Root {
   readonly address: Address;
@@ -14,10 +14,10 @@ export interface OpenedRoot extends Root {
   readonly storedBytes: number;
 }
 
-/** A root whose body still lies in a buffer of the store's. */
-export interface LentRoot {
+/** A root whose body is in one of the store's buffers. */
+export interface BorrowedRoot {
   readonly root: OpenedRoot;
-  /** Allows the buffer to be used again, once. The body is not looked at afterwards. */
+  /** Returns the buffer to the store. Call it once; the body is invalid afterwards. */
   release(): void;
 }
 
@@ -30,19 +30,19 @@ export async function readRoot(
   return keepRoot(await borrowRoot(context, text, options));
 }
 
-/** Ends the lending: the root with a body of its own. */
-export function keepRoot({ root, release }: LentRoot): OpenedRoot {
+/** Copies a borrowed root's body and returns the buffer. */
+export function keepRoot({ root, release }: BorrowedRoot): OpenedRoot {
   const body = new Uint8Array(root.body);
   release();
   return { ...root, body };
 }
 
-/** The same without a copy of the body, which may be a megabyte of content. */
+/** As `readRoot`, but does not copy the body, which may be a megabyte of content. */
 export async function borrowRoot(
   context: StoreContext,
   text: string,
   options: ReadOptions,
-): Promise<LentRoot> {
+): Promise<BorrowedRoot> {
   const address = parseAddress(text);
   const keyPairs = keyPairsOf(context.defaults, options);
   throwIfAborted(options.signal);
@@ -51,4 +51,13 @@ export async function borrowRoot(
   const { plaintext, recipients } = openRoot(context.naCl, blob, keyPairs);
   const root = { ...decodeRoot(plaintext), address, recipients, storedBytes: blob.length };
   return { root, release: () => context.readBuffers.release(buffer) };
+}
+
+/**
+ * Bytes of content after decompression. If the metadata's claim is malformed this is the stored
+ * length: only reading the content reports the fault.
+ */
+export function decodedLength({ metadata, contentLength }: OpenedRoot): number {
+  const { enc, len } = metadata;
+  return enc !== undefined && typeof len === "number" ? len : contentLength;
 }

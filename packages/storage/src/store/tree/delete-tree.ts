@@ -6,20 +6,20 @@ import { readRoot } from "../read/read-root.ts";
 import { usage } from "../../errors.ts";
 
 export interface DeleteTreeOptions extends ReadOptions {
-  /** Go ahead although chunks may be shared. */
+  /** Delete even if chunks may be shared. */
   readonly force?: boolean | undefined;
-  /** Told after each blob that was removed, the root first, how many that makes. */
+  /** Called after each deleted blob, the root first, with the number deleted so far. */
   readonly onProgress?: ((progress: DeleteReport) => void) | undefined;
 }
 
 export interface DeleteReport {
-  /** Blobs that were asked to be removed, the root included. */
+  /** Blobs deleted, including the root. */
   readonly blobs: number;
 }
 
 /**
- * Removes a root and its tree; see `Store.deleteTree`. The root goes first: whatever interrupts
- * the rest leaves chunks that nothing refers to, never a root with chunks missing.
+ * Deletes a root and its tree; see `Store.deleteTree`. The root is deleted first, so that an
+ * interruption leaves unreferenced chunks, never a root with chunks missing.
  */
 export async function deleteTree(
   context: StoreContext,
@@ -34,29 +34,30 @@ export async function deleteTree(
   }
   const { backend } = context;
   const { signal, onProgress } = options;
-  let removed = 0;
-  const removeOne = async (address: string): Promise<void> => {
+  let deleted = 0;
+  const deleteOne = async (address: string): Promise<void> => {
     await backend.delete(address, { signal });
-    removed += 1;
-    onProgress?.({ blobs: removed });
+    deleted += 1;
+    onProgress?.({ blobs: deleted });
   };
   const root = await readRoot(context, address, options);
   const everything = () => walk(context, root, allLeaves(root.shape), signal);
 
-  // Nodes are opened before anything goes, and go last: without them nobody finds the leaves.
+  // Nodes are opened before anything is deleted, and deleted last, because walking to the
+  // leaves fetches them again.
   const nodes = new Set<string>();
   if (root.shape.counts.length > 1) {
     for await (const { level, reference } of everything()) {
       if (level > 1) nodes.add(reference.address);
     }
   }
-  await removeOne(root.address);
-  const remove = async ({ level, reference }: Child) => {
-    if (level === 1) await removeOne(reference.address);
+  await deleteOne(root.address);
+  const deleteLeaf = async ({ level, reference }: Child) => {
+    if (level === 1) await deleteOne(reference.address);
   };
   const concurrency = concurrencyOf(context.defaults, undefined);
   let blobs = 1;
-  for await (const _ of pMapIterable(everything(), remove, { concurrency })) blobs += 1;
-  for (const node of nodes) await removeOne(node);
+  for await (const _ of pMapIterable(everything(), deleteLeaf, { concurrency })) blobs += 1;
+  for (const node of nodes) await deleteOne(node);
   return { blobs };
 }

@@ -28,5 +28,5 @@ export async function rewrap(
     metadata: metadataEntries(metadata),
     body,
   };
-  return writeRoot(context, plan, draft, options.signal);
+  return writeRoot(context, plan, draft, { signal: options.signal });
 }

@@ -34,8 +34,8 @@ export function allLeaves(shape: TreeShape): LeafRange {
 }
 
 /**
- * The blobs of a tree in the order of the stream, as far as they lie over the given leaves. Nodes
- * are fetched, verified and opened on the way, and each comes before what lies below it.
+ * The blobs of a tree in stream order: the given leaves, and the nodes above them. Each node is
+ * fetched, verified and opened, and comes before the blobs below it.
  */
 export function walk(
   context: StoreContext,
@@ -68,7 +68,7 @@ export function walk(
   return below(root.body, shape.counts.length, 0);
 }
 
-/** The leaves alone, in the order of the stream. */
+/** Only the leaves, in stream order. */
 export async function* leavesIn(
   context: StoreContext,
   root: OpenedRoot,
@@ -83,14 +83,15 @@ export async function* leavesIn(
 async function openNode(
   context: StoreContext,
   shape: TreeShape,
-  child: Child,
+  { level, index, reference }: Child,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
-  const length = plaintextLength(shape, child.level, child.index);
-  return fetchChild(context, child, length, new Uint8Array(CHILD_OVERHEAD + length), signal);
+  const length = plaintextLength(shape, level, index);
+  const buffer = new Uint8Array(CHILD_OVERHEAD + length);
+  return fetchChild(context, { kind: "node", reference, length, buffer, signal });
 }
 
-/** The names of a tree's blobs, the root last; see `Store.treeAddresses`. */
+/** The addresses of a tree's blobs, the root last; see `Store.treeAddresses`. */
 export async function* treeAddresses(
   context: StoreContext,
   address: string,

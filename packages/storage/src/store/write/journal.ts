@@ -4,24 +4,24 @@ import type { Reference } from "../../format/tree.ts";
 import { usage } from "../../errors.ts";
 
 /**
- * Where a put notes what it has stored, so that another put of the same content, with the same chunk
- * size, can continue after an interruption. What is noted is as secret as the content.
+ * Records what a put has stored, so that another put of the same content, with the same chunk size,
+ * can resume after an interruption. The entries are as secret as the content.
  *
- * Nothing is taken on trust. A leaf counts as stored only where the content at hand, sealed with the
- * key that was noted, gives the address that was noted, and the store has a blob of that name and
- * size. A journal that is out of date, damaged or forged costs time and does no harm.
+ * Nothing is trusted. A leaf counts as stored only if the content, sealed with the recorded key,
+ * gives the recorded address, and the store has a blob of that name and size. A journal that is
+ * outdated, damaged or forged costs time but does no harm.
  */
 export interface PutJournal {
-  /** What an earlier run stored as the leaf at this index, counted from 0, where that is known. */
+  /** The leaf that an earlier run stored at this index, counted from 0; undefined if not recorded. */
   known(index: number): Promise<LeafReference | undefined>;
   /**
-   * The store has the leaf, durably; called once for each leaf that was sent, in any order, and
-   * several at once. What it throws ends the put.
+   * Records that the leaf is stored durably. Called once for each leaf that was sent, in any order
+   * and concurrently. If it throws, the put fails with that error.
    */
   stored(index: number, leaf: LeafReference): Promise<void>;
 }
 
-/** Where a leaf is, and the key that opens it. */
+/** The address of a leaf, and the key that opens it. */
 export interface LeafReference {
   /** 64 lowercase hex digits. */
   readonly address: string;
@@ -29,9 +29,9 @@ export interface LeafReference {
   readonly contentKey: Uint8Array;
 }
 
-/** A caller's journal, with what comes and goes checked and copied; without one, it knows nothing. */
+/** The caller's journal, with every entry checked and copied; an empty one if there is none. */
 export function checkedJournal(journal: PutJournal | undefined): PutJournal {
-  if (journal === undefined) return NOTHING_KNOWN;
+  if (journal === undefined) return EMPTY;
   if (typeof journal?.known !== "function" || typeof journal.stored !== "function") {
     throw usage(`journal must have the functions known and stored, got ${typeName(journal)}`);
   }
@@ -44,12 +44,12 @@ export function checkedJournal(journal: PutJournal | undefined): PutJournal {
   };
 }
 
-const NOTHING_KNOWN: PutJournal = {
+const EMPTY: PutJournal = {
   known: async () => undefined,
   stored: async () => {},
 };
 
-/** The tree is written with the reference later: nobody else may hold the same key's memory. */
+/** The reference is written into the tree later, so no one else may hold the key's memory. */
 function copyOf({ address, contentKey }: LeafReference): Reference {
   assertLength("a journal's contentKey", contentKey, KEY_LENGTH);
   return { address, contentKey: new Uint8Array(contentKey) };

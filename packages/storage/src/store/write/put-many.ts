@@ -1,20 +1,20 @@
+import type { CallOptions, WriteOptions } from "../options.ts";
+import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
+import { type PutOptions, put } from "./put.ts";
+import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "../context.ts";
 import type { Address } from "../../content/address.ts";
 import type { Content } from "../../content/byte-reader.ts";
-import type { CallOptions, WriteOptions } from "../options.ts";
 import type { PutReport } from "./put-report.ts";
-import { type PutOptions, put } from "./put.ts";
-import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
-import { throwIfAborted } from "../../abort.ts";
-import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "../context.ts";
-import { usage } from "../../errors.ts";
+import { aheadOf } from "../workers/pool.ts";
 import { createBufferPool } from "../buffers.ts";
 import pLimit from "p-limit";
-import { aheadOf } from "../workers/pool.ts";
+import { throwIfAborted } from "../../abort.ts";
 import { typeName } from "../../bytes.ts";
+import { usage } from "../../errors.ts";
 
 /** One of many contents to store. */
 export interface PutItem<Key> {
-  /** Whatever the caller tells the results apart by; it is handed back and otherwise left alone. */
+  /** Any value that identifies the item; returned with the result and otherwise ignored. */
   readonly key: Key;
   readonly content: Content;
   readonly options?:
@@ -22,12 +22,12 @@ export interface PutItem<Key> {
     | undefined;
 }
 
-/** How all of the contents are cut and sealed; an item's own recipients go before these. */
+/** Options for all of the contents. An item's own recipients take precedence. */
 export interface PutManyOptions extends Omit<WriteOptions, "concurrency">, CallOptions {
   readonly recipients?: readonly string[] | undefined;
   /**
-   * Contents in flight at once, 1 to 64, by default 16. How many chunks of one content are in
-   * flight, the store's own option says.
+   * Contents in flight at once, 1 to 64, by default 16. The store's own `concurrency` limits the
+   * chunks in flight of each content.
    */
   readonly concurrency?: number | undefined;
 }
@@ -42,10 +42,10 @@ export type PutResult<Key> =
   | FailedItem<Key>;
 
 /**
- * Stores many contents; see `Store.putMany`. What they share is worked out once: recipients parsed
- * and checked, secrets, buffers. An ephemeral secret is nothing to share: the nonce of a slot is
- * that of its ephemeral and public key, so that a second content key under the same pair would give
- * both away (docs/format.md, "Wrapping the content key").
+ * Stores many contents; see `Store.putMany`. They share parsed recipients, secrets and buffers, but
+ * never an ephemeral secret: the nonce of a slot depends only on the ephemeral and the public key,
+ * so a second content key under the same pair would reveal both (docs/format.md, "Wrapping the
+ * content key").
  */
 export async function* putMany<Key>(
   context: StoreContext,
@@ -61,8 +61,8 @@ export async function* putMany<Key>(
       concurrency + 1 + context.defaults.concurrency + aheadOf(context.workers),
     ),
   };
-  // Each tree keeps several chunks in flight: one is enough for the wire, and for memory.
-  const treeTurn = pLimit(1);
+  // One tree at a time: its chunks in flight saturate the connection, and more would cost memory.
+  const queueTree = pLimit(1);
 
   const storeOne = async (item: PutItem<Key>, signal: AbortSignal): Promise<PutResult<Key>> => {
     if (typeof item !== "object" || item === null) {
@@ -76,7 +76,7 @@ export async function* putMany<Key>(
     };
     try {
       const given = { recipients, metadata, onProgress, journal, onReport, signal };
-      const address = await put(shared, content, given, treeTurn);
+      const address = await put(shared, content, given, queueTree);
       return { ok: true, key, address, report: report! };
     } catch (error) {
       throwIfAborted(signal);

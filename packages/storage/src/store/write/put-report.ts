@@ -1,33 +1,40 @@
-/** What a put found in the store already, and what it had to send; see `PutOptions.onReport`. */
+import type { CallOptions } from "../options.ts";
+
+/** What a put had to send, and what the store already had; see `PutOptions.onReport`. */
 export interface PutReport {
-  /** Bytes of content as they are stored: encoded, where the content is. */
+  /** Bytes of content as stored: after compression. */
   readonly bytes: number;
-  /** Leaves that the content was cut into; 0 where it stands in the root. */
+  /** Leaves that the content was cut into; 0 if it is inline in the root. */
   readonly chunks: number;
-  /** Of these, the ones that were sent, and the bytes of content in them or in a root that was. */
+  /** Leaves that were sent, and the bytes of content in them or in a root that was sent. */
   readonly newChunks: number;
   readonly newBytes: number;
   /**
-   * The ones that were not sent because the store has them, by its attestation or by a journal, and
-   * the bytes of content in them or in such a root. New and skipped bytes together are all bytes of content.
+   * Leaves that were not sent because the store has them, by a checksum that the server verified or
+   * by a journal, and the bytes of content in them or in such a root. `newBytes` and `skippedBytes`
+   * add up to `bytes`.
    */
   readonly skippedChunks: number;
   readonly skippedBytes: number;
   /**
-   * Everything that was sent, leaves, nodes and the root, and its bytes as they are stored: sealed
-   * and padded. Each blob is one request, unless it had to be made again.
+   * Blobs sent (leaves, nodes and the root), and their bytes as stored: sealed and padded. Each blob
+   * is one request, unless it had to be retried.
    */
   readonly sentBlobs: number;
   readonly sentBytes: number;
 }
 
-/** Counts the blobs of one put as they are stored, or found there. */
+/** Counts the blobs of one put as they are sent or skipped. */
 export interface PutTally {
   leaf(sent: boolean, blobLength: number, contentLength: number): void;
   node(sent: boolean, blobLength: number): void;
-  /** @param contentLength of content that stands in the root */
+  /** @param contentLength of inline content; 0 if there is a tree */
   root(sent: boolean, blobLength: number, contentLength: number): void;
   report(): PutReport;
+}
+
+export interface TalliedOptions extends CallOptions {
+  readonly tally?: PutTally | undefined;
 }
 
 export function createPutTally(): PutTally {

@@ -1,21 +1,18 @@
-import {
-  type ContentEncoding,
-  type Metadata,
-  metadataToCbor,
-  withEncoding,
-} from "../../format/metadata.ts";
-import { type PutJournal, checkedJournal } from "./journal.ts";
+import type { ByteReader, Content } from "../../content/byte-reader.ts";
 import type { CallOptions, Progress, WriteOptions } from "../options.ts";
-import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
-import { linkedAbort, throwIfAborted } from "../../abort.ts";
-import { type ByteReader, type Content, openContent } from "../../content/byte-reader.ts";
-import { type Leaf, cutLeaves } from "./cut-leaves.ts";
+import { type ContentEncoding, metadataToCbor, withEncoding } from "../../format/metadata.ts";
 import { INLINE_MAX, STREAM_MAX } from "../../format/limits.ts";
+import { type Leaf, cutLeaves } from "./cut-leaves.ts";
+import { type PutJournal, checkedJournal } from "./journal.ts";
+import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
 import { type StoreContext, type WritePlan, assertOptions, planWrite } from "../context.ts";
+import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import type { Address } from "../../content/address.ts";
+import type { Metadata } from "../../format/metadata.ts";
 import type { RootDraft } from "../../format/root.ts";
-import { createTreeWriter } from "./tree-writer.ts";
+import { byteReader } from "../../content/byte-reader.ts";
 import { compressed } from "../../content/compression/compress.ts";
+import { createTreeWriter } from "./tree-writer.ts";
 import { pMapIterable } from "p-map";
 import { storeBlob } from "./store-blob.ts";
 import { writeRoot } from "./write-root.ts";
@@ -25,34 +22,42 @@ export interface PutOptions extends WriteOptions, CallOptions {
   readonly metadata?: Metadata | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /**
-   * Continues where an earlier put of the same content stopped: of the leaves that it noted, only
-   * those are sent that the store lacks. With a dedup secret that is of use where the store attests
-   * nothing, and a note counts only if it was made with the same secret. Content of up to 1 MiB has
-   * no leaves.
+   * Resumes an earlier put of the same content: of the leaves recorded in the journal, only those
+   * that the store lacks are sent. With a dedup secret this helps only if the server does not verify
+   * checksums, and an entry counts only if it was made with the same secret. Content of up to 1 MiB
+   * has no leaves.
    */
   readonly journal?: PutJournal | undefined;
-  /** Called once, when everything is stored and before the put returns: what was new of it. */
+  /** Called once, after everything is stored and before the put returns. */
   readonly onReport?: ((report: PutReport) => void) | undefined;
+}
+
+/** One call of `put`. */
+interface PutCall {
+  readonly context: StoreContext;
+  readonly plan: WritePlan;
+  readonly options: PutOptions;
+  readonly tally: PutTally;
 }
 
 /**
  * Seals and stores content; see `Store.put`.
  *
- * @param treeTurn runs the storing of content that takes a tree, when its turn has come
+ * @param queueTree runs the storing of content that needs a tree, when its turn comes
  */
 export async function put(
   context: StoreContext,
   content: Content,
   options: PutOptions,
-  treeTurn: <T>(work: () => Promise<T>) => Promise<T> = (work) => work(),
+  queueTree: <T>(storeTree: () => Promise<T>) => Promise<T> = (storeTree) => storeTree(),
 ): Promise<Address> {
   assertOptions(options);
   throwIfAborted(options.signal);
   const plan = planWrite(context.defaults, options);
   const metadata = metadataToCbor(options.metadata ?? {});
-  // Now, and not when all the content has been stored.
+  // Fail now if the metadata will be too long, not after all content is stored.
   if (plan.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
-  const source = openContent(content, options.signal);
+  const source = byteReader(content, options.signal);
   let reader = source;
   const tally = createPutTally();
   try {
@@ -61,11 +66,11 @@ export async function put(
     const available = await reader.lookAhead(INLINE_MAX + 1);
     const body =
       available > INLINE_MAX
-        ? await treeTurn(() => putTree(context, plan, reader, options, tally))
+        ? await queueTree(() => putTree({ context, plan, options, tally }, reader))
         : readInline(reader, available, options);
     const encoding = encoded.encoding();
     const draft = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
-    const address = await writeRoot(context, plan, draft, options.signal, tally);
+    const address = await writeRoot(context, plan, draft, { signal: options.signal, tally });
     options.onReport?.(tally.report());
     return address;
   } finally {
@@ -75,10 +80,10 @@ export async function put(
 
 const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: STREAM_MAX };
 
-/** What of a root's plaintext depends on the content. */
+/** The part of a root's plaintext that depends on the content. */
 type StoredContent = Omit<RootDraft, "metadata">;
 
-/** All of it, which is at hand. */
+/** @param length bytes that have been looked ahead to: all of the content */
 function readInline(reader: ByteReader, length: number, options: PutOptions): StoredContent {
   const body = reader.take(length)!;
   const bytes = reader.position();
@@ -87,15 +92,11 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): St
 }
 
 async function putTree(
-  context: StoreContext,
-  plan: WritePlan,
+  { context, plan, options, tally }: PutCall,
   reader: ByteReader,
-  options: PutOptions,
-  tally: PutTally,
 ): Promise<StoredContent> {
   const { signal, stop } = linkedAbort(options.signal);
   const tree = createTreeWriter(context, plan.dedupSecret, { signal, tally });
-  const lengths = { content: 0, padding: 0 };
   const convergent = plan.dedupSecret !== undefined;
   const journal = checkedJournal(options.journal);
 
@@ -111,50 +112,46 @@ async function putTree(
   };
   const upload = async (leaf: Leaf) => {
     throwIfAborted(signal);
-    const { buffer, reference, contentEnd } = leaf;
+    const { buffer, reference, contentLength, padding, contentEnd } = leaf;
     const stored = store(leaf);
     inFlight.add(stored);
     try {
       await stored;
       context.writeBuffers.release(buffer);
     } catch (error) {
-      // At once, not in its turn: an earlier upload may be stuck on what failed this one.
+      // Stop at once, not when this leaf's turn comes: an earlier upload may hang on the same fault.
       failure ??= { error };
       stop(error);
       throw error;
     } finally {
       inFlight.delete(stored);
     }
-    return { reference, contentEnd };
+    return { reference, contentLength, padding, contentEnd };
   };
 
   try {
-    let chunks = 0;
-    const leaves = cutLeaves(context, plan, reader, journal, lengths, signal);
+    let [chunks, contentLength, padding] = [0, 0, 0];
+    const leaves = cutLeaves(context, plan, { reader, journal, signal });
     const stored = pMapIterable(leaves, upload, { concurrency: plan.concurrency });
-    for await (const { reference, contentEnd } of stored) {
-      await tree.add(reference);
+    for await (const leaf of stored) {
+      await tree.add(leaf.reference);
       chunks += 1;
+      contentLength += leaf.contentLength;
+      padding += leaf.padding;
       const { total } = reader;
       options.onProgress?.({
-        bytes: contentEnd,
+        bytes: leaf.contentEnd,
         ...(total === undefined ? {} : { total }),
         chunks,
       });
     }
     const { depth, references } = await tree.finish();
-    return {
-      depth,
-      chunkLog2: plan.chunkLog2,
-      contentLength: lengths.content,
-      padding: lengths.padding,
-      body: references,
-    };
+    return { depth, chunkLog2: plan.chunkLog2, contentLength, padding, body: references };
   } catch (error) {
     stop(error);
-    // When this settles nothing is being written any more: who exits then leaves nothing half-done.
+    // Wait for the writes in flight, so that a caller that exits now leaves nothing half-done.
     await Promise.allSettled(inFlight);
-    // The others failed because of the first, which alone says why.
+    // The first failure caused the others, which only report the abort.
     throw failure ? failure.error : error;
   }
 }

@@ -3,17 +3,17 @@ import type { CallOptions } from "../options.ts";
 import { StorageError } from "../../errors.ts";
 
 export interface StoreBlobOptions extends CallOptions {
-  /** Whether the blob may be there already: only equal content gives equal blobs. */
+  /** Another writer may have stored the same blob: only convergent content gives identical blobs. */
   readonly convergent: boolean;
-  /** An earlier run of the caller stored it: then it is enough that it is still there. */
+  /** An earlier run of the caller stored it; it is enough that it still exists. */
   readonly storedBefore?: boolean;
 }
 
 /**
- * Stores a sealed blob under its address. A convergent one is skipped where the store attests that
- * it has exactly these bytes (docs/format.md, "Random and convergent writing"). That there is
- * something under the name says nothing: anyone may have planted garbage there. Of what an earlier run
- * of the caller stored itself, name and size are enough, as within one run.
+ * Stores a sealed blob under its address. A convergent blob is skipped if the server has verified
+ * that it has exactly these bytes (docs/format.md, "Random and convergent writing"). A blob that
+ * merely has the name proves nothing, because anyone may have planted garbage there. For a blob that
+ * an earlier run of the caller stored, name and size are enough, as within one run.
  *
  * @returns whether it was sent
  */
@@ -24,15 +24,34 @@ export async function storeBlob(
   { convergent, storedBefore = false, signal }: StoreBlobOptions,
 ): Promise<boolean> {
   if (convergent || storedBefore) {
-    const look = storedBefore ? sizeInStore : attestedSize;
-    if ((await unlessRefused(() => look(backend, address, signal))) === blob.length) return false;
+    const sizeOf = storedBefore ? storedSize : verifiedSize;
+    const size = await unlessRefused(() => sizeOf(backend, address, signal));
+    if (size === blob.length) return false;
   }
   await backend.put(address, blob, { signal, sha256: address });
   return true;
 }
 
-/** The size of a blob that is there, unless the store itself vouches that its bytes are others. */
-async function sizeInStore(
+/**
+ * The size of a blob whose bytes the server received intact: it verified their SHA-256 at upload,
+ * and that is the blob's name. Does not detect damage since. Makes no request if the server does not
+ * verify checksums.
+ *
+ * @returns undefined if the server has no matching checksum
+ */
+export async function verifiedSize(
+  backend: Backend,
+  address: string,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const capabilities = await backend.capabilities?.({ signal });
+  if (!capabilities?.verifiesChecksums) return undefined;
+  const info = await backend.head(address, { signal });
+  return info?.sha256 === address ? info.size : undefined;
+}
+
+/** The size of a blob that exists, unless the server reports a checksum that differs. */
+async function storedSize(
   backend: Backend,
   address: string,
   signal: AbortSignal | undefined,
@@ -42,33 +61,15 @@ async function sizeInStore(
 }
 
 /**
- * Who may only write cannot ask, and does not need to: skipping is an economy. Where asking fails
- * for good, the put itself will say what is wrong, if anything is.
+ * Undefined if the request is refused. Write-only credentials cannot HEAD, which is fine because
+ * skipping is only an optimization; if something else is wrong, the put that follows reports it.
  */
-export async function unlessRefused<T>(ask: () => Promise<T>): Promise<T | undefined> {
+export async function unlessRefused<T>(request: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await ask();
+    return await request();
   } catch (error) {
     if (!(error instanceof StorageError) || error.transient || error.code === "aborted")
       throw error;
     return undefined;
   }
-}
-
-/**
- * Asks whether the store itself vouches that the bytes it received under a name are the right ones:
- * it kept their SHA-256, and that is the name. Whether its disk still has them it does not look.
- * Takes no request where the store attests nothing.
- *
- * @returns the blob's size, or undefined where nothing is attested
- */
-export async function attestedSize(
-  backend: Backend,
-  address: string,
-  signal: AbortSignal | undefined,
-): Promise<number | undefined> {
-  const capabilities = await backend.capabilities?.({ signal });
-  if (!capabilities?.verifiesChecksums) return undefined;
-  const info = await backend.head(address, { signal });
-  return info?.sha256 === address ? info.size : undefined;
 }

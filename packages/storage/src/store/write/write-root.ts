@@ -1,26 +1,25 @@
-import type { StoreContext, WritePlan } from "../context.ts";
-import type { PutTally } from "./put-report.ts";
+import { type Address, addressOf } from "../../content/address.ts";
 import { type RootDraft, layOutRoot } from "../../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../../crypto/key-schedule.ts";
-import { type Address, addressOf } from "../../content/address.ts";
+import type { StoreContext, WritePlan } from "../context.ts";
+import type { TalliedOptions } from "./put-report.ts";
 import { rootOverhead } from "../../format/envelope.ts";
 import { sealRoot } from "../../crypto/seal.ts";
 import { storeBlob } from "./store-blob.ts";
 
-/** Seals and stores a root. Everything it refers to is already stored. */
+/** Seals and stores a root. Everything it refers to must already be stored. */
 export async function writeRoot(
   { backend, naCl, writeBuffers }: StoreContext,
   plan: Pick<WritePlan, "publicKeys" | "pad" | "dedupSecret">,
   draft: RootDraft,
-  signal: AbortSignal | undefined,
-  tally?: PutTally,
+  { signal, tally }: TalliedOptions,
 ): Promise<Address> {
   const { publicKeys, dedupSecret } = plan;
   const layout = layOutRoot(draft, plan.pad);
   const overhead = rootOverhead(publicKeys.length);
   const buffer = writeBuffers.acquireAtLeast(overhead + layout.length);
   const blob = buffer.subarray(0, overhead + layout.length);
-  // From here on in memory of our own: what is hashed for the keys is what will be sealed.
+  // The plaintext is now in our own memory: the bytes hashed for the keys are the bytes sealed.
   const plaintext = blob.subarray(overhead);
   layout.write(plaintext);
   const keys: RootKeys = dedupSecret

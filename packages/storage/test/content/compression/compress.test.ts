@@ -2,7 +2,7 @@ import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { codeOf, outcome, random } from "../../support.ts";
 import { content, decode, lent, pieceSizes, prose } from "./encoding-frames.ts";
 import { type Compression, compressed } from "../../../src/content/compression/compress.ts";
-import { type Content, openContent } from "../../../src/content/byte-reader.ts";
+import { type Content, byteReader } from "../../../src/content/byte-reader.ts";
 import type { Transform } from "node:stream";
 import fc from "fast-check";
 import zlib from "node:zlib";
@@ -18,7 +18,7 @@ interface Encoded {
 
 /** All that would be stored of content. */
 async function encode(given: Content, compression: Compression): Promise<Encoded> {
-  const { reader, encoding } = await compressed(openContent(given), compression, undefined);
+  const { reader, encoding } = await compressed(byteReader(given), compression, undefined);
   const pieces: Uint8Array[] = [];
   for (let filled = 1; filled > 0;) {
     const room = new Uint8Array(77_777);
@@ -71,7 +71,7 @@ describe.each(CODECS)("%s", (codec) => {
     async function* counted() {
       for (; given < bytes.length; given += 64 * KIB) yield bytes.subarray(given, given + 64 * KIB);
     }
-    const { reader } = await compressed(openContent(counted()), codec, undefined);
+    const { reader } = await compressed(byteReader(counted()), codec, undefined);
     expect(given).toBe(0);
     const room = new Uint8Array(100 * KIB);
     let taken = 0;
@@ -112,7 +112,7 @@ describe.each(CODECS)("%s", (codec) => {
       yield random(3 * MIB);
       await new Promise(() => {});
     }
-    const source = openContent(hanging(), controller.signal);
+    const source = byteReader(hanging(), controller.signal);
     const { reader } = await compressed(source, codec, controller.signal);
     const reading = outcome(reader.fill(new Uint8Array(8 * MIB)));
     await Bun.sleep(10);
@@ -131,7 +131,7 @@ describe.each(CODECS)("%s", (codec) => {
         closed += 1;
       }
     }
-    const { reader } = await compressed(openContent(long()), codec, undefined);
+    const { reader } = await compressed(byteReader(long()), codec, undefined);
     await reader.fill(new Uint8Array(MIB));
     reader.cancel();
     for (let turns = 0; closed === 0 && turns < 1000; turns++) await Bun.sleep(1);
@@ -150,7 +150,7 @@ test("zstd closes its codec when it is done, when the content fails, and when it
       throw new Error("the disk went away");
     }
     await encode(failing(), "zstd").catch(() => {});
-    const { reader } = await compressed(openContent(random(9 * MIB)), "zstd", undefined);
+    const { reader } = await compressed(byteReader(random(9 * MIB)), "zstd", undefined);
     await reader.fill(new Uint8Array(MIB));
     reader.cancel();
     for (let turns = 0; !streams()[2]!.destroyed && turns < 1000; turns++) await Bun.sleep(1);
@@ -231,7 +231,7 @@ describe("auto", () => {
 
   test("leaves bytes in memory where they are, when it leaves them alone", async () => {
     const bytes = random(2 * MIB);
-    const { reader } = await compressed(openContent(bytes), "auto", undefined);
+    const { reader } = await compressed(byteReader(bytes), "auto", undefined);
     expect(reader.take(5)?.buffer).toBe(bytes.buffer);
   });
 });
@@ -276,12 +276,12 @@ describe("where the runtime has no zstd", () => {
 
 test("where the native LZ4 library does not load, lz4 is a usage error and auto does without", async () => {
   const program = `
-    const { compressed } = await import(${JSON.stringify(`${import.meta.dir}/../../src/content/compress.ts`)});
-    const { openContent } = await import(${JSON.stringify(`${import.meta.dir}/../../src/content/source.ts`)});
-    const failed = await compressed(openContent("x"), "lz4").catch((error) => error);
+    const { compressed } = await import(${JSON.stringify(`${import.meta.dir}/../../../src/content/compression/compress.ts`)});
+    const { byteReader } = await import(${JSON.stringify(`${import.meta.dir}/../../../src/content/byte-reader.ts`)});
+    const failed = await compressed(byteReader("x"), "lz4").catch((error) => error);
     const real = process.getBuiltinModule.bind(process);
     process.getBuiltinModule = (name) => name === "node:zlib" ? undefined : real(name);
-    const { encoding } = await compressed(openContent("x".repeat(1e5)), "auto");
+    const { encoding } = await compressed(byteReader("x".repeat(1e5)), "auto");
     console.log(failed.code, failed.message, encoding());
   `;
   // As in a browser, where it is not to be had.

@@ -15,12 +15,12 @@ describe("verify with attested", () => {
     await store.put(random(2 * MiB));
     forget();
     for await (const { address, size } of store.list()) {
-      expect(await store.verify(address, { attested: true })).toEqual({
+      expect(await store.verify(address, { serverChecksums: true })).toEqual({
         address,
         kind: undefined,
         blobs: 1,
         bytes: size,
-        attested: true,
+        verifiedByServer: true,
       });
     }
     expect(calls.get).toEqual([]);
@@ -42,9 +42,9 @@ describe("verify with attested", () => {
     for (const place of [silent, lying, plain]) {
       const { backend, calls } = watched(place);
       const store = aliceStore({ backend });
-      expect(await store.verify(address, { attested: true })).toMatchObject({
+      expect(await store.verify(address, { serverChecksums: true })).toMatchObject({
         kind: "root",
-        attested: false,
+        verifiedByServer: false,
       });
       expect(calls.get).toEqual([address]);
     }
@@ -52,16 +52,16 @@ describe("verify with attested", () => {
     bytes[60]! ^= 1;
     await inner.put(address, bytes);
     const store = aliceStore({ backend: inner });
-    expect(await outcome(store.verify(address, { attested: true }))).toBe("address");
+    expect(await outcome(store.verify(address, { serverChecksums: true }))).toBe("address");
     await inner.delete(address);
-    expect(await outcome(store.verify(address, { attested: true }))).toBe("not-found");
+    expect(await outcome(store.verify(address, { serverChecksums: true }))).toBe("not-found");
   });
 
   test("refuses a blob that is attested, but longer than any can be", async () => {
     const inner = attesting();
     const address = await aliceStore({ backend: inner }).put("x");
     const backend: Backend = { ...inner, head: async () => ({ size: 2 ** 25, sha256: address }) };
-    expect(await outcome(aliceStore({ backend }).verify(address, { attested: true }))).toBe(
+    expect(await outcome(aliceStore({ backend }).verify(address, { serverChecksums: true }))).toBe(
       "limit",
     );
   });
@@ -69,7 +69,9 @@ describe("verify with attested", () => {
   test("does not go with deep", async () => {
     const store = aliceStore({ backend: attesting() });
     const address = await store.put("x");
-    expect(await outcome(store.verify(address, { attested: true, deep: true }))).toBe("usage");
+    expect(await outcome(store.verify(address, { serverChecksums: true, deep: true }))).toBe(
+      "usage",
+    );
   });
 });
 

@@ -45,13 +45,13 @@ describe("what a blob shows without a key", () => {
         },
       }).inspect(address);
     expect(await knows(address)).toMatchObject({
-      attested: true,
+      verifiedByServer: true,
       storedAt: 1000,
       encryption: "AES256",
     });
-    expect(await knows("0".repeat(64))).toMatchObject({ attested: false });
+    expect(await knows("0".repeat(64))).toMatchObject({ verifiedByServer: false });
     const silent = await aliceStore({ backend: inner }).inspect(address);
-    expect([silent.attested, silent.storedAt]).toEqual([undefined, undefined]);
+    expect([silent.verifiedByServer, silent.storedAt]).toEqual([undefined, undefined]);
     const refusing = aliceStore({
       backend: {
         ...inner,
