@@ -32,8 +32,8 @@ const SEAMS: readonly Seam[] = [
   },
   {
     // A bundle knows where it was made, not where it lies.
-    file: /\/workers\/worker-file\.ts$/u,
-    from: 'import.meta.url.replace("/worker-file.", "/worker.")',
+    file: /\/workers\/pool\.ts$/u,
+    from: 'import.meta.url.replace("/pool.", "/worker.")',
     to: 'require.resolve("./worker.cjs")',
   },
   {

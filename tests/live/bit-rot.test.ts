@@ -47,10 +47,12 @@ skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
         await using store = storeOver(backend, { chunkSize: MiB / 4, dedupSecret });
         const root = await store.put(content.stream());
         const [chunk = ""] = await Array.fromAsync(store.treeAddresses(root));
-        expect(await store.verify(chunk)).toMatchObject({ attested: false });
+        expect(await store.verify(chunk)).toMatchObject({ verifiedByServer: false });
         await flipByte(await fileOf(join(data, "objects", bucket), chunk));
 
-        expect(await store.verify(chunk, { attested: true })).toMatchObject({ attested: true });
+        expect(await store.verify(chunk, { serverChecksums: true })).toMatchObject({
+          verifiedByServer: true,
+        });
         expect(await failureOf(store.verify(chunk))).toMatchObject({ code: READING[kind] });
 
         // A copy skips the damaged blob and copies all others.
@@ -66,7 +68,10 @@ skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
 
         await store.delete(chunk);
         await store.put(content.stream());
-        expect(await store.verify(chunk)).toMatchObject({ address: chunk, attested: false });
+        expect(await store.verify(chunk)).toMatchObject({
+          address: chunk,
+          verifiedByServer: false,
+        });
       });
 
       // versitygw stores data and checksum in one file.
@@ -76,9 +81,11 @@ skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
         await using store = storeOver(backend, { chunkSize: MiB / 4 });
         const root = await store.put(content.stream());
         const [chunk = ""] = await Array.fromAsync(store.treeAddresses(root));
-        expect(await store.verify(chunk)).toMatchObject({ attested: false });
+        expect(await store.verify(chunk)).toMatchObject({ verifiedByServer: false });
         await rm(await fileOf(join(data, "objects", bucket), chunk));
-        expect(await store.verify(chunk, { attested: true })).toMatchObject({ attested: true });
+        expect(await store.verify(chunk, { serverChecksums: true })).toMatchObject({
+          verifiedByServer: true,
+        });
         expect(await failureOf(store.verify(chunk))).toMatchObject({ code: "unavailable" });
         const report = await replicate(backend, memory());
         expect(report).toMatchObject({ failed: 1, removed: 0 });

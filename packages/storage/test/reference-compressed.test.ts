@@ -3,12 +3,12 @@ import { alice, nacl, random, sha256 } from "./support.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { type Reference, referencePython, startReference } from "./reference.ts";
 import { createStore, formatIdentity } from "../src/index.ts";
-import { compressed } from "../src/content/compress.ts";
+import { compressed } from "../src/content/compression/compress.ts";
 import fc from "fast-check";
 import { filesystem } from "../src/backend/filesystem.ts";
 import { join } from "node:path";
-import { openContent } from "../src/content/source.ts";
-import { prose } from "./content/encoding-frames.ts";
+import { byteReader } from "../src/content/byte-reader.ts";
+import { prose } from "./content/compression/encoding-frames.ts";
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 
@@ -99,7 +99,7 @@ for line in sys.stdin:
     for (const enc of ["lz4", "zstd"] as const) {
       const lines: string[] = [];
       for (const content of contents) {
-        const { reader } = await compressed(openContent(content), enc, undefined);
+        const { reader } = await compressed(byteReader(content), enc, undefined);
         const frame = new Uint8Array(await reader.lookAhead(MIB));
         await reader.fill(frame);
         lines.push(`${enc} ${Buffer.from(frame).toString("base64")}\n`);

@@ -25,7 +25,7 @@ export function describeInspection(seen: BlobInspection): string {
     ...(seen.storedAt === undefined
       ? []
       : [["stored at", `${new Date(seen.storedAt).toISOString()}, by the store's clock`] as const]),
-    ["attested", attestation(seen.attested)],
+    ["attested", attestation(seen.verifiedByServer)],
     ...(seen.encryption === undefined
       ? []
       : [["encryption", printable(`${seen.encryption}, by the store on top of ours`)] as const]),

@@ -55,10 +55,12 @@ export const inspect: Command = command({ address, store }, async (settings, ses
   await using opened = await openStore(settings.store, session);
   const wanted = await resolveAddress(opened, settings.address, signal);
   const seen = await opened.inspect(wanted, { signal });
-  const { ephemeral, commitment, ...rest } = seen;
+  const { ephemeral, commitment, verifiedByServer, storedAt, encryption, ...rest } = seen;
   await out.result(describeInspection(seen), {
     ...rest,
-    attested: seen.attested ?? null,
+    attested: verifiedByServer ?? null,
+    storedAt,
+    encryption,
     ...(ephemeral && { ephemeral: toHex(ephemeral) }),
     commitment: toHex(commitment),
   });

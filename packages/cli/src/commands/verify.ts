@@ -64,7 +64,8 @@ export const verify: Command = command(
         const result = await check(opened, address, { named, signal, onProgress });
         tally.add(result);
         if (!result.deep) tell(result);
-        await out.report({ ok: true, ...result });
+        const { verifiedByServer, deep, ...rest } = result;
+        await out.report({ ok: true, ...rest, attested: verifiedByServer, deep });
       } catch (error) {
         // A chunk that is missing below a root names itself.
         const gone =
@@ -113,7 +114,7 @@ type Check = (opened: Store, address: string, options: CheckOptions) => Promise<
 
 const CHECKS: Readonly<Record<Depth, Check>> = {
   attested: async (opened, address, { signal }) => ({
-    ...(await opened.verify(address, { attested: true, signal })),
+    ...(await opened.verify(address, { serverChecksums: true, signal })),
     deep: false,
   }),
   blob: checkBlob,
@@ -203,7 +204,7 @@ function createTally(failures: ItemFailures): Tally {
     add(result) {
       counted.blobs += 1;
       counted.bytes += result.bytes;
-      if (result.attested) counted.attested += 1;
+      if (result.verifiedByServer) counted.attested += 1;
       if (result.deep) counted.deep += 1;
       else if (result.kind === "root") counted.unopened += 1;
     },

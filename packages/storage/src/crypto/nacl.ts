@@ -1,6 +1,3 @@
-import { StorageError, usage } from "../errors.ts";
-import { portableNaCl } from "./nacl-portable.ts";
-
 /**
  * The three functions of NaCl that the format is made of. Both implementations give the same
  * bytes; the tests run over each.
@@ -26,35 +23,4 @@ export interface NaCl {
   x25519(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array;
   /** The public key of a secret key: X25519 with the base point. */
   publicKey(secretKey: Uint8Array): Uint8Array;
-}
-
-/** `auto` takes the native library where it loads, and the portable one elsewhere. */
-export type NaClChoice = "auto" | "native" | "portable";
-
-let native: Promise<NaCl | Error> | undefined;
-
-/**
- * Loads the implementation, once a process.
- *
- * @throws StorageError `usage` where `native` is asked for and cannot be loaded
- */
-export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl> {
-  if (typeof choice === "object") return choice;
-  if (choice === "portable") return portableNaCl;
-  if (choice !== "auto" && choice !== "native") {
-    throw usage('nacl must be "auto", "native" or "portable"');
-  }
-  // Imported here because loading it takes longer than reading a small blob, and it may be absent.
-  native ??= import("#nacl-native").then(
-    (module) => module.nativeNaCl,
-    (error: unknown) => new Error("sodium-native did not load", { cause: error }),
-  );
-  const loaded = await native;
-  if (!(loaded instanceof Error)) return loaded;
-  if (choice === "auto") return portableNaCl;
-  throw new StorageError(
-    "usage",
-    'the native NaCl library could not be loaded: install sodium-native, or choose "auto" or "portable"',
-    { cause: loaded },
-  );
 }

@@ -1,15 +1,26 @@
 import {
   BODY_NONCE,
+  type BlobKind,
   type ChildKind,
   type RootKeys,
   bodyKeyOf,
   commitmentOf,
 } from "./key-schedule.ts";
 import { CHILD_OVERHEAD, PREFIX_LENGTH, TAG_LENGTH } from "../format/limits.ts";
-import { encodeChildHeader, encodeRootHeader, rootOverhead } from "../format/header.ts";
+import {
+  type Envelope,
+  decodeChildHeader,
+  decodeRootHeader,
+  encodeChildHeader,
+  encodeRootHeader,
+  rootOverhead,
+  splitEnvelope,
+  writePrefix,
+} from "../format/envelope.ts";
 import type { NaCl } from "./nacl.ts";
-import { wrapContentKey } from "./wrap.ts";
-import { writePrefix } from "../format/envelope.ts";
+import { type KeyPair, unwrapContentKey, wrapContentKey } from "./wrap.ts";
+import { StorageError } from "../errors.ts";
+import { equal } from "../bytes.ts";
 
 /**
  * Seals a leaf or node.
@@ -52,4 +63,69 @@ export function sealRoot(
   const bodyKey = bodyKeyOf(contentKey, blob.subarray(0, bodyStart), "root");
   naCl.seal(blob.subarray(bodyStart), plaintext, BODY_NONCE, bodyKey);
   return blob;
+}
+
+/** One sentence for every failed decryption: more would help only an attacker. */
+const DECRYPTION_FAILED =
+  "decryption failed: the blob was not sealed with the key it is opened with";
+
+/**
+ * Opens a leaf or node whose bytes match its address.
+ *
+ * @param into receives the plaintext if it has exactly its length; otherwise, and by default, the
+ *   plaintext replaces the ciphertext in `blob`
+ * @returns the plaintext, a view
+ * @throws StorageError `format`, `commit`, `auth`
+ */
+export function openChild(
+  naCl: NaCl,
+  kind: ChildKind,
+  contentKey: Uint8Array,
+  blob: Uint8Array,
+  into?: Uint8Array,
+): Uint8Array {
+  const envelope = splitEnvelope(blob);
+  const { commitment } = decodeChildHeader(envelope.header);
+  return openBody(naCl, kind, contentKey, commitment, envelope, into);
+}
+
+/**
+ * Opens a root whose bytes match its address, in place.
+ *
+ * @returns the plaintext, a view of `blob`, and the number of recipients
+ * @throws StorageError `format`, `no-match`, `commit`, `auth`
+ */
+export function openRoot(
+  naCl: NaCl,
+  blob: Uint8Array,
+  keyPairs: readonly KeyPair[],
+): { plaintext: Uint8Array; recipients: number } {
+  const envelope = splitEnvelope(blob);
+  const { commitment, ephemeral, slots } = decodeRootHeader(envelope.header);
+  const contentKey = unwrapContentKey(naCl, ephemeral, slots, keyPairs);
+  if (contentKey === undefined) {
+    throw new StorageError("no-match", "none of the given identities opens this blob");
+  }
+  const plaintext = openBody(naCl, "root", contentKey, commitment, envelope);
+  return { plaintext, recipients: slots.length };
+}
+
+function openBody(
+  naCl: NaCl,
+  kind: BlobKind,
+  contentKey: Uint8Array,
+  commitment: Uint8Array,
+  { prefix, body }: Envelope,
+  into?: Uint8Array,
+): Uint8Array {
+  // Before the body, because a secretbox can be made to open under two keys.
+  if (!equal(commitmentOf(contentKey), commitment)) {
+    throw new StorageError("commit", DECRYPTION_FAILED);
+  }
+  const inPlace = body.subarray(TAG_LENGTH);
+  const plaintext = into?.length === inPlace.length ? into : inPlace;
+  if (!naCl.open(plaintext, body, BODY_NONCE, bodyKeyOf(contentKey, prefix, kind))) {
+    throw new StorageError("auth", DECRYPTION_FAILED);
+  }
+  return plaintext;
 }

@@ -2,7 +2,7 @@
  * The format's numbers and layouts, without keys: for tools that compute what a store will hold
  * before anything is written.
  */
-export { rootOverhead } from "./header.ts";
+export { rootOverhead } from "./envelope.ts";
 export {
   CHILD_OVERHEAD,
   CHUNK_LOG2_DEFAULT,
@@ -13,10 +13,4 @@ export {
 } from "./limits.ts";
 export { padme } from "./padding.ts";
 export { layOutRoot } from "./root.ts";
-export {
-  type TreeShape,
-  inlineShape,
-  plaintextLength,
-  storedChildren,
-  treeShape,
-} from "./shape.ts";
+export { type TreeShape, inlineShape, plaintextLength, storedChildren, treeShape } from "./tree.ts";

@@ -1,7 +1,7 @@
 import { type CborMap, decodeCbor, encodeCborParts } from "./cbor.ts";
 import { INLINE_MAX, REFERENCE_LENGTH, ROOT_PLAINTEXT_MAX } from "./limits.ts";
 import { type Metadata, metadataFromCbor } from "./metadata.ts";
-import { type TreeShape, checkedShape } from "./shape.ts";
+import { type TreeShape, checkedShape } from "./tree.ts";
 import { onlyZeros, totalLength, writeAll } from "../bytes.ts";
 import { StorageError } from "../errors.ts";
 import { padme } from "./padding.ts";

@@ -1,24 +1,23 @@
 /**
- * Buffers for whole blobs, used again. Fresh memory has to be faulted in page by page, which on
- * many machines costs as much as hashing it, and a collector that frees late makes memory grow;
- * with the same few buffers going round, both stay away.
+ * Reusable buffers for whole blobs. Fresh memory has to be faulted in page by page, which on many
+ * machines costs as much as hashing it, and if the garbage collector frees it late, memory grows.
  *
- * A buffer is released only where nothing else can be using it any more: after a call that failed
- * it is dropped, because whoever it was lent to may be late to notice.
+ * A buffer is released only if nothing else can still be using it. After a call that failed it is
+ * dropped instead, because the backend that borrowed it may still write to it.
  */
 export interface BufferPool {
-  /** A buffer of exactly this length, with any content. */
+  /** A buffer of exactly this length, with arbitrary content. */
   acquire(length: number): Uint8Array<ArrayBuffer>;
-  /** A buffer with room for this length: of few different lengths, so that they fit again. */
+  /** A buffer of at least this length, rounded up so that buffers can be reused. */
   acquireAtLeast(length: number): Uint8Array<ArrayBuffer>;
-  /** Gives a buffer back. The caller keeps no view of it. */
+  /** Returns a buffer. The caller must keep no view of it. */
   release(buffer: Uint8Array<ArrayBuffer>): void;
 }
 
 /**
- * A pool that holds on to as much as goes round: `count` buffers of the largest length asked for.
+ * A pool that keeps at most as many bytes as `count` buffers of the largest requested length.
  *
- * @param count how many buffers of one length are in use at once
+ * @param count how many buffers are in use at once
  */
 export function createBufferPool(count: number): BufferPool {
   const idle: Uint8Array<ArrayBuffer>[] = [];
@@ -43,9 +42,9 @@ export function createBufferPool(count: number): BufferPool {
   };
 }
 
-/** Without zeroing, where the runtime can: every byte that is used later is written first. */
+/** Not zeroed if the runtime allows it: every byte is written before it is used. */
 export function allocate(length: number): Uint8Array<ArrayBuffer> {
   if (typeof Buffer === "undefined") return new Uint8Array(length);
-  // A plain array over it: what callers get is a Uint8Array and no Buffer.
+  // Callers get a plain Uint8Array, not a Buffer.
   return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 }

@@ -6,9 +6,8 @@ import {
   RECIPIENTS_MAX,
 } from "../format/limits.ts";
 import { type Identity, keyPairOf, publicKeyOf } from "../crypto/keys.ts";
-import { COMPRESSIONS, type Compression } from "../content/compress.ts";
-import type { ReadOptions, WriteOptions } from "./options.ts";
-import type { StoreOptions } from "./store.ts";
+import { COMPRESSIONS, type Compression } from "../content/compression/compress.ts";
+import type { ReadOptions, StoreOptions, WriteOptions } from "./options.ts";
 import { assertLength, compare, equal, typeName } from "../bytes.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";
@@ -17,30 +16,30 @@ import type { LeafWorkers } from "./workers/pool.ts";
 import type { NaCl } from "../crypto/nacl.ts";
 import { usage } from "../errors.ts";
 
-/** What every use case of a store works with. */
+/** What every operation of a store works with. */
 export interface StoreContext {
   readonly backend: Backend;
   readonly naCl: NaCl;
-  /** For blobs that are read and opened. Apart, so that no backend is lent plaintext to store. */
+  /** For blobs that are read and opened. Separate, so that no backend is passed plaintext to store. */
   readonly readBuffers: BufferPool;
   /** For blobs that are sealed and written. */
   readonly writeBuffers: BufferPool;
-  /** For leaves of large content; undefined where they are switched off or cannot be had. */
+  /** For leaves of large content; undefined if they are disabled or not available. */
   readonly workers: LeafWorkers | undefined;
   readonly defaults: Defaults;
-  /** Whether anything was, or would be, written here with a dedup secret. */
+  /** Whether this store has written, or would write, with a dedup secret. */
   deduplicates(): boolean;
 }
 
 /** A store's options, checked and ready to use. */
 export interface Defaults extends WritePlan {
-  /** Undefined where the store was opened without identities. */
+  /** Undefined if the store was created without identities. */
   readonly keyPairs: readonly KeyPair[] | undefined;
 }
 
 /** How a call writes, with every value checked. */
 export interface WritePlan {
-  /** Distinct and sorted, as the format wants them; empty where nobody was named. */
+  /** Distinct and sorted, as the format requires; empty if there are no recipients. */
   readonly publicKeys: readonly Uint8Array[];
   readonly chunkLog2: number;
   readonly pad: boolean;
@@ -72,9 +71,9 @@ export function checkDefaults(options: StoreOptions): Defaults {
 }
 
 /**
- * How a call writes: its own options over the store's.
+ * How a call writes: its own options, with the store's as defaults.
  *
- * @throws StorageError `usage`, also where there is nobody to seal for; `key`
+ * @throws StorageError `usage`, also if there are no recipients; `key`
  */
 export function planWrite(
   defaults: Defaults,
@@ -82,13 +81,13 @@ export function planWrite(
 ): WritePlan {
   const planned = plan(defaults, options);
   if (planned.publicKeys.length === 0) {
-    throw usage("sealing takes at least one recipient: give one to createStore or to the call");
+    throw usage("a put needs at least one recipient: pass one to createStore or to the call");
   }
   return planned;
 }
 
 /**
- * A store's defaults with a call's own options over them, for what the call does many times.
+ * The defaults for the many puts of one call: the call's options, with the store's as defaults.
  *
  * @throws StorageError `usage`, `key`
  */
@@ -112,15 +111,15 @@ export function concurrencyOf(
 }
 
 /**
- * What a call opens blobs with: its own identities, or the store's.
+ * The key pairs that a call opens blobs with: its own identities', or the store's.
  *
- * @throws StorageError `usage` where there are none
+ * @throws StorageError `usage` if there are none
  */
 export function keyPairsOf(defaults: Defaults, options: ReadOptions): readonly KeyPair[] {
   assertOptions(options);
   const keyPairs = options.identities ? keyPairsOfAll(options.identities) : defaults.keyPairs;
   if (keyPairs === undefined) {
-    throw usage("opening a blob takes an identity: give one to createStore or to the call");
+    throw usage("opening a blob needs an identity: pass one to createStore or to the call");
   }
   return keyPairs;
 }
@@ -145,13 +144,13 @@ function plan(
     chunkLog2: chunkSize === undefined ? defaults.chunkLog2 : chunkLog2Of(chunkSize),
     pad: padding === undefined ? defaults.pad : padding === "padme",
     compression: compression ?? defaults.compression,
-    // A copy: the caller may wipe its own.
+    // A copy, because the caller may wipe its own.
     dedupSecret: dedupSecret ? new Uint8Array(dedupSecret) : defaults.dedupSecret,
     concurrency: concurrencyOf(defaults, concurrency),
   };
 }
 
-/** What callers without types get wrong: a list forgotten around its one element. */
+/** Untyped callers often pass a single element instead of a list. */
 function assertList(name: string, value: unknown): void {
   if (!Array.isArray(value)) throw usage(`${name} must be a list, got ${typeName(value)}`);
 }
@@ -173,7 +172,7 @@ function sortedPublicKeys(recipients: readonly string[]): Uint8Array[] {
   const sorted = recipients.map(publicKeyOf).toSorted(compare);
   const distinct = sorted.filter((key, i) => i === 0 || !equal(key, sorted[i - 1]!));
   if (distinct.length > RECIPIENTS_MAX) {
-    throw usage(`a blob can have ${RECIPIENTS_MAX} recipients, not ${distinct.length}`);
+    throw usage(`a blob can have at most ${RECIPIENTS_MAX} recipients, got ${distinct.length}`);
   }
   return distinct;
 }

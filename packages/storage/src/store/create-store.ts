@@ -1,33 +1,31 @@
 import { throwIfAborted } from "../abort.ts";
-import type { GetItem, GetManyOptions, GetResult } from "./get-options.ts";
-import type { Store, StoreOptions } from "./store.ts";
-import type { Items } from "./many.ts";
+import { type GetItem, type GetManyOptions, type GetResult, getMany } from "./read/get-many.ts";
+import type { Store } from "./store.ts";
+import type { StoreOptions } from "./options.ts";
+import type { Items } from "./items.ts";
 import { type StoreContext, assertOptions, checkDefaults } from "./context.ts";
 import { usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
-import { deleteTree } from "./delete-tree.ts";
-import { get } from "./get.ts";
-import { getMany } from "./get-many.ts";
-import { inspect } from "./inspect.ts";
-import { list } from "./list.ts";
-import { loadNaCl } from "../crypto/nacl.ts";
+import { deleteTree } from "./tree/delete-tree.ts";
+import { get } from "./read/get.ts";
+import { inspect } from "./maintenance/inspect.ts";
+import { list, resolve } from "./maintenance/list.ts";
+import { loadNaCl } from "../crypto/load-nacl.ts";
 import { parseAddress } from "../content/address.ts";
-import { put } from "./put.ts";
-import { putMany } from "./put-many.ts";
-import { resolve } from "./resolve.ts";
-import { rewrap } from "./rewrap.ts";
-import { stat } from "./stat.ts";
-import { scan } from "./scan.ts";
-import { treeAddresses } from "./tree-addresses.ts";
+import { put } from "./write/put.ts";
+import { putMany } from "./write/put-many.ts";
+import { rewrap } from "./tree/rewrap.ts";
+import { stat } from "./maintenance/stat.ts";
+import { scan } from "./maintenance/scan.ts";
+import { treeAddresses } from "./tree/walk.ts";
 import { typeName } from "../bytes.ts";
-import { verify } from "./verify.ts";
-import { type LeafWorkers, aheadOf, createLeafWorkers } from "./workers/pool.ts";
-import { threadsOf } from "./workers/threads.ts";
+import { verify } from "./maintenance/verify.ts";
+import { type LeafWorkers, aheadOf, createLeafWorkers, threadsOf } from "./workers/pool.ts";
 
 /**
- * Opens a store over a backend. Nothing is read or written yet.
+ * Creates a store over a backend. Makes no request.
  *
- * @throws StorageError `usage`, `key` where an option is wrong
+ * @throws StorageError `usage`, `key` if an option is wrong
  */
 export function createStore(options: StoreOptions): Store {
   assertOptions(options);
@@ -76,7 +74,7 @@ export function createStore(options: StoreOptions): Store {
       items: Items<string | GetItem<Key>>,
       given: GetManyOptions = {},
     ): AsyncGenerator<GetResult<Key>> {
-      // The keys that come back are the ones that were given.
+      // The results have the items' keys.
       yield* getMany(await open(), items, given) as AsyncGenerator<GetResult<Key>>;
     },
     stat: async (address, given = {}) => stat(await open(), address, given),
@@ -106,7 +104,7 @@ export function createStore(options: StoreOptions): Store {
   };
 }
 
-/** Threads load an implementation by its name: one that the caller has made stays in this thread. */
+/** Threads load a NaCl implementation by name, so the caller's own stays in this thread. */
 function createWorkers({ nacl = "auto", workers }: StoreOptions): LeafWorkers | undefined {
   const threads = threadsOf(workers);
   return threads === 0 || typeof nacl === "object" ? undefined : createLeafWorkers(nacl, threads);

@@ -1,32 +1,36 @@
-import type { Compression } from "../content/compress.ts";
+import type { Backend } from "../backend/backend.ts";
+import type { Compression } from "../content/compression/compress.ts";
 import type { Identity } from "../crypto/keys.ts";
+import type { NaCl } from "../crypto/nacl.ts";
+import type { NaClChoice } from "../crypto/load-nacl.ts";
 
-/** How content is cut and sealed; a store's own are the defaults of its calls. */
+/** How content is split and sealed. A store's own options are the defaults for its calls. */
 export interface WriteOptions {
   /** Bytes per chunk: a power of two from 256 KiB to 16 MiB, by default 4 MiB. */
   readonly chunkSize?: number | undefined;
-  /** Hide exact lengths by Padmé (at most 12 % more bytes), or not; by default `padme`. */
+  /** `padme` hides exact lengths for at most 12 % more bytes. By default `padme`. */
   readonly padding?: "padme" | "none" | undefined;
   /**
-   * Compress content before it is sealed; by default `none`, because compression lets the length
-   * tell something about what the content says (docs/threat-model.md), and because compressed
-   * content has no ranges and deduplicates as a whole only.
+   * Compresses content before it is sealed. By default `none`, because the compressed length leaks
+   * information about the content (docs/threat-model.md), and because compressed content has no
+   * ranges and deduplicates only as a whole.
    *
-   * - `zstd` takes a runtime that has it: Bun, or Node from 22.15. Level 3.
-   * - `lz4` is faster and compresses less; takes the optional package lz4-napi.
-   * - `auto` takes zstd, or else lz4, where that saves a tenth: of content up to 1 MiB as a whole,
-   *   of longer content in three windows of 64 KiB from its first mebibyte. Otherwise, and where
-   *   neither codec is there, content is stored as it is.
+   * - `zstd` requires a runtime that has it: Bun, or Node 22.15 and later. Level 3.
+   * - `lz4` is faster and compresses less; it requires the optional package lz4-napi.
+   * - `auto` uses zstd, or else lz4, if that saves at least a tenth. Content up to 1 MiB is measured
+   *   as a whole, longer content by three windows of 64 KiB from its first mebibyte. Otherwise, or
+   *   if neither codec is available, content is stored uncompressed.
    *
-   * Memory is some 50 MiB more with zstd, and with lz4 a few hundred (docs/decisions/0010). A codec
-   * that is missing is `usage`, before anything is read.
+   * Takes about 50 MiB more memory with zstd, and a few hundred MiB more with lz4
+   * (docs/decisions/0010). If the codec is not available, the call fails with `usage` before
+   * anything is read.
    */
   readonly compression?: Compression | undefined;
   /**
-   * 32 random bytes shared by those who deduplicate together: equal content then gives equal
-   * blobs, which the store can see (docs/threat-model.md). Where the store attests SHA-256, each
-   * blob is looked at first, and not uploaded again if it was received with the right bytes. That
-   * does not mend a blob that has rotted since: `delete` it before.
+   * 32 random bytes shared by the writers that deduplicate together. Identical content then gives
+   * identical blobs, which the server can see (docs/threat-model.md). If the server verifies SHA-256
+   * checksums, each blob is checked with a HEAD request first, and is not uploaded again if the
+   * server received it intact. That does not repair a blob that has rotted since: `delete` it first.
    */
   readonly dedupSecret?: Uint8Array | undefined;
   /**
@@ -40,11 +44,16 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface ReadOptions extends CallOptions {
+  /** Used instead of the store's identities. */
+  readonly identities?: readonly Identity[] | undefined;
+}
+
 /**
- * Content handled so far. Of a put, `bytes` counts what the caller gave, before compression: as far
- * as it was read for the chunks that are stored. Of a get, it counts content as it is stored: before
- * decoding, where it is encoded. `total` counts the same, and is there where it is known
- * beforehand; `chunks` counts leaves, 0 for inline content.
+ * Content processed so far. For a put, `bytes` counts the caller's content, before compression, up
+ * to the end of the last chunk stored. For a get, `bytes` counts content as it is stored, before
+ * decompression. `total` is in the same unit, and is present if it is known in advance. `chunks`
+ * counts leaves; it is 0 for inline content.
  */
 export interface Progress {
   readonly bytes: number;
@@ -52,7 +61,20 @@ export interface Progress {
   readonly chunks: number;
 }
 
-export interface ReadOptions extends CallOptions {
-  /** Instead of the store's. */
+export interface StoreOptions extends WriteOptions {
+  readonly backend: Backend;
+  /** Default recipients of what `put` writes. */
+  readonly recipients?: readonly string[] | undefined;
+  /** Tried in order when a blob is opened. */
   readonly identities?: readonly Identity[] | undefined;
+  /** The NaCl implementation; by default the native one if it loads. */
+  readonly nacl?: NaClChoice | NaCl | undefined;
+  /**
+   * Threads that seal and open the chunks of content of 32 MiB and more, 0 to 64. By default one per
+   * core, at most 8, and none on a single core. With 0, or with the caller's own `nacl`, all work
+   * stays in the calling thread. The threads start with the first such content, end with `close`,
+   * and do not keep the process alive. Each may hold two more chunks in memory. A get opens as many
+   * chunks at once as it fetches: to keep more than four threads busy, raise `concurrency`.
+   */
+  readonly workers?: number | undefined;
 }

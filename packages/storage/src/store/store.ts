@@ -1,123 +1,116 @@
-import type { Backend } from "../backend/backend.ts";
 import type { Address } from "../content/address.ts";
-import type { Content } from "../content/source.ts";
-import type { Identity } from "../crypto/keys.ts";
-import type { NaCl, NaClChoice } from "../crypto/nacl.ts";
-import type { GetItem, GetManyOptions, GetOptions, GetResult, StoredBlob } from "./get-options.ts";
-import type { Items } from "./many.ts";
-import type { CallOptions, ReadOptions, WriteOptions } from "./options.ts";
-import type { PutItem, PutManyOptions, PutOptions, PutResult } from "./put-options.ts";
-import type {
-  BlobInspection,
-  BlobStat,
-  DeleteReport,
-  DeleteTreeOptions,
-  ListOptions,
-  ListedAddress,
-  ScanOptions,
-  ScannedBlob,
-  VerifyOptions,
-  VerifyReport,
-} from "./reports.ts";
+import type { Content } from "../content/byte-reader.ts";
+import type { GetItem, GetManyOptions, GetResult } from "./read/get-many.ts";
+import type { GetOptions } from "./read/get.ts";
+import type { StoredBlob } from "./read/stored-blob.ts";
+import type { Items } from "./items.ts";
+import type { CallOptions, ReadOptions } from "./options.ts";
+import type { PutItem, PutManyOptions, PutResult } from "./write/put-many.ts";
+import type { PutOptions } from "./write/put.ts";
+import type { BlobInspection } from "./maintenance/inspect.ts";
+import type { BlobStat } from "./maintenance/stat.ts";
+import type { DeleteReport, DeleteTreeOptions } from "./tree/delete-tree.ts";
+import type { ListOptions, ListedAddress } from "./maintenance/list.ts";
+import type { ScanOptions, ScannedBlob } from "./maintenance/scan.ts";
+import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
 
-/** Encrypted, content-addressed storage over one backend. Made by `createStore`. */
+/** Encrypted, content-addressed storage over one backend. Create it with `createStore`. */
 export interface Store {
   /**
-   * Seals content for its recipients and stores it; the root last, so that an address that exists
-   * is complete. A failed or interrupted put leaves at most unreferenced chunks.
+   * Seals content for its recipients and stores it. The root is written last, so that an address
+   * that exists is complete. A failed or interrupted put leaves at most unreferenced chunks.
    *
    * @returns the address of the root
    * @throws StorageError `usage`, `key`, `permission`, `unavailable`, `aborted`; an error of the
-   *   content's own stream is passed on as it is
+   *   content's own stream is passed on unchanged
    */
   put(content: Content, options?: PutOptions): Promise<Address>;
 
   /**
-   * Stores many contents, several at once. Results come in the order in which they are done, each
-   * with the key that its item has. What fails of one content fails its item alone; whoever wants
-   * to stop there leaves the loop. Leaving it early ends all work, and so does the signal.
+   * Stores many contents concurrently and yields each result, with its item's key, as it completes.
+   * A failed item does not stop the others. Leaving the loop early, or the signal, ends all work.
    *
-   * No more items are pulled than `concurrency` beyond the results taken, and a result that is not
-   * taken keeps its place: whoever is slower sets the pace. Contents over 1 MiB take turns, so that
-   * memory is that of one `put` and about 2 MiB for each content in flight; with compression also
-   * an encoder for each, of some MiB.
+   * At most `concurrency` items are pulled beyond the results taken, so a slow consumer slows the
+   * work down. Contents over 1 MiB are stored one at a time, so that memory is that of one `put`
+   * plus about 2 MiB per content in flight; compression adds an encoder of some MiB for each.
    *
-   * @throws StorageError `usage`, `key` where the options are wrong, `aborted`; an error of the
-   *   items themselves, after the results of what was begun
+   * @throws StorageError `usage`, `key` if the options are wrong, `aborted`. If the items themselves
+   *   throw, the results of the items already started come first, then that error
    */
   putMany<Key>(items: Items<PutItem<Key>>, options?: PutManyOptions): AsyncIterable<PutResult<Key>>;
 
   /**
-   * Fetches, verifies and opens a root. Chunks are fetched when the handle is read.
+   * Fetches, verifies and opens a root. Chunks are fetched when the returned blob is read.
    *
    * @throws StorageError `usage`, `not-found`, `permission`, `unavailable`, `aborted`, and the
    *   integrity codes `limit`, `address`, `format`, `no-match`, `commit`, `auth`, `root`; reading
-   *   the handle besides `tree` and `encoding`
+   *   the blob can also throw `tree` and `encoding`
    */
   get(address: string, options?: GetOptions): Promise<StoredBlob>;
 
   /**
-   * Fetches, verifies and opens many roots, several at once, with results, pace and end as in
-   * `putMany`; for a plain address, that is the key. Content of up to 1 MiB has come with its root,
-   * and the first reading of the handle takes no request; longer content is fetched when its handle
-   * is read, which is possible after the loop as well.
+   * Fetches, verifies and opens many roots concurrently. Results, back-pressure and early exit work
+   * the same way as in `putMany`; if an item is a plain address, that is also its key. Content of up
+   * to 1 MiB arrives with its root, and the first read of it makes no request. Longer content is
+   * fetched when its blob is read, which may be after the loop.
    *
-   * @throws StorageError `usage` where the options are wrong, `aborted`; an error of the items
-   *   themselves, after the results of what was begun
+   * @throws StorageError `usage` if the options are wrong, `aborted`. If the items themselves throw,
+   *   the results of the items already started come first, then that error
    */
   getMany(items: Items<string>, options?: GetManyOptions): AsyncIterable<GetResult<string>>;
   getMany<Key>(items: Items<GetItem<Key>>, options?: GetManyOptions): AsyncIterable<GetResult<Key>>;
 
   /**
-   * Opens a root and says what it holds, fetching nothing else. Where the backend can say how it
-   * encrypts blobs at rest, that takes one more request, without a download. Throws as `get` does.
+   * Opens a root and returns its properties without fetching any content. If the backend can report
+   * encryption at rest, that takes one HEAD request more. Throws as `get` does.
    */
   stat(address: string, options?: ReadOptions): Promise<BlobStat>;
 
-  /** Whether the store has a blob of this name: a look at the name, not a proof of its bytes. */
+  /** Whether a blob of this name exists. Does not check its bytes. */
   has(address: string, options?: CallOptions): Promise<boolean>;
 
   /**
-   * Removes one blob. The chunks of a root stay; a chunk removed makes every tree over it
-   * unreadable. Resolves also where there is none.
+   * Deletes one blob; resolves if there is none. Deleting a root leaves its chunks; deleting a chunk
+   * makes every tree that contains it unreadable.
    */
   delete(address: string, options?: CallOptions): Promise<void>;
 
   /**
-   * Removes a root, then the nodes and leaves below it. **Unsafe where chunks are shared**: roots
-   * made by `rewrap`, and trees written with the same dedup secret, lose their content. A store
-   * with a dedup secret therefore refuses, unless forced.
+   * Deletes a root, then the nodes and leaves below it. **Unsafe if chunks are shared**: roots made
+   * by `rewrap`, and trees written with the same dedup secret, lose their content. A store with a
+   * dedup secret therefore refuses unless `force` is set.
    *
-   * @throws StorageError as `get`, and `usage` where the store deduplicates and `force` is not set
+   * @throws StorageError as `get`; `usage` if the store deduplicates and `force` is not set
    */
   deleteTree(address: string, options?: DeleteTreeOptions): Promise<DeleteReport>;
 
   /**
-   * Writes a new root over the same chunks, for exactly these recipients, without moving any
-   * content. The old root stays readable for the old recipients until it is deleted, and whoever
-   * could read it may have kept the keys of the chunks. Delete the old root with `delete`:
-   * `deleteTree` would take the chunks with it, which now belong to both.
+   * Writes a new root over the same chunks, for exactly these recipients, without copying content.
+   * The old root stays readable for its recipients until it is deleted, and anyone who could read it
+   * may have kept the keys of the chunks. Delete the old root with `delete`: `deleteTree` would also
+   * delete the chunks, which both roots now share.
    *
    * @param recipients 1 to 1024, as text
-   * @returns the address of the new root; with a dedup secret and the same recipients, that of the
-   *   old one
+   * @returns the address of the new root; with a dedup secret and the same recipients, the address
+   *   of the old one
    * @throws StorageError as `get` and `put`
    */
   rewrap(address: string, recipients: readonly string[], options?: ReadOptions): Promise<Address>;
 
   /**
-   * Reads a blob and checks that its bytes match its name and form an envelope of the format;
-   * needs no key. With `deep`, opens a root and checks its whole tree. With `attested`, takes the
-   * store's word for bytes of which it kept the SHA-256 at upload, and reads only the others: that
-   * finds broken uploads, overwritten blobs and foreign objects, but no bytes that rotted later.
+   * Reads a blob and checks that its bytes match its name and form a valid envelope; needs no key.
+   * With `deep`, opens a root and checks its whole tree. With `serverChecksums`, relies on the
+   * SHA-256 that the server verified at upload, and downloads only blobs that have none: this finds
+   * broken uploads, overwritten blobs and foreign objects, but not bytes that rotted later.
    *
-   * @throws StorageError with the code of the first fault; `usage` for both `deep` and `attested`
+   * @throws StorageError with the code of the first fault; `usage` if both `deep` and
+   *   `serverChecksums` are set
    */
   verify(address: string, options?: VerifyOptions): Promise<VerifyReport>;
 
   /**
    * The addresses of all blobs of a tree: nodes and leaves first, the root last. Fetches the root
-   * and the nodes on the way. A chunk that occurs twice in the content comes twice.
+   * and the nodes. A chunk that occurs twice in the content is listed twice.
    *
    * @throws StorageError as `get`
    */
@@ -131,20 +124,18 @@ export interface Store {
   list(options?: ListOptions): AsyncIterable<ListedAddress>;
 
   /**
-   * The address that begins with these digits, for people, who do not type 64 of them: 8 or more, as
-   * the store has them now. Chunks count as well as roots. A whole address is given back as it is,
-   * without asking the store.
+   * Finds the address that starts with these digits, 8 or more, among the roots and chunks in the
+   * store now. A complete address is returned without a request.
    *
-   * @throws StorageError `usage` where it is no beginning of an address, or of several: the message
-   *   names up to four; `not-found` where it is the beginning of none; `permission`, `unavailable`,
-   *   `aborted`
+   * @throws StorageError `usage` if it cannot be the start of an address, or is the start of several
+   *   (the message names up to four); `not-found` if no address starts with it; `permission`,
+   *   `unavailable`, `aborted`
    */
   resolve(prefix: string, options?: CallOptions): Promise<Address>;
 
   /**
-   * All that a blob shows to whoever has it and no key: so, what the store can see. Fetches the
-   * whole blob, at most 16 MiB and a little, checks it as `verify` does, and asks the store what it
-   * knows of it.
+   * Everything a blob reveals without a key, which is what the server can see. Downloads the whole
+   * blob, slightly over 16 MiB at most, checks it as `verify` does, and makes a HEAD request.
    *
    * @throws StorageError `usage`, `not-found`, `permission`, `unavailable`, `aborted`, `limit`,
    *   `address`, `format`
@@ -152,39 +143,21 @@ export interface Store {
   inspect(address: string, options?: CallOptions): Promise<BlobInspection>;
 
   /**
-   * All blobs of the store with what the identities open of them, in the order in which that is
-   * found out. Roots are fetched whole, content of up to 1 MiB with them, because metadata is sealed
-   * together with it. What is longer than any root is not fetched. Of other blobs of 64 KiB and more
-   * only the first 4 KiB are, where the backend can, unless they show a root that opens: whether
-   * such a blob is a chunk, or a root for others, is then the store's word.
+   * Lists all blobs of the store together with what the identities can open of them, in order of
+   * completion. Roots are downloaded whole, with their content of up to 1 MiB, because metadata is
+   * sealed together with it. Blobs longer than any root are not downloaded. Of other blobs of 64 KiB
+   * and more, only the first 4 KiB are read if the backend supports it, unless they are the start of
+   * a root that opens; so that such a blob is a chunk, or a root for others, is not verified.
    *
-   * A listing, a request for each blob below 64 KiB, one or two for each up to 2.1 MiB. Memory is
-   * about 2 MiB for each in flight.
+   * Makes one listing, one request for each blob below 64 KiB, and one or two for each up to
+   * 2.1 MiB. Memory is about 2 MiB for each blob in flight.
    *
-   * @throws StorageError `usage` where there are no identities or the options are wrong, `key`; of
-   *   the listing `permission`, `unavailable`, `aborted`. What fails of one blob is its result
+   * @throws StorageError `usage` if there are no identities or the options are wrong, `key`; from
+   *   the listing `permission`, `unavailable`, `aborted`. A blob that fails is reported as a result
    */
   scan(options?: ScanOptions): AsyncIterable<ScannedBlob>;
 
-  /** Ends the store's threads, and lets go of what the backend holds open. */
+  /** Ends the store's threads and closes the backend. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-export interface StoreOptions extends WriteOptions {
-  readonly backend: Backend;
-  /** Who can read what `put` writes, unless it says otherwise. */
-  readonly recipients?: readonly string[] | undefined;
-  /** Tried in order when a blob is opened. */
-  readonly identities?: readonly Identity[] | undefined;
-  /** Which NaCl to use; by default the native one where it loads. */
-  readonly nacl?: NaClChoice | NaCl | undefined;
-  /**
-   * Threads that seal and open the chunks of content of 32 MiB and more, 0 to 64; by default one
-   * for each core, at most 8, and none on a single core. 0 keeps all work in this thread, and so
-   * does a `nacl` of the caller's own. They start with the first such content, end with `close`,
-   * and do not keep the process alive. Each may hold two more chunks in memory. A get opens as many
-   * chunks at once as it fetches: to occupy more than four threads, raise `concurrency`.
-   */
-  readonly workers?: number | undefined;
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Readable } from "node:stream";
-import { openContent } from "../../src/content/source.ts";
+import { byteReader } from "../../src/content/byte-reader.ts";
 import { rejects } from "../format/fails.ts";
 import { never, piece, watched, yielding } from "./sources.ts";
 
@@ -62,8 +62,8 @@ describe("an error of the source", () => {
     ],
     ["an iterator", () => watched(() => Promise.reject(broken))],
   ])("of %s is passed on as it is", async (_name, make) => {
-    expect(await failure(openContent(make()).lookAhead(10))).toBe(broken);
-    const reader = openContent(make());
+    expect(await failure(byteReader(make()).lookAhead(10))).toBe(broken);
+    const reader = byteReader(make());
     expect(await failure(reader.fill(room()))).toBe(broken);
     reader.cancel();
   });
@@ -71,14 +71,14 @@ describe("an error of the source", () => {
   test("is passed on even while a signal is watched", async () => {
     const { signal } = new AbortController();
     const content = watched(() => Promise.reject(broken));
-    expect(await failure(openContent(content, signal).fill(room()))).toBe(broken);
+    expect(await failure(byteReader(content, signal).fill(room()))).toBe(broken);
   });
 });
 
 describe("cancelling", () => {
   test("tells the source once", async () => {
     const content = watched(async (count) => piece(count));
-    const reader = openContent(content);
+    const reader = byteReader(content);
     await reader.fill(new Uint8Array(2));
     reader.cancel();
     reader.cancel();
@@ -87,13 +87,13 @@ describe("cancelling", () => {
 
   test("tells a source that was never read", () => {
     const content = watched(never);
-    openContent(content).cancel();
+    byteReader(content).cancel();
     expect(content.asked).toEqual({ next: 0, return: 1 });
   });
 
   test("does not tell a source that has ended", async () => {
     const content = watched(async () => ({ done: true, value: undefined }));
-    const reader = openContent(content);
+    const reader = byteReader(content);
     expect(await reader.fill(room())).toBe(0);
     reader.cancel();
     expect(content.asked).toEqual({ next: 1, return: 0 });
@@ -101,7 +101,7 @@ describe("cancelling", () => {
 
   test("ends the reading: nothing more is asked for", async () => {
     const content = watched(async (count) => piece(count));
-    const reader = openContent(content);
+    const reader = byteReader(content);
     reader.cancel();
     expect(await reader.fill(room())).toBe(0);
     expect(content.asked.next).toBe(0);
@@ -116,7 +116,7 @@ describe("cancelling", () => {
         cleaned += 1;
       }
     }
-    const reader = openContent(content());
+    const reader = byteReader(content());
     await reader.fill(new Uint8Array(1));
     reader.cancel();
     await sleep(1);
@@ -131,7 +131,7 @@ describe("cancelling", () => {
         cancelled += 1;
       },
     });
-    const reader = openContent(content);
+    const reader = byteReader(content);
     await reader.fill(new Uint8Array(1));
     reader.cancel();
     reader.cancel();
@@ -145,7 +145,7 @@ describe("cancelling", () => {
         this.push(Buffer.of(1));
       },
     });
-    const reader = openContent(content);
+    const reader = byteReader(content);
     await reader.fill(new Uint8Array(1));
     reader.cancel();
     await sleep(5);
@@ -185,7 +185,7 @@ describe("cancelling", () => {
         }),
     ],
   ])("does not wait for a source that %s, nor fail", async (_name, make) => {
-    const reader = openContent(make());
+    const reader = byteReader(make());
     const reading = reader.fill(room());
     reading.catch(() => {});
     await sleep(1);
@@ -193,7 +193,7 @@ describe("cancelling", () => {
   });
 
   test("leaves content in memory alone", async () => {
-    const reader = openContent("text");
+    const reader = byteReader("text");
     reader.cancel();
     reader.cancel();
     expect(await reader.fill(room())).toBe(4);
@@ -206,7 +206,7 @@ describe("a signal", () => {
     async (call) => {
       for (const content of [watched(never), new ReadableStream<Uint8Array>({ pull: never })]) {
         const controller = new AbortController();
-        const reader = openContent(content, controller.signal);
+        const reader = byteReader(content, controller.signal);
         const waiting = call === "fill" ? reader.fill(room()) : reader.lookAhead(10);
         await sleep(1);
         const reason = new Error("the user closed the window");
@@ -221,7 +221,7 @@ describe("a signal", () => {
   );
 
   test("that has fired before ends the reading of a stream", async () => {
-    const reader = openContent(watched(never), AbortSignal.abort());
+    const reader = byteReader(watched(never), AbortSignal.abort());
     await rejects(reader.fill(room()), "aborted");
     reader.cancel();
   });
@@ -229,7 +229,7 @@ describe("a signal", () => {
   test("that fires keeps a later error of the source quiet", async () => {
     const controller = new AbortController();
     const source = Promise.withResolvers<IteratorResult<Uint8Array>>();
-    const waiting = openContent(
+    const waiting = byteReader(
       watched(() => source.promise),
       controller.signal,
     ).fill(room());
@@ -240,7 +240,7 @@ describe("a signal", () => {
 
   test("that fires after the end changes nothing", async () => {
     const controller = new AbortController();
-    const reader = openContent(yielding([Uint8Array.of(1, 2)]), controller.signal);
+    const reader = byteReader(yielding([Uint8Array.of(1, 2)]), controller.signal);
     expect(await reader.fill(room())).toBe(2);
     controller.abort();
     await sleep(1);
@@ -250,10 +250,10 @@ describe("a signal", () => {
   test("gathers no listeners over a long reading", async () => {
     const { signal } = new AbortController();
     const pieces = Array.from({ length: 100 }, () => Uint8Array.of(1));
-    const reader = openContent(yielding(pieces), signal);
+    const reader = byteReader(yielding(pieces), signal);
     expect(await reader.fill(new Uint8Array(50))).toBe(50);
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
-    const waiting = openContent(watched(never), signal).fill(room());
+    const waiting = byteReader(watched(never), signal).fill(room());
     waiting.catch(() => {});
     await sleep(1);
     expect(getEventListeners(signal, "abort")).toHaveLength(1);
@@ -266,6 +266,6 @@ describe("a signal", () => {
         : Promise.resolve({ done: true, value: undefined }),
     );
     const { signal } = new AbortController();
-    expect(await openContent(content, signal).fill(room())).toBe(2);
+    expect(await byteReader(content, signal).fill(room())).toBe(2);
   });
 });

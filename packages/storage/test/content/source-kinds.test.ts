@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { type Content, openContent } from "../../src/content/source.ts";
+import { type Content, byteReader } from "../../src/content/byte-reader.ts";
 import { fails, rejects } from "../format/fails.ts";
 import { yielding } from "./sources.ts";
 
@@ -22,7 +22,7 @@ afterAll(() => rm(place, { recursive: true }));
 
 /** All of it, and what the reader said of its length. */
 async function read(content: Content): Promise<{ bytes: Uint8Array; total: number | undefined }> {
-  const reader = openContent(content);
+  const reader = byteReader(content);
   const into = new Uint8Array(1000);
   return { bytes: into.slice(0, await reader.fill(into)), total: reader.total };
 }
@@ -65,7 +65,7 @@ describe.each(kinds)("$kind", ({ make, knowsItsLength }) => {
   });
 
   test("is read in portions, and ends once", async () => {
-    const reader = openContent(make());
+    const reader = byteReader(make());
     const portions: number[] = [];
     for (;;) {
       const into = new Uint8Array(3);
@@ -79,7 +79,7 @@ describe.each(kinds)("$kind", ({ make, knowsItsLength }) => {
   });
 
   test("is looked at ahead without losing anything", async () => {
-    const reader = openContent(make());
+    const reader = byteReader(make());
     expect(await reader.lookAhead(5)).toBeGreaterThanOrEqual(5);
     expect(await reader.lookAhead(1000)).toBe(bytes.length);
     const into = new Uint8Array(bytes.length);
@@ -98,13 +98,13 @@ const empty: readonly [string, () => Content][] = [
 ];
 test.each(empty)("%s may be empty", async (_name, make) => {
   expect((await read(make())).bytes).toHaveLength(0);
-  expect(await openContent(make()).lookAhead(1)).toBe(0);
+  expect(await byteReader(make()).lookAhead(1)).toBe(0);
 });
 
 describe("taking", () => {
   test("gives views of the caller's memory, one after the other, while there is enough", () => {
     const memory = Uint8Array.of(0, 1, 2, 3, 4, 5, 6);
-    const reader = openContent(memory.subarray(1));
+    const reader = byteReader(memory.subarray(1));
     expect(reader.take(2)).toEqual(Uint8Array.of(1, 2));
     const view = reader.take(3)!;
     expect(view).toEqual(Uint8Array.of(3, 4, 5));
@@ -115,14 +115,14 @@ describe("taking", () => {
   });
 
   test("goes on where filling stopped", async () => {
-    const reader = openContent(Uint8Array.of(1, 2, 3));
+    const reader = byteReader(Uint8Array.of(1, 2, 3));
     await reader.fill(new Uint8Array(1));
     expect(reader.take(2)).toEqual(Uint8Array.of(2, 3));
   });
 
   test("gives of a stream what was looked ahead to, in memory that stays as it is", async () => {
     const piece = Uint8Array.of(1, 2, 3, 4);
-    const reader = openContent(yielding([piece, Uint8Array.of(5, 6, 7, 8, 9)]));
+    const reader = byteReader(yielding([piece, Uint8Array.of(5, 6, 7, 8, 9)]));
     expect(reader.take(1)).toBeUndefined();
     await reader.lookAhead(4);
     piece.fill(0);
@@ -153,7 +153,7 @@ describe("usage is the code of", () => {
     ["String", Object("text") as unknown],
     ["Response", new Response(TEXT)],
   ])("%s, and the message names it", (name, content) => {
-    fails(() => openContent(content as Content), "usage", `got ${name}`);
+    fails(() => byteReader(content as Content), "usage", `got ${name}`);
   });
 
   test.each<[string, unknown]>([
@@ -167,27 +167,27 @@ describe("usage is the code of", () => {
   ])("a stream that yields %s", async (name, wrong) => {
     const pieces = [bytes, wrong] as Uint8Array[];
     for (const content of [yielding(pieces), webStream(...pieces)]) {
-      const reader = openContent(content);
+      const reader = byteReader(content);
       await rejects(reader.lookAhead(1000), "usage", `yielded ${name}`);
     }
-    const reader = openContent(yielding(pieces));
+    const reader = byteReader(yielding(pieces));
     await rejects(reader.fill(new Uint8Array(1000)), "usage", `yielded ${name}`);
   });
 
   test("a Node stream of text", async () => {
-    const reader = openContent(Readable.from(["text"], { objectMode: true }));
+    const reader = byteReader(Readable.from(["text"], { objectMode: true }));
     await rejects(reader.fill(new Uint8Array(10)), "usage", "yielded string");
   });
 
   test("a stream that someone else reads", () => {
     const stream = webStream(bytes);
     stream.getReader();
-    fails(() => openContent(stream), "usage", "already being read");
+    fails(() => byteReader(stream), "usage", "already being read");
   });
 });
 
 test("what a wrong stream yielded stays out of the message", async () => {
-  const reader = openContent(yielding(["hunter2"]) as unknown as Content);
+  const reader = byteReader(yielding(["hunter2"]) as unknown as Content);
   const error = await rejects(reader.fill(new Uint8Array(10)), "usage");
   expect(error.message).not.toContain("hunter2");
 });

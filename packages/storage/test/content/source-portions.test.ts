@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ByteReader, type Content, openContent } from "../../src/content/source.ts";
+import { type ByteReader, type Content, byteReader } from "../../src/content/byte-reader.ts";
 import { yielding } from "./sources.ts";
 
 /** What a store may ask of a reader, in any order. */
@@ -86,7 +86,7 @@ describe.each(ways)("%s", (_name, contentOf) => {
   test("gives its bytes in order, whatever its pieces and the reader's portions", async () => {
     await fc.assert(
       fc.asyncProperty(pieces, steps, (pieces, steps) =>
-        walk(openContent(contentOf(pieces)), Uint8Array.from(Buffer.concat(pieces)), steps),
+        walk(byteReader(contentOf(pieces)), Uint8Array.from(Buffer.concat(pieces)), steps),
       ),
       { numRuns: 200 },
     );
@@ -100,7 +100,7 @@ test.each([
   "what was looked at ahead is safe from a source that uses %s again",
   async (_name, memory) => {
     const parts = [1, 2, 3, 4].map((value) => new Uint8Array(20).fill(value));
-    const reader = openContent(reusing(parts, memory()));
+    const reader = byteReader(reusing(parts, memory()));
     expect(await reader.lookAhead(50)).toBe(60);
     const into = new Uint8Array(80);
     expect(await reader.fill(into)).toBe(80);
@@ -116,7 +116,7 @@ test("a source is asked for no more than is looked for", async () => {
       yield new Uint8Array(10);
     }
   }
-  const reader = openContent(counting());
+  const reader = byteReader(counting());
   expect(yielded).toBe(0);
   expect(await reader.lookAhead(0)).toBe(0);
   expect(yielded).toBe(0);
@@ -132,7 +132,7 @@ test("a source is asked for no more than is looked for", async () => {
 
 test("long content is read in a time that grows with its length", async () => {
   const piece = new Uint8Array(1000).fill(7);
-  const reader = openContent(yielding(Array<Uint8Array>(20_000).fill(piece)));
+  const reader = byteReader(yielding(Array<Uint8Array>(20_000).fill(piece)));
   const start = performance.now();
   expect(await reader.lookAhead(20_000_000)).toBe(20_000_000);
   const into = new Uint8Array(20_000_000);

@@ -5,8 +5,7 @@ import nacl from "tweetnacl";
 import type { BlobKind, ChildKind } from "../../src/crypto/key-schedule.ts";
 import { nativeNaCl } from "../../src/crypto/nacl-native.ts";
 import { portableNaCl } from "../../src/crypto/nacl-portable.ts";
-import { openChild, openRoot } from "../../src/crypto/open.ts";
-import { sealChild, sealRoot } from "../../src/crypto/seal.ts";
+import { openChild, openRoot, sealChild, sealRoot } from "../../src/crypto/seal.ts";
 import { StorageError } from "../../src/errors.ts";
 import { fails } from "../format/fails.ts";
 

@@ -5,7 +5,7 @@ import {
   decodeRootHeader,
   encodeChildHeader,
   encodeRootHeader,
-} from "../../src/format/header.ts";
+} from "../../src/format/envelope.ts";
 import { fails } from "./fails.ts";
 import { type Item, independentCbor } from "./independent-cbor.ts";
 

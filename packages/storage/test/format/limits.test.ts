@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { encodeChildHeader, encodeRootHeader, rootOverhead } from "../../src/format/header.ts";
+import { encodeChildHeader, encodeRootHeader, rootOverhead } from "../../src/format/envelope.ts";
 import {
   CHILD_BLOB_MAX,
   CHILD_OVERHEAD,

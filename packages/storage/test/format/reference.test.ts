@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { referenceAt, referenceCount, writeReference } from "../../src/format/reference.ts";
+import { referenceAt, referenceCount, writeReference } from "../../src/format/tree.ts";
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const reference = fc.record({

@@ -9,7 +9,7 @@ import {
   plaintextLength,
   storedChildren,
   treeShape,
-} from "../../src/format/shape.ts";
+} from "../../src/format/tree.ts";
 
 const MiB = 2 ** 20;
 const MAX = 2 ** 53 - 1;

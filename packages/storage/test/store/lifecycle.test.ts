@@ -128,7 +128,7 @@ describe("verify", () => {
         kind,
         blobs: 1,
         bytes: size,
-        attested: false,
+        verifiedByServer: false,
       });
     }
   });
@@ -144,7 +144,7 @@ describe("verify", () => {
       kind: "root",
       blobs: all.length,
       bytes,
-      attested: false,
+      verifiedByServer: false,
     });
     for (const { address } of all) {
       if (address === root) continue;

@@ -1,40 +1,39 @@
-import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./jobs.ts";
-import type { NaClChoice } from "../../crypto/nacl.ts";
+import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./worker.ts";
+import { StorageError, usage } from "../../errors.ts";
+import type { NaClChoice } from "../../crypto/load-nacl.ts";
 import type { Piscina } from "piscina";
-import { StorageError } from "../../errors.ts";
-import { workerFile } from "./worker-file.ts";
 
-/** Threads that seal and open leaves, started when they are first wished for. */
+/** Threads that seal and open leaves, started when they are first needed. */
 export interface LeafWorkers {
   readonly threads: number;
   /**
-   * The threads once they run. Until then, and where they cannot run, undefined: the caller does
-   * the work itself and asks again for the next leaf, so that nobody waits for more than a turn of
-   * the event loop, which starting takes as well.
+   * The threads, once they run. Undefined until then, and if they cannot run: the caller does the
+   * work itself and asks again for the next leaf. While the threads start this waits for one turn of
+   * the event loop, which starting them requires.
    */
   ready(): Promise<ReadyWorkers | undefined>;
-  /** Ends the threads. Jobs under way fail. */
+  /** Ends the threads. Jobs in progress fail. */
   close(): Promise<void>;
 }
 
-/** A job gives its buffer away, and has it back with the outcome. With an error it is gone. */
+/** A job gives its buffer away and returns it with the outcome. If it fails, the buffer is lost. */
 export interface ReadyWorkers {
-  /** @throws StorageError `aborted` where the store was closed, `unavailable` where a thread died */
+  /** @throws StorageError `aborted` if the store was closed, `unavailable` if a thread died */
   seal(job: Omit<SealJob, "nacl">): Promise<SealOutcome>;
   /** @throws StorageError as `seal` */
   open(job: Omit<OpenJob, "nacl">): Promise<OpenOutcome>;
 }
 
-/** Below this many bytes of leaves, starting and feeding threads costs more than they save. */
+/** Below this many bytes of leaves, starting and feeding threads costs more than it saves. */
 export const WORTH_WORKERS: number = 32 * 2 ** 20;
 
-/** How many leaves are prepared ahead: for each thread the one it works on, and the next. */
+/** How many leaves are prepared ahead: for each thread the current one and the next. */
 export function aheadOf(workers: LeafWorkers | undefined): number {
   return 2 * (workers?.threads ?? 0);
 }
 
 /**
- * @param nacl as the store was opened; each thread loads its own
+ * @param nacl the store's choice; each thread loads its own
  * @param threads 1 or more
  */
 export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorkers {
@@ -46,25 +45,25 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
 
   const start = async (): Promise<void> => {
     try {
-      // Loaded here: a store of small blobs does not pay for it.
+      // Loaded here, so that a store of small blobs does not pay for it.
       const { Piscina } = await import("#threads");
       if (closed) return;
       const started = new Piscina({
         filename: workerFile(),
         minThreads: threads,
         maxThreads: threads,
-        // The next job is there when one is done, while its outcome is still on its way.
+        // The next job is already queued while the last outcome is on its way back.
         concurrentTasksPerWorker: 2,
         recordTiming: false,
       });
       pool = started;
-      // What a thread dies of is reported here as well, besides to who waits for its outcome.
+      // A thread's fatal error is emitted here as well as rejecting its jobs.
       started.on("error", () => {});
       const warmUp = () => run(started, "warmUp", nacl, []);
       await Promise.all(Array.from({ length: threads }, warmUp));
       if (!closed) running = { seal: job(started, "seal"), open: job(started, "open") };
     } catch {
-      // Then the callers do the work themselves.
+      // The callers then do the work themselves.
       await end();
     } finally {
       settled = true;
@@ -86,13 +85,13 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
     transferred: readonly ArrayBuffer[],
   ): Promise<Outcome> => {
     try {
-      // Its types follow one of two declarations of postMessage, and take the other for an error.
+      // Piscina's types follow the other of two declarations of postMessage.
       return await pool.run(task, { name, transferList: transferred as never });
     } catch (cause) {
-      if (closed) throw new StorageError("aborted", "the store was closed meanwhile", { cause });
+      if (closed) throw new StorageError("aborted", "the store was closed", { cause });
       throw new StorageError(
         "unavailable",
-        "a thread of the store failed at its work: try again, with fewer workers or none",
+        "a worker thread failed; try again with fewer workers, or with workers: 0",
         { cause },
       );
     }
@@ -103,16 +102,45 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
     async ready() {
       if (closed) return undefined;
       starting ??= start();
-      // Where a backend answers at once, nothing else would let the threads report.
+      // If the backend responds without waiting, nothing else lets the threads report.
       if (!settled) await turn();
       return running;
     },
     async close() {
       closed = true;
       running = undefined;
-      // First, because a thread that never reports would keep its start waiting.
+      // Before awaiting the start, which waits for a thread that may never report.
       await end();
       await starting;
     },
   };
+}
+
+const THREADS_MAX = 64;
+/** With this many, sealing is faster than most disks and any network. */
+const THREADS_DEFAULT_MAX = 8;
+
+/**
+ * How many threads a store may use: as many as requested, or one per core.
+ *
+ * @returns 0 if the runtime has no threads, and by default on a single core
+ * @throws StorageError `usage`
+ */
+export function threadsOf(requested: number | undefined): number {
+  if (
+    requested !== undefined &&
+    (!Number.isInteger(requested) || requested < 0 || requested > THREADS_MAX)
+  ) {
+    throw usage(`workers must be an integer from 0 to ${THREADS_MAX}`);
+  }
+  const builtin = typeof process === "undefined" ? undefined : process.getBuiltinModule;
+  if (builtin?.("node:worker_threads") === undefined) return 0;
+  if (requested !== undefined) return requested;
+  const cores = builtin("node:os").availableParallelism();
+  return cores < 2 ? 0 : Math.min(cores, THREADS_DEFAULT_MAX);
+}
+
+/** What each thread runs: the module next to this one, both as source and compiled. */
+function workerFile(): string {
+  return import.meta.url.replace("/pool.", "/worker.");
 }

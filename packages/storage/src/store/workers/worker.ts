@@ -1,30 +1,89 @@
 /** What runs in each thread of the pool. */
-import {
-  type OpenJob,
-  type OpenOutcome,
-  type SealJob,
-  type SealOutcome,
-  runOpen,
-  runSeal,
-} from "./jobs.ts";
-import { type NaClChoice, loadNaCl } from "../../crypto/nacl.ts";
+import { type ErrorCode, StorageError } from "../../errors.ts";
+import { type NaClChoice, loadNaCl } from "../../crypto/load-nacl.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
+import { CHILD_OVERHEAD } from "../../format/limits.ts";
+import type { Reference } from "../../format/tree.ts";
+import { addressOf } from "../../content/address.ts";
+import { openChild } from "../../crypto/seal.ts";
+import { sealLeaf } from "../write/seal-leaf.ts";
 
-/** Loads what a thread needs, before there is anything to do. */
+/**
+ * A job for a leaf. Its buffer is transferred to the thread and back without a copy: a call gives
+ * the buffer away and continues with the one in the outcome, which is the same memory.
+ */
+export interface SealJob {
+  readonly nacl: NaClChoice;
+  /** The plaintext is at offset 59. */
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /** Bytes of plaintext. */
+  readonly length: number;
+  readonly dedupSecret: Uint8Array | undefined;
+  /** See `sealLeaf`. */
+  readonly known: Reference | undefined;
+}
+
+export interface SealOutcome {
+  /** Starts with the sealed leaf. */
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  readonly reference: Reference;
+  readonly storedBefore: boolean;
+}
+
+export interface OpenJob {
+  readonly nacl: NaClChoice;
+  /** Starts with the stored bytes. */
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /** Bytes stored. */
+  readonly length: number;
+  readonly reference: Reference;
+}
+
+export interface OpenOutcome {
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /**
+   * Where in the buffer the plaintext is; undefined if the bytes do not match the address; otherwise
+   * the error, as data because errors lose their class between threads.
+   */
+  readonly plaintext:
+    | { readonly start: number; readonly length: number }
+    | { readonly code: ErrorCode; readonly message: string }
+    | undefined;
+}
+
+/** Loads what a thread needs before its first job. */
 export async function warmUp(nacl: NaClChoice): Promise<void> {
   await loadNaCl(nacl);
 }
 
+/** Seals a leaf as `sealLeaf` does. */
 export async function seal(job: SealJob): Promise<SealOutcome> {
-  return returned(await runSeal(job));
+  const { buffer, length, dedupSecret, known } = job;
+  const naCl = await loadNaCl(job.nacl);
+  const plaintext = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
+  const leaf = { plaintext, buffer, dedupSecret, known };
+  const { reference, storedBefore } = sealLeaf(naCl, leaf);
+  return transferred({ buffer, reference, storedBefore });
 }
 
+/** Checks a leaf against its address, and opens it in place. */
 export async function open(job: OpenJob): Promise<OpenOutcome> {
-  return returned(await runOpen(job));
+  const { buffer, length, reference } = job;
+  const naCl = await loadNaCl(job.nacl);
+  const blob = buffer.subarray(0, length);
+  if (addressOf(blob) !== reference.address) return transferred({ buffer, plaintext: undefined });
+  try {
+    const plaintext = openChild(naCl, "leaf", reference.contentKey, blob);
+    const start = plaintext.byteOffset - buffer.byteOffset;
+    return transferred({ buffer, plaintext: { start, length: plaintext.length } });
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    return transferred({ buffer, plaintext: { code: error.code, message: error.message } });
+  }
 }
 
-/** Tells the pool which memory of the outcome to hand over rather than copy. */
-function returned<Outcome extends { readonly buffer: Uint8Array<ArrayBuffer> }>(
+/** Marks the outcome's buffer for the pool to transfer rather than copy. */
+function transferred<Outcome extends { readonly buffer: Uint8Array<ArrayBuffer> }>(
   outcome: Outcome,
 ): Outcome {
   return move({

@@ -2,15 +2,14 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { alice, aliceStore, nacl, outcome, random, sha256 } from "../../support.ts";
 import { CHILD_OVERHEAD } from "../../../src/format/limits.ts";
 import { type ReadyWorkers, createLeafWorkers } from "../../../src/store/workers/pool.ts";
-import type { StoreContext } from "../../../src/store/context.ts";
-import { checkDefaults } from "../../../src/store/context.ts";
+import { type StoreContext, checkDefaults } from "../../../src/store/context.ts";
 import { createBufferPool } from "../../../src/store/buffers.ts";
 import { createStore } from "../../../src/index.ts";
-import { get } from "../../../src/store/get.ts";
-import { loadNaCl } from "../../../src/crypto/nacl.ts";
+import { get } from "../../../src/store/read/get.ts";
+import { loadNaCl } from "../../../src/crypto/load-nacl.ts";
 import { memory } from "../../../src/backend/memory.ts";
-import { openChild } from "../../../src/crypto/open.ts";
-import { put } from "../../../src/store/put.ts";
+import { openChild } from "../../../src/crypto/seal.ts";
+import { put } from "../../../src/store/write/put.ts";
 
 const CHUNK = 2 ** 18;
 /** Just enough for workers to be used, with a last leaf that is not full. */

@@ -1,0 +1,214 @@
+import { untilAborted } from "../abort.ts";
+import { usage } from "../errors.ts";
+import { typeName, utf8 } from "../bytes.ts";
+
+/**
+ * What can be stored. A text is stored as UTF-8. A stream may be of any length, known or not; its
+ * pieces may be of any size. Content in memory must not change until the call settles.
+ */
+export type Content =
+  | string
+  | Uint8Array
+  | Blob
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>;
+
+/** Reads content forward, in portions of the reader's choosing. */
+export interface ByteReader {
+  /** The length, where the content says it beforehand: a hint, never relied on. */
+  readonly total: number | undefined;
+  /** How many bytes were taken so far of what the caller gave, before any compression. */
+  position(): number;
+  /** Reads ahead to at least `length` bytes, or to the end, and returns how many bytes that gives. */
+  lookAhead(length: number): Promise<number>;
+  /** Up to `length` bytes of what was read ahead, which stay there. A view until the next call. */
+  peek(length: number): Uint8Array;
+  /**
+   * The next `length` bytes as a view, if they are at hand in one piece: always where they have
+   * been looked ahead to. It is of the caller's memory where the content is.
+   */
+  take(length: number): Uint8Array | undefined;
+  /** Copies as many bytes as there are, up to the length of `into`, and returns how many. */
+  fill(into: Uint8Array): Promise<number>;
+  /** Ends the content's stream early. Never waits for it. */
+  cancel(): void;
+}
+
+/**
+ * Opens content for reading.
+ *
+ * @throws StorageError `usage` where it is of another type
+ */
+export function byteReader(content: Content, signal?: AbortSignal): ByteReader {
+  if (typeof content === "string") {
+    if (content.isWellFormed()) return inMemory(utf8(content));
+    throw usage("this text has lone surrogates and so no UTF-8: store it as bytes");
+  }
+  if (content instanceof Uint8Array) return inMemory(content);
+  if (content instanceof Blob) return streaming(iterate(content.stream()), content.size, signal);
+  if (content instanceof ReadableStream) return streaming(iterate(content), undefined, signal);
+  if (isAsyncIterable(content)) {
+    return streaming(content[Symbol.asyncIterator](), undefined, signal);
+  }
+  throw usage(
+    `content must be text, a Uint8Array, a Blob, a ReadableStream or an AsyncIterable of Uint8Array, got ${typeName(content)}`,
+  );
+}
+
+function inMemory(bytes: Uint8Array): ByteReader {
+  const total = bytes.length;
+  let offset = 0;
+  const left = (): number => {
+    if (bytes.length === total) return total - offset;
+    throw usage("the content changed its length while it was read: it must stay as it is");
+  };
+  const next = (length: number) => bytes.subarray(offset, (offset += length));
+  return {
+    total,
+    position: () => offset,
+    lookAhead: async () => left(),
+    peek: (length) => bytes.subarray(offset, offset + Math.min(length, left())),
+    take: (length) => (left() >= length ? next(length) : undefined),
+    async fill(into) {
+      const length = Math.min(into.length, left());
+      into.set(next(length));
+      return length;
+    },
+    cancel() {},
+  };
+}
+
+/**
+ * Pieces taken in a row before other work of the process gets its turn: a stream that always has
+ * something at hand would otherwise keep timers, and with them signals, from ever running.
+ */
+const PULLS_IN_A_ROW = 1024;
+
+function streaming(
+  iterator: AsyncIterator<unknown>,
+  total: number | undefined,
+  signal: AbortSignal | undefined,
+): ByteReader {
+  const ahead = createByteQueue();
+  let ended = false;
+  let pulls = 0;
+  let position = 0;
+
+  const pull = async (): Promise<Uint8Array | undefined> => {
+    while (!ended) {
+      if (++pulls % PULLS_IN_A_ROW === 0) await new Promise((resolve) => setTimeout(resolve));
+      const { done, value } = await untilAborted(Promise.resolve(iterator.next()), signal);
+      if (done) ended = true;
+      else if (!(value instanceof Uint8Array)) {
+        throw usage(`content streams must yield Uint8Array, this one yielded ${typeName(value)}`);
+      } else if (value.length > 0) return value;
+    }
+    return undefined;
+  };
+
+  return {
+    total,
+    position: () => position,
+    peek: (length) => ahead.peek(length),
+    async lookAhead(length) {
+      while (ahead.length() < length) {
+        const piece = await pull();
+        if (piece === undefined) break;
+        ahead.add(piece);
+      }
+      return ahead.length();
+    },
+    take(length) {
+      if (ahead.length() < length) return undefined;
+      position += length;
+      return ahead.take(length);
+    },
+    async fill(into) {
+      let filled = ahead.moveTo(into);
+      while (filled < into.length) {
+        const piece = await pull();
+        if (piece === undefined) break;
+        const used = Math.min(piece.length, into.length - filled);
+        into.set(piece.subarray(0, used), filled);
+        filled += used;
+        if (used < piece.length) ahead.add(piece.subarray(used));
+      }
+      position += filled;
+      return filled;
+    },
+    cancel() {
+      if (ended) return;
+      ended = true;
+      // A stream that never answers must not hold the caller up, and its complaint comes too late.
+      const end = async () => iterator.return?.();
+      end().catch(() => {});
+    },
+  };
+}
+
+/** Bytes read and not yet handed on, in memory of their own: a stream may use its buffer again. */
+interface ByteQueue {
+  length(): number;
+  /** Copies a piece to the end. */
+  add(piece: Uint8Array): void;
+  /** A view of up to `length` bytes at the front. */
+  peek(length: number): Uint8Array;
+  /** The next `length` bytes, of those that there are, as a view that nothing will overwrite. */
+  take(length: number): Uint8Array;
+  /** Moves as many bytes as fit to the front of `into`, and returns how many. */
+  moveTo(into: Uint8Array): number;
+}
+
+function createByteQueue(): ByteQueue {
+  let buffer = new Uint8Array(0);
+  let start = 0;
+  let end = 0;
+  const take = (length: number): Uint8Array => {
+    const view = buffer.subarray(start, (start += length));
+    if (start === end) {
+      buffer = new Uint8Array(0);
+      start = 0;
+      end = 0;
+    }
+    return view;
+  };
+  return {
+    length: () => end - start,
+    add(piece) {
+      if (end + piece.length > buffer.length) {
+        // Doubling, so that a stream of single bytes costs no more than one of large pieces.
+        const grown = new Uint8Array(Math.max(2 * (end - start), end - start + piece.length));
+        grown.set(buffer.subarray(start, end));
+        buffer = grown;
+        end -= start;
+        start = 0;
+      }
+      buffer.set(piece, end);
+      end += piece.length;
+    },
+    peek: (length) => buffer.subarray(start, Math.min(start + length, end)),
+    take,
+    moveTo(into) {
+      const length = Math.min(into.length, end - start);
+      into.set(take(length));
+      return length;
+    },
+  };
+}
+
+/** A web stream as an iterator; not every runtime gives it one of its own. */
+function iterate(stream: ReadableStream<Uint8Array>): AsyncIterator<unknown> {
+  if (stream.locked) throw usage("the content's stream is already being read");
+  const reader = stream.getReader();
+  return {
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    async return() {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

@@ -1,0 +1,120 @@
+import {
+  CHILD_OVERHEAD,
+  CHUNK_LOG2_MAX,
+  CHUNK_LOG2_MIN,
+  DEPTH_MAX,
+  FANOUT,
+  HASH_LENGTH,
+  INLINE_MAX,
+  REFERENCE_LENGTH,
+  STREAM_MAX,
+} from "./limits.ts";
+import { fromHex, toHex } from "../bytes.ts";
+
+/**
+ * The form of a tree, which follows from three numbers of its root. Level 1 is the leaves; every
+ * further level holds nodes of up to 4096 references; the references to the top level stand in
+ * the root.
+ */
+export interface TreeShape {
+  /** Content and padding, in bytes. */
+  readonly streamLength: number;
+  /** Chunk size in bytes: the length of every leaf but the last. */
+  readonly chunkSize: number;
+  /** Blobs on each level, leaves first. Its length is the depth; empty for inline content. */
+  readonly counts: readonly number[];
+}
+
+/** The shape of a stream longer than the inline limit, or undefined if it needs more than three levels. */
+export function treeShape(streamLength: number, chunkSize: number): TreeShape | undefined {
+  const counts = [Math.ceil(streamLength / chunkSize)];
+  while (counts.at(-1)! > FANOUT) counts.push(Math.ceil(counts.at(-1)! / FANOUT));
+  return counts.length > DEPTH_MAX ? undefined : { streamLength, chunkSize, counts };
+}
+
+/** The shape of inline content: no tree. */
+export function inlineShape(length: number): TreeShape {
+  return { streamLength: length, chunkSize: 0, counts: [] };
+}
+
+/** Leaves below one blob of this level (1 for a leaf). */
+export function leavesBelow(level: number): number {
+  return FANOUT ** (level - 1);
+}
+
+/** The exact plaintext length of the blob at an index of a level (leaf level = 1). */
+export function plaintextLength(shape: TreeShape, level: number, index: number): number {
+  if (level === 1) {
+    const start = index * shape.chunkSize;
+    return Math.min(shape.chunkSize, shape.streamLength - start);
+  }
+  const below = shape.counts[level - 2]!;
+  return Math.min(FANOUT, below - index * FANOUT) * REFERENCE_LENGTH;
+}
+
+/** Blobs and bytes a whole tree takes in the store, without its root. */
+export function storedChildren(shape: TreeShape): { blobs: number; bytes: number } {
+  let blobs = 0;
+  let bytes = 0;
+  for (const [below, count] of shape.counts.entries()) {
+    blobs += count;
+    // A level's plaintext is the stream for the leaves, and the references below for nodes.
+    bytes += below === 0 ? shape.streamLength : shape.counts[below - 1]! * REFERENCE_LENGTH;
+    bytes += count * CHILD_OVERHEAD;
+  }
+  return { blobs, bytes };
+}
+
+/** The root's numbers, before anything is known to fit together. */
+export interface ShapeClaim {
+  readonly depth: number;
+  readonly chunkLog2: number;
+  readonly contentLength: number;
+  readonly padding: number;
+}
+
+/**
+ * Checks a root's numbers against each other.
+ *
+ * @returns the shape, or undefined where no writer following the format would have written them
+ */
+export function checkedShape(claim: ShapeClaim): TreeShape | undefined {
+  const { depth, chunkLog2, contentLength, padding } = claim;
+  if (padding > contentLength || contentLength > STREAM_MAX - padding) return undefined;
+  if (depth === 0 || contentLength <= INLINE_MAX) {
+    const inline = depth === 0 && contentLength <= INLINE_MAX && chunkLog2 === 0 && padding === 0;
+    return inline ? inlineShape(contentLength) : undefined;
+  }
+  if (chunkLog2 < CHUNK_LOG2_MIN || chunkLog2 > CHUNK_LOG2_MAX) return undefined;
+  const shape = treeShape(contentLength + padding, 2 ** chunkLog2);
+  return shape?.counts.length === depth ? shape : undefined;
+}
+
+/** What a parent knows of a child: where it is, and the key that opens it. */
+export interface Reference {
+  /** 64 lowercase hex digits. */
+  readonly address: string;
+  /** The child's content key, 32 bytes; a view. */
+  readonly contentKey: Uint8Array;
+}
+
+/** How many references a byte string of references holds. */
+export function referenceCount(bytes: Uint8Array): number {
+  return bytes.length / REFERENCE_LENGTH;
+}
+
+/** The reference at an index, as a view. The caller has checked the length. */
+export function referenceAt(bytes: Uint8Array, index: number): Reference {
+  const start = index * REFERENCE_LENGTH;
+  return {
+    address: toHex(bytes.subarray(start, start + HASH_LENGTH)),
+    contentKey: bytes.subarray(start + HASH_LENGTH, start + REFERENCE_LENGTH),
+  };
+}
+
+/** Writes the reference at an index. */
+export function writeReference(bytes: Uint8Array, index: number, reference: Reference): void {
+  const start = index * REFERENCE_LENGTH;
+  bytes.set(fromHex(reference.address), start);
+  bytes.set(reference.contentKey, start + HASH_LENGTH);
+}

@@ -1,0 +1,134 @@
+import { inspectBlob } from "../../format/envelope.ts";
+import { type ErrorCode, StorageError } from "../../errors.ts";
+import type { Backend } from "../../backend/backend.ts";
+import { CHILD_BLOB_MAX } from "../../format/limits.ts";
+import { createBufferPool } from "../buffers.ts";
+import { fetchBlob } from "../read/fetch.ts";
+import { unlessRefused } from "../write/store-blob.ts";
+
+/** A blob to copy. */
+export interface NamedBlob {
+  readonly name: string;
+  /** At the source, if a listing reported it. */
+  readonly size?: number | undefined;
+}
+
+export type CopyResult =
+  | { readonly outcome: "copied"; readonly bytes: number }
+  | { readonly outcome: "skipped" }
+  | { readonly outcome: "failed"; readonly error: StorageError }
+  /** It is a root, to be copied later. */
+  | { readonly outcome: "held" };
+
+export interface CopyMode {
+  readonly holdRoots: boolean;
+  /** The target has been checked already. */
+  readonly knownMissing: boolean;
+}
+
+export interface CopierOptions {
+  readonly from: Backend;
+  readonly to: Backend;
+  readonly trustSize: boolean;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+}
+
+/** Faults of a single blob, not of the whole source. */
+const BLOB_FAULTS: ReadonlySet<ErrorCode> = new Set(["limit", "address", "format", "not-found"]);
+
+/**
+ * After this many undeliverable blobs in a row, the source itself counts as broken. Fewer may be
+ * single blobs on a bad disk, for which a server reports that it is busy.
+ */
+const UNREADABLE_IN_A_ROW = 8;
+
+/** Copies single blobs without a key; see `replicate`. */
+export function createCopier(
+  options: CopierOptions,
+): (blob: NamedBlob, mode: CopyMode) => Promise<CopyResult> {
+  const { from, to, trustSize, concurrency, signal } = options;
+  const buffers = createBufferPool(concurrency);
+
+  const targetHas = async (blob: NamedBlob, buffer: Uint8Array<ArrayBuffer>): Promise<boolean> => {
+    const { name } = blob;
+    let info = await to.head(name, { signal });
+    if (info === undefined) return false;
+    const verifies = (await to.capabilities?.({ signal }))?.verifiesChecksums === true;
+    // The first HEAD may have been sent before it was known that the target verifies checksums.
+    if (verifies && info.sha256 === undefined) info = await to.head(name, { signal });
+    if (info === undefined) return false;
+    if (verifies && info.sha256 !== undefined) return info.sha256 === name;
+    if (trustSize) return info.size === (blob.size ?? (await from.head(name, { signal }))?.size);
+    return !isFault(await outcomeOf(fetchBlob(to, name, buffer, signal)));
+  };
+
+  let unreadable = 0;
+
+  /** Reads and checks a blob. Returns a fault of the blob; throws a fault of the source. */
+  const read = async (name: string, buffer: Uint8Array<ArrayBuffer>) => {
+    try {
+      const bytes = await fetchBlob(from, name, buffer, signal);
+      unreadable = 0;
+      return { bytes, ...inspectBlob(name, bytes) };
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      if (BLOB_FAULTS.has(error.code)) {
+        unreadable = 0;
+        return error;
+      }
+      if (error.code !== "unavailable") throw error;
+      unreadable += 1;
+      if (unreadable >= UNREADABLE_IN_A_ROW || !(await headSucceeds(from, name, signal)))
+        throw error;
+      return error;
+    }
+  };
+
+  const copy = async (
+    blob: NamedBlob,
+    { holdRoots, knownMissing }: CopyMode,
+    buffer: Uint8Array<ArrayBuffer>,
+  ): Promise<CopyResult> => {
+    const { name } = blob;
+    if (!knownMissing && (await unlessRefused(() => targetHas(blob, buffer)))) {
+      return { outcome: "skipped" };
+    }
+    const fetched = await read(name, buffer);
+    if (isFault(fetched)) return { outcome: "failed", error: fetched };
+    if (fetched.kind === "root" && holdRoots) return { outcome: "held" };
+    await to.put(name, fetched.bytes, { signal, sha256: name });
+    return { outcome: "copied", bytes: fetched.bytes.length };
+  };
+
+  return async (blob, mode) => {
+    const buffer = buffers.acquire(CHILD_BLOB_MAX);
+    const result = await copy(blob, mode, buffer);
+    buffers.release(buffer);
+    return result;
+  };
+}
+
+async function headSucceeds(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await backend.head(name, { signal });
+    return true;
+  } catch (error) {
+    if (error instanceof StorageError && error.code !== "aborted") return false;
+    throw error;
+  }
+}
+
+/** The result of a call, or the fault of the blob; other errors are thrown. */
+async function outcomeOf<T>(call: Promise<T>): Promise<T | StorageError> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof StorageError && BLOB_FAULTS.has(error.code)) return error;
+    throw error;
+  }
+}
+
+function isFault(outcome: unknown): outcome is StorageError {
+  return outcome instanceof StorageError;
+}

@@ -1,0 +1,180 @@
+import { linkedAbort, throwIfAborted } from "../../abort.ts";
+import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./copy-blob.ts";
+import { FORMAT_DEFAULTS, concurrencyOf } from "../context.ts";
+import { type StorageError, usage } from "../../errors.ts";
+import type { Backend } from "../../backend/backend.ts";
+import type { CallOptions } from "../options.ts";
+import { pMapIterable } from "p-map";
+import { parseAddress } from "../../content/address.ts";
+import { HASH_LENGTH } from "../../format/limits.ts";
+import { fromHex, toHex } from "../../bytes.ts";
+
+export interface ReplicateOptions extends CallOptions {
+  /** Names of the blobs to copy, such as `Store.treeAddresses` yields; by default all blobs. */
+  readonly names?: AsyncIterable<string> | Iterable<string> | undefined;
+  /**
+   * When roots are copied:
+   *
+   * - `last`, the default: after everything else, so that even if the copy is interrupted, no root
+   *   reaches the target before its chunks. Their names are held in memory, 32 bytes each, and they
+   *   are fetched twice, because only a blob's bytes reveal that it is a root.
+   * - `if-complete`: as `last`, but only if nothing else failed. For copying one tree.
+   * - `as-listed`: like any other blob. For stores with too many roots to hold their names; until
+   *   the copy is complete, the target may have roots without their chunks.
+   */
+  readonly roots?: "last" | "if-complete" | "as-listed" | undefined;
+  /**
+   * Whether a blob of the right size counts as copied if the target does not verify checksums. By
+   * default it is downloaded from the target and checked, because anyone may have planted garbage
+   * under its name.
+   */
+  readonly trustSize?: boolean | undefined;
+  /** Blobs in flight at once, 1 to 64, by default 4. Memory is up to 16 MiB for each. */
+  readonly concurrency?: number | undefined;
+  /** Called after each blob with the report so far. */
+  readonly onProgress?: ((progress: ReplicateReport) => void) | undefined;
+  /** Called for each blob that is damaged, unreadable, missing or not a valid blob. */
+  readonly onFailure?: ((failure: ReplicateFailure) => void) | undefined;
+}
+
+export interface ReplicateFailure {
+  readonly name: string;
+  /** Code `address`, `format`, `limit`, `not-found`, or `unavailable` if it cannot be read. */
+  readonly error: StorageError;
+}
+
+export interface ReplicateReport {
+  readonly copied: number;
+  /** Bytes of the blobs copied. */
+  readonly copiedBytes: number;
+  /** Blobs that the target already had. */
+  readonly skipped: number;
+  readonly failed: number;
+  /** Roots not copied because something else failed; see `roots`. */
+  readonly withheld: number;
+  /** Blobs that were deleted after they were listed. */
+  readonly removed: number;
+}
+
+/**
+ * Copies blobs unchanged from one backend to another, without any key. Each is checked: its bytes
+ * match its name and start with a valid envelope. Blobs that the target already has are skipped, so
+ * an interrupted copy can be resumed by calling this again.
+ *
+ * The target must exist. That includes a filesystem's directory, which a first put would create.
+ *
+ * Writing to the source during the copy does no harm, but new roots may be copied without their
+ * chunks until the next copy.
+ *
+ * With write-only credentials for the target, everything is sent.
+ *
+ * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. A blob that cannot be copied
+ *   because of its own faults is counted as failed and does not stop the others. That includes blobs
+ *   that the source fails to deliver (`unavailable`), provided that a HEAD request for them succeeds
+ *   and fewer than 8 in a row fail.
+ */
+export async function replicate(
+  from: Backend,
+  to: Backend,
+  options: ReplicateOptions = {},
+): Promise<ReplicateReport> {
+  throwIfAborted(options.signal);
+  const { roots = "last", names, trustSize = false } = options;
+  if (roots !== "last" && roots !== "if-complete" && roots !== "as-listed") {
+    throw usage('roots must be "last", "if-complete" or "as-listed"');
+  }
+  const concurrency = concurrencyOf(FORMAT_DEFAULTS, options.concurrency);
+  const { signal, stop } = linkedAbort(options.signal);
+  const copy = createCopier({ from, to, trustSize, concurrency, signal });
+  const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };
+  const held = createNameList();
+  const inFlight = new Set<Promise<unknown>>();
+
+  /** Whether it was deleted after it was listed. If it is still listed, the store lost its bytes. */
+  const isRemoved = async (name: string, { code }: StorageError): Promise<boolean> =>
+    names === undefined && code === "not-found" && !(await isListed(from, name, signal));
+
+  const count = async (name: string, result: CopyResult): Promise<void> => {
+    if (result.outcome === "held") {
+      held.push(name);
+      return;
+    }
+    if (result.outcome === "failed") {
+      if (await isRemoved(name, result.error)) {
+        report.removed += 1;
+        options.onProgress?.({ ...report });
+        return;
+      }
+      options.onFailure?.({ name, error: result.error });
+    }
+    if (result.outcome === "copied") report.copiedBytes += result.bytes;
+    report[result.outcome] += 1;
+    options.onProgress?.({ ...report });
+  };
+
+  const copyAll = async (blobs: AnyIterable<NamedBlob>, how: CopyMode): Promise<void> => {
+    const copyOne = async (blob: NamedBlob) => {
+      const copying = copy(blob, how);
+      inFlight.add(copying);
+      try {
+        await count(blob.name, await copying);
+      } finally {
+        inFlight.delete(copying);
+      }
+    };
+    for await (const _ of pMapIterable(blobs, copyOne, { concurrency, preserveOrder: false }));
+  };
+
+  try {
+    const blobs = names ? named(names) : from.list("", { signal });
+    await copyAll(blobs, { knownMissing: false, holdRoots: roots !== "as-listed" });
+    if (roots === "if-complete" && report.failed > 0) report.withheld = held.length;
+    else await copyAll(named(held), { knownMissing: true, holdRoots: false });
+    return report;
+  } finally {
+    stop();
+    // Nothing is being written once this settles.
+    await Promise.allSettled(inFlight);
+  }
+}
+
+async function isListed(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {
+  for await (const found of backend.list(name, { signal })) if (found.name === name) return true;
+  return false;
+}
+
+type AnyIterable<T> = AsyncIterable<T> | Iterable<T>;
+
+async function* named(names: AnyIterable<string>): AsyncGenerator<NamedBlob> {
+  for await (const name of names) yield { name: parseAddress(name) };
+}
+
+/** Names in order of arrival, at 32 bytes each; a string takes three times that. */
+interface NameList extends Iterable<string> {
+  readonly length: number;
+  push(name: string): void;
+}
+
+const NAMES_PER_PART = 1024;
+
+function createNameList(): NameList {
+  const parts: Uint8Array[] = [];
+  let count = 0;
+  return {
+    get length() {
+      return count;
+    },
+    push(name) {
+      const at = count % NAMES_PER_PART;
+      if (at === 0) parts.push(new Uint8Array(NAMES_PER_PART * HASH_LENGTH));
+      parts.at(-1)!.set(fromHex(name), at * HASH_LENGTH);
+      count += 1;
+    },
+    *[Symbol.iterator]() {
+      for (let i = 0; i < count; i++) {
+        const at = (i % NAMES_PER_PART) * HASH_LENGTH;
+        yield toHex(parts[Math.floor(i / NAMES_PER_PART)]!.subarray(at, at + HASH_LENGTH));
+      }
+    },
+  };
+}

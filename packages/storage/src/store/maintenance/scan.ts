@@ -1,0 +1,145 @@
+import { type BlobStat, statOf } from "./stat.ts";
+import { type KeyPair, unwrapContentKey } from "../../crypto/wrap.ts";
+import { type ListedAddress, list } from "./list.ts";
+import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
+import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
+import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
+import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
+import type { Address } from "../../content/address.ts";
+import type { NaCl } from "../../crypto/nacl.ts";
+import type { ReadOptions } from "../options.ts";
+import { StorageError } from "../../errors.ts";
+import { createBufferPool } from "../buffers.ts";
+import { decodeRoot } from "../../format/root.ts";
+import { fetchBlob } from "../read/fetch.ts";
+import { openRoot } from "../../crypto/seal.ts";
+import { throwIfAborted } from "../../abort.ts";
+
+export interface ScanOptions extends ReadOptions {
+  /** Leading hex digits of the addresses. */
+  readonly prefix?: string | undefined;
+  /** Blobs in flight at once, 1 to 64, by default 16. */
+  readonly concurrency?: number | undefined;
+}
+
+/** One blob of a scan. */
+export type ScannedBlob = ListedAddress &
+  (
+    | {
+        /** A root that one of the identities opens. */
+        readonly kind: "opened";
+        /** Without `encryption`, which would take another request. */
+        readonly stat: BlobStat;
+      }
+    | {
+        /** A root for other recipients. */
+        readonly kind: "closed";
+        readonly recipients: number;
+      }
+    | {
+        /** A chunk or node, or anything too long to be a root. */
+        readonly kind: "child";
+      }
+    | {
+        readonly kind: "failed";
+        /** As `get` throws it; `not-found` if the blob was deleted after it was listed. */
+        readonly error: unknown;
+      }
+  );
+
+/** Bytes of the prefix that is read first: enough for the header of a root with 80 recipients. */
+const HEADER_READ = 4096;
+
+/** From this length on, an extra request costs less than downloading a blob for nothing. */
+const HEADER_FIRST_MIN = 64 * 1024;
+
+/** Lists blobs with what the identities can open of them; see `Store.scan`. */
+export async function* scan(
+  context: StoreContext,
+  options: ScanOptions,
+): AsyncGenerator<ScannedBlob> {
+  const { backend, naCl } = context;
+  const { prefix, signal } = options;
+  const keyPairs = keyPairsOf(context.defaults, options);
+  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const buffers = createBufferPool(concurrency + 1);
+
+  const identify = async (
+    { address, size }: ListedAddress,
+    signal: AbortSignal,
+  ): Promise<Identified> => {
+    if (size > ROOT_BLOB_MAX) return { kind: "child" };
+    const buffer = buffers.acquire(ROOT_BLOB_MAX);
+    let identified: Identified | undefined;
+    if (size >= HEADER_FIRST_MIN && backend.getPrefix !== undefined) {
+      const start = buffer.subarray(0, HEADER_READ);
+      const length = await backend.getPrefix(address, start, { signal });
+      identified = identifyByHeader(naCl, start.subarray(0, length), keyPairs);
+    }
+    if (identified === undefined) {
+      const blob = await fetchBlob(backend, address, buffer, signal);
+      const { kind, header } = inspectBlob(address, blob);
+      if (kind === "child") identified = { kind };
+      else identified = openWith(naCl, address, blob, keyPairs) ?? closed(header.slots);
+    }
+    buffers.release(buffer);
+    return identified;
+  };
+  const scanOne = async (listed: ListedAddress, signal: AbortSignal): Promise<ScannedBlob> => {
+    try {
+      return { ...listed, ...(await identify(listed, signal)) };
+    } catch (error) {
+      throwIfAborted(signal);
+      return { ...listed, kind: "failed", error };
+    }
+  };
+  yield* inCompletionOrder(list(backend, { prefix, signal }), scanOne, { concurrency, signal });
+}
+
+type Identified =
+  | Pick<Extract<ScannedBlob, { kind: "opened" }>, "kind" | "stat">
+  | Pick<Extract<ScannedBlob, { kind: "closed" }>, "kind" | "recipients">
+  | { readonly kind: "child" };
+
+/** @returns undefined for a root that opens, and if the bytes do not contain a valid header */
+function identifyByHeader(
+  naCl: NaCl,
+  start: Uint8Array,
+  keyPairs: readonly KeyPair[],
+): Identified | undefined {
+  if (start.length < PREFIX_LENGTH) return undefined;
+  const end = PREFIX_LENGTH + ((start[4]! << 8) | start[5]!);
+  try {
+    const header = decodeHeader(splitEnvelope(start.subarray(0, end + TAG_LENGTH)).header);
+    if (header.ephemeral === undefined) return { kind: "child" };
+    const { ephemeral, slots } = header;
+    const contentKey = unwrapContentKey(naCl, ephemeral, slots, keyPairs);
+    return contentKey === undefined ? closed(slots) : undefined;
+  } catch (error) {
+    // The whole blob is fetched next, and its faults are reported in the order of a reader's checks.
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+}
+
+/** @returns undefined if no key pair opens it */
+function openWith(
+  naCl: NaCl,
+  address: Address,
+  blob: Uint8Array,
+  keyPairs: readonly KeyPair[],
+): Identified | undefined {
+  const storedBytes = blob.length;
+  try {
+    const { plaintext, recipients } = openRoot(naCl, blob, keyPairs);
+    const root = { ...decodeRoot(plaintext), address, recipients, storedBytes };
+    return { kind: "opened", stat: statOf(root) };
+  } catch (error) {
+    if (error instanceof StorageError && error.code === "no-match") return undefined;
+    throw error;
+  }
+}
+
+function closed(slots: readonly Uint8Array[]): Identified {
+  return { kind: "closed", recipients: slots.length };
+}

@@ -1,0 +1,120 @@
+import { type Address, parseAddress } from "../../content/address.ts";
+import type { Progress, ReadOptions } from "../options.ts";
+import { linkedAbort, throwIfAborted } from "../../abort.ts";
+import { type StoreContext, assertOptions, concurrencyOf } from "../context.ts";
+import { StorageError, usage } from "../../errors.ts";
+import { CHILD_BLOB_MAX } from "../../format/limits.ts";
+import { allocate } from "../buffers.ts";
+import { allLeaves } from "../tree/walk.ts";
+import { assertEphemeral } from "../../crypto/wrap.ts";
+import { verifiedSize } from "../write/store-blob.ts";
+import { fetchBlob } from "../read/fetch.ts";
+import { inspectBlob } from "../../format/envelope.ts";
+import { readLeaves } from "../read/read-leaves.ts";
+import { readRoot } from "../read/read-root.ts";
+import { storedChildren } from "../../format/tree.ts";
+
+export interface VerifyOptions extends ReadOptions {
+  /** Opens the root and checks everything below it; requires an identity. */
+  readonly deep?: boolean | undefined;
+  /**
+   * Relies on the SHA-256 that the server verified at upload, and downloads only blobs that have
+   * none. Does not detect bit rot. Cannot be combined with `deep`.
+   */
+  readonly serverChecksums?: boolean | undefined;
+  /** With `deep`: chunks checked concurrently, 1 to 64; by default the store's. */
+  readonly concurrency?: number | undefined;
+  /** With `deep`: called after each chunk with the content checked so far, counted as for a get. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface VerifyReport {
+  readonly address: Address;
+  /** Undefined if the blob was not downloaded: name and size do not reveal its kind. */
+  readonly kind: "root" | "child" | undefined;
+  /** Blobs and bytes checked. */
+  readonly blobs: number;
+  readonly bytes: number;
+  /**
+   * True if the check relied on the SHA-256 that the server verified at upload; false if the bytes
+   * and their envelope were downloaded and checked here.
+   */
+  readonly verifiedByServer: boolean;
+}
+
+/** Checks a blob, or a whole tree; see `Store.verify`. */
+export async function verify(
+  context: StoreContext,
+  text: string,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  assertOptions(options);
+  if (options.deep && options.serverChecksums) {
+    throw usage("deep downloads the whole tree: it cannot be combined with serverChecksums");
+  }
+  if (options.deep) return verifyTree(context, text, options);
+  return (
+    (options.serverChecksums && (await verifyByChecksum(context, text, options))) ||
+    verifyBlob(context, text, options)
+  );
+}
+
+/** Without a download; undefined if the server has no matching checksum. */
+async function verifyByChecksum(
+  { backend }: StoreContext,
+  text: string,
+  { signal }: VerifyOptions,
+): Promise<VerifyReport | undefined> {
+  const address = parseAddress(text);
+  const bytes = await verifiedSize(backend, address, signal);
+  if (bytes === undefined) return undefined;
+  if (bytes > CHILD_BLOB_MAX) throw new StorageError("limit", `the blob ${address} is too long`);
+  return { address, kind: undefined, blobs: 1, bytes, verifiedByServer: true };
+}
+
+/** Without a key: the bytes match the name, and the envelope is valid. */
+async function verifyBlob(
+  context: StoreContext,
+  text: string,
+  { signal }: VerifyOptions,
+): Promise<VerifyReport> {
+  const address = parseAddress(text);
+  throwIfAborted(signal);
+  // Large enough for either kind, because only the header reveals which it is. Memory that is not
+  // touched costs nothing, so this buffer is not pooled with smaller ones.
+  const blob = await fetchBlob(context.backend, address, allocate(CHILD_BLOB_MAX), signal);
+  const { kind, header } = inspectBlob(address, blob);
+  if (kind === "root") assertEphemeral(header.ephemeral);
+  return { address, kind, blobs: 1, bytes: blob.length, verifiedByServer: false };
+}
+
+/** With a key: every blob of the tree passes every check that reading the content makes. */
+async function verifyTree(
+  context: StoreContext,
+  text: string,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const concurrency = concurrencyOf(context.defaults, options.concurrency);
+  const root = await readRoot(context, text, options);
+  const { signal, stop } = linkedAbort(options.signal);
+  try {
+    const leaves = readLeaves(context, root, allLeaves(root.shape), { concurrency, signal });
+    let [bytes, chunks] = [0, 0];
+    for await (const leaf of leaves) {
+      bytes += leaf.content.length;
+      chunks += 1;
+      leaf.release();
+      options.onProgress?.({ bytes, total: root.contentLength, chunks });
+    }
+  } finally {
+    stop();
+  }
+  const { blobs, bytes } = storedChildren(root.shape);
+  return {
+    address: root.address,
+    kind: "root",
+    blobs: blobs + 1,
+    bytes: root.storedBytes + bytes,
+    verifiedByServer: false,
+  };
+}

@@ -1,0 +1,102 @@
+import type { Backend } from "../../backend/backend.ts";
+import { CHILD_BLOB_MAX } from "../../format/limits.ts";
+import type { ChildKind } from "../../crypto/key-schedule.ts";
+import type { Reference } from "../../format/tree.ts";
+import { StorageError } from "../../errors.ts";
+import type { StoreContext } from "../context.ts";
+import { addressOf } from "../../content/address.ts";
+import { openChild } from "../../crypto/seal.ts";
+import { throwIfAborted } from "../../abort.ts";
+
+/**
+ * How many downloads of a blob must be wrong before it counts as damaged, because one may have been
+ * truncated or altered in transit. A local blob is read once.
+ */
+const DOWNLOADS = 2;
+
+/**
+ * Reads a blob into a buffer and checks it against its name.
+ *
+ * @returns the blob, a view of the buffer
+ * @throws StorageError `limit`, `address`, and what the backend throws
+ */
+export async function fetchBlob(
+  backend: Backend,
+  address: string,
+  buffer: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return untilIntact(backend, address, async () => {
+    const length = await backend.get(address, buffer, { signal });
+    const blob = buffer.subarray(0, length);
+    return addressOf(blob) === address ? blob : undefined;
+  });
+}
+
+/**
+ * Retries the download until the bytes match the address.
+ *
+ * @param attempt downloads once; returns undefined if the bytes do not match
+ * @throws StorageError `address`, and what an attempt throws
+ */
+export async function untilIntact<T>(
+  backend: Backend,
+  address: string,
+  attempt: () => Promise<T | undefined>,
+): Promise<T> {
+  for (let left = backend.local ? 1 : DOWNLOADS; left > 0; left--) {
+    const intact = await attempt();
+    if (intact !== undefined) return intact;
+  }
+  throw new StorageError(
+    "address",
+    `the bytes stored as ${address} are not the ones that were put: they are damaged or replaced`,
+  );
+}
+
+/** A node or leaf to fetch, and the memory for it. */
+export interface ChildRequest {
+  readonly kind: ChildKind;
+  readonly reference: Reference;
+  /** Bytes of plaintext, which the tree's shape determines. */
+  readonly length: number;
+  /** Holds the blob: 59 bytes longer than the plaintext. */
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /** Receives the plaintext; by default it stays in the buffer. */
+  readonly into?: Uint8Array<ArrayBuffer> | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Fetches, verifies and opens a node or leaf.
+ *
+ * @returns the plaintext, a view
+ * @throws StorageError `not-found`, `limit`, `address`, `format`, `commit`, `auth`, `tree`
+ */
+export async function fetchChild(
+  { backend, naCl }: StoreContext,
+  { kind, reference, length, buffer, into, signal }: ChildRequest,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { address, contentKey } = reference;
+  let blob: Uint8Array<ArrayBuffer>;
+  try {
+    blob = await fetchBlob(backend, address, buffer, signal);
+  } catch (error) {
+    // Longer than its place in the tree allows: read it into the largest buffer, to name the fault.
+    if (!(error instanceof StorageError && error.code === "limit")) throw error;
+    blob = await fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
+  }
+  // After an abort, `into` belongs to the caller again.
+  throwIfAborted(signal);
+  const plaintext = openChild(naCl, kind, contentKey, blob, into);
+  if (plaintext.length !== length) throw wrongLength(kind, address);
+  return plaintext as Uint8Array<ArrayBuffer>;
+}
+
+/** The error for a child that is intact but does not fit its tree. */
+export function wrongLength(kind: ChildKind, address: string): StorageError {
+  return new StorageError(
+    "tree",
+    `the ${kind} ${address} does not have the length its tree requires`,
+  );
+}

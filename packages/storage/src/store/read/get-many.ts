@@ -1,0 +1,64 @@
+import type { ReadOptions } from "../options.ts";
+import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
+import { type GetOptions, get } from "./get.ts";
+import type { StoredBlob } from "./stored-blob.ts";
+import { throwIfAborted } from "../../abort.ts";
+import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
+import { usage } from "../../errors.ts";
+import { createBufferPool } from "../buffers.ts";
+import { typeName } from "../../bytes.ts";
+
+/** One of many roots to open. */
+export interface GetItem<Key> extends Pick<GetOptions, "range" | "onProgress"> {
+  /** Any value that identifies the item; returned with the result and otherwise ignored. */
+  readonly key: Key;
+  readonly address: string;
+}
+
+export interface GetManyOptions extends ReadOptions {
+  /**
+   * Roots in flight at once, 1 to 64, by default 16. When content is read, the store's own
+   * `concurrency` limits its chunks in flight.
+   */
+  readonly concurrency?: number | undefined;
+}
+
+export type GetResult<Key> =
+  | { readonly ok: true; readonly key: Key; readonly blob: StoredBlob }
+  | FailedItem<Key>;
+
+/** Fetches and opens many roots; see `Store.getMany`. */
+export async function* getMany(
+  context: StoreContext,
+  items: Items<string | GetItem<unknown>>,
+  options: GetManyOptions,
+): AsyncGenerator<GetResult<unknown>> {
+  const keyPairs = keyPairsOf(context.defaults, options);
+  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const shared: StoreContext = {
+    ...context,
+    defaults: { ...context.defaults, keyPairs },
+    readBuffers: createBufferPool(concurrency + 1),
+  };
+  const openOne = async (
+    item: string | GetItem<unknown>,
+    signal: AbortSignal,
+  ): Promise<GetResult<unknown>> => {
+    const { key, address, range, onProgress } = itemOf(item);
+    try {
+      // The blob outlives the loop, so its reads use the caller's signal, not the loop's.
+      const given = { range, onProgress, signal: options.signal };
+      return { ok: true, key, blob: await get(shared, address, given, signal) };
+    } catch (error) {
+      throwIfAborted(signal);
+      return { ok: false, key, error };
+    }
+  };
+  yield* inCompletionOrder(items, openOne, { concurrency, signal: options.signal });
+}
+
+function itemOf(item: string | GetItem<unknown>): GetItem<unknown> {
+  if (typeof item === "string") return { key: item, address: item };
+  if (typeof item === "object" && item !== null) return item;
+  throw usage(`an item to get is an address or { key, address }, got ${typeName(item)}`);
+}

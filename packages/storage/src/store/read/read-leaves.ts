@@ -1,0 +1,107 @@
+import { type Child, type LeafRange, leavesIn } from "../tree/walk.ts";
+import { type ChildRequest, fetchChild, untilIntact, wrongLength } from "./fetch.ts";
+import { type ReadyWorkers, WORTH_WORKERS } from "../workers/pool.ts";
+import { CHILD_OVERHEAD } from "../../format/limits.ts";
+import type { OpenedRoot } from "./read-root.ts";
+import { StorageError } from "../../errors.ts";
+import type { StoreContext } from "../context.ts";
+import { onlyZeros } from "../../bytes.ts";
+import { pMapIterable } from "p-map";
+import { plaintextLength } from "../../format/tree.ts";
+import { throwIfAborted } from "../../abort.ts";
+
+/** A leaf that passed every check. */
+export interface OpenedLeaf {
+  readonly index: number;
+  /** Its content without the stream's padding; empty for a leaf of padding alone. */
+  readonly content: Uint8Array<ArrayBuffer>;
+  /** Returns the leaf's memory to the store. Call it once; the content is invalid afterwards. */
+  release(): void;
+}
+
+export interface ReadLeavesOptions {
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  /** Memory for a leaf that has exactly this much content; by default the store's own. */
+  readonly into?: (index: number, length: number) => Uint8Array<ArrayBuffer> | undefined;
+}
+
+/**
+ * Opens leaves concurrently and yields them in stream order. If one is faulty, the leaves before it
+ * are still yielded, and then the error is thrown.
+ */
+export function readLeaves(
+  context: StoreContext,
+  root: OpenedRoot,
+  range: LeafRange,
+  options: ReadLeavesOptions,
+): AsyncIterable<OpenedLeaf> {
+  const { readBuffers } = context;
+  const { shape, contentLength } = root;
+  const { signal } = options;
+  const large = (range.end - range.first) * shape.chunkSize >= WORTH_WORKERS;
+
+  const open = async ({ index, reference }: Child): Promise<OpenedLeaf> => {
+    const length = plaintextLength(shape, 1, index);
+    const contentInLeaf = Math.max(0, Math.min(length, contentLength - index * shape.chunkSize));
+    throwIfAborted(signal);
+    const acquired = readBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
+    const into = contentInLeaf === length ? options.into?.(index, length) : undefined;
+    const request = { kind: "leaf", reference, length, buffer: acquired, into, signal } as const;
+    const workers = large ? await context.workers?.ready() : undefined;
+    const { plaintext, buffer } = workers
+      ? await fetchWithWorkers(context, workers, request)
+      : { plaintext: await fetchChild(context, request), buffer: acquired };
+    if (!onlyZeros(plaintext.subarray(contentInLeaf))) {
+      throw new StorageError("tree", "the padding after the content is not zero");
+    }
+    return {
+      index,
+      content: plaintext.subarray(0, contentInLeaf),
+      release: () => readBuffers.release(buffer),
+    };
+  };
+
+  const leaves = leavesIn(context, root, range, signal);
+  return pMapIterable(leaves, open, { concurrency: options.concurrency });
+}
+
+/**
+ * Fetches a leaf in this thread and has a worker verify and open it; otherwise as `fetchChild`. The
+ * request's buffer is given away: the result has a new one over the same memory.
+ */
+async function fetchWithWorkers(
+  context: StoreContext,
+  workers: ReadyWorkers,
+  request: ChildRequest,
+): Promise<{ plaintext: Uint8Array<ArrayBuffer>; buffer: Uint8Array<ArrayBuffer> }> {
+  const { backend } = context;
+  const { length, into, signal } = request;
+  const { address, contentKey } = request.reference;
+  // A copy of the key: sending a view would send all the references around it.
+  const reference = { address, contentKey: new Uint8Array(contentKey) };
+  let { buffer } = request;
+  const attempt = async () => {
+    const stored = await backend.get(address, buffer, { signal });
+    const outcome = await workers.open({ buffer, length: stored, reference });
+    buffer = outcome.buffer;
+    return outcome.plaintext;
+  };
+  let opened: Awaited<ReturnType<typeof attempt>> & {};
+  try {
+    opened = await untilIntact(backend, address, attempt);
+  } catch (error) {
+    if (!(error instanceof StorageError && error.code === "limit")) throw error;
+    // Longer than its place in the tree allows: `fetchChild` names the fault.
+    const plaintext = await fetchChild(context, { ...request, buffer });
+    return { plaintext, buffer };
+  }
+  if ("code" in opened) throw new StorageError(opened.code, opened.message);
+  if (opened.length !== length) throw wrongLength("leaf", address);
+  const plaintext = buffer.subarray(opened.start, opened.start + opened.length);
+  if (into === undefined) return { plaintext, buffer };
+  // After an abort, `into` belongs to the caller again.
+  throwIfAborted(signal);
+  into.set(plaintext);
+  return { plaintext: into, buffer };
+}

@@ -1,0 +1,243 @@
+import type { ByteRange, ContentReader, ReadAt, Reading } from "./content-reader.ts";
+import { type OpenedRoot, decodedLength } from "./read-root.ts";
+import { type StorageError, usage } from "../../errors.ts";
+import type { Address } from "../../content/address.ts";
+import type { Metadata } from "../../format/metadata.ts";
+import { allocate } from "../buffers.ts";
+import { concatAll } from "../../bytes.ts";
+import { contentDecoder } from "../../content/compression/decompress.ts";
+
+/**
+ * A verified and opened root. It can be read any number of times, and each read fetches the chunks
+ * again; content of up to 1 MiB arrives with the root, for one read.
+ */
+export interface StoredBlob {
+  readonly address: Address;
+  /** Bytes of the whole content after decompression, even if a range was requested. */
+  readonly size: number;
+  readonly metadata: Metadata;
+  /**
+   * The content, or its range, as a web stream. Every chunk is verified before any byte of it is
+   * released; on a fault the stream errors after the last good chunk. Cancelling the stream ends all
+   * work, including requests in flight.
+   */
+  stream(options?: StreamOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * The content, or its range, in the pieces it was opened in, mostly whole chunks, without a copy.
+   * Each piece is valid until the next is requested, and is then overwritten. Use it to write the
+   * content somewhere while awaiting each write. Leaving the loop early ends all work.
+   */
+  chunks(options?: StreamOptions): AsyncIterable<Uint8Array>;
+  /**
+   * The content in one array, all of it verified.
+   *
+   * @throws StorageError `usage` if the content is longer than the options allow
+   */
+  bytes(options?: BytesOptions): Promise<Uint8Array<ArrayBuffer>>;
+  /** The content as UTF-8 text. Ill-formed sequences become U+FFFD; a byte order mark is kept. */
+  text(options?: BytesOptions): Promise<string>;
+  /**
+   * How many leading bytes of the content the caller already has, for example from an interrupted
+   * download. Whole chunks are sealed again and compared by address, so length alone proves nothing,
+   * and no content is fetched. Continue with `stream({ start })`.
+   *
+   * Compressed content cannot be resumed: the result is 0.
+   *
+   * @returns a multiple of the chunk size, or the content's length; 0 if nothing matches
+   * @throws StorageError `usage` if a range was requested; and what fetching nodes throws
+   */
+  matchingPrefix(have: ReadAt): Promise<number>;
+}
+
+export interface StreamOptions {
+  /**
+   * Offset of the first byte, at most the content's length, by default 0. Not supported for
+   * compressed content or together with a range.
+   */
+  readonly start?: number | undefined;
+}
+
+export interface BytesOptions {
+  /** Fails before fetching if there are more bytes than this; by default 1 GiB. */
+  readonly maxBytes?: number | undefined;
+  /**
+   * Memory for the content; the result is a view of it. Useful for reading large content repeatedly,
+   * because memory that is reused causes no page faults. After a failure it may hold some of the
+   * chunks, all of them verified.
+   */
+  readonly into?: Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** How a blob is to be read. */
+export interface ReadPlan {
+  readonly range: RequestedRange;
+  /** Called once for each read. */
+  startReading(): Reading;
+}
+
+/** A range as a caller gives it; undefined for all of the content. */
+type RequestedRange =
+  | { readonly start?: number | undefined; readonly end?: number | undefined }
+  | undefined;
+
+const MAX_BYTES_DEFAULT = 2 ** 30;
+
+/** @throws StorageError `usage` if the range is not within the content, or the content is compressed */
+export function createStoredBlob(
+  root: OpenedRoot,
+  content: ContentReader,
+  { range: requested, startReading }: ReadPlan,
+): StoredBlob {
+  const encoded = root.metadata["enc"] !== undefined;
+  if (encoded && requested) {
+    throw usage("this content is compressed, and compressed content has no ranges");
+  }
+  const range = checkedRange(root, requested);
+  const size = decodedLength(root);
+  const readLength = encoded ? size : range.end - range.start;
+
+  // The decoder is created only now, so that a root with malformed metadata can still be opened.
+  async function* decoded(reading: Reading): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const decoder = contentDecoder(root.metadata);
+    if (decoder) yield* decoder.decode(content.pieces(range, reading));
+  }
+  const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT, into }: BytesOptions = {}) => {
+    if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
+      throw usage("maxBytes must be an integer from 0 to 2^53-1");
+    }
+    if (readLength > maxBytes) throw tooLong(readLength, `more than maxBytes (${maxBytes})`);
+    if (into) return readInto(into);
+    // The decoded length is only a claim until all is decoded: no memory is reserved for it.
+    if (encoded) return joined(decoded(startReading()));
+    const result = allocateResult(readLength);
+    await content.copyTo(result, range, startReading());
+    return result;
+  };
+  const readInto = async (into: Uint8Array<ArrayBuffer>) => {
+    if (into.length < readLength) {
+      throw tooLong(readLength, `and into has room for ${into.length}`);
+    }
+    const result = into.subarray(0, readLength);
+    if (!encoded) {
+      await content.copyTo(result, range, startReading());
+      return result;
+    }
+    let offset = 0;
+    for await (const piece of decoded(startReading())) {
+      result.set(piece, offset);
+      offset += piece.length;
+    }
+    return result;
+  };
+
+  const rangeFrom = ({ start = 0 }: StreamOptions): ByteRange => {
+    if (start === 0) return range;
+    if (encoded) throw usage("this content is compressed and can only be read from its start");
+    if (!range.whole) throw usage("start cannot be combined with a range");
+    return { ...checkedRange(root, { start }), whole: true };
+  };
+
+  return {
+    address: root.address,
+    size,
+    metadata: root.metadata,
+    stream: (from = {}) => {
+      const rest = rangeFrom(from);
+      const reading = startReading();
+      return encoded
+        ? pieceStream(decoded(reading), reading.stop, (piece) => [piece])
+        : pieceStream(content.pieces(rest, reading), reading.stop, copiesOf);
+    },
+    chunks: (from = {}) => {
+      const rest = rangeFrom(from);
+      const reading = startReading();
+      return encoded ? decoded(reading) : content.pieces(rest, reading);
+    },
+    matchingPrefix: async (have) => {
+      if (!range.whole) throw usage("matchingPrefix cannot be combined with a range");
+      return encoded ? 0 : content.matchingPrefix(have, range, startReading());
+    },
+    bytes,
+    // A byte order mark is kept, because it is a character of the text.
+    text: async (limits) =>
+      new TextDecoder("utf-8", { ignoreBOM: true }).decode(await bytes(limits)),
+  };
+}
+
+/** @throws StorageError `usage` */
+function checkedRange(root: OpenedRoot, range: RequestedRange): ByteRange {
+  const { start = 0, end = root.contentLength } = range ?? {};
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || start > end) {
+    throw usage("a range is two integers with 0 <= start <= end");
+  }
+  if (end > root.contentLength) {
+    throw usage(`the range ends at ${end}, but the content has ${root.contentLength} bytes`);
+  }
+  return { start, end, whole: range === undefined };
+}
+
+function tooLong(length: number, why: string): StorageError {
+  return usage(`the content has ${length} bytes, ${why}: use stream()`);
+}
+
+async function joined(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return concatAll(all);
+}
+
+/** The runtime's own limit may be lower than `maxBytes`. */
+function allocateResult(length: number): Uint8Array<ArrayBuffer> {
+  try {
+    return allocate(length);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw tooLong(length, "more than this runtime can hold in one array");
+  }
+}
+
+/**
+ * Bytes per piece of a stream. Consumers keep what they are given, so each piece is a copy in fresh
+ * memory; it is small enough that allocators reuse it soon, unlike a whole chunk.
+ */
+const PIECE_LENGTH = 64 * 1024;
+
+/** Copies of a borrowed chunk, in pieces. */
+function* copiesOf(borrowed: Uint8Array): Generator<Uint8Array<ArrayBuffer>> {
+  for (let start = 0; start < borrowed.length; start += PIECE_LENGTH) {
+    // Not slice(), which for a Buffer returns a view.
+    yield new Uint8Array(borrowed.subarray(start, start + PIECE_LENGTH));
+  }
+}
+
+/**
+ * A web stream that does not read ahead of its consumer. All pieces of a chunk are queued at once,
+ * because a turn of the event loop for each would cost more than the copy.
+ */
+function pieceStream<Piece extends Uint8Array>(
+  pieces: AsyncGenerator<Piece>,
+  stop: () => void,
+  split: (piece: Piece) => Iterable<Uint8Array<ArrayBuffer>>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        // A chunk of padding alone queues nothing, and a pull that queues nothing is the last.
+        for (let queued = 0; queued === 0;) {
+          const { done, value } = await pieces.next();
+          if (done) return controller.close();
+          for (const piece of split(value)) {
+            controller.enqueue(piece);
+            queued += 1;
+          }
+        }
+      },
+      async cancel() {
+        // First, because the generator returns only after what it awaits has ended.
+        stop();
+        await pieces.return(undefined).catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

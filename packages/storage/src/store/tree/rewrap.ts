@@ -1,0 +1,32 @@
+import { type StoreContext, assertOptions, planWrite } from "../context.ts";
+import type { Address } from "../../content/address.ts";
+import type { ReadOptions } from "../options.ts";
+import { metadataEntries } from "../../format/metadata.ts";
+import { readRoot } from "../read/read-root.ts";
+import { writeRoot } from "../write/write-root.ts";
+
+/** Writes a new root over the same chunks; see `Store.rewrap`. */
+export async function rewrap(
+  context: StoreContext,
+  address: string,
+  recipients: readonly string[],
+  options: ReadOptions,
+): Promise<Address> {
+  assertOptions(options);
+  const plan = planWrite(context.defaults, { recipients });
+  const { shape, contentLength, padding, metadata, body } = await readRoot(
+    context,
+    address,
+    options,
+  );
+  const depth = shape.counts.length;
+  const draft = {
+    depth,
+    chunkLog2: depth === 0 ? 0 : Math.log2(shape.chunkSize),
+    contentLength,
+    padding,
+    metadata: metadataEntries(metadata),
+    body,
+  };
+  return writeRoot(context, plan, draft, { signal: options.signal });
+}

@@ -1,0 +1,143 @@
+import { CHILD_OVERHEAD, STREAM_MAX } from "../../format/limits.ts";
+import { type ReadyWorkers, WORTH_WORKERS, aheadOf } from "../workers/pool.ts";
+import { type SealedLeaf, sealLeaf } from "./seal-leaf.ts";
+import type { StoreContext, WritePlan } from "../context.ts";
+import type { ByteReader } from "../../content/byte-reader.ts";
+import type { PutJournal } from "./journal.ts";
+import type { Reference } from "../../format/tree.ts";
+import { pMapIterable } from "p-map";
+import { padme } from "../../format/padding.ts";
+import { throwIfAborted } from "../../abort.ts";
+import { usage } from "../../errors.ts";
+
+/** A sealed leaf on its way to the store, and the buffer it occupies. */
+export interface Leaf extends SealedLeaf {
+  readonly index: number;
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /** Bytes of content in the leaf, as they are stored. */
+  readonly contentLength: number;
+  /** Zero bytes that follow them. */
+  readonly padding: number;
+  /** Bytes of the caller's content, before compression, read up to the end of this leaf. */
+  readonly contentEnd: number;
+}
+
+/** The content to cut into leaves. */
+export interface LeafSource {
+  readonly reader: ByteReader;
+  readonly journal: PutJournal;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Cuts content into sealed leaves, in order. For large content the store's workers seal them, as far
+ * ahead of the consumer as it takes to keep the workers busy. The stream's padding follows the
+ * content; what does not fit into the last leaf of content becomes leaves of its own.
+ */
+export function cutLeaves(
+  context: StoreContext,
+  plan: WritePlan,
+  source: LeafSource,
+): AsyncIterable<Leaf> {
+  const leaves = sealInOrder(context, plan, source);
+  if (!context.workers) return awaitEach(leaves);
+  return pMapIterable(leaves, ({ sealed }) => sealed, { concurrency: aheadOf(context.workers) });
+}
+
+async function* awaitEach(leaves: AsyncIterable<PendingLeaf>): AsyncGenerator<Leaf> {
+  for await (const { sealed } of leaves) yield sealed;
+}
+
+/** A leaf that a worker may still be sealing; in an object because a generator awaits promises. */
+interface PendingLeaf {
+  readonly sealed: Leaf | Promise<Leaf>;
+}
+
+/**
+ * Each leaf is sealed, or copied for a worker, immediately after it is read, because the memory it
+ * is read from may change later.
+ */
+async function* sealInOrder(
+  { naCl, writeBuffers: buffers, workers }: StoreContext,
+  plan: WritePlan,
+  { reader, journal, signal }: LeafSource,
+): AsyncGenerator<PendingLeaf> {
+  const { dedupSecret } = plan;
+  const chunkSize = 2 ** plan.chunkLog2;
+  let index = 0;
+  let contentRead = 0;
+  let known: Reference | undefined;
+  let ready: ReadyWorkers | undefined;
+  // Everything that has to be awaited before the content is read: no other code may run between
+  // reading a leaf and sealing or copying it.
+  const prepare = async (): Promise<void> => {
+    throwIfAborted(signal);
+    known = await journal.known(index);
+    const large = Math.max(contentRead, reader.total ?? 0) >= WORTH_WORKERS;
+    ready = large ? await workers?.ready() : undefined;
+  };
+
+  /** Seals the next leaf, whose plaintext is in the buffer or in `elsewhere`. */
+  const seal = (
+    buffer: Uint8Array<ArrayBuffer>,
+    { contentLength, padding }: Pick<Leaf, "contentLength" | "padding">,
+    elsewhere?: Uint8Array,
+  ): PendingLeaf => {
+    const leaf = { index: index++, contentLength, padding, contentEnd: reader.position() };
+    const length = contentLength + padding;
+    const inBuffer = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
+    if (!ready) {
+      const plaintext = elsewhere ?? inBuffer;
+      const sealed = sealLeaf(naCl, { plaintext, buffer, dedupSecret, known });
+      return { sealed: { ...leaf, ...sealed, buffer } };
+    }
+    if (elsewhere) inBuffer.set(elsewhere);
+    const sealed = ready.seal({ buffer, length, dedupSecret, known }).then((outcome) => ({
+      ...leaf,
+      ...outcome,
+      blob: outcome.buffer.subarray(0, CHILD_OVERHEAD + length),
+    }));
+    // If the put ends first, no one awaits this.
+    sealed.catch(() => {});
+    return { sealed };
+  };
+
+  for (;;) {
+    await prepare();
+    const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
+    // Sealing straight from the caller's memory saves a copy. A convergent key does not allow it.
+    const view = dedupSecret ? undefined : reader.take(chunkSize);
+    const filled = view ? chunkSize : await reader.fill(buffer.subarray(CHILD_OVERHEAD));
+    contentRead += filled;
+    if (filled === chunkSize) {
+      yield seal(buffer, { contentLength: chunkSize, padding: 0 }, view);
+      continue;
+    }
+    const padding = paddingOf(contentRead, plan.pad);
+    const inLastLeaf = Math.min(chunkSize - filled, padding);
+    const end = CHILD_OVERHEAD + filled;
+    buffer.fill(0, end, end + inLastLeaf);
+    if (filled + inLastLeaf > 0) {
+      yield seal(buffer, { contentLength: filled, padding: inLastLeaf });
+    } else buffers.release(buffer);
+    yield* sealPadding(padding - inLastLeaf);
+    return;
+  }
+
+  async function* sealPadding(total: number): AsyncGenerator<PendingLeaf> {
+    for (let left = total; left > 0; left -= chunkSize) {
+      await prepare();
+      const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
+      const padding = Math.min(left, chunkSize);
+      buffer.fill(0, CHILD_OVERHEAD, CHILD_OVERHEAD + padding);
+      yield seal(buffer, { contentLength: 0, padding });
+    }
+  }
+}
+
+/** Zero bytes after the content; 0 if padding would exceed the format's maximum length. */
+function paddingOf(contentLength: number, pad: boolean): number {
+  if (contentLength > STREAM_MAX) throw usage("the content is longer than the format allows");
+  const padded = pad ? padme(contentLength) : contentLength;
+  return padded > STREAM_MAX ? 0 : padded - contentLength;
+}

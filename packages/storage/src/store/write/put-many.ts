@@ -1,0 +1,87 @@
+import type { CallOptions, WriteOptions } from "../options.ts";
+import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
+import { type PutOptions, put } from "./put.ts";
+import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "../context.ts";
+import type { Address } from "../../content/address.ts";
+import type { Content } from "../../content/byte-reader.ts";
+import type { PutReport } from "./put-report.ts";
+import { aheadOf } from "../workers/pool.ts";
+import { createBufferPool } from "../buffers.ts";
+import pLimit from "p-limit";
+import { throwIfAborted } from "../../abort.ts";
+import { typeName } from "../../bytes.ts";
+import { usage } from "../../errors.ts";
+
+/** One of many contents to store. */
+export interface PutItem<Key> {
+  /** Any value that identifies the item; returned with the result and otherwise ignored. */
+  readonly key: Key;
+  readonly content: Content;
+  readonly options?:
+    | Pick<PutOptions, "recipients" | "metadata" | "onProgress" | "journal">
+    | undefined;
+}
+
+/** Options for all of the contents. An item's own recipients take precedence. */
+export interface PutManyOptions extends Omit<WriteOptions, "concurrency">, CallOptions {
+  readonly recipients?: readonly string[] | undefined;
+  /**
+   * Contents in flight at once, 1 to 64, by default 16. The store's own `concurrency` limits the
+   * chunks in flight of each content.
+   */
+  readonly concurrency?: number | undefined;
+}
+
+export type PutResult<Key> =
+  | {
+      readonly ok: true;
+      readonly key: Key;
+      readonly address: Address;
+      readonly report: PutReport;
+    }
+  | FailedItem<Key>;
+
+/**
+ * Stores many contents; see `Store.putMany`. They share parsed recipients, secrets and buffers, but
+ * never an ephemeral secret: the nonce of a slot depends only on the ephemeral and the public key,
+ * so a second content key under the same pair would reveal both (docs/format.md, "Wrapping the
+ * content key").
+ */
+export async function* putMany<Key>(
+  context: StoreContext,
+  items: Items<PutItem<Key>>,
+  options: PutManyOptions,
+): AsyncGenerator<PutResult<Key>> {
+  assertOptions(options);
+  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const shared: StoreContext = {
+    ...context,
+    defaults: planDefaults(context.defaults, { ...options, concurrency: undefined }),
+    writeBuffers: createBufferPool(
+      concurrency + 1 + context.defaults.concurrency + aheadOf(context.workers),
+    ),
+  };
+  // One tree at a time: its chunks in flight saturate the connection, and more would cost memory.
+  const queueTree = pLimit(1);
+
+  const storeOne = async (item: PutItem<Key>, signal: AbortSignal): Promise<PutResult<Key>> => {
+    if (typeof item !== "object" || item === null) {
+      throw usage(`an item to put is { key, content }, got ${typeName(item)}`);
+    }
+    const { key, content } = item;
+    const { recipients, metadata, onProgress, journal } = item.options ?? {};
+    let report: PutReport | undefined;
+    const onReport = (given: PutReport) => {
+      report = given;
+    };
+    try {
+      const given = { recipients, metadata, onProgress, journal, onReport, signal };
+      const address = await put(shared, content, given, queueTree);
+      return { ok: true, key, address, report: report! };
+    } catch (error) {
+      throwIfAborted(signal);
+      return { ok: false, key, error };
+    }
+  };
+  yield* inCompletionOrder(items, storeOne, { concurrency, signal: options.signal });
+}

@@ -1,0 +1,157 @@
+import type { ByteReader, Content } from "../../content/byte-reader.ts";
+import type { CallOptions, Progress, WriteOptions } from "../options.ts";
+import { type ContentEncoding, metadataToCbor, withEncoding } from "../../format/metadata.ts";
+import { INLINE_MAX, STREAM_MAX } from "../../format/limits.ts";
+import { type Leaf, cutLeaves } from "./cut-leaves.ts";
+import { type PutJournal, checkedJournal } from "./journal.ts";
+import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
+import { type StoreContext, type WritePlan, assertOptions, planWrite } from "../context.ts";
+import { linkedAbort, throwIfAborted } from "../../abort.ts";
+import type { Address } from "../../content/address.ts";
+import type { Metadata } from "../../format/metadata.ts";
+import type { RootDraft } from "../../format/root.ts";
+import { byteReader } from "../../content/byte-reader.ts";
+import { compressed } from "../../content/compression/compress.ts";
+import { createTreeWriter } from "./tree-writer.ts";
+import { pMapIterable } from "p-map";
+import { storeBlob } from "./store-blob.ts";
+import { writeRoot } from "./write-root.ts";
+
+export interface PutOptions extends WriteOptions, CallOptions {
+  readonly recipients?: readonly string[] | undefined;
+  readonly metadata?: Metadata | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /**
+   * Resumes an earlier put of the same content: of the leaves recorded in the journal, only those
+   * that the store lacks are sent. With a dedup secret this helps only if the server does not verify
+   * checksums, and an entry counts only if it was made with the same secret. Content of up to 1 MiB
+   * has no leaves.
+   */
+  readonly journal?: PutJournal | undefined;
+  /** Called once, after everything is stored and before the put returns. */
+  readonly onReport?: ((report: PutReport) => void) | undefined;
+}
+
+/** One call of `put`. */
+interface PutCall {
+  readonly context: StoreContext;
+  readonly plan: WritePlan;
+  readonly options: PutOptions;
+  readonly tally: PutTally;
+}
+
+/**
+ * Seals and stores content; see `Store.put`.
+ *
+ * @param queueTree runs the storing of content that needs a tree, when its turn comes
+ */
+export async function put(
+  context: StoreContext,
+  content: Content,
+  options: PutOptions,
+  queueTree: <T>(storeTree: () => Promise<T>) => Promise<T> = (storeTree) => storeTree(),
+): Promise<Address> {
+  assertOptions(options);
+  throwIfAborted(options.signal);
+  const plan = planWrite(context.defaults, options);
+  const metadata = metadataToCbor(options.metadata ?? {});
+  // Fail now if the metadata will be too long, not after all content is stored.
+  if (plan.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
+  const source = byteReader(content, options.signal);
+  let reader = source;
+  const tally = createPutTally();
+  try {
+    const encoded = await compressed(source, plan.compression, options.signal);
+    reader = encoded.reader;
+    const available = await reader.lookAhead(INLINE_MAX + 1);
+    const body =
+      available > INLINE_MAX
+        ? await queueTree(() => putTree({ context, plan, options, tally }, reader))
+        : readInline(reader, available, options);
+    const encoding = encoded.encoding();
+    const draft = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
+    const address = await writeRoot(context, plan, draft, { signal: options.signal, tally });
+    options.onReport?.(tally.report());
+    return address;
+  } finally {
+    reader.cancel();
+  }
+}
+
+const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: STREAM_MAX };
+
+/** The part of a root's plaintext that depends on the content. */
+type StoredContent = Omit<RootDraft, "metadata">;
+
+/** @param length bytes that have been looked ahead to: all of the content */
+function readInline(reader: ByteReader, length: number, options: PutOptions): StoredContent {
+  const body = reader.take(length)!;
+  const bytes = reader.position();
+  options.onProgress?.({ bytes, total: bytes, chunks: 0 });
+  return { depth: 0, chunkLog2: 0, contentLength: length, padding: 0, body };
+}
+
+async function putTree(
+  { context, plan, options, tally }: PutCall,
+  reader: ByteReader,
+): Promise<StoredContent> {
+  const { signal, stop } = linkedAbort(options.signal);
+  const tree = createTreeWriter(context, plan.dedupSecret, { signal, tally });
+  const convergent = plan.dedupSecret !== undefined;
+  const journal = checkedJournal(options.journal);
+
+  const inFlight = new Set<Promise<void>>();
+  let failure: { error: unknown } | undefined;
+
+  const store = async (leaf: Leaf): Promise<void> => {
+    const { index, blob, contentLength, reference, storedBefore } = leaf;
+    const how = { convergent, storedBefore, signal };
+    const sent = await storeBlob(context.backend, reference.address, blob, how);
+    tally.leaf(sent, blob.length, contentLength);
+    if (sent) await journal.stored(index, reference);
+  };
+  const upload = async (leaf: Leaf) => {
+    throwIfAborted(signal);
+    const { buffer, reference, contentLength, padding, contentEnd } = leaf;
+    const stored = store(leaf);
+    inFlight.add(stored);
+    try {
+      await stored;
+      context.writeBuffers.release(buffer);
+    } catch (error) {
+      // Stop at once, not when this leaf's turn comes: an earlier upload may hang on the same fault.
+      failure ??= { error };
+      stop(error);
+      throw error;
+    } finally {
+      inFlight.delete(stored);
+    }
+    return { reference, contentLength, padding, contentEnd };
+  };
+
+  try {
+    let [chunks, contentLength, padding] = [0, 0, 0];
+    const leaves = cutLeaves(context, plan, { reader, journal, signal });
+    const stored = pMapIterable(leaves, upload, { concurrency: plan.concurrency });
+    for await (const leaf of stored) {
+      await tree.add(leaf.reference);
+      chunks += 1;
+      contentLength += leaf.contentLength;
+      padding += leaf.padding;
+      const { total } = reader;
+      options.onProgress?.({
+        bytes: leaf.contentEnd,
+        ...(total === undefined ? {} : { total }),
+        chunks,
+      });
+    }
+    const { depth, references } = await tree.finish();
+    return { depth, chunkLog2: plan.chunkLog2, contentLength, padding, body: references };
+  } catch (error) {
+    stop(error);
+    // Wait for the writes in flight, so that a caller that exits now leaves nothing half-done.
+    await Promise.allSettled(inFlight);
+    // The first failure caused the others, which only report the abort.
+    throw failure ? failure.error : error;
+  }
+}

@@ -1,0 +1,95 @@
+import { bytesOf, watched } from "../watched.ts";
+import { aliceStore, outcome, random } from "../../support.ts";
+import { describe, expect, test } from "bun:test";
+import type { Backend } from "../../../src/index.ts";
+import { attesting } from "../../backend/attesting.ts";
+import { memory } from "../../../src/backend/memory.ts";
+
+const MiB = 2 ** 20;
+const CHUNK = 2 ** 18;
+
+describe("verify with attested", () => {
+  test("downloads nothing where the store attests the bytes, and says so", async () => {
+    const { backend, calls, forget } = watched(attesting());
+    const store = aliceStore({ backend, chunkSize: CHUNK });
+    await store.put(random(2 * MiB));
+    forget();
+    for await (const { address, size } of store.list()) {
+      expect(await store.verify(address, { serverChecksums: true })).toEqual({
+        address,
+        kind: undefined,
+        blobs: 1,
+        bytes: size,
+        verifiedByServer: true,
+      });
+    }
+    expect(calls.get).toEqual([]);
+    expect(calls.head).toHaveLength(8 + 1);
+  });
+
+  test("reads and checks where it does not, and says so", async () => {
+    const inner = attesting();
+    const address = await aliceStore({ backend: inner }).put("x");
+    const silent: Backend = {
+      ...inner,
+      head: async (name) => ({ size: (await inner.head(name))!.size }),
+    };
+    const lying: Backend = {
+      ...inner,
+      head: async () => ({ size: 5, sha256: "0".repeat(64) }),
+    };
+    const { capabilities: _, ...plain } = inner;
+    for (const place of [silent, lying, plain]) {
+      const { backend, calls } = watched(place);
+      const store = aliceStore({ backend });
+      expect(await store.verify(address, { serverChecksums: true })).toMatchObject({
+        kind: "root",
+        verifiedByServer: false,
+      });
+      expect(calls.get).toEqual([address]);
+    }
+    const bytes = await bytesOf(inner, address);
+    bytes[60]! ^= 1;
+    await inner.put(address, bytes);
+    const store = aliceStore({ backend: inner });
+    expect(await outcome(store.verify(address, { serverChecksums: true }))).toBe("address");
+    await inner.delete(address);
+    expect(await outcome(store.verify(address, { serverChecksums: true }))).toBe("not-found");
+  });
+
+  test("refuses a blob that is attested, but longer than any can be", async () => {
+    const inner = attesting();
+    const address = await aliceStore({ backend: inner }).put("x");
+    const backend: Backend = { ...inner, head: async () => ({ size: 2 ** 25, sha256: address }) };
+    expect(await outcome(aliceStore({ backend }).verify(address, { serverChecksums: true }))).toBe(
+      "limit",
+    );
+  });
+
+  test("does not go with deep", async () => {
+    const store = aliceStore({ backend: attesting() });
+    const address = await store.put("x");
+    expect(await outcome(store.verify(address, { serverChecksums: true, deep: true }))).toBe(
+      "usage",
+    );
+  });
+});
+
+describe("stat", () => {
+  test("says how the store encrypts the root, where the backend can say it", async () => {
+    const { backend, calls, forget } = watched(attesting());
+    const store = aliceStore({ backend });
+    const address = await store.put("x");
+    forget();
+    expect((await store.stat(address)).encryption).toBe("AES256");
+    expect(calls).toEqual({ put: [], get: [address], head: [address] });
+  });
+
+  test("makes no request more where it cannot, and leaves the entry out", async () => {
+    const { backend, calls } = watched(memory());
+    const store = aliceStore({ backend });
+    const stat = await store.stat(await store.put("x"));
+    expect("encryption" in stat).toBe(false);
+    expect(calls.head).toEqual([]);
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "bun:test";
+import { memory } from "../../../src/backend/memory.ts";
+import {
+  type Backend,
+  type ScanOptions,
+  type ScannedBlob,
+  generateIdentity,
+} from "../../../src/index.ts";
+import { alice, aliceStore, bob, outcome, random } from "../../support.ts";
+import { watched } from "../watched.ts";
+
+const KIB = 2 ** 10;
+const MIB = 2 ** 20;
+
+async function surveyed(backend: Backend, options: ScanOptions = {}) {
+  const found = new Map<string, ScannedBlob>();
+  for await (const blob of aliceStore({ backend }).scan(options)) {
+    expect(found.has(blob.address)).toBe(false);
+    found.set(blob.address, blob);
+  }
+  return found;
+}
+
+function kinds(found: ReadonlyMap<string, ScannedBlob>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind } of found.values()) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+/** Counts what is asked for, and how much comes. */
+function metered(inner: Backend) {
+  const sum = { gets: 0, fronts: 0, bytes: 0 };
+  const backend: Backend = {
+    ...inner,
+    async get(...given) {
+      sum.gets += 1;
+      const length = await inner.get(...given);
+      sum.bytes += length;
+      return length;
+    },
+    async getPrefix(...given) {
+      sum.fronts += 1;
+      const length = await inner.getPrefix!(...given);
+      sum.bytes += length;
+      return length;
+    },
+  };
+  return { backend, sum };
+}
+
+describe("a scan", () => {
+  test("tells what is one's own, what is for others, and what are chunks", async () => {
+    const backend = memory();
+    const store = aliceStore({ backend });
+    const small = await store.put("small", { metadata: { name: "small.txt", mtime: 5 } });
+    const large = await store.put(random(3 * MIB), { chunkSize: MIB, metadata: { name: "large" } });
+    const inline = await store.put(random(MIB), { metadata: { name: "inline" } });
+    const others = await store.put("theirs", { recipients: [bob.recipient] });
+    const othersLarge = await store.put(random(MIB), { recipients: [bob.recipient] });
+    const found = await surveyed(backend);
+    expect(kinds(found)).toEqual({ opened: 3, closed: 2, child: 3 });
+    expect(found.get(small)).toMatchObject({
+      kind: "opened",
+      stat: { size: 5, metadata: { name: "small.txt", mtime: 5 }, recipients: 1 },
+    });
+    expect(found.get(large)).toMatchObject({ stat: { size: 3 * MIB, chunks: 3 } });
+    expect(found.get(inline)).toMatchObject({ stat: { size: MIB, metadata: { name: "inline" } } });
+    expect(found.get(others)).toMatchObject({ kind: "closed", recipients: 1 });
+    expect(found.get(othersLarge)).toMatchObject({ kind: "closed", recipients: 1 });
+    for (const [address, { size }] of found) {
+      expect(size).toBe((await backend.head(address))!.size);
+    }
+  });
+
+  test("fetches no chunk whole, and no large root that is for others", async () => {
+    const inner = memory();
+    const store = aliceStore({ backend: inner });
+    for (const chunkSize of [256 * KIB, MIB, 4 * MIB]) {
+      await store.put(random(5 * MIB), { chunkSize });
+    }
+    await store.put(random(MIB), { recipients: [bob.recipient] });
+    const { backend, sum } = metered(inner);
+    expect(kinds(await surveyed(backend))).toEqual({ opened: 3, closed: 1, child: 27 });
+    // The roots of trees are short; of what is too long for a root nothing is asked at all.
+    expect(sum.gets).toBe(3);
+    expect(sum.fronts).toBe(27);
+    expect(sum.bytes).toBeLessThan(27 * 4096 + 3 * 4 * KIB);
+  });
+
+  test("finds the same where a backend has whole blobs only", async () => {
+    const { getPrefix: _, ...backend } = memory();
+    const store = aliceStore({ backend });
+    await store.put(random(2 * MIB), { chunkSize: 256 * KIB });
+    await store.put(random(MIB), { recipients: [bob.recipient] });
+    expect(kinds(await surveyed(backend))).toEqual({ opened: 1, closed: 1, child: 8 });
+  });
+
+  test("opens a large root of more recipients than its beginning has room for", async () => {
+    const backend = memory();
+    const many = await Promise.all(Array.from({ length: 100 }, () => generateIdentity()));
+    const recipients = many.map(({ recipient }) => recipient);
+    const store = aliceStore({ backend });
+    await store.put(random(MIB), { recipients: [...recipients, alice.recipient] });
+    await store.put(random(MIB), { recipients });
+    const found = await surveyed(backend);
+    expect(kinds(found)).toEqual({ opened: 1, closed: 1 });
+    const closed = [...found.values()].find(({ kind }) => kind === "closed");
+    expect(closed).toMatchObject({ recipients: 100 });
+  });
+
+  test("gives what is wrong with one blob as its result, and goes on", async () => {
+    const backend = memory();
+    const store = aliceStore({ backend });
+    const good = await store.put("good");
+    const [short, long, gone] = ["a", "b", "c"].map((digit) => digit.repeat(64));
+    await backend.put(short!, random(100));
+    await backend.put(long!, random(100 * KIB));
+    const found = await surveyed({
+      ...backend,
+      async *list(prefix, options) {
+        yield* backend.list(prefix, options);
+        yield { name: gone!, size: 100 };
+      },
+    });
+    expect(kinds(found)).toEqual({ opened: 1, failed: 3 });
+    expect(found.get(good)).toMatchObject({ kind: "opened" });
+    for (const address of [short!, long!]) {
+      expect(found.get(address)).toMatchObject({ error: { code: "address" } });
+    }
+    expect(found.get(gone!)).toMatchObject({ error: { code: "not-found" } });
+  });
+
+  test("looks at as many as it is told, and only behind a prefix", async () => {
+    const inner = memory();
+    const store = aliceStore({ backend: inner });
+    const addresses = await Promise.all(Array.from({ length: 40 }, () => store.put("x")));
+    const { backend, seen } = watched(inner);
+    const found = await surveyed(backend, { concurrency: 3 });
+    expect(found.size).toBe(40);
+    expect(seen.most).toBe(3);
+    const prefix = addresses[0]!.slice(0, 8);
+    expect([...(await surveyed(backend, { prefix })).keys()]).toEqual([addresses[0]!]);
+  });
+
+  test("takes identities, and ends with the signal", async () => {
+    const store = aliceStore({ identities: undefined });
+    expect(await outcome(Array.fromAsync(store.scan()))).toBe("usage");
+    const signal = AbortSignal.abort();
+    expect(await outcome(Array.fromAsync(aliceStore().scan({ signal })))).toBe("aborted");
+    const options = { concurrency: 65 };
+    expect(await outcome(Array.fromAsync(aliceStore().scan(options)))).toBe("usage");
+  });
+});

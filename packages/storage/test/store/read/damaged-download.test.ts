@@ -1,0 +1,81 @@
+import { aliceStore, drain, outcome, random, sha256 } from "../../support.ts";
+import { describe, expect, test } from "bun:test";
+import type { Backend } from "../../../src/index.ts";
+import { memory } from "../../../src/backend/memory.ts";
+import { watched } from "../watched.ts";
+
+const MiB = 2 ** 20;
+const CHUNK = 2 ** 18;
+
+describe("a download that is damaged", () => {
+  /** Damages the first so many downloads of each blob. */
+  function flaky(inner: Backend, times: number, damage: (bytes: Uint8Array) => number) {
+    const downloads = new Map<string, number>();
+    const backend: Backend = {
+      ...inner,
+      local: false,
+      get: async (name, buffer, options) => {
+        const length = await inner.get(name, buffer, options);
+        const before = downloads.get(name) ?? 0;
+        downloads.set(name, before + 1);
+        return before < times ? damage(buffer.subarray(0, length)) : length;
+      },
+    };
+    return { backend, downloads };
+  }
+  const damages: Record<string, (bytes: Uint8Array) => number> = {
+    "a flipped bit": (bytes) => {
+      bytes[bytes.length >> 1]! ^= 1;
+      return bytes.length;
+    },
+    "a cut": (bytes) => bytes.length - 1,
+    "nothing at all": () => 0,
+  };
+
+  for (const [what, damage] of Object.entries(damages)) {
+    test(`by ${what} is repeated once, and counts only then`, async () => {
+      const inner = memory();
+      const content = random(2 * MiB);
+      const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(content);
+      const once = flaky(inner, 1, damage);
+      const store = aliceStore({ backend: once.backend, chunkSize: CHUNK });
+      expect(sha256(await (await store.get(address)).bytes())).toBe(sha256(content));
+      expect(new Set(once.downloads.values())).toEqual(new Set([2]));
+
+      const twice = flaky(inner, 2, damage);
+      const damaged = aliceStore({ backend: twice.backend, chunkSize: CHUNK });
+      expect(await outcome(damaged.get(address))).toBe("address");
+      expect(twice.downloads.get(address)).toBe(2);
+    });
+  }
+
+  test("is not repeated for anything else", async () => {
+    const { backend, calls } = watched(memory());
+    const store = aliceStore({ backend });
+    expect(await outcome(store.get("0".repeat(64)))).toBe("not-found");
+    const garbage = random(100);
+    await backend.put(sha256(garbage), garbage);
+    expect(await outcome(store.get(sha256(garbage)))).toBe("format");
+    expect(calls.get).toHaveLength(2);
+  });
+
+  test("releases nothing of the damaged one", async () => {
+    const inner = memory();
+    const content = random(2 * MiB);
+    const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(content);
+    let gets = 0;
+    const backend: Backend = {
+      ...inner,
+      get: async (name, buffer, options) => {
+        const length = await inner.get(name, buffer, options);
+        gets += 1;
+        if (gets > 4) buffer[100]! ^= 1;
+        return length;
+      },
+    };
+    const blob = await aliceStore({ backend, chunkSize: CHUNK, concurrency: 1 }).get(address);
+    const { bytes, error } = await drain(blob.stream());
+    expect(error).toMatchObject({ code: "address" });
+    expect(Buffer.compare(bytes, content.subarray(0, 3 * CHUNK))).toBe(0);
+  });
+});

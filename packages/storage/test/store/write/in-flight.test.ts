@@ -1,0 +1,87 @@
+import { aliceStore, random } from "../../support.ts";
+import { describe, expect, test } from "bun:test";
+import type { Backend } from "../../../src/index.ts";
+import { memory } from "../../../src/backend/memory.ts";
+import { watched } from "../watched.ts";
+
+const MiB = 2 ** 20;
+const CHUNK = 2 ** 18;
+
+describe("work in flight", () => {
+  test.each([1, 2, 4, 7])("stays within a concurrency of %d, both ways", async (concurrency) => {
+    const { backend, seen, forget } = watched();
+    const store = aliceStore({ backend, chunkSize: CHUNK, concurrency });
+    const address = await store.put(random(5 * MiB));
+    expect(seen.most).toBe(concurrency);
+    forget();
+    await (await store.get(address)).bytes();
+    expect(seen.most).toBe(concurrency);
+  });
+
+  test("does not run ahead of a reader who has stopped reading", async () => {
+    const { backend, calls, forget } = watched();
+    const store = aliceStore({ backend, chunkSize: CHUNK, concurrency: 3 });
+    const address = await store.put(random(8 * MiB));
+    forget();
+    const reader = (await store.get(address)).stream().getReader();
+    await reader.read();
+    await Bun.sleep(50);
+    // The root, the chunk being read, and at most as many ahead of it as may be in flight.
+    expect(calls.get.length).toBeLessThanOrEqual(1 + 1 + 3);
+    await reader.cancel();
+    const afterCancel = calls.get.length;
+    await Bun.sleep(50);
+    expect(calls.get.length).toBe(afterCancel);
+  });
+
+  test("does not run ahead of a backend that is slow to store", async () => {
+    const gate = Promise.withResolvers<void>();
+    const inner = memory();
+    const backend: Backend = {
+      ...inner,
+      put: async (...call) => {
+        await gate.promise;
+        await inner.put(...call);
+      },
+    };
+    let pulled = 0;
+    async function* source(): AsyncGenerator<Uint8Array> {
+      for (let i = 0; i < 100; i++) {
+        pulled += 1;
+        yield new Uint8Array(CHUNK);
+      }
+    }
+    const put = aliceStore({ backend, chunkSize: CHUNK, concurrency: 3 }).put(source());
+    await Bun.sleep(50);
+    // What decides between inline and tree (1 MiB), and one chunk for each upload.
+    expect(pulled).toBeLessThanOrEqual(5 + 3 + 1);
+    gate.resolve();
+    await put;
+    expect(pulled).toBe(100);
+  });
+
+  test("takes one request for up to 1 MiB, and leaves and root beyond", async () => {
+    const { backend, calls, forget } = watched();
+    const store = aliceStore({ backend, chunkSize: CHUNK, padding: "none" });
+    for (const [size, requests] of [
+      [0, 1],
+      [MiB, 1],
+      [MiB + 1, 6],
+      [2 * MiB, 9],
+    ] as const) {
+      forget();
+      const address = await store.put(random(size));
+      await (await store.get(address)).bytes();
+      expect([calls.put.length, calls.get.length]).toEqual([requests, requests]);
+    }
+  });
+
+  test("of a range is only what the range touches", async () => {
+    const { backend, calls, forget } = watched();
+    const store = aliceStore({ backend, chunkSize: CHUNK });
+    const address = await store.put(random(4 * MiB));
+    forget();
+    await (await store.get(address, { range: { start: CHUNK - 1, end: CHUNK + 1 } })).bytes();
+    expect(calls.get.length).toBe(1 + 2);
+  });
+});
