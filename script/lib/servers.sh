@@ -42,10 +42,10 @@ percent_encode() {
   done
 }
 
-# Whether a server responds to a GET with 200. Usage: answers HOST PORT PATH
+# Whether a server responds to a GET with 200. Usage: responds HOST PORT PATH
 # Uses the shell only, so that no other tool is needed. A subshell, because a refused connection prints
 # a message.
-answers() {
+responds() {
   (
     exec 3<>"/dev/tcp/$1/$2" || exit
     printf 'GET %s HTTP/1.0\r\nHost: %s:%s\r\n\r\n' "$3" "$1" "$2" >&3
@@ -129,7 +129,7 @@ launch() {
     printf '%s\n' "$pid" >"$dir/pid"
     deadline=$((SECONDS + 60))
     while kill -0 "$pid" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do
-      if answers 127.0.0.1 "$port" "$health"; then
+      if responds 127.0.0.1 "$port" "$health"; then
         # The response may come from another process that has the port while ours fails to bind it.
         sleep 0.2
         kill -0 "$pid" 2>/dev/null && return
@@ -179,7 +179,7 @@ minio_in_docker() {
   port=$(docker port "$container" 9000/tcp | sed -n 's/^127\.0\.0\.1://p')
   deadline=$((SECONDS + 60))
   while [ "$SECONDS" -lt "$deadline" ]; do
-    if answers 127.0.0.1 "${port:-0}" /minio/health/cluster; then
+    if responds 127.0.0.1 "${port:-0}" /minio/health/cluster; then
       s3_env MINIO "http://127.0.0.1:$port" "$access" "$secret" >"$dir/env"
       return
     fi
@@ -204,7 +204,7 @@ minio_from_environment() {
     warn "MINIO_ENDPOINT is set without credentials; set MINIO_ACCESS_KEY and MINIO_SECRET_KEY too"
     return 1
   fi
-  if [[ $endpoint == http://*:* ]] && ! answers "${host%:*}" "${host##*:}" /minio/health/live; then
+  if [[ $endpoint == http://*:* ]] && ! responds "${host%:*}" "${host##*:}" /minio/health/live; then
     warn "no MinIO responds at $endpoint; check or unset MINIO_ENDPOINT"
     return 1
   fi

@@ -10,7 +10,7 @@ import { withRetry } from "@idk/storage";
 setDefaultTimeout(90_000);
 
 /** Wrong bytes of the right length, as from a broken disk, a cache or a malicious provider. */
-requireServer("minio")("a server that returns other bytes than were stored", () => {
+requireServer("minio")("bytes that change between client and disk", () => {
   let bucket: Bucket;
   let damaging = false;
   let gets = 0;
@@ -34,7 +34,7 @@ requireServer("minio")("a server that returns other bytes than were stored", () 
       },
     });
 
-  test("releases none of them, and retries do not help", async () => {
+  test("are not released by get, even after retries", async () => {
     using proxy = tamperingProxy();
     await using store = storeOver(
       withRetry(open(proxy.endpoint), { budgetMs: 500, firstDelayMs: 50 }),
@@ -60,7 +60,7 @@ requireServer("minio")("a server that returns other bytes than were stored", () 
     expect(await sha256Of((await store.get(address)).stream())).toBe(content.sha256);
   });
 
-  test("rejects uploads that were damaged in transit", async () => {
+  test("are rejected by the server on put", async () => {
     // The server receives another body than the one that was signed.
     using proxy = httpProxy(bucket.server.endpoint, {
       respond({ method, body }) {
