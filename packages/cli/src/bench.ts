@@ -4,17 +4,16 @@ import { dirname } from "node:path";
 
 const MISSING =
   "idk: `idk bench` needs the package @idk/bench, which is not installed: " +
-  "run it in a clone of the repository of idk, after `bun install`";
+  "run it in a clone of idk's repository, after `bun install`";
 
-/** Which are passed on. The benchmarks clean up, and take two that come at once for one. */
+/** Passed on to the benchmarks, which clean up and treat two at once as one. */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 /**
- * Runs the benchmarks, a program of their own: what measures must not carry the weight of the
- * command, and the command not that of what measures. Arguments, input, output, signals and exit
- * code are theirs.
+ * Runs the benchmarks as a separate process, so that neither program loads the other's code.
+ * Arguments, input, output, signals and exit code are passed through.
  *
- * @param resolve finds their file; throws where there is none
+ * @param resolve finds their main file; throws if it is not installed
  * @returns the exit code
  */
 export function bench(
@@ -36,7 +35,7 @@ export function bench(
       console.error(`idk: the benchmarks did not start: ${error.message}`);
       done(1);
     });
-    // As a shell reports what a signal has ended.
+    // 128 + the signal, as a shell reports it.
     child.on("exit", (code, signal) =>
       done(code ?? 128 + (signal ? constants.signals[signal] : 0)),
     );

@@ -5,7 +5,7 @@ import type { Session } from "./session.ts";
 
 export type Command = (invocation: Invocation, session: Session) => Promise<void>;
 
-/** A command: the settings it takes and what it does with them. */
+/** Makes a command from the settings it takes and the function that runs it. */
 export function command<S extends Shape>(
   shape: S,
   run: (settings: SettingsOf<S>, session: Session) => Promise<void>,

@@ -4,21 +4,21 @@ import { isAbsolute, join } from "node:path";
 import { type Failure, reasonOf, systemCodeOf, usage } from "./errors/failures.ts";
 import type { Environment } from "./invocation.ts";
 
-/** Where the program keeps files of its own, by the XDG Base Directory Specification. */
+/** The program's own folders, following the XDG Base Directory Specification. */
 export interface UserFolders {
-  /** For what may be removed at any time. */
+  /** May be removed at any time. */
   readonly cache: string;
-  /** For what people write by hand. */
+  /** Written by the user. */
   readonly config: string;
-  /** For what is to be kept. */
+  /** To be kept. */
   readonly data: string;
-  /** For what belongs to this user on this machine. */
+  /** Specific to this user on this machine. */
   readonly state: string;
 }
 
 export function userFolders(env: Environment): UserFolders {
   const home = homeOf(env);
-  // The specification has relative paths ignored.
+  // The specification says to ignore relative paths.
   const folder = (variable: string, ...standard: string[]): string => {
     const given = env[variable] ?? "";
     return join(isAbsolute(given) ? given : join(home, ...standard), "idk");
@@ -35,15 +35,15 @@ export function homeOf(env: Environment): string {
   return env["HOME"] || homedir();
 }
 
-/** Replaces the `~/` that a path begins with, as a shell would have. */
+/** Expands a leading `~/`, as a shell does. */
 export function expandHome(path: string, env: Environment): string {
   return path === "~" || path.startsWith("~/") ? join(homeOf(env), path.slice(1)) : path;
 }
 
 /**
- * Makes the folder of a store, unless it is there.
+ * Creates a folder if it does not exist.
  *
- * @returns whether it was made
+ * @returns whether it was created
  */
 export async function createFolder(path: string): Promise<boolean> {
   try {
@@ -53,10 +53,8 @@ export async function createFolder(path: string): Promise<boolean> {
   }
 }
 
-/** What is said of a folder that could not be made. */
 export function folderFailure(path: string, error: unknown): Failure {
-  // A folder that is there is no error.
-  const reason =
-    systemCodeOf(error) === "EEXIST" ? "a file of that name is there" : reasonOf(error);
+  // An existing folder is not an error, so it is something else.
+  const reason = systemCodeOf(error) === "EEXIST" ? "a file of that name exists" : reasonOf(error);
   return usage(`cannot create the folder ${path}: ${reason}`, error);
 }

@@ -1,11 +1,11 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Arguments and flags, or the settings made of them, by name; not checked yet. */
+/** Unvalidated arguments and flags, or settings made of them, by name. */
 export type RawSettings = Readonly<Record<string, unknown>>;
 
-/** A command line, and the environment it was given in. */
+/** A command line and its environment. */
 export interface Invocation {
-  /** Named as the long flags, in camel case; operands by their own names. */
+  /** By long flag in camel case, or by operand. */
   readonly options: RawSettings;
   readonly env: Environment;
 }

@@ -3,12 +3,12 @@ import { OVERVIEW } from "./command-line/overview.ts";
 import { runtimeFault, versionLine } from "./version.ts";
 
 /**
- * Nothing is imported statically that `idk --version` and `idk --help` do not need: they answer as
+ * Static imports are limited to what `idk --version` and `idk --help` need, so that they print as
  * fast as the runtime starts.
  */
 async function main(args: readonly string[]): Promise<void> {
   if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
-    // Not process.stdout, whose streams take longer to load than all the rest.
+    // process.stdout would take longer to load than everything else.
     console.log(versionLine());
   } else if (
     args.length === 1 &&
@@ -22,7 +22,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** As any failure is reported, by the little that runs anywhere. */
+/** Prints the same as run.ts, with code that any runtime can run. */
 function refuse(message: string, asJson: boolean): never {
   console.error(asJson ? JSON.stringify({ error: { code: "usage", message } }) : `idk: ${message}`);
   process.exit(2);
@@ -30,16 +30,15 @@ function refuse(message: string, asJson: boolean): never {
 
 async function runCommand(args: readonly string[]): Promise<void> {
   if (args[0] === "bench") {
-    // Before anything else reads the arguments, or listens for signals: both are for the benchmarks.
+    // Before anything else parses arguments or handles signals: the benchmarks do both.
     const { bench } = await import("./bench.ts");
     process.exit(await bench(args.slice(1)));
   } else {
     const { run } = await import("./run.ts");
-    // An explicit exit, because a read of standard input that nobody waits for any more would keep
-    // the process alive.
+    // Exit explicitly, because a pending read of standard input would keep the process alive.
     process.exit(await run(args, process.env));
   }
 }
 
-// Not awaited: bytecode is made of scripts, in which nothing can be awaited at the top.
+// Not awaited: the bundle is a script, and scripts have no top-level await.
 void main(process.argv.slice(2));

@@ -5,16 +5,16 @@ import { createOutput } from "./output/output.ts";
 import { createScreen } from "./output/screen.ts";
 import { toJson } from "./output/text.ts";
 
-/** Runs one command line and returns the exit code. Everything is written when it resolves. */
+/** Runs one command line. Resolves with the exit code when all output is written. */
 export async function run(args: readonly string[], env: Environment): Promise<number> {
   const screen = createScreen();
-  const out = createOutput({ json: asksForJson(args), screen });
+  const out = createOutput({ json: wantsJson(args), screen });
   const signal = abortOnSignals();
   const debug = env["IDK_DEBUG"] === "1";
 
   const fail = async (reason: unknown): Promise<number> => {
-    screen.place(undefined);
-    // Results from before the failure are good; if they cannot be written, the failure says more.
+    screen.setLine(undefined);
+    // Results from before the failure are valid. If they cannot be written, the failure matters more.
     await Promise.allSettled([out.flush()]);
     const report = reportOf(reason, signal);
     if (report.silent) return report.exitCode;
@@ -24,7 +24,7 @@ export async function run(args: readonly string[], env: Environment): Promise<nu
     return report.exitCode;
   };
 
-  // A fault outside of every awaited call must not show a stack either.
+  // Errors outside of awaited calls are reported in the same way, without a stack trace.
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error: unknown) => {
       void exitAfter(fail(error));
@@ -44,18 +44,18 @@ async function exitAfter(failed: Promise<number>): Promise<never> {
   return process.exit(await failed);
 }
 
-/** Known before the arguments are parsed, because errors in them are reported in the same way. */
-function asksForJson(args: readonly string[]): boolean {
+/** Read before the arguments are parsed, because errors in them are also reported as JSON. */
+function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end === -1 ? args.length : end).includes("--json");
 }
 
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** What a command may take to clean up, in milliseconds. Opening a pipe can block for ever. */
+/** Milliseconds for a command to clean up. Opening a pipe can block for ever. */
 const GRACE = 5000;
 
-/** The first signal lets the command clean up; the second, from someone in a hurry, does not. */
+/** The first signal lets the command clean up; the second ends the process. */
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
   for (const [name, exitCode] of Object.entries(SIGNALS)) {

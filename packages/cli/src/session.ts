@@ -1,10 +1,10 @@
 import type { Output } from "./output/output.ts";
 import type { Progress } from "./progress/meter.ts";
 
-/** What every command works with, besides its own settings. */
+/** What every command uses besides its settings. */
 export interface Session {
   readonly out: Output;
-  /** Fires on Ctrl-C and on a request to terminate. */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }

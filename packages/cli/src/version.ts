@@ -1,29 +1,27 @@
 import { dirname } from "node:path";
 
-/** The same as in package.json; a test holds them together. Reading that file would cost `--version` its speed. */
+/** As in package.json, which `--version` does not read because that is slow; a test compares them. */
 export const VERSION = "0.1.0";
 
-/** When it was, as the manual page has it: `November 21, 2026`. */
+/** The release date, in the format of manual pages. */
 export const RELEASED = "November 21, 2026";
 
-/** The first version of the runtime that all of it runs on; package.json has it, too. */
+/** The oldest version of Bun supported, as in package.json. */
 export const BUN_MIN = "1.4.5";
 
-/** What to tell whoever has an older runtime, which would fail somewhere inside; undefined if it will do. */
+/** The error message for a runtime that is too old; undefined if it is supported. */
 export function runtimeFault(version: string): string | undefined {
   if (Bun.semver.order(version, BUN_MIN) >= 0) return undefined;
-  return `this takes Bun ${BUN_MIN} or later, and runs on ${version}: bun upgrade`;
+  return `this needs Bun ${BUN_MIN} or later, but runs on ${version}: run bun upgrade`;
 }
 
-/** Version, runtime, and which NaCl there is. */
+/** The version of the program and the runtime, and the NaCl implementation. */
 export function versionLine(): string {
   const { platform, arch } = process;
   return `idk ${VERSION} (Bun ${Bun.version}, ${platform} ${arch}, NaCl ${naclProvider()})`;
 }
 
-/**
- * What is installed for this platform, which takes a look and no loading: `idk doctor` loads it.
- */
+/** Whether native NaCl is installed. Does not load it; `idk doctor` does. */
 function naclProvider(): "native" | "portable" {
   try {
     Bun.resolveSync("sodium-native", dirname(Bun.main));

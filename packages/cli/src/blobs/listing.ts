@@ -22,7 +22,7 @@ export async function listContents(
   const failures = createListFailures(session, "blob", "address");
   const sum = { opened: 0, bytes: 0, closed: 0, child: 0 };
   let refusals = 0;
-  using meter = session.progress.begin({ command: "ls", noun: "blob" });
+  using meter = session.progress.start({ command: "ls", noun: "blob" });
   for await (const blob of opened.scan({ signal })) {
     meter.itemDone();
     if (blob.kind === "failed") {

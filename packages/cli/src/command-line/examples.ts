@@ -1,35 +1,35 @@
-/** Of each command, as `idk COMMAND --help` shows them; the tests parse every one. */
+/** By command, as `idk COMMAND --help` prints them. Tests parse each one. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   init: [
-    "idk init                                      asks where, and for a passphrase",
-    "idk init --store s3://attic --no-passphrase   without a question",
+    "idk init                                      prompts for the location and a passphrase",
+    "idk init --store s3://attic --no-passphrase   without prompts",
   ],
   config: ["idk config", "idk config --store work --json"],
   keygen: [
-    "idk keygen -o me.key > me.pub                 me.key is the secret: back it up",
+    "idk keygen -o me.key > me.pub                 me.key is secret: back it up",
     "idk keygen -o safe.key --passphrase",
   ],
   recipient: ["idk recipient -i me.key"],
   put: [
     "idk put report.pdf -R alice.pub -R bob.pub",
-    "idk put photos --compress auto                each file of the folder",
+    "idk put photos --compress auto                each file in the folder",
     "idk put - --name dump.sql < dump.sql",
-    "idk put --from-file list.txt --done stored    what an earlier run left out",
+    "idk put --from-file list.txt --done stored    skips what an earlier run stored",
   ],
   get: [
     "idk get 5f2b8c1e -o report.pdf                the first 8 digits are enough",
-    "idk get 5f2b8c1e --range 0-1000000            verified as the whole is",
+    "idk get 5f2b8c1e --range 0-1000000            verified like the whole content",
     "idk get --from-file stored --output-dir out",
   ],
   stat: ["idk stat 5f2b8c1e --json"],
-  share: ["idk share 5f2b8c1e -R bob.pub                 a new root; no content is moved"],
-  rewrap: ["idk rewrap 5f2b8c1e -R alice.pub -R bob.pub   exactly these two"],
+  share: ["idk share 5f2b8c1e -R bob.pub                 writes a new root; moves no content"],
+  rewrap: ["idk rewrap 5f2b8c1e -R alice.pub -R bob.pub   for exactly these two"],
   ls: ["idk ls --long -i me.key", "idk ls --json"],
   inspect: ["idk inspect 5f2b8c1e"],
   verify: [
     "idk verify                                    every blob, without a key",
-    "idk verify --deep 5f2b8c1e -i me.key          all content of one",
-    "idk verify --attested --store s3://attic      without a download",
+    "idk verify --deep 5f2b8c1e -i me.key          all content below one address",
+    "idk verify --server-checksums --store s3://attic   without downloading",
   ],
   copy: [
     "idk copy --from s3://attic --to ./mirror",
@@ -39,12 +39,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   doctor: ["idk doctor", "idk doctor --json --store s3://attic"],
   bench: ["idk bench --list", "idk bench hash-perf --quick"],
   completion: [
-    "source <(idk completion bash)                 in ~/.bashrc; zsh likewise",
+    "source <(idk completion bash)                 in ~/.bashrc; the same for zsh",
     "idk completion fish > ~/.config/fish/completions/idk.fish",
   ],
   help: [
     "idk help stores",
-    "idk help man | man -l -                       where it is not installed",
+    "idk help man | man -l -                       if it is not installed",
     "idk help man > ~/.local/share/man/man1/idk.1",
   ],
   store: ["idk store check s3://attic", "idk store init minio:///attic --versioning"],

@@ -3,17 +3,17 @@ import type { Command as CommanderCommand } from "commander";
 import { usage } from "../errors/failures.ts";
 import { TOPICS } from "./overview.ts";
 
-/** `idk help`, `idk help COMMAND…` and `idk help TOPIC`: commander's own knows no topics. */
+/** `idk help`, `idk help COMMAND…` and `idk help TOPIC`. Commander's own help has no topics. */
 export function addHelpCommand(parent: CommanderCommand): void {
   const inner = parent.parent !== null;
   const topics = inner ? [] : [...Object.keys(TOPICS), "man"];
   parent
     .helpCommand(false)
     .command("help", { hidden: inner })
-    .summary("say more about a command or a topic")
+    .summary("print the help of a command or a topic")
     .description(
-      `Print the help of a command, or of a topic: ${topics.join(", ")}. The last is the manual ` +
-        "page, as it is installed.",
+      `Print the help of a command or a topic: ${topics.join(", ")}. The topic man is the source of ` +
+        "the manual page.",
     )
     .argument("[topic...]", "a command or a topic")
     .action(async (words: readonly string[]) => {
@@ -33,7 +33,7 @@ function writeHelp(command: CommanderCommand, text: string): void {
   command.configureOutput().writeOut?.(text);
 }
 
-/** @throws Failure `usage` for a word that is neither a command nor a topic */
+/** @throws Failure `usage` if a word is neither a command nor a topic */
 function commandOf(
   words: readonly string[],
   parent: CommanderCommand,
@@ -45,9 +45,8 @@ function commandOf(
     if (inner === undefined) {
       const names = found.commands.map((command) => command.name());
       const near = nearest(word, found === parent ? [...names, ...topics] : names);
-      const hint =
-        near === undefined ? ": `idk help` names what there is" : ` (did you mean ${near}?)`;
-      throw usage(`no help on '${word}'${hint}`);
+      const hint = near === undefined ? ": run `idk help` for a list" : ` (did you mean ${near}?)`;
+      throw usage(`no help for '${word}'${hint}`);
     }
     found = inner;
   }

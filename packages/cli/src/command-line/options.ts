@@ -3,7 +3,7 @@ import { Option } from "commander";
 export function workersOption(): Option {
   return new Option(
     "--workers <n>",
-    "threads for files over 32 MiB; 0 for none (IDK_WORKERS; default: one a core)",
+    "use N threads for files over 32 MiB; 0 for none (IDK_WORKERS; default: one per core)",
   );
 }
 
@@ -17,17 +17,20 @@ export function identityOption(): Option {
 export function recipientOption(): Option {
   return repeatable(
     "-r, --recipient <recipient>",
-    "who can read it: idk1…, repeatable (IDK_RECIPIENTS)",
+    "a recipient, idk1…, who can read it; repeatable (IDK_RECIPIENTS)",
   );
 }
 
-/** Of `idk share`, where variables do not count. */
+/** `idk share` ignores IDK_RECIPIENTS. */
 export function shareRecipientOption(): Option {
-  return repeatable("-r, --recipient <recipient>", "who is to read it: idk1…, repeatable");
+  return repeatable(
+    "-r, --recipient <recipient>",
+    "a recipient, idk1…, to grant access; repeatable",
+  );
 }
 
 export function recipientsFileOption(): Option {
-  return repeatable("-R, --recipients-file <file>", "a file of recipients, repeatable");
+  return repeatable("-R, --recipients-file <file>", "a file of recipients; repeatable");
 }
 
 function repeatable(flags: string, description: string): Option {

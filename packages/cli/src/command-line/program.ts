@@ -2,12 +2,12 @@ import { nearest } from "@idk/storage/url";
 import { Command as CommanderCommand, CommanderError } from "commander";
 import { usage } from "../errors/failures.ts";
 import type { Environment } from "../invocation.ts";
-import { quieted } from "../output/output.ts";
+import { withoutNotes } from "../output/output.ts";
 import { displayFor } from "../progress/display.ts";
 import { createProgress } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { versionLine } from "../version.ts";
-import type { ActionOf, Start } from "./actions.ts";
+import type { ActionOf, StartSession } from "./actions.ts";
 import { addContentCommands } from "./content.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addHelpCommand } from "./help.ts";
@@ -20,7 +20,7 @@ import { addBenchCommand, addCompletionCommand, addDoctorCommand } from "./tools
 export async function runProgram(
   args: readonly string[],
   env: Environment,
-  session: Start,
+  session: StartSession,
 ): Promise<void> {
   let help = "";
   const takeHelp = (text: string) => {
@@ -40,21 +40,21 @@ export async function runProgram(
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // From `idk store`, a group without a command.
+    // `idk store`: a group without a command.
     if (error.code === "commander.help") {
       const [group = ""] = program.args;
-      throw usage(`no command given: \`${`idk ${group}`.trim()} --help\` names them`);
+      throw usage(`no command given: run \`${`idk ${group}`.trim()} --help\` for a list`);
     }
     if (error.exitCode !== 0) throw usage(inOneLine(error.message));
     checkCommands(program);
   }
-  // Of `--help`, `--version` and `help`.
+  // The output of `--help`, `--version` and `help`.
   if (help !== "") await session.out.text(help);
 }
 
-type Add = (program: CommanderCommand, actionOf: ActionOf, start: Start) => void;
+type Add = (program: CommanderCommand, actionOf: ActionOf, start: StartSession) => void;
 
-/** All commands by name, in the order that help has them in, and what adds them. */
+/** All commands, in the order of the help, and the functions that add them. */
 export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] = [
   [["init", "config"], addSetupCommands],
   [["keygen", "recipient"], addKeyCommands],
@@ -67,14 +67,14 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
 ];
 
 /**
- * All commands there are, for a command line, for completions and for the manual.
+ * The whole program, for a command line, for completions and for the manual.
  *
- * @param first what a command line begins with: where it is a command, those of other groups are
- *   left out, for it takes longer to make all of them than to run most of them
+ * @param first the first word of a command line. If it is a command, the other groups are omitted,
+ *   because creating all commands takes longer than running most of them
  */
 export function createProgram(
   env: Environment,
-  session: Start,
+  session: StartSession,
   writeOut: (text: string) => void,
   first?: string,
 ): CommanderCommand {
@@ -82,11 +82,14 @@ export function createProgram(
     .description("Content-addressed, end-to-end encrypted storage")
     .version(versionLine(), "-V, --version", "print the version")
     .option("--store <url>", "the store: NAME, DIR, s3://, minio:// or b2:// (IDK_STORE)")
-    .option("--config <file>", "the configuration (IDK_CONFIG; default: ~/.config/idk/config.toml)")
+    .option(
+      "--config <file>",
+      "the configuration file (IDK_CONFIG; default: ~/.config/idk/config.toml)",
+    )
     .option("--json", "print results and errors as JSON")
-    .option("-q, --quiet", "no progress and no remarks: results and errors alone")
-    .option("--progress", "tell the progress also where no terminal shows it")
-    .option("--no-progress", "do not tell the progress")
+    .option("-q, --quiet", "print only results and errors")
+    .option("--progress", "print progress even if stderr is not a terminal")
+    .option("--no-progress", "do not print progress")
     .helpOption("-h, --help", "print help")
     .configureHelp({ showGlobalOptions: true })
     // Errors come back as exceptions and are reported in one place.
@@ -112,7 +115,7 @@ export function createProgram(
   return program;
 }
 
-/** Where help is asked for, commander prints what it has, whatever the command is called. */
+/** With `--help`, commander ignores unknown commands. */
 function checkCommands(program: CommanderCommand): void {
   for (const { args, commands } of [program, ...program.commands.filter(isGroup)]) {
     const [word = "-"] = args;
@@ -137,18 +140,23 @@ function addExamples(parent: CommanderCommand, path: string): void {
 }
 
 function sessionOf(
-  { out, signal, screen }: Start,
+  { out, signal, screen }: StartSession,
   options: { readonly quiet?: boolean; readonly progress?: boolean },
   env: Environment,
 ): Session {
   const { quiet = false, progress } = options;
   const display = displayFor({ quiet, progress }, out, screen, env);
-  return { out: quiet ? quieted(out) : out, signal, progress: createProgress(display, signal) };
+  return {
+    out: quiet ? withoutNotes(out) : out,
+    signal,
+    progress: createProgress(display, signal),
+  };
 }
 
 /**
- * From `error: unknown command 'gett'` and, on a line of its own, `(Did you mean get?)`; and from
- * `error: too many arguments for 'ls'. Expected 0 arguments but got 1: extra.`
+ * Shortens commander's messages, such as `error: unknown command 'gett'` followed by a line
+ * `(Did you mean get?)`, or `error: too many arguments for 'ls'. Expected 0 arguments but got 1:
+ * extra.`
  */
 function inOneLine(message: string): string {
   return message

@@ -1,47 +1,48 @@
-import type { Command as CommanderCommand } from "commander";
+import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
 import { identityOption, workersOption } from "./options.ts";
 
-/** What goes by blobs, whatever is in them; keys are for the trees below. */
+/** The commands that work on blobs, whatever they contain; only their options for trees need keys. */
 export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("ls")
-    .summary("list the addresses of the store, or names and sizes")
+    .summary("list addresses, or names and sizes")
     .description(
-      "Print the address of every blob: roots, which `idk put` printed, and chunks. With --long a " +
-        "line for each content that the identities open: address, size, date, type and name. " +
-        "Names are sealed together with content, so that every root has to be fetched for it, with " +
-        "what it holds: up to 1 MiB each. Chunks are not: of those that could be roots by their " +
-        "length, 4 KiB are.",
+      "Print the address of every blob: the roots that `idk put` printed, and chunks. With --long, " +
+        "print the address, size, date, type and name of each content that your identities open. " +
+        "Names are encrypted with the content, so this fetches each root, up to 1 MiB, and the " +
+        "first 4 KiB of each chunk whose length could be a root's.",
     )
-    .option("-l, --long", "sizes, dates, types and names, which takes an identity")
-    .option("--all", "with --long: also what is for others, and chunks")
+    .option("-l, --long", "print sizes, dates, types and names; needs an identity")
+    .option("--all", "with --long: also list other recipients' roots, and chunks")
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/show.ts")).ls));
 
   program
     .command("inspect")
-    .summary("say what the store can see of a blob")
+    .summary("show what the store can see of a blob")
     .description(
-      "Fetch a root or chunk, check it against its address, and explain all that shows without a " +
-        "key: what the store, and whoever copies it, can see.",
+      "Fetch a root or chunk, check it against its address, and explain everything that is visible " +
+        "without a key: what the store, and anyone who copies it, can see.",
     )
-    .argument("<address>", "of a root or a chunk, or its first 8 digits")
+    .argument("<address>", "the address of a root or chunk, or its first 8 digits")
     .action(actionOf(async () => (await import("../commands/show.ts")).inspect));
 
   program
     .command("verify")
     .summary("check blobs, or the whole store")
     .description(
-      "Check that blobs match their addresses, which takes no key; by default all of the store. " +
-        "With --deep also decrypt and check all content that the identities open.",
+      "Check that blobs match their addresses, by default all blobs of the store. This needs no " +
+        "key. With --deep, also decrypt and check all content that your identities open.",
     )
-    .argument("[address...]", "what to check; the first 8 digits will do")
-    .option("--deep", "check the content below each address as well")
+    .argument("[address...]", "the addresses to check, or their first 8 digits")
+    .option("--deep", "also check the content below each address")
     .option(
-      "--attested",
-      "download nothing where the store kept a SHA-256 at upload: finds no bit rot",
+      "--server-checksums",
+      "compare SHA-256 checksums kept by the server instead of downloading; does not detect bit " +
+        "rot (alias: --attested)",
     )
+    .addOption(new Option("--attested").hideHelp())
     .addOption(identityOption())
     .addOption(workersOption())
     .action(actionOf(async () => (await import("../commands/verify.ts")).verify));
@@ -50,58 +51,61 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .command("copy")
     .summary("copy blobs from one store to another")
     .description(
-      "Copy blobs as they are, which takes no key, and check each on its way. What the other " +
-        "store has already is left out, so that a copy can be broken off and begun again. By " +
-        "default all blobs; with --tree the given addresses and all content below them.",
+      "Copy blobs as they are and check each on the way. This needs no key. Blobs that the target " +
+        "already has are skipped, so an interrupted copy can be run again. By default, copy all " +
+        "blobs; with --tree, copy the given addresses and all content below them.",
     )
-    .argument("[address...]", "what to copy; the first 8 digits will do")
-    .requiredOption("--from <url>", "the store to read")
-    .requiredOption("--to <url>", "the store to write")
-    .option("--tree", "with each address also the chunks below it, which takes an identity")
-    .option("--trust-size", "take a blob of the right size at the target for copied, unread")
+    .argument("[address...]", "the addresses to copy, or their first 8 digits")
+    .requiredOption("--from <url>", "the store to read from")
+    .requiredOption("--to <url>", "the store to write to")
+    .option("--tree", "also copy the chunks below each address; needs an identity")
+    .option(
+      "--trust-size",
+      "skip blobs that have the right size at the target, without reading them",
+    )
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/copy.ts")).copy));
 
   program
     .command("rm")
-    .summary("remove a blob, or all of a tree")
+    .summary("remove a blob, or a whole tree")
     .description(
-      "Remove one blob. With --tree also remove the chunks below it: unsafe where they are " +
-        "shared, by `idk rewrap` or a dedup secret.",
+      "Remove one blob. With --tree, also remove the chunks below it. That is unsafe if other roots " +
+        "share them, through `idk rewrap` or a dedup secret.",
     )
-    .argument("<address>", "what to remove; the first 8 digits will do")
-    .option("--tree", "remove the chunks below it as well")
-    .option("--force", "with --tree: even though a dedup secret is set")
+    .argument("<address>", "the address to remove, or its first 8 digits")
+    .option("--tree", "also remove the chunks below it")
+    .option("--force", "with --tree: remove shared chunks despite a dedup secret")
     .option("--dedup-secret <file>", "the secret the content was stored with")
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/rm.ts")).rm));
 }
 
-/** What is done to a store as a place, whatever it holds. */
+/** The commands that work on the bucket or folder of a store. */
 export function addStoreCommands(program: CommanderCommand, actionOf: ActionOf): void {
   const group = program
     .command("store")
-    .summary("make a store, or find out what it can do")
-    .description("Make the place where a store will be, or find out what it can do.");
+    .summary("create a store, or check what it supports")
+    .description("Create the bucket or folder of a store, or check what it supports.");
 
   group
     .command("init")
-    .summary("make the bucket or folder of a store")
-    .description("Make the bucket, or the folder, unless it is there, and set what is asked for.")
+    .summary("create the bucket or folder of a store")
+    .description("Create the bucket or folder if it does not exist, and apply the given settings.")
     .argument("[url]", "the store (default: IDK_STORE)")
-    .option("--versioning", "keep what is overwritten or deleted as old versions")
-    .option("--object-lock", "let versions be locked against deletion; for new buckets only")
-    .option("--lifecycle-days <days>", "remove old versions after so many days")
-    .option("--default-sse <type>", "how the bucket encrypts new blobs at rest: AES256 or aws:kms")
+    .option("--versioning", "keep overwritten and deleted objects as old versions")
+    .option("--object-lock", "allow versions to be locked against deletion; new buckets only")
+    .option("--lifecycle-days <days>", "remove old versions after this many days")
+    .option("--default-sse <type>", "encrypt new blobs at rest by default: AES256 or aws:kms")
     .option("--kms-key <id>", "the key for --default-sse aws:kms (default: the provider's)")
     .action(actionOf(async () => (await import("../commands/store.ts")).storeInit));
 
   group
     .command("check")
-    .summary("find out what a store can do")
+    .summary("check what a store supports")
     .description(
-      "Write, read, list and remove one small blob, and say what the store can do, and what to " +
-        "do about what it cannot.",
+      "Write, read, list and remove one small blob. Print what the store supports, and how to fix " +
+        "what fails.",
     )
     .argument("[url]", "the store (default: IDK_STORE)")
     .action(actionOf(async () => (await import("../commands/store.ts")).storeCheck));

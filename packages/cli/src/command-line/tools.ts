@@ -1,38 +1,39 @@
 import type { Command as CommanderCommand } from "commander";
 import { usage } from "../errors/failures.ts";
-import type { ActionOf, Start } from "./actions.ts";
+import type { ActionOf, StartSession } from "./actions.ts";
 import { identityOption, recipientOption, recipientsFileOption, workersOption } from "./options.ts";
 
 /**
- * For the help alone: `idk bench` is handed on before a command line is parsed, for all behind it
- * is for the benchmarks to read.
+ * For the help only: main.ts passes `idk bench` on before the command line is parsed, because the
+ * benchmarks parse their own arguments.
  */
 export function addBenchCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("bench")
-    .summary("measure how fast it is on this machine")
+    .summary("measure performance on this machine")
     .description(
-      "Measure against the bounds of this machine, and compare revisions. `idk bench --help` " +
-        "tells of its flags.",
+      "Compare performance with the limits of this machine, or two revisions with each other. See " +
+        "`idk bench --help`.",
     )
-    .argument("[args...]", "what `idk bench --help` tells of")
+    .argument("[args...]", "see `idk bench --help`")
     .allowUnknownOption()
     .action(
       actionOf(() =>
-        Promise.reject(usage("`idk bench` comes first, and its flags behind it: idk bench --help")),
+        Promise.reject(
+          usage("`idk bench` must come first, followed by its flags: idk bench --help"),
+        ),
       ),
     );
 }
 
-/** What looks at everything that other commands rest on. */
 export function addDoctorCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("doctor")
-    .summary("look for what is wrong with this setup")
+    .summary("diagnose problems with this setup")
     .description(
-      "Look at the runtime, the configuration, keys and their files, and the store, which one small " +
-        "blob goes through and is removed from again; say what is wrong and what to do about it. " +
-        "Fails if anything is, and not for warnings.",
+      "Check the runtime, the configuration, keys and their files, and the store, by writing, " +
+        "reading and removing one small blob. Print what is wrong and how to fix it. Fails if a " +
+        "check fails, but not for warnings.",
     )
     .option("--read-only", "write nothing to the store")
     .addOption(identityOption())
@@ -45,12 +46,12 @@ export function addDoctorCommand(program: CommanderCommand, actionOf: ActionOf):
 export function addCompletionCommand(
   program: CommanderCommand,
   _actionOf: ActionOf,
-  { out }: Start,
+  { out }: StartSession,
 ): void {
   program
     .command("completion")
-    .summary("complete commands, flags and stores in a shell")
-    .description("Print what a shell has to read to complete this command: see the examples.")
+    .summary("print the completion script of a shell")
+    .description("Print the script with which a shell completes commands, flags and stores.")
     .argument("<shell>", "bash, zsh or fish")
     .action(async (shell: string) => {
       const { SCRIPTS } = await import("../completion/scripts.ts");

@@ -1,7 +1,7 @@
 import type { Command } from "../command.ts";
 import type { Origin } from "../config/layers.ts";
 import { configPath } from "../config/load-config.ts";
-import { shownIdentity, shownRecipient, shownText, shownUrl } from "../config/redacted.ts";
+import { identityLabel, recipientLabel, safeText, redactedUrl } from "../config/redacted.ts";
 import { CONFIGURABLE, keyOf, type Resolved, resolveSettings } from "../config/resolve.ts";
 import type { StoreSource } from "../config/settings.ts";
 import type { IdentitySource } from "../keys/identity-source.ts";
@@ -33,10 +33,10 @@ export const config: Command = async (invocation, session) => {
   const passphrase = env["IDK_PASSPHRASE"] ? "IDK_PASSPHRASE" : null;
   const stores = Array.from(resolved.config?.stores ?? [], ([name, entry]) => ({
     name,
-    url: shownUrl(entry.url.value),
+    url: redactedUrl(entry.url.value),
   }));
   const rows: Row[] = [
-    ["config", resolved.config === undefined ? `none (${shownText(file)})` : shownText(file)],
+    ["config", resolved.config === undefined ? `none (${safeText(file)})` : safeText(file)],
     ...settings.map(([name, shown]): Row => [name, described(name, shown, resolved)]),
     [
       "passphrase",
@@ -65,19 +65,19 @@ function shownSetting(name: string, { values, sources }: Resolved): Shown {
     return { value: DEFAULTS[name] ?? null, from: "default", where: null };
   }
   const { kind: from, where } = found.origin;
-  return { value: shownValue(name, value), from, where: shownText(where) };
+  return { value: shownValue(name, value), from, where: safeText(where) };
 }
 
 function shownValue(name: string, value: unknown): string | readonly string[] {
   switch (name) {
     case "store":
-      return shownUrl((value as StoreSource).url);
+      return redactedUrl((value as StoreSource).url);
     case "identity":
-      return (value as readonly IdentitySource[]).map(shownIdentity);
+      return (value as readonly IdentitySource[]).map(identityLabel);
     case "recipients":
-      return (value as readonly RecipientSource[]).map(shownRecipient);
+      return (value as readonly RecipientSource[]).map(recipientLabel);
     default:
-      return shownText(String(value));
+      return safeText(String(value));
   }
 }
 

@@ -34,7 +34,7 @@ export const copy: Command = command(
     await using to = await openBackend(settings.to, session);
 
     const failures = createBlobFailures(session);
-    using meter = session.progress.begin({
+    using meter = session.progress.start({
       command: "copy",
       noun: "blob",
       ...(named.size === 0 && { measure: async (stop) => measured(from, stop) }),

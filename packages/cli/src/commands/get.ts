@@ -78,12 +78,12 @@ export const get: Command = command(
       // Where the content itself shows on the terminal, it is its own progress.
       const started = out.terminal
         ? undefined
-        : session.progress.begin({ command: "get", totalBytes: lengthOf(range, blob.size) });
+        : session.progress.start({ command: "get", totalBytes: lengthOf(range, blob.size) });
       using meter = started;
       await toStandardOutput(blob, out, { explicit: output === "-", meter });
       return;
     }
-    using meter = session.progress.begin({ command: "get", name: output });
+    using meter = session.progress.start({ command: "get", name: output });
     const how = { address, force, resume, ranged: range !== undefined, follow: true, meter };
     const fetchMeasured = async () => {
       const blob = await fetchBlob();

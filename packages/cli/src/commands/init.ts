@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Command } from "../command.ts";
 import { type Config, isStoreName } from "../config/config.ts";
 import { configPath, loadConfig } from "../config/load-config.ts";
-import { shownUrl } from "../config/redacted.ts";
+import { redactedUrl } from "../config/redacted.ts";
 import { choice, field, optional, path, readSettings } from "../config/settings.ts";
 import { existingSetup, reportSetup, type SetupReport } from "../config/setup-report.ts";
 import { storeUrl } from "../config/values.ts";
@@ -14,7 +14,11 @@ import { createFolder, userFolders } from "../folders.ts";
 import type { Environment, Invocation } from "../invocation.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
-import { askNewPassphrase, fileNewIdentity, writeNewIdentity } from "../keys/new-identity.ts";
+import {
+  askNewPassphrase,
+  addNewIdentityToKeychain,
+  writeNewIdentity,
+} from "../keys/new-identity.ts";
 import { openTerminal } from "../keys/terminal.ts";
 import type { Session } from "../session.ts";
 import { makeStore } from "../stores/make-store.ts";
@@ -27,13 +31,13 @@ const SHAPE = {
 } as const;
 
 /**
- * What is made first is what the rest needs, and the configuration comes last: a run that was cut
- * short is completed by the next one.
+ * Writes the configuration last, after everything it names exists: the next run completes one that
+ * was interrupted.
  */
 export const init: Command = async ({ options, env }, session) => {
   const { output, keychain, name = "main", passphrase } = readSettings(SHAPE, options);
   if (output !== undefined && keychain !== undefined) {
-    throw usage("-o and --keychain exclude each other: give one of them");
+    throw usage("-o and --keychain exclude each other");
   }
   const file = configPath(options["config"], env).path;
   if (existsSync(file)) {
@@ -41,13 +45,13 @@ export const init: Command = async ({ options, env }, session) => {
     if (config !== undefined) return await extend(config, { options, env, name }, session);
   }
   const url = await chooseStore(options["store"], env, session);
-  const location = located(url, env);
+  const location = locationOf(url, env);
   const source: IdentitySource =
     keychain === undefined
       ? { kind: "file", path: resolve(output ?? join(userFolders(env).data, "identity.key")) }
       : { kind: "keychain", name: keychain };
   const given = env["IDK_PASSPHRASE"] || undefined;
-  const identity = await provideIdentity(source, given, passphrase === false, session);
+  const identity = await loadOrCreateIdentity(source, given, passphrase === false, session);
   const made = await makeStore(location, session);
   const text = source.kind === "file" ? source.path : `keychain:${keychain ?? ""}`;
   await writeNewConfig(file, {
@@ -58,14 +62,14 @@ export const init: Command = async ({ options, env }, session) => {
   const report: SetupReport = {
     config: { path: file, state: "made" },
     identities: [{ name: text, state: identity.made ? "made" : "there" }],
-    store: { name, url: shownUrl(url), ...made },
+    store: { name, url: redactedUrl(url), ...made },
     recipient: identity.recipient,
     protected: identity.made && keychain === undefined && passphrase !== false,
   };
   return reportSetup(report, session);
 };
 
-/** What is there stays; only a store that is named on the command line, and new, is added. */
+/** Changes nothing, except that a new store named on the command line is added. */
 async function extend(
   config: Config,
   { options, env, name }: Invocation & { readonly name: string },
@@ -77,32 +81,32 @@ async function extend(
   const known = [...config.stores].find(([, entry]) => entry.url.value === url)?.[0];
   if (known !== undefined) return reportSetup(existingSetup(config, known), session);
   if (config.stores.has(name)) {
-    throw usage(`${config.path} has another store ${name}: name this one with --name`);
+    throw usage(`${config.path} already has another store ${name}: choose a different --name`);
   }
-  const writeDown = await storeAddition(config.path, { name, url }, env);
-  const made = await makeStore(located(url, env), session);
-  await writeDown();
-  const store = { name, url: shownUrl(url), ...made };
+  const appendStore = await storeAddition(config.path, { name, url }, env);
+  const made = await makeStore(locationOf(url, env), session);
+  await appendStore();
+  const store = { name, url: redactedUrl(url), ...made };
   const report = { ...there, config: { path: config.path, state: "added to" as const }, store };
   return reportSetup(report, session);
 }
 
-/** Paths are made absolute, for the file may be read from anywhere. */
+/** Makes paths absolute, because the file may be read from any directory. */
 async function chooseStore(flag: unknown, env: Environment, session: Session): Promise<string> {
-  const standard = join(userFolders(env).data, "store");
+  const fallback = join(userFolders(env).data, "store");
   const given =
-    typeof flag === "string" ? flag : env["IDK_STORE"] || (await askForStore(standard, session));
-  located(given, env);
-  return storeUrl(given, { file: resolve("a file here"), line: 0, env });
+    typeof flag === "string" ? flag : env["IDK_STORE"] || (await promptForStore(fallback, session));
+  locationOf(given, env);
+  return storeUrl(given, { file: resolve("in-this-folder"), line: 0, env });
 }
 
-async function askForStore(standard: string, session: Session): Promise<string> {
+async function promptForStore(fallback: string, session: Session): Promise<string> {
   const terminal = openTerminal(session.signal);
-  if (terminal === undefined) return standard;
-  return (await terminal.ask(`Folder or URL of the store [${standard}]: `)).trim() || standard;
+  if (terminal === undefined) return fallback;
+  return (await terminal.ask(`Folder or URL of the store [${fallback}]: `)).trim() || fallback;
 }
 
-function located(url: string, env: Environment): ReturnType<typeof parseStoreUrl> {
+function locationOf(url: string, env: Environment): ReturnType<typeof parseStoreUrl> {
   try {
     return parseStoreUrl(url, env);
   } catch (error) {
@@ -110,8 +114,8 @@ function located(url: string, env: Environment): ReturnType<typeof parseStoreUrl
   }
 }
 
-/** Takes the identity that is there, or makes one. */
-async function provideIdentity(
+/** Loads the existing identity, or creates one. */
+async function loadOrCreateIdentity(
   source: IdentitySource,
   passphrase: string | undefined,
   unprotected: boolean,
@@ -120,11 +124,11 @@ async function provideIdentity(
   if (source.kind === "keychain") {
     const { hasInKeychain } = await import("../keys/keychain.ts");
     if (!(await hasInKeychain(source.name))) {
-      return { recipient: await fileNewIdentity(source.name), made: true };
+      return { recipient: await addNewIdentityToKeychain(source.name), made: true };
     }
   } else if (source.kind === "file" && !existsSync(source.path)) {
     await createFolder(dirname(source.path));
-    const ask = async () => passphrase ?? (await askNewPassphrase(session, "--no-passphrase is"));
+    const ask = async () => passphrase ?? (await askNewPassphrase(session, "pass --no-passphrase"));
     const recipient = await writeNewIdentity(source.path, unprotected ? undefined : ask);
     return { recipient, made: true };
   }
@@ -135,5 +139,5 @@ async function provideIdentity(
 
 function checkName(name: string): string {
   if (isStoreName(name)) return name;
-  throw new Error("takes a name of letters, digits, _, - and .");
+  throw new Error("must be a name of letters, digits, _, - and .");
 }

@@ -3,7 +3,11 @@ import { field, flag, identitySources, optional, passphrase, path } from "../con
 import { usage } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { checkKeychainName } from "../keys/identity-source.ts";
-import { askNewPassphrase, fileNewIdentity, writeNewIdentity } from "../keys/new-identity.ts";
+import {
+  askNewPassphrase,
+  addNewIdentityToKeychain,
+  writeNewIdentity,
+} from "../keys/new-identity.ts";
 
 export const keygen: Command = command(
   {
@@ -14,17 +18,17 @@ export const keygen: Command = command(
   },
   async ({ output, keychain, protect, passphrase: given }, session) => {
     if (keychain !== undefined) {
-      if (output !== undefined)
-        throw usage("-o and --keychain exclude each other: give one of them");
-      if (protect) throw usage("--passphrase is for files: a keychain is locked by its own");
-      const recipient = await fileNewIdentity(keychain);
+      if (output !== undefined) throw usage("-o and --keychain exclude each other");
+      if (protect) throw usage("--passphrase is for files: the keychain has its own protection");
+      const recipient = await addNewIdentityToKeychain(keychain);
       await session.out.result(recipient, { recipient, keychain });
       return;
     }
     if (output === undefined)
-      throw usage("name the identity's file with -o FILE, or --keychain NAME");
-    if (output === "-") throw usage("an identity is secret: give a file with -o FILE, not -");
-    const ask = async () => given ?? (await askNewPassphrase(session, "leave --passphrase out"));
+      throw usage("name the identity file with -o FILE, or use --keychain NAME");
+    if (output === "-")
+      throw usage("an identity is secret: write it to a file with -o FILE, not to -");
+    const ask = async () => given ?? (await askNewPassphrase(session, "omit --passphrase"));
     const recipient = await writeNewIdentity(output, protect ? ask : undefined);
     await session.out.result(recipient, { recipient, file: output });
   },

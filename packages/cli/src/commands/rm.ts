@@ -60,7 +60,7 @@ async function removeTree(
   force: boolean,
   { out, progress, signal }: Session,
 ): Promise<number> {
-  using meter = progress.begin({ command: "rm", noun: "blob" });
+  using meter = progress.start({ command: "rm", noun: "blob" });
   let removed = 0;
   const onProgress = (): void => {
     removed += 1;

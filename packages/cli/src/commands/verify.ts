@@ -46,7 +46,7 @@ export const verify: Command = command(
     const check = CHECKS[depth];
     const named = settings.address.length > 0;
     const wanted = await resolveAddresses(opened, settings.address, signal);
-    using meter = session.progress.begin({
+    using meter = session.progress.start({
       command: "verify",
       noun: "blob",
       ...(named

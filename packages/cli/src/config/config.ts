@@ -3,14 +3,14 @@ import { usage } from "../errors/failures.ts";
 import type { IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
 
-/** A value of the file, and where it stands. */
+/** A value and its line in the file. */
 export interface Located<T> {
   readonly value: T;
   /** 1 or more. */
   readonly line: number;
 }
 
-/** What can be said for one store, or for all of them. */
+/** Settings for one store, or for all of them. */
 export interface Preferences {
   readonly identity?: Located<readonly IdentitySource[]>;
   readonly identityCommand?: Located<IdentitySource>;
@@ -26,7 +26,7 @@ export interface StoreEntry extends Preferences {
   readonly url: Located<string>;
 }
 
-/** A configuration file, checked. Paths in it are absolute. */
+/** A validated configuration file. Its paths are absolute. */
 export interface Config {
   readonly path: string;
   /** The name of a store. */
@@ -38,19 +38,19 @@ export interface Config {
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]*$/u;
 
 /**
- * Whether a text can be the name of a store: one word, which no URL and no path with a slash is. A
- * folder is written ./work where there are named stores.
+ * Whether a text can be the name of a store: one word, unlike a URL or a path with a slash. If there
+ * are named stores, a folder has to be written as ./work.
  */
 export function isStoreName(text: string): boolean {
   return NAME.test(text);
 }
 
 /**
- * Finds the store that a text names. Where there are named stores, every word is a name, so that a
- * slip of the finger makes no new folder.
+ * Finds the store that a text names. If there are named stores, every word is a name, so that a typo
+ * does not create a folder.
  *
- * @returns undefined where the text is a folder or a URL
- * @throws Failure `usage` for a name that there is not
+ * @returns undefined if the text is a folder or a URL
+ * @throws Failure `usage` if there is no store of this name
  */
 export function findStore(text: string, config: Config | undefined): StoreEntry | undefined {
   if (config === undefined || config.stores.size === 0 || !isStoreName(text)) return undefined;
@@ -59,5 +59,5 @@ export function findStore(text: string, config: Config | undefined): StoreEntry 
   const names = [...config.stores.keys()];
   const guess = nearest(text, names);
   const hint = guess === undefined ? `it has ${names.join(", ")}` : `did you mean ${guess}?`;
-  throw usage(`no store ${text} in ${config.path} (${hint}); a folder is written ./${text}`);
+  throw usage(`no store ${text} in ${config.path} (${hint}); for a folder, write ./${text}`);
 }

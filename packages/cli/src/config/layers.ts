@@ -3,7 +3,7 @@ import { identitiesOf, identitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
 import type { Config, Located, Preferences } from "./config.ts";
 
-/** Where a value was found. */
+/** The source of a value. */
 export interface Origin {
   readonly kind: "flag" | "environment" | "file" | "default";
   /** `--store`, `IDK_STORE` or `FILE:LINE`; empty for a default. */
@@ -15,10 +15,10 @@ export interface Sourced<T = unknown> {
   readonly origin: Origin;
 }
 
-/** What one place says, by the names of settings. */
+/** The values of one source, by the names of settings. */
 export type Layer = Readonly<Record<string, Sourced | undefined>>;
 
-/** A flag replaces a variable, and a variable what the file says; they do not add up. */
+/** Flags override variables, and variables override the file. Lists are replaced, not joined. */
 export function flagLayer({ options }: Invocation): Layer {
   const one = (name: string, flag: string): Sourced | undefined =>
     options[name] === undefined ? undefined : sourced(options[name], "flag", flag);
@@ -64,7 +64,7 @@ export function environmentLayer({ env }: Invocation): Layer {
   };
 }
 
-/** What a section of the file says. Identities and the command for one stand for each other. */
+/** One section of the file. `identity` and `identity-command` override each other. */
 export function fileLayer(
   { identity, identityCommand, ...rest }: Preferences,
   { path }: Config,
@@ -86,7 +86,7 @@ export function fileLayer(
   };
 }
 
-/** The first of the layers that says anything. */
+/** The value in the first layer that has one. */
 export function firstOf(layers: readonly Layer[], name: string): Sourced | undefined {
   for (const layer of layers) if (layer[name] !== undefined) return layer[name];
   return undefined;

@@ -7,13 +7,13 @@ import type { Environment } from "../invocation.ts";
 import { readKeyFile } from "../keys/key-files.ts";
 import type { Config } from "./config.ts";
 
-/** Where the configuration file is, and whether somebody named it. */
+/** The path of the configuration file, and whether a flag or variable named it. */
 export function configPath(
   flag: unknown,
   env: Environment,
 ): { readonly path: string; readonly named: boolean } {
   const named = typeof flag === "string" ? flag : env["IDK_CONFIG"] || undefined;
-  if (named === "") throw usage("--config takes a file, got an empty text");
+  if (named === "") throw usage("--config takes a file, got an empty string");
   return {
     path: resolve(named ?? join(userFolders(env).config, "config.toml")),
     named: named !== undefined,
@@ -23,15 +23,15 @@ export function configPath(
 /**
  * Reads the configuration file.
  *
- * @param flag what `--config` says
- * @returns undefined where there is none, and none was named
- * @throws Failure `usage` where it cannot be read, or something in it is wrong: FILE:LINE
+ * @param flag the value of `--config`
+ * @returns undefined if the default file does not exist
+ * @throws Failure `usage` if it cannot be read or is invalid, with FILE:LINE
  */
 export async function loadConfig(flag: unknown, env: Environment): Promise<Config | undefined> {
   const { path, named } = configPath(flag, env);
   if (!named && isMissing(path)) return undefined;
   const bytes = await readKeyFile(path, "configuration");
-  // Loaded only now: who has no such file does not wait for a parser.
+  // Load the TOML parser only if there is a file.
   const [{ readConfig }, { TomlError }] = await Promise.all([
     import("./read-config.ts"),
     import("./toml.ts"),
@@ -48,12 +48,12 @@ export async function loadConfig(flag: unknown, env: Environment): Promise<Confi
   }
 }
 
-/** Often there is none, and to look takes a tenth of the time that failing to open it does. */
+/** There is often no file, and stat takes a tenth of the time of a failing open. */
 function isMissing(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) === undefined;
   } catch {
-    // Opening it says what is wrong.
+    // Opening it will report the error.
     return false;
   }
 }
@@ -66,7 +66,7 @@ function decode(bytes: Uint8Array, path: string): string {
   }
 }
 
-/** Who may write a file that names a program can have it run as this user. */
+/** Anyone who can write a file that names a program can run programs as this user. */
 async function checkModes({ path, global, stores }: Config): Promise<void> {
   const sections = [global, ...stores.values()];
   if (process.platform === "win32") return;
@@ -74,6 +74,6 @@ async function checkModes({ path, global, stores }: Config): Promise<void> {
   const { mode } = await stat(path);
   if ((mode & 0o022) === 0) return;
   throw usage(
-    `others on this machine may write ${path}, and it names a command to run: run chmod go-w on it`,
+    `other users of this machine can write ${path}, which names a command to run: run chmod go-w on it`,
   );
 }

@@ -17,12 +17,12 @@ import {
 } from "./values.ts";
 
 interface Key {
-  /** Where its value goes. */
+  /** The property it sets. */
   readonly name: keyof StoreEntry | "default";
   readonly read: ReadValue<unknown>;
 }
 
-/** At the top, for every store; or for one of them. */
+/** Allowed at the top level, for all stores, and in the table of a store. */
 const SHARED: readonly (readonly [string, Key])[] = [
   ["identity", { name: "identity", read: identities }],
   ["identity-command", { name: "identityCommand", read: identityCommand }],
@@ -45,9 +45,9 @@ const OF_STORE: ReadonlyMap<string, Key> = new Map([
 type Section = Record<string, Located<unknown>>;
 
 /**
- * Reads and checks the text of a configuration file.
+ * Parses and validates the text of a configuration file.
  *
- * @param file its path, absolute: relative paths in it start from its folder
+ * @param file its absolute path; relative paths in it start from its folder
  * @throws TomlError with a message that names the key and never repeats its value
  */
 export function readConfig(source: string, file: string, env: Environment): Config {
@@ -67,7 +67,10 @@ export function readConfig(source: string, file: string, env: Environment): Conf
       );
     }
     if (!isStoreName(name)) {
-      throw new TomlError("a store's name has letters, digits, _, - and . alone", entry.line);
+      throw new TomlError(
+        "the name of a store may only have letters, digits, _, - and .",
+        entry.line,
+      );
     }
     const { section } = stores.get(name) ?? { section: {} };
     if (!stores.has(name)) stores.set(name, { line: entry.line, section });
@@ -102,7 +105,7 @@ function put(
 ): void {
   const key = keys.get(name);
   if (key === undefined) throw new TomlError(unknownKey(name, value === undefined, keys), line);
-  if (value === undefined) throw new TomlError(`${name} takes a value, and is no table`, line);
+  if (value === undefined) throw new TomlError(`${name} takes a value, not a table`, line);
   try {
     section[key.name] = { value: key.read(value, { file, line, env }), line };
   } catch (error) {
@@ -123,5 +126,8 @@ function checkDefault({ default: chosen, stores }: Config): void {
   if (chosen === undefined || stores.has(chosen.value)) return;
   const guess = nearest(chosen.value, [...stores.keys()]);
   const hint = guess === undefined ? "" : ` (did you mean ${guess}?)`;
-  throw new TomlError(`default names no store of this file: ${chosen.value}${hint}`, chosen.line);
+  throw new TomlError(
+    `default does not name a store in this file: ${chosen.value}${hint}`,
+    chosen.line,
+  );
 }

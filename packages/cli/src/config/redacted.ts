@@ -2,8 +2,8 @@ import type { IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
 import { printable, redact } from "../output/text.ts";
 
-/** Parameters that are no secrets. */
-const OPEN: ReadonlySet<string> = new Set([
+/** Parameters that are not secret. */
+const PUBLIC: ReadonlySet<string> = new Set([
   "durability",
   "endpoint",
   "kms-key",
@@ -13,33 +13,33 @@ const OPEN: ReadonlySet<string> = new Set([
   "tls",
 ]);
 
-/** A store's URL without what looks like credentials, which it should not have. */
-export function shownUrl(url: string): string {
-  const [place = "", query] = url.split(/\?(.*)/su);
-  // A secret key may have slashes in it.
-  const open = place.replace(/^([a-z][a-z0-9+.-]+:(?:\/\/)?).*@/iu, "$1…@");
+/** A store's URL, without anything that looks like credentials. */
+export function redactedUrl(url: string): string {
+  const [base = "", query] = url.split(/\?(.*)/su);
+  // A secret key may contain slashes.
+  const redacted = base.replace(/^([a-z][a-z0-9+.-]+:(?:\/\/)?).*@/iu, "$1…@");
   const parameters = query?.split("&").map((item) => {
     const [name = "", value = ""] = item.split(/=(.*)/su);
-    return `${name}=${OPEN.has(name) && !/@|%40/u.test(value) ? value : "…"}`;
+    return `${name}=${PUBLIC.has(name) && !/@|%40/u.test(value) ? value : "…"}`;
   });
-  return shownText(parameters === undefined ? open : `${open}?${parameters.join("&")}`);
+  return safeText(parameters === undefined ? redacted : `${redacted}?${parameters.join("&")}`);
 }
 
-export function shownText(text: string): string {
+export function safeText(text: string): string {
   return printable(redact(text));
 }
 
-/** Where an identity is to be found; never what it is. */
-export function shownIdentity(source: IdentitySource): string {
+/** Where an identity comes from, never the identity. */
+export function identityLabel(source: IdentitySource): string {
   switch (source.kind) {
     case "file":
-      return shownText(source.path);
+      return safeText(source.path);
     case "keychain":
-      return shownText(`keychain:${source.name}`);
+      return safeText(`keychain:${source.name}`);
     case "variable":
       return "(set, not shown)";
     case "command":
-      return shownText(
+      return safeText(
         `command: ${typeof source.command === "string" ? source.command : source.command.join(" ")}`,
       );
     default:
@@ -47,6 +47,6 @@ export function shownIdentity(source: IdentitySource): string {
   }
 }
 
-export function shownRecipient(source: RecipientSource): string {
-  return shownText(source.kind === "file" ? source.path : source.text);
+export function recipientLabel(source: RecipientSource): string {
+  return safeText(source.kind === "file" ? source.path : source.text);
 }

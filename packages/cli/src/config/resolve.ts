@@ -13,7 +13,7 @@ import {
 import { loadConfig } from "./load-config.ts";
 import type { StoreSource } from "./settings.ts";
 
-/** The settings that more than flags can say. */
+/** The settings that variables or the file can set, as well as flags. */
 export const CONFIGURABLE = [
   "identity",
   "recipients",
@@ -24,34 +24,34 @@ export const CONFIGURABLE = [
   "workers",
 ] as const;
 
-/** Settings that name a store, with the flag or operand for each, and its word for messages. */
+/** Settings that name a store, with the flag or operand of each and its name in messages. */
 const STORES: readonly (readonly [name: string, option: string, flag: string])[] = [
   ["store", "store", "--store"],
   // `idk store check URL`: the operand is the store.
   ["target", "url", "URL"],
-  // Where a copy goes is never left to a variable or a file.
+  // A copy never takes its stores from variables or the file.
   ["from", "from", "--from"],
   ["to", "to", "--to"],
 ];
 
 export interface Resolved {
   readonly values: RawSettings;
-  /** What to call settings in messages, where they come from the file. */
+  /** Names of settings in messages, if they come from the file. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The settings that a flag, a variable or the file gives. */
+  /** The settings set by a flag, a variable or the file. */
   readonly sources: Layer;
-  /** The one whose entry counts, by name. */
+  /** The name of the store whose table applies. */
   readonly storeName: string | undefined;
-  /** Undefined where there is none, or nobody needed it. */
+  /** Undefined if there is none or it was not needed. */
   readonly config: Config | undefined;
 }
 
 /**
- * Finds the values of settings: in flags, else in the environment, else in the entry of the store
- * in the configuration file, else in its top. The file is read only for what is still open.
+ * Resolves settings from flags, then the environment, then the store's table in the configuration
+ * file, then its top level. Reads the file only if flags and variables leave something open.
  *
- * @param names the settings a command takes
- * @throws Failure `usage` where the file is wrong, or has no store of a given name
+ * @param names the settings of the command
+ * @throws Failure `usage` if the file is invalid or has no store of the given name
  */
 export async function resolveSettings(
   invocation: Invocation,
@@ -66,7 +66,7 @@ export async function resolveSettings(
   const values: Record<string, unknown> = {
     ...options,
     folders: userFolders(env),
-    // As a flag it asks for protection; what protects never stands on a command line.
+    // The flag requests protection; the passphrase itself is never on a command line.
     protect: options["passphrase"],
     passphrase: env["IDK_PASSPHRASE"] || undefined,
   };
@@ -90,7 +90,7 @@ export async function resolveSettings(
     storeName ??= given.value;
   }
   if (!names.some((name) => STORES.some(([setting]) => setting === name))) {
-    // Where no store is opened, keys are still those of the store in use.
+    // A command that opens no store still uses the keys of the selected store.
     const given = storeText("store", "store", "--store", above, options, config);
     entry = given && findStore(given.value, config);
   }
@@ -138,7 +138,7 @@ function storeText(
   return defaultStore(config);
 }
 
-/** The one the file names, or else its only one. */
+/** The default of the file, or else its only store. */
 function defaultStore(config: Config | undefined): Sourced<string> | undefined {
   if (config === undefined) return undefined;
   const { path, default: chosen, stores } = config;
@@ -148,7 +148,7 @@ function defaultStore(config: Config | undefined): Sourced<string> | undefined {
   return sourced(only[0], "file", `${path}:${only[1].url.line}`);
 }
 
-/** A setting as the file writes it. */
+/** The key of a setting in the file. */
 export function keyOf(name: string): string {
   return name.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -25,8 +25,7 @@ import type { RecipientSource } from "../keys/recipients.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 
 /*
- * The command line and the environment become one typed value here, once. A command gets only the
- * settings it names.
+ * Validates settings once and returns a typed value that contains only what a command declares.
  */
 
 /** The schema of one setting. */
@@ -34,10 +33,7 @@ export type Field<T> = GenericSchema<unknown, T>;
 
 const MISSING = "is missing";
 
-/**
- * Reads a text by a function that throws where it is wrong, with a message that follows the
- * setting's name.
- */
+/** A string, parsed by a function whose error messages follow the setting's name. */
 export function field<T>(parse: (text: string) => T): Field<T> {
   return parsed(string(MISSING), parse);
 }
@@ -57,27 +53,27 @@ function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
   );
 }
 
-/** A path on the command line. An identity in its place is a slip that must not be repeated. */
+/** A path. An identity given by mistake must not be printed. */
 export const path: Field<string> = field((text) => {
   if (looksLikeIdentity(text)) throw new Error(NOT_ITSELF);
-  if (text === "") throw new Error("takes a file, got an empty text");
-  if (text.includes("\0")) throw new Error("takes a file, and no file's name has a zero byte");
+  if (text === "") throw new Error("takes a file, got an empty string");
+  if (text.includes("\0")) throw new Error("takes a file, and a path cannot contain a NUL byte");
   return text;
 });
 
 const NOT_ITSELF =
-  "takes a file, not the identity itself (a variable for that is IDK_IDENTITY_KEY)";
+  "takes a file, not the identity itself (use the variable IDK_IDENTITY_KEY for that)";
 
 export const paths: Field<string[]> = valibotOptional(array(path), []);
 
 export const text: Field<string> = string();
 export const texts: Field<string[]> = valibotOptional(array(string()), []);
-/** `--name NAME` or `--no-name`; undefined where neither was given. */
+/** `--name NAME` or `--no-name`; undefined if neither is given. */
 export const nameChoice: Field<string | boolean | undefined> = valibotOptional(
   union([string(), boolean()]),
 );
 export const flag: Field<boolean> = valibotOptional(boolean(), false);
-/** A flag with an opposite: undefined where neither was given. */
+/** A flag with a negation; undefined if neither is given. */
 export const choice: Field<boolean | undefined> = valibotOptional(boolean());
 export const folders: Field<UserFolders> = custom<UserFolders>(() => true);
 export const passphrase: Field<string | undefined> = valibotOptional(string());
@@ -93,7 +89,7 @@ export const compression: Field<Compression> = valibotOptional(
   "none",
 );
 
-/** Threads to seal and open with; undefined leaves it to the library. */
+/** Number of threads; undefined for the library's default. */
 export const workers: Field<number | undefined> = valibotOptional(
   field((given) => {
     const count = /^\d{1,2}$/u.test(given) ? Number(given) : Infinity;
@@ -104,9 +100,9 @@ export const workers: Field<number | undefined> = valibotOptional(
 
 const WORKERS_MAX = 64;
 
-/** An address, or its beginning; `resolveAddress` makes it whole. */
+/** An address or its prefix, which `resolveAddress` completes. */
 export const address: Field<string> = field((given) => {
-  // The library checks it again; here the message can say where addresses come from.
+  // The library checks it again; this message is more helpful.
   if (isAddressOrPrefix(given)) return given;
   throw new Error(
     "must be 64 lowercase hexadecimal digits, as `idk put` prints them, or the first 8 or more",
@@ -115,7 +111,7 @@ export const address: Field<string> = field((given) => {
 
 export const addresses: Field<string[]> = valibotOptional(array(address), []);
 
-/** A store's URL, with the variables that complete it. */
+/** A store's URL, and the environment that completes it. */
 export interface StoreSource {
   readonly url: string;
   readonly env: Environment;
@@ -126,7 +122,7 @@ export const store: Field<StoreLocation> = parsed(
   ({ url, env }) => parseStoreUrl(url, env),
 );
 
-/** Where the identities of a command come from; opened by `loadIdentities`. */
+/** The sources of a command's identities, for `loadIdentities`. */
 export const identitySources: Field<IdentitySource[]> = valibotOptional(
   array(
     parsed(
@@ -162,7 +158,7 @@ const UNITS: Readonly<Record<string, number>> = {
 const CHUNK_SIZE_MIN = 2 ** 18;
 const CHUNK_SIZE_MAX = 2 ** 24;
 
-/** Reads `4M`, `512KiB` or a number of bytes. KB and MB are refused: people disagree on them. */
+/** Parses `4M`, `512KiB` or a number of bytes. Rejects KB and MB, which are ambiguous. */
 function parseChunkSize(text: string): number {
   const parts = /^(\d{1,9})(K|KiB|M|MiB)?$/iu.exec(text);
   const size = parts ? Number(parts[1]) * (UNITS[(parts[2] ?? "").toUpperCase()] ?? Number.NaN) : 0;
@@ -178,12 +174,12 @@ export interface Range {
   readonly end?: number;
 }
 
-/** Reads `START-END`: START inclusive, END exclusive, either of them may be left out. */
+/** Parses `START-END`: START inclusive, END exclusive; either may be omitted. */
 function parseRange(text: string): Range {
   const parts = /^(\d*)-(\d*)$/u.exec(text);
   const [start, end] = [parts?.[1] ?? "", parts?.[2] ?? ""];
   if (start === "" && end === "") {
-    throw new Error("must be START-END in bytes, END not included, such as 0-100, 100- or -100");
+    throw new Error("must be START-END in bytes, END excluded, such as 0-100, 100- or -100");
   }
   const range: Range = {
     ...(start === "" ? {} : { start: Number(start) }),
@@ -198,41 +194,39 @@ function parseRange(text: string): Range {
   return range;
 }
 
-/** Of put: how content is cut. */
 export const chunkSize: Field<number> = field(parseChunkSize);
 
-/** A range of bytes. */
 export const range: Field<Range | undefined> = valibotOptional(field(parseRange));
 
-/** Files up to this size are as quickly moved again as their parts are looked after. */
+/** Files up to this size transfer again as fast as a journal is kept. */
 const RESUME_MIN = 64 * 2 ** 20;
 
-/** @param choice what `--resume` and `--no-resume` say */
+/** @param choice the value of `--resume` and `--no-resume` */
 export function isResumed(choice: boolean | undefined, size: number): boolean {
   return choice ?? size > RESUME_MIN;
 }
 
-/** Gives a value back if a field takes it, and throws its message if not. */
+/** Returns the value if the field accepts it, and throws the field's message if not. */
 export function checked<T>(check: Field<unknown>, value: T): T {
   const { issues } = safeParse(check, value);
   if (issues === undefined) return value;
   throw new Error(issues[0].message);
 }
 
-/** Makes a field one that may be left out. */
+/** Makes a field optional. */
 export function optional<T>(inner: Field<T>): Field<T | undefined> {
   return valibotOptional(inner);
 }
 
-/** The fields a command declares, by name. */
+/** The fields of a command, by name. */
 export type Shape = Readonly<Record<string, Field<unknown>>>;
 
 export type SettingsOf<S extends Shape> = { readonly [K in keyof S]: InferOutput<S[K]> };
 
 /**
- * Checks raw settings against what a command declares, and keeps nothing else.
+ * Validates raw settings and returns only those that the command declares.
  *
- * @param labels what to call settings in messages, by name, where it is not as usual
+ * @param labels names of settings in messages that differ from the usual ones
  */
 export function readSettings<S extends Shape>(
   shape: S,
@@ -246,7 +240,7 @@ export function readSettings<S extends Shape>(
   throw usage(messageOf(name, message, labels));
 }
 
-/** What people call a setting that is not simply its own flag. */
+/** Names of settings in messages, if they are not simply the flag. */
 const LABELS: Readonly<Record<string, string>> = {
   address: "ADDRESS",
   compress: "--compress or IDK_COMPRESS",
@@ -258,8 +252,8 @@ const LABELS: Readonly<Record<string, string>> = {
   workers: "--workers or IDK_WORKERS",
 };
 
-const NO_STORE: Readonly<Record<string, string>> = {
-  store: "name its folder or URL with --store URL or in IDK_STORE, or run `idk init` once",
+const MISSING_STORE: Readonly<Record<string, string>> = {
+  store: "name its folder or URL with --store or IDK_STORE, or run `idk init` once",
   target: "name its folder or URL, or set IDK_STORE",
   from: "name the one to copy from with --from URL",
   to: "name the one to copy to with --to URL",
@@ -270,7 +264,7 @@ function messageOf(
   message: string,
   labels: Readonly<Record<string, string>>,
 ): string {
-  if (message === MISSING && name in NO_STORE) return `no store: ${NO_STORE[name]}`;
+  if (message === MISSING && name in MISSING_STORE) return `no store: ${MISSING_STORE[name]}`;
   const asFlag = `--${name.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
   return `${labels[name] ?? LABELS[name] ?? asFlag} ${message}`;
 }

@@ -2,26 +2,26 @@ import { existsSync } from "node:fs";
 import { aligned, type Row } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import type { Config } from "./config.ts";
-import { shownIdentity, shownUrl } from "./redacted.ts";
+import { identityLabel, redactedUrl } from "./redacted.ts";
 
-/** `named` is what init did not make or look at; `added to` is a configuration with one more store. */
+/** `named`: neither created nor checked by init. `added to`: a configuration with a new store. */
 export type State = "made" | "there" | "missing" | "named" | "added to";
 
-/** What `idk init` made and found. */
+/** What `idk init` created and found. */
 export interface SetupReport {
   readonly config: { readonly path: string; readonly state: State };
   readonly identities: readonly { readonly name: string; readonly state: State }[];
-  /** As it may be shown; undefined where a configuration has none by default. */
+  /** The URL is redacted. Undefined if the configuration has no default store. */
   readonly store:
     | {
         readonly name: string;
         readonly url: string;
         readonly state: State;
-        /** Why a bucket was not made, safe to print. */
+        /** Why a bucket was not created, safe to print. */
         readonly reason?: string;
       }
     | undefined;
-  /** Undefined where the configuration was there already. */
+  /** Undefined if the configuration existed already. */
   readonly recipient: string | undefined;
   /** Whether a passphrase was set. */
   readonly protected: boolean;
@@ -42,46 +42,49 @@ export async function reportSetup(report: SetupReport, { out }: Session): Promis
     recipient: recipient ?? null,
   });
   await out.flush();
-  for (const remark of remarksOn(report)) await out.note(`idk: ${remark}`);
+  for (const note of notesOn(report)) await out.note(`idk: ${note}`);
 }
 
-function* remarksOn(report: SetupReport): Generator<string> {
+function* notesOn(report: SetupReport): Generator<string> {
   const { config, identities, store, recipient } = report;
   for (const { name, state } of identities) {
     if (state === "missing") {
-      yield `warning: the identity ${name} is missing: bring it back from your backup`;
+      yield `warning: the identity ${name} is missing: restore it from your backup`;
     }
     if (state === "made" && name.startsWith("keychain:")) {
-      yield `${name} has the only copy: back this keychain up, or give what matters a second recipient`;
+      yield `${name} is the only copy: back up this keychain, or add a second recipient to important content`;
     } else if (state === "made") {
-      const what = report.protected ? "and remember its passphrase" : "where nobody else reads it";
-      yield `back up ${name}, ${what}: without it nobody, you included, can read what you store`;
+      const what = report.protected
+        ? "and remember its passphrase"
+        : "where no one else can read it";
+      yield `back up ${name}, ${what}: without it, no one can read what you store, not even you`;
     }
   }
   if (store?.state === "missing") {
-    yield `warning: the folder of the store is missing: \`idk store init\` makes an empty one`;
+    yield `warning: the folder of the store is missing: \`idk store init\` creates an empty one`;
   }
   if (store?.reason !== undefined) {
-    yield `warning: the bucket was not made: ${store.reason}`;
+    yield `warning: the bucket was not created: ${store.reason}`;
   }
   if (store?.state === "named") {
-    yield `\`idk store init${of(report)}\` makes the bucket, \`idk store check${of(report)}\` tries it`;
+    yield `create the bucket with \`idk store init${argumentFor(report)}\`, and test it with \`idk store check${argumentFor(report)}\``;
   }
   if (config.state === "added to") {
-    yield `next: idk put FILE --store ${store?.name} stores there`;
-  } else if (recipient === undefined) yield `nothing was changed: edit ${config.path} for that`;
-  else yield "next: idk put FILE prints an address, and idk get ADDRESS -o COPY brings it back";
+    yield `next: \`idk put FILE --store ${store?.name}\` stores a file there`;
+  } else if (recipient === undefined)
+    yield `nothing was changed; to change settings, edit ${config.path}`;
+  else yield "next: `idk put FILE` prints an address, and `idk get ADDRESS -o COPY` fetches it";
 }
 
-/** What has to stand behind a command, for it to take a store that is not the default. */
-function of({ config, store }: SetupReport): string {
+/** The argument that selects the store if it is not the default. */
+function argumentFor({ config, store }: SetupReport): string {
   return config.state === "added to" && store !== undefined ? ` ${store.name}` : "";
 }
 
 /**
- * What a configuration names, and which of it is there; nothing is opened.
+ * Reports what a configuration names and whether it exists, without opening anything.
  *
- * @param chosen the store to tell of, instead of the default
+ * @param chosen the store to report, instead of the default
  */
 export function existingSetup(config: Config, chosen?: string): SetupReport {
   const [only] = config.stores.keys();
@@ -96,13 +99,13 @@ export function existingSetup(config: Config, chosen?: string): SetupReport {
   return {
     config: { path: config.path, state: "there" },
     identities: sources.map((source) => ({
-      name: shownIdentity(source),
+      name: identityLabel(source),
       state: source.kind !== "file" ? "named" : existsSync(source.path) ? "there" : "missing",
     })),
     store:
       name === undefined || entry === undefined
         ? undefined
-        : { name, url: shownUrl(entry.url.value), state: stateOf(entry.url.value) },
+        : { name, url: redactedUrl(entry.url.value), state: stateOf(entry.url.value) },
     recipient: undefined,
     protected: false,
   };

@@ -2,21 +2,21 @@ import { type AST, ParseError, parseTOML } from "toml-eslint-parser";
 
 export type TomlValue = string | number | boolean | readonly TomlValue[];
 
-/** One thing a file says, and where. */
+/** A value or table of the file. */
 export interface TomlEntry {
-  /** The keys that lead to it, from the top. */
+  /** Its full path of keys. */
   readonly key: readonly string[];
-  /** Undefined for a table, which is listed even where it is empty. */
+  /** Undefined for a table, which is listed even if it is empty. */
   readonly value: TomlValue | undefined;
   /** 1 or more. */
   readonly line: number;
 }
 
-/** What is wrong at one place of a file. */
+/** An error at one position of a file. */
 export class TomlError extends Error {
   override readonly name = "TomlError";
   readonly line: number;
-  /** 1 or more; undefined where it is about the whole line. */
+  /** 1 or more; undefined if it concerns the whole line. */
   readonly column: number | undefined;
 
   constructor(message: string, line: number, column?: number) {
@@ -27,7 +27,7 @@ export class TomlError extends Error {
 }
 
 /**
- * Reads TOML 1.0 into a flat list in the order of the file: `[store.work]` with `url = "…"` gives
+ * Parses TOML 1.0 into a flat list in the order of the file: `[store.work]` with `url = "…"` gives
  * the table store.work and the value store.work.url.
  *
  * @throws TomlError
@@ -67,7 +67,7 @@ function valueOf(node: AST.TOMLContentNode): TomlValue {
   const { line, column } = node.loc.start;
   if (node.type === "TOMLArray") return node.elements.map(valueOf);
   if (node.type === "TOMLInlineTable" || node.value instanceof Date) {
-    throw new TomlError("takes a text, a number, true, false or a list", line, column + 1);
+    throw new TomlError("must be a string, a number, true, false or a list", line, column + 1);
   }
   return node.value;
 }

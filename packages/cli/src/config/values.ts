@@ -6,40 +6,40 @@ import type { RecipientSource } from "../keys/recipients.ts";
 import { checked, chunkSize, compression, path, workers } from "./settings.ts";
 import type { TomlValue } from "./toml.ts";
 
-/** What values refer to. */
-export interface Place {
-  /** Of the file, absolute. */
+/** Where a value is, to resolve paths and for messages. */
+export interface ValueContext {
+  /** The absolute path of the file. */
   readonly file: string;
   readonly line: number;
   readonly env: Environment;
 }
 
-/** Reads one value; throws an Error whose message follows the key. It never repeats the value. */
-export type ReadValue<T> = (value: TomlValue, place: Place) => T;
+/** Parses one value. Throws an Error whose message follows the key and never repeats the value. */
+export type ReadValue<T> = (value: TomlValue, context: ValueContext) => T;
 
 export const text: ReadValue<string> = (value) => {
   if (typeof value === "string" && value !== "") return value;
-  throw new Error('takes a text in quotes: "…"');
+  throw new Error('must be a string in quotes: "…"');
 };
 
 /** A path, relative to the file. */
-export const filePath: ReadValue<string> = (value, place) => {
-  return absolute(checked(path, text(value, place)), place);
+export const filePath: ReadValue<string> = (value, context) => {
+  return absolute(checked(path, text(value, context)), context);
 };
 
-export const storeUrl: ReadValue<string> = (value, place) => {
-  const url = text(value, place);
-  if (!/^[a-z][a-z0-9+.-]+:/iu.test(url)) return absolute(url, place);
-  // A file that a URL names is relative to this one, too.
+export const storeUrl: ReadValue<string> = (value, context) => {
+  const url = text(value, context);
+  if (!/^[a-z][a-z0-9+.-]+:/iu.test(url)) return absolute(url, context);
+  // A path within a URL is relative to this file, too.
   return url.replace(/([?&]sse-c-key=)([^&#]+)/u, (all, name: string, file: string) => {
     if (!canDecode(file)) return all;
-    return name + encodeURIComponent(absolute(decodeURIComponent(file), place));
+    return name + encodeURIComponent(absolute(decodeURIComponent(file), context));
   });
 };
 
-export const identities: ReadValue<readonly IdentitySource[]> = (value, place) =>
+export const identities: ReadValue<readonly IdentitySource[]> = (value, context) =>
   texts(value).map((item) => {
-    const source = identitySource(item, (given) => filePath(given, place));
+    const source = identitySource(item, (given) => filePath(given, context));
     if (source.kind === "keychain") checkKeychainName(source.name);
     return source;
   });
@@ -50,29 +50,30 @@ export const identityCommand: ReadValue<IdentitySource> = (value, { file, line, 
   return { kind: "command", command, from, folder: dirname(file), env };
 };
 
-export const recipients: ReadValue<readonly RecipientSource[]> = (value, place) =>
+export const recipients: ReadValue<readonly RecipientSource[]> = (value, context) =>
   texts(value).map((item) =>
     item.startsWith("idk1")
       ? { kind: "recipient", text: item }
-      : { kind: "file", path: filePath(item, place) },
+      : { kind: "file", path: filePath(item, context) },
   );
 
-export const compress: ReadValue<string> = (value, place) =>
-  checked(compression, text(value, place));
+export const compress: ReadValue<string> = (value, context) =>
+  checked(compression, text(value, context));
 
 export const workerCount: ReadValue<string> = (value) => {
-  if (typeof value !== "number") throw new Error("takes a number, without quotes");
+  if (typeof value !== "number") throw new Error("must be a number, without quotes");
   return checked(workers, `${value}`);
 };
 
 export const chunkLength: ReadValue<string> = (value) => {
-  if (typeof value === "boolean" || typeof value === "object") throw new Error('takes "4M" or so');
+  if (typeof value === "boolean" || typeof value === "object")
+    throw new Error('must be a size such as "4M"');
   return checked(chunkSize, `${value}`);
 };
 
 export const yesOrNo: ReadValue<boolean> = (value) => {
   if (typeof value === "boolean") return value;
-  throw new Error("takes true or false, without quotes");
+  throw new Error("must be true or false, without quotes");
 };
 
 function texts(value: TomlValue): readonly string[] {
@@ -80,10 +81,10 @@ function texts(value: TomlValue): readonly string[] {
   if (items.length > 0 && items.every((item) => typeof item === "string" && item !== "")) {
     return items;
   }
-  throw new Error('takes a text in quotes, or a list of them: ["…", "…"]');
+  throw new Error('must be a string in quotes or a list of them: ["…", "…"]');
 }
 
-function absolute(path: string, { file, env }: Place): string {
+function absolute(path: string, { file, env }: ValueContext): string {
   return resolve(dirname(file), expandHome(path, env));
 }
 

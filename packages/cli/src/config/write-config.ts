@@ -6,17 +6,18 @@ import type { Environment } from "../invocation.ts";
 import { readConfig } from "./read-config.ts";
 
 export interface NewConfig {
-  /** As the file is to write it: a file, or keychain:NAME. */
+  /** A path, or keychain:NAME. */
   readonly identity: string;
   readonly recipient: string;
   readonly store: { readonly name: string; readonly url: string };
 }
 
-/** Writes a configuration file, which must not be there yet. */
+/** Writes a new configuration file. */
 export async function writeNewConfig(path: string, config: NewConfig): Promise<void> {
   await createFolder(dirname(path));
   const handle = await open(path, "wx", 0o600).catch((error: unknown) => {
-    if (systemCodeOf(error) === "EEXIST") throw usage(`${path} appeared meanwhile: try again`);
+    if (systemCodeOf(error) === "EEXIST")
+      throw usage(`${path} was created by another program: try again`);
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   });
   try {
@@ -30,7 +31,7 @@ export async function writeNewConfig(path: string, config: NewConfig): Promise<v
 }
 
 function textOf({ identity, recipient, store }: NewConfig): string {
-  return `# Relative paths start from the folder of this file. \`idk config\` shows what is in force.
+  return `# Relative paths start from the folder of this file. \`idk config\` shows the effective settings.
 default = ${quoted(store.name)}
 identity = ${quoted(identity)}
 recipients = [${quoted(recipient)}]
@@ -40,17 +41,16 @@ url = ${quoted(store.url)}
 `;
 }
 
-/** A text as TOML writes it. JSON escapes all that TOML wants escaped but one character. */
+/** A TOML string. JSON escapes all that TOML requires except one character. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 }
 
 /**
- * Finds out how one more store is written at the end of a configuration file. All else in it stays
- * as it is.
+ * Checks that a store can be appended to a configuration file.
  *
- * @returns what writes it, once the store is there
- * @throws Failure `usage` where the file has its stores in a form that nothing can be added to
+ * @returns a function that appends it, to be called when the store exists
+ * @throws Failure `usage` if the file defines its stores in a form that cannot be extended
  */
 export async function storeAddition(
   path: string,
@@ -59,13 +59,13 @@ export async function storeAddition(
 ): Promise<() => Promise<void>> {
   const added = `\n[store.${quoted(store.name)}]\nurl = ${quoted(store.url)}\n`;
   const cannot = (error: unknown) =>
-    usage(`cannot add the store to ${path}, do so by hand: ${reasonOf(error)}`, error);
+    usage(`cannot add the store to ${path}: ${reasonOf(error)}; add it by hand`, error);
   try {
     const text = await readFile(path, "utf8");
     const tail = text === "" || text.endsWith("\n") ? added : `\n${added}`;
     readConfig(text + tail, path, env);
     return async () => {
-      // Not a new file in its place: it may be a link, and have a mode of its own.
+      // Append rather than replace: the file may be a link and has its own mode.
       await appendFile(path, tail, { flush: true }).catch((error: unknown) => {
         throw cannot(error);
       });

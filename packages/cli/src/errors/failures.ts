@@ -2,14 +2,14 @@ import type { ErrorCode } from "@idk/storage";
 import { printable, redact } from "../output/text.ts";
 
 /**
- * What a failure is called in `--json`: the library's codes, and two that only a program has.
+ * The error codes in `--json`: those of the library and two more.
  *
  * - `output`      the result could not be written
- * - `unexpected`  a bug, or a system in a state nobody thought of
+ * - `unexpected`  a bug, or a system error that the program does not handle
  */
 export type FailureCode = ErrorCode | "output" | "unexpected";
 
-/** The exit codes of `idk`. They are part of its interface: scripts branch on them. */
+/** The exit codes of `idk`. They are part of its interface: scripts depend on them. */
 export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
   unexpected: 1,
   output: 1,
@@ -31,12 +31,12 @@ export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
   aborted: 130,
 };
 
-/** As a shell reports a program that a closed pipe ended: 128 + SIGPIPE. */
+/** 128 + SIGPIPE, as a shell reports it. */
 export const BROKEN_PIPE_EXIT_CODE = 141;
 
 const BY_SEVERITY: readonly number[] = [1, 5, 3, 6, 4, 2];
 
-/** Of several failures in one run, the one whose exit code the run gets. */
+/** The code that decides the exit code of a run with several failures. */
 export function worstOf(codes: readonly FailureCode[]): FailureCode {
   const [worst] = codes.toSorted((a, b) => severity(a) - severity(b));
   return worst ?? "unexpected";
@@ -50,7 +50,7 @@ export function isFailureCode(code: unknown): code is FailureCode {
   return typeof code === "string" && Object.hasOwn(EXIT_CODES, code);
 }
 
-/** A failure of the program itself, as the library's errors are failures of storage. */
+/** A failure detected by the program, as opposed to the library. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;
@@ -61,17 +61,17 @@ export class Failure extends Error {
   }
 }
 
-/** The command line, the environment or a file it names has to change. */
+/** The user has to change the command line, the environment or a file. */
 export function usage(message: string, cause?: unknown): Failure {
   return new Failure("usage", message, cause);
 }
 
-/** Who reads our output went away: no failure to talk about. */
+/** The reader of standard output closed it, which is not reported. */
 export class BrokenPipe extends Error {
   override readonly name = "BrokenPipe";
 }
 
-/** Why the run was cut short; the reason of its signal. */
+/** The reason of the run's signal when a system signal ends the run. */
 export class Interruption extends Error {
   override readonly name = "Interruption";
   readonly exitCode: number;
@@ -82,22 +82,22 @@ export class Interruption extends Error {
   }
 }
 
-/** What people and programs get to know of an error. */
+/** An error as it is printed. */
 export interface Report {
   readonly code: FailureCode;
   /** One line, safe to print. */
   readonly message: string;
   readonly exitCode: number;
-  /** Nothing is said at all. */
+  /** Print nothing. */
   readonly silent: boolean;
 }
 
-/** @param signal the run's own: its reason tells an interruption from any other abort */
+/** @param signal the run's own: its reason distinguishes an interruption from other aborts */
 export function reportOf(error: unknown, signal: AbortSignal): Report {
   if (error instanceof BrokenPipe) {
     return { code: "output", message: "", exitCode: BROKEN_PIPE_EXIT_CODE, silent: true };
   }
-  // After an interruption whatever fails fails because of it.
+  // Whatever fails after an interruption fails because of it.
   const interruption = signal.aborted ? signal.reason : error;
   if (interruption instanceof Interruption) {
     const { exitCode, message } = interruption;
@@ -116,8 +116,8 @@ export function reportOf(error: unknown, signal: AbortSignal): Report {
 }
 
 /**
- * The code of an error. The library's class is told by its name: loading the library to compare
- * classes would cost every mistyped command.
+ * The code of an error. Recognizes the library's class by its name, so that a mistyped command does
+ * not have to load the library.
  */
 export function codeOf(error: unknown): FailureCode {
   if (!(error instanceof Error) || !("code" in error)) return "unexpected";
@@ -140,13 +140,13 @@ export function stackOf(error: unknown): string {
 }
 
 function unexpected(message: string): string {
-  return `unexpected error: ${message} (set IDK_DEBUG=1 to see where it comes from)`;
+  return `unexpected error: ${message} (set IDK_DEBUG=1 for a stack trace)`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EBUSY: "it is in use",
-  EDQUOT: "the disk quota is used up",
+  EDQUOT: "disk quota exceeded",
   EEXIST: "it already exists",
   EISDIR: "it is a folder",
   ELOOP: "too many symbolic links",
@@ -154,13 +154,13 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "the name is too long",
   ENOENT: "no such file or folder",
   ENOSPC: "no space left on the device",
-  ENOTDIR: "a part of the path is not a folder",
+  ENOTDIR: "part of the path is not a folder",
   ENXIO: "no such device",
-  EPERM: "the operation is not permitted",
+  EPERM: "operation not permitted",
   EROFS: "the file system is read-only",
 };
 
-/** A system error in words: Node's own messages name system calls and repeat paths. */
+/** A system error in words, because Node's messages contain system calls and repeat paths. */
 export function reasonOf(error: unknown): string {
   const code = systemCodeOf(error);
   return REASONS[code] ?? (code || (error instanceof Error ? error.message : String(error)));
@@ -173,8 +173,8 @@ export function systemCodeOf(error: unknown): string {
 }
 
 /**
- * What to do here about an error of a library that cannot know of URLs and variables. The errors
- * are those of the AWS SDK, which stay as causes.
+ * What to do about an error from a library that does not know the program's URLs, flags and
+ * variables. Errors of the AWS SDK are found as causes.
  */
 export function hintFor(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
@@ -182,9 +182,9 @@ export function hintFor(error: unknown): string | undefined {
       return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in AWS_PROFILE";
     }
     if ("code" in at && at.code === "no-match") {
-      return "it is for other recipients; -i names another identity";
+      return "it was stored for other recipients; name another identity with -i";
     }
-    if (at.message === "Region is missing") return "region=R in the URL, or AWS_REGION";
+    if (at.message === "Region is missing") return "set region=R in the URL, or AWS_REGION";
   }
   return undefined;
 }

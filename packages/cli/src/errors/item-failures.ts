@@ -2,16 +2,16 @@ import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { codeOf, Failure, type FailureCode, worstOf } from "./failures.ts";
 
-/** What goes wrong with single items while a command goes on with the others. */
+/** Failures of single items of a command that continues with the others. */
 export interface ItemFailures {
   readonly count: number;
   /**
    * Prints a failure at once and counts it.
    *
-   * @throws the error itself where it is none of the item's: an interruption, or a bug
+   * @throws the error itself if the item did not cause it: an interruption, or a bug
    */
   add(item: string, error: unknown): Promise<void>;
-  /** @param items how many there were, for the message */
+  /** @param items their total number, for the message */
   throwIfAny(items: number): void;
 }
 
@@ -20,7 +20,7 @@ export interface ItemFailure {
   readonly message: string;
 }
 
-/** @param noun what an item is called, such as `blob` */
+/** @param noun an item's name in messages, such as `blob` */
 export function createItemFailures(
   { signal }: Session,
   noun: string,
@@ -45,10 +45,10 @@ export function createItemFailures(
 }
 
 /**
- * Failures of items whose results others read from standard output: there they show with `--json`
- * alone, and otherwise on standard error.
+ * For commands whose standard output is read by programs: failures are printed there only with
+ * `--json`, and otherwise on standard error.
  *
- * @param name what an item is called in JSON
+ * @param name the key of the item in JSON
  */
 export function createListFailures(
   session: Session,
@@ -64,7 +64,7 @@ export function createListFailures(
   });
 }
 
-/** Failures of blobs that are looked at for what is wrong with them: these are the results. */
+/** For commands that check blobs: the failures are results, on standard output. */
 export function createBlobFailures(session: Session): ItemFailures {
   const { out } = session;
   return createItemFailures(session, "blob", async (address, { code, message }) => {

@@ -42,7 +42,7 @@ export async function getFiles(
 ): Promise<void> {
   const { out } = session;
   const target = await openOutputFolder(folder, { names });
-  using meter = session.progress.begin({ command: "get", noun: "file" });
+  using meter = session.progress.start({ command: "get", noun: "file" });
   const failures = createListFailures(session, "address", "address");
   const seen = new Set<string>();
   const stop = new AbortController();

@@ -5,13 +5,13 @@ import { describeSource, type IdentitySource } from "./identity-source.ts";
 import { readSecretFile } from "./key-files.ts";
 import { openTerminal } from "./terminal.ts";
 
-/** The settings of every command that opens something. */
+/** The settings of every command that decrypts. */
 export interface IdentitySettings {
   readonly identity: readonly IdentitySource[];
   readonly passphrase: string | undefined;
 }
 
-/** Reads all identities; asks for passphrases where the environment gives none. */
+/** Reads all identities. Prompts for passphrases unless the environment provides one. */
 export async function loadIdentities(
   { identity: sources, passphrase }: IdentitySettings,
   session: Session,
@@ -19,7 +19,7 @@ export async function loadIdentities(
   if (sources.length === 0) {
     throw usage(
       "no identity: name its file with -i FILE or in IDK_IDENTITY " +
-        "(`idk init` or `idk keygen -o FILE` makes one)",
+        "(create one with `idk init` or `idk keygen -o FILE`)",
     );
   }
   const identities: Identity[] = [];
@@ -27,9 +27,11 @@ export async function loadIdentities(
     const bytes = await read(source, session);
     const name = describeSource(source);
     try {
-      identities.push(...(await readIdentityFile(bytes, passphrase ?? (() => ask(name, session)))));
+      identities.push(
+        ...(await readIdentityFile(bytes, passphrase ?? (() => promptPassphrase(name, session)))),
+      );
     } catch (error) {
-      // The code stays; the message must say which of them it is about.
+      // Keep the code, and name the source in the message.
       if (!(error instanceof StorageError)) throw error;
       throw new Failure(error.code, `${name}: ${error.message}`, error);
     }
@@ -52,11 +54,11 @@ async function read(source: IdentitySource, session: Session): Promise<Uint8Arra
   }
 }
 
-async function ask(name: string, session: Session): Promise<string> {
+async function promptPassphrase(name: string, session: Session): Promise<string> {
   const terminal = openTerminal(session.signal);
   if (terminal === undefined) {
     throw usage(
-      `the ${name} is protected and there is no terminal to ask for its passphrase: set IDK_PASSPHRASE`,
+      `the ${name} is protected by a passphrase and there is no terminal to prompt on: set IDK_PASSPHRASE`,
     );
   }
   return terminal.askSecret(`Passphrase for ${name.replace(/^identity file /u, "")}: `);

@@ -4,10 +4,10 @@ import type { Environment } from "../invocation.ts";
 import type { Session } from "../session.ts";
 import type { IdentityCommand } from "./identity-source.ts";
 
-/** What it prints is short: an identity, or a few. */
+/** The longest output accepted, in bytes: an identity is short. */
 const OUTPUT_MAX = 2 ** 20;
 
-/** Of this program alone, and secret: no other program needs them. */
+/** Secrets of this program that are not passed on. */
 const WITHHELD: ReadonlySet<string> = new Set([
   "IDK_IDENTITY_KEY",
   "IDK_PASSPHRASE",
@@ -15,11 +15,11 @@ const WITHHELD: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Runs a command without a shell and returns what it prints. Its standard error is the user's to
- * see; its standard input is empty, for ours may be content. It may take as long as a person needs
- * to type a PIN: Ctrl-C ends it.
+ * Runs a command without a shell and returns its output. Its standard error is the user's. Its
+ * standard input is empty, because ours may be content. There is no timeout, because the user may
+ * have to type a PIN; Ctrl-C ends it.
  *
- * @throws Failure `usage` where it cannot be run or fails; messages never repeat its output
+ * @throws Failure `usage` if it cannot be run or fails; messages never repeat its output
  */
 export async function runIdentityCommand(
   { command, from, folder, env }: IdentityCommand,
@@ -38,10 +38,10 @@ export async function runIdentityCommand(
     signal.throwIfAborted();
     if (code !== 0) {
       const how = child.signalCode === null ? `exit code ${code}` : child.signalCode;
-      throw usage(`${from}: ${program} failed (${how}), so that there is no identity from it`);
+      throw usage(`${from}: ${program} failed (${how}) and gave no identity`);
     }
     if (output.length === 0)
-      throw usage(`${from}: ${program} printed nothing, where an identity was expected`);
+      throw usage(`${from}: ${program} printed nothing, but must print an identity`);
     return output;
   } catch (error) {
     kill();
@@ -76,7 +76,7 @@ async function readAll(stream: ReadableStream<Uint8Array>, from: string): Promis
   let length = 0;
   for await (const piece of stream) {
     length += piece.length;
-    if (length > OUTPUT_MAX) throw usage(`${from} prints too much to be an identity`);
+    if (length > OUTPUT_MAX) throw usage(`${from} prints more than an identity`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
@@ -88,15 +88,15 @@ async function rejectedOn(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Where it takes a shell to understand it, it says so: `|` is no argument anybody means. */
+/** Rejects shell syntax: nobody means `|` as an argument. */
 async function splitCommand(text: string, from: string): Promise<readonly string[]> {
   const { parse } = await import("shell-quote");
-  // A variable becomes what is no text, too.
+  // Variables also become operators, and are rejected.
   const words = parse(text, (name) => ({ op: `$${name}` }));
   if (words.every((word) => typeof word === "string")) return words;
   throw new Failure(
     "usage",
-    `${from} runs without a shell, which ${nameOf(words)} needs: make it a script, or sh -c '…'`,
+    `${from} runs without a shell, but ${nameOf(words)} needs one: use a script, or sh -c '…'`,
   );
 }
 

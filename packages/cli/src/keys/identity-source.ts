@@ -1,30 +1,30 @@
 import { delimiter } from "node:path";
 import type { Environment } from "../invocation.ts";
 
-/** Where identities come from. Nothing is opened, asked or run before a key is needed. */
+/** Where identities come from. Nothing is opened, prompted for or run until a key is needed. */
 export type IdentitySource =
   | { readonly kind: "file"; readonly path: string }
   /** The secret store of the operating system. */
   | { readonly kind: "keychain"; readonly name: string }
-  /** A variable that holds the identity itself. */
+  /** A variable that contains the identity itself. */
   | { readonly kind: "variable"; readonly name: string; readonly text: string }
   | IdentityCommand;
 
 /** A program that prints an identity. */
 export interface IdentityCommand {
   readonly kind: "command";
-  /** As a text, split into words as a shell would; as a list, as it is. */
+  /** A string is split into words as by a shell; a list is used as it is. */
   readonly command: string | readonly string[];
-  /** Who asks for it, for messages. */
+  /** The setting that names it, for messages. */
   readonly from: string;
-  /** Where it runs; undefined for the current folder. */
+  /** Its working directory; undefined for the current one. */
   readonly folder: string | undefined;
   readonly env: Environment;
 }
 
 const KEYCHAIN = "keychain:";
 
-/** Reads `keychain:NAME`, or else a path. */
+/** Parses `keychain:NAME` or a path. */
 export function identitySource(
   text: string,
   toPath: (text: string) => string = (path) => path,
@@ -34,16 +34,16 @@ export function identitySource(
     : { kind: "file", path: toPath(text) };
 }
 
-/** A name that can be given back on a command line. */
+/** Allows names that need no quoting on a command line. */
 export function checkKeychainName(name: string): string {
   if (/^[\p{L}\p{N}][\p{L}\p{N}._@-]{0,63}$/u.test(name)) return name;
-  throw new Error("takes a name of letters, digits and ._@-, up to 64 of them");
+  throw new Error("must be a name of up to 64 letters, digits and ._@-");
 }
 
-/** A colon separates paths, and is a part of `keychain:NAME`. */
+/** A colon separates paths, but not within `keychain:NAME`. */
 const SEPARATOR: RegExp = delimiter === ":" ? /(?<!(?:^|:)keychain):/u : /;/u;
 
-/** All that the environment names. */
+/** All sources named in the environment. */
 export function identitiesOf(env: Environment): {
   readonly sources: readonly IdentitySource[];
   readonly variables: readonly string[];
@@ -68,7 +68,7 @@ export function identitiesOf(env: Environment): {
   };
 }
 
-/** For messages and listings: never the secret. */
+/** A name for messages, never the secret. */
 export function describeSource(source: IdentitySource): string {
   switch (source.kind) {
     case "file":

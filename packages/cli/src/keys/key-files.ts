@@ -2,11 +2,11 @@ import { type FileHandle, open } from "node:fs/promises";
 import { reasonOf, usage } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
 
-/** Key files are short; a mistaken path may name anything. */
+/** Key files are short; a mistyped path may name anything. */
 const KEY_FILE_MAX = 2 ** 20;
 
 /**
- * Reads a file of keys whole.
+ * Reads a key file.
  *
  * @param what the kind of file, for messages
  */
@@ -14,7 +14,7 @@ export async function readKeyFile(path: string, what: string): Promise<Uint8Arra
   return withKeyFile(path, what, (handle) => readUpTo(handle, KEY_FILE_MAX));
 }
 
-/** Reads a file that holds a secret, and remarks on it if others can read it, too. */
+/** Reads a file that contains a secret, and warns if others can read it. */
 export async function readSecretFile(
   path: string,
   what: string,
@@ -22,10 +22,10 @@ export async function readSecretFile(
 ): Promise<Uint8Array> {
   return withKeyFile(path, what, async (handle) => {
     const stats = await handle.stat();
-    // Windows has no such modes, and a pipe is nobody else's to open.
+    // Windows has no such modes, and others cannot open a pipe.
     if (process.platform !== "win32" && stats.isFile() && (stats.mode & 0o077) !== 0) {
       await session.out.note(
-        `idk: warning: others on this machine may read the ${what} ${path}: run chmod 600 on it`,
+        `idk: warning: other users of this machine can read the ${what} ${path}: run chmod 600 on it`,
       );
     }
     return readUpTo(handle, KEY_FILE_MAX);
@@ -48,11 +48,11 @@ async function withKeyFile(
   } catch (error) {
     throw usage(`cannot read the ${what} ${path}: ${reasonOf(error)}`, error);
   }
-  if (bytes === undefined) throw usage(`the ${what} ${path} is too long to be one`);
+  if (bytes === undefined) throw usage(`the ${what} ${path} is too long`);
   return bytes;
 }
 
-/** @returns undefined where there is more */
+/** @returns undefined if the file is longer */
 async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -69,7 +69,7 @@ const LENGTH = 32;
 const HEX = /^[0-9a-f]{64}\s*$/iu;
 
 /**
- * Reads a secret of 32 bytes from a file, which holds them as they are or as 64 hexadecimal digits.
+ * Reads a 32-byte secret from a file that contains the bytes, or 64 hexadecimal digits.
  *
  * @param what the kind of file, for messages
  */
@@ -83,12 +83,11 @@ export async function readSecretBytes(
   const text = Buffer.from(bytes).toString("latin1");
   if (HEX.test(text)) return Buffer.from(text.trimEnd(), "hex");
   throw usage(
-    `the ${what} ${path} must hold 32 bytes or 64 hexadecimal digits: ` +
-      "`head -c 32 /dev/urandom > FILE` makes one",
+    `the ${what} ${path} must contain 32 bytes or 64 hexadecimal digits: ` +
+      "create one with `head -c 32 /dev/urandom > FILE`",
   );
 }
 
-/** Reads a dedup secret. */
 export async function loadDedupSecret(
   path: string | undefined,
   session: Session,

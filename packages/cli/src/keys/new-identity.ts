@@ -5,9 +5,9 @@ import type { Session } from "../session.ts";
 import { openTerminal } from "./terminal.ts";
 
 /**
- * Makes an identity in a file for its owner alone, which must not be there yet.
+ * Creates an identity in a new file that only its owner can read.
  *
- * @param passphrase gives what protects it; undefined for an identity as text
+ * @param passphrase returns the passphrase; undefined for an unprotected identity
  * @returns its recipient
  */
 export async function writeNewIdentity(
@@ -24,8 +24,8 @@ export async function writeNewIdentity(
   return recipient;
 }
 
-/** Makes an identity in the secret store of the system. */
-export async function fileNewIdentity(name: string): Promise<Recipient> {
+/** Creates an identity in the keychain. */
+export async function addNewIdentityToKeychain(name: string): Promise<Recipient> {
   const { addToKeychain } = await import("./keychain.ts");
   const identity = await generateIdentity();
   await addToKeychain(name, formatIdentity(identity));
@@ -33,32 +33,32 @@ export async function fileNewIdentity(name: string): Promise<Recipient> {
 }
 
 /**
- * Asks twice for a new passphrase.
+ * Prompts twice for a new passphrase.
  *
- * @param without what to do for no passphrase, for messages
+ * @param alternative how to use no passphrase, for messages
  */
-export async function askNewPassphrase(session: Session, without: string): Promise<string> {
+export async function askNewPassphrase(session: Session, alternative: string): Promise<string> {
   const terminal = openTerminal(session.signal);
   if (terminal === undefined) {
     throw usage(
-      `there is no terminal to ask for a passphrase: set IDK_PASSPHRASE; ${without} for none`,
+      `there is no terminal to prompt for a passphrase: set IDK_PASSPHRASE, or ${alternative}`,
     );
   }
   const first = await terminal.askSecret("New passphrase: ");
-  if (first === "") throw usage(`the passphrase is empty: ${without} for none`);
-  const second = await terminal.askSecret("The same again: ");
+  if (first === "") throw usage(`the passphrase is empty: ${alternative} to use none`);
+  const second = await terminal.askSecret("Repeat the passphrase: ");
   if (first !== second) throw usage("the two passphrases differ");
   return first;
 }
 
 /**
- * Creates the file before its content is asked for, so that nobody types a passphrase in vain, and
- * removes it where that fails.
+ * Creates the file before prompting for a passphrase, so that none is typed in vain, and removes it
+ * on failure.
  */
 async function writeNew(path: string, content: () => Promise<Uint8Array>): Promise<void> {
   const handle = await open(path, "wx", 0o600).catch((error: unknown) => {
     if (systemCodeOf(error) === "EEXIST") {
-      throw usage(`${path} already exists, and an identity is never overwritten`);
+      throw usage(`${path} already exists, and identities are never overwritten`);
     }
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   });

@@ -8,12 +8,12 @@ export type RecipientSource =
   | { readonly kind: "recipient"; readonly text: string }
   | { readonly kind: "file"; readonly path: string };
 
-/** Reads all recipients, from wherever they are named. */
+/** Reads all recipients. */
 export async function loadRecipients(sources: readonly RecipientSource[]): Promise<Recipient[]> {
   if (sources.length === 0) {
     throw usage(
-      "no recipients: name who can read it with -r RECIPIENT, -R FILE or IDK_RECIPIENTS " +
-        "(your own: `idk recipient -i FILE` prints it)",
+      "no recipients: name them with -r RECIPIENT, -R FILE or IDK_RECIPIENTS " +
+        "(`idk recipient -i FILE` prints your own)",
     );
   }
   const recipients: Recipient[] = [];
@@ -28,7 +28,7 @@ async function load(source: RecipientSource): Promise<Recipient[]> {
       return readRecipientsFile(await readKeyFile(source.path, "recipients file"));
     }
     if (looksLikeIdentity(source.text)) {
-      throw usage("this is an identity, which is secret: `idk recipient` prints its recipient");
+      throw usage("this is an identity, which is secret; print its recipient with `idk recipient`");
     }
     return [parseRecipient(source.text)];
   } catch (error) {

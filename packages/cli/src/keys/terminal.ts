@@ -2,22 +2,22 @@ import { openSync, writeSync } from "node:fs";
 import { ReadStream } from "node:tty";
 import { Interruption, usage } from "../errors/failures.ts";
 
-/** A person to ask. */
+/** A terminal to prompt on. */
 export interface Terminal {
-  /** Asks for a line that is shown and can be edited while it is typed. */
+  /** Prompts for a line, which is echoed and can be edited. */
   ask(prompt: string): Promise<string>;
-  /** Asks for a line that is not shown while it is typed. */
+  /** Prompts for a line without echoing it. */
   askSecret(prompt: string): Promise<string>;
 }
 
-/** A read of a terminal cannot be taken back: a second stream would lose what is typed to the first. */
+/** A read cannot be cancelled: a second stream would lose input to the first. */
 let opened: Terminal | undefined;
 
 /**
- * Opens the terminal the process belongs to, even where standard input and output are redirected.
- * It is the same one every time.
+ * Opens the controlling terminal, even if standard input and output are redirected. Returns the
+ * same terminal every time.
  *
- * @returns undefined where there is none
+ * @returns undefined if there is none
  */
 export function openTerminal(signal: AbortSignal): Terminal | undefined {
   opened ??= createTerminal(signal);
@@ -39,12 +39,12 @@ function createTerminal(signal: AbortSignal): Terminal | undefined {
     input.setRawMode(false);
   };
   process.on("exit", leave);
-  // Typed ahead: lines can come faster than they are asked for.
+  // Keys typed before the next prompt.
   const ahead: number[] = [];
 
   return {
     async ask(prompt) {
-      // Not in raw mode: the system edits the line, and hands it over when it is complete.
+      // Not in raw mode: the system edits the line and returns it when it is complete.
       writeSync(prompts, prompt);
       return await readLine(input, ahead, signal, "answer");
     },
@@ -63,7 +63,7 @@ function createTerminal(signal: AbortSignal): Terminal | undefined {
 
 const KEYS = { ctrlC: 3, ctrlD: 4, backspace: 8, newline: 10, enter: 13, ctrlU: 21, del: 127 };
 
-/** In raw mode the terminal edits nothing, so the keys people use for it are handled here. */
+/** In raw mode the terminal does no editing, so the editing keys are handled here. */
 function readLine(
   input: ReadStream,
   ahead: number[],
@@ -85,7 +85,7 @@ function readLine(
         return undefined;
       case KEYS.backspace:
       case KEYS.del:
-        // Continuation bytes of UTF-8 belong to the character in front of them.
+        // UTF-8 continuation bytes belong to the character before them.
         while (line.length > 0 && (line.pop()! & 0xc0) === 0x80);
         return undefined;
       case KEYS.ctrlU:

@@ -3,34 +3,34 @@ import type { Screen } from "./screen.ts";
 import { standardError, standardOutput } from "./standard-streams.ts";
 import { printable, redact, toJson } from "./text.ts";
 
-/** Where results and remarks go. Results alone are on standard output. */
+/** Prints results to standard output, and everything else to standard error. */
 export interface Output {
   readonly json: boolean;
   /** Whether standard output is a terminal. */
   readonly terminal: boolean;
   /**
-   * One result: a text for people, or one JSON object on a line for programs. Small results are
-   * gathered; `flush` sends them.
+   * One result: text for people, or one JSON object on a line for programs. Buffered until
+   * `flush`.
    */
   result(human: string, json: unknown): Promise<void>;
-  /** A result that says nothing new to people: printed with `--json` alone. */
+  /** A result of interest to programs only: printed with `--json`. */
   report(json: unknown): Promise<void>;
-  /** A text that is no result, such as help, on standard output. */
+  /** Text such as help, on standard output. */
   text(text: string): Promise<void>;
-  /** Content as it is. Resolves when the reader has taken it, so that memory stays bounded. */
+  /** Content, unchanged. Resolves when the reader has taken it, so that memory stays bounded. */
   bytes(bytes: Uint8Array): Promise<void>;
   flush(): Promise<void>;
-  /** A remark for people, on standard error. Left out with `--quiet`. */
+  /** A line for people on standard error, omitted with `--quiet`. */
   note(text: string): Promise<void>;
-  /** What is wrong with one of several things, on standard error; with `--quiet`, too. */
+  /** The failure of one of several items, on standard error, also with `--quiet`. */
   fault(text: string): Promise<void>;
-  /** One JSON object on a line of standard error, for programs that follow what goes on. */
+  /** One JSON object on a line of standard error, for programs that follow the progress. */
   event(json: unknown): Promise<void>;
-  /** A text for people of several lines, such as a stack, on standard error. */
+  /** Text of several lines, such as a stack trace, on standard error. */
   block(text: string): Promise<void>;
 }
 
-const GATHERED_MAX = 64 * 1024;
+const BUFFER_MAX = 64 * 1024;
 
 export interface OutputOptions {
   readonly json: boolean;
@@ -39,7 +39,7 @@ export interface OutputOptions {
 
 export function createOutput({ json: asJson, screen }: OutputOptions): Output {
   const [stdout, stderr] = [standardOutput(), standardError()];
-  let gathered = "";
+  let buffered = "";
 
   const write = (data: string | Uint8Array): Promise<void> =>
     stdout.write(data).catch((error: Error) => {
@@ -48,37 +48,38 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
   const send = async (data: string | Uint8Array): Promise<void> =>
     stdout.terminal ? screen.above(async () => write(data)) : write(data);
 
-  // Whoever closed standard error does not want to hear about it.
-  const say = async (text: string): Promise<void> =>
+  // If standard error is closed, there is no one to report that to.
+  const writeError = async (text: string): Promise<void> =>
     screen.above(async () => stderr.write(text).catch(() => {}));
-  const sayLine = async (text: string): Promise<void> => say(`${printable(redact(text))}\n`);
+  const errorLine = async (text: string): Promise<void> =>
+    writeError(`${printable(redact(text))}\n`);
 
   const flush = async (): Promise<void> => {
-    if (gathered === "") return;
-    const text = gathered;
-    gathered = "";
+    if (buffered === "") return;
+    const text = buffered;
+    buffered = "";
     await send(text);
   };
 
-  const gather = async (line: string): Promise<void> => {
-    gathered += `${line}\n`;
-    if (gathered.length > GATHERED_MAX) await flush();
+  const buffer = async (line: string): Promise<void> => {
+    buffered += `${line}\n`;
+    if (buffered.length > BUFFER_MAX) await flush();
   };
 
   return {
     json: asJson,
     terminal: stdout.terminal,
-    result: (human, value) => gather(asJson ? toJson(value) : human),
+    result: (human, value) => buffer(asJson ? toJson(value) : human),
     async report(value) {
-      if (asJson) await gather(toJson(value));
+      if (asJson) await buffer(toJson(value));
     },
     text: send,
     bytes: send,
     flush,
-    note: sayLine,
-    fault: sayLine,
-    event: async (value) => say(`${toJson(value)}\n`),
-    block: (text) => say(`${redact(text)}\n`),
+    note: errorLine,
+    fault: errorLine,
+    event: async (value) => writeError(`${toJson(value)}\n`),
+    block: (text) => writeError(`${redact(text)}\n`),
   };
 }
 
@@ -87,7 +88,7 @@ function outputFailure(error: Error): Error {
   return new Failure("output", `cannot write to standard output: ${reasonOf(error)}`, error);
 }
 
-/** The same without remarks. */
-export function quieted(out: Output): Output {
+/** The same without notes. */
+export function withoutNotes(out: Output): Output {
   return { ...out, note: async () => {} };
 }

@@ -1,17 +1,17 @@
 /** A line at the bottom of a terminal, below whatever else is printed. */
 export interface LiveLine {
-  /** Takes the line off the terminal. */
+  /** Erases the line. */
   hide(): void;
-  /** Puts it back, as it was last. */
+  /** Draws it again. */
   show(): void;
 }
 
-/** Lets one live line and everything else that is printed share a terminal. */
+/** Lets one live line share the terminal with other output. */
 export interface Screen {
-  /** Whether something is being printed, so that the line must not be drawn. */
+  /** Whether something is being printed; the line must not be drawn then. */
   readonly busy: boolean;
-  /** Makes this the live line; undefined takes it away. */
-  place(line: LiveLine | undefined): void;
+  /** Sets the live line; undefined removes it. */
+  setLine(line: LiveLine | undefined): void;
   /** Prints something above the line. */
   above<T>(print: () => Promise<T>): Promise<T>;
 }
@@ -23,7 +23,7 @@ export function createScreen(): Screen {
     get busy() {
       return printing > 0;
     },
-    place(next) {
+    setLine(next) {
       line?.hide();
       line = next;
     },

@@ -6,7 +6,7 @@ export interface StandardStream {
   /**
    * Resolves when the reader has taken all of it, so that memory stays bounded.
    *
-   * @throws system errors, such as `EPIPE` where the reader went away
+   * @throws system errors, such as `EPIPE` if the reader is gone
    */
   write(data: string | Uint8Array): Promise<void>;
 }
@@ -15,16 +15,16 @@ export const standardOutput = (): StandardStream => standardStream("stdout", 1);
 export const standardError = (): StandardStream => standardStream("stderr", 2);
 
 /**
- * Node's streams take longer to load than all the rest of a short command, so files and pipes are
- * written to without them. A terminal is left to them: what draws on it uses them as well, and what
- * goes to one place must go one way.
+ * Writes to files and pipes without Node's streams, which take longer to load than the rest of a
+ * short command. A terminal needs them: the progress bar uses them, and all writes to a terminal
+ * must go through the same stream to stay in order.
  */
 function standardStream(name: "stdout" | "stderr", descriptor: number): StandardStream {
   if (!mayBeTerminal(descriptor) || !process[name].isTTY) {
-    return { terminal: false, write: inTurn((data) => writeAll(descriptor, data)) };
+    return { terminal: false, write: sequential((data) => writeAll(descriptor, data)) };
   }
   const stream = process[name];
-  // Errors come back from each write; without a listener they would end the process as well.
+  // Each write reports its own error; without a listener, the error would also end the process.
   stream.on("error", () => {});
   return {
     terminal: true,
@@ -37,8 +37,8 @@ function standardStream(name: "stdout" | "stderr", descriptor: number): Standard
 
 type Write = StandardStream["write"];
 
-/** One after the other, in the order asked for: lines of several files at once must stay whole. */
-function inTurn(write: Write): Write {
+/** One write after another, in order: lines printed concurrently must stay whole. */
+function sequential(write: Write): Write {
   let last: Promise<unknown> = Promise.resolve();
   return (data) => {
     const written = last.then(() => write(data));
@@ -52,19 +52,19 @@ function mayBeTerminal(descriptor: number): boolean {
   try {
     return fstatSync(descriptor).isCharacterDevice();
   } catch {
-    // It is closed, which a write will tell.
+    // It is closed; a write will report that.
     return false;
   }
 }
 
-/** How long a pipe that takes nothing is left alone, in milliseconds. */
+/** Milliseconds to wait before writing to a full pipe again. */
 const FULL_MS = 5;
 
 async function writeAll(descriptor: number, data: string | Uint8Array): Promise<void> {
   let rest = typeof data === "string" ? new TextEncoder().encode(data) : data;
   while (rest.length > 0) {
     const written = await writeOnce(descriptor, rest);
-    // Someone else who has the pipe made writes to it return at once.
+    // Another process has made the pipe non-blocking.
     if (written === "full") await new Promise((resolve) => setTimeout(resolve, FULL_MS));
     else rest = rest.subarray(written);
   }

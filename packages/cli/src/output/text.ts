@@ -1,30 +1,30 @@
 /**
- * Characters that act on a terminal instead of showing: controls (escape sequences begin with
- * one), bidirectional overrides, line separators and lone surrogates.
+ * Characters that control a terminal: controls (escape sequences begin with one), bidirectional
+ * overrides, line separators and lone surrogates.
  */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** The text of an identity, whole or in part: keys end up in the wrong argument. */
+/** All or part of an identity, which users may put into the wrong argument. */
 const IDENTITY = /idk-secret-key-1[0-9a-z]+/giu;
 
-/** One line that is safe to show on a terminal, whoever wrote the text. */
+/** Escapes untrusted text into one line that is safe to print on a terminal. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, escapeCharacter);
 }
 
-/** Takes out what looks like an identity. The last line of defence of every message. */
+/** Removes what looks like an identity. The last line of defence in every message. */
 export function redact(text: string): string {
   return text.replace(IDENTITY, "IDK-SECRET-KEY-1…");
 }
 
-/** Whether a text is one that must never be repeated. */
+/** Whether a text contains what looks like an identity, and must not be printed. */
 export function looksLikeIdentity(text: string): boolean {
   return text.search(IDENTITY) !== -1;
 }
 
 /**
- * JSON on one line. Byte strings become `{"hex": "…"}`; what could act on a terminal is escaped,
- * which leaves the value as it is.
+ * JSON on one line. Byte strings become `{"hex": "…"}`. Characters that control a terminal are
+ * escaped, which does not change the value.
  */
 export function toJson(value: unknown): string {
   const json = JSON.stringify(value, (_, item: unknown) =>
@@ -45,7 +45,7 @@ export function count(amount: number, noun: string): string {
 
 export type Row = readonly [label: string, value: string];
 
-/** Lines of two columns. */
+/** Lines in two columns. */
 export function aligned(rows: readonly Row[]): string[] {
   const width = Math.max(0, ...rows.map(([label]) => label.length));
   return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
@@ -55,11 +55,11 @@ function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Anything a terminal would act on: all controls but tab and line ends. */
+/** All controls except tab and line ends. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/u;
 
-/** Makes a check of consecutive pieces: whether the content so far is text fit for a terminal. */
+/** Returns a check for consecutive pieces of content: whether it is text safe for a terminal. */
 export function createTextCheck(): (piece: Uint8Array) => boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   return (piece) => {
@@ -73,12 +73,12 @@ export function createTextCheck(): (piece: Uint8Array) => boolean {
 
 const NAMES = ["KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
-/** `20 MiB`, `1.4 GiB`: rounded to what people look at. */
+/** `20 MiB`, `1.4 GiB`: rounded for people. */
 export function roundBytes(bytes: number): string {
   let rounded = bytes;
   let name = "bytes";
   for (const next of NAMES) {
-    // What would round up to 1024 is one of the next.
+    // Would round up to 1024: use the next unit.
     if (rounded < 1023.5) break;
     rounded /= 1024;
     name = next;

@@ -3,13 +3,13 @@ import type { WriteStream } from "node:tty";
 import type { Environment } from "../invocation.ts";
 import type { Screen } from "../output/screen.ts";
 import { printable } from "../output/text.ts";
-import { fractionOf, type Presenter, type Snapshot } from "./snapshot.ts";
+import { fractionOf, type ProgressView, type Snapshot } from "./snapshot.ts";
 import { wordsOf } from "./words.ts";
 
-/** A line at the bottom of the terminal that is drawn again and again. */
-export function createBar(terminal: WriteStream, screen: Screen, env: Environment): Presenter {
+/** A progress bar, redrawn on the last line of the terminal. */
+export function createBar(terminal: WriteStream, screen: Screen, env: Environment): ProgressView {
   const style = styleFor(env);
-  // The cursor stays visible: whatever ends the process, there is nothing to put right.
+  // Keep the cursor visible, so that a killed process leaves nothing to restore.
   const update = createLogUpdate(terminal, { showCursor: true });
   let state: Snapshot | undefined;
   let drawn = 0;
@@ -26,7 +26,7 @@ export function createBar(terminal: WriteStream, screen: Screen, env: Environmen
     drawn = 0;
   };
   const onResize = (): void => {
-    // What was drawn has been wrapped by the terminal, where it has no room any more.
+    // A terminal that became narrower has wrapped the line.
     const rows = Math.ceil(drawn / columnsOf(terminal));
     if (rows > 1) {
       terminal.write(`\u001b[${rows}A\r\u001b[J`);
@@ -35,7 +35,7 @@ export function createBar(terminal: WriteStream, screen: Screen, env: Environmen
     draw();
   };
   terminal.on("resize", onResize);
-  screen.place({ hide: clear, show: draw });
+  screen.setLine({ hide: clear, show: draw });
 
   return {
     show(next) {
@@ -44,7 +44,7 @@ export function createBar(terminal: WriteStream, screen: Screen, env: Environmen
     },
     end() {
       terminal.off("resize", onResize);
-      screen.place(undefined);
+      screen.setLine(undefined);
     },
   };
 }
@@ -65,11 +65,11 @@ function styleFor(env: Environment): BarStyle {
 }
 
 export interface BarStyle {
-  /** Characters of the part that is done and of the rest, and the sign that a name is cut short. */
+  /** The characters of the filled and the empty part, and the mark of a truncated name. */
   readonly done: string;
   readonly rest: string;
   readonly cut: string;
-  /** Makes the part that is done stand out. */
+  /** Highlights the filled part. */
   readonly highlight: (text: string) => string;
 }
 
@@ -79,8 +79,8 @@ const NAME_MAX = 32;
 const GAP = "  ";
 
 /**
- * How far a command is, in one line of at most so many columns. Where there is little room, what
- * people miss least goes first.
+ * The progress in one line of at most `columns` columns. In a narrow terminal, the least important
+ * parts are dropped first.
  */
 export function barLine(state: Snapshot, columns: number, style: BarStyle): string {
   const words = wordsOf(state);
@@ -90,7 +90,7 @@ export function barLine(state: Snapshot, columns: number, style: BarStyle): stri
   const title = name === "" ? state.command : `${state.command} ${name}`;
   const barred = fraction !== undefined;
 
-  // From the richest to what the narrowest terminal has room for.
+  // From the widest to the narrowest.
   const layouts: readonly (readonly [bar: boolean, ...parts: string[]])[] = [
     [barred, title, percent, bytesOfTotal, rate, left, items, chunks, retries],
     [barred, title, percent, bytesOfTotal, rate, left, items, retries],
@@ -123,7 +123,7 @@ function bar(fraction: number, width: number, { done, rest, highlight }: BarStyl
   return begun + rest.repeat(width - filled);
 }
 
-/** Its end says more of a path than its beginning. */
+/** Keeps the end, which is the more informative part of a path. */
 function shortened(name: string, cut: string): string {
   if (Bun.stringWidth(name) <= NAME_MAX) return name;
   const room = NAME_MAX - Bun.stringWidth(cut);

@@ -1,21 +1,21 @@
 import { roundBytes } from "../output/text.ts";
 import type { Display } from "./display.ts";
-import type { Presenter, Snapshot } from "./snapshot.ts";
+import type { ProgressView, Snapshot } from "./snapshot.ts";
 import { duration } from "./words.ts";
 
-/** Tells how far commands are. */
+/** The progress of a command. */
 export interface Progress {
-  /** Begins to count; nothing is told of what is over soon. */
-  begin(task: Task): Meter;
-  /** A request had to be made again. */
+  /** Starts counting. Tasks that finish quickly print nothing. */
+  start(task: Task): Meter;
+  /** Counts a retried request. */
   retried(): void;
 }
 
-/** @param signal ends all telling: what is said of an interruption is the last */
+/** @param signal ends all progress output, so that the interruption is printed last */
 export function createProgress(display: Display | undefined, signal?: AbortSignal): Progress {
   const retries = { count: 0 };
   return {
-    begin(task) {
+    start(task) {
       const meter = createMeter(task, display, retries);
       signal?.addEventListener("abort", () => meter.finish(), { once: true });
       return meter;
@@ -26,35 +26,35 @@ export function createProgress(display: Display | undefined, signal?: AbortSigna
   };
 }
 
-/** What a command is about to do. */
+/** A task to be counted. */
 export interface Task extends Pick<Snapshot, "command" | "name" | "noun"> {
   readonly totalBytes?: number | undefined;
   readonly totalItems?: number | undefined;
-  /** Finds out what there is to do in all. Begun only where somebody gets to see it. */
+  /** Determines the totals. Runs only if progress is displayed. */
   readonly measure?: ((signal: AbortSignal) => Promise<Totals>) | undefined;
 }
 
 export type Totals = Partial<Pick<Snapshot, "totalBytes" | "totalItems">>;
 
-/** What one item has done so far, in all. */
+/** The progress of one item so far. */
 export interface Amount {
   readonly bytes: number;
   readonly chunks?: number | undefined;
-  /** Where it is many that are done, and nobody tells of each. */
+  /** For a part that processes several items. */
   readonly items?: number | undefined;
 }
 
-/** Counts what a command does, and has it told. Is let go of at the end, whatever comes. */
+/** Counts and displays the progress of a task. */
 export interface Meter extends Disposable {
-  /** Counts one item, or one stretch of one: what is told of it replaces what was told before. */
+  /** Counts one part, such as an item: each amount replaces the part's previous one. */
   part(): (amount: Amount) => void;
-  /** An item is done, or has failed. */
+  /** Counts an item that has succeeded or failed. */
   itemDone(): void;
   setTotals(totals: Totals): void;
   /**
-   * Ends the telling.
+   * Ends the display.
    *
-   * @returns what was done how fast, where people have been watching and would miss it
+   * @returns a summary of amount and speed if progress was displayed
    */
   finish(): string | undefined;
 }
@@ -69,12 +69,12 @@ export function createMeter(
   retries: Retries,
   now: () => number = () => performance.now(),
 ): Meter {
-  const begun = now();
+  const startedAt = now();
   const done = { bytes: 0, chunks: 0, items: 0 };
   const rate = createRate();
   const stopped = new AbortController();
   let totals: Totals = task;
-  let presenter: Presenter | undefined;
+  let view: ProgressView | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const retriesBefore = retries.count;
 
@@ -82,49 +82,49 @@ export function createMeter(
     ...task,
     ...totals,
     ...done,
-    elapsedMs: at - begun,
+    elapsedMs: at - startedAt,
     retries: retries.count - retriesBefore,
     bytesPerSecond: rate.perSecond(),
   });
   const tick = (everyMs: number): void => {
     const at = now();
     rate.sample(done.bytes, at);
-    presenter?.show(state(at));
+    view?.show(state(at));
     timer = setTimeout(() => tick(everyMs), everyMs);
     timer.unref();
   };
   const start = async ({ open, everyMs }: Display): Promise<void> => {
     const opened = await open();
     if (stopped.signal.aborted) return opened.end();
-    presenter = opened;
+    view = opened;
     if (task.measure !== undefined) void measure(task.measure);
     tick(everyMs);
   };
   const measure = async (find: NonNullable<Task["measure"]>): Promise<void> => {
-    // The command finds out for itself what is wrong, and says so.
+    // The command itself will run into the error and report it.
     const found = await find(stopped.signal).catch(() => ({}));
     totals = { ...totals, ...found };
   };
   const end = (): void => {
     stopped.abort();
     clearTimeout(timer);
-    presenter?.end();
-    presenter = undefined;
+    view?.end();
+    view = undefined;
   };
 
-  rate.sample(0, begun);
+  rate.sample(0, startedAt);
   if (display !== undefined) {
     timer = setTimeout(() => void start(display).catch(() => {}), display.firstMs);
     timer.unref();
   }
   return {
     part() {
-      let told = { bytes: 0, chunks: 0, items: 0 };
+      let reported = { bytes: 0, chunks: 0, items: 0 };
       return ({ bytes, chunks = 0, items = 0 }) => {
-        done.bytes += bytes - told.bytes;
-        done.chunks += chunks - told.chunks;
-        done.items += items - told.items;
-        told = { bytes, chunks, items };
+        done.bytes += bytes - reported.bytes;
+        done.chunks += chunks - reported.chunks;
+        done.items += items - reported.items;
+        reported = { bytes, chunks, items };
       };
     },
     itemDone() {
@@ -134,25 +134,25 @@ export function createMeter(
       totals = { ...totals, ...found };
     },
     finish() {
-      const watched = presenter !== undefined;
+      const displayed = view !== undefined;
       end();
-      if (!watched) return undefined;
-      const seconds = (now() - begun) / 1000;
+      if (!displayed) return undefined;
+      const seconds = (now() - startedAt) / 1000;
       return `${roundBytes(done.bytes)} in ${duration(seconds)}, ${roundBytes(done.bytes / seconds)}/s`;
     },
     [Symbol.dispose]: end,
   };
 }
 
-/** How fast a count grows, of late. */
+/** The recent growth rate of a count. */
 export interface Rate {
-  /** Takes the count as it is now; milliseconds that never go back. */
+  /** @param now milliseconds on a monotonic clock */
   sample(count: number, now: number): void;
-  /** Units per second over the last seconds; 0 before there is anything to compare. */
+  /** Units per second over the last seconds; 0 until there are two samples. */
   perSecond(): number;
 }
 
-/** Long enough to be steady, short enough to notice that nothing moves any more. */
+/** Long enough for a steady rate, short enough to show that nothing moves any more. */
 const WINDOW_MS = 8000;
 
 export function createRate(): Rate {
@@ -160,7 +160,7 @@ export function createRate(): Rate {
   return {
     sample(count, now) {
       samples.push({ count, at: now });
-      // What lies just before the window stays: where samples are far apart, there are two.
+      // Keep the last sample before the window, so that there are two even if they are far apart.
       while (samples.length > 2 && samples[1]!.at <= now - WINDOW_MS) samples.shift();
     },
     perSecond() {

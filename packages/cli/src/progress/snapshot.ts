@@ -1,35 +1,35 @@
-/** How far a command is. */
+/** The progress of a command at one moment. */
 export interface Snapshot {
   /** The command, such as `put`. */
   readonly command: string;
-  /** What it is at work on, where that is one thing. */
+  /** The item it works on, if it is a single one. */
   readonly name?: string | undefined;
-  /** What its items are called, where it goes through many. */
+  /** The name of its items, if there are several. */
   readonly noun?: string | undefined;
   readonly elapsedMs: number;
-  /** Bytes handled, and of how many, where that is known. */
+  /** Bytes processed so far, and the total if it is known. */
   readonly bytes: number;
   readonly totalBytes?: number | undefined;
   readonly chunks: number;
-  /** Items that are done or have failed, and of how many. */
+  /** Items that have succeeded or failed, and the total if it is known. */
   readonly items: number;
   readonly totalItems?: number | undefined;
-  /** Requests that had to be made again. */
+  /** Retried requests. */
   readonly retries: number;
-  /** Of the last seconds. */
+  /** Over the last seconds. */
   readonly bytesPerSecond: number;
 }
 
-/** From 0 to 1, by bytes or else by items; undefined where nobody knows. */
+/** From 0 to 1, by bytes or else by items; undefined if the total is unknown. */
 export function fractionOf(state: Snapshot): number | undefined {
   const { bytes, totalBytes, items, totalItems } = state;
   const [done, total] = totalBytes === undefined ? [items, totalItems] : [bytes, totalBytes];
-  // A file may have grown, and a store as well: what is known to be wrong is not shown.
+  // Files and stores can grow: the total is then wrong.
   if (total === undefined || total === 0 || done > total) return undefined;
   return done / total;
 }
 
-/** Undefined where nobody knows, or nothing moves. */
+/** Undefined if the total is unknown or nothing moves. */
 export function secondsLeft(state: Snapshot): number | undefined {
   const fraction = fractionOf(state);
   if (fraction === undefined) return undefined;
@@ -40,14 +40,14 @@ export function secondsLeft(state: Snapshot): number | undefined {
   return fraction > 0 ? (elapsedMs / 1000) * (1 / fraction - 1) : undefined;
 }
 
-/** Tells people or programs how far a command is. */
-export interface Presenter {
+/** Displays progress to people or programs. */
+export interface ProgressView {
   show(state: Snapshot): void;
-  /** Leaves nothing on the terminal. */
+  /** Erases what it has drawn. */
   end(): void;
 }
 
-/** When something is told for the first time, and how often from there; in milliseconds. */
+/** The delay of the first display and the interval after it, in milliseconds. */
 export interface Pace {
   readonly firstMs: number;
   readonly everyMs: number;

@@ -9,11 +9,11 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** What there is to say of a state, each part in a few words; empty where there is nothing. */
+/** The parts of a snapshot as text; empty if there is nothing to print. */
 export interface Words {
   readonly percent: string;
   readonly bytes: string;
-  /** With the total, where it is known. */
+  /** With the total, if it is known. */
   readonly bytesOfTotal: string;
   readonly rate: string;
   readonly left: string;
@@ -26,7 +26,7 @@ export function wordsOf(state: Snapshot): Words {
   const { bytes, totalBytes, noun, items, totalItems, chunks, retries, bytesPerSecond } = state;
   const fraction = fractionOf(state);
   const left = secondsLeft(state);
-  // Where only items are counted, no bytes are ever told.
+  // Some commands count items only.
   const none = bytes === 0 && totalBytes === undefined && noun !== undefined;
   const done = none ? "" : roundBytes(bytes);
   const of = totalItems === undefined || totalItems < items ? "" : `${items} of `;
@@ -53,7 +53,7 @@ export function plainLine(state: Snapshot): string {
   return `${state.command}${name}: ${parts.filter((part) => part !== "").join(", ")}`;
 }
 
-/** One event for a program. What nobody knows is left out. */
+/** One event for a program. Unknown values are omitted. */
 export function progressEvent(state: Snapshot): { readonly progress: object } {
   const left = secondsLeft(state);
   const { command, elapsedMs, bytes, totalBytes, chunks, items, totalItems, retries } = state;

@@ -32,7 +32,7 @@ export async function putFile(
   await using opened = await openStore(store, session, { workers });
   const journal = await fileJournals(options, settings, out)(path, file);
   const continues = (journal?.count() ?? 0) > 0;
-  using meter = session.progress.begin({ command: "put", name: path, totalBytes: file?.size });
+  using meter = session.progress.start({ command: "put", name: path, totalBytes: file?.size });
   let report: PutReport | undefined;
   let summary: string | undefined;
   try {

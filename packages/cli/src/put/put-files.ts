@@ -47,7 +47,7 @@ export async function putFiles(
   session: Session,
 ): Promise<void> {
   const { out } = session;
-  using meter = session.progress.begin({ command: "put", noun: "file", measure });
+  using meter = session.progress.start({ command: "put", noun: "file", measure });
   const table = createPutTable(out.terminal);
   const failures = createListFailures(session, "file", "file");
   const sum = { files: 0, bytes: 0, chunks: 0, skippedChunks: 0, skippedBytes: 0 };

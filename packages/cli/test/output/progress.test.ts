@@ -7,7 +7,7 @@ import { barLine, type BarStyle } from "../../src/progress/bar.ts";
 import { createMeter, createRate } from "../../src/progress/meter.ts";
 import {
   fractionOf,
-  type Presenter,
+  type ProgressView,
   secondsLeft,
   type Snapshot,
 } from "../../src/progress/snapshot.ts";
@@ -177,7 +177,7 @@ describe("a meter", () => {
   function watched() {
     const shown: Snapshot[] = [];
     let ended = 0;
-    const presenter: Presenter = { show: (next) => shown.push(next), end: () => (ended += 1) };
+    const presenter: ProgressView = { show: (next) => shown.push(next), end: () => (ended += 1) };
     const display = { firstMs: 5, everyMs: 5, open: async () => presenter };
     return { shown, display, ended: () => ended };
   }
@@ -247,7 +247,7 @@ describe("a meter", () => {
 test("what is printed comes above the line", async () => {
   const seen: string[] = [];
   const screen = createScreen();
-  screen.place({ hide: () => seen.push("hide"), show: () => seen.push("show") });
+  screen.setLine({ hide: () => seen.push("hide"), show: () => seen.push("show") });
   await Promise.all([
     screen.above(async () => {
       seen.push("a");
@@ -257,7 +257,7 @@ test("what is printed comes above the line", async () => {
     screen.above(async () => void seen.push("b")),
   ]);
   expect(seen).toEqual(["hide", "a", "b", "show"]);
-  screen.place(undefined);
+  screen.setLine(undefined);
   await screen.above(async () => void seen.push("c"));
   expect(seen.slice(4)).toEqual(["hide", "c"]);
 });
