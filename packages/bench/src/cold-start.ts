@@ -4,14 +4,13 @@
  *
  * Usage: bun packages/bench/src/cold-start.ts [ROUNDS]
  */
-import { generateIdentity } from "@idk/storage";
-import { interleavedSamples, judge, mebibytes, spread, summarize } from "./measure.ts";
-import { freshFolder, ownUserFolders } from "./files.ts";
-import { peakFloor, run } from "./processes.ts";
-import { SOURCES, publishedCommand } from "./published.ts";
 import { rm, writeFile } from "node:fs/promises";
-import { describeHost, thisHost } from "./machine.ts";
 import { join } from "node:path";
+import { generateIdentity } from "@idk/storage";
+import { freshFolder, ownUserFolders } from "./harness/files.ts";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { interleavedSamples, judge, mebibytes, spread, summarize } from "./harness/measure.ts";
+import { SOURCES, peakFloor, publishedCommand, run } from "./harness/processes.ts";
 
 const rounds = Number(process.argv[2] ?? "30");
 const dir = await freshFolder();

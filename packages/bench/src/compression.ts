@@ -4,13 +4,13 @@
  *
  * Usage: bun packages/bench/src/compression.ts [FILE…]      by default the runtime itself, and noise
  */
-import { type Backend, type Store, createStore, generateIdentity } from "@idk/storage";
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, spread, summarize } from "./measure.ts";
-import { basename } from "node:path";
-import { memory } from "@idk/storage/memory";
 import { randomFillSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { type Backend, type Store, createStore, generateIdentity } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
+import { interleavedSamples, spread, summarize } from "./harness/measure.ts";
+import { here, ownPeak } from "./harness/processes.ts";
 
 const ROUNDS = 5;
 const LENGTH_MAX = 128 * 2 ** 20;

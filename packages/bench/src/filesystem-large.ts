@@ -7,15 +7,22 @@
  *
  * Usage: bun packages/bench/src/filesystem-large.ts [MIB] [ROUNDS]
  */
-import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { digest, freshFolder, ownUserFolders, toDisk, writeRandomFile } from "./files.ts";
-import { figure, interleavedSamples, judge, type Sample, summarize } from "./measure.ts";
-import { inProcess, measureHere, ownJob, peakFloor, run, shell } from "./processes.ts";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
-import { describeHost, thisHost } from "./machine.ts";
-import { filesystem } from "@idk/storage/filesystem";
-import { publishedCommand } from "./published.ts";
 import { join } from "node:path";
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
+import { digest, freshFolder, ownUserFolders, toDisk, writeRandomFile } from "./harness/files.ts";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { type Sample, figure, interleavedSamples, judge, summarize } from "./harness/measure.ts";
+import {
+  inProcess,
+  measureHere,
+  ownJob,
+  peakFloor,
+  publishedCommand,
+  run,
+  shell,
+} from "./harness/processes.ts";
 
 const MOST = 1.25;
 

@@ -6,10 +6,10 @@
  * Usage: bun packages/bench/src/leak-check.ts [ROUNDS]       exit code 1 where it grows
  */
 import { type Address, type Store, createStore, generateIdentity } from "@idk/storage";
-import { inProcess, measureHere, ownJob } from "./processes.ts";
-import { leakVerdict } from "./leak-verdict.ts";
 import { memory } from "@idk/storage/memory";
-import { type Sample, mebibytes } from "./measure.ts";
+import { type Sample, mebibytes } from "./harness/measure.ts";
+import { inProcess, measureHere, ownJob } from "./harness/processes.ts";
+import { leakVerdict } from "./statistics/memory-verdicts.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;

@@ -4,11 +4,10 @@
  *
  *     bun packages/bench/src/main.ts --help
  */
-import { EXIT_CODES } from "./command/usage.ts";
-import { abortOnSignals } from "./command/signals.ts";
 import { benchCommand } from "./command/bench-command.ts";
+import { abortOnSignals, describeRun } from "./command/context.ts";
+import { EXIT_CODES } from "./command/usage.ts";
 import { calibrate } from "./harness/calibration.ts";
-import { describeRun } from "./command/frame.ts";
 import { suites } from "./suites.ts";
 
 const { stdout, stderr } = process;

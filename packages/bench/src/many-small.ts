@@ -8,19 +8,26 @@
  * Usage: [script/minio run] bun packages/bench/src/many-small.ts [ROUNDS] [COUNT] [IN_FLIGHT]
  */
 import { createHash, randomBytes } from "node:crypto";
-import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { inProcess, measureHere, ownJob, peakFloor, run } from "./processes.ts";
-import { type Sample, type Target, judge, mebibytes, spread, summarize } from "./measure.ts";
-import { median } from "./statistics/describe.ts";
-import { rotated } from "./harness/interleave.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { bareS3 } from "./object-store/bare-s3.ts";
-import { describeHost, thisHost } from "./machine.ts";
-import { filesystem } from "@idk/storage/filesystem";
-import { freshFolder } from "./files.ts";
-import { initBucket } from "@idk/storage/provision";
 import { join } from "node:path";
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
 import { minio } from "@idk/storage/minio";
+import { initBucket } from "@idk/storage/provision";
+import { freshFolder } from "./harness/files.ts";
+import { rotated } from "./harness/interleave.ts";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import {
+  type Sample,
+  type Target,
+  judge,
+  mebibytes,
+  spread,
+  summarize,
+} from "./harness/measure.ts";
+import { inProcess, measureHere, ownJob, peakFloor, run } from "./harness/processes.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
+import { median } from "./statistics/describe.ts";
 
 const SIZE = 4096;
 const WARM_UP = 500;

@@ -4,9 +4,9 @@
  *
  * Usage: bun (or node, after a build) packages/bench/src/nacl-by-size.ts
  */
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, type Sample, summarize } from "./measure.ts";
 import { loadNaCl } from "@idk/storage";
+import { type Sample, interleavedSamples, summarize } from "./harness/measure.ts";
+import { here, ownPeak } from "./harness/processes.ts";
 
 const native = await loadNaCl("native");
 const portable = await loadNaCl("portable");

@@ -12,9 +12,9 @@ import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3
 import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
+import { interleavedSamples, spread } from "./harness/measure.ts";
+import { here, ownPeak } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, spread } from "./measure.ts";
 import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;

@@ -4,14 +4,14 @@
  *
  * Usage: bun packages/bench/src/peak-memory.ts [MIB…]      by default 256 2048
  */
-import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { inProcess, measureHere, ownJob, peakFloor } from "./processes.ts";
-import { type Sample, judge, mebibytes } from "./measure.ts";
 import { randomFillSync } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
-import { freshFolder } from "./files.ts";
-import { peakTargets } from "./peak-targets.ts";
+import { freshFolder } from "./harness/files.ts";
+import { type Sample, judge, mebibytes } from "./harness/measure.ts";
+import { inProcess, measureHere, ownJob, peakFloor } from "./harness/processes.ts";
+import { peakTargets } from "./statistics/memory-verdicts.ts";
 
 const MIB = 2 ** 20;
 const RUNS = 3;

@@ -1,11 +1,11 @@
-import type { SuiteContext } from "./suite.ts";
-import type { SuiteResult } from "./report/report.ts";
-import { calibrate } from "./harness/calibration.ts";
-import { chooseStore } from "./command/store-url.ts";
 import { openRunStore } from "./command/run-store.ts";
+import { chooseStore } from "./command/store-url.ts";
+import { calibrate } from "./harness/calibration.ts";
+import { without } from "./harness/results.ts";
+import type { SuiteResult } from "./report/report.ts";
 import { renderSuite } from "./report/table.ts";
+import type { SuiteContext } from "./suite.ts";
 import { suites } from "./suites.ts";
-import { without } from "./report/without.ts";
 
 export interface RanSuite {
   /** "completed", or "skipped" with the reason. */

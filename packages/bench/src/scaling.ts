@@ -5,12 +5,11 @@
  *
  * Usage: bun packages/bench/src/scaling.ts [--write | --simulate]
  */
-import { CHILD_OVERHEAD, FANOUT, INLINE_MAX, REFERENCE_LENGTH } from "@idk/storage/format";
-import { type Content, footprint } from "./scaling-model.ts";
 import { join } from "node:path";
-import { scalingReport } from "./scaling-report.ts";
-import { simulate } from "./simulate-tree.ts";
-import { withReport } from "./scaling-section.ts";
+import { CHILD_OVERHEAD, FANOUT, INLINE_MAX, REFERENCE_LENGTH } from "@idk/storage/format";
+import { type Content, footprint } from "./scale-and-cost/model.ts";
+import { scalingReport, withReport } from "./scale-and-cost/report.ts";
+import { simulate } from "./scale-and-cost/simulate.ts";
 
 const [mode] = process.argv.slice(2);
 if (mode === "--write") {

@@ -10,14 +10,13 @@
  *
  * Usage: bun packages/bench/src/serial-bound.ts [MIB] [ROUNDS] [native|portable]
  */
+import { createHash, randomFillSync } from "node:crypto";
 import { type NaClChoice, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, judge, spread } from "./measure.ts";
-import { median } from "./statistics/describe.ts";
-import { createHash } from "node:crypto";
-import { describeHost, thisHost } from "./machine.ts";
-import { randomFillSync } from "node:crypto";
 import { memory } from "@idk/storage/memory";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { interleavedSamples, judge, spread } from "./harness/measure.ts";
+import { here, ownPeak } from "./harness/processes.ts";
+import { median } from "./statistics/describe.ts";
 
 const CHUNK = 4 * 2 ** 20;
 const MIB = 2 ** 20;

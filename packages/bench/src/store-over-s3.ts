@@ -6,14 +6,14 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type Address, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import { bareS3 } from "./object-store/bare-s3.ts";
-import { initBucket } from "@idk/storage/provision";
-import { here, ownPeak } from "./processes.ts";
-import { type Target, interleavedSamples, judge, spread } from "./measure.ts";
-import { median } from "./statistics/describe.ts";
-import { describeHost, thisHost } from "./machine.ts";
-import { Client } from "minio";
 import { minio } from "@idk/storage/minio";
+import { initBucket } from "@idk/storage/provision";
+import { Client } from "minio";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { type Target, interleavedSamples, judge, spread } from "./harness/measure.ts";
+import { here, ownPeak } from "./harness/processes.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
+import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;

@@ -1,6 +1,6 @@
 /** All suites, in the order in which they are run. */
-import type { Suite, SuiteContext } from "./suite.ts";
 import { type Findings, suiteResult } from "./harness/results.ts";
+import type { Suite, SuiteContext } from "./suite.ts";
 
 type Measure = (context: SuiteContext) => Promise<Findings>;
 

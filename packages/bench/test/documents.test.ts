@@ -1,7 +1,7 @@
 /* What the documents tell people to type has to be there. */
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
 import { readArguments } from "../src/command/arguments.ts";
 import { readCompare } from "../src/command/compare-command.ts";
 import { suites } from "../src/suites.ts";

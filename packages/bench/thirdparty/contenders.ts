@@ -1,10 +1,9 @@
 /** What a person would type to store one file encrypted in an object store, and to fetch it. */
-import { type Program, run, shell } from "../src/processes.ts";
-import { formatIdentity, generateIdentity } from "@idk/storage";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ownUserFolders } from "../src/files.ts";
-import { publishedCommand } from "../src/published.ts";
+import { formatIdentity, generateIdentity } from "@idk/storage";
+import { ownUserFolders } from "../src/harness/files.ts";
+import { type Program, publishedCommand, run, shell } from "../src/harness/processes.ts";
 
 export interface Contender {
   readonly name: string;

@@ -9,17 +9,23 @@
  *
  * Usage: packages/bench/thirdparty/run [MIB] [ROUNDS]
  */
-import { type Contender, type Peers, contenders, purge } from "./contenders.ts";
-import { type Sample, figure, interleavedSamples, judge, summarize } from "../src/measure.ts";
-import { median } from "../src/statistics/describe.ts";
-import { digest, freshFolder, toDisk, writeRandomFile } from "../src/files.ts";
-import { mkdir, rm } from "node:fs/promises";
-import { describeHost, thisHost } from "../src/machine.ts";
-import { initBucket } from "@idk/storage/provision";
-import { join } from "node:path";
-import { peerTargets } from "./targets.ts";
 import { randomBytes } from "node:crypto";
-import { peakFloor, run } from "../src/processes.ts";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { initBucket } from "@idk/storage/provision";
+import { digest, freshFolder, toDisk, writeRandomFile } from "../src/harness/files.ts";
+import { describeHost, thisHost } from "../src/harness/machine.ts";
+import {
+  type Sample,
+  figure,
+  interleavedSamples,
+  judge,
+  summarize,
+} from "../src/harness/measure.ts";
+import { peakFloor, run } from "../src/harness/processes.ts";
+import { median } from "../src/statistics/describe.ts";
+import { type Contender, type Peers, contenders, purge } from "./contenders.ts";
+import { peerTargets } from "./targets.ts";
 
 const [mib = "500", rounds = "3"] = process.argv.slice(2);
 const bytes = Number(mib) * 2 ** 20;

@@ -1,4 +1,4 @@
-import type { Target } from "../src/measure.ts";
+import type { Target } from "../src/harness/measure.ts";
 
 /** Seconds by contender. */
 export type Times = Readonly<Record<string, number>>;

@@ -1,10 +1,11 @@
-import { EXIT_CODES, Interruption, Usage } from "./usage.ts";
+import { drawGrid, plain } from "../report/draw.ts";
+import { renderJsonSchema } from "../report/schema.ts";
+import type { Suite } from "../suite.ts";
 import { readArguments } from "./arguments.ts";
-import { listSuites } from "./list.ts";
-import { reasonOf } from "./run-suites.ts";
-import { renderJsonSchema } from "../report/json.ts";
+import type { World } from "./context.ts";
 import { runCommand } from "./run-command.ts";
-import type { World } from "./world.ts";
+import { reasonOf } from "./run-suites.ts";
+import { EXIT_CODES, Interruption, Usage } from "./usage.ts";
 
 /**
  * Runs one command line.
@@ -44,4 +45,22 @@ function fail(error: unknown, { signal, stderr }: World): number {
   stderr.write(`idk bench: ${reasonOf(reason)}\n`);
   if (reason instanceof Interruption) return reason.exitCode;
   return reason instanceof Usage ? EXIT_CODES.usage : EXIT_CODES.failed;
+}
+
+/** For `--list`: names, what they ask, and what they take. */
+export function listSuites(suites: readonly Suite[]): string {
+  const rows = suites.map(({ name, title, needsObjectStore, options = [] }) => [
+    name,
+    title,
+    [
+      ...(needsObjectStore ? ["an object store"] : []),
+      ...options.map((option) => `--${option.name}`),
+    ].join(", "),
+  ]);
+  const grid = {
+    head: ["suite", "measures", "takes"],
+    align: ["left", "left", "left"] as const,
+    rows,
+  };
+  return `${drawGrid(grid, plain)}\n`;
 }

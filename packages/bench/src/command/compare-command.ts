@@ -1,15 +1,14 @@
 import { Command, CommanderError } from "commander";
-import { booleanOption, numberOption, withValues } from "./flags.ts";
-import { EXIT_CODES, Usage } from "./usage.ts";
-import { type RunStore, openRunStore } from "./run-store.ts";
-import type { CompareSettings } from "../compare/command.ts";
+import { type CompareSettings, compareCommand } from "../compare/compare.ts";
 import { TASKS } from "../compare/round/task-list.ts";
-import type { World } from "./world.ts";
-import { checkWritable } from "./write-files.ts";
-import { chooseStore } from "./store-url.ts";
-import { compareCommand } from "../compare/command.ts";
 import { inOneLine } from "./arguments.ts";
+import type { World } from "./context.ts";
+import { booleanOption, numberOption, withValues } from "./flags.ts";
+import { type RunStore, openRunStore } from "./run-store.ts";
 import { reasonOf } from "./run-suites.ts";
+import { chooseStore } from "./store-url.ts";
+import { EXIT_CODES, Usage } from "./usage.ts";
+import { checkWritable } from "./write-files.ts";
 
 const HELP = `
 Tasks:

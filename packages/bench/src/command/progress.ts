@@ -1,6 +1,6 @@
-import type { Suite } from "../suite.ts";
 import type { SuiteResult } from "../report/report.ts";
 import { counted, formatTime } from "../report/units.ts";
+import type { Suite } from "../suite.ts";
 
 /** Where texts go, in the order they are given. */
 export interface TextStream {

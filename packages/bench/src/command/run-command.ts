@@ -1,19 +1,19 @@
-import { type BaselineChange, confirmed, isRegression, suspects } from "../baseline-compare.ts";
-import type { RunStore } from "./run-store.ts";
-import { type StoreChoice, chooseStore } from "./store-url.ts";
-import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
-import { checkWritable, writeFiles } from "./write-files.ts";
-import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
-import { EXIT_CODES } from "./usage.ts";
-import type { Report, SuiteResult } from "../report/report.ts";
-import type { RunSettings } from "./settings.ts";
-import type { Suite } from "../suite.ts";
-import type { World } from "./world.ts";
-import { createCalibrator } from "./calibrations.ts";
-import { createProgress } from "./progress.ts";
-import { holdBaseline } from "./held-baseline.ts";
+import { type BaselineChange, confirmed, isRegression, suspects } from "../baseline/compare.ts";
+import { renderChanges } from "../baseline/render.ts";
+import { createCalibrator } from "../harness/calibration.ts";
 import { paintFor } from "../report/draw.ts";
-import { renderChanges } from "../report/baseline-grid.ts";
+import type { Report, SuiteResult } from "../report/report.ts";
+import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
+import type { Suite } from "../suite.ts";
+import type { RunSettings } from "./arguments.ts";
+import { holdBaseline } from "./baseline-file.ts";
+import type { World } from "./context.ts";
+import { createProgress } from "./progress.ts";
+import type { RunStore } from "./run-store.ts";
+import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
+import { type StoreChoice, chooseStore } from "./store-url.ts";
+import { EXIT_CODES } from "./usage.ts";
+import { checkWritable, writeFiles } from "./write-files.ts";
 
 /**
  * Runs the suites that were asked for, and tells of them in every way that was asked for.

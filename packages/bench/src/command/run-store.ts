@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   CreateBucketCommand,
   DeleteBucketCommand,
@@ -7,7 +8,6 @@ import {
 } from "@aws-sdk/client-s3";
 import type { ObjectStoreAccess } from "../suite.ts";
 import type { StoreChoice } from "./store-url.ts";
-import { randomBytes } from "node:crypto";
 
 /** A place in an object store that is one run's alone. */
 export interface RunStore {

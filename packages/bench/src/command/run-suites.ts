@@ -1,9 +1,9 @@
-import type { ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
-import type { Progress } from "./progress.ts";
-import type { RunSettings } from "./settings.ts";
+import { without } from "../harness/results.ts";
 import type { SuiteResult } from "../report/report.ts";
+import type { ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
+import type { RunSettings } from "./arguments.ts";
 import { optionsOf } from "./flags.ts";
-import { without } from "../report/without.ts";
+import type { Progress } from "./progress.ts";
 
 /** A store, or why there is none: skipped where nobody has given one, failed where it does not work. */
 export type StoreOrReason =

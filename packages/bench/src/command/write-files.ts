@@ -1,13 +1,13 @@
 import { access, constants, stat, writeFile } from "node:fs/promises";
-import { baselineOf, renderBaseline } from "../baseline.ts";
-import type { BaselineChange } from "../baseline-compare.ts";
-import type { OutputFiles } from "./settings.ts";
-import type { Report } from "../report/report.ts";
-import { Usage } from "./usage.ts";
-import { changesMarkdown } from "../report/baseline-grid.ts";
 import { dirname } from "node:path";
-import { renderJson } from "../report/json.ts";
+import { baselineOf, renderBaseline } from "../baseline/baseline.ts";
+import type { BaselineChange } from "../baseline/compare.ts";
+import { changesMarkdown } from "../baseline/render.ts";
 import { renderMarkdown } from "../report/markdown.ts";
+import type { Report } from "../report/report.ts";
+import { renderJson } from "../report/schema.ts";
+import type { OutputFiles } from "./arguments.ts";
+import { Usage } from "./usage.ts";
 
 /**
  * Finds out before anything is measured whether files could be written.

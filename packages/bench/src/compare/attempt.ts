@@ -1,5 +1,5 @@
-import type { Attempt, Round, TaskComparison } from "./comparison.ts";
 import type { Random } from "../statistics/random.ts";
+import type { Attempt, Round, TaskComparison } from "./comparison.ts";
 import { isSettled, judge } from "./decide.ts";
 
 /** Which process: `again` is a second one of the base. */

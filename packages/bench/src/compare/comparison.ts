@@ -3,8 +3,8 @@
  * HTML. Times are in seconds, sizes in bytes, ratios as natural logarithms of head over base: 0 is
  * no difference, 0.05 about 5 % slower, −0.05 about 5 % faster.
  */
-import type { Interval, Machine } from "../report/report.ts";
 import { z } from "zod";
+import type { Interval, Machine } from "../report/report.ts";
 
 /** Bumped when a reader of the old one would misread the new one. */
 export const COMPARISON_SCHEMA = "idk-bench-comparison/1";

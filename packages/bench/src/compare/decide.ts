@@ -1,3 +1,6 @@
+import { bootstrapInterval } from "../statistics/bootstrap.ts";
+import { median } from "../statistics/describe.ts";
+import type { Random } from "../statistics/random.ts";
 import type {
   Attempt,
   Counter,
@@ -7,9 +10,6 @@ import type {
   Verdict,
 } from "./comparison.ts";
 import type { Counts } from "./round/job.ts";
-import type { Random } from "../statistics/random.ts";
-import { bootstrapInterval } from "../statistics/bootstrap.ts";
-import { median } from "../statistics/describe.ts";
 
 const CONFIDENCE = 0.99;
 const RESAMPLES = 10_000;

@@ -1,9 +1,9 @@
+import type { Random } from "../statistics/random.ts";
 import { type Plan, type Side, attempt } from "./attempt.ts";
 import type { Counter, SkippedTask, TaskComparison } from "./comparison.ts";
-import type { Counts } from "./round/job.ts";
-import type { Random } from "../statistics/random.ts";
-import type { TaskInfo } from "./round/task-list.ts";
 import { compareCounts } from "./decide.ts";
+import type { Counts } from "./round/job.ts";
+import type { TaskInfo } from "./round/task-list.ts";
 
 /** A revision cannot do a task, because it lacks what the task calls. */
 export interface Lacking {

@@ -1,11 +1,11 @@
-import type { CheckedOut, Worktrees } from "./worktrees.ts";
-import type { Job, Outcome } from "./round/job.ts";
-import { dirname, join } from "node:path";
 import { mkdir, rm } from "node:fs/promises";
-import type { Measurer } from "./gate.ts";
+import { dirname, join } from "node:path";
 import type { ObjectStoreAccess } from "../suite.ts";
-import type { TaskInfo } from "./round/task-list.ts";
+import type { Measurer } from "./gate.ts";
 import { output } from "./program.ts";
+import type { Job, Outcome } from "./round/job.ts";
+import type { TaskInfo } from "./round/task-list.ts";
+import type { CheckedOut, Worktrees } from "./worktrees.ts";
 
 /** Enough to tell what is spent on each operation from what is spent once. */
 const COUNTED_OPERATIONS = 4;

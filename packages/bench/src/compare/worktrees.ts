@@ -1,9 +1,9 @@
 import { cp, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
-import type { Revision } from "./comparison.ts";
-import { Usage } from "../command/usage.ts";
-import { join } from "node:path";
-import { output } from "./program.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Usage } from "../command/usage.ts";
+import type { Revision } from "./comparison.ts";
+import { output } from "./program.ts";
 
 export interface CheckOutOptions {
   /** A folder within the repository. */

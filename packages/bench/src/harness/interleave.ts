@@ -1,5 +1,3 @@
-import { checkpoint } from "./checkpoint.ts";
-
 export interface Rounds {
   /** Measured ones, 1 or more. */
   readonly rounds: number;
@@ -30,4 +28,15 @@ export async function interleave<Task>(
 export function rotated<T>(items: readonly T[], by: number): T[] {
   const at = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(at), ...items.slice(0, at)];
+}
+
+/**
+ * To be passed between measurements: lets the event loop turn, and ends what was aborted. Work that
+ * never waits for anything outside of the process would otherwise keep Ctrl-C from being heard.
+ *
+ * @throws the signal's reason
+ */
+export async function checkpoint(signal: AbortSignal | undefined): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal?.throwIfAborted();
 }

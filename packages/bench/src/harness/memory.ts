@@ -1,6 +1,6 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import type { MemoryPoint } from "../report/report.ts";
 import { thinned } from "../statistics/bootstrap.ts";
-import { readFileSync, writeFileSync } from "node:fs";
 
 /** As many as a report holds. */
 const POINTS_MOST = 500;

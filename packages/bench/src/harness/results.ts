@@ -1,12 +1,11 @@
-import type { Measurement, MemoryPoint, Pair, SuiteResult, Target } from "../report/report.ts";
-import { distributionOf, mean } from "../statistics/describe.ts";
-import type { Counts } from "./counting.ts";
-import type { Random } from "../statistics/random.ts";
-import type { Sample } from "../measure.ts";
-import type { Suite } from "../suite.ts";
+import type { Measurement, MemoryPoint, Pair, SuiteResult } from "../report/report.ts";
+import { formatTime } from "../report/units.ts";
 import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
-import { isMet } from "../measure.ts";
-import { verdictOf } from "../statistics/verdict.ts";
+import { distributionOf, mean } from "../statistics/describe.ts";
+import type { Random } from "../statistics/random.ts";
+import type { Suite } from "../suite.ts";
+import type { Counts } from "./counting.ts";
+import type { Sample } from "./measure.ts";
 
 /** As many as a report holds. */
 const SAMPLES_MOST = 10_000;
@@ -77,16 +76,6 @@ export function pairOf(name: string, base: Measurement, head: Measurement, rando
   };
 }
 
-/** A target, with whether it is met; a value that is no number meets none. */
-export function targetOf(
-  name: string,
-  value: number,
-  unit: Target["unit"],
-  bound: { readonly least: number } | { readonly most: number },
-): Target {
-  return { name, value, unit, ...bound, met: isMet({ name, value, ...bound }) };
-}
-
 /** What a suite has found. Skipped and failed suites are put into words by who runs them. */
 export type Findings = Partial<Pick<SuiteResult, "measurements" | "pairs" | "targets" | "notes">>;
 
@@ -105,4 +94,42 @@ export function named(measurements: readonly Measurement[], name: string): Measu
   const found = measurements.find((measurement) => measurement.name === name);
   if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
   return found;
+}
+
+/** What paired deltas say, in a sentence for people who do not read intervals. */
+export function verdictOf({
+  base,
+  head,
+  meanDelta,
+  interval,
+  overhead,
+}: Pick<Pair, "base" | "head" | "meanDelta" | "interval" | "overhead">): string {
+  const [low, high] = [formatTime(interval.low), formatTime(interval.high)];
+  const confidence = `${(100 * interval.confidence).toFixed(0)} %`;
+  if (interval.low <= 0 && interval.high >= 0) {
+    return `the ${confidence} interval, ${low} to ${high}, includes zero: no measurable difference`;
+  }
+  const [slower, faster] = meanDelta > 0 ? [head, base] : [base, head];
+  const share = `${(100 * Math.abs(meanDelta > 0 ? overhead : 1 / (1 + overhead) - 1)).toFixed(1)} %`;
+  const by = formatTime(Math.abs(meanDelta));
+  return `${slower} is slower than ${faster} by ${by} on average, or ${share} (${confidence} interval of the difference: ${low} to ${high})`;
+}
+
+/** The result of a suite that has found nothing. */
+export function without(
+  { name, title }: Suite,
+  { status, reason }: { readonly status: "skipped" | "failed"; readonly reason: string },
+  seconds: number = 0,
+): SuiteResult {
+  return {
+    suite: name,
+    title,
+    status,
+    reason,
+    seconds,
+    measurements: [],
+    pairs: [],
+    targets: [],
+    notes: [],
+  };
 }

@@ -1,6 +1,6 @@
 import Table from "cli-table3";
-import type { Grid } from "./grid.ts";
 import { styleText } from "node:util";
+import type { Grid } from "./grid.ts";
 
 type Format = Parameters<typeof styleText>[0];
 

@@ -1,3 +1,4 @@
+import { calibratedCost } from "./calibrated.ts";
 import type { Calibration, Measurement, Pair, SuiteResult, Target } from "./report.ts";
 import {
   formatBound,
@@ -10,7 +11,6 @@ import {
   formatTime,
   formatValue,
 } from "./units.ts";
-import { calibratedCost } from "./calibrated.ts";
 
 /** A table as texts, whatever it is drawn with. */
 export interface Grid {

@@ -1,13 +1,13 @@
-import { type Html, html, trusted } from "./html/html.ts";
-import type { Comparison } from "../compare/comparison.ts";
-import type { Report } from "./report.ts";
-import { comparisonSection } from "./html/comparison-section.ts";
-import { counted } from "./units.ts";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Comparison } from "../compare/comparison.ts";
+import { comparisonSection } from "./html/comparison-section.ts";
+import { type Html, html, trusted } from "./html/html.ts";
 import { machineSection } from "./html/machine-section.ts";
 import { overview } from "./html/overview.ts";
-import { readFileSync } from "node:fs";
 import { suiteSection } from "./html/suite-section.ts";
+import type { Report } from "./report.ts";
+import { counted } from "./units.ts";
 
 const STYLES = ["colors.css", "page.css", "narrow-and-paper.css"];
 

@@ -1,3 +1,4 @@
+import { markdownTable } from "markdown-table";
 import {
   BOUND_LEGEND,
   type Grid,
@@ -9,7 +10,6 @@ import {
 import type { Report, SuiteResult } from "./report.ts";
 import { QUICK, describeMachine, describeRates, describeVersion } from "./table.ts";
 import { counted, formatTime } from "./units.ts";
-import { markdownTable } from "markdown-table";
 
 /** The report for the summary of a job on GitHub: outcomes first, figures folded away. */
 export function renderMarkdown(report: Report): string {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   type Calibration,
   type Distribution,
@@ -10,7 +11,6 @@ import {
   type SuiteResult,
   type Target,
 } from "./report.ts";
-import { z } from "zod";
 
 const seconds = z.number().nonnegative();
 const bytes = z.number().int().nonnegative();
@@ -113,3 +113,21 @@ export const reportSchema: z.ZodType<Report> = z.strictObject({
   quick: z.boolean(),
   suites: z.array(suiteResult),
 });
+
+/**
+ * The report as a file.
+ *
+ * @throws Error where it does not have the published shape: a suite has not kept to it
+ */
+export function renderJson(report: Report): string {
+  const checked = reportSchema.safeParse(report);
+  if (!checked.success) {
+    throw new Error(`the report does not fit its own schema:\n${z.prettifyError(checked.error)}`);
+  }
+  return `${JSON.stringify(checked.data, undefined, 2)}\n`;
+}
+
+/** The shape of reports as a JSON Schema, draft 2020-12, for `--json-schema`. */
+export function renderJsonSchema(): string {
+  return `${JSON.stringify(z.toJSONSchema(reportSchema), undefined, 2)}\n`;
+}

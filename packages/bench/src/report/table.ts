@@ -1,8 +1,8 @@
-import { BOUND_LEGEND, measurementGrid, pairGrid, targetGrid, targetsOf } from "./grid.ts";
+import { describeHost } from "../harness/machine.ts";
 import { type Paint, drawGrid, plain } from "./draw.ts";
+import { BOUND_LEGEND, measurementGrid, pairGrid, targetGrid, targetsOf } from "./grid.ts";
 import type { Calibration, Machine, Report, SuiteResult } from "./report.ts";
 import { counted, formatRate, formatTime } from "./units.ts";
-import { describeHost } from "../machine.ts";
 
 /** What a report begins with. */
 export type ReportHead = Omit<Report, "suites">;

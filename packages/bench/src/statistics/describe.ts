@@ -1,7 +1,7 @@
 import { mean, quantileSorted } from "simple-statistics";
 import type { Distribution } from "../report/report.ts";
-import type { Random } from "./random.ts";
 import { bootstrapInterval } from "./bootstrap.ts";
+import type { Random } from "./random.ts";
 
 export { mean };
 

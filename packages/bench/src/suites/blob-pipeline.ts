@@ -2,6 +2,18 @@
  * A folder of mixed files, each read, compressed, sealed and written: by the store, and by the
  * classic pipeline of LZ4, PBKDF2, AES-GCM and base64 in JSON. What a pass takes, and each stage.
  */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { generateIdentity } from "@idk/storage";
+import { freshFolder } from "../harness/files.ts";
+import { type Findings, named } from "../harness/results.ts";
+import { sampleInterleaved } from "../harness/sampling.ts";
+import { ratioTarget } from "../harness/targets.ts";
+import type { Measurement } from "../report/report.ts";
+import { median } from "../statistics/describe.ts";
+import { seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
+import { ITERATIONS, ITERATIONS_OLD } from "./blob-pipeline/classic.ts";
 import {
   CLASSIC,
   CLASSIC_OLD,
@@ -9,22 +21,9 @@ import {
   type Source,
   contenders,
 } from "./blob-pipeline/contenders.ts";
-import { type Findings, named } from "../harness/results.ts";
 import { KINDS, type MixedFile, mixedFiles } from "./blob-pipeline/mixed-files.ts";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { ITERATIONS, ITERATIONS_OLD } from "./blob-pipeline/classic.ts";
-import type { Measurement } from "../report/report.ts";
-import type { StageTimes } from "./blob-pipeline/stages.ts";
-import type { SuiteContext } from "../suite.ts";
-import { freshFolder } from "../files.ts";
-import { generateIdentity } from "@idk/storage";
-import { join } from "node:path";
-import { stageMeasurements } from "./blob-pipeline/stage-measurements.ts";
-import { ratioTarget } from "../harness/ratio.ts";
 import { stagedStore } from "./blob-pipeline/staged-store.ts";
-import { median } from "../statistics/describe.ts";
-import { sampleInterleaved } from "../harness/sampling.ts";
-import { seededRandom } from "../statistics/random.ts";
+import { type StageTimes, stageMeasurements } from "./blob-pipeline/stages.ts";
 
 const FASTER = 20;
 /** Files of each pass that are read back and compared. */

@@ -2,15 +2,13 @@
  * What sealing a file takes with each cipher, by its size: the store's own XSalsa20-Poly1305 by both
  * of its implementations, what else the runtime has, and age as a whole format around a cipher.
  */
-import { type Cipher, ageCipher, nodeCipher, secretbox } from "./ciphers/cipher.ts";
-import { type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { type Findings } from "../harness/results.ts";
-import type { SuiteContext } from "../suite.ts";
 import { loadNaCl } from "@idk/storage";
-import { noise } from "../harness/content.ts";
-import { sampleMicro } from "../harness/micro.ts";
+import { noise, sizeName } from "../harness/content.ts";
+import type { Findings } from "../harness/results.ts";
+import { type Task, sampleInterleaved, sampleMicro } from "../harness/sampling.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import type { SuiteContext } from "../suite.ts";
+import { type Cipher, ageCipher, nodeCipher, secretbox } from "./ciphers/cipher.ts";
 
 /** Shorter files are too short for a clock around each. */
 const MICRO_MOST = 100_000;

@@ -3,6 +3,17 @@
  * signed download of the same bytes and, each by itself, hashing and opening them. What those three
  * take together is the least that any get could.
  */
+import type { Store } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
+import { type CountingBackend, counting } from "../harness/counting.ts";
+import { type Findings, named, pairOf } from "../harness/results.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { ratioTarget } from "../harness/targets.ts";
+import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
+import { inOwnPlace } from "../object-store/scratch.ts";
+import type { Measurement, Pair } from "../report/report.ts";
+import { seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
 import {
   type SizedRounds,
   type Stores,
@@ -16,17 +27,6 @@ import {
   sizedRounds,
   storesIn,
 } from "./round-trip.ts";
-import { type CountingBackend, counting } from "../harness/counting.ts";
-import { type Findings, named, pairOf } from "../harness/results.ts";
-import type { Measurement, Pair } from "../report/report.ts";
-import { type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
-import type { Store } from "@idk/storage";
-import type { SuiteContext } from "../suite.ts";
-import { inOwnPlace } from "../object-store/place.ts";
-import { ratioTarget } from "../harness/ratio.ts";
-import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
 
 const PARTS = {
   transfer: "download",

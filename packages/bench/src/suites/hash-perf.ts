@@ -2,18 +2,16 @@
  * How fast bytes get their address: the library's `addressOf` against a bare `createHash`, which is
  * the fastest that the runtime has.
  */
-import { type MicroTask, sampleMicro } from "../harness/micro.ts";
-import { type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { type Findings, named, targetOf } from "../harness/results.ts";
-import type { Measurement } from "../report/report.ts";
-import type { SuiteContext } from "../suite.ts";
-import { addressOf } from "@idk/storage";
 import { createHash } from "node:crypto";
+import { addressOf } from "@idk/storage";
+import { noise, sizeName } from "../harness/content.ts";
+import { type Findings, named } from "../harness/results.ts";
+import { type MicroTask, type Task, sampleInterleaved, sampleMicro } from "../harness/sampling.ts";
+import { ratioTarget, targetOf } from "../harness/targets.ts";
+import type { Measurement } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
-import { noise } from "../harness/content.ts";
-import { ratioTarget } from "../harness/ratio.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import type { SuiteContext } from "../suite.ts";
 
 const MB = 1e6;
 const PIECE = 64 * 1024;

@@ -1,13 +1,14 @@
 /** What the suites on putting and on getting contents of a few sizes share. */
-import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import type { Measurement, Target } from "../report/report.ts";
-import { type Observed, measurementOf, targetOf } from "../harness/results.ts";
-import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
 import { createHash, randomBytes } from "node:crypto";
-import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
-import { openBackend } from "../object-store/place.ts";
+import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
+import { type Observed, measurementOf } from "../harness/results.ts";
+import { targetOf } from "../harness/targets.ts";
+import { openBackend } from "../object-store/scratch.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import type { Random } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
+import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
 
 const MB: number = 1e6;
 

@@ -3,22 +3,22 @@
  * time ~ length^e, and of memory. Each length is put and got in processes of its own,
  * so that what one leaves behind is not counted for another.
  */
-import { type Findings, measurementOf, targetOf } from "../harness/results.ts";
-import type { Measurement, Target } from "../report/report.ts";
-import type { ScalingJob, ScalingOutcome } from "./scaling/job.ts";
-import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
-import type { SuiteContext } from "../suite.ts";
-import { fitPowerLaw } from "../statistics/regression.ts";
-import { freshFolder } from "../files.ts";
-import { inProcess } from "../processes.ts";
-import { interleave } from "../harness/interleave.ts";
-import { join } from "node:path";
-import { memory } from "@idk/storage/memory";
-import { noise } from "../harness/content.ts";
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
+import { noise, sizeName } from "../harness/content.ts";
+import { freshFolder } from "../harness/files.ts";
+import { interleave } from "../harness/interleave.ts";
+import { inProcess } from "../harness/processes.ts";
+import { type Findings, measurementOf } from "../harness/results.ts";
 import { sampleInterleaved } from "../harness/sampling.ts";
+import { targetOf } from "../harness/targets.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import { fitPowerLaw } from "../statistics/regression.ts";
+import type { SuiteContext } from "../suite.ts";
+import type { ScalingJob, ScalingOutcome } from "./scaling/job.ts";
 
 const MIB = 2 ** 20;
 const JOB = join(import.meta.dir, "scaling/job.ts");

@@ -3,16 +3,16 @@
  * with and without SSE (AES256, keys of the server), in pairs, a coin deciding which of a pair goes
  * first. Through the library's backend, one request each.
  */
-import { type Findings, measurementOf, pairOf, targetOf } from "../harness/results.ts";
-import { type OwnPlace, inOwnPlace, openBackend } from "../object-store/place.ts";
-import { freshName, randomContent, sha256 } from "./round-trip.ts";
-import type { Backend } from "@idk/storage";
+import { type Backend, StorageError } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
+import { type Findings, measurementOf, pairOf } from "../harness/results.ts";
+import { targetOf } from "../harness/targets.ts";
+import { bareS3 } from "../object-store/bare-s3.ts";
+import { type OwnPlace, inOwnPlace, openBackend } from "../object-store/scratch.ts";
 import type { Measurement } from "../report/report.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { bareS3 } from "../object-store/bare-s3.ts";
-import { retrying } from "./retrying.ts";
-import { sizeName } from "../harness/names.ts";
+import { freshName, randomContent, sha256 } from "./round-trip.ts";
 
 const MB = 1e6;
 
@@ -138,4 +138,40 @@ async function expectEncryption(place: OwnPlace, name: string): Promise<void> {
     throw new Error(`this bucket encrypts every upload (${plain}): there is nothing to compare`);
   }
   if (sse !== "AES256") throw new Error("the server has not encrypted what was to be encrypted");
+}
+
+export interface Retrying {
+  /**
+   * Runs something, and again where it failed for a while only, after a moment.
+   *
+   * @returns seconds of the attempt that succeeded, by itself
+   * @throws what the last attempt threw
+   */
+  run(work: () => Promise<void>): Promise<number>;
+  /** Attempts that failed and were repeated. */
+  count(): number;
+}
+
+/** @param retries for each run, 0 or more */
+export function retrying(retries: number, { log }: Pick<SuiteContext, "log">): Retrying {
+  let count = 0;
+  return {
+    async run(work) {
+      for (let left = retries; ; left--) {
+        const start = performance.now();
+        try {
+          await work();
+          return (performance.now() - start) / 1000;
+        } catch (error) {
+          if (left === 0 || !(error instanceof StorageError && error.transient)) throw error;
+          count += 1;
+          log(`made again: ${error.message}`);
+          await new Promise((resolve) => {
+            setTimeout(resolve, 500);
+          });
+        }
+      }
+    },
+    count: () => count,
+  };
 }

@@ -3,12 +3,18 @@
  * what it writes to standard output.
  */
 import { createStore, parseIdentity } from "@idk/storage";
-import { hashOf, streamContent } from "./stream-content.ts";
-import { measureHere, ownJob } from "../processes.ts";
-import { STREAM_PLACE, type StreamJob, type StreamPlace, type Streamed } from "./stream-job.ts";
 import { counting } from "../harness/counting.ts";
-import { openBackend } from "../object-store/place.ts";
 import { watchMemory } from "../harness/memory.ts";
+import { measureHere, ownJob } from "../harness/processes.ts";
+import { openBackend } from "../object-store/scratch.ts";
+import {
+  STREAM_PLACE,
+  type StreamJob,
+  type StreamPlace,
+  type Streamed,
+  hashOf,
+  streamContent,
+} from "./stream-job.ts";
 
 async function stream(job: StreamJob): Promise<Streamed> {
   const { access, identity: text } = JSON.parse(process.env[STREAM_PLACE] ?? "{}") as StreamPlace;

@@ -2,20 +2,27 @@
  * Streams of growing length up and down: how fast, and in how much memory. Each is in a process of
  * its own, because a process's peak memory does not go down again.
  */
-import { type Findings, measurementOf, targetOf } from "../harness/results.ts";
-import { STREAM_PLACE, type StreamJob, type StreamPlace, type Streamed } from "./stream-job.ts";
-import { formatIdentity, generateIdentity } from "@idk/storage";
-import { hashOf, streamContent } from "./stream-content.ts";
-import { type Random, seededRandom } from "../statistics/random.ts";
-import type { Measurement } from "../report/report.ts";
-import type { SuiteContext } from "../suite.ts";
-import { formatRate } from "../report/units.ts";
 import { fileURLToPath } from "node:url";
-import { inOwnPlace } from "../object-store/place.ts";
-import { inProcess } from "../processes.ts";
+import { formatIdentity, generateIdentity } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
 import { interleave } from "../harness/interleave.ts";
+import { inProcess } from "../harness/processes.ts";
+import { type Findings, measurementOf } from "../harness/results.ts";
+import { targetOf } from "../harness/targets.ts";
+import { inOwnPlace } from "../object-store/scratch.ts";
+import type { Measurement } from "../report/report.ts";
+import { formatRate } from "../report/units.ts";
 import { median } from "../statistics/describe.ts";
-import { sizeName } from "../harness/names.ts";
+import { type Random, seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
+import {
+  STREAM_PLACE,
+  type StreamJob,
+  type StreamPlace,
+  type Streamed,
+  hashOf,
+  streamContent,
+} from "./stream-job.ts";
 
 const MB = 1e6;
 const SCRIPT = fileURLToPath(new URL("streaming-process.ts", import.meta.url));

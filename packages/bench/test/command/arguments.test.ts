@@ -1,7 +1,7 @@
-import { bench, fakeSuite } from "./fake-world.ts";
 import { describe, expect, test } from "bun:test";
-import { parseMegabytes, parseSizes } from "../../src/command/sizes.ts";
+import { parseMegabytes, parseSizes } from "../../src/command/flags.ts";
 import type { SuiteOption } from "../../src/suite.ts";
+import { bench, fakeSuite } from "./fake-context.ts";
 
 const RETRIES: SuiteOption = { name: "retries", kind: "number", description: "once more" };
 const DOWNLOAD: SuiteOption = { name: "download", kind: "boolean", description: "both ways" };

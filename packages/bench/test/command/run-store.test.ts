@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   CreateBucketCommand,
   DeleteBucketCommand,
@@ -8,10 +9,9 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { bench, fakeSuite } from "./fake-world.ts";
-import type { ObjectStoreAccess } from "../../src/suite.ts";
 import { openRunStore } from "../../src/command/run-store.ts";
-import { randomBytes } from "node:crypto";
+import type { ObjectStoreAccess } from "../../src/suite.ts";
+import { bench, fakeSuite } from "./fake-context.ts";
 
 const given = process.env["IDK_TEST_MINIO"];
 if (given) describe("the place of a run in an object store", () => tests(new URL(given)));

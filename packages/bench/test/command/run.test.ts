@@ -1,10 +1,10 @@
-import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { bench, fakeSuite } from "./fake-world.ts";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { Interruption } from "../../src/command/usage.ts";
-import { join } from "node:path";
-import { reportSchema } from "../../src/report/schema.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { Interruption } from "../../src/command/usage.ts";
+import { reportSchema } from "../../src/report/schema.ts";
+import { bench, fakeSuite } from "./fake-context.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "idk-bench-"));
 const path = (name: string): string => join(folder, name);

@@ -1,5 +1,5 @@
-import { NO_STORE, chooseStore, parseStoreUrl } from "../../src/command/store-url.ts";
 import { describe, expect, test } from "bun:test";
+import { NO_STORE, chooseStore, parseStoreUrl } from "../../src/command/store-url.ts";
 
 const MINIO = { MINIO_ACCESS_KEY: "me", MINIO_SECRET_KEY: "sesame" };
 const AWS = { AWS_ACCESS_KEY_ID: "you", AWS_SECRET_ACCESS_KEY: "sesame" };

@@ -1,5 +1,5 @@
-import { type Side, attempt } from "../../src/compare/attempt.ts";
 import { expect, test } from "bun:test";
+import { type Side, attempt } from "../../src/compare/attempt.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
 /** A machine whose processes take what they are told, and which notes them. */

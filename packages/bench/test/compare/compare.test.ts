@@ -1,11 +1,9 @@
-import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
-import { describe, expect, test } from "bun:test";
-import type { CompareSettings } from "../../src/compare/command.ts";
-import type { Comparison } from "../../src/compare/comparison.ts";
-import { compareCommand } from "../../src/compare/command.ts";
-import { comparisonSchema } from "../../src/compare/comparison.ts";
-import { join } from "node:path";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "bun:test";
+import { type CompareSettings, compareCommand } from "../../src/compare/compare.ts";
+import { type Comparison, comparisonSchema } from "../../src/compare/comparison.ts";
+import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
 
 const LIBRARY = "packages/storage/src";
 

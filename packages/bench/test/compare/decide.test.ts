@@ -1,6 +1,6 @@
-import { compareCounts, judge, verdictOf } from "../../src/compare/decide.ts";
 import { expect, test } from "bun:test";
 import type { Round } from "../../src/compare/comparison.ts";
+import { compareCounts, judge, verdictOf } from "../../src/compare/decide.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
 const random = seededRandom(7);

@@ -1,9 +1,8 @@
-import type { Counts } from "../../src/compare/round/job.ts";
-import type { Measurer } from "../../src/compare/gate.ts";
-import { TASKS } from "../../src/compare/round/task-list.ts";
-import { compareTasks } from "../../src/compare/gate.ts";
 import { expect, test } from "bun:test";
-import { failuresOf } from "../../src/compare/words.ts";
+import { type Measurer, compareTasks } from "../../src/compare/gate.ts";
+import { failuresOf } from "../../src/compare/render.ts";
+import type { Counts } from "../../src/compare/round/job.ts";
+import { TASKS } from "../../src/compare/round/task-list.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
 const TASK = TASKS.find(({ name }) => name === "put-memory")!;

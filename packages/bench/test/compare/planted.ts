@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { output } from "../../src/compare/program.ts";
-import { tmpdir } from "node:os";
 
 const ROOT = join(import.meta.dir, "../../../..");
 const { signal } = new AbortController();

@@ -1,10 +1,10 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { output } from "../../src/compare/program.ts";
 import type { Job, Outcome } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { join } from "node:path";
-import { output } from "../../src/compare/program.ts";
-import { tmpdir } from "node:os";
 
 // Installs packages or starts processes, on machines that may be busy.
 setDefaultTimeout(60_000);

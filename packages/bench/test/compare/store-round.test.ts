@@ -1,10 +1,10 @@
-import type { Job, Outcome } from "../../src/compare/round/job.ts";
+import { join } from "node:path";
+import { s3 } from "@idk/storage/s3";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type RunStore, openRunStore } from "../../src/command/run-store.ts";
-import { TASKS } from "../../src/compare/round/task-list.ts";
-import { join } from "node:path";
 import { output } from "../../src/compare/program.ts";
-import { s3 } from "@idk/storage/s3";
+import type { Job, Outcome } from "../../src/compare/round/job.ts";
+import { TASKS } from "../../src/compare/round/task-list.ts";
 
 const ROUND = join(import.meta.dir, "../../src/compare/round");
 const given = process.env["IDK_TEST_MINIO"];

@@ -1,10 +1,10 @@
-import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { checkOut } from "../../src/compare/worktrees.ts";
-import { join } from "node:path";
-import { output } from "../../src/compare/program.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { output } from "../../src/compare/program.ts";
+import { checkOut } from "../../src/compare/worktrees.ts";
+import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
 
 // Installs packages or starts processes, on machines that may be busy.
 setDefaultTimeout(60_000);

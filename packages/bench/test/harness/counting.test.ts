@@ -1,8 +1,8 @@
 import { createStore, generateIdentity } from "@idk/storage";
-import { expect, test } from "bun:test";
-import { backendConformance } from "@idk/storage/testing";
-import { counting } from "../../src/harness/counting.ts";
 import { memory } from "@idk/storage/memory";
+import { backendConformance } from "@idk/storage/testing";
+import { expect, test } from "bun:test";
+import { counting } from "../../src/harness/counting.ts";
 
 const open = async () => {
   const { backend } = counting(memory());

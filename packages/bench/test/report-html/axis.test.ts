@@ -1,3 +1,5 @@
+import fc from "fast-check";
+import { expect, test } from "bun:test";
 import {
   along,
   amountAxis,
@@ -5,7 +7,7 @@ import {
   logTicks,
   spaced,
 } from "../../src/report/html/charts/axis.ts";
-import { expect, test } from "bun:test";
+import { apart } from "../../src/report/html/charts/lines.ts";
 import {
   tickBytes,
   tickChange,
@@ -13,8 +15,6 @@ import {
   tickSize,
   tickTime,
 } from "../../src/report/html/tick-units.ts";
-import { apart } from "../../src/report/html/charts/lines.ts";
-import fc from "fast-check";
 
 test("an axis begins at zero, unless values span decades", () => {
   expect(amountAxis([40, 80, 100], 5)).toEqual({

@@ -1,3 +1,8 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "puppeteer-core";
 import {
   type Watched,
@@ -5,16 +10,11 @@ import {
   missingChromium,
   watch,
 } from "../../../../tests/browser/chromium.ts";
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
-import { hostile } from "./hostile.ts";
-import { join } from "node:path";
 import { needing } from "../../../../tests/servers/needs.ts";
-import { pathToFileURL } from "node:url";
 import { renderHtml } from "../../src/report/html.ts";
+import { hostile } from "./hostile.ts";
 import { sampleComparison } from "./sample-comparison.ts";
 import { sampleReport } from "./sample.ts";
-import { tmpdir } from "node:os";
 
 // A browser is slow to start on a machine that does other things too.
 setDefaultTimeout(60_000);

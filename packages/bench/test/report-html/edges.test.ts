@@ -1,12 +1,12 @@
-import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
-import { expect, test } from "bun:test";
-import { distributionOf } from "../../src/statistics/describe.ts";
 import fc from "fast-check";
-import { html } from "../../src/report/html/html.ts";
+import { expect, test } from "bun:test";
 import { parseHTML } from "linkedom";
 import { renderHtml } from "../../src/report/html.ts";
-import { sampleReport } from "./sample.ts";
+import { html } from "../../src/report/html/html.ts";
+import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
+import { distributionOf } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
+import { sampleReport } from "./sample.ts";
 
 const report = sampleReport();
 

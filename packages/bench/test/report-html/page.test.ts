@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { renderComparisonHtml, renderHtml } from "../../src/report/html.ts";
-import { comparisonSchema } from "../../src/compare/comparison.ts";
-import { hostile } from "./hostile.ts";
 import { parseHTML } from "linkedom";
+import { comparisonSchema } from "../../src/compare/comparison.ts";
+import { renderComparisonHtml, renderHtml } from "../../src/report/html.ts";
 import { reportSchema } from "../../src/report/schema.ts";
+import { hostile } from "./hostile.ts";
 import { sampleComparison } from "./sample-comparison.ts";
 import { sampleReport } from "./sample.ts";
 

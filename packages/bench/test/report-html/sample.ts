@@ -9,9 +9,9 @@ import {
   type Report,
   type SuiteResult,
 } from "../../src/report/report.ts";
-import { type Random, seededRandom } from "../../src/statistics/random.ts";
-import { distributionOf, mean } from "../../src/statistics/describe.ts";
 import { bootstrapInterval } from "../../src/statistics/bootstrap.ts";
+import { distributionOf, mean } from "../../src/statistics/describe.ts";
+import { type Random, seededRandom } from "../../src/statistics/random.ts";
 
 const MIB = 2 ** 20;
 

@@ -1,5 +1,10 @@
-import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
-import { REPORT_SCHEMA } from "../../src/report/report.ts";
+import {
+  type Measurement,
+  REPORT_SCHEMA,
+  type Report,
+  type SuiteResult,
+  type Target,
+} from "../../src/report/report.ts";
 import type { ReportHead } from "../../src/report/table.ts";
 
 /** A machine that seals and hashes 250 MB/s, one after the other. */

@@ -1,8 +1,8 @@
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "bun:test";
 import { drawGrid, paintFor, plain } from "../../src/report/draw.ts";
-import { REPORT } from "./fixtures.ts";
 import { renderSuite, renderTable } from "../../src/report/table.ts";
-import { stripVTControlCharacters } from "node:util";
+import { REPORT } from "./fixtures.ts";
 
 const BOUND =
   "  × bound: the median as a multiple of sealing and hashing the same bytes on one thread here";

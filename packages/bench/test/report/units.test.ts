@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Target } from "../../src/report/report.ts";
 import {
   formatBound,
   formatBytes,
@@ -11,7 +12,6 @@ import {
   formatTime,
   formatValue,
 } from "../../src/report/units.ts";
-import type { Target } from "../../src/report/report.ts";
 
 describe("figures for people", () => {
   test.each([

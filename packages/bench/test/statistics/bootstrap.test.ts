@@ -1,5 +1,5 @@
-import { bootstrapInterval, thinned } from "../../src/statistics/bootstrap.ts";
 import { describe, expect, test } from "bun:test";
+import { bootstrapInterval, thinned } from "../../src/statistics/bootstrap.ts";
 import { mean, median } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 

@@ -1,5 +1,5 @@
-import { distributionOf, median, percentile } from "../../src/statistics/describe.ts";
 import { expect, test } from "bun:test";
+import { distributionOf, median, percentile } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
 test("medians of odd and even numbers of values, in any order", () => {

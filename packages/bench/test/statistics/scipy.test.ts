@@ -1,10 +1,10 @@
 /* Against NumPy and SciPy: test/scipy/make_expected.py says how to make their answers again. */
-import { bootstrapInterval, expandedTail } from "../../src/statistics/bootstrap.ts";
-import { describe, expect, test } from "bun:test";
-import { fitLine, fitPowerLaw } from "../../src/statistics/regression.ts";
-import { mean, median, percentile } from "../../src/statistics/describe.ts";
 import expected from "../scipy/expected.json" with { type: "json" };
+import { describe, expect, test } from "bun:test";
+import { bootstrapInterval, expandedTail } from "../../src/statistics/bootstrap.ts";
+import { mean, median, percentile } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
+import { fitLine, fitPowerLaw } from "../../src/statistics/regression.ts";
 
 describe("as NumPy has it", () => {
   for (const [name, { values, percentiles, ...sample }] of Object.entries(expected.samples)) {

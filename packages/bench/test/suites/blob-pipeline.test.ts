@@ -1,13 +1,13 @@
-import { KINDS, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
-import { afterEach, describe, expect, test } from "bun:test";
-import { loadClassic, storeClassic } from "../../src/suites/blob-pipeline/classic.ts";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { STAGES } from "../../src/suites/blob-pipeline/stages.ts";
-import { freshFolder } from "../../src/files.ts";
-import { gzipSync } from "bun";
-import { join } from "node:path";
-import { runTiny } from "./run-tiny.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "bun";
+import { afterEach, describe, expect, test } from "bun:test";
+import { freshFolder } from "../../src/harness/files.ts";
+import { loadClassic, storeClassic } from "../../src/suites/blob-pipeline/classic.ts";
+import { KINDS, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
+import { STAGES } from "../../src/suites/blob-pipeline/stages.ts";
+import { runTiny } from "./run-tiny.ts";
 
 afterEach(() => {
   delete process.env["IDK_BENCH_DIR"];

@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test";
 import { loadNaCl } from "@idk/storage";
+import { expect, test } from "bun:test";
 import { ageCipher, nodeCipher, secretbox } from "../../src/suites/ciphers/cipher.ts";
 import { runTiny } from "./run-tiny.ts";
 

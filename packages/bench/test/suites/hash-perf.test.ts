@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import type { Measurement } from "../../src/report/report.ts";
 import { measurementOf } from "../../src/harness/results.ts";
-import { runTiny } from "./run-tiny.ts";
+import type { Measurement } from "../../src/report/report.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 import { spreadOf } from "../../src/suites/hash-perf.ts";
+import { runTiny } from "./run-tiny.ts";
 
 test("every size is hashed in each way, and small blobs besides", async () => {
   const { measurements, targets } = await runTiny("hash-perf", [200_000, 300_000]);

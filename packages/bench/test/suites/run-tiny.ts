@@ -1,6 +1,5 @@
-import type { Report, SuiteResult } from "../../src/report/report.ts";
-import { REPORT_SCHEMA } from "../../src/report/report.ts";
 import { expect } from "bun:test";
+import { REPORT_SCHEMA, type Report, type SuiteResult } from "../../src/report/report.ts";
 import { reportSchema } from "../../src/report/schema.ts";
 import { suites } from "../../src/suites.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isMet } from "../../src/measure.ts";
+import { isMet } from "../../src/harness/measure.ts";
 import { peerTargets } from "../../thirdparty/targets.ts";
 
 const competitors = ["rclone crypt", "age | aws s3 cp", "restic"];

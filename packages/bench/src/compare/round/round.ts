@@ -1,10 +1,9 @@
 /** One process of one round: does a job, and says what it took or counted. */
-import type { Counts, Job, Outcome } from "./job.ts";
-import { type Tally, countingBackend } from "./tally.ts";
-import { type Work, groundOver, prepare } from "./work.ts";
-import { Missing, entryPoint } from "./library.ts";
 import type { Backend } from "@idk/storage";
-import { countingFront } from "./counting-front.ts";
+import { type Tally, countingBackend, countingFront } from "./counting.ts";
+import type { Counts, Job, Outcome } from "./job.ts";
+import { Missing, entryPoint } from "./library.ts";
+import { type Work, groundOver, prepare } from "./work.ts";
 
 const WARM_UP_SHARE = 4;
 

@@ -1,6 +1,6 @@
+import { randomFillSync } from "node:crypto";
 import type { Backend, Identity, Store, StoreOptions } from "@idk/storage";
 import { entryPoint, requireMethods } from "./library.ts";
-import { randomFillSync } from "node:crypto";
 
 /** Does so many operations, one after another unless the task says otherwise. */
 export type Pass = (operations: number) => Promise<void>;

@@ -1,7 +1,7 @@
 import type { Comparison, Counter, CounterName } from "../../compare/comparison.ts";
-import { type Html, html } from "./html.ts";
 import { counted, formatTime } from "../units.ts";
 import { forest } from "./charts/forest.ts";
+import { type Html, html } from "./html.ts";
 import { table } from "./table.ts";
 import { tickCount } from "./tick-units.ts";
 

@@ -1,6 +1,6 @@
 import type { Calibration, Machine } from "../report.ts";
-import { type Html, html } from "./html.ts";
 import { formatBytes, formatRate } from "../units.ts";
+import { type Html, html } from "./html.ts";
 
 /** What the figures have to be read with. */
 export function machineSection(machine: Machine, calibration?: Calibration): Html {

@@ -1,6 +1,6 @@
-import { type Html, html } from "./html.ts";
 import type { Report, SuiteResult } from "../report.ts";
 import { formatBound, formatTime, formatValue } from "../units.ts";
+import { type Html, html } from "./html.ts";
 import { table } from "./table.ts";
 
 /** What there is to know at a glance: what was missed, what did not run, and all suites. */

@@ -1,6 +1,6 @@
-import { type Html, html, trusted } from "./html.ts";
 import { type PlotOptions, plot } from "@observablehq/plot";
 import { parseHTML } from "linkedom";
+import { type Html, html, trusted } from "./html.ts";
 
 /** Pixels that a chart is drawn for; the page shows the one that fits. */
 export const WIDE = 920;

@@ -1,12 +1,12 @@
-import { type Html, html } from "./html.ts";
 import type { SuiteResult } from "../report.ts";
-import { bySize } from "./charts/by-size.ts";
 import { formatTime } from "../units.ts";
+import { bySize } from "./charts/by-size.ts";
 import { headroom } from "./charts/headroom.ts";
 import { latency } from "./charts/latency.ts";
 import { memoryOverTime } from "./charts/memory.ts";
 import { pairedDeltas } from "./charts/pairs.ts";
 import { seriesStyles } from "./charts/palette.ts";
+import { type Html, html } from "./html.ts";
 
 /** @param i its place among the suites, for links */
 export function suiteSection(result: SuiteResult, i: number): Html {

@@ -2,11 +2,11 @@
  * How much software encrypts files under a password, written as it commonly is: each file gets its
  * own salt, from which PBKDF2 makes its key, and becomes a JSON document with its parts in base64.
  */
-import { compressFrame, decompressFrame } from "lz4-napi";
 import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { type StageTimes, stopwatch } from "./stages.ts";
 import { promisify } from "node:util";
+import { compressFrame, decompressFrame } from "lz4-napi";
+import { type StageTimes, stopwatch } from "./stages.ts";
 
 /** What OWASP advises with SHA-256 (Password Storage Cheat Sheet), and password managers use. */
 export const ITERATIONS = 600_000;

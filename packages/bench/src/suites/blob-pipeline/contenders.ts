@@ -1,3 +1,5 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   type Address,
   type Identity,
@@ -5,13 +7,11 @@ import {
   type StoreOptions,
   createStore,
 } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
 import { type Counts, counting } from "../../harness/counting.ts";
 import { ITERATIONS, ITERATIONS_OLD, loadClassic, storeClassic } from "./classic.ts";
-import { mkdir, readFile } from "node:fs/promises";
 import type { MixedFile } from "./mixed-files.ts";
 import type { StageTimes } from "./stages.ts";
-import { filesystem } from "@idk/storage/filesystem";
-import { join } from "node:path";
 
 /** A file, and where it lies. */
 export interface Source {

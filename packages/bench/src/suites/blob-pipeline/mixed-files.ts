@@ -1,5 +1,5 @@
-import { type Random, seededRandom } from "../../statistics/random.ts";
 import { noise } from "../../harness/content.ts";
+import { type Random, seededRandom } from "../../statistics/random.ts";
 
 export const KINDS = ["text", "json", "image"] as const;
 

@@ -1,10 +1,10 @@
 /* The store's own put, taken apart by what goes through its NaCl and its backend. */
-import { type Identity, type NaCl, loadNaCl } from "@idk/storage";
-import type { StageTimes } from "./stages.ts";
-import { compressFrame } from "lz4-napi";
-import { filesystem } from "@idk/storage/filesystem";
-import { openStore } from "./contenders.ts";
 import { readFile } from "node:fs/promises";
+import { type Identity, type NaCl, loadNaCl } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
+import { compressFrame } from "lz4-napi";
+import { openStore } from "./contenders.ts";
+import type { StageTimes } from "./stages.ts";
 
 /**
  * Puts a file, and tells what each stage took. `key` is X25519, `encrypt` secretbox, `write` the

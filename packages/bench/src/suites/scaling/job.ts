@@ -1,10 +1,10 @@
 /** Put or get of one length, in a process of its own: `inProcess` starts this file with its job. */
-import { createStore, parseIdentity } from "@idk/storage";
-import { measureHere, ownJob } from "../../processes.ts";
 import { randomFillSync } from "node:crypto";
-import { resetPeakRss } from "../../harness/memory.ts";
+import { createStore, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
-import type { Sample } from "../../measure.ts";
+import type { Sample } from "../../harness/measure.ts";
+import { resetPeakRss } from "../../harness/memory.ts";
+import { measureHere, ownJob } from "../../harness/processes.ts";
 
 const MIB = 2 ** 20;
 const WARM_UPS = 5;

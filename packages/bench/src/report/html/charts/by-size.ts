@@ -1,10 +1,10 @@
-import { formatBytes, formatRate, formatTime } from "../../units.ts";
-import { formatShare, tickBytes, tickCount, tickRate, tickSize, tickTime } from "../tick-units.ts";
 import type { Measurement } from "../../report.ts";
+import { formatBytes, formatRate, formatTime } from "../../units.ts";
 import type { Html } from "../html.ts";
+import { figure, table } from "../table.ts";
+import { formatShare, tickBytes, tickCount, tickRate, tickSize, tickTime } from "../tick-units.ts";
 import { type LinePoint, lineChart } from "./lines.ts";
 import type { SeriesStyles } from "./palette.ts";
-import { figure, table } from "../table.ts";
 
 type Unit = NonNullable<Measurement["x"]>["unit"];
 

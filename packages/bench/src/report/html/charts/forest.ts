@@ -1,12 +1,12 @@
-import { formatChange } from "../../units.ts";
-import { formatShare, tickChange, tickCount } from "../tick-units.ts";
-import type { Attempt, TaskComparison } from "../../../compare/comparison.ts";
 import { type Markish, dot, rect, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
+import type { Attempt, TaskComparison } from "../../../compare/comparison.ts";
+import { formatChange } from "../../units.ts";
 import { type Html, html } from "../html.ts";
-import { figure, table } from "../table.ts";
 import { chart } from "../plot.ts";
+import { figure, table } from "../table.ts";
+import { formatShare, tickChange, tickCount } from "../tick-units.ts";
 import { type Axis, linearAxis } from "./axis.ts";
+import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
 
 /** Head against base, a row for each task: the median of the rounds with its interval and tolerance. */
 export function forest(tasks: readonly TaskComparison[]): Html {

@@ -1,11 +1,11 @@
+import { type Markish, dot, ruleY } from "@observablehq/plot";
+import type { Target } from "../../report.ts";
 import { formatBound, formatValue } from "../../units.ts";
 import { type Html, html } from "../html.ts";
-import { type Markish, dot, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
-import { figure, table } from "../table.ts";
-import type { Target } from "../../report.ts";
 import { chart } from "../plot.ts";
+import { figure, table } from "../table.ts";
 import { logTicks } from "./axis.ts";
+import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
 
 /** Beyond that far from the bound, how far no longer matters. */
 const FAR = 30;

@@ -1,7 +1,7 @@
-import { type Axis, along, amountAxis, linearAxis, spaced } from "./axis.ts";
-import { BOLD_CHARACTER, CHARACTER, type Drawing, FONT_SIZE, NARROW, chart } from "../plot.ts";
-import { type Html, html } from "../html.ts";
 import { type Markish, axisX, axisY, dot, gridY, line, ruleX, text } from "@observablehq/plot";
+import { type Html, html } from "../html.ts";
+import { BOLD_CHARACTER, CHARACTER, type Drawing, FONT_SIZE, NARROW, chart } from "../plot.ts";
+import { type Axis, along, amountAxis, linearAxis, spaced } from "./axis.ts";
 import { type SeriesStyle, type SeriesStyles, legend } from "./palette.ts";
 
 export interface LinePoint {

@@ -1,8 +1,8 @@
-import { formatBytes, formatTime } from "../../units.ts";
-import { tickBytes, tickTime } from "../tick-units.ts";
-import { type Html } from "../html.ts";
 import type { Measurement } from "../../report.ts";
+import { formatBytes, formatTime } from "../../units.ts";
+import type { Html } from "../html.ts";
 import { figure, table } from "../table.ts";
+import { tickBytes, tickTime } from "../tick-units.ts";
 import { lineChart } from "./lines.ts";
 import { seriesStyles } from "./palette.ts";
 

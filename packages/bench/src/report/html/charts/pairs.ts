@@ -1,12 +1,12 @@
-import { formatChange, formatDelta } from "../../units.ts";
-import { formatShare, tickChange, tickCount, tickTime } from "../tick-units.ts";
-import { type Html, html } from "../html.ts";
-import type { Measurement, Pair } from "../../report.ts";
 import { type Markish, dot, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
-import { figure, table } from "../table.ts";
+import type { Measurement, Pair } from "../../report.ts";
+import { formatChange, formatDelta } from "../../units.ts";
+import { type Html, html } from "../html.ts";
 import { chart } from "../plot.ts";
+import { figure, table } from "../table.ts";
+import { formatShare, tickChange, tickCount, tickTime } from "../tick-units.ts";
 import { linearAxis } from "./axis.ts";
+import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
 
 /** Dots of a row; more are drawn as every second, third… of them. */
 const MOST_DOTS = 150;

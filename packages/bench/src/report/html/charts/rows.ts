@@ -1,6 +1,6 @@
-import type { Axis } from "./axis.ts";
-import { CHARACTER, type Drawing, FONT_SIZE, NARROW } from "../plot.ts";
 import { type Markish, axisX, gridX, ruleX, text } from "@observablehq/plot";
+import { CHARACTER, type Drawing, FONT_SIZE, NARROW } from "../plot.ts";
+import type { Axis } from "./axis.ts";
 
 /** A line of a chart that has things one below the other. */
 export interface Row {
