@@ -7,16 +7,16 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generateIdentity } from "@idk/storage";
-import { freshFolder, ownUserFolders } from "./harness/files.ts";
+import { temporaryFolder, isolatedUserFolders } from "./harness/files.ts";
 import { describeHost, thisHost } from "./harness/machine.ts";
 import { interleavedSamples, judge, mebibytes, spread, summarize } from "./harness/measure.ts";
-import { SOURCES, peakFloor, publishedCommand, run } from "./harness/processes.ts";
+import { SOURCES, describePeakFloor, publishedCommand, run } from "./harness/processes.ts";
 
 const rounds = Number(process.argv[2] ?? "30");
-const dir = await freshFolder();
+const dir = await temporaryFolder();
 const file = join(dir, "kibibyte");
 await writeFile(file, crypto.getRandomValues(new Uint8Array(1024)));
-const env = ownUserFolders(dir);
+const env = isolatedUserFolders(dir);
 const { recipient } = await generateIdentity();
 
 const bun = (...args: string[]) => run({ argv: [process.execPath, ...args], env });
@@ -52,7 +52,7 @@ try {
     { name: "idk --help: of bun -e 0", value: timesEngine("idk --help"), most: 2.5 },
     { name: "idk put: of bun -e 0", value: timesEngine("idk put, 1 KiB"), most: 5 },
   ]);
-  console.log(peakFloor());
+  console.log(describePeakFloor());
 } finally {
   await rm(dir, { recursive: true });
 }

@@ -10,7 +10,7 @@ import { basename } from "node:path";
 import { type Backend, type Store, createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { interleavedSamples, spread, summarize } from "./harness/measure.ts";
-import { here, ownPeak } from "./harness/processes.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 
 const ROUNDS = 5;
 const LENGTH_MAX = 128 * 2 ** 20;
@@ -45,7 +45,7 @@ for (const [name, content] of contents) {
       kept[compression] = stored / content.length;
     },
   ]);
-  const samples = await interleavedSamples(ROUNDS, here(Object.fromEntries(tasks)));
+  const samples = await interleavedSamples(ROUNDS, measuredTasks(Object.fromEntries(tasks)));
   for (const compression of COMPRESSIONS) {
     const { all, cpuSeconds } = summarize(samples[compression]!);
     const speeds = all.map((seconds) => content.length / 1e6 / seconds);
@@ -56,4 +56,4 @@ for (const [name, content] of contents) {
     );
   }
 }
-console.log(ownPeak());
+console.log(describePeak());

@@ -11,14 +11,20 @@ import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
-import { digest, freshFolder, ownUserFolders, toDisk, writeRandomFile } from "./harness/files.ts";
+import {
+  sha256OfFile,
+  temporaryFolder,
+  isolatedUserFolders,
+  syncToDisk,
+  writeRandomFile,
+} from "./harness/files.ts";
 import { describeHost, thisHost } from "./harness/machine.ts";
 import { type Sample, figure, interleavedSamples, judge, summarize } from "./harness/measure.ts";
 import {
-  inProcess,
-  measureHere,
-  ownJob,
-  peakFloor,
+  runJob,
+  measureWork,
+  receivedJob,
+  describePeakFloor,
   publishedCommand,
   run,
   shell,
@@ -38,7 +44,7 @@ interface Job {
 /** The measured work of a process of the library's. */
 async function work({ blobs, identity: text, file, address }: Job) {
   const identity = parseIdentity(text);
-  return measureHere(async () => {
+  return measureWork(async () => {
     await using store = createStore({
       backend: filesystem(blobs),
       recipients: [identity.recipient],
@@ -49,13 +55,13 @@ async function work({ blobs, identity: text, file, address }: Job) {
     const output = await open(file, "wx");
     for await (const piece of (await store.get(address)).stream()) await output.write(piece);
     await output.close();
-    await toDisk(file);
+    await syncToDisk(file);
     return address;
   });
 }
 
 async function compare(mib: number, rounds: number): Promise<void> {
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   try {
     const bytes = mib * 2 ** 20;
     const identity = await generateIdentity();
@@ -63,7 +69,7 @@ async function compare(mib: number, rounds: number): Promise<void> {
     await writeFile(keyFile, `${formatIdentity(identity)}\n`, { mode: 0o600 });
     const source = join(folder, "source");
     await writeRandomFile(source, bytes);
-    const expected = await digest(source);
+    const expected = await sha256OfFile(source);
     const job = { identity: formatIdentity(identity) };
 
     const fresh = join(folder, "fresh");
@@ -84,14 +90,14 @@ async function compare(mib: number, rounds: number): Promise<void> {
         ]),
       }),
     );
-    const env = ownUserFolders(folder);
+    const env = isolatedUserFolders(folder);
     const published = await publishedCommand();
     const idk = (...args: string[]) => run({ argv: [process.execPath, published, ...args], env });
 
     const put = await interleavedSamples(rounds, {
       "cp, sha256sum": copy,
       "put, library": inFresh(() =>
-        inProcess(import.meta.path, { ...job, blobs: join(fresh, "blobs"), file: source }),
+        runJob(import.meta.path, { ...job, blobs: join(fresh, "blobs"), file: source }),
       ),
       "put, command": inFresh(() =>
         idk("put", source, "-r", identity.recipient, "--store", join(fresh, "blobs")),
@@ -99,26 +105,27 @@ async function compare(mib: number, rounds: number): Promise<void> {
     });
 
     const blobs = join(folder, "blobs");
-    const { result: address } = await inProcess<{ result: string }>(import.meta.path, {
+    const { result: address } = await runJob<{ result: string }>(import.meta.path, {
       ...job,
       blobs,
       file: source,
     });
     const checked = (task: () => Promise<Sample>) => async (round: number) => {
       const sample = await task();
-      if (round < 0 && (await digest(copied)) !== expected) throw new Error("it came back changed");
+      if (round < 0 && (await sha256OfFile(copied)) !== expected)
+        throw new Error("it came back changed");
       return sample;
     };
     const get = await interleavedSamples(rounds, {
       "cp, sha256sum": copy,
       "get, library": checked(
-        inFresh(() => inProcess(import.meta.path, { ...job, blobs, address, file: copied })),
+        inFresh(() => runJob(import.meta.path, { ...job, blobs, address, file: copied })),
       ),
       "get, command": checked(
         inFresh(async () => {
           const sample = await idk("get", address, "-i", keyFile, "--store", blobs, "-o", copied);
           // The command has synced the file; its name in the folder is what is left.
-          return { ...sample, seconds: sample.seconds + (await toDisk(copied)) };
+          return { ...sample, seconds: sample.seconds + (await syncToDisk(copied)) };
         }),
       ),
     });
@@ -140,13 +147,13 @@ async function compare(mib: number, rounds: number): Promise<void> {
         })),
       );
     }
-    console.log(peakFloor());
+    console.log(describePeakFloor());
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-const job = ownJob() as Job | undefined;
+const job = receivedJob() as Job | undefined;
 if (job) {
   console.log(JSON.stringify(await work(job)));
 } else {

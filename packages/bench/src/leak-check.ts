@@ -8,7 +8,7 @@
 import { type Address, type Store, createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { type Sample, mebibytes } from "./harness/measure.ts";
-import { inProcess, measureHere, ownJob } from "./harness/processes.ts";
+import { runJob, measureWork, receivedJob } from "./harness/processes.ts";
 import { leakVerdict } from "./statistics/memory-verdicts.ts";
 
 const KIB = 1024;
@@ -63,7 +63,7 @@ async function work({ use: name, rounds }: Job): Promise<Sample & { result: Samp
   const every = Math.max(1, Math.floor(rounds / SAMPLES));
   const [xs, ys]: [number[], number[]] = [[], []];
   // Awaited here: the store would be closed, and its threads with it, as soon as this returned.
-  return await measureHere(async () => {
+  return await measureWork(async () => {
     for (let round = 0; round < rounds; round++) {
       if (use.many) await many(store, contents);
       else for (const each of contents) await oneByOne(store, each, round % 2 === 0);
@@ -116,7 +116,7 @@ async function check(asked: number): Promise<void> {
     // Five samples leave three behind the warm-up, which is the least for a line with an error.
     const rounds = Math.max(5, Math.ceil(asked / every));
     const job: Job = { use, rounds };
-    const sample = await inProcess<Sample & { result: Samples }>(import.meta.path, job);
+    const sample = await runJob<Sample & { result: Samples }>(import.meta.path, job);
     const { xs, ys } = sample.result;
     const verdict = leakVerdict(xs, ys);
     const total = rounds * lengths.reduce((sum, length) => sum + length, 0);
@@ -132,7 +132,7 @@ async function check(asked: number): Promise<void> {
   }
 }
 
-const job = ownJob() as Job | undefined;
+const job = receivedJob() as Job | undefined;
 if (job) {
   console.log(JSON.stringify(await work(job)));
 } else {

@@ -14,7 +14,7 @@ import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@i
 import { filesystem } from "@idk/storage/filesystem";
 import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
-import { freshFolder } from "./harness/files.ts";
+import { temporaryFolder } from "./harness/files.ts";
 import { rotated } from "./harness/interleave.ts";
 import { describeHost, thisHost } from "./harness/machine.ts";
 import {
@@ -25,7 +25,7 @@ import {
   spread,
   summarize,
 } from "./harness/measure.ts";
-import { inProcess, measureHere, ownJob, peakFloor, run } from "./harness/processes.ts";
+import { runJob, measureWork, receivedJob, describePeakFloor, run } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
 import { median } from "./statistics/describe.ts";
 
@@ -33,10 +33,10 @@ const SIZE = 4096;
 const WARM_UP = 500;
 const WAYS = ["put", "get"] as const;
 
-type Place = "folder, full" | "folder, none" | "MinIO" | "bare fetch";
+type Destination = "folder, full" | "folder, none" | "MinIO" | "bare fetch";
 
 interface Job {
-  readonly place: Place;
+  readonly destination: Destination;
   readonly way: (typeof WAYS)[number];
   readonly count: number;
   readonly inFlight: number;
@@ -54,9 +54,9 @@ interface Passes {
 
 /** One measured process. */
 async function work(job: Job): Promise<Sample> {
-  const { place, way, folder, count } = job;
-  const list = join(folder, `names of ${place}`);
-  const passes = place === "bare fetch" ? overFetch(job) : overStore(job);
+  const { destination, way, folder, count } = job;
+  const list = join(folder, `names of ${destination}`);
+  const passes = destination === "bare fetch" ? overFetch(job) : overStore(job);
   if (way === "get") {
     const names = (await readFile(list, "utf8")).split("\n");
     await passes.get(names.slice(0, WARM_UP));
@@ -77,19 +77,25 @@ async function work(job: Job): Promise<Sample> {
 }
 
 async function measured(count: number, pass: () => Promise<string[]>): Promise<Sample> {
-  const { result, ...sample } = await measureHere(pass);
+  const { result, ...sample } = await measureWork(pass);
   if (result.length !== count) throw new Error(`${result.length} of ${count} came through`);
   return sample;
 }
 
-function overStore({ place, inFlight: concurrency, identity: text, folder, bucket }: Job): Passes {
+function overStore({
+  destination,
+  inFlight: concurrency,
+  identity: text,
+  folder,
+  bucket,
+}: Job): Passes {
   const identity = parseIdentity(text);
-  const durability = place === "folder, full" ? "full" : "none";
+  const durability = destination === "folder, full" ? "full" : "none";
   const store = createStore({
     backend:
-      place === "MinIO"
+      destination === "MinIO"
         ? minio({ bucket, ...server() })
-        : filesystem(join(folder, place), { durability }),
+        : filesystem(join(folder, destination), { durability }),
     recipients: [identity.recipient],
     identities: [identity],
   });
@@ -153,21 +159,21 @@ function server(): { endpoint: string; accessKey: string; secretKey: string } {
 async function compare(rounds: number, count: number, inFlight: number): Promise<void> {
   const identity = formatIdentity(await generateIdentity());
   const withServer = process.env["IDK_TEST_MINIO"] !== undefined;
-  const places: Place[] = ["folder, full", "folder, none"];
-  if (withServer) places.push("MinIO", "bare fetch");
+  const destinations: Destination[] = ["folder, full", "folder, none"];
+  if (withServer) destinations.push("MinIO", "bare fetch");
   const samples = new Map<string, Sample[]>();
   for (let round = 0; round < rounds; round++) {
-    const folder = await freshFolder();
+    const folder = await temporaryFolder();
     const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
     if (withServer) await initBucket({ provider: "minio", bucket, ...server() });
     try {
       for (const way of WAYS) {
-        for (const place of rotated(places, round)) {
+        for (const destination of rotated(destinations, round)) {
           await run({ argv: ["sync"] });
-          const job: Job = { place, way, count, inFlight, identity, folder, bucket };
-          const name = `${way}, ${place}`;
+          const job: Job = { destination, way, count, inFlight, identity, folder, bucket };
+          const name = `${way}, ${destination}`;
           const own = samples.get(name) ?? [];
-          samples.set(name, [...own, await inProcess<Sample>(import.meta.path, job)]);
+          samples.set(name, [...own, await runJob<Sample>(import.meta.path, job)]);
         }
       }
     } finally {
@@ -178,7 +184,9 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
   console.log(`${count} objects of ${SIZE} bytes, ${inFlight} in flight, ${rounds} rounds;`);
   console.log(`${describeHost(thisHost())}\nobjects a second as median (least to most)\n`);
   const rates = (name: string) => (samples.get(name) ?? []).map(({ seconds }) => count / seconds);
-  for (const name of WAYS.flatMap((way) => places.map((place) => `${way}, ${place}`))) {
+  for (const name of WAYS.flatMap((way) =>
+    destinations.map((destination) => `${way}, ${destination}`),
+  )) {
     const { cpuSeconds, peakRss } = summarize(samples.get(name)!);
     const cpu = `${cpuSeconds.toFixed(2)} CPU s`;
     console.log(
@@ -197,10 +205,10 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
   }
   console.log("");
   judge(targets);
-  console.log(peakFloor());
+  console.log(describePeakFloor());
 }
 
-const job = ownJob() as Job | undefined;
+const job = receivedJob() as Job | undefined;
 if (job) {
   console.log(JSON.stringify(await work(job)));
 } else {

@@ -6,7 +6,7 @@
  */
 import { loadNaCl } from "@idk/storage";
 import { type Sample, interleavedSamples, summarize } from "./harness/measure.ts";
-import { here, ownPeak } from "./harness/processes.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 
 const native = await loadNaCl("native");
 const portable = await loadNaCl("portable");
@@ -31,7 +31,7 @@ for (const length of [32, 64, 256, 1024, 4096, 16_384, 65_536, 1_048_576, 4_194_
   const sealing = (naCl: typeof native) => () => {
     for (let i = 0; i < calls; i++) naCl.seal(box, plaintext, nonce, key);
   };
-  const tasks = here({ native: sealing(native), portable: sealing(portable) });
+  const tasks = measuredTasks({ native: sealing(native), portable: sealing(portable) });
   const samples = await interleavedSamples(9, tasks);
   console.log(
     String(length).padEnd(10) + perCall(samples.native, calls) + perCall(samples.portable, calls),
@@ -47,7 +47,7 @@ const agreeing = (naCl: typeof native) => {
 };
 const agreed = await interleavedSamples(
   9,
-  here({ native: agreeing(native), portable: agreeing(portable) }),
+  measuredTasks({ native: agreeing(native), portable: agreeing(portable) }),
 );
 console.log(" ".repeat(10) + perCall(agreed.native, 200) + perCall(agreed.portable, 200));
-console.log(ownPeak());
+console.log(describePeak());

@@ -13,7 +13,7 @@ import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
 import { interleavedSamples, spread } from "./harness/measure.ts";
-import { here, ownPeak } from "./harness/processes.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
 import { median } from "./statistics/describe.ts";
 
@@ -46,7 +46,7 @@ interface Contender {
 }
 
 const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-const place = { endpoint, region: "us-east-1", bucket, prefix: "", ...keys };
+const access = { endpoint, region: "us-east-1", bucket, prefix: "", ...keys };
 const backend = minio({ bucket, endpoint, accessKey, secretKey });
 const sdk = new S3Client({
   endpoint,
@@ -70,8 +70,8 @@ const client = new Client({
 });
 
 const contenders: Record<string, Contender> = {
-  "bare fetch": bareS3(place),
-  "with checksum": bareS3(place, { checksums: true }),
+  "bare fetch": bareS3(access),
+  "with checksum": bareS3(access, { checksums: true }),
   "@idk/storage": {
     put: (name, bytes, sha256) => backend.put(name, bytes, { sha256 }),
     get: (name, buffer) => backend.get(name, buffer),
@@ -136,7 +136,10 @@ async function measure(title: string, size: number, count: number, inFlight: num
       };
       return [name, task] as const;
     });
-    const samples = await interleavedSamples(Number(rounds), here(Object.fromEntries(tasks)));
+    const samples = await interleavedSamples(
+      Number(rounds),
+      measuredTasks(Object.fromEntries(tasks)),
+    );
     const times = (name: string) => (samples[name] ?? []).map(({ seconds }) => seconds * 1000);
     const bound = median(times("bare fetch"));
     for (const [name, own] of Object.entries(samples)) {
@@ -154,4 +157,4 @@ async function measure(title: string, size: number, count: number, inFlight: num
   for (const { sha256 } of objects) await backend.delete(sha256);
 }
 await client.removeBucket(bucket);
-console.log(`\n${ownPeak()}`);
+console.log(`\n${describePeak()}`);

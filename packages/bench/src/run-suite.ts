@@ -1,7 +1,7 @@
 import { openRunStore } from "./command/run-store.ts";
 import { chooseStore } from "./command/store-url.ts";
 import { calibrate } from "./harness/calibration.ts";
-import { without } from "./harness/results.ts";
+import { emptyResult } from "./harness/results.ts";
 import type { SuiteResult } from "./report/report.ts";
 import { renderSuite } from "./report/table.ts";
 import type { SuiteContext } from "./suite.ts";
@@ -42,7 +42,7 @@ export async function runSuite(
   if (!suite.needsObjectStore || context.store !== undefined) return run(context.store);
   const choice = chooseStore(undefined, process.env);
   if (choice.kind === "none") {
-    const result = without(suite, { status: "skipped", reason: choice.reason });
+    const result = emptyResult(suite, { status: "skipped", reason: choice.reason });
     return { result, table: renderSuite(result, calibration) };
   }
   const store = await openRunStore(choice);

@@ -15,7 +15,7 @@ import { type NaClChoice, type Store, createStore, generateIdentity, loadNaCl } 
 import { memory } from "@idk/storage/memory";
 import { describeHost, thisHost } from "./harness/machine.ts";
 import { interleavedSamples, judge, spread } from "./harness/measure.ts";
-import { here, ownPeak } from "./harness/processes.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 import { median } from "./statistics/describe.ts";
 
 const CHUNK = 4 * 2 ** 20;
@@ -58,7 +58,7 @@ const expect = (length: number) => {
 
 const into = new Uint8Array(content.length);
 
-const bound = here({
+const bound = measuredTasks({
   secretbox: () =>
     eachChunk((chunk) => naCl.seal(box.subarray(0, chunk.length + 16), chunk, nonce, key)),
   sha256: () => eachChunk((chunk) => createHash("sha256").update(chunk).digest()),
@@ -74,7 +74,7 @@ async function tasksOf(suffix: string, store: Store) {
     address = await put();
   };
   const named = (name: string, task: () => unknown) => [name + suffix, task] as const;
-  return here(
+  return measuredTasks(
     Object.fromEntries([
       named("put of bytes", () => replace(async () => store.put(content))),
       named("put of a stream", () => replace(async () => store.put(pieces()))),
@@ -124,4 +124,4 @@ for (const name of JUDGED) {
     { name: `${name}, one thread`, value: ratio(`${name}, one thread`), least: 0.9 },
   ]);
 }
-console.log(`\n${ownPeak()}`);
+console.log(`\n${describePeak()}`);

@@ -11,7 +11,7 @@ import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
 import { describeHost, thisHost } from "./harness/machine.ts";
 import { type Target, interleavedSamples, judge, spread } from "./harness/measure.ts";
-import { here, ownPeak } from "./harness/processes.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
 import { median } from "./statistics/describe.ts";
 
@@ -66,7 +66,7 @@ await compare(
     { name: `get of ${mib} MiB, of the bare rate`, value: get.ofRate, least: 0.45 },
   ],
 );
-console.log(`\n${ownPeak()}`);
+console.log(`\n${describePeak()}`);
 
 await store.close();
 await removeBucket();
@@ -115,7 +115,7 @@ async function compare(
     if (length !== size) throw new Error(`read ${length} of ${size} bytes`);
   };
 
-  const tasks = here({
+  const tasks = measuredTasks({
     "bare put": () => eachOf(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
     "bare get": () => eachOf(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
     crypto: () => {

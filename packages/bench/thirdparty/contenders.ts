@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { formatIdentity, generateIdentity } from "@idk/storage";
-import { ownUserFolders } from "../src/harness/files.ts";
+import { isolatedUserFolders } from "../src/harness/files.ts";
 import { type Program, publishedCommand, run, shell } from "../src/harness/processes.ts";
 
 export interface Contender {
@@ -69,7 +69,7 @@ async function idk(setting: Setting): Promise<Contender> {
   const keyFile = join(setting.folder, "idk.key");
   await writeFile(keyFile, `${formatIdentity(identity)}\n`, { mode: 0o600 });
   const env = {
-    ...ownUserFolders(setting.folder),
+    ...isolatedUserFolders(setting.folder),
     MINIO_ENDPOINT: setting.endpoint,
     MINIO_ACCESS_KEY: setting.accessKey,
     MINIO_SECRET_KEY: setting.secretKey,

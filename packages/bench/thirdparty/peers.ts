@@ -13,7 +13,12 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { initBucket } from "@idk/storage/provision";
-import { digest, freshFolder, toDisk, writeRandomFile } from "../src/harness/files.ts";
+import {
+  sha256OfFile,
+  temporaryFolder,
+  syncToDisk,
+  writeRandomFile,
+} from "../src/harness/files.ts";
 import { describeHost, thisHost } from "../src/harness/machine.ts";
 import {
   type Sample,
@@ -22,7 +27,7 @@ import {
   judge,
   summarize,
 } from "../src/harness/measure.ts";
-import { peakFloor, run } from "../src/harness/processes.ts";
+import { describePeakFloor, run } from "../src/harness/processes.ts";
 import { median } from "../src/statistics/describe.ts";
 import { type Contender, type Peers, contenders, purge } from "./contenders.ts";
 import { peerTargets } from "./targets.ts";
@@ -38,7 +43,7 @@ const peers: Peers = {
   aws: required("IDK_PEER_AWS", "script/peers"),
 };
 
-const folder = await freshFolder();
+const folder = await temporaryFolder();
 const setting = {
   folder,
   file: join(folder, "source", "file"),
@@ -52,7 +57,7 @@ await initBucket({ provider: "minio", ...setting });
 try {
   await mkdir(join(folder, "source"));
   await writeRandomFile(setting.file, bytes);
-  const expected = await digest(setting.file);
+  const expected = await sha256OfFile(setting.file);
   const all = await contenders(setting, peers);
   const prefixOf = (index: number, round: number) => `${index}-${round}`;
 
@@ -73,11 +78,11 @@ try {
     const program = contender.get(prefixOf(index, Number(rounds) - 1), into);
     await run({ argv: ["sync"] });
     const sample = await run(program);
-    const syncing = await toDisk(contender.fetched(into));
+    const syncing = await syncToDisk(contender.fetched(into));
     if (round >= 0) {
       const { name } = contender;
       withoutSync.set(name, [...(withoutSync.get(name) ?? []), sample.seconds]);
-    } else if ((await digest(contender.fetched(into))) !== expected) {
+    } else if ((await sha256OfFile(contender.fetched(into))) !== expected) {
       throw new Error(`${contender.name} gave back something else`);
     }
     await rm(into, { recursive: true });
@@ -100,7 +105,7 @@ try {
   for (const { name } of all) {
     console.log(`get ${name.padEnd(20)} ${median(withoutSync.get(name) ?? []).toFixed(2)} s`);
   }
-  console.log(peakFloor());
+  console.log(describePeakFloor());
 } finally {
   await purge(setting, peers);
   await rm(folder, { recursive: true });

@@ -7,9 +7,10 @@
 import { z } from "zod";
 import { calibratedCost } from "../report/calibrated.ts";
 import type { Interval, Machine, Measurement, Report, SuiteResult } from "../report/report.ts";
+import { interval, machine } from "../report/schema.ts";
 
 /** Bumped when a reader of the old one would misread the new one. */
-export const BASELINE_SCHEMA = "idk-bench-baseline/1";
+const BASELINE_SCHEMA = "idk-bench-baseline/1";
 
 /** What is the same whenever the same code does the same. */
 export const COUNTERS = ["requests", "bytesSent", "bytesReceived"] as const;
@@ -92,14 +93,7 @@ const baselineSchema: z.ZodType<Baseline> = z.strictObject({
   createdAt: z.iso.datetime(),
   version: text,
   revision: text.optional(),
-  machine: z.strictObject({
-    processor: z.string(),
-    cores: count,
-    memory: count,
-    system: z.string(),
-    runtime: z.string(),
-    nacl: z.enum(["native", "portable"]),
-  }),
+  machine,
   suites: z.array(
     z.strictObject({
       suite: text,
@@ -107,7 +101,7 @@ const baselineSchema: z.ZodType<Baseline> = z.strictObject({
         z.strictObject({
           name: text,
           cost,
-          interval: z.strictObject({ low: cost, high: cost, confidence: z.number().gt(0).lt(1) }),
+          interval,
           bytesPerOperation: count.optional(),
           requests: count.optional(),
           bytesSent: count.optional(),

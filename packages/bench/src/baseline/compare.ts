@@ -13,7 +13,7 @@ import {
  * How much longer something may take: 0.1 is 10 %. Wider than in a comparison of two revisions,
  * which measures both in the same minutes and knows how far two equal things differ there.
  */
-export const TOLERANCES = { cpu: 0.1, io: 0.3 } as const;
+const TOLERANCES = { cpu: 0.1, io: 0.3 } as const;
 
 export interface BaselineChange {
   readonly suite: string;
@@ -36,7 +36,7 @@ export function isRegression({ verdict }: BaselineChange): boolean {
 }
 
 /** The suites in which a time has become longer: what is counted would be the same once more. */
-export function suspects(changes: readonly BaselineChange[]): ReadonlySet<string> {
+export function slowerSuites(changes: readonly BaselineChange[]): ReadonlySet<string> {
   return new Set(changes.filter(({ verdict }) => verdict === "slower").map(({ suite }) => suite));
 }
 
@@ -74,7 +74,7 @@ export function compareToBaseline(
   report: Report,
   { io, tolerance }: BaselineOptions,
 ): BaselineChange[] {
-  checkRun(
+  checkComparable(
     baseline,
     report.suites.filter(isCompared).map(({ suite }) => suite),
     report.machine.nacl,
@@ -93,7 +93,7 @@ export function compareToBaseline(
  *
  * @throws Error where a suite is not in the baseline, or the implementation is another
  */
-export function checkRun(
+export function checkComparable(
   baseline: Baseline,
   suites: readonly string[],
   nacl: Report["machine"]["nacl"],

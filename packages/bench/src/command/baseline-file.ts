@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { type Baseline, parseBaseline } from "../baseline/baseline.ts";
-import { type BaselineChange, checkRun, compareToBaseline } from "../baseline/compare.ts";
+import { type BaselineChange, checkComparable, compareToBaseline } from "../baseline/compare.ts";
 import type { Report } from "../report/report.ts";
 import type { Suite } from "../suite.ts";
 import type { RunSettings } from "./arguments.ts";
@@ -8,7 +8,7 @@ import { reasonOf } from "./run-suites.ts";
 import { Usage } from "./usage.ts";
 
 /** A baseline that a run is held to. Its refusals are `Usage`, and name its file. */
-export interface HeldBaseline {
+export interface BaselineFile {
   /**
    * Before anything is measured.
    *
@@ -22,11 +22,11 @@ export interface HeldBaseline {
 }
 
 /** @throws Usage where the file cannot be read, or is no baseline */
-export async function holdBaseline({
+export async function readBaselineFile({
   baseline: file,
   suites,
   tolerance,
-}: Pick<RunSettings, "baseline" | "suites" | "tolerance">): Promise<HeldBaseline | undefined> {
+}: Pick<RunSettings, "baseline" | "suites" | "tolerance">): Promise<BaselineFile | undefined> {
   if (file === undefined) return undefined;
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw new Usage(`cannot read the baseline ${file}: ${reasonOf(error)}`, { cause: error });
@@ -46,7 +46,7 @@ export async function holdBaseline({
   return {
     check(chosen, nacl) {
       const names = chosen.map(({ name }) => name);
-      refusing(() => checkRun(baseline, names, nacl));
+      refusing(() => checkComparable(baseline, names, nacl));
     },
     compare,
     tryCompare(report) {

@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { type CompareSettings, compareCommand } from "../compare/compare.ts";
 import { TASKS } from "../compare/round/task-list.ts";
 import { inOneLine } from "./arguments.ts";
-import type { World } from "./context.ts";
+import type { BenchContext } from "./context.ts";
 import { booleanOption, numberOption, withValues } from "./flags.ts";
 import { type RunStore, openRunStore } from "./run-store.ts";
 import { reasonOf } from "./run-suites.ts";
@@ -12,7 +12,7 @@ import { checkWritable } from "./write-files.ts";
 
 const HELP = `
 Tasks:
-${TASKS.map(({ name, title, place }) => `  ${name.padEnd(16)}${title}${place === "store" ? " (needs an object store)" : ""}`).join("\n")}
+${TASKS.map(({ name, title, backendKind }) => `  ${name.padEnd(16)}${title}${backendKind === "store" ? " (needs an object store)" : ""}`).join("\n")}
 
 Exit codes:
   0 done   1 head is slower, or counts more   2 wrong usage   130 interrupted
@@ -23,8 +23,8 @@ Exit codes:
  *
  * @returns the exit code
  */
-export async function runCompare(args: readonly string[], world: World): Promise<number> {
-  const { stdout, stderr, signal } = world;
+export async function runCompare(args: readonly string[], context: BenchContext): Promise<number> {
+  const { stdout, stderr, signal } = context;
   const asked = readCompare(args);
   if ("help" in asked) {
     await stdout.print(asked.help);
@@ -32,7 +32,7 @@ export async function runCompare(args: readonly string[], world: World): Promise
   }
   const { base, head, url, options } = asked;
   await checkWritable([options.json, options.html, options.markdown]);
-  const store = await openStore(url, options.tasks, world);
+  const store = await openStore(url, options.tasks, context);
   const printed: Promise<void>[] = [];
   try {
     const { failures } = await compareCommand(
@@ -80,11 +80,12 @@ export function readCompare(args: readonly string[]): Asked | { readonly help: s
 async function openStore(
   url: string | undefined,
   names: readonly string[] | undefined,
-  { env, stderr }: World,
+  { env, stderr }: BenchContext,
 ): Promise<RunStore | undefined> {
   const chosen = TASKS.filter(({ name }) => names === undefined || names.includes(name));
   const choice = chooseStore(url, env);
-  if (choice.kind === "none" || !chosen.some(({ place }) => place === "store")) return undefined;
+  if (choice.kind === "none" || !chosen.some(({ backendKind }) => backendKind === "store"))
+    return undefined;
   try {
     return await openRunStore(choice);
   } catch (error) {

@@ -10,7 +10,7 @@ import type { Environment } from "./store-url.ts";
 import { Interruption } from "./usage.ts";
 
 /** All that the command has to do with, so that tests can put something else there. */
-export interface World {
+export interface BenchContext {
   readonly suites: readonly Suite[];
   readonly env: Environment;
   readonly stdout: TextStream & {

@@ -1,4 +1,4 @@
-import { type BaselineChange, confirmed, isRegression, suspects } from "../baseline/compare.ts";
+import { type BaselineChange, confirmed, isRegression, slowerSuites } from "../baseline/compare.ts";
 import { renderChanges } from "../baseline/render.ts";
 import { createCalibrator } from "../harness/calibration.ts";
 import { paintFor } from "../report/draw.ts";
@@ -6,8 +6,8 @@ import type { Report, SuiteResult } from "../report/report.ts";
 import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
 import type { Suite } from "../suite.ts";
 import type { RunSettings } from "./arguments.ts";
-import { holdBaseline } from "./baseline-file.ts";
-import type { World } from "./context.ts";
+import { readBaselineFile } from "./baseline-file.ts";
+import type { BenchContext } from "./context.ts";
 import { createProgress } from "./progress.ts";
 import type { RunStore } from "./run-store.ts";
 import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
@@ -21,16 +21,16 @@ import { checkWritable, writeFiles } from "./write-files.ts";
  * @returns the exit code
  * @throws Usage, where it can before anything is measured; the signal's reason
  */
-export async function runCommand(settings: RunSettings, world: World): Promise<number> {
-  const { stdout, stderr, env, signal } = world;
+export async function runCommand(settings: RunSettings, context: BenchContext): Promise<number> {
+  const { stdout, stderr, env, signal } = context;
   const { suites, files } = settings;
   await checkWritable(Object.values(files));
   const choice = chooseStore(settings.store, env);
-  const baseline = await holdBaseline(settings);
-  const frame = await world.describeRun(settings.quick, signal);
+  const baseline = await readBaselineFile(settings);
+  const frame = await context.describeRun(settings.quick, signal);
   const possible = suites.filter((suite) => !suite.needsObjectStore || choice.kind !== "none");
   baseline?.check(possible, frame.machine.nacl);
-  const recalibrate = createCalibrator(world.calibrate);
+  const recalibrate = createCalibrator(context.calibrate);
   let calibration = await recalibrate();
 
   // A report on standard output is for a program: tables would be in its way.
@@ -57,7 +57,7 @@ export async function runCommand(settings: RunSettings, world: World): Promise<n
       });
     const once = await run(suites);
     first = baseline?.tryCompare({ ...frame, calibration, suites: once });
-    const slower = suspects(first ?? []);
+    const slower = slowerSuites(first ?? []);
     if (slower.size === 0) return once;
     progress.note(`slower than the baseline, so once more: ${[...slower].join(", ")}`);
     const again = await run(suites.filter(({ name }) => slower.has(name)));

@@ -1,4 +1,4 @@
-import { without } from "../harness/results.ts";
+import { emptyResult } from "../harness/results.ts";
 import type { SuiteResult } from "../report/report.ts";
 import type { ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
 import type { RunSettings } from "./arguments.ts";
@@ -46,7 +46,7 @@ export async function runSuites(run: Run): Promise<SuiteResult[]> {
 async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
   const { settings, store, signal, progress } = run;
   const { quick, sizes, iterations, seed } = settings;
-  if (suite.needsObjectStore && "status" in store) return without(suite, store);
+  if (suite.needsObjectStore && "status" in store) return emptyResult(suite, store);
   const context: SuiteContext = {
     quick,
     sizes,
@@ -67,7 +67,7 @@ async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
       progress.log(error.stack ?? error.message);
     }
     const reason = reasonOf(error);
-    return without(suite, { status: "failed", reason }, (performance.now() - start) / 1000);
+    return emptyResult(suite, { status: "failed", reason }, (performance.now() - start) / 1000);
   }
 }
 

@@ -98,7 +98,7 @@ export async function compareCommand(
   return comparison;
 }
 
-export interface CompareOptions extends Plan {
+interface CompareOptions extends Plan {
   /** What git calls a revision: a branch, a tag, a commit. */
   readonly base: string;
   readonly head: string;
@@ -123,12 +123,14 @@ export interface CompareOptions extends Plan {
  * @throws Usage where a revision or a task is unknown, or nothing can be compared; Error in plain English where packages do not
  *   install, or a measured operation fails; the signal's reason
  */
-export async function compareRevisions(options: CompareOptions): Promise<Comparison> {
+async function compareRevisions(options: CompareOptions): Promise<Comparison> {
   const { base, head, repository, store, seed, keep, signal, log } = options;
   const { rounds, maxRounds, warmups } = options;
   const start = performance.now();
   const chosen = chosenTasks(options.tasks);
-  const runnable = chosen.filter(({ place }) => place !== "store" || store !== undefined);
+  const runnable = chosen.filter(
+    ({ backendKind }) => backendKind !== "store" || store !== undefined,
+  );
   const withoutStore = chosen
     .filter((task) => !runnable.includes(task))
     .map(({ name }): SkippedTask => ({ task: name, reason: "no object store was given" }));

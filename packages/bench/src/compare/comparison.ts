@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import type { Interval, Machine } from "../report/report.ts";
+import { interval, machine } from "../report/schema.ts";
 
 /** Bumped when a reader of the old one would misread the new one. */
 export const COMPARISON_SCHEMA = "idk-bench-comparison/1";
@@ -73,7 +74,12 @@ export interface TaskComparison {
   readonly passed: boolean;
 }
 
-/** A task that only one revision could do, and why. */
+/** The attempt that decided the verdict. */
+export function lastAttempt({ attempts }: TaskComparison): Attempt {
+  return attempts.at(-1)!;
+}
+
+/** A task that the base revision cannot run, or that lacks an object store, and why. */
 export interface SkippedTask {
   readonly task: string;
   readonly reason: string;
@@ -107,12 +113,6 @@ const seconds = z.number().positive();
 const count = z.number().nonnegative();
 const verdict = z.enum(["faster", "same", "slower", "inconclusive"]);
 
-const interval: z.ZodType<Interval> = z.strictObject({
-  low: z.number(),
-  high: z.number(),
-  confidence: z.number().gt(0).lt(1),
-});
-
 const attempt: z.ZodType<Attempt> = z.strictObject({
   rounds: z.array(z.strictObject({ base: seconds, again: seconds, head: seconds })).min(1),
   ratios: z.array(z.number()).min(1),
@@ -138,15 +138,6 @@ const task: z.ZodType<TaskComparison> = z.strictObject({
   verdict,
   counters: z.array(counter),
   passed: z.boolean(),
-});
-
-const machine: z.ZodType<Machine> = z.strictObject({
-  processor: z.string(),
-  cores: z.number().int().positive(),
-  memory: z.number().int().nonnegative(),
-  system: z.string(),
-  runtime: z.string(),
-  nacl: z.enum(["native", "portable"]),
 });
 
 const revision: z.ZodType<Revision> = z.strictObject({

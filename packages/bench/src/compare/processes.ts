@@ -32,14 +32,14 @@ export function processMeasurer(
     const own = join(folder, number);
     await mkdir(own);
     try {
-      const { name, place } = task;
+      const { name, backendKind } = task;
       const objects = store && { ...store, prefix: `${store.prefix}${number}/` };
       const given: Job = {
         ...job,
         task: name,
-        place,
+        backendKind,
         folder: own,
-        ...(place === "store" && { store: objects }),
+        ...(backendKind === "store" && { store: objects }),
       };
       const { roundScript } = side;
       const stdout = await output({

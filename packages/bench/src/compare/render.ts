@@ -1,12 +1,13 @@
 /** How figures of a comparison are said, in tables and in the reasons of a failure. */
 import { markdownTable } from "markdown-table";
 import { drawGrid, plain } from "../report/draw.ts";
-import type { Attempt, Comparison, Counter, TaskComparison } from "./comparison.ts";
-
-/** The last measurement, which the verdict is of. */
-export function lastAttempt({ attempts }: TaskComparison): Attempt {
-  return attempts.at(-1)!;
-}
+import {
+  type Attempt,
+  type Comparison,
+  type Counter,
+  type TaskComparison,
+  lastAttempt,
+} from "./comparison.ts";
 
 /** A difference as people say it: +4.9 % for ln(head / base) = 0.048. */
 export function percent(ratio: number): string {
@@ -28,7 +29,7 @@ const COUNTER_WORDS: Readonly<Record<Counter["name"], string>> = {
 };
 
 /** "requests 1 → 2" */
-export function counterChange({ name, base, head }: Counter): string {
+function counterChange({ name, base, head }: Counter): string {
   return `${COUNTER_WORDS[name]} ${amount(base)} → ${amount(head)}`;
 }
 
@@ -62,7 +63,7 @@ export function summaryOf({ base, head, failures, tasks }: Comparison): string {
 }
 
 /** Rows of the table of a comparison: a task each. */
-export const COLUMNS: readonly string[] = [
+const COLUMNS: readonly string[] = [
   "Task",
   "What",
   "Time",
@@ -72,7 +73,7 @@ export const COLUMNS: readonly string[] = [
   "Counted",
 ];
 
-export function rowOf(task: TaskComparison): string[] {
+function rowOf(task: TaskComparison): string[] {
   const last = lastAttempt(task);
   const changed = task.counters.filter(({ change }) => change !== "none");
   return [
@@ -87,7 +88,7 @@ export function rowOf(task: TaskComparison): string[] {
 }
 
 /** What the table does not explain by itself. */
-export const EXPLANATION: string =
+const EXPLANATION: string =
   "Medians over rounds of fresh processes in random order, with their 99 % bootstrap intervals. " +
   "A task is slower where its whole interval lies above the tolerance: 5 % of CPU time or 15 % of " +
   "time passed, or twice what two runs of the base differ by here, if that is more. What is " +

@@ -8,7 +8,7 @@ import { run } from "./processes.ts";
 const MIB = 2 ** 20;
 
 /** A folder of this run's own, on the disk that IDK_BENCH_DIR names, by default the temporary one. */
-export function freshFolder(): Promise<string> {
+export function temporaryFolder(): Promise<string> {
   return mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
 }
 
@@ -16,7 +16,7 @@ export function freshFolder(): Promise<string> {
  * Environment of a command that keeps to itself: its journals, keys and settings go below the run's
  * folder, and nothing of the person's own is read or left changed.
  */
-export function ownUserFolders(folder: string): Record<string, string> {
+export function isolatedUserFolders(folder: string): Record<string, string> {
   // Absolute, because programs ignore relative paths here.
   const below = (name: string) => resolve(folder, "user", name);
   return {
@@ -41,13 +41,13 @@ export async function writeRandomFile(path: string, length: number): Promise<voi
 }
 
 /** The SHA-256 of a file, as 64 hex digits; by another process, which keeps this one small. */
-export async function digest(path: string): Promise<string> {
+export async function sha256OfFile(path: string): Promise<string> {
   const { stdout } = await run({ argv: ["sha256sum", "--", path] });
   return stdout.slice(0, 64);
 }
 
 /** Waits until a file and its name are on the disk, and says how many seconds that took. */
-export async function toDisk(path: string): Promise<number> {
+export async function syncToDisk(path: string): Promise<number> {
   const start = performance.now();
   for (const each of [path, dirname(path)]) {
     const handle = await open(each);

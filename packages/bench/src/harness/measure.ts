@@ -36,13 +36,10 @@ export function summarize(samples: readonly Sample[]): Summary {
 
 /**
  * Runs tasks that measure themselves in turn, as `interleave` does, after a round to warm up.
- *
- * @param between runs before each task, unmeasured: to bring the machine to the same state
  */
 export async function interleavedSamples<Name extends string>(
   rounds: number,
   tasks: Record<Name, (round: number) => Promise<Sample>>,
-  between: () => Promise<unknown> = async () => {},
 ): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(tasks) as Name[];
   const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
@@ -50,7 +47,6 @@ export async function interleavedSamples<Name extends string>(
     Sample[]
   >;
   await interleave(names, { rounds }, async (name, round) => {
-    await between();
     const sample = await tasks[name](round);
     if (round >= 0) samples[name].push(sample);
   });

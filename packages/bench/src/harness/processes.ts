@@ -50,12 +50,12 @@ export function shell(script: string, args: readonly string[] = []): readonly st
 }
 
 /**
- * Runs a job in a process of its own: the given script, which hands the job it finds by `ownJob`
+ * Runs a job in a process of its own: the given script, which hands the job it finds by `receivedJob`
  * to `report`.
  *
  * @param env what must not stand in the list of processes, or in messages: keys
  */
-export async function inProcess<Outcome>(
+export async function runJob<Outcome>(
   script: string,
   job: unknown,
   env: Readonly<Record<string, string>> = {},
@@ -65,20 +65,20 @@ export async function inProcess<Outcome>(
 }
 
 /** A peak that is not above this one says nothing of a program: it is that of this process. */
-export function peakFloor(): string {
+export function describePeakFloor(): string {
   return `a peak up to ${mebibytes(peakRss())} MiB is that of the measuring process`;
 }
 
 const JOB = "--job";
 
-/** The job that this process was started for by `inProcess`, if it was. */
-export function ownJob(): unknown {
+/** The job that this process was started for by `runJob`, if it was. */
+export function receivedJob(): unknown {
   const [flag, job] = process.argv.slice(2);
   return flag === JOB && job !== undefined ? JSON.parse(job) : undefined;
 }
 
 /** Measures work within this process; its peak memory is the process's so far. */
-export async function measureHere<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
+export async function measureWork<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
   const cpu = process.cpuUsage();
   const start = performance.now();
   const result = await work();
@@ -88,14 +88,14 @@ export async function measureHere<T>(work: () => Promise<T>): Promise<Sample & {
 }
 
 /** Tasks within this process, for `interleavedSamples`; none pays for the garbage of another. */
-export function here<Name extends string>(
+export function measuredTasks<Name extends string>(
   tasks: Record<Name, () => unknown>,
 ): Record<Name, () => Promise<Sample>> {
   const names = Object.keys(tasks) as Name[];
   const measured = names.map((name) => {
     const task = async (): Promise<Sample> => {
       globalThis.Bun?.gc(true);
-      return measureHere(async () => {
+      return measureWork(async () => {
         await tasks[name]();
       });
     };
@@ -105,7 +105,7 @@ export function here<Name extends string>(
 }
 
 /** For people: the peak memory of this process, over all it did. */
-export function ownPeak(): string {
+export function describePeak(): string {
   return `peak resident memory of the process, over everything above: ${mebibytes(peakRss())} MiB`;
 }
 

@@ -116,7 +116,7 @@ export function verdictOf({
 }
 
 /** The result of a suite that has found nothing. */
-export function without(
+export function emptyResult(
   { name, title }: Suite,
   { status, reason }: { readonly status: "skipped" | "failed"; readonly reason: string },
   seconds: number = 0,

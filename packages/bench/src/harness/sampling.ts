@@ -5,7 +5,7 @@ import type { Counts } from "./counting.ts";
 import { type Rounds, checkpoint, interleave } from "./interleave.ts";
 import type { Sample } from "./measure.ts";
 import { peakRss, resetPeakRss } from "./memory.ts";
-import { measureHere } from "./processes.ts";
+import { measureWork } from "./processes.ts";
 import { type Labels, measurementOf } from "./results.ts";
 
 /** One thing to measure. */
@@ -21,8 +21,6 @@ export interface Task extends Labels {
 }
 
 export interface SamplingOptions extends Rounds {
-  /** Unmeasured, before each task: to bring the machine to the same state. */
-  between?(): unknown;
   /** Of the intervals; by default 1. */
   readonly seed?: number | undefined;
 }
@@ -36,7 +34,7 @@ export interface SamplingOptions extends Rounds {
  */
 export async function sampleInterleaved(
   tasks: readonly Task[],
-  { between, seed = 1, ...rounds }: SamplingOptions,
+  { seed = 1, ...rounds }: SamplingOptions,
 ): Promise<Measurement[]> {
   const taken = tasks.map((task) => ({
     task,
@@ -45,7 +43,6 @@ export async function sampleInterleaved(
   }));
   await interleave(taken, rounds, async (record, round) => {
     const { task, samples } = record;
-    await between?.();
     await task.prepare?.();
     globalThis.Bun?.gc(true);
     const before = task.counts?.();
@@ -60,10 +57,10 @@ export async function sampleInterleaved(
   return taken.map(({ task, samples, counts }) => measurementOf(task, samples, random, { counts }));
 }
 
-/** As `measureHere`, with the peak of the work alone where the system can tell it. */
+/** As `measureWork`, with the peak of the work alone where the system can tell it. */
 async function measurePeak<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
   const reset = resetPeakRss();
-  const measured = await measureHere(work);
+  const measured = await measureWork(work);
   // Where it cannot, what is resident afterwards is the least that it has been.
   return { ...measured, peakRss: reset ? peakRss() : process.memoryUsage.rss() };
 }

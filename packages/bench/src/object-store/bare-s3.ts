@@ -14,15 +14,15 @@ export interface BareS3 {
 const EMPTY = createHash("sha256").digest("hex");
 
 /**
- * Requests for objects below the place's prefix, in one attempt each.
+ * Requests for objects below the access's prefix, in one attempt each.
  *
  * @param checksums has the store keep a checksum of each object, for which it hashes a second time
  */
 export function bareS3(
-  place: ObjectStoreAccess,
+  access: ObjectStoreAccess,
   { checksums = false }: { readonly checksums?: boolean } = {},
 ): BareS3 {
-  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = place;
+  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = access;
   const { host } = new URL(endpoint);
   const hmac = (key: string | Uint8Array, text: string) =>
     createHmac("sha256", key).update(text).digest();

@@ -4,7 +4,7 @@ import { minio } from "@idk/storage/minio";
 import type { ObjectStoreAccess } from "../suite.ts";
 
 /** A part of an object store that one run of a suite has for itself. */
-export interface OwnPlace {
+export interface Scratch {
   /** A folder in it, which is cleared with it. */
   at(folder: string): ObjectStoreAccess;
   /**
@@ -21,15 +21,15 @@ export interface OwnPlace {
  *
  * @throws what the work throws, or else the clearing
  */
-export async function inOwnPlace<T>(
+export async function withScratch<T>(
   store: ObjectStoreAccess | undefined,
   suite: string,
-  work: (place: OwnPlace) => Promise<T>,
+  work: (scratch: Scratch) => Promise<T>,
 ): Promise<T> {
   if (store === undefined) throw new Error(`${suite} needs an object store`);
   const prefix = `${store.prefix}${suite}-${randomBytes(6).toString("hex")}/`;
   const folders = new Map<string, ObjectStoreAccess>();
-  const place: OwnPlace = {
+  const scratch: Scratch = {
     at(folder) {
       const access = folders.get(folder) ?? { ...store, prefix: `${prefix}${folder}/` };
       folders.set(folder, access);
@@ -43,13 +43,13 @@ export async function inOwnPlace<T>(
   };
   let result: T;
   try {
-    result = await work(place);
+    result = await work(scratch);
   } catch (error) {
     // It says why; that there was trouble with cleaning up as well says nothing more.
-    await place.clear().catch(() => undefined);
+    await scratch.clear().catch(() => undefined);
     throw error;
   }
-  await place.clear();
+  await scratch.clear();
   return result;
 }
 

@@ -17,26 +17,23 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 /**
  * The report as one page of HTML that needs no network and no scripts: charts as SVG, each with its
  * numbers in a table. It follows the reader's choice of light or dark, and can be printed.
- *
- * @param comparison of two revisions, shown above the suites
  */
-export function renderHtml(report: Report, comparison?: Comparison): string {
+export function renderHtml(report: Report): string {
   const { suites, machine, calibration, version, revision, createdAt } = report;
   const dirty = revision?.endsWith("-dirty") === true ? "-dirty" : "";
   const commit = revision === undefined ? undefined : `${revision.slice(0, 12)}${dirty}`;
-  const good =
-    suites.every(({ status, targets }) => status !== "failed" && targets.every(({ met }) => met)) &&
-    (comparison?.failures.length ?? 0) === 0;
+  const good = suites.every(
+    ({ status, targets }) => status !== "failed" && targets.every(({ met }) => met),
+  );
   return page({
     title: `Benchmarks of idk ${version}${commit === undefined ? "" : `, commit ${commit}`}`,
-    headline: headline(report, comparison),
+    headline: headline(report),
     good,
     subtitle: html`idk ${version}${commit !== undefined && html`, commit <code>${commit}</code>`} ·
     ${day(createdAt)}`,
     sections: [
       overview(report),
       machineSection(machine, calibration),
-      comparison && comparisonSection(comparison),
       suites.map((suite, i) => suiteSection(suite, i)),
     ],
   });
@@ -104,15 +101,13 @@ function page({ title, headline, good, subtitle, sections }: Page): string {
 }
 
 /** The outcome in a few words; what went wrong comes first. */
-function headline({ suites }: Report, comparison: Comparison | undefined): string {
+function headline({ suites }: Report): string {
   const targets = suites.flatMap((suite) => suite.targets);
   const missed = targets.filter(({ met }) => !met).length;
   const failed = suites.filter(({ status }) => status === "failed").length;
-  const slower = comparison?.failures.length ?? 0;
   const wrong = [
     ...(failed > 0 ? [`${counted(failed, "suite")} failed`] : []),
     ...(missed > 0 ? [`${missed} of ${counted(targets.length, "target")} missed`] : []),
-    ...(slower > 0 ? [counted(slower, "regression")] : []),
   ];
   if (wrong.length > 0) return wrong.join(", ");
   return targets.length === 0 ? "No targets" : `All ${counted(targets.length, "target")} met`;

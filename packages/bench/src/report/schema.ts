@@ -16,7 +16,7 @@ const seconds = z.number().nonnegative();
 const bytes = z.number().int().nonnegative();
 const text = z.string().min(1);
 
-const interval: z.ZodType<Interval> = z.strictObject({
+export const interval: z.ZodType<Interval> = z.strictObject({
   low: z.number(),
   high: z.number(),
   confidence: z.number().gt(0).lt(1),
@@ -93,7 +93,7 @@ const calibration: z.ZodType<Calibration> = z.strictObject({
   memoryCopy: rate,
 });
 
-const machine: z.ZodType<Machine> = z.strictObject({
+export const machine: z.ZodType<Machine> = z.strictObject({
   processor: z.string(),
   cores: z.number().int().positive(),
   memory: bytes,

@@ -7,12 +7,6 @@ import { counted, formatRate, formatTime } from "./units.ts";
 /** What a report begins with. */
 export type ReportHead = Omit<Report, "suites">;
 
-/** The whole report, for a terminal. */
-export function renderTable(report: Report, paint: Paint = plain): string {
-  const suites = report.suites.map((suite) => renderSuite(suite, report.calibration, paint));
-  return [renderHead(report, paint), ...suites, renderOutcome(report.suites, paint)].join("\n\n");
-}
-
 /** What the figures have to be read with: version, machine, calibration. */
 export function renderHead(head: ReportHead, paint: Paint = plain): string {
   const lines = [describeVersion(head), describeMachine(head.machine), describeRates(head)];

@@ -112,7 +112,7 @@ export function totals({ objects, content }: Scenario): Totals {
 }
 
 /** Names that one LIST request brings, by the protocol of S3. */
-export const PAGE = 1000;
+const PAGE = 1000;
 
 export interface Listing {
   /** LIST requests. */

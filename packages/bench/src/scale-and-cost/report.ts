@@ -13,7 +13,7 @@ import {
 import { B2, type PriceList, S3 } from "./prices.ts";
 
 /** What is assumed rather than computed. */
-export const ASSUMED = {
+const ASSUMED = {
   /** Seconds for one page of a listing, as stores far away take them. */
   listLatency: 0.1,
   /** Prefixes listed side by side: two hexadecimal digits. */

@@ -5,7 +5,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generateIdentity } from "@idk/storage";
-import { freshFolder } from "../harness/files.ts";
+import { temporaryFolder } from "../harness/files.ts";
 import { type Findings, named } from "../harness/results.ts";
 import { sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget } from "../harness/targets.ts";
@@ -34,7 +34,7 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
   const [count, total] = quick ? [10, 950_000] : [263, 25_100_000];
   const rounds = context.iterations ?? 2;
   const random = seededRandom(seed);
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   try {
     const sources = await writeSources(join(folder, "sources"), mixedFiles(count, total, seed));
     const identity = await generateIdentity();

@@ -10,7 +10,7 @@ import { type Findings, named, pairOf } from "../harness/results.ts";
 import { type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget } from "../harness/targets.ts";
 import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
-import { inOwnPlace } from "../object-store/scratch.ts";
+import { withScratch } from "../object-store/scratch.ts";
 import type { Measurement, Pair } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
@@ -39,9 +39,9 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
   const random = seededRandom(context.seed);
   const measurements: Measurement[] = [];
   const pairs: Pair[] = [];
-  await inOwnPlace(context.store, "decryption-perf", async (place) => {
-    const stores = await storesIn(place.at("store"));
-    const bare = bareS3(place.at("bare"));
+  await withScratch(context.store, "decryption-perf", async (scratch) => {
+    const stores = await storesIn(scratch.at("store"));
+    const bare = bareS3(scratch.at("bare"));
     for (const sized of sizedRounds(context)) {
       const { size } = sized;
       context.log(`${sizeName(size)}, ${sized.rounds} rounds`);
@@ -52,7 +52,7 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
         const title = `${sizeName(size)}: read again by the same store`;
         pairs.push(pairOf(title, of("first get"), of("get"), random));
       }
-      await place.clear();
+      await scratch.clear();
     }
   });
   const judged = measurements.some(({ name }) => name === "get 1 MB");

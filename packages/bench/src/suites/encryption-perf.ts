@@ -9,7 +9,7 @@ import { type Findings, named } from "../harness/results.ts";
 import { type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget } from "../harness/targets.ts";
 import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
-import { inOwnPlace } from "../object-store/scratch.ts";
+import { withScratch } from "../object-store/scratch.ts";
 import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
@@ -36,18 +36,18 @@ const PARTS = {
 export async function encryptionPerf(context: SuiteContext): Promise<Findings> {
   const random = seededRandom(context.seed);
   const measurements: Measurement[] = [];
-  await inOwnPlace(context.store, "encryption-perf", async (place) => {
-    const stores = await storesIn(place.at("store"));
+  await withScratch(context.store, "encryption-perf", async (scratch) => {
+    const stores = await storesIn(scratch.at("store"));
     const bare = {
-      plain: bareS3(place.at("bare")),
-      checked: bareS3(place.at("bare"), { checksums: true }),
+      plain: bareS3(scratch.at("bare")),
+      checked: bareS3(scratch.at("bare"), { checksums: true }),
     };
     for (const sized of sizedRounds(context)) {
       context.log(`${sizeName(sized.size)}, ${sized.rounds} rounds`);
       measurements.push(...(await measureSize(sized, { stores, bare, context })));
       context.log(`${sizeName(sized.size)}, in parts`);
       measurements.push(...(await measureInParts(sized, { stores, context })));
-      await place.clear();
+      await scratch.clear();
     }
   });
   const judged = measurements.some(({ name }) => name === "put 1 MB");

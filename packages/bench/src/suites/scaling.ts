@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { noise, sizeName } from "../harness/content.ts";
-import { freshFolder } from "../harness/files.ts";
+import { temporaryFolder } from "../harness/files.ts";
 import { interleave } from "../harness/interleave.ts";
-import { inProcess } from "../harness/processes.ts";
+import { runJob } from "../harness/processes.ts";
 import { type Findings, measurementOf } from "../harness/results.ts";
 import { sampleInterleaved } from "../harness/sampling.ts";
 import { targetOf } from "../harness/targets.ts";
@@ -67,10 +67,10 @@ async function measureLengths(
   const identity = formatIdentity(await generateIdentity());
   const wrong = sizes.find((size) => size % MIB !== 0 || size === 0);
   if (wrong !== undefined) throw new RangeError("this suite takes sizes in whole MiB");
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   const run = (way: ScalingJob["way"], size: number, address?: string) => {
     const job: ScalingJob = { way, mib: size / MIB, folder, identity, address };
-    return inProcess<ScalingOutcome>(JOB, job);
+    return runJob<ScalingOutcome>(JOB, job);
   };
   const taken = sizes.map((size) => ({
     size,

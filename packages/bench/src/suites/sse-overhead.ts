@@ -8,7 +8,7 @@ import { sizeName } from "../harness/content.ts";
 import { type Findings, measurementOf, pairOf } from "../harness/results.ts";
 import { targetOf } from "../harness/targets.ts";
 import { bareS3 } from "../object-store/bare-s3.ts";
-import { type OwnPlace, inOwnPlace, openBackend } from "../object-store/scratch.ts";
+import { type Scratch, withScratch, openBackend } from "../object-store/scratch.ts";
 import type { Measurement } from "../report/report.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
@@ -28,11 +28,11 @@ export async function sseOverhead(context: SuiteContext): Promise<Findings> {
   let repeated = 0;
   const measurements: Measurement[] = [];
   const pairs = [];
-  await inOwnPlace(context.store, "sse-overhead", async (place) => {
+  await withScratch(context.store, "sse-overhead", async (scratch) => {
     const retry = retrying(Number(options["retries"] ?? 0), context);
     for (const size of sizes) {
       const run = { size, rounds, download: options["download"] !== false };
-      const seconds = await measureSize(run, { place, context, random, retry: retry.run });
+      const seconds = await measureSize(run, { scratch, context, random, retry: retry.run });
       for (const [series, samples] of seconds) {
         measurements.push(
           measurementOf(
@@ -47,9 +47,9 @@ export async function sseOverhead(context: SuiteContext): Promise<Findings> {
           ),
         );
       }
-      removed += await place.clear();
+      removed += await scratch.clear();
     }
-    left = await place.clear();
+    left = await scratch.clear();
     repeated = retry.count();
   });
   for (const head of measurements.filter(({ series }) => series.endsWith("SSE"))) {
@@ -78,7 +78,7 @@ interface Run {
 }
 
 interface Setting {
-  readonly place: OwnPlace;
+  readonly scratch: Scratch;
   readonly context: SuiteContext;
   readonly random: Random;
   /** Runs something timed; of what has to be repeated, the time of the last attempt counts. */
@@ -88,11 +88,11 @@ interface Setting {
 /** Seconds by series, such as "upload, SSE"; as many of each. */
 async function measureSize(
   { size, rounds, download }: Run,
-  { place, context: { signal, log }, random, retry }: Setting,
+  { scratch, context: { signal, log }, random, retry }: Setting,
 ): Promise<Map<string, number[]>> {
   const backends: Record<Way, Backend> = {
-    plain: openBackend(place.at("plain")),
-    SSE: openBackend(place.at("sse"), { encrypted: true }),
+    plain: openBackend(scratch.at("plain")),
+    SSE: openBackend(scratch.at("sse"), { encrypted: true }),
   };
   const series = (download ? ["upload", "download"] : ["upload"]).flatMap((what) =>
     WAYS.map((way) => `${what}, ${way}`),
@@ -116,7 +116,7 @@ async function measureSize(
       const options = { signal, sha256: hash };
       await timed(`upload, ${way}`, () => backends[way].put(name, content, options));
     }
-    if (round === -1) await expectEncryption(place, name);
+    if (round === -1) await expectEncryption(scratch, name);
     for (const way of download ? ways : []) {
       await timed(`download, ${way}`, async () => {
         const length = await backends[way].get(name, buffer, { signal });
@@ -130,9 +130,9 @@ async function measureSize(
 }
 
 /** What is compared has to differ in that, and in nothing else. */
-async function expectEncryption(place: OwnPlace, name: string): Promise<void> {
+async function expectEncryption(scratch: Scratch, name: string): Promise<void> {
   const said = async (folder: string) =>
-    (await bareS3(place.at(folder)).head(name)).get("x-amz-server-side-encryption");
+    (await bareS3(scratch.at(folder)).head(name)).get("x-amz-server-side-encryption");
   const [plain, sse] = [await said("plain"), await said("sse")];
   if (plain !== null) {
     throw new Error(`this bucket encrypts every upload (${plain}): there is nothing to compare`);

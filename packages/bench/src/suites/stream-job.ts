@@ -11,10 +11,10 @@ export type StreamJob =
   | { readonly way: "up"; readonly size: number; readonly seed: number }
   | { readonly way: "down"; readonly address: string };
 
-/** The variable that holds, as JSON, a `StreamPlace`. */
-export const STREAM_PLACE = "IDK_BENCH_STREAM_PLACE";
+/** The variable that holds, as JSON, a `StreamStore`. */
+export const STREAM_STORE = "IDK_BENCH_STREAM_STORE";
 
-export interface StreamPlace {
+export interface StreamStore {
   readonly access: ObjectStoreAccess;
   /** As text, with its secret. */
   readonly identity: string;

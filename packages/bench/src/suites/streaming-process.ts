@@ -5,19 +5,19 @@
 import { createStore, parseIdentity } from "@idk/storage";
 import { counting } from "../harness/counting.ts";
 import { watchMemory } from "../harness/memory.ts";
-import { measureHere, ownJob } from "../harness/processes.ts";
+import { measureWork, receivedJob } from "../harness/processes.ts";
 import { openBackend } from "../object-store/scratch.ts";
 import {
-  STREAM_PLACE,
+  STREAM_STORE,
   type StreamJob,
-  type StreamPlace,
+  type StreamStore,
   type Streamed,
   hashOf,
   streamContent,
 } from "./stream-job.ts";
 
 async function stream(job: StreamJob): Promise<Streamed> {
-  const { access, identity: text } = JSON.parse(process.env[STREAM_PLACE] ?? "{}") as StreamPlace;
+  const { access, identity: text } = JSON.parse(process.env[STREAM_STORE] ?? "{}") as StreamStore;
   const identity = parseIdentity(text);
   const { backend, counts } = counting(openBackend(access));
   await using store = createStore({
@@ -26,7 +26,7 @@ async function stream(job: StreamJob): Promise<Streamed> {
     identities: [identity],
   });
   const stop = watchMemory();
-  const measured = await measureHere(async () =>
+  const measured = await measureWork(async () =>
     job.way === "up"
       ? store.put(streamContent(job.size, job.seed))
       : hashOf((await store.get(job.address)).stream()),
@@ -35,7 +35,7 @@ async function stream(job: StreamJob): Promise<Streamed> {
   return { ...measured, peakRss: peak, memory: points, counts: counts() };
 }
 
-const job = ownJob() as StreamJob | undefined;
+const job = receivedJob() as StreamJob | undefined;
 if (job) {
   console.log(JSON.stringify(await stream(job)));
   // Connections that are kept open would keep it alive.

@@ -6,19 +6,19 @@ import { fileURLToPath } from "node:url";
 import { formatIdentity, generateIdentity } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
 import { interleave } from "../harness/interleave.ts";
-import { inProcess } from "../harness/processes.ts";
+import { runJob } from "../harness/processes.ts";
 import { type Findings, measurementOf } from "../harness/results.ts";
 import { targetOf } from "../harness/targets.ts";
-import { inOwnPlace } from "../object-store/scratch.ts";
+import { withScratch } from "../object-store/scratch.ts";
 import type { Measurement } from "../report/report.ts";
 import { formatRate } from "../report/units.ts";
 import { median } from "../statistics/describe.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 import {
-  STREAM_PLACE,
+  STREAM_STORE,
   type StreamJob,
-  type StreamPlace,
+  type StreamStore,
   type Streamed,
   hashOf,
   streamContent,
@@ -47,11 +47,11 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
     records.push({ size, hash: await hashOf(streamContent(size, seed)), up: [], down: [] });
   }
   let equal = 0;
-  await inOwnPlace(context.store, "streaming-throughput", async (place) => {
+  await withScratch(context.store, "streaming-throughput", async (scratch) => {
     const identity = formatIdentity(await generateIdentity());
-    const where: StreamPlace = { access: place.at("store"), identity };
-    const env = { [STREAM_PLACE]: JSON.stringify(where) };
-    const run = (job: StreamJob) => inProcess<Streamed>(SCRIPT, job, env);
+    const where: StreamStore = { access: scratch.at("store"), identity };
+    const env = { [STREAM_STORE]: JSON.stringify(where) };
+    const run = (job: StreamJob) => runJob<Streamed>(SCRIPT, job, env);
     await interleave(records, { rounds, warmups: 0, signal }, async (record) => {
       const { size, hash } = record;
       const up = await run({ way: "up", size, seed });
@@ -62,7 +62,7 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
       equal += 1;
       const rates = [up, down].map(({ seconds }) => formatRate(size / seconds));
       log(`${sizeName(size)}: up at ${rates[0]}, down at ${rates[1]}`);
-      await place.clear();
+      await scratch.clear();
     });
   });
   return {

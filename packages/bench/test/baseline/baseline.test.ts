@@ -5,7 +5,7 @@ import {
   compareToBaseline,
   confirmed,
   isRegression,
-  suspects,
+  slowerSuites,
 } from "../../src/baseline/compare.ts";
 import { changesMarkdown, renderChanges } from "../../src/baseline/render.ts";
 import { calibratedCost, serialRate } from "../../src/report/calibrated.ts";
@@ -115,7 +115,7 @@ describe("a second run", () => {
     expect(verdicts(slower, same)).toEqual(["same"]);
     expect(verdicts(same, slower)).toEqual(["same"]);
     expect(verdicts(same, { ...slower, what: "requests", verdict: "more" })).toEqual(["more"]);
-    expect([...suspects([same, slower])]).toEqual(["seal"]);
+    expect([...slowerSuites([same, slower])]).toEqual(["seal"]);
   });
 });
 

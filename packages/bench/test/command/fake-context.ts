@@ -1,5 +1,5 @@
 import { benchCommand } from "../../src/command/bench-command.ts";
-import type { World } from "../../src/command/context.ts";
+import type { BenchContext } from "../../src/command/context.ts";
 import type { Suite, SuiteContext } from "../../src/suite.ts";
 import { HEAD, measurement, result, target } from "../report/fixtures.ts";
 
@@ -45,10 +45,10 @@ export function fakeSuite(
 /** Runs a command line over suites, with nothing of this process's own environment. */
 export async function bench(
   args: readonly string[],
-  world: Partial<Omit<World, "stdout" | "stderr">> & { readonly isTTY?: boolean } = {},
+  context: Partial<Omit<BenchContext, "stdout" | "stderr">> & { readonly isTTY?: boolean } = {},
 ): Promise<Ran> {
   let [stdout, stderr] = ["", ""];
-  const { isTTY = false, ...rest } = world;
+  const { isTTY = false, ...rest } = context;
   const write = (text: string): void => {
     stdout += text;
   };

@@ -77,11 +77,11 @@ function tests(url: URL): void {
   });
 
   test("is what suites get, and is gone however they end", async () => {
-    const places: ObjectStoreAccess[] = [];
+    const stores: ObjectStoreAccess[] = [];
     const leaves = fakeSuite("leaves", {
       needsObjectStore: true,
       run: async ({ store }) => {
-        places.push(store!);
+        stores.push(store!);
         await put(store!, "left behind");
         throw new Error("in the middle of it");
       },
@@ -92,8 +92,8 @@ function tests(url: URL): void {
       expect([code, stderr]).toEqual([1, expect.not.stringContaining("may be left")]);
       expect(stdout).toContain("in the middle of it");
     }
-    expect(places[0]).toMatchObject({ bucket, prefix: expect.stringMatching(/^p\/idk-bench-/u) });
-    expect(places[1]).toMatchObject({ bucket: expect.stringMatching(/^idk-bench-/u), prefix: "" });
+    expect(stores[0]).toMatchObject({ bucket, prefix: expect.stringMatching(/^p\/idk-bench-/u) });
+    expect(stores[1]).toMatchObject({ bucket: expect.stringMatching(/^idk-bench-/u), prefix: "" });
     expect(await keys()).toEqual(["other/theirs"]);
   });
 }

@@ -1,6 +1,6 @@
 import { memory } from "@idk/storage/memory";
 import { expect, test } from "bun:test";
-import { type Tally, countingBackend, countingFront } from "../../src/compare/round/counting.ts";
+import { type Tally, countingBackend, countingProxy } from "../../src/compare/round/counting.ts";
 
 const none = (): Tally => ({ requests: 0, bytesSent: 0, bytesReceived: 0 });
 const NAME = "a".repeat(64);
@@ -46,7 +46,7 @@ test("what a backend may lack is neither made up nor lost", async () => {
   expect(closed).toBe(1);
 });
 
-test("a front counts requests and bodies, and passes both on as they are", async () => {
+test("a proxy counts requests and bodies, and passes both on as they are", async () => {
   const seen: string[] = [];
   const server = Bun.serve({
     port: 0,
@@ -61,8 +61,8 @@ test("a front counts requests and bodies, and passes both on as they are", async
   });
   const tally = none();
   try {
-    await using front = countingFront(`http://127.0.0.1:${server.port}`, tally);
-    const url = `${front.endpoint}/bucket/a%2Fb?list-type=2&prefix=a%2F`;
+    await using proxy = countingProxy(`http://127.0.0.1:${server.port}`, tally);
+    const url = `${proxy.endpoint}/bucket/a%2Fb?list-type=2&prefix=a%2F`;
     const put = await fetch(url, { method: "PUT", body: "twelve bytes" });
     expect(put.status).toBe(412);
     expect(tally).toEqual({ requests: 1, bytesSent: 12, bytesReceived: 0 });
@@ -72,7 +72,7 @@ test("a front counts requests and bodies, and passes both on as they are", async
     const head = await fetch(url, { method: "HEAD" });
     expect(head.headers.get("etag")).toBe('"e"');
     expect(tally).toEqual({ requests: 3, bytesSent: 12, bytesReceived: 6 });
-    const { host } = new URL(front.endpoint);
+    const { host } = new URL(proxy.endpoint);
     const path = "/bucket/a%2Fb?list-type=2&prefix=a%2F";
     expect(seen).toEqual([
       `PUT ${host} ${path} twelve bytes`,

@@ -50,7 +50,7 @@ async function run(seed: number, factorOf: (task: string) => number) {
 const seeds = Array.from({ length: RUNS }, (_, i) => i + 1);
 
 test("noise was recorded of every task that takes no object store", () => {
-  const local = TASKS.filter(({ place }) => place !== "store").map(({ name }) => name);
+  const local = TASKS.filter(({ backendKind }) => backendKind !== "store").map(({ name }) => name);
   expect(Object.keys(recorded.tasks).toSorted()).toEqual(local.toSorted());
   for (const { rounds } of Object.values(recorded.tasks)) expect(rounds).toHaveLength(20);
 });

@@ -23,8 +23,8 @@ async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promi
 
 async function round(job: Pick<Job, "mode" | "operations"> & { task: TaskInfo }, dir = ROUND) {
   return inTemporaryFolder(async (folder) => {
-    const { name, place } = job.task;
-    const given: Job = { ...job, task: name, place, folder };
+    const { name, backendKind } = job.task;
+    const given: Job = { ...job, task: name, backendKind, folder };
     const argv = [process.execPath, join(dir, "round.ts")];
     const stdout = await output({ argv, cwd: dir, input: JSON.stringify(given), signal });
     return JSON.parse(stdout) as Outcome;
@@ -34,7 +34,7 @@ async function round(job: Pick<Job, "mode" | "operations"> & { task: TaskInfo },
 const byName = (name: string) => TASKS.find((task) => task.name === name)!;
 
 describe("each task that takes no object store", () => {
-  for (const task of TASKS.filter(({ place }) => place !== "store")) {
+  for (const task of TASKS.filter(({ backendKind }) => backendKind !== "store")) {
     test(`${task.name}: takes time, and counts the same twice`, async () => {
       const timed = await round({ task, mode: "time", operations: 2 });
       if (timed.kind !== "time") throw new Error(timed.kind);

@@ -28,7 +28,7 @@ function tests(url: URL): void {
 
   const round = async (task: string, mode: Job["mode"], operations: number): Promise<Outcome> => {
     const access = { ...store.access, prefix: `${store.access.prefix}${task}/` };
-    const job: Job = { task, place: "store", mode, operations, folder: "", store: access };
+    const job: Job = { task, backendKind: "store", mode, operations, folder: "", store: access };
     const argv = [process.execPath, join(ROUND, "round.ts")];
     const { signal } = new AbortController();
     return JSON.parse(
@@ -36,7 +36,7 @@ function tests(url: URL): void {
     ) as Outcome;
   };
 
-  for (const { name } of TASKS.filter(({ place }) => place === "store")) {
+  for (const { name } of TASKS.filter(({ backendKind }) => backendKind === "store")) {
     test(`${name}: takes time, counts the same twice, and leaves no object`, async () => {
       expect(await round(name, "time", 2)).toMatchObject({ kind: "time" });
       const counted = await round(name, "count", 3);

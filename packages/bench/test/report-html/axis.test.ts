@@ -5,9 +5,9 @@ import {
   amountAxis,
   linearAxis,
   logTicks,
-  spaced,
+  nonOverlapping,
 } from "../../src/report/html/charts/axis.ts";
-import { apart } from "../../src/report/html/charts/lines.ts";
+import { pushApart } from "../../src/report/html/charts/lines.ts";
 import {
   tickBytes,
   tickChange,
@@ -53,9 +53,9 @@ test("an axis has as many ticks as there is room for, all inside, and never fewe
 test("names that would touch are left out, and moved apart where they stand for lines", () => {
   const axis = { type: "log", domain: [1, 1024], ticks: [] } as const;
   expect(along(axis, 32)).toBeCloseTo(0.5);
-  expect(spaced(axis, [1, 2, 4, 1024, 8], 100, 25)).toEqual([1, 8, 1024]);
-  expect(apart([50, 10, 52, 51], 10, 100)).toEqual([50, 10, 70, 60]);
-  expect(apart([98, 99], 10, 100)).toEqual([90, 100]);
+  expect(nonOverlapping(axis, [1, 2, 4, 1024, 8], 100, 25)).toEqual([1, 8, 1024]);
+  expect(pushApart([50, 10, 52, 51], 10, 100)).toEqual([50, 10, 70, 60]);
+  expect(pushApart([98, 99], 10, 100)).toEqual([90, 100]);
 });
 
 test("ticks say their values in few digits", () => {

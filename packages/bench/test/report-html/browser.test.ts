@@ -11,7 +11,7 @@ import {
   watch,
 } from "../../../../tests/browser/chromium.ts";
 import { needing } from "../../../../tests/servers/needs.ts";
-import { renderHtml } from "../../src/report/html.ts";
+import { renderComparisonHtml, renderHtml } from "../../src/report/html.ts";
 import { hostile } from "./hostile.ts";
 import { sampleComparison } from "./sample-comparison.ts";
 import { sampleReport } from "./sample.ts";
@@ -19,8 +19,8 @@ import { sampleReport } from "./sample.ts";
 // A browser is slow to start on a machine that does other things too.
 setDefaultTimeout(60_000);
 
-/** Of the sample, those of its comparison included. */
-const FIGURES = 17;
+/** Charts on the sample report's page; the page of a comparison has one. */
+const FIGURES = 16;
 
 interface View {
   readonly width: number;
@@ -32,7 +32,9 @@ needing(missingChromium)("the page of a report in a browser", () => {
   let browser: Browser;
   let folder: string;
   let url: string;
+  let comparisonUrl: string;
   let hostileUrl: string;
+  let hostileComparisonUrl: string;
 
   beforeAll(async () => {
     browser = await launchChromium();
@@ -42,8 +44,13 @@ needing(missingChromium)("the page of a report in a browser", () => {
       return pathToFileURL(join(folder, name)).href;
     };
     const [report, comparison] = [sampleReport(), sampleComparison()];
-    url = await write("sample.html", renderHtml(report, comparison));
-    hostileUrl = await write("hostile.html", renderHtml(hostile(report), hostile(comparison)));
+    url = await write("sample.html", renderHtml(report));
+    comparisonUrl = await write("comparison.html", renderComparisonHtml(comparison));
+    hostileUrl = await write("hostile.html", renderHtml(hostile(report)));
+    hostileComparisonUrl = await write(
+      "hostile-comparison.html",
+      renderComparisonHtml(hostile(comparison)),
+    );
   });
 
   afterAll(async () => {
@@ -67,30 +74,37 @@ needing(missingChromium)("the page of a report in a browser", () => {
   for (const width of [1100, 375]) {
     test(`at ${width} pixels all charts are there, and all text is inside`, async () => {
       const { page, watched } = await open(url, { width });
-      const figures = await page.$$eval("figure", (figures) =>
-        figures.map((figure) => {
-          const shown = [...figure.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
-          const [svg] = shown;
-          const box = svg?.getBoundingClientRect();
-          const drawn = [...(svg?.querySelectorAll("path, circle, line, rect") ?? [])];
-          const visible = drawn.filter((mark) => {
-            const { width, height } = mark.getBoundingClientRect();
-            return width + height > 0;
-          });
-          const texts = [...(svg?.querySelectorAll("text") ?? [])].map((text) =>
-            text.getBoundingClientRect(),
-          );
-          return {
-            shown: shown.length,
-            width: box?.width ?? 0,
-            height: box?.height ?? 0,
-            marks: visible.length,
-            left: Math.min(...texts.map(({ left }) => left)),
-            right: Math.max(...texts.map(({ right }) => right)),
-          };
-        }),
-      );
+      const { page: comparison } = await open(comparisonUrl, { width });
+      const measured = async (page: Page) =>
+        page.$$eval("figure", (figures) =>
+          figures.map((figure) => {
+            const shown = [...figure.querySelectorAll("svg")].filter((svg) =>
+              svg.checkVisibility(),
+            );
+            const [svg] = shown;
+            const box = svg?.getBoundingClientRect();
+            const drawn = [...(svg?.querySelectorAll("path, circle, line, rect") ?? [])];
+            const visible = drawn.filter((mark) => {
+              const { width, height } = mark.getBoundingClientRect();
+              return width + height > 0;
+            });
+            const texts = [...(svg?.querySelectorAll("text") ?? [])].map((text) =>
+              text.getBoundingClientRect(),
+            );
+            return {
+              shown: shown.length,
+              width: box?.width ?? 0,
+              height: box?.height ?? 0,
+              marks: visible.length,
+              left: Math.min(...texts.map(({ left }) => left)),
+              right: Math.max(...texts.map(({ right }) => right)),
+            };
+          }),
+        );
+      const figures = await measured(page);
       expect(figures).toHaveLength(FIGURES);
+      figures.push(...(await measured(comparison)));
+      expect(figures).toHaveLength(FIGURES + 1);
       for (const figure of figures) {
         expect(figure.shown).toBe(1);
         expect(figure.width).toBeGreaterThan(300);
@@ -100,8 +114,10 @@ needing(missingChromium)("the page of a report in a browser", () => {
         expect(figure.right).toBeLessThanOrEqual(width);
       }
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      expect(await comparison.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
       expect(watched).toEqual({ errors: [], requests: [url] });
       await page.close();
+      await comparison.close();
     });
   }
 
@@ -110,9 +126,11 @@ needing(missingChromium)("the page of a report in a browser", () => {
     await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
     await page.close();
-    const { page: other } = await open(hostileUrl, { width: 375 });
-    expect(await other.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
-    await other.close();
+    for (const address of [hostileUrl, hostileComparisonUrl]) {
+      const { page: other } = await open(address, { width: 375 });
+      expect(await other.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+      await other.close();
+    }
   });
 
   test("light and dark differ, and everything written can be read in both", async () => {
@@ -149,12 +167,17 @@ needing(missingChromium)("the page of a report in a browser", () => {
   });
 
   test("no text of a report runs or loads anything", async () => {
-    const { page, watched } = await open(hostileUrl, { width: 1100 });
-    expect(watched).toEqual({ errors: [], requests: [hostileUrl] });
-    expect(await page.title()).toStartWith("Benchmarks of idk 0.0.0</title>");
-    expect(await page.$$("script, img")).toHaveLength(0);
-    expect(await page.$$("svg:not(.wide, .narrow)")).toHaveLength(0);
-    await page.close();
+    for (const [address, title] of [
+      [hostileUrl, "Benchmarks of idk 0.0.0</title>"],
+      [hostileComparisonUrl, "Benchmarks: faster-hash</title>"],
+    ] as const) {
+      const { page, watched } = await open(address, { width: 1100 });
+      expect(watched).toEqual({ errors: [], requests: [address] });
+      expect(await page.title()).toStartWith(title);
+      expect(await page.$$("script, img")).toHaveLength(0);
+      expect(await page.$$("svg:not(.wide, .narrow)")).toHaveLength(0);
+      await page.close();
+    }
   });
 });
 

@@ -1,11 +1,18 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "bun:test";
-import { drawGrid, paintFor, plain } from "../../src/report/draw.ts";
-import { renderSuite, renderTable } from "../../src/report/table.ts";
+import { type Paint, drawGrid, paintFor, plain } from "../../src/report/draw.ts";
+import type { Report } from "../../src/report/report.ts";
+import { renderHead, renderOutcome, renderSuite } from "../../src/report/table.ts";
 import { REPORT } from "./fixtures.ts";
 
 const BOUND =
   "  × bound: the median as a multiple of sealing and hashing the same bytes on one thread here";
+
+/** The parts in the order in which a run prints them. */
+function renderTable(report: Report, paint: Paint = plain): string {
+  const suites = report.suites.map((suite) => renderSuite(suite, report.calibration, paint));
+  return [renderHead(report, paint), ...suites, renderOutcome(report.suites, paint)].join("\n\n");
+}
 
 describe("the table of a report", () => {
   test("shows every figure with its unit", () => {

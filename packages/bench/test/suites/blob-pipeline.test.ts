@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "bun";
 import { afterEach, describe, expect, test } from "bun:test";
-import { freshFolder } from "../../src/harness/files.ts";
+import { temporaryFolder } from "../../src/harness/files.ts";
 import { loadClassic, storeClassic } from "../../src/suites/blob-pipeline/classic.ts";
 import { KINDS, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
 import { STAGES } from "../../src/suites/blob-pipeline/stages.ts";
@@ -58,7 +58,7 @@ describe("mixed files", () => {
 });
 
 test("the classic pipeline refuses what was changed", async () => {
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   try {
     const [source, target] = [join(folder, "source"), join(folder, "target")];
     await writeFile(source, "hello");

@@ -9,7 +9,7 @@ export interface Tally {
 
 /**
  * Counts the calls of a backend: each is a request, a listing one however long it is. Where they
- * become requests of a network, `countingFront` counts those.
+ * become requests of a network, `countingProxy` counts those.
  */
 export function countingBackend(backend: Backend, tally: Tally): Backend {
   const { listAfter, capabilities, close } = backend;
@@ -55,7 +55,7 @@ export function countingBackend(backend: Backend, tally: Tally): Backend {
   };
 }
 
-export interface CountingFront extends AsyncDisposable {
+export interface CountingProxy extends AsyncDisposable {
   /** Instead of the store's. */
   readonly endpoint: string;
 }
@@ -67,7 +67,7 @@ const BODY_MAX = 64 * 2 ** 20;
  * An HTTP server before an object store, which counts what really crosses the network, retries and
  * signatures' round trips included. Requests go on with their own Host, which their signature covers.
  */
-export function countingFront(upstream: string, tally: Tally): CountingFront {
+export function countingProxy(upstream: string, tally: Tally): CountingProxy {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

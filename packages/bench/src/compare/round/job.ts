@@ -4,15 +4,15 @@
  */
 
 /**
- * What a task's backend is: memory; `nowhere`, which keeps nothing of a put, because memory that
+ * What a task's backend is: memory; `discard`, which keeps nothing of a put, because memory that
  * grows costs its first touch; a folder; an object store.
  */
-export type Place = "memory" | "nowhere" | "folder" | "store";
+export type BackendKind = "memory" | "discard" | "folder" | "store";
 
 /** What a process of one round is told, as JSON on its standard input. */
 export interface Job {
   readonly task: string;
-  readonly place: Place;
+  readonly backendKind: BackendKind;
   /** Operations that are measured, after a few that warm up. */
   readonly operations: number;
   /** Counting costs time, so that it has a process of its own. */

@@ -1,4 +1,4 @@
-import type { Place } from "./job.ts";
+import type { BackendKind } from "./job.ts";
 
 /** A piece of work that two revisions are compared by. */
 export interface TaskInfo {
@@ -10,15 +10,15 @@ export interface TaskInfo {
    * neighbour has the processor. `io`: the time that passed, because waiting is what it is about.
    */
   readonly bound: "cpu" | "io";
-  readonly place: Place;
+  readonly backendKind: BackendKind;
   /** In a round: enough that a process measures some tenths of a second. */
   readonly operations: number;
 }
 
-const sealing = { bound: "cpu", place: "nowhere" } as const;
-const opening = { bound: "cpu", place: "memory" } as const;
-const disk = { bound: "io", place: "folder" } as const;
-const network = { bound: "io", place: "store" } as const;
+const sealing = { bound: "cpu", backendKind: "discard" } as const;
+const opening = { bound: "cpu", backendKind: "memory" } as const;
+const disk = { bound: "io", backendKind: "folder" } as const;
+const network = { bound: "io", backendKind: "store" } as const;
 
 export const TASKS: readonly TaskInfo[] = [
   { name: "put-memory", title: "seal and put 8 MiB, nothing kept", ...sealing, operations: 24 },

@@ -12,7 +12,7 @@ export interface Work {
 }
 
 /** What a task works with: this revision's own library, over the backend that the task is about. */
-export interface Ground {
+export interface Fixture {
   readonly backend: Backend;
   readonly identity: Identity;
   readonly library: typeof import("@idk/storage");
@@ -24,7 +24,7 @@ const MIB = 2 ** 20;
 const AT_ONCE = 16;
 
 /** How each task is prepared; preparing is not measured. */
-const WORK: Readonly<Record<string, (ground: Ground) => Promise<Work>>> = {
+const WORK: Readonly<Record<string, (fixture: Fixture) => Promise<Work>>> = {
   "put-memory": puts(8 * MIB),
   "get-memory": gets(8 * MIB),
   "put-convergent": convergentPuts(8 * MIB),
@@ -40,15 +40,15 @@ const WORK: Readonly<Record<string, (ground: Ground) => Promise<Work>>> = {
   "get-store-many": manyGets(64 * KIB),
 };
 
-export async function prepare(task: string, ground: Ground): Promise<Work> {
+export async function prepare(task: string, fixture: Fixture): Promise<Work> {
   const work = WORK[task];
   if (work === undefined) throw new Error(`there is no task ${task}`);
-  return work(ground);
+  return work(fixture);
 }
 
 /** @throws Missing where this revision has no such library */
-export async function groundOver(backend: Backend): Promise<Ground> {
-  const library = await entryPoint<Ground["library"]>("@idk/storage", [
+export async function fixtureOver(backend: Backend): Promise<Fixture> {
+  const library = await entryPoint<Fixture["library"]>("@idk/storage", [
     "createStore",
     "generateIdentity",
   ]);
@@ -72,7 +72,7 @@ export async function groundOver(backend: Backend): Promise<Ground> {
   };
 }
 
-function puts(size: number): (ground: Ground) => Promise<Work> {
+function puts(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     const content = noise(size);
@@ -81,7 +81,7 @@ function puts(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function gets(size: number): (ground: Ground) => Promise<Work> {
+function gets(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     const address = await store.put(noise(size));
@@ -89,7 +89,7 @@ function gets(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function convergentPuts(size: number): (ground: Ground) => Promise<Work> {
+function convergentPuts(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     const content = noise(size);
@@ -105,7 +105,7 @@ function convergentPuts(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function rewraps(recipients: number): (ground: Ground) => Promise<Work> {
+function rewraps(recipients: number): (fixture: Fixture) => Promise<Work> {
   return async ({ library, open, identity }) => {
     const others = await Promise.all(
       Array.from({ length: recipients - 1 }, () => library.generateIdentity()),
@@ -123,7 +123,7 @@ function rewraps(recipients: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function manyPuts(size: number): (ground: Ground) => Promise<Work> {
+function manyPuts(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     requireMethods("Store", store, ["putMany"]);
@@ -138,7 +138,7 @@ function manyPuts(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function manyGets(size: number): (ground: Ground) => Promise<Work> {
+function manyGets(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     requireMethods("Store", store, ["getMany"]);

@@ -3,7 +3,7 @@ import { parseHTML } from "linkedom";
 import { type Html, html, trusted } from "./html.ts";
 
 /** Pixels that a chart is drawn for; the page shows the one that fits. */
-export const WIDE = 920;
+const WIDE = 920;
 export const NARROW = 345;
 
 /** Pixels of text of the charts. */

@@ -1,10 +1,10 @@
-/** Put or get of one length, in a process of its own: `inProcess` starts this file with its job. */
+/** Put or get of one length, in a process of its own: `runJob` starts this file with its job. */
 import { randomFillSync } from "node:crypto";
 import { createStore, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
 import type { Sample } from "../../harness/measure.ts";
 import { resetPeakRss } from "../../harness/memory.ts";
-import { measureHere, ownJob } from "../../harness/processes.ts";
+import { measureWork, receivedJob } from "../../harness/processes.ts";
 
 const MIB = 2 ** 20;
 const WARM_UPS = 5;
@@ -39,7 +39,7 @@ async function work({
   const keys = { recipients: [identity.recipient], identities: [identity] };
   const kept = filesystem(folder, { durability: "none" });
   await using store = createStore({ ...keys, backend: kept });
-  await using nowhere = createStore({ ...keys, backend: { ...kept, put: async () => {} } });
+  await using discarding = createStore({ ...keys, backend: { ...kept, put: async () => {} } });
   const get = async (from: string, expected: number): Promise<string> => {
     let length = 0;
     for await (const piece of (await store.get(from)).chunks()) length += piece.length;
@@ -51,17 +51,17 @@ async function work({
     const warm = await store.put(pieces(2));
     await get(warm, 2 * MIB);
     await store.deleteTree(warm);
-    await nowhere.put(pieces(2));
+    await discarding.put(pieces(2));
   }
   globalThis.Bun?.gc(true);
   const before = process.memoryUsage.rss();
   resetPeakRss();
   const works = {
-    put: () => nowhere.put(pieces(mib)),
+    put: () => discarding.put(pieces(mib)),
     keep: () => store.put(pieces(mib)),
     get: () => get(address!, mib * MIB),
   };
-  const { result, ...sample } = await measureHere<string>(works[way]);
+  const { result, ...sample } = await measureWork<string>(works[way]);
   return { ...sample, peakRss: Math.max(0, sample.peakRss - before), address: result };
 }
 
@@ -70,5 +70,5 @@ async function* pieces(mib: number): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < mib; i++) yield piece;
 }
 
-const job = ownJob() as ScalingJob | undefined;
+const job = receivedJob() as ScalingJob | undefined;
 if (job) console.log(JSON.stringify(await work(job)));

@@ -66,7 +66,7 @@ export function along({ type, domain: [low, high] }: Axis, value: number): numbe
 }
 
 /** The values that can be named without the names touching. */
-export function spaced(
+export function nonOverlapping(
   axis: Axis,
   values: readonly number[],
   pixels: number,

@@ -48,7 +48,7 @@ function throughput(measurements: readonly Measurement[], unit: Unit, styles: Se
   const points = measurements.map((measurement): LinePoint => {
     const bytes = measurement.bytesPerOperation ?? 0;
     const { p50, interval } = measurement.distribution;
-    // More time is less throughput: the ends change places.
+    // More time is less throughput: the ends change positions.
     return {
       ...at(measurement),
       y: bytes / p50,

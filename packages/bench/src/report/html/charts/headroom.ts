@@ -5,7 +5,7 @@ import { type Html, html } from "../html.ts";
 import { chart } from "../plot.ts";
 import { figure, table } from "../table.ts";
 import { logTicks } from "./axis.ts";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
+import { type RowPositions, drawRows, referenceLine } from "./rows.ts";
 
 /** Beyond that far from the bound, how far no longer matters. */
 const FAR = 30;
@@ -24,9 +24,9 @@ export function headroom(targets: readonly Target[]): Html {
         along: "← misses the bound · keeps it by this factor →",
         format: (x) => `${x.toLocaleString("en-US")}×`,
         rowHeight: 28,
-        marks: (places) => [
-          referenceLine(1, targets, places),
-          ...targets.flatMap((target, i) => row(target, i, places, margins[i]!)),
+        marks: (positions) => [
+          referenceLine(1, targets, positions),
+          ...targets.flatMap((target, i) => row(target, i, positions, margins[i]!)),
         ],
       },
       width,
@@ -41,7 +41,7 @@ export function headroom(targets: readonly Target[]): Html {
 }
 
 /** Values, bounds and outcomes. */
-export function targetTable(targets: readonly Target[]): Html {
+function targetTable(targets: readonly Target[]): Html {
   return table(
     "Targets",
     ["Target", "Value", "Bound", "Outcome"],
@@ -55,7 +55,7 @@ export function targetTable(targets: readonly Target[]): Html {
   );
 }
 
-export function outcome(met: boolean): Html {
+function outcome(met: boolean): Html {
   return met
     ? html`<span class="met"><span aria-hidden="true">✓</span> met</span>`
     : html`<span class="missed"><span aria-hidden="true">✗</span> missed</span>`;
@@ -81,9 +81,9 @@ function factor(larger: number, smaller: number, met: boolean): number {
   return met ? FAR : 1 / FAR;
 }
 
-function row(target: Target, i: number, places: RowPlaces, x: number): Markish[] {
+function row(target: Target, i: number, positions: RowPositions, x: number): Markish[] {
   const color = target.met ? "var(--better)" : "var(--worse)";
-  const y = places.middle(i);
+  const y = positions.middle(i);
   const end = { x, from: Math.min(1, x), to: Math.max(1, x) };
   return [
     ruleY([end], { y, x1: "from", x2: "to", stroke: color, strokeWidth: 4, strokeOpacity: 0.35 }),

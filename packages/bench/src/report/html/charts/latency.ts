@@ -7,7 +7,7 @@ import { figure, table } from "../table.ts";
 import { tickCount, tickTime } from "../tick-units.ts";
 import { type Axis, along, linearAxis, logTicks } from "./axis.ts";
 import type { SeriesStyles } from "./palette.ts";
-import { type RowPlaces, drawRows } from "./rows.ts";
+import { type RowPositions, drawRows } from "./rows.ts";
 
 /** With fewer samples than that each is a dot; with more, their share in each bin is an area. */
 const FEW = 24;
@@ -29,9 +29,9 @@ export function latency(measurements: readonly Measurement[], styles: SeriesStyl
           along: "time of one operation",
           format: tickTime,
           rowHeight: rows.length > 16 ? 24 : 34,
-          marks: (places, axis) =>
+          marks: (positions, axis) =>
             measurements.flatMap((one, i) =>
-              row(one, i, places, axis, styles.get(one.series)!.color),
+              row(one, i, positions, axis, styles.get(one.series)!.color),
             ),
         },
         width,
@@ -56,17 +56,17 @@ function axisOf(measurements: readonly Measurement[], pixels: number): Axis {
 function row(
   { samples, distribution: { p50, p95, p99, interval }, name }: Measurement,
   i: number,
-  places: RowPlaces,
+  positions: RowPositions,
   axis: Axis,
   color: string,
 ): Markish[] {
-  const [top, bottom] = [places.top(i), places.bottom(i)];
+  const [top, bottom] = [positions.top(i), positions.bottom(i)];
   const seen = samples.filter((time) => time >= axis.domain[0] && time <= axis.domain[1]);
   const shape =
     seen.length < FEW
       ? dot(seen, {
           x: (time: number) => time,
-          y: places.middle(i),
+          y: positions.middle(i),
           r: 3,
           fill: color,
           fillOpacity: 0.55,
@@ -108,13 +108,13 @@ function bins(samples: readonly number[], axis: Axis): Bin[] {
   const found: Bin[] = [];
   for (let i = first - 1; i <= last + 1; i++) {
     const middle = Math.min(1, Math.max(0, (i + 0.5) / BINS));
-    found.push({ x: placed(axis, middle), share: (counts[i] ?? 0) / most });
+    found.push({ x: valueAt(axis, middle), share: (counts[i] ?? 0) / most });
   }
   return found;
 }
 
 /** The value at a place on the axis. */
-function placed({ type, domain: [low, high] }: Axis, share: number): number {
+function valueAt({ type, domain: [low, high] }: Axis, share: number): number {
   return type === "log" ? low * (high / low) ** share : low + (high - low) * share;
 }
 
@@ -149,7 +149,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Everything that was measured, without the columns that no measurement of the suite has. */
-export function measurementTable(measurements: readonly Measurement[]): Html {
+function measurementTable(measurements: readonly Measurement[]): Html {
   const columns = COLUMNS.filter(({ cell }) => measurements.some((one) => cell(one) !== undefined));
   return table(
     "Measurements; times, CPU time and counts are of one operation",

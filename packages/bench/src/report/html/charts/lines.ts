@@ -1,7 +1,7 @@
 import { type Markish, axisX, axisY, dot, gridY, line, ruleX, text } from "@observablehq/plot";
 import { type Html, html } from "../html.ts";
 import { BOLD_CHARACTER, CHARACTER, type Drawing, FONT_SIZE, NARROW, chart } from "../plot.ts";
-import { type Axis, along, amountAxis, linearAxis, spaced } from "./axis.ts";
+import { type Axis, along, amountAxis, linearAxis, nonOverlapping } from "./axis.ts";
 import { type SeriesStyle, type SeriesStyles, legend } from "./palette.ts";
 
 export interface LinePoint {
@@ -137,7 +137,10 @@ function horizontal({ points, kind, formatX }: LineChart, pixels: number): Axis 
   if (kind === "time") return linearAxis(0, high, pixels / 90);
   const axis: Axis = { type: "log", domain: [low / 1.06, high * 1.06], ticks: [] };
   const widest = Math.max(...values.map((value) => formatX(value).length));
-  return { ...axis, ticks: spaced(axis, [...new Set(values)], pixels, widest * CHARACTER + 8) };
+  return {
+    ...axis,
+    ticks: nonOverlapping(axis, [...new Set(values)], pixels, widest * CHARACTER + 8),
+  };
 }
 
 /** The names at the ends of the lines, moved apart where they would touch. */
@@ -153,7 +156,7 @@ function names(
     const end = own.reduce((last, point) => (point.x >= last.x ? point : last));
     return { name, color, end, at: (1 - along(y, end.y)) * inside };
   });
-  const moved = apart(
+  const moved = pushApart(
     ends.map(({ at }) => at),
     LINE_HEIGHT,
     inside,
@@ -175,7 +178,7 @@ function names(
 }
 
 /** Positions at least a gap from each other, in the same order, within 0 to `most` as far as that goes. */
-export function apart(positions: readonly number[], gap: number, most: number): number[] {
+export function pushApart(positions: readonly number[], gap: number, most: number): number[] {
   const order = positions.map((_, i) => i).toSorted((a, b) => positions[a]! - positions[b]!);
   const moved = [...positions];
   let least = -Infinity;

@@ -6,7 +6,7 @@ import { chart } from "../plot.ts";
 import { figure, table } from "../table.ts";
 import { formatShare, tickChange, tickCount, tickTime } from "../tick-units.ts";
 import { linearAxis } from "./axis.ts";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
+import { type RowPositions, drawRows, referenceLine } from "./rows.ts";
 
 /** Dots of a row; more are drawn as every second, third… of them. */
 const MOST_DOTS = 150;
@@ -29,9 +29,9 @@ export function pairedDeltas(pairs: readonly Pair[], measurements: readonly Meas
         along: inTime ? "head − base" : "head − base, as a share of the base",
         format: (x) => (x === 0 ? "0" : inTime ? tickTime(x) : tickChange(x)),
         rowHeight: 44,
-        marks: (places) => [
-          referenceLine(0, pairs, places),
-          ...pairs.flatMap((pair, i) => row(pair, i, places, scales[i]!, ends)),
+        marks: (positions) => [
+          referenceLine(0, pairs, positions),
+          ...pairs.flatMap((pair, i) => row(pair, i, positions, scales[i]!, ends)),
         ],
       },
       width,
@@ -93,7 +93,7 @@ function domain(pairs: readonly Pair[], scales: readonly number[]): [number, num
 function row(
   { name, deltas, meanDelta, interval }: Pair,
   i: number,
-  places: RowPlaces,
+  positions: RowPositions,
   scale: number,
   [least, most]: readonly [number, number],
 ): Markish[] {
@@ -102,13 +102,13 @@ function row(
     const at = delta * scale;
     return i % stride === 0 && at >= least && at <= most;
   });
-  const [top, bottom] = [places.top(i), places.bottom(i)];
+  const [top, bottom] = [positions.top(i), positions.bottom(i)];
   // By the golden ratio: spread out evenly, and the same every time.
   const spread = (_: number, i: number) => top + (bottom - top) * ((i * 0.618_034) % 1);
   const few = shown.length <= 24;
   const color = tone(interval);
   const mean = { x: meanDelta * scale, low: interval.low * scale, high: interval.high * scale };
-  const y = places.middle(i);
+  const y = positions.middle(i);
   return [
     dot(shown, {
       x: (delta: number) => delta * scale,

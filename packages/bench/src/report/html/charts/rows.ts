@@ -10,7 +10,7 @@ export interface Row {
 }
 
 /** Where the parts of a row are: the row i reaches from i to i + 1, downwards. */
-export interface RowPlaces {
+export interface RowPositions {
   readonly top: (i: number) => number;
   readonly middle: (i: number) => number;
   readonly bottom: (i: number) => number;
@@ -24,7 +24,7 @@ export interface RowChart {
   readonly format: (x: number) => string;
   /** Pixels of a row, without the texts that a narrow screen has above it. */
   readonly rowHeight: number;
-  readonly marks: (places: RowPlaces, axis: Axis) => Markish[];
+  readonly marks: (positions: RowPositions, axis: Axis) => Markish[];
 }
 
 /** Pixels of the columns beside a wide chart, at most. */
@@ -53,7 +53,7 @@ export function drawRows(options: RowChart, width: number): Drawing {
   const [marginTop, marginBottom] = [4, 40];
   const axis = options.axis(width - marginLeft - marginRight);
   const at = (share: number) => (i: number) => i + (above + rowHeight * share) / pitch;
-  const places: RowPlaces = { top: at(0.06), middle: at(0.5), bottom: at(0.94) };
+  const positions: RowPositions = { top: at(0.06), middle: at(0.5), bottom: at(0.94) };
 
   const words = (side: "name" | "detail"): Markish => {
     const toLeft = narrow || side === "name";
@@ -61,7 +61,7 @@ export function drawRows(options: RowChart, width: number): Drawing {
     return text(rows, {
       y: narrow
         ? (_: Row, i: number) => i + (5 + line * LINE_HEIGHT) / pitch
-        : (_: Row, i: number) => places.middle(i),
+        : (_: Row, i: number) => positions.middle(i),
       text: side,
       fill: side === "name" ? "var(--ink)" : "var(--muted)",
       frameAnchor: toLeft ? "left" : "right",
@@ -94,7 +94,7 @@ export function drawRows(options: RowChart, width: number): Drawing {
         fill: "var(--muted)",
         color: "var(--muted)",
       }),
-      ...options.marks(places, axis),
+      ...options.marks(positions, axis),
       words("name"),
       words("detail"),
     ],
@@ -102,8 +102,12 @@ export function drawRows(options: RowChart, width: number): Drawing {
 }
 
 /** A line through all rows that stands for "no difference" or for a bound, and keeps off their texts. */
-export function referenceLine(x: number, rows: readonly unknown[], places: RowPlaces): Markish {
-  const parts = rows.map((_, i) => ({ top: places.top(i), bottom: places.bottom(i) }));
+export function referenceLine(
+  x: number,
+  rows: readonly unknown[],
+  positions: RowPositions,
+): Markish {
+  const parts = rows.map((_, i) => ({ top: positions.top(i), bottom: positions.bottom(i) }));
   return ruleX(parts, { x, y1: "top", y2: "bottom", stroke: "var(--ink)", strokeWidth: 1.5 });
 }
 
