@@ -1,9 +1,9 @@
 /**
- * Many objects of 4 KiB: `putMany` and `getMany` over a folder of each durability, and over MinIO
- * against a bare signed fetch loop with as many requests in flight, whose bytes are hashed
- * beforehand. Each figure is of a process of its own, without its start and after 500 other objects
- * that warm it up. Each round has new folders and a new bucket, and what one process wrote is on the
- * disk before the next one starts. Gets read from the page cache.
+ * Many objects of 4 KiB: `putMany` and `getMany` over a folder with each durability, and over MinIO
+ * compared with a bare signed fetch loop with the same number of requests in flight and precomputed
+ * hashes. Each figure is from its own process, without start-up and after a warm-up of 500 objects. Each
+ * round has new folders and a new bucket, and data is synced to disk between processes. Gets read from
+ * the page cache.
  *
  * Usage: [script/minio run] bun packages/bench/src/many-small.ts [ROUNDS] [COUNT] [IN_FLIGHT]
  */
@@ -41,18 +41,18 @@ interface Job {
   readonly count: number;
   readonly inFlight: number;
   readonly identity: string;
-  /** Of the round: holds the blobs, and the names that a put leaves for the get. */
+  /** The folder of the round, with the blobs and the list of names for the get. */
   readonly folder: string;
   readonly bucket: string;
 }
 
-/** Passes over many objects; each returns the names of those that came through. */
+/** Puts or gets many objects and returns the names of the successful ones. */
 interface Passes {
   put(contents: readonly Uint8Array<ArrayBuffer>[], hashes: readonly string[]): Promise<string[]>;
   get(names: readonly string[]): Promise<string[]>;
 }
 
-/** One measured process. */
+/** The measured work of a child process. */
 async function work(job: Job): Promise<Sample> {
   const { destination, way, folder, count } = job;
   const list = join(folder, `names of ${destination}`);
@@ -78,7 +78,7 @@ async function work(job: Job): Promise<Sample> {
 
 async function measured(count: number, pass: () => Promise<string[]>): Promise<Sample> {
   const { result, ...sample } = await measureWork(pass);
-  if (result.length !== count) throw new Error(`${result.length} of ${count} came through`);
+  if (result.length !== count) throw new Error(`${result.length} of ${count} objects succeeded`);
   return sample;
 }
 
@@ -182,7 +182,7 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
   }
 
   console.log(`${count} objects of ${SIZE} bytes, ${inFlight} in flight, ${rounds} rounds;`);
-  console.log(`${describeHost(thisHost())}\nobjects a second as median (least to most)\n`);
+  console.log(`${describeHost(thisHost())}\nobjects per second as median (least to most)\n`);
   const rates = (name: string) => (samples.get(name) ?? []).map(({ seconds }) => count / seconds);
   for (const name of WAYS.flatMap((way) =>
     destinations.map((destination) => `${way}, ${destination}`),
@@ -194,14 +194,22 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
     );
   }
   const targets: Target[] = [
-    { name: "put, folder, none: a second", value: median(rates("put, folder, none")), least: 5000 },
-    { name: "get, folder, none: a second", value: median(rates("get, folder, none")), least: 8000 },
+    {
+      name: "put, folder, none: objects/s",
+      value: median(rates("put, folder, none")),
+      least: 5000,
+    },
+    {
+      name: "get, folder, none: objects/s",
+      value: median(rates("get, folder, none")),
+      least: 8000,
+    },
   ];
   for (const way of withServer ? WAYS : []) {
-    // Round by round, because these met the same moments of the machine.
+    // Per round, because a round met the same conditions of the machine.
     const bare = rates(`${way}, bare fetch`);
     const value = median(rates(`${way}, MinIO`).map((rate, round) => rate / bare[round]!));
-    targets.push({ name: `${way}, MinIO: of the rate of bare fetch`, value, least: 0.7 });
+    targets.push({ name: `${way}, MinIO: share of the rate of bare fetch`, value, least: 0.7 });
   }
   console.log("");
   judge(targets);

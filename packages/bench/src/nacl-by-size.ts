@@ -1,6 +1,6 @@
 /**
- * The two NaCl implementations by size of the message: where, if anywhere, the portable one is the
- * faster. Behind the record of how the implementation is chosen.
+ * The two NaCl implementations by message size: whether the portable one is faster for any size. The
+ * decision on how the implementation is chosen cites these figures.
  *
  * Usage: bun (or node, after a build) packages/bench/src/nacl-by-size.ts
  */
@@ -13,14 +13,14 @@ const portable = await loadNaCl("portable");
 const key = new Uint8Array(32).fill(1);
 const nonce = new Uint8Array(24);
 
-/** Microseconds of a call, and the CPU time in it: columns for people. */
+/** Columns with the microseconds and CPU microseconds of a call. */
 const perCall = (samples: readonly Sample[], calls: number): string => {
   const { seconds, cpuSeconds } = summarize(samples);
   const micros = (value: number) => ((value * 1e6) / calls).toFixed(2).padStart(12);
   return micros(seconds) + micros(cpuSeconds);
 };
 
-console.log("sealing, microseconds as median of 9, and those of CPU time");
+console.log("sealing, microseconds per call and of CPU time, as median of 9");
 console.log("bytes           native         CPU    portable         CPU");
 for (const length of [32, 64, 256, 1024, 4096, 16_384, 65_536, 1_048_576, 4_194_304]) {
   const message = crypto.getRandomValues(new Uint8Array(Math.min(length, 65_536)));
@@ -38,7 +38,7 @@ for (const length of [32, 64, 256, 1024, 4096, 16_384, 65_536, 1_048_576, 4_194_
   );
 }
 
-console.log("\nX25519, likewise");
+console.log("\nX25519, the same");
 const agreeing = (naCl: typeof native) => {
   const publicKey = naCl.publicKey(key);
   return () => {

@@ -1,8 +1,7 @@
 /**
- * What the path to an object store costs: the backend `minio` against a bare signed `fetch`, which
- * is the bound, and against the provider's own clients, which it could be built on instead. All in
- * one process, in turn, on one server. Bodies are hashed beforehand for those who can use that, as
- * the store does with addresses.
+ * The cost of the path to an object store: the backend `minio` compared with a bare signed `fetch`, which
+ * is the bound, and with the providers' own clients. All run interleaved in one process against one
+ * server. Hashes are precomputed for clients that can use them, as the store does with addresses.
  *
  * Usage: script/minio run bun packages/bench/src/object-store.ts [ROUNDS] [MIB]
  */
@@ -64,7 +63,7 @@ const client = new Client({
   accessKey,
   secretKey,
   region: "us-east-1",
-  // Above the largest object here: it goes in one request.
+  // Larger than all objects here, so that each is one request.
   partSize: 64 * MIB,
   transportAgent: new Agent({ keepAlive: true }),
 });
@@ -121,7 +120,7 @@ async function measure(title: string, size: number, count: number, inFlight: num
       }),
     );
   };
-  console.log(`\n${title}: ms for each object, MB/s; ${rounds} rounds, median (least to most)`);
+  console.log(`\n${title}: ms per object, MB/s; ${rounds} rounds, median (least to most)`);
   for (const way of ["put", "get"] as const) {
     const counted = new Map<string, number>();
     const tasks = Object.entries(contenders).map(([name, contender]) => {
@@ -147,8 +146,8 @@ async function measure(title: string, size: number, count: number, inFlight: num
       const cpu = median(own.map(({ cpuSeconds }) => cpuSeconds)) / ((size * count) / 2 ** 30);
       const each = values.map((value) => value / count);
       const rate = (size * count) / 1e3 / median(values);
-      // The clients do not go through fetch, so theirs are not counted.
-      const sent = counted.get(name) ? `${counted.get(name)! / count} requests each` : "";
+      // The other clients do not use fetch, so their requests are not counted.
+      const sent = counted.get(name) ? `${counted.get(name)! / count} requests per object` : "";
       console.log(
         `  ${way} ${name.padEnd(14)} ${spread(each, 2).padStart(22)} ${rate.toFixed(0).padStart(6)} MB/s  ${(bound / median(values)).toFixed(2)}  ${cpu.toFixed(2).padStart(6)} CPU s/GiB  ${sent}`,
       );

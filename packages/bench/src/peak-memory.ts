@@ -1,6 +1,6 @@
 /**
- * Peak resident memory of a streamed put and get, each in a process of its own, over the filesystem
- * backend with default options: whether a long one takes more than a short one.
+ * Peak resident memory of a streamed put and get, each in its own process, over the filesystem backend
+ * with default options: whether a long stream needs more than a short one.
  *
  * Usage: bun packages/bench/src/peak-memory.ts [MIB…]      by default 256 2048
  */
@@ -24,7 +24,7 @@ interface Job {
   readonly address?: string;
 }
 
-/** The measured work of a process; the result is the address. */
+/** The measured work of a child process; the result is the address. */
 async function work({ mode, mib, dir, identity: text, address = "" }: Job) {
   const identity = parseIdentity(text);
   const store = createStore({

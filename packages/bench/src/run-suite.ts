@@ -10,16 +10,16 @@ import { suites } from "./suites.ts";
 export interface RanSuite {
   /** "completed", or "skipped" with the reason. */
   readonly result: SuiteResult;
-  /** What a person reads, as `idk bench` prints it. */
+  /** The table that `idk bench` prints. */
   readonly table: string;
 }
 
 /**
- * Runs one suite as `idk bench NAME` does. What needs an object store and is given none gets a
- * bucket of its own on the server that the `MINIO_…` variables name; where they name none, it is
- * skipped.
+ * Runs one suite as `idk bench NAME` does. If the suite needs an object store and the context has
+ * none, it gets a new bucket on the server that the `MINIO_…` variables name. If they name none, the
+ * suite is skipped.
  *
- * @throws Error where there is no such suite, or the store cannot be used; whatever the suite throws
+ * @throws Error if there is no such suite or the store cannot be used; whatever the suite throws
  */
 export async function runSuite(
   name: string,

@@ -1,7 +1,7 @@
 /**
- * What a petabyte or a billion contents take: requests, bytes, time, money. Prints the tables of
- * docs/design.md, or puts them there; a test keeps the document equal to what this prints. Or
- * simulates: writes trees through the library, and compares them with what is computed.
+ * Requests, bytes, time and money for a petabyte or a billion contents. Prints the tables of
+ * docs/design.md, or writes them there with --write; a test checks that the document is up to date.
+ * With --simulate, writes trees through the library and compares them with the computed numbers.
  *
  * Usage: bun packages/bench/src/scaling.ts [--write | --simulate]
  */

@@ -1,31 +1,31 @@
-/** Many writers and readers of one store, each by itself: what they need of each other is nothing. */
+/** Concurrent writers and readers of one backend that do not coordinate. */
 import { type Backend, createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { expect, test } from "bun:test";
 
-export interface FleetOutcome {
-  /** Contents that were put, and read back right by every reader. */
+interface FleetOutcome {
+  /** Distinct contents, and how many of them were read back correctly in total. */
   readonly contents: number;
   readonly read: number;
-  /** PUT requests, and how many blobs there are in the end. */
+  /** PUT requests, and blobs at the end. */
   readonly puts: number;
   readonly blobs: number;
-  /** Blobs that are not what their name says. */
+  /** Blobs that do not match their names. */
   readonly damaged: number;
 }
 
 /**
- * Writers put contents at the same time, part of which they all have, with a common dedup secret.
- * Each has a store of its own, as each would have a process; they share the backend alone, whose
- * answers come late and out of order. Readers begin while they write, with the addresses that are
- * there, and read everything in the end.
+ * Writers put contents concurrently with a common dedup secret; half of the contents are the same for
+ * all. Each has its own store, as if in its own process, and they share only the backend, which responds
+ * late and out of order. Readers start during the writes with the addresses known so far, and read
+ * everything at the end.
  */
-export async function simulateFleet(
+async function simulateFleet(
   writers: number,
   readers: number,
   each: number,
 ): Promise<FleetOutcome> {
-  const { backend, counts } = restless(memory());
+  const { backend, counts } = delayed(memory());
   const identity = await generateIdentity();
   const dedupSecret = crypto.getRandomValues(new Uint8Array(32));
   const open = () =>
@@ -41,7 +41,7 @@ export async function simulateFleet(
   const write = async (writer: number) => {
     await using store = open();
     for (let i = 0; i < each; i++) {
-      // The even ones are everybody's, and longer than a root holds.
+      // Even contents are common to all writers. All are larger than a root can hold.
       const content = { seed: i % 2 === 0 ? i : i + 1000 * (writer + 1), length: 1_300_000 + i };
       addresses.set(await store.put(bytesOf(content)), content);
     }
@@ -52,7 +52,7 @@ export async function simulateFleet(
     for (const [address, content] of addresses) {
       const bytes = await (await store.get(address)).bytes();
       if (!Buffer.from(bytes).equals(bytesOf(content)))
-        throw new Error(`${address} came back changed`);
+        throw new Error(`${address} has other bytes`);
       read += 1;
     }
   };
@@ -71,15 +71,15 @@ export async function simulateFleet(
   return { contents: addresses.size, read, puts: counts.puts, blobs, damaged };
 }
 
-/** Content that tells itself apart, of which every chunk differs. */
+/** Content determined by the seed, in which all chunks differ. */
 function bytesOf({ seed, length }: { readonly seed: number; readonly length: number }): Uint8Array {
   const words = new Uint32Array(Math.ceil(length / 4));
   for (let i = 0; i < words.length; i++) words[i] = Math.imul(i + 1, 2_654_435_761) ^ seed;
   return new Uint8Array(words.buffer, 0, length);
 }
 
-/** A backend whose answers wait for a turn or more of the event loop, each for another time. */
-function restless(backend: Backend): { backend: Backend; counts: { puts: number } } {
+/** A backend that delays its responses by random times. */
+function delayed(backend: Backend): { backend: Backend; counts: { puts: number } } {
   const counts = { puts: 0 };
   const late = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
   return {
@@ -100,15 +100,15 @@ function restless(backend: Backend): { backend: Backend; counts: { puts: number 
   };
 }
 
-test("writers and readers who know nothing of each other do no harm to each other", async () => {
+test("independent writers and readers do not disturb each other", async () => {
   const [writers, readers, each] = [6, 3, 6];
   const outcome = await simulateFleet(writers, readers, each);
-  // Half of each writer's contents are its own; the others are the same for all.
+  // Half of each writer's contents are its own; the others are common to all.
   const contents = (writers * each) / 2 + each / 2;
   expect(outcome.contents).toBe(contents);
   expect(outcome.read).toBe(readers * contents);
   expect(outcome.damaged).toBe(0);
-  // Five chunks and a root for each content: what several wrote is there once.
+  // Five chunks and a root per content; common ones are stored once.
   expect(outcome.blobs).toBe(contents * 6);
   expect(outcome.puts).toBe(writers * each * 6);
 });

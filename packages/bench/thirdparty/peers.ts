@@ -1,11 +1,11 @@
 /**
- * Storing one file in a local MinIO and fetching it: the command idk against rclone crypt, age piped
- * to the AWS command line, and restic. Every one is a fresh process, start-up included, with its own
- * defaults; they run in turn, and before each the disk has written what came before. Files are read
- * from memory, as the first round leaves them there, and written to the same disk.
+ * Stores one file in a local MinIO and fetches it with the command idk, rclone crypt, age piped to the
+ * AWS command line, and restic. Each run is a fresh process with default settings, timed including its
+ * start-up. They run interleaved, with all data synced to disk before each. Files are read from the page
+ * cache and written to the same disk.
  *
- * A get is measured until the fetched file is on the disk. idk sees to that itself; for those who
- * do not, a sync of the file follows. What they took without it is shown beside.
+ * A get is measured until the fetched file is on disk. idk syncs files itself; for programs that do not,
+ * a sync follows. Their time without it is printed too.
  *
  * Usage: packages/bench/thirdparty/run [MIB] [ROUNDS]
  */
@@ -67,7 +67,7 @@ try {
     await contender.prepare?.(prefix);
     await run({ argv: ["sync"] });
     const { stdout, ...sample } = await run(contender.put(prefix));
-    contender.noted?.(prefix, stdout);
+    contender.onPut?.(prefix, stdout);
     return sample;
   };
 
@@ -83,13 +83,13 @@ try {
       const { name } = contender;
       withoutSync.set(name, [...(withoutSync.get(name) ?? []), sample.seconds]);
     } else if ((await sha256OfFile(contender.fetched(into))) !== expected) {
-      throw new Error(`${contender.name} gave back something else`);
+      throw new Error(`${contender.name} returned other bytes`);
     }
     await rm(into, { recursive: true });
     return { ...sample, seconds: sample.seconds + syncing };
   };
 
-  console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeHost(thisHost())}`);
+  console.log(`${mib} MiB, ${rounds} rounds after a warm-up; ${describeHost(thisHost())}`);
   console.log(`${process.env["IDK_PEER_VERSIONS"]}`);
   console.log("seconds as median (least to most); peak memory is that of the largest process\n");
   const put = await interleavedSamples(Number(rounds), tasks(all, putting));
@@ -101,7 +101,7 @@ try {
     .filter(({ name, encrypts }) => encrypts && name !== "idk")
     .map(({ name }) => name);
   judge(peerTargets(medians(put), medians(get), competitors));
-  console.log("\nget without waiting for the disk, where a program does not do so itself:");
+  console.log("\nget without the sync to disk, for programs that do not sync themselves:");
   for (const { name } of all) {
     console.log(`get ${name.padEnd(20)} ${median(withoutSync.get(name) ?? []).toFixed(2)} s`);
   }

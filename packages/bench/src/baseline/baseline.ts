@@ -1,18 +1,17 @@
 /*
- * Baselines: what a run found, kept to be compared with on a later day. Times are kept as
- * `calibratedCost`, a multiple of what the machine itself needed in the same run, so that a machine
- * that is slower that day, or another of the same kind, is not taken for slower code. What is
- * counted is kept as it is.
+ * Baselines: the results of a run, saved for later comparison. Times are saved as `calibratedCost`,
+ * relative to the speed of the machine in the same run, so that a slow day, or another machine of the
+ * same kind, does not look like slower code. Counts are saved as they are.
  */
 import { z } from "zod";
 import { calibratedCost } from "../report/calibrated.ts";
 import type { Interval, Machine, Measurement, Report, SuiteResult } from "../report/report.ts";
 import { interval, machine } from "../report/schema.ts";
 
-/** Bumped when a reader of the old one would misread the new one. */
+/** Changes when older readers would misread the file. */
 const BASELINE_SCHEMA = "idk-bench-baseline/1";
 
-/** What is the same whenever the same code does the same. */
+/** Counts that the same code always reproduces exactly. */
 export const COUNTERS = ["requests", "bytesSent", "bytesReceived"] as const;
 export type CounterName = (typeof COUNTERS)[number];
 
@@ -22,7 +21,7 @@ export interface BaselineMeasurement extends Partial<
   readonly name: string;
   /** `calibratedCost` of the median. */
   readonly cost: number;
-  /** `calibratedCost` of the ends of the median's interval. */
+  /** `calibratedCost` of the ends of the interval of the median. */
   readonly interval: Interval;
 }
 
@@ -41,7 +40,7 @@ export interface Baseline {
   readonly suites: readonly BaselineSuite[];
 }
 
-/** @returns what has been completed; a suite that was skipped or failed has nothing to compare with */
+/** @returns a baseline of the completed suites; skipped and failed ones have no results */
 export function baselineOf(report: Report): Baseline {
   const { createdAt, version, revision, machine, calibration } = report;
   return {
@@ -117,22 +116,22 @@ export function renderBaseline(baseline: Baseline): string {
 }
 
 /**
- * @throws Error that says in one line why the text is no baseline that this version can read
+ * @throws Error, in one line that follows the file name: why this version cannot read the baseline
  */
 export function parseBaseline(json: string): Baseline {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
-    throw new Error("is no JSON");
+    throw new Error("is not valid JSON");
   }
   const schema = z.looseObject({ schema: z.string() }).safeParse(value).data?.schema;
   if (schema !== BASELINE_SCHEMA) {
-    const what = schema === undefined ? "names no schema" : `has the schema "${schema}"`;
+    const what = schema === undefined ? "has no schema" : `has the schema "${schema}"`;
     throw new Error(`${what}, not "${BASELINE_SCHEMA}": write one with --save-baseline`);
   }
   const parsed = baselineSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new Error(`is damaged at ${issue?.path.join(".")}: ${issue?.message}`);
+  throw new Error(`is invalid at ${issue?.path.join(".")}: ${issue?.message}`);
 }

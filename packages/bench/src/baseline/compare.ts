@@ -10,37 +10,37 @@ import {
 } from "./baseline.ts";
 
 /**
- * How much longer something may take: 0.1 is 10 %. Wider than in a comparison of two revisions,
- * which measures both in the same minutes and knows how far two equal things differ there.
+ * Tolerated slowdown: 0.1 is 10 %. It is larger than in a comparison of two revisions, which measures
+ * both in the same minutes and knows the noise of the machine.
  */
 const TOLERANCES = { cpu: 0.1, io: 0.3 } as const;
 
 export interface BaselineChange {
   readonly suite: string;
   readonly name: string;
-  /** A time, or something that is counted. */
+  /** The time, or a counter. */
   readonly what: "time" | CounterName;
   /** `calibratedCost`, or the count. */
   readonly base: number;
   readonly now: number;
   /** now / base − 1 */
   readonly change: number;
-  /** 0 for what is counted. */
+  /** 0 for counters. */
   readonly tolerance: number;
   readonly verdict: "slower" | "faster" | "more" | "less" | "same";
 }
 
-/** A change that makes the run fail. */
+/** Whether the change fails the run. */
 export function isRegression({ verdict }: BaselineChange): boolean {
   return verdict === "slower" || verdict === "more";
 }
 
-/** The suites in which a time has become longer: what is counted would be the same once more. */
+/** The suites with a slower time. Counters are exact, so that measuring again would not change them. */
 export function slowerSuites(changes: readonly BaselineChange[]): ReadonlySet<string> {
   return new Set(changes.filter(({ verdict }) => verdict === "slower").map(({ suite }) => suite));
 }
 
-/** Of what is slower in the second run, only that stays so which was slower in the first as well. */
+/** The changes of the second run, where "slower" stands only if the first run was slower too. */
 export function confirmed(
   first: readonly BaselineChange[],
   second: readonly BaselineChange[],
@@ -55,19 +55,19 @@ export function confirmed(
 }
 
 export interface BaselineOptions {
-  /** Suites that wait for something else than the processor. */
+  /** Names of the suites that wait for I/O. */
   readonly io: ReadonlySet<string>;
-  /** Instead of `TOLERANCES`. */
+  /** Replaces `TOLERANCES`. */
   readonly tolerance?: number | undefined;
 }
 
 /**
- * Compares the suites of the run with the same ones of the baseline; others of the baseline are
- * left alone. Something is slower where even the lower end of its interval lies above the upper end
- * of the baseline's by more than the tolerance; faster the other way round. Counts are compared
- * exactly: more is a regression, however little.
+ * Compares the completed suites of the run with the baseline and ignores other suites of the baseline.
+ * A time is slower if the lower end of its interval is above the upper end of the baseline's interval
+ * by more than the tolerance, and faster in the opposite case. Counters are compared exactly: any
+ * increase is a regression.
  *
- * @throws Error in plain English where the two have not measured the same things
+ * @throws Error, a sentence that follows the file name, if they did not measure the same things
  */
 export function compareToBaseline(
   baseline: Baseline,
@@ -89,9 +89,9 @@ export function compareToBaseline(
 }
 
 /**
- * What can be said before anything is measured.
+ * Checks what can be checked before anything is measured.
  *
- * @throws Error where a suite is not in the baseline, or the implementation is another
+ * @throws Error if the baseline lacks a suite or was measured with the other NaCl implementation
  */
 export function checkComparable(
   baseline: Baseline,
@@ -101,11 +101,11 @@ export function checkComparable(
   const missing = suites.filter((suite) => suiteOf(baseline, suite) === undefined);
   if (missing.length > 0) {
     const known = baseline.suites.map(({ suite }) => suite).join(", ") || "none";
-    throw new Error(`has no figures of ${missing.join(", ")}; it has those of ${known}`);
+    throw new Error(`has no results for ${missing.join(", ")}, only for ${known}`);
   }
   if (baseline.machine.nacl !== nacl) {
     throw new Error(
-      `was made with the ${baseline.machine.nacl} NaCl, and this run has the ${nacl} one`,
+      `was measured with the ${baseline.machine.nacl} NaCl, but this run uses the ${nacl} one`,
     );
   }
 }
@@ -130,7 +130,7 @@ function pairUp(
         ? `it has no ${onlyFound}, which this run measured`
         : `it has ${onlyKnown}, which this run did not measure`;
     throw new Error(
-      `does not match in ${suite}: ${difference} (run both with the same sizes and flags)`,
+      `does not match in ${suite}: ${difference} (run both with the same sizes and options)`,
     );
   }
   return [...found].map(([name, measurement]) => [known.get(name)!, measurement]);
@@ -180,7 +180,7 @@ function countChanges(
   });
 }
 
-/** From nothing to something is a change without bound. */
+/** Infinity if the base is 0 and the new value is not. */
 function changeOf(base: number, now: number): number {
   return now === base ? 0 : now / base - 1;
 }

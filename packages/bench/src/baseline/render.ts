@@ -4,7 +4,7 @@ import { draw } from "../report/markdown.ts";
 import { counted, formatChange } from "../report/units.ts";
 import { type BaselineChange, isRegression } from "./compare.ts";
 
-/** What got slower or faster, for a terminal. What stayed the same is counted. */
+/** The table of what got better or worse, for a terminal. Unchanged measurements are only counted. */
 export function renderChanges(changes: readonly BaselineChange[], paint: Paint = plain): string {
   const word = (change: BaselineChange): string =>
     isRegression(change)
@@ -15,7 +15,7 @@ export function renderChanges(changes: readonly BaselineChange[], paint: Paint =
   return [describeChanges(changes), ...table].join("\n");
 }
 
-/** The same for Markdown. */
+/** The same table in Markdown. */
 export function changesMarkdown(changes: readonly BaselineChange[]): string {
   const word = (change: BaselineChange): string =>
     `${isRegression(change) ? "❌" : "✅"} ${change.verdict}`;
@@ -34,7 +34,7 @@ function describeChanges(changes: readonly BaselineChange[]): string {
   const regressions = changes.filter(isRegression).length;
   const same = changes.filter(({ verdict }) => verdict === "same").length;
   const better = changes.length - regressions - same;
-  return `against the baseline: ${counted(regressions, "regression")}, ${better} better, ${same} the same`;
+  return `against the baseline: ${counted(regressions, "regression")}, ${counted(better, "improvement")}, ${same} unchanged`;
 }
 
 function changeGrid(
@@ -50,7 +50,7 @@ function changeGrid(
       change.what === "time" ? "time × bound" : change.what,
       show(change, change.base),
       show(change, change.now),
-      Number.isFinite(change.change) ? formatChange(change.change) : "from none",
+      Number.isFinite(change.change) ? formatChange(change.change) : "from 0",
       change.what === "time" ? formatChange(change.tolerance) : "exact",
       word(change),
     ]),

@@ -7,21 +7,21 @@ import type { RunSettings } from "./arguments.ts";
 import { reasonOf } from "./run-suites.ts";
 import { Usage } from "./usage.ts";
 
-/** A baseline that a run is held to. Its refusals are `Usage`, and name its file. */
+/** A baseline to compare a run with. Its errors are `Usage` and name the file. */
 export interface BaselineFile {
   /**
-   * Before anything is measured.
+   * Checks what can be checked before anything is measured.
    *
-   * @throws Usage where it cannot fit a run of these suites
+   * @throws Usage if a run of these suites cannot match the baseline
    */
   check(suites: readonly Suite[], nacl: Report["machine"]["nacl"]): void;
-  /** @throws Usage where the run has measured something else */
+  /** @throws Usage if the run measured something else */
   compare(report: Report): BaselineChange[];
-  /** The same, or nothing where it would refuse: for a look before everything is measured. */
+  /** As `compare`, but returns undefined instead of throwing. */
   tryCompare(report: Report): BaselineChange[] | undefined;
 }
 
-/** @throws Usage where the file cannot be read, or is no baseline */
+/** @throws Usage if the file cannot be read or is not a baseline */
 export async function readBaselineFile({
   baseline: file,
   suites,
@@ -31,22 +31,22 @@ export async function readBaselineFile({
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw new Usage(`cannot read the baseline ${file}: ${reasonOf(error)}`, { cause: error });
   });
-  const refusing = <T>(work: () => T): T => {
+  const asUsage = <T>(work: () => T): T => {
     try {
       return work();
     } catch (error) {
       throw new Usage(`the baseline ${file} ${reasonOf(error)}`, { cause: error });
     }
   };
-  const baseline: Baseline = refusing(() => parseBaseline(text));
-  const waiting = suites.filter(({ needsObjectStore }) => needsObjectStore);
-  const io = new Set(waiting.map(({ name }) => name));
+  const baseline: Baseline = asUsage(() => parseBaseline(text));
+  const ioSuites = suites.filter(({ needsObjectStore }) => needsObjectStore);
+  const io = new Set(ioSuites.map(({ name }) => name));
   const compare = (report: Report): BaselineChange[] =>
-    refusing(() => compareToBaseline(baseline, report, { io, tolerance }));
+    asUsage(() => compareToBaseline(baseline, report, { io, tolerance }));
   return {
     check(chosen, nacl) {
       const names = chosen.map(({ name }) => name);
-      refusing(() => checkComparable(baseline, names, nacl));
+      asUsage(() => checkComparable(baseline, names, nacl));
     },
     compare,
     tryCompare(report) {

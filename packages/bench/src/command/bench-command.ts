@@ -43,14 +43,14 @@ export async function benchCommand(
 }
 
 function fail(error: unknown, { signal, stderr }: BenchContext): number {
-  // After an interruption, whatever fails fails because of it.
+  // After an interruption, every other error is a consequence of it.
   const reason: unknown = signal.aborted ? signal.reason : error;
   stderr.write(`idk bench: ${reasonOf(reason)}\n`);
   if (reason instanceof Interruption) return reason.exitCode;
   return reason instanceof Usage ? EXIT_CODES.usage : EXIT_CODES.failed;
 }
 
-/** For `--list`: names, what they ask, and what they take. */
+/** The table that `--list` prints. */
 function listSuites(suites: readonly Suite[]): string {
   const rows = suites.map(({ name, title, needsObjectStore, options = [] }) => [
     name,
@@ -61,7 +61,7 @@ function listSuites(suites: readonly Suite[]): string {
     ].join(", "),
   ]);
   const grid = {
-    head: ["suite", "measures", "takes"],
+    head: ["suite", "measures", "needs, options"],
     align: ["left", "left", "left"] as const,
     rows,
   };

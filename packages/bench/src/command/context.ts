@@ -9,36 +9,39 @@ import type { TextStream } from "./progress.ts";
 import type { Environment } from "./store-url.ts";
 import { Interruption } from "./usage.ts";
 
-/** All that the command has to do with, so that tests can put something else there. */
+/** Everything that the command depends on, so that tests can replace it. */
 export interface BenchContext {
   readonly suites: readonly Suite[];
   readonly env: Environment;
   readonly stdout: TextStream & {
-    /** Width of the terminal, in characters, where it is one. */
+    /** Width in characters, if it is a terminal. */
     readonly columns?: number | undefined;
-    /** Resolves when the text has been taken. */
+    /** Resolves when the text has been written. */
     print(text: string): Promise<void>;
   };
   readonly stderr: TextStream;
   /** Its reason is an `Interruption`. */
   readonly signal: AbortSignal;
   describeRun(quick: boolean, signal: AbortSignal): Promise<Omit<ReportHead, "calibration">>;
-  /** Measures what the machine does on one thread; called again and again during a run. */
+  /** Measures the speed of the machine on one thread; called repeatedly during a run. */
   calibrate(): Promise<Calibration>;
 }
 
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Milliseconds. Two signals closer together are one: a terminal sends it, and `idk` passes it on. */
-const ECHO = 500;
+/**
+ * Milliseconds within which a second signal is the same one: the terminal signals this process, and
+ * `idk` forwards the signal to it as well.
+ */
+const DUPLICATE_WINDOW = 500;
 
-/** What cleaning up may take, in milliseconds. */
+/** Milliseconds allowed for cleaning up. */
 const GRACE = 30_000;
 
 /**
- * The first signal lets what runs clean up; the second, from someone in a hurry, does not.
+ * The first signal aborts and lets the run clean up; a second one exits at once.
  *
- * @param note takes a line for people
+ * @param note prints a line
  */
 export function abortOnSignals(note: (line: string) => void): AbortSignal {
   const controller = new AbortController();
@@ -46,11 +49,11 @@ export function abortOnSignals(note: (line: string) => void): AbortSignal {
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
       if (controller.signal.aborted) {
-        if (performance.now() - first > ECHO) process.exit(exitCode);
+        if (performance.now() - first > DUPLICATE_WINDOW) process.exit(exitCode);
         return;
       }
       first = performance.now();
-      note("idk bench: stopping, and cleaning up; once more to stop at once");
+      note("idk bench: stopping and cleaning up; interrupt again to stop immediately");
       controller.abort(new Interruption(exitCode));
       setTimeout(() => process.exit(exitCode), GRACE).unref();
     });
@@ -58,7 +61,7 @@ export function abortOnSignals(note: (line: string) => void): AbortSignal {
   return controller.signal;
 }
 
-/** Looks at the machine, and at what is about to be measured. */
+/** Describes the machine, and the version about to be measured. */
 export async function describeRun(
   quick: boolean,
   signal: AbortSignal,
@@ -79,7 +82,7 @@ async function revisionOf(signal: AbortSignal): Promise<string | undefined> {
   const git = (...args: string[]): Promise<string> =>
     output({ argv: ["git", ...args], cwd, signal });
   try {
-    // Installed below a repository of somebody else, its commits say nothing of this package.
+    // If the package is installed inside another repository, that commit is unrelated to it.
     await git("ls-files", "--error-unmatch", "package.json");
     const commit = (await git("rev-parse", "HEAD")).trim();
     const changed = await git("status", "--porcelain", "--untracked-files=no");

@@ -17,28 +17,28 @@ import { comparisonLines, comparisonMarkdown, failuresOf } from "./render.ts";
 import { TASKS, type TaskInfo } from "./round/task-list.ts";
 import { checkOut } from "./worktrees.ts";
 
-/** What `idk bench compare BASE HEAD` is told; what is not given has the default that stands here. */
+/** Settings of `idk bench compare BASE HEAD`. */
 export interface CompareSettings {
-  /** What git calls a revision: a branch, a tag, a commit. */
+  /** A git revision: a branch, a tag or a commit. */
   readonly base: string;
   readonly head: string;
-  /** A folder within the repository; by default the working directory. */
+  /** A folder in the repository, by default the working directory. */
   readonly repository?: string | undefined;
-  /** 20 */
+  /** By default 20. */
   readonly rounds?: number | undefined;
-  /** 60: as far as rounds go on while they say nothing. */
+  /** Maximum number of rounds if the result is inconclusive, by default 60. */
   readonly maxRounds?: number | undefined;
-  /** 2 */
+  /** By default 2. */
   readonly warmups?: number | undefined;
-  /** Names of tasks; by default all that can be run. */
+  /** Names of tasks, by default all that can run. */
   readonly tasks?: readonly string[] | undefined;
-  /** For the tasks that need an object store; without it they are named as skipped. */
+  /** The object store for tasks that need one; without it they are reported as skipped. */
   readonly store?: ObjectStoreAccess | undefined;
-  /** By default a random one, which the result names. */
+  /** By default random; the result contains it. */
   readonly seed?: number | undefined;
-  /** Leaves the worktrees where they are, and says where. */
+  /** Keeps the worktrees and prints where they are. */
   readonly keep?: boolean | undefined;
-  /** Files to write; "-" is printed instead of the table. */
+  /** Files to write; "-" prints to standard output instead of the table. */
   readonly json?: string | undefined;
   readonly html?: string | undefined;
   readonly markdown?: string | undefined;
@@ -46,19 +46,18 @@ export interface CompareSettings {
 
 export interface CompareContext {
   readonly signal: AbortSignal;
-  /** A line of the result. */
+  /** Prints a line of the result. */
   print(line: string): void;
-  /** A line about what goes on. */
+  /** Prints a line about progress. */
   log(line: string): void;
 }
 
 /**
- * Compares two revisions of the repository of the working directory, writes the files that were
- * asked for, and prints a table. The gate has failed where the result has `failures`: the exit code
- * is then 1.
+ * Compares two revisions of a repository, writes the requested files and prints a table. The gate failed
+ * if the result has `failures`.
  *
- * @throws Usage where a revision or a task is not known; Error in plain English where packages do not
- *   install, or a measured operation fails
+ * @throws Usage if a revision or a task is unknown; Error if packages do not install or a measured
+ *   operation fails
  */
 export async function compareCommand(
   settings: CompareSettings,
@@ -89,7 +88,7 @@ export async function compareCommand(
   }
   if (markdown !== undefined) await write(markdown, comparisonMarkdown(comparison));
   if (html !== undefined) {
-    // Charts take libraries that nothing else here needs.
+    // Loaded late: only charts need these libraries.
     const { renderComparisonHtml } = await import("../report/html.ts");
     await write(html, renderComparisonHtml(comparison));
   }
@@ -99,29 +98,29 @@ export async function compareCommand(
 }
 
 interface CompareOptions extends Plan {
-  /** What git calls a revision: a branch, a tag, a commit. */
+  /** A git revision: a branch, a tag or a commit. */
   readonly base: string;
   readonly head: string;
-  /** A folder within the repository. */
+  /** A folder in the repository. */
   readonly repository: string;
   /** By default all. */
   readonly tasks?: readonly string[] | undefined;
-  /** For the tasks that need an object store, below its prefix; without it they are skipped. */
+  /** The object store for tasks that need one; without it they are skipped. */
   readonly store?: ObjectStoreAccess | undefined;
-  /** An integer of 32 bits. */
+  /** A 32-bit integer. */
   readonly seed: number;
-  /** Leaves the worktrees where they are. */
+  /** Keeps the worktrees. */
   readonly keep: boolean;
   readonly signal: AbortSignal;
   log(line: string): void;
 }
 
 /**
- * Compares two revisions of a repository: checks both out, measures each by fresh processes, and
- * removes what it made, also where it is broken off.
+ * Checks out two revisions, measures each in fresh processes, and removes the worktrees, even if it is
+ * interrupted.
  *
- * @throws Usage where a revision or a task is unknown, or nothing can be compared; Error in plain English where packages do not
- *   install, or a measured operation fails; the signal's reason
+ * @throws Usage if a revision or a task is unknown or nothing can be compared; Error if packages do not
+ *   install or a measured operation fails; the signal's reason
  */
 async function compareRevisions(options: CompareOptions): Promise<Comparison> {
   const { base, head, repository, store, seed, keep, signal, log } = options;
@@ -140,11 +139,11 @@ async function compareRevisions(options: CompareOptions): Promise<Comparison> {
   const measurer = processMeasurer(worktrees, store, signal);
   const plan = { rounds, maxRounds: Math.max(rounds, maxRounds), warmups };
   const { tasks, skipped } = await compareTasks(runnable, plan, random, measurer, log);
-  const left = [...withoutStore, ...skipped];
-  // A gate that is green because it looked at nothing would be worse than none.
+  const allSkipped = [...withoutStore, ...skipped];
+  // A gate that passes because it measured nothing would be worse than none.
   if (tasks.length === 0) {
     throw new Usage(
-      `nothing could be compared: ${left.map(({ task, reason }) => `${task}, ${reason}`).join("; ")}`,
+      `nothing could be compared: ${allSkipped.map(({ task, reason }) => `${task}, ${reason}`).join("; ")}`,
     );
   }
   const revision = ({ name, commit }: (typeof worktrees)["base"]) => ({ name, commit });
@@ -157,12 +156,12 @@ async function compareRevisions(options: CompareOptions): Promise<Comparison> {
     head: revision(worktrees.head),
     seed,
     tasks,
-    skipped: left,
+    skipped: allSkipped,
     failures: failuresOf(tasks),
   };
 }
 
-/** @throws Usage where there is no such task */
+/** @throws Usage if a task is unknown */
 function chosenTasks(names: readonly string[] | undefined): readonly TaskInfo[] {
   if (names === undefined) return TASKS;
   const unknown = names.find((name) => !TASKS.some((task) => task.name === name));

@@ -7,13 +7,13 @@ import type { Job, Outcome } from "./round/job.ts";
 import type { TaskInfo } from "./round/task-list.ts";
 import type { CheckedOut, Worktrees } from "./worktrees.ts";
 
-/** Enough to tell what is spent on each operation from what is spent once. */
+/** Enough to separate the cost per operation from the cost that occurs once. */
 const COUNTED_OPERATIONS = 4;
 
 /**
- * Measures by fresh processes in the worktrees, one at a time.
+ * Measures in fresh processes in the worktrees, one at a time.
  *
- * @throws Error with the side, the task and what the process said, where one fails
+ * @throws Error with the revision, the task and the output, if a process fails
  */
 export function processMeasurer(
   { base, head, folder }: Worktrees,
@@ -27,7 +27,7 @@ export function processMeasurer(
     job: Pick<Job, "mode" | "operations">,
   ): Promise<Outcome> => {
     processes += 1;
-    // Of one length, because object names are hashed when requests are signed, and that is counted.
+    // Of fixed length, because signing a request hashes the object name, and hashed bytes are counted.
     const number = String(processes).padStart(6, "0");
     const own = join(folder, number);
     await mkdir(own);
@@ -45,7 +45,7 @@ export function processMeasurer(
       const stdout = await output({
         argv: [process.execPath, roundScript],
         cwd: dirname(roundScript),
-        // Not as an argument, which others on the machine could read.
+        // Not as an argument: other users could read credentials there.
         input: JSON.stringify(given),
         signal,
       });
@@ -63,7 +63,8 @@ export function processMeasurer(
     async time(task, side) {
       const { operations } = task;
       const outcome = await run(task, side === "head" ? head : base, { mode: "time", operations });
-      if (outcome.kind !== "time") throw new Error(`${task.name} gave no time: ${outcome.kind}`);
+      if (outcome.kind !== "time")
+        throw new Error(`${task.name} returned no time: ${outcome.kind}`);
       return task.bound === "cpu" ? outcome.cpuSeconds : outcome.seconds;
     },
     async count(task, side) {

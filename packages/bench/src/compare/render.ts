@@ -1,6 +1,7 @@
-/** How figures of a comparison are said, in tables and in the reasons of a failure. */
+/** Comparisons as a terminal table and as Markdown, and the reasons of a failure. */
 import { markdownTable } from "markdown-table";
 import { drawGrid, plain } from "../report/draw.ts";
+import { counted } from "../report/units.ts";
 import {
   type Attempt,
   type Comparison,
@@ -9,7 +10,7 @@ import {
   lastAttempt,
 } from "./comparison.ts";
 
-/** A difference as people say it: +4.9 % for ln(head / base) = 0.048. */
+/** Formats a logarithmic ratio as a relative change: +4.9 % for ln(head / base) = 0.048. */
 export function percent(ratio: number): string {
   const value = (Math.exp(ratio) - 1) * 100;
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)} %`;
@@ -37,40 +38,40 @@ function amount(value: number): string {
   return value.toLocaleString("en", { maximumFractionDigits: 2 });
 }
 
-/** Why the gate fails, a line each; none where it passes. */
+/** Why the gate fails, one line each; empty if it passes. */
 export function failuresOf(tasks: readonly TaskComparison[]): string[] {
   return tasks.flatMap((task) => {
     const { interval, tolerance, median } = lastAttempt(task);
     const more = task.counters
       .filter(({ change }) => change === "more")
-      .map((counter) => `${task.task}: ${counterChange(counter)} for each operation`);
+      .map((counter) => `${task.task}: ${counterChange(counter)} per operation`);
     if (task.verdict !== "slower") return more;
     const slower =
-      `${task.task}: ${percent(median)} in time, in both of two measurements; ` +
-      `at least ${percent(interval.low)} with 99 % confidence, where ${percent(tolerance)} is tolerated`;
+      `${task.task}: ${percent(median)} in time, slower in both measurements; ` +
+      `at least ${percent(interval.low)} with 99 % confidence, tolerance ${percent(tolerance)}`;
     return [slower, ...more];
   });
 }
 
-/** What can be said in one line. */
+/** The outcome in one line. */
 export function summaryOf({ base, head, failures, tasks }: Comparison): string {
   const names = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
   const outcome =
     failures.length === 0
-      ? `nothing got worse in ${tasks.length} tasks`
-      : `${failures.length} ${failures.length === 1 ? "thing" : "things"} got worse`;
+      ? `no regression in ${counted(tasks.length, "task")}`
+      : counted(failures.length, "regression");
   return `${names}: ${outcome}`;
 }
 
-/** Rows of the table of a comparison: a task each. */
+/** Columns of the table, which has one row per task. */
 const COLUMNS: readonly string[] = [
   "Task",
-  "What",
+  "Operation",
   "Time",
   "Head against base",
   "Tolerance",
   "Verdict",
-  "Counted",
+  "Counters",
 ];
 
 function rowOf(task: TaskComparison): string[] {
@@ -79,29 +80,28 @@ function rowOf(task: TaskComparison): string[] {
   return [
     task.task,
     task.title,
-    task.bound === "cpu" ? "CPU" : "passed",
+    task.bound === "cpu" ? "CPU" : "elapsed",
     difference(last),
     percent(last.tolerance),
     `${task.verdict}${task.attempts.length > 1 ? ", measured twice" : ""}`,
-    changed.length === 0 ? "no change" : changed.map(counterChange).join("; "),
+    changed.length === 0 ? "unchanged" : changed.map(counterChange).join("; "),
   ];
 }
 
-/** What the table does not explain by itself. */
+/** The legend of the table. */
 const EXPLANATION: string =
-  "Medians over rounds of fresh processes in random order, with their 99 % bootstrap intervals. " +
-  "A task is slower where its whole interval lies above the tolerance: 5 % of CPU time or 15 % of " +
-  "time passed, or twice what two runs of the base differ by here, if that is more. What is " +
-  "counted may not grow at all.";
+  "Medians over rounds of fresh processes in random order, with 99 % bootstrap intervals. A task is " +
+  "slower if its whole interval is above the tolerance: 5 % of CPU time or 15 % of elapsed time, or " +
+  "twice the noise between two runs of the base, if that is more. Counters must not grow at all.";
 
-/** As narrow as the table is. */
+/** The width of the table. */
 const WIDTH = 95;
 
-/** A comparison for a terminal, a line each. What the tasks are is in Markdown and on the page. */
+/** The lines of a comparison for a terminal, without the column that describes the operations. */
 export function comparisonLines(comparison: Comparison): string[] {
-  const without = (row: readonly string[]) => row.filter((_, i) => COLUMNS[i] !== "What");
-  const head = without(COLUMNS);
-  const rows = comparison.tasks.map((task) => without(rowOf(task)));
+  const narrow = (row: readonly string[]) => row.filter((_, i) => COLUMNS[i] !== "Operation");
+  const head = narrow(COLUMNS);
+  const rows = comparison.tasks.map((task) => narrow(rowOf(task)));
   return [
     ...drawGrid({ head, align: head.map(() => "left" as const), rows }, plain).split("\n"),
     "",
@@ -113,7 +113,7 @@ export function comparisonLines(comparison: Comparison): string[] {
   ];
 }
 
-/** A comparison for the summary of a job or a comment. */
+/** A comparison in Markdown, for a CI job summary or a comment. */
 export function comparisonMarkdown(comparison: Comparison): string {
   const { failures, skipped, tasks, seed, seconds } = comparison;
   const lines = [
@@ -131,7 +131,7 @@ export function comparisonMarkdown(comparison: Comparison): string {
   return lines.join("\n");
 }
 
-/** Names of branches are others' text, and may hold what Markdown reads as its own. */
+/** Branch names are untrusted text and may contain Markdown. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\`*_[\]<>|]/gu, String.raw`\$&`);
 }

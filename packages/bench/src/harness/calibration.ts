@@ -6,8 +6,8 @@ const LENGTH = 4 * 2 ** 20;
 const ROUNDS = 7;
 
 /**
- * What this machine can do on one thread, in bytes a second: the best of a few rounds, under a second.
- * Not their median, because a neighbour only ever takes away, and more from what takes longer.
+ * Measures the speed of this machine on one thread in less than a second, in bytes per second. Takes
+ * the best round and not the median, because other load only ever makes a round slower.
  */
 export async function calibrate(): Promise<Calibration> {
   const naCl = await loadNaCl();
@@ -17,7 +17,7 @@ export async function calibrate(): Promise<Calibration> {
   return {
     sha256: rate(1, () => createHash("sha256").update(message).digest()),
     secretbox: rate(1, () => naCl.seal(box, message, nonce, key)),
-    // As long as the others, so that the clock is read as seldom.
+    // Repeated to take as long as the others, so that reading the clock weighs the same.
     memoryCopy: rate(8, () => box.set(message)),
   };
 }
@@ -32,13 +32,13 @@ function rate(repeats: number, work: () => unknown): number {
   return Math.max(...rates);
 }
 
-/** A calibration takes some hundredths of a second: a neighbour can spoil one, but hardly all. */
+/** One calibration takes some hundredths of a second: other load may disturb one, but hardly all. */
 const REPEATS = 5;
 
 /**
- * Makes what calibrates the machine several times, again and again during a run.
+ * Repeats calibrations during a run.
  *
- * @returns calibrates, and gives the best of all times so far
+ * @returns calibrates several times and returns the best rates so far
  */
 export function createCalibrator(
   calibrate: () => Promise<Calibration>,

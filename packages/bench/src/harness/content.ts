@@ -1,10 +1,10 @@
 import type { Random } from "../statistics/random.ts";
 
-/** Bytes that no codec makes shorter, the same for the same random numbers. */
+/** Incompressible bytes, determined by the random numbers. */
 export function noise(length: number, random: Random): Uint8Array<ArrayBuffer> {
   const words = new Uint32Array(Math.ceil(length / 4));
-  // A generator of 32 bits by itself (Marsaglia's xorshift), because a number of 53 bits for each
-  // byte takes longer than what is measured with them.
+  // Marsaglia's 32-bit xorshift: taking each byte from a 53-bit random number would take longer than
+  // the operations that are measured with them.
   let state = Math.floor(random() * 0xff_ff_ff_ff) + 1;
   for (let i = 0; i < words.length; i++) {
     state ^= state << 13;
@@ -25,8 +25,8 @@ const UNITS = [
 ] as const;
 
 /**
- * A size in the largest unit that it is a whole number of: 10 MB, 64 KiB, 777 bytes. Exact, because
- * names have to differ where sizes do.
+ * A size in the largest unit that divides it: 10 MB, 64 KiB, 777 bytes. It is exact, so that different
+ * sizes have different names.
  */
 export function sizeName(bytes: number): string {
   const found = UNITS.find(([unit]) => bytes >= unit && bytes % unit === 0);

@@ -1,4 +1,4 @@
-/** Files to measure with. Nothing here holds a whole one in memory. */
+/** Files to measure with. Nothing here keeps a whole file in memory. */
 import { randomFillSync } from "node:crypto";
 import { mkdtemp, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,17 +7,17 @@ import { run } from "./processes.ts";
 
 const MIB = 2 ** 20;
 
-/** A folder of this run's own, on the disk that IDK_BENCH_DIR names, by default the temporary one. */
+/** Creates a folder for this run below IDK_BENCH_DIR, by default the system's temporary folder. */
 export function temporaryFolder(): Promise<string> {
   return mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
 }
 
 /**
- * Environment of a command that keeps to itself: its journals, keys and settings go below the run's
- * folder, and nothing of the person's own is read or left changed.
+ * Environment variables that put a command's journals, keys and settings below the run's folder, so that
+ * it does not read or change the user's own.
  */
 export function isolatedUserFolders(folder: string): Record<string, string> {
-  // Absolute, because programs ignore relative paths here.
+  // Programs ignore relative paths in these variables.
   const below = (name: string) => resolve(folder, "user", name);
   return {
     XDG_CACHE_HOME: below("cache"),
@@ -26,7 +26,7 @@ export function isolatedUserFolders(folder: string): Record<string, string> {
   };
 }
 
-/** Writes a file of random bytes, and brings it to the disk. */
+/** Writes a file of random bytes and syncs it to disk. */
 export async function writeRandomFile(path: string, length: number): Promise<void> {
   const piece = Buffer.alloc(MIB);
   const file = await open(path, "wx");
@@ -40,13 +40,13 @@ export async function writeRandomFile(path: string, length: number): Promise<voi
   }
 }
 
-/** The SHA-256 of a file, as 64 hex digits; by another process, which keeps this one small. */
+/** The SHA-256 of a file as 64 hex digits, computed by another process to keep this one small. */
 export async function sha256OfFile(path: string): Promise<string> {
   const { stdout } = await run({ argv: ["sha256sum", "--", path] });
   return stdout.slice(0, 64);
 }
 
-/** Waits until a file and its name are on the disk, and says how many seconds that took. */
+/** Syncs a file and its folder to disk and returns the seconds that took. */
 export async function syncToDisk(path: string): Promise<number> {
   const start = performance.now();
   for (const each of [path, dirname(path)]) {

@@ -3,10 +3,10 @@ import { loadNaCl } from "@idk/storage";
 import type { Machine } from "../report/report.ts";
 import { counted, formatBytes } from "../report/units.ts";
 
-/** What figures have to be read with; without the NaCl, which takes loading one. */
+/** A machine without its NaCl implementation, which would have to be loaded. */
 export type Host = Omit<Machine, "nacl">;
 
-/** What this process runs on. */
+/** The machine and the runtime of this process. */
 export function thisHost(): Host {
   const [cpu] = cpus();
   return {
@@ -18,12 +18,12 @@ export function thisHost(): Host {
   };
 }
 
-/** In a line: the processor, the cores, the memory, the system, the runtime. */
+/** One line with processor, cores, memory, system and runtime. */
 export function describeHost({ processor, cores, memory, system, runtime }: Host): string {
   return `${processor}, ${counted(cores, "core")}, ${formatBytes(memory)}, ${system}, ${runtime}`;
 }
 
-/** What this process runs on, and which NaCl it has. */
+/** The machine, the runtime and the NaCl implementation of this process. */
 export async function thisMachine(): Promise<Machine> {
   const { name } = await loadNaCl();
   return { ...thisHost(), nacl: name === "native" ? "native" : "portable" };

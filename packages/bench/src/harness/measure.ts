@@ -1,15 +1,15 @@
-/** What the measuring scripts share. */
+/** Sampling and printing for the stand-alone scripts. */
 import type { Target as ReportedTarget } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
 import { interleave } from "./interleave.ts";
 
-/** The median with the smallest and largest value, for people. */
+/** The median with the least and the greatest value: `2.0 (1.0 to 3.0)`. */
 export function spread(values: readonly number[], digits: number): string {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return `${median(values).toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
-/** What one run of something took. */
+/** The time and resources of one run. */
 export interface Sample {
   readonly seconds: number;
   /** User and system time of all threads and processes. */
@@ -18,7 +18,7 @@ export interface Sample {
   readonly peakRss: number;
 }
 
-/** Medians over the rounds. */
+/** Medians over all rounds. */
 export interface Summary extends Sample {
   /** Seconds of each round. */
   readonly all: readonly number[];
@@ -35,7 +35,7 @@ export function summarize(samples: readonly Sample[]): Summary {
 }
 
 /**
- * Runs tasks that measure themselves in turn, as `interleave` does, after a round to warm up.
+ * Interleaves tasks that measure themselves, after one warm-up round.
  */
 export async function interleavedSamples<Name extends string>(
   rounds: number,
@@ -53,7 +53,7 @@ export async function interleavedSamples<Name extends string>(
   return samples;
 }
 
-/** The line of a figure: time, rate, CPU seconds for each GiB, peak memory. */
+/** A line with time, rate, CPU seconds per GiB and peak memory. */
 export function figure(name: string, bytes: number, summary: Summary): string {
   const rate = bytes / 1e6 / summary.seconds;
   const cpu = summary.cpuSeconds / (bytes / 2 ** 30);
@@ -66,25 +66,25 @@ export function figure(name: string, bytes: number, summary: Summary): string {
   ].join("  ");
 }
 
-/** Bytes as whole mebibytes. */
+/** Bytes in whole MiB. */
 export function mebibytes(bytes: number): string {
   return (bytes / 2 ** 20).toFixed(0);
 }
 
-/** A bound that a figure has to keep; what it is counted in, its name says. */
+/** A value and its bounds. The name includes the unit. */
 export type Target = Pick<ReportedTarget, "name" | "value" | "least" | "most">;
 
 export function isMet({ value, least = -Infinity, most = Infinity }: Target): boolean {
   return value >= least && value <= most;
 }
 
-/** Prints each target with its outcome. A missed one makes the process's exit code 1. */
+/** Prints each target with its outcome. A missed target sets the exit code to 1. */
 export function judge(targets: readonly Target[]): void {
   for (const target of targets) {
     const { name, value, least, most } = target;
-    const wanted = least === undefined ? `at most ${most}` : `at least ${least}`;
+    const bound = least === undefined ? `at most ${most}` : `at least ${least}`;
     const outcome = isMet(target) ? "met" : "MISSED";
-    console.log(`${outcome.padEnd(7)} ${name}: ${value.toFixed(2)}, ${wanted}`);
+    console.log(`${outcome.padEnd(7)} ${name}: ${value.toFixed(2)}, ${bound}`);
     if (!isMet(target)) process.exitCode = 1;
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Processes that are measured: other programs, and this package's own jobs in a process of their
- * own. Keep what spawns them small: on Linux a process inherits, as the floor of its peak memory,
- * the peak of the one that spawned it.
+ * Measures other programs, and jobs of this package in child processes. The parent must stay small:
+ * on Linux, the peak memory of a child is never reported below the peak of its parent.
  */
 import { join } from "node:path";
 import { type Sample, mebibytes } from "./measure.ts";
@@ -9,15 +8,15 @@ import { peakRss } from "./memory.ts";
 
 export interface Program {
   readonly argv: readonly string[];
-  /** Besides this process's own. */
+  /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * Runs a program to its end, start-up included. CPU time is that of all its processes, as far as
- * each was waited for by its parent; peak memory that of the largest of them.
+ * Runs a program to its end and measures it, start-up included. CPU time includes child processes that
+ * their parents waited for; peak memory is that of the largest process.
  *
- * @throws Error with what the program said, where it fails
+ * @throws Error with the program's output if it fails
  */
 export async function run({ argv, env = {} }: Program): Promise<Sample & { stdout: string }> {
   const start = performance.now();
@@ -35,7 +34,7 @@ export async function run({ argv, env = {} }: Program): Promise<Sample & { stdou
   const seconds = (performance.now() - start) / 1000;
   if (code !== 0) throw new Error(`${argv.join(" ")} failed (${code}): ${stderr || stdout}`);
   const usage = child.resourceUsage();
-  if (usage === undefined) throw new Error(`nothing is known of what ${argv[0]} used`);
+  if (usage === undefined) throw new Error(`the resource usage of ${argv[0]} is unknown`);
   return {
     seconds,
     cpuSeconds: Number(usage.cpuTime.total) / 1e6,
@@ -44,16 +43,16 @@ export async function run({ argv, env = {} }: Program): Promise<Sample & { stdou
   };
 }
 
-/** A command line of the shell, where the failure of any part of a pipeline is a failure. */
+/** A shell command line that fails if any part of a pipeline fails. */
 export function shell(script: string, args: readonly string[] = []): readonly string[] {
   return ["bash", "-euo", "pipefail", "-c", script, "bash", ...args];
 }
 
 /**
- * Runs a job in a process of its own: the given script, which hands the job it finds by `receivedJob`
- * to `report`.
+ * Runs a job in a child process: a script that gets the job from `receivedJob` and prints its outcome
+ * as JSON.
  *
- * @param env what must not stand in the list of processes, or in messages: keys
+ * @param env secrets, which must not appear in the process list or in error messages
  */
 export async function runJob<Outcome>(
   script: string,
@@ -64,20 +63,20 @@ export async function runJob<Outcome>(
   return JSON.parse(stdout) as Outcome;
 }
 
-/** A peak that is not above this one says nothing of a program: it is that of this process. */
+/** A note on the peak of this process: lower peaks of children cannot be seen. */
 export function describePeakFloor(): string {
-  return `a peak up to ${mebibytes(peakRss())} MiB is that of the measuring process`;
+  return `peaks up to ${mebibytes(peakRss())} MiB may be that of the measuring process`;
 }
 
 const JOB = "--job";
 
-/** The job that this process was started for by `runJob`, if it was. */
+/** The job for which `runJob` started this process, or undefined. */
 export function receivedJob(): unknown {
   const [flag, job] = process.argv.slice(2);
   return flag === JOB && job !== undefined ? JSON.parse(job) : undefined;
 }
 
-/** Measures work within this process; its peak memory is the process's so far. */
+/** Measures work in this process. The peak memory is that of the process so far. */
 export async function measureWork<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
   const cpu = process.cpuUsage();
   const start = performance.now();
@@ -87,7 +86,7 @@ export async function measureWork<T>(work: () => Promise<T>): Promise<Sample & {
   return { result, seconds, cpuSeconds: (user + system) / 1e6, peakRss: peakRss() };
 }
 
-/** Tasks within this process, for `interleavedSamples`; none pays for the garbage of another. */
+/** Tasks in this process for `interleavedSamples`. Garbage is collected before each run. */
 export function measuredTasks<Name extends string>(
   tasks: Record<Name, () => unknown>,
 ): Record<Name, () => Promise<Sample>> {
@@ -104,21 +103,21 @@ export function measuredTasks<Name extends string>(
   return Object.fromEntries(measured) as Record<Name, () => Promise<Sample>>;
 }
 
-/** For people: the peak memory of this process, over all it did. */
+/** A line with the peak memory of this process. */
 export function describePeak(): string {
-  return `peak resident memory of the process, over everything above: ${mebibytes(peakRss())} MiB`;
+  return `peak resident memory of this process, over all of the above: ${mebibytes(peakRss())} MiB`;
 }
 
-const CLI = join(import.meta.dir, "../../../cli");
+const CLI = join(import.meta.dirname, "../../../cli");
 
-/** The command's sources, to be run by Bun. */
+/** The entry point of the command's sources. */
 export const SOURCES: string = join(CLI, "src/main.ts");
 
 /**
- * Makes the command as it is published, which is what people run.
+ * Bundles the command as it is published.
  *
- * @returns the script, to be run by Bun
- * @throws Error where it cannot be made
+ * @returns the path of the script, to run with Bun
+ * @throws Error if bundling fails
  */
 export async function publishedCommand(): Promise<string> {
   await run({ argv: [process.execPath, join(CLI, "bundle.ts")] });

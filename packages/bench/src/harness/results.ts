@@ -7,23 +7,23 @@ import type { Suite } from "../suite.ts";
 import type { Counts } from "./counting.ts";
 import type { Sample } from "./measure.ts";
 
-/** As many as a report holds. */
+/** The limit of the report's schema. */
 const SAMPLES_MOST = 10_000;
 
-/** What a measurement is called and belongs to. */
+/** The name and the classification of a measurement. */
 export type Labels = Pick<Measurement, "name" | "series" | "x" | "bytesPerOperation">;
 
-/** What was seen of the operations: seconds at the least. */
+/** A sample that has at least its seconds. */
 export type Observed = Pick<Sample, "seconds"> & Partial<Sample>;
 
 export interface Extras {
   readonly memory?: readonly MemoryPoint[] | undefined;
-  /** Of each operation, exactly. */
+  /** Counts per operation. */
   readonly counts?: Counts | undefined;
 }
 
 /**
- * @param samples of the operations in the order they were taken, 1 or more
+ * @param samples in the order measured, 1 or more
  * @param random for the interval of the median
  */
 export function measurementOf(
@@ -42,7 +42,7 @@ export function measurementOf(
     ...(bytesPerOperation !== undefined && { bytesPerOperation }),
     samples: thinned(seconds, SAMPLES_MOST),
     distribution: distributionOf(seconds, random),
-    // The mean: the system counts CPU time in steps that may be longer than an operation.
+    // The mean, because CPU time advances in steps that may be longer than an operation.
     ...(cpu.length > 0 && { cpuSeconds: mean(cpu) }),
     ...(peaks.length > 0 && { peakRss: Math.max(...peaks) }),
     ...(memory && { memory }),
@@ -51,15 +51,16 @@ export function measurementOf(
 }
 
 /**
- * What lies between two measurements whose samples were taken in turn: the first of one with the
- * first of the other, and so on.
+ * The difference of two measurements whose samples were taken in pairs, in the same order.
  *
- * @throws RangeError where they have not as many samples, or fewer than two
+ * @throws RangeError if they differ in the number of samples or have fewer than two
  */
 export function pairOf(name: string, base: Measurement, head: Measurement, random: Random): Pair {
   const deltas = head.samples.map((seconds, i) => seconds - base.samples[i]!);
   if (deltas.length < 2 || base.samples.length !== deltas.length) {
-    throw new RangeError(`${name}: pairs take two or more samples of each, and as many of both`);
+    throw new RangeError(
+      `${name}: pairs need two or more samples of each, and the same number of both`,
+    );
   }
   const interval = bootstrapInterval(deltas, mean, { random });
   const meanDelta = mean(deltas);
@@ -76,10 +77,10 @@ export function pairOf(name: string, base: Measurement, head: Measurement, rando
   };
 }
 
-/** What a suite has found. Skipped and failed suites are put into words by who runs them. */
+/** The results of a completed suite. Absent parts are empty. */
 export type Findings = Partial<Pick<SuiteResult, "measurements" | "pairs" | "targets" | "notes">>;
 
-/** @param start `performance.now()` of when the suite began */
+/** @param start `performance.now()` when the suite started */
 export function suiteResult(
   { name, title }: Pick<Suite, "name" | "title">,
   start: number,
@@ -89,14 +90,14 @@ export function suiteResult(
   return { suite: name, title, status: "completed", seconds, measurements, pairs, targets, notes };
 }
 
-/** The measurement of that name. */
+/** @throws RangeError if there is no measurement of that name */
 export function named(measurements: readonly Measurement[], name: string): Measurement {
   const found = measurements.find((measurement) => measurement.name === name);
   if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
   return found;
 }
 
-/** What paired deltas say, in a sentence for people who do not read intervals. */
+/** A sentence that explains the interval of a pair. */
 export function verdictOf({
   base,
   head,
@@ -115,7 +116,7 @@ export function verdictOf({
   return `${slower} is slower than ${faster} by ${by} on average, or ${share} (${confidence} interval of the difference: ${low} to ${high})`;
 }
 
-/** The result of a suite that has found nothing. */
+/** The result of a suite that was skipped or failed. */
 export function emptyResult(
   { name, title }: Suite,
   { status, reason }: { readonly status: "skipped" | "failed"; readonly reason: string },

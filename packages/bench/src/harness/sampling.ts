@@ -10,27 +10,26 @@ import { type Labels, measurementOf } from "./results.ts";
 
 /** One thing to measure. */
 export interface Task extends Labels {
-  /** Unmeasured, before each run of it: what the run needs and does not pay for. */
+  /** Unmeasured preparation before each run. */
   prepare?(): unknown;
-  /** One operation. What it throws fails the benchmark. */
+  /** One operation. If it throws, the benchmark fails. */
   run(): unknown;
-  /** Unmeasured, after each run of it: throws where the run has not done what it should. */
+  /** Unmeasured check after each run; throws if the run did not do its work. */
   check?(): unknown;
-  /** What has gone to the store so far, where requests and bytes are to be counted. */
+  /** Totals so far, if requests and bytes are counted. */
   counts?(): Counts;
 }
 
 export interface SamplingOptions extends Rounds {
-  /** Of the intervals; by default 1. */
+  /** Seed of the confidence intervals, by default 1. */
   readonly seed?: number | undefined;
 }
 
 /**
- * Runs tasks in turn and measures each run: its seconds, the CPU time of the process, its peak
- * memory, and what it has sent and received. Garbage is collected before each, so that none pays for
- * another's.
+ * Interleaves tasks and measures each run: seconds, CPU time and peak memory of the process, and
+ * requests and bytes. Garbage is collected before each run, so that no task pays for another.
  *
- * @throws whatever a task throws; Error where the runs of a task have not all made the same requests
+ * @throws whatever a task throws; Error if the runs of a task make different requests
  */
 export async function sampleInterleaved(
   tasks: readonly Task[],
@@ -57,11 +56,11 @@ export async function sampleInterleaved(
   return taken.map(({ task, samples, counts }) => measurementOf(task, samples, random, { counts }));
 }
 
-/** As `measureWork`, with the peak of the work alone where the system can tell it. */
+/** As `measureWork`, but with the peak of the work alone if the system can reset it. */
 async function measurePeak<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
   const reset = resetPeakRss();
   const measured = await measureWork(work);
-  // Where it cannot, what is resident afterwards is the least that it has been.
+  // If it cannot, the memory afterwards is a lower bound of the peak.
   return { ...measured, peakRss: reset ? peakRss() : process.memoryUsage.rss() };
 }
 
@@ -76,28 +75,28 @@ function since(before: Counts, after: Counts): Counts {
 function agreed(name: string, earlier: Counts | undefined, counts: Counts): Counts {
   const [one, other] = [JSON.stringify(earlier ?? counts), JSON.stringify(counts)];
   if (one === other) return counts;
-  throw new Error(`${name} does not always do the same: once ${one}, now ${other}`);
+  throw new Error(`${name} is not deterministic: counted ${one}, then ${other}`);
 }
 
-/** Something too short to be timed by itself but once. */
+/** An operation too short to be timed once. */
 export interface MicroTask extends Labels {
-  /** One operation. What it throws fails the benchmark. */
+  /** One operation. If it throws, the benchmark fails. */
   run(): unknown;
 }
 
 export interface MicroOptions {
-  /** For each task; by default half a second. It is run 64 times in any case. */
+  /** Seconds per task, by default 0.5. It runs at least 64 times in any case. */
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Of the intervals; by default 1. */
+  /** Seed of the confidence intervals, by default 1. */
   readonly seed?: number | undefined;
 }
 
 /**
- * Runs each task again and again for its time, by tinybench, after it was warmed up for a quarter of
- * that.
+ * Runs each task repeatedly with tinybench, after warming up for a quarter of the time.
  *
- * @returns with samples in ascending order, as the library keeps them; without CPU time and memory, which are the process's and not an operation's
+ * @returns measurements with samples in ascending order, as tinybench returns them, and without CPU
+ *   time and memory, which cannot be assigned to one operation
  * @throws whatever a task throws
  */
 export async function sampleMicro(
@@ -117,9 +116,10 @@ export async function sampleMicro(
     });
     await bench.add(task.name, () => task.run()).run();
     const { result } = bench.tasks[0]!;
-    // An abort ends it early, without a failure and with what was sampled so far.
+    // After an abort, tinybench returns the samples so far and does not throw.
     signal?.throwIfAborted();
-    if (result.state !== "completed") throw new Error(`${task.name} was not run: ${result.state}`);
+    if (result.state !== "completed")
+      throw new Error(`${task.name} did not complete: ${result.state}`);
     const samples = result.latency.samples!.map((milliseconds) => ({
       seconds: milliseconds / 1000,
     }));

@@ -4,7 +4,7 @@ import { isMet } from "./measure.ts";
 import { median } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
 
-/** A target, with whether it is met; a value that is no number meets none. */
+/** A target and whether it is met; NaN meets none. */
 export function targetOf(
   name: string,
   value: number,
@@ -14,17 +14,16 @@ export function targetOf(
   return { name, value, unit, ...bound, met: isMet({ name, value, ...bound }) };
 }
 
-/** As the gate on regressions has it: one in a hundred may lie outside, on either side. */
+/** The confidence of the regression gate: 1 in 100 true values is outside the interval. */
 const CONFIDENCE = 0.99;
 
 /**
- * A bound on the time of one thing in multiples of that of others, which were all measured in turn.
- * The ratio is taken round by round, because what one round holds met the same moments of the
- * machine; its value is the median over the rounds, and `met` says whether that keeps the bound. The
- * interval says what `isShownMissed` goes by.
+ * A bound on the ratio of one time to the sum of others, all measured in the same rounds. The ratio is
+ * computed for each round, because a round met the same conditions of the machine. Its value is the
+ * median over the rounds, which decides `met`; its interval decides `isShownMissed`.
  *
- * @param parts what the others took, which are added up
- * @throws RangeError where the measurements do not have as many samples
+ * @param parts measurements whose times are summed
+ * @throws RangeError if the measurements differ in the number of samples
  */
 export function ratioTarget(
   name: string,
@@ -37,16 +36,16 @@ export function ratioTarget(
     return seconds / others.reduce((sum, other) => sum + other, 0);
   });
   if (parts.length === 0 || parts.some(({ samples }) => samples.length !== ratios.length)) {
-    throw new RangeError(`${name}: ratios take as many samples of everything`);
+    throw new RangeError(`${name}: a ratio needs the same number of samples of all measurements`);
   }
   const interval = bootstrapInterval(ratios, median, { random, confidence: CONFIDENCE });
   return { ...targetOf(name, median(ratios), "ratio", bound), interval };
 }
 
 /**
- * Whether a target is shown to be missed, which is what fails an acceptance test. Where the target
- * has an interval, that is where all of it lies beyond the bound: a median that lies beyond it by
- * chance, on a machine with other things to do, fails nobody. A target without one goes by its value.
+ * Whether a target is significantly missed, which fails an acceptance test. If the target has an
+ * interval, all of it must be beyond the bound, so that a median beyond it by chance on a busy machine
+ * is not a failure. Without an interval, the value decides.
  */
 export function isShownMissed({
   met,

@@ -3,23 +3,23 @@ import type { Backend } from "@idk/storage";
 import { minio } from "@idk/storage/minio";
 import type { ObjectStoreAccess } from "../suite.ts";
 
-/** A part of an object store that one run of a suite has for itself. */
+/** A prefix in an object store that belongs to one run of a suite. */
 export interface Scratch {
-  /** A folder in it, which is cleared with it. */
+  /** Access to a folder below the prefix, which `clear` empties. */
   at(folder: string): ObjectStoreAccess;
   /**
-   * Removes every object in its folders.
+   * Deletes all objects in its folders.
    *
-   * @returns how many there were
+   * @returns the number of deleted objects
    */
   clear(): Promise<number>;
 }
 
 /**
- * Works in a place of its own, and leaves nothing behind, however the work ends. Clearing does not
- * keep to the work's signal: who interrupts a benchmark wants its objects gone as well.
+ * Runs work with a new prefix and deletes its objects afterwards, however the work ends. Clearing
+ * ignores the abort signal: an interrupted benchmark must not leave objects behind.
  *
- * @throws what the work throws, or else the clearing
+ * @throws what the work throws, otherwise what clearing throws
  */
 export async function withScratch<T>(
   store: ObjectStoreAccess | undefined,
@@ -45,7 +45,7 @@ export async function withScratch<T>(
   try {
     result = await work(scratch);
   } catch (error) {
-    // It says why; that there was trouble with cleaning up as well says nothing more.
+    // The error of the work is more useful than one from cleaning up.
     await scratch.clear().catch(() => undefined);
     throw error;
   }
@@ -54,18 +54,18 @@ export async function withScratch<T>(
 }
 
 export interface OpenOptions {
-  /** Has the server encrypt what it stores, with keys of its own (SSE-S3). */
+  /** Server-side encryption with keys of the server (SSE-S3). */
   readonly encrypted?: boolean | undefined;
 }
 
-/** The backend of the library over the objects in a folder. */
+/** The library's backend for the objects in a folder. */
 export function openBackend(access: ObjectStoreAccess, { encrypted }: OpenOptions = {}): Backend {
   const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = access;
   return minio({
     endpoint,
     region,
     bucket,
-    // It puts a slash between the prefix and the names.
+    // The backend inserts a slash between the prefix and the names.
     ...(prefix !== "" && { prefix: prefix.replace(/\/$/u, "") }),
     accessKey: accessKeyId,
     secretKey: secretAccessKey,

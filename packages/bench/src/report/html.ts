@@ -11,12 +11,12 @@ import { counted } from "./units.ts";
 
 const STYLES = ["colors.css", "page.css", "narrow-and-paper.css"];
 
-/** Nothing is loaded and nothing runs, whatever a report holds. */
+/** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /**
- * The report as one page of HTML that needs no network and no scripts: charts as SVG, each with its
- * numbers in a table. It follows the reader's choice of light or dark, and can be printed.
+ * Renders the report as one HTML page without network access and scripts: charts are inline SVG, each
+ * with its numbers in a table. The page supports light and dark mode and printing.
  */
 export function renderHtml(report: Report): string {
   const { suites, machine, calibration, version, revision, createdAt } = report;
@@ -39,7 +39,7 @@ export function renderHtml(report: Report): string {
   });
 }
 
-/** The same for a comparison by itself. */
+/** Renders a comparison of two revisions in the same way. */
 export function renderComparisonHtml(comparison: Comparison): string {
   const { base, head, failures, tasks, machine, createdAt } = comparison;
   const outcome =
@@ -89,9 +89,8 @@ function page({ title, headline, good, subtitle, sections }: Page): string {
           ${sections}
           <footer>
             <p>
-              Times are medians unless they say otherwise. An interval is where the true value is
-              expected, by resampling the measurements. KiB, MiB and GiB are powers of 1,024; MB/s
-              are powers of 1,000.
+              Times are medians unless stated otherwise. Intervals are bootstrap confidence
+              intervals. KiB, MiB and GiB are powers of 1,024; KB, MB and GB are powers of 1,000.
             </p>
           </footer>
         </main>
@@ -100,7 +99,7 @@ function page({ title, headline, good, subtitle, sections }: Page): string {
   return document.markup;
 }
 
-/** The outcome in a few words; what went wrong comes first. */
+/** The outcome in a few words. */
 function headline({ suites }: Report): string {
   const targets = suites.flatMap((suite) => suite.targets);
   const missed = targets.filter(({ met }) => !met).length;

@@ -102,7 +102,7 @@ export const machine: z.ZodType<Machine> = z.strictObject({
   nacl: z.enum(["native", "portable"]),
 });
 
-/** The published schema of reports; as JSON Schema by `z.toJSONSchema`. */
+/** The published schema of reports. */
 export const reportSchema: z.ZodType<Report> = z.strictObject({
   schema: z.literal(REPORT_SCHEMA),
   createdAt: z.iso.datetime(),
@@ -115,19 +115,19 @@ export const reportSchema: z.ZodType<Report> = z.strictObject({
 });
 
 /**
- * The report as a file.
+ * The report as a JSON file.
  *
- * @throws Error where it does not have the published shape: a suite has not kept to it
+ * @throws Error if it does not match the published schema, because a suite returned something else
  */
 export function renderJson(report: Report): string {
   const checked = reportSchema.safeParse(report);
   if (!checked.success) {
-    throw new Error(`the report does not fit its own schema:\n${z.prettifyError(checked.error)}`);
+    throw new Error(`the report does not match its schema:\n${z.prettifyError(checked.error)}`);
   }
   return `${JSON.stringify(checked.data, undefined, 2)}\n`;
 }
 
-/** The shape of reports as a JSON Schema, draft 2020-12, for `--json-schema`. */
+/** The schema of reports as JSON Schema, draft 2020-12, for `--json-schema`. */
 export function renderJsonSchema(): string {
   return `${JSON.stringify(z.toJSONSchema(reportSchema), undefined, 2)}\n`;
 }

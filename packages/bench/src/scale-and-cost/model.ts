@@ -1,4 +1,4 @@
-/** What contents take in a store, by the format's own arithmetic: nothing is written. */
+/** Storage, requests and cost of contents, computed with the arithmetic of the format. */
 import {
   CHILD_OVERHEAD,
   CHUNK_LOG2_DEFAULT,
@@ -16,37 +16,37 @@ import {
 } from "@idk/storage/format";
 import { type PriceList, tiered } from "./prices.ts";
 
-/** One content, and how it is written. */
+/** One content and how it is stored. */
 export interface Content {
   /** Bytes. */
   readonly length: number;
-  /** By default 22: 4 MiB. */
+  /** Base-2 logarithm of the chunk size, by default 22 (4 MiB). */
   readonly chunkLog2?: number;
   readonly recipients?: number;
-  /** By default on. */
+  /** By default true. */
   readonly pad?: boolean;
 }
 
-/** What one content takes, in bytes and blobs. */
+/** Bytes and blobs of one content. */
 export interface Footprint {
   /** Levels below the root. */
   readonly depth: number;
   readonly leaves: number;
   readonly nodes: number;
-  /** With the root. A put is one PUT for each, a whole get one GET. */
+  /** Blobs with the root. A put is one PUT per blob, a full get one GET per blob. */
   readonly blobs: number;
   readonly rootBytes: number;
-  /** 0 where there is none. */
+  /** 0 if there are no nodes. */
   readonly largestNodeBytes: number;
-  /** Zero bytes behind the content, as stream padding or as the root's. */
+  /** Zero bytes after the content, in the stream or in the root. */
   readonly paddingBytes: number;
   readonly storedBytes: number;
-  /** GETs for a range within one chunk: the path from the root. */
+  /** GETs for a range within one chunk: one per level. */
   readonly rangeRequests: number;
 }
 
 /**
- * @throws RangeError where the content needs more levels than the format has
+ * @throws RangeError if the content needs more levels than the format allows
  */
 export function footprint({
   length,
@@ -78,7 +78,7 @@ export function footprint({
     nodes: children.blobs - leaves,
     blobs: children.blobs + 1,
     rootBytes,
-    // The first node of a level is full wherever any is.
+    // If any node of a level is full, the first one is.
     largestNodeBytes: depth > 1 ? CHILD_OVERHEAD + plaintextLength(shape, 2, 0) : 0,
     paddingBytes: stream - length + plaintext - layOutRoot(root, false).length,
     storedBytes: children.bytes + rootBytes,
@@ -97,7 +97,7 @@ export interface Totals {
   readonly contentBytes: number;
   readonly storedBytes: number;
   readonly blobs: number;
-  /** Addresses that the application keeps: 32 bytes each. */
+  /** Addresses that the application stores, 32 bytes each. */
   readonly addressBytes: number;
 }
 
@@ -111,7 +111,7 @@ export function totals({ objects, content }: Scenario): Totals {
   };
 }
 
-/** Names that one LIST request brings, by the protocol of S3. */
+/** Names per LIST response in S3. */
 const PAGE = 1000;
 
 export interface Listing {
@@ -121,10 +121,10 @@ export interface Listing {
 }
 
 /**
- * Listing by so many prefixes side by side. Names are hashes, so that every prefix of a length has
- * its equal share of them.
+ * Listing with several prefixes in parallel. Names are hashes, so that prefixes of equal length have
+ * equal shares.
  *
- * @param latency seconds for one page
+ * @param latency seconds per page
  */
 export function listing(blobs: number, prefixes: number, latency: number): Listing {
   const pagesEach = Math.max(1, Math.ceil(blobs / prefixes / PAGE));
@@ -132,16 +132,16 @@ export function listing(blobs: number, prefixes: number, latency: number): Listi
 }
 
 export interface Cost {
-  /** Requests of putting everything once; sending the bytes costs nothing. */
+  /** Requests to put everything once; ingress is free. */
   readonly put: number;
   readonly storageMonth: number;
-  /** Requests and egress of reading everything once, over the internet. */
+  /** Requests and egress to read everything once over the internet. */
   readonly read: number;
-  /** Requests of listing everything once. */
+  /** Requests to list everything once. */
   readonly list: number;
 }
 
-/** Dollars. */
+/** Costs in US dollars. */
 export function cost({ blobs, storedBytes }: Totals, prices: PriceList): Cost {
   const gigabytes = storedBytes / prices.gigabyte;
   const charged = Math.max(0, 1 - prices.freeReads) * gigabytes;
@@ -154,21 +154,20 @@ export function cost({ blobs, storedBytes }: Totals, prices: PriceList): Cost {
 }
 
 export interface Fleet {
-  /** Bytes and requests a second that all writers do together, and all readers. */
+  /** Total bytes and requests per second, of all writers or of all readers. */
   readonly bytesPerSecond: number;
   readonly requestsPerSecond: number;
-  /** Writers, or readers, at the given rate each. */
+  /** Number of writers or readers at the given rate each. */
   readonly members: number;
-  /** Of the provider's documented rates; above 1 where they do not suffice. */
+  /** Shares of the provider's documented rates; above 1 if those are not enough. */
   readonly putShare: number;
   readonly getShare: number;
 }
 
 /**
- * What it takes to put everything, or to get it, within a time.
+ * The writers or readers needed to put or get everything in a given time.
  *
- * @param seconds the time
- * @param memberRate bytes a second of one writer or reader
+ * @param memberRate bytes per second of one writer or reader
  */
 export function fleet(
   { blobs, storedBytes }: Totals,
@@ -187,8 +186,8 @@ export function fleet(
 }
 
 /**
- * Bytes that a put or get holds: three times what is in flight, and a node of references for each
- * level, whatever the content's length.
+ * Memory of a put or get in bytes: three times the chunks in flight, and one node of references per
+ * level. It does not depend on the content's length.
  */
 export function workingMemory(concurrency: number, chunkLog2: number, depth: number): number {
   return 3 * concurrency * 2 ** chunkLog2 + depth * FANOUT * REFERENCE_LENGTH;

@@ -1,30 +1,30 @@
 /**
- * What providers ask for, in US dollars, without taxes and without the small free allowances.
- * Lists change: look at the page before you budget, and correct the numbers and the date here.
+ * List prices of providers in US dollars, without taxes and small free allowances. Prices change:
+ * check the provider's page before you budget, and update the numbers and the date here.
  */
 
 export interface PriceList {
   readonly name: string;
-  /** The provider's page that has the list, and the month its numbers were last compared. */
+  /** The provider's price page, and the month when the numbers were last checked. */
   readonly page: string;
   readonly compared: string;
-  /** Bytes that the provider calls a gigabyte. */
+  /** Bytes in the provider's gigabyte. */
   readonly gigabyte: number;
-  /** For a gigabyte and month. */
+  /** Per gigabyte and month. */
   readonly storage: readonly Tier[];
-  /** For 1,000 requests. */
+  /** Per 1,000 requests. */
   readonly put: number;
   readonly get: number;
   readonly list: number;
-  /** For a gigabyte to the internet. */
+  /** Per gigabyte to the internet. */
   readonly egress: readonly Tier[];
-  /** How often what is stored can be read in a month before egress costs anything. */
+  /** Free egress per month, as a multiple of the stored bytes. */
   readonly freeReads: number;
-  /** Requests a second that the provider documents: for a partition of names, or an account. */
+  /** Documented requests per second, per partition of names or per account. */
   readonly rate: { readonly put: number; readonly get: number; readonly per: string };
 }
 
-/** A price up to a number of gigabytes; the last tier has no end. */
+/** A price up to a number of gigabytes; the last tier is unlimited. */
 export interface Tier {
   readonly upTo: number;
   readonly price: number;
@@ -71,7 +71,7 @@ export const B2: PriceList = {
   rate: { put: 500, get: 500, per: "account" },
 };
 
-/** What an amount costs where each tier has its own price. */
+/** The cost of an amount with tiered prices. */
 export function tiered(amount: number, tiers: readonly Tier[]): number {
   let [cost, from] = [0, 0];
   for (const { upTo, price } of tiers) {

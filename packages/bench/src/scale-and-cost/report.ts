@@ -1,4 +1,4 @@
-/** The tables of the design document on what happens when there is much of it. */
+/** The tables of the design document on scale and cost. */
 import { CHUNK_LOG2_DEFAULT } from "@idk/storage/format";
 import {
   type Content,
@@ -12,17 +12,17 @@ import {
 } from "./model.ts";
 import { B2, type PriceList, S3 } from "./prices.ts";
 
-/** What is assumed rather than computed. */
+/** Assumptions of the tables. */
 const ASSUMED = {
-  /** Seconds for one page of a listing, as stores far away take them. */
+  /** Seconds per page of a listing, typical for a remote store. */
   listLatency: 0.1,
-  /** Prefixes listed side by side: two hexadecimal digits. */
+  /** Prefixes listed in parallel: two hex digits. */
   prefixes: 256,
-  /** Bytes a second of one writer or reader: a gigabit line, nearly. */
+  /** Bytes per second of one writer or reader: nearly a gigabit line. */
   memberRate: 100e6,
-  /** Days in which everything is put, or read. */
+  /** Days to put or read everything. */
   days: 30,
-  /** Chunks in flight, the library's default. */
+  /** Chunks in flight: the default of the library. */
   concurrency: 4,
 } as const;
 
@@ -44,7 +44,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "1 × 1 PB", objects: 1, content: { length: 1e15 } },
 ];
 
-/** Everything between the marks in docs/design.md, as Markdown. */
+/** The Markdown between the markers in docs/design.md. */
 export function scalingReport(): string {
   const { listLatency, prefixes, memberRate, days, concurrency } = ASSUMED;
   const contents = CONTENTS.map(({ name, ...content }) => {
@@ -91,7 +91,7 @@ export function scalingReport(): string {
     const [s3, b2] = [S3, B2].map((prices) =>
       fleet(totals(scenario), days * 86_400, memberRate, prices),
     );
-    // One content is written by one put, and read by any number of ranges.
+    // One content is written by one put, but can be read by ranges in parallel.
     const writers = Math.min(s3!.members, scenario.objects);
     const needed = totals(scenario).storedBytes / (writers * memberRate);
     return [
@@ -135,7 +135,7 @@ function rates({ name, rate }: PriceList): string {
   return `${name.split(",")[0]}, ${count(put)} PUTs and ${count(get)} GETs a second for each ${per}`;
 }
 
-/** As the formatter of this project lays tables out. */
+/** A table as the formatter of this repository lays it out. */
 function table(head: string, rows: readonly (readonly string[])[]): string {
   const cells = [head.split(" | "), ...rows];
   const widths = cells[0]!.map((_, i) => Math.max(3, ...cells.map((row) => row[i]!.length)));
@@ -182,12 +182,12 @@ const BEGIN = "<!-- bun packages/bench/src/scaling.ts --write -->\n";
 const END = "\n<!-- end -->";
 
 /**
- * A document with the report between its marks.
+ * Replaces the text between the markers of a document with the report.
  *
- * @throws Error where it does not have both marks
+ * @throws Error if a marker is missing
  */
 export function withReport(document: string, report: string): string {
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin === -1 || end < begin) throw new Error("the document has no place for the tables");
+  if (begin === -1 || end < begin) throw new Error("the document has no markers for the tables");
   return `${document.slice(0, begin)}${BEGIN}\n${report}\n${document.slice(end)}`;
 }

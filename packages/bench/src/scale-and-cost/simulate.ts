@@ -1,10 +1,10 @@
-/** Really writes contents through the library, over a backend that counts, to check the model. */
+/** Writes contents through the library over a counting backend, to check the model. */
 import { type Backend, StorageError, createStore, generateIdentity } from "@idk/storage";
 import type { Content } from "./model.ts";
 
 const MIB = 2 ** 20;
 
-/** What the store was asked for and came to hold. */
+/** Requests to the store and what it contains afterwards. */
 export interface Observed {
   readonly depth: number;
   readonly puts: number;
@@ -12,7 +12,7 @@ export interface Observed {
   readonly rootBytes: number;
   /** GETs for one byte in the first chunk. */
   readonly rangeGets: number;
-  /** GETs for all of the content; undefined where it was not kept. */
+  /** GETs for all of the content; undefined if it was not kept. */
   readonly wholeGets?: number;
 }
 
@@ -24,8 +24,8 @@ interface Counting {
 }
 
 /**
- * @param whole whether to keep all blobs and read everything back; otherwise only the first chunks
- *   and what is written last, so that a tree that just has two levels needs no gigabyte of memory
+ * @param whole whether to keep all blobs and read everything back. Otherwise only the first and the last
+ *   blobs are kept, so that a tree of two levels does not need a gigabyte of memory.
  */
 export async function simulate(content: Content, whole: boolean): Promise<Observed> {
   const { length, chunkLog2 = 22, recipients = 1, pad = true } = content;
@@ -70,7 +70,7 @@ async function* zeros(length: number): AsyncGenerator<Uint8Array> {
   for (let left = length; left > 0; left -= MIB) yield piece.subarray(0, Math.min(MIB, left));
 }
 
-/** Counts calls and sizes. Of the blobs it keeps so many of the first and of the last. */
+/** Counts calls and sizes. Keeps the given number of first and of last blobs. */
 function countingBackend(ends: number): Counting {
   const first = new Map<string, Uint8Array>();
   const last = new Map<string, Uint8Array>();

@@ -3,37 +3,38 @@ import { median } from "./describe.ts";
 import { fitLine } from "./regression.ts";
 
 export interface LeakVerdict {
-  /** Bytes of resident memory that each round leaves behind. */
+  /** Growth of resident memory per round, in bytes. */
   readonly perRound: number;
-  /** Standard error of that. */
+  /** Standard error of `perRound`. */
   readonly error: number;
-  /** Samples that the line was fitted to. */
+  /** Number of samples in the fit. */
   readonly samples: number;
   readonly grows: boolean;
 }
 
 /**
- * What may be left a round before it is called growth: less than a leak of one small blob, and
- * more than the drift of an allocator that has not settled yet.
+ * Tolerated growth per round in bytes: less than a leak of one small blob, but more than the drift of
+ * an allocator that has not settled.
  */
 const TOLERATED = 2048;
-/** The share of samples at the start that is left out: buffers and code get to their places there. */
+/** The share of samples at the start that is ignored, while buffers and compiled code are allocated. */
 const WARM_UP = 0.3;
 
 /**
- * Whether memory grows: the slope of a line through the samples behind the warm-up is above what is
- * tolerated, and not by chance.
+ * Whether memory grows: whether the slope of a line through the samples after the warm-up is
+ * significantly above the tolerance.
  *
  * @param rounds rounds done at each sample, ascending
- * @param bytes resident memory at each
- * @throws RangeError where too few samples are left for a line with an error, fewer than 3
+ * @param bytes resident memory at each sample
+ * @throws RangeError if fewer than 3 samples remain, which give no error of the slope
  */
 export function leakVerdict(rounds: readonly number[], bytes: readonly number[]): LeakVerdict {
   const from = Math.floor(rounds.length * WARM_UP);
   const xs = rounds.slice(from);
-  if (xs.length < 3) throw new RangeError("a verdict takes at least three samples");
+  if (xs.length < 3)
+    throw new RangeError("a verdict needs at least three samples after the warm-up");
   const { slope, error } = fitLine(xs, bytes.slice(from));
-  // Two standard errors: a slope of nothing comes out above them once in forty runs.
+  // Two standard errors: a slope of zero exceeds them once in forty runs.
   return {
     perRound: slope,
     error,
@@ -42,15 +43,15 @@ export function leakVerdict(rounds: readonly number[], bytes: readonly number[])
   };
 }
 
-/** Peaks of the runs, MiB, by the size of the content, MiB. */
+/** Peaks of all runs in MiB, by content size in MiB. */
 export type Peaks = ReadonlyMap<number, readonly number[]>;
 
-/** How much more memory a longer stream may take: as good as none. */
+/** Tolerated ratio of peaks of longer streams. */
 const MOST = 1.1;
 
 /**
- * That memory does not depend on the length: the median peak of each size against that of the
- * smallest.
+ * Targets for memory that does not depend on content length: the median peak of each size relative to
+ * that of the smallest.
  */
 export function peakTargets(way: string, peaks: Peaks): Target[] {
   const [smallest, ...others] = [...peaks].toSorted(([a], [b]) => a - b);

@@ -1,7 +1,6 @@
 /**
- * What it costs to have the server encrypt what it stores: uploads and downloads of the same bytes
- * with and without SSE (AES256, keys of the server), in pairs, a coin deciding which of a pair goes
- * first. Through the library's backend, one request each.
+ * The cost of server-side encryption: uploads and downloads of the same bytes with and without SSE
+ * (AES256, keys of the server), in pairs of random order. Each is one request of the library's backend.
  */
 import { type Backend, StorageError } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
@@ -62,10 +61,10 @@ export async function sseOverhead(context: SuiteContext): Promise<Findings> {
     pairs,
     targets: [targetOf("objects left behind", left, "count", { most: 0 })],
     notes: [
-      "each pair moves the same bytes; that the server has encrypted one object and not the other is looked up for each size",
-      `${removed} objects were stored, and removed afterwards`,
+      "each pair transfers the same bytes; for each size, a HEAD request checks that the server encrypted one object and not the other",
+      `${removed} objects were stored and removed afterwards`,
       ...(repeated > 0
-        ? [`${repeated} requests failed and were made again; only those that succeeded are timed`]
+        ? [`${repeated} requests failed and were retried; only successful attempts are timed`]
         : []),
     ],
   };
@@ -81,11 +80,11 @@ interface Setting {
   readonly scratch: Scratch;
   readonly context: SuiteContext;
   readonly random: Random;
-  /** Runs something timed; of what has to be repeated, the time of the last attempt counts. */
+  /** Times work; if it is retried, only the last attempt counts. */
   readonly retry: (work: () => Promise<void>) => Promise<number>;
 }
 
-/** Seconds by series, such as "upload, SSE"; as many of each. */
+/** Seconds by series, such as "upload, SSE"; the same number of each. */
 async function measureSize(
   { size, rounds, download }: Run,
   { scratch, context: { signal, log }, random, retry }: Setting,
@@ -120,39 +119,39 @@ async function measureSize(
     for (const way of download ? ways : []) {
       await timed(`download, ${way}`, async () => {
         const length = await backends[way].get(name, buffer, { signal });
-        if (length !== size) throw new Error(`${length} of ${size} bytes came back`);
+        if (length !== size) throw new Error(`got ${length} of ${size} bytes`);
       });
-      if (sha256(buffer) !== hash) throw new Error("other bytes came back");
+      if (sha256(buffer) !== hash) throw new Error("got other bytes");
     }
     log(`${round < 0 ? "warm-up" : `pair ${round + 1} of ${rounds}`}: ${taken.join(", ")}`);
   }
   return samples;
 }
 
-/** What is compared has to differ in that, and in nothing else. */
+/** @throws Error unless exactly the one object is encrypted */
 async function expectEncryption(scratch: Scratch, name: string): Promise<void> {
-  const said = async (folder: string) =>
+  const encryptionIn = async (folder: string) =>
     (await bareS3(scratch.at(folder)).head(name)).get("x-amz-server-side-encryption");
-  const [plain, sse] = [await said("plain"), await said("sse")];
+  const [plain, sse] = [await encryptionIn("plain"), await encryptionIn("sse")];
   if (plain !== null) {
     throw new Error(`this bucket encrypts every upload (${plain}): there is nothing to compare`);
   }
-  if (sse !== "AES256") throw new Error("the server has not encrypted what was to be encrypted");
+  if (sse !== "AES256") throw new Error("the server did not encrypt the object");
 }
 
 export interface Retrying {
   /**
-   * Runs something, and again where it failed for a while only, after a moment.
+   * Runs work and retries it after transient errors.
    *
-   * @returns seconds of the attempt that succeeded, by itself
-   * @throws what the last attempt threw
+   * @returns seconds of the successful attempt
+   * @throws the error of the last attempt
    */
   run(work: () => Promise<void>): Promise<number>;
-  /** Attempts that failed and were repeated. */
+  /** Number of retries so far. */
   count(): number;
 }
 
-/** @param retries for each run, 0 or more */
+/** @param retries per run, 0 or more */
 export function retrying(retries: number, { log }: Pick<SuiteContext, "log">): Retrying {
   let count = 0;
   return {
@@ -165,7 +164,7 @@ export function retrying(retries: number, { log }: Pick<SuiteContext, "log">): R
         } catch (error) {
           if (left === 0 || !(error instanceof StorageError && error.transient)) throw error;
           count += 1;
-          log(`made again: ${error.message}`);
+          log(`retrying: ${error.message}`);
           await new Promise((resolve) => {
             setTimeout(resolve, 500);
           });

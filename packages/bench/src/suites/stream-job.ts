@@ -6,34 +6,34 @@ import type { MemoryPoint } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 
-/** What to do; where, and with which keys, comes in the environment. */
+/** A stream up or down. The store and the keys are in the environment. */
 export type StreamJob =
   | { readonly way: "up"; readonly size: number; readonly seed: number }
   | { readonly way: "down"; readonly address: string };
 
-/** The variable that holds, as JSON, a `StreamStore`. */
+/** The environment variable with a `StreamStore` as JSON. */
 export const STREAM_STORE = "IDK_BENCH_STREAM_STORE";
 
 export interface StreamStore {
   readonly access: ObjectStoreAccess;
-  /** As text, with its secret. */
+  /** As text, with the secret key. */
   readonly identity: string;
 }
 
 export interface Streamed extends Sample {
-  /** Of a stream up its address, of one down the SHA-256 of what came. */
+  /** The address of a stream up, the SHA-256 of a stream down. */
   readonly result: string;
   readonly memory: readonly MemoryPoint[];
   readonly counts: Counts;
 }
 
 const PIECE = 1_000_000;
-/** So many pieces may be read, and not be used up, before the first one is written anew. */
+/** A piece is overwritten after this many further pieces. */
 const RING = 8;
 
 /**
- * Content of any length that takes the memory of eight pieces of 1 MB and is the same for the same
- * seed. Each piece begins with its number, so that pieces that change places are noticed.
+ * Content of any length in the memory of eight pieces of 1 MB, determined by the seed. Each piece begins
+ * with its number, so that the hash detects pieces in the wrong order.
  */
 export async function* streamContent(
   length: number,

@@ -1,7 +1,4 @@
-/**
- * One stream, up or down, in a process of its own: started by `streaming-throughput.ts`, which reads
- * what it writes to standard output.
- */
+/** One stream, up or down. streaming-throughput.ts starts it as a child process and reads its output. */
 import { createStore, parseIdentity } from "@idk/storage";
 import { counting } from "../harness/counting.ts";
 import { watchMemory } from "../harness/memory.ts";
@@ -38,6 +35,6 @@ async function stream(job: StreamJob): Promise<Streamed> {
 const job = receivedJob() as StreamJob | undefined;
 if (job) {
   console.log(JSON.stringify(await stream(job)));
-  // Connections that are kept open would keep it alive.
+  // Open connections would keep the process alive.
   process.exit(0);
 }

@@ -1,6 +1,6 @@
 /**
- * Streams of growing length up and down: how fast, and in how much memory. Each is in a process of
- * its own, because a process's peak memory does not go down again.
+ * The speed and memory of streams of several lengths, up and down. Each runs in its own process, because
+ * the memory of a process does not shrink again.
  */
 import { fileURLToPath } from "node:url";
 import { formatIdentity, generateIdentity } from "@idk/storage";
@@ -28,7 +28,7 @@ const MB = 1e6;
 const SCRIPT = fileURLToPath(new URL("streaming-process.ts", import.meta.url));
 const WAYS = ["up", "down"] as const;
 
-/** What came of one size, round by round. */
+/** The streams of one size, by round. */
 interface Trips {
   readonly size: number;
   /** The SHA-256 of the content. */
@@ -58,7 +58,7 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
       record.up.push(up);
       const down = await run({ way: "down", address: up.result });
       record.down.push(down);
-      if (down.result !== hash) throw new Error(`${sizeName(size)}: other bytes came back`);
+      if (down.result !== hash) throw new Error(`${sizeName(size)}: got other bytes`);
       equal += 1;
       const rates = [up, down].map(({ seconds }) => formatRate(size / seconds));
       log(`${sizeName(size)}: up at ${rates[0]}, down at ${rates[1]}`);
@@ -77,8 +77,8 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
       ...WAYS.flatMap((way) => peakTarget(way, records)),
     ],
     notes: [
-      "each stream is in a process of its own: its peak is from when the store was opened, its time without the start of the process",
-      "a stream down is hashed as it comes, which is part of its time; one up comes out of memory",
+      "each stream has its own process; its peak is measured from opening the store, its time excludes the start of the process",
+      "a stream down is hashed as it arrives, which is part of its time; a stream up comes from memory",
     ],
   };
 }
@@ -99,7 +99,7 @@ function measurementFor(way: "up" | "down", record: Trips, random: Random): Meas
   );
 }
 
-/** All sizes one after the other, round by round. */
+/** The sum over all sizes, by round. */
 function totalFor(way: "up" | "down", records: readonly Trips[], random: Random): Measurement {
   const rounds = records[0]![way].map((_, round) => ({
     seconds: records.reduce((sum, record) => sum + record[way][round]!.seconds, 0),
@@ -110,12 +110,12 @@ function totalFor(way: "up" | "down", records: readonly Trips[], random: Random)
   return measurementOf(labels, rounds, random);
 }
 
-/** Below this a stream is over before the store's threads and buffers are all in use. */
+/** Shorter streams end before all threads and buffers of the store are in use. */
 const ALL_IN_USE = 100 * MB;
 
 /**
- * What a peak may grow by. Holding what comes would take three times as much; a runtime that collects
- * its garbage when there is enough of it takes up to a third more.
+ * Tolerated growth of the peak. Buffering the whole content would triple it; garbage that is not yet
+ * collected adds up to a third.
  */
 const GROWTH = 1.5;
 

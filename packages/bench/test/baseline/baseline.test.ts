@@ -24,7 +24,7 @@ function run(suite: string, measurements: Measurement[], slowness = 1): Report {
   return { ...HEAD, calibration, suites: [result(suite, { measurements })] };
 }
 
-/** One measurement each, against a baseline of 1 ms for a megabyte. */
+/** Compares one measurement with a baseline of 1 ms for a megabyte. */
 function against(
   seconds: number,
   {
@@ -38,8 +38,8 @@ function against(
   return compareToBaseline(baselineOf(before), after, { io: IO, tolerance })[0]!;
 }
 
-describe("the calibrated cost", () => {
-  test("is 1 for what takes as long as sealing and hashing on one thread", () => {
+describe("calibratedCost", () => {
+  test("is 1 for the time of sealing and hashing on one thread", () => {
     expect(serialRate({ sha256: 500e6, secretbox: 500e6, memoryCopy: 1 })).toBeCloseTo(250e6);
     expect(serialRate({ sha256: 1e9, secretbox: 250e6, memoryCopy: 1 })).toBeCloseTo(200e6);
     expect(calibratedCost(0.004, { bytesPerOperation: 1e6 }, HEAD.calibration)).toBeCloseTo(1);
@@ -47,8 +47,8 @@ describe("the calibrated cost", () => {
   });
 });
 
-describe("a baseline", () => {
-  test("comes back as it was written", () => {
+describe("a baseline file", () => {
+  test("is read as it was written", () => {
     const baseline = baselineOf(REPORT);
     expect(baseline.suites.map(({ suite }) => suite)).toEqual(["seal"]);
     expect(baseline.suites[0]!.measurements[0]!.cost).toBeCloseTo(1);
@@ -59,32 +59,32 @@ describe("a baseline", () => {
     expect(parseBaseline(renderBaseline(baseline))).toEqual(baseline);
   });
 
-  test("holds no absolute times", () => {
+  test("contains no absolute times", () => {
     expect(renderBaseline(baselineOf(REPORT))).not.toContain("0.004");
   });
 
   test.each([
-    ["{", "is no JSON"],
-    ["[]", "names no schema"],
+    ["{", "is not valid JSON"],
+    ["[]", "has no schema"],
     ['{"schema":"idk-bench/1"}', 'has the schema "idk-bench/1", not "idk-bench-baseline/1"'],
-    ['{"schema":"idk-bench-baseline/1"}', "is damaged at createdAt"],
-  ])("%p is refused", (text, message) => {
+    ['{"schema":"idk-bench-baseline/1"}', "is invalid at createdAt"],
+  ])("%p is rejected", (text, message) => {
     expect(() => parseBaseline(text)).toThrow(message);
   });
 });
 
 describe("times against a baseline", () => {
-  test("the same is the same", () => {
+  test("an equal time is the same", () => {
     expect(against(0.001)).toMatchObject({ verdict: "same", what: "time", tolerance: 0.1 });
   });
 
-  test("a machine that is half as fast that day is not slower code", () => {
+  test("a machine at half speed is not slower code", () => {
     expect(against(0.002, { slowness: 2 })).toMatchObject({ verdict: "same" });
     expect(against(0.001, { slowness: 2 })).toMatchObject({ verdict: "faster" });
   });
 
-  test("slower needs both intervals apart by more than the tolerance", () => {
-    // The intervals reach one percent to either side: 1.01 × 1.1 / 0.99 is where they part.
+  test("slower means that the intervals differ by more than the tolerance", () => {
+    // The intervals extend one percent to either side, so that the limit is 1.01 × 1.1 / 0.99.
     expect(against(0.00112)).toMatchObject({ verdict: "same" });
     expect(against(0.00113)).toMatchObject({ verdict: "slower" });
     expect(against(0.00113).change).toBeCloseTo(0.13);
@@ -92,7 +92,7 @@ describe("times against a baseline", () => {
     expect(against(0.00087)).toMatchObject({ verdict: "faster" });
   });
 
-  test("what waits for a store may take longer", () => {
+  test("suites that wait for I/O have a larger tolerance", () => {
     expect(against(0.00113, { suite: "upload" })).toMatchObject({
       verdict: "same",
       tolerance: 0.3,
@@ -100,14 +100,14 @@ describe("times against a baseline", () => {
     expect(against(0.0014, { suite: "upload" })).toMatchObject({ verdict: "slower" });
   });
 
-  test("a tolerance of one's own replaces both", () => {
+  test("a given tolerance replaces both defaults", () => {
     expect(against(0.00113, { tolerance: 0.2 })).toMatchObject({ verdict: "same" });
     expect(against(0.0014, { suite: "upload", tolerance: 0.5 })).toMatchObject({ verdict: "same" });
   });
 });
 
 describe("a second run", () => {
-  test("confirms what was slower in the first, and nothing else", () => {
+  test("confirms only what was slower in the first run", () => {
     const [same, slower] = [against(0.001), against(0.002)];
     const verdicts = (first: BaselineChange, second: BaselineChange) =>
       confirmed([first], [second]).map(({ verdict }) => verdict);
@@ -119,7 +119,7 @@ describe("a second run", () => {
   });
 });
 
-describe("counts against a baseline", () => {
+describe("counters against a baseline", () => {
   const changes = (before: Partial<Measurement>, after: Partial<Measurement>) =>
     compareToBaseline(
       baselineOf(run("upload", [measurement("x", 1, before)])),
@@ -133,7 +133,7 @@ describe("counts against a baseline", () => {
     expect(isRegression(change!)).toBe(true);
   });
 
-  test("one byte less is none", () => {
+  test("one byte less is an improvement", () => {
     const [sent, received] = changes(
       { bytesSent: 100, bytesReceived: 0 },
       { bytesSent: 99, bytesReceived: 1 },
@@ -142,58 +142,60 @@ describe("counts against a baseline", () => {
     expect(received).toMatchObject({ what: "bytesReceived", verdict: "more", change: Infinity });
   });
 
-  test("what only one of them counts is refused", () => {
+  test("a counter that only one side has is rejected", () => {
     expect(() => changes({ requests: 1 }, {})).toThrow("this run does not count requests");
     expect(() => changes({}, { requests: 1 })).toThrow("the baseline does not count requests");
   });
 });
 
-describe("a baseline of something else", () => {
+describe("a baseline of other measurements", () => {
   const baseline = baselineOf(run("seal", [measurement("x", 1, { bytesPerOperation: 8 })]));
   const compare = (report: Report) => () => compareToBaseline(baseline, report, { io: IO });
 
   test.each<[string, Report, string]>([
-    ["another suite", run("hash", []), "has no figures of hash; it has those of seal"],
+    ["another suite", run("hash", []), "has no results for hash, only for seal"],
     ["nothing", run("seal", []), 'it has "x" of 8 bytes, which this run did not measure'],
     [
       "another size",
       run("seal", [measurement("x", 1, { bytesPerOperation: 9 })]),
-      "run both with the same sizes and flags",
+      "run both with the same sizes and options",
     ],
     [
       "more",
       run("seal", [measurement("x", 1, { bytesPerOperation: 8 }), measurement("y", 1)]),
       'it has no "y", which this run measured',
     ],
-  ])("%s is refused", (_, report, message) => {
+  ])("%s is rejected", (_, report, message) => {
     expect(compare(report)).toThrow(message);
   });
 
-  test("another implementation of NaCl is refused", () => {
+  test("another NaCl implementation is rejected", () => {
     const report = run("seal", [measurement("x", 1, { bytesPerOperation: 8 })]);
     const portable = { ...report, machine: { ...report.machine, nacl: "portable" as const } };
-    expect(compare(portable)).toThrow("made with the native NaCl, and this run has the portable");
+    expect(compare(portable)).toThrow(
+      "measured with the native NaCl, but this run uses the portable",
+    );
   });
 
-  test("suites of it that were not run, and those that failed, are left alone", () => {
+  test("suites that did not run or failed are ignored", () => {
     const both: Report = { ...HEAD, suites: [result("seal"), result("hash")] };
     const one: Report = { ...HEAD, suites: [result("seal"), result("x", { status: "failed" })] };
     expect(compareToBaseline(baselineOf(both), one, { io: IO })).toEqual([]);
   });
 });
 
-describe("changes for people", () => {
+describe("rendered changes", () => {
   const changes = [against(0.001), against(0.0005), against(0.002)];
 
-  test("regressions come first, and what is the same is counted", () => {
+  test("list regressions first and count what is unchanged", () => {
     expect(renderChanges(changes)).toMatchInlineSnapshot(`
-      "against the baseline: 1 regression, 1 better, 1 the same
+      "against the baseline: 1 regression, 1 improvement, 1 unchanged
         suite  measurement  what          baseline    now    change  tolerance  verdict
         seal   x            time × bound     0.250  0.500  +100.0 %    +10.0 %  SLOWER
         seal   x            time × bound     0.250  0.125   −50.0 %    +10.0 %  faster"
     `);
     expect(changesMarkdown(changes)).toMatchInlineSnapshot(`
-      "### against the baseline: 1 regression, 1 better, 1 the same
+      "### against the baseline: 1 regression, 1 improvement, 1 unchanged
 
       | suite | measurement | what         | baseline |   now |   change | tolerance | verdict  |
       | :---- | :---------- | :----------- | -------: | ----: | -------: | --------: | :------- |
@@ -203,9 +205,9 @@ describe("changes for people", () => {
     `);
   });
 
-  test("no change needs no table", () => {
+  test("have no table if nothing changed", () => {
     expect(renderChanges([against(0.001)])).toBe(
-      "against the baseline: 0 regressions, 0 better, 1 the same",
+      "against the baseline: 0 regressions, 0 improvements, 1 unchanged",
     );
   });
 });

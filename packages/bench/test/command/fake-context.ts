@@ -9,7 +9,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A suite that takes `seconds` for a megabyte, by its own word, and tells what it was run with. */
+/** A suite that claims to take `seconds` for a megabyte, and records the contexts it ran with. */
 export function fakeSuite(
   name: string,
   {
@@ -20,7 +20,7 @@ export function fakeSuite(
   }: Partial<Suite> & {
     readonly seconds?: number;
     readonly requests?: number;
-    /** Of its target, which is at most 1.1. */
+    /** The value of its target, whose bound is at most 1.1. */
     readonly value?: number;
   } = {},
 ): Suite & { readonly contexts: SuiteContext[] } {
@@ -42,7 +42,7 @@ export function fakeSuite(
   };
 }
 
-/** Runs a command line over suites, with nothing of this process's own environment. */
+/** Runs a command line with the given suites and without this process's environment. */
 export async function bench(
   args: readonly string[],
   context: Partial<Omit<BenchContext, "stdout" | "stderr">> & { readonly isTTY?: boolean } = {},

@@ -7,7 +7,7 @@ import { type Patch, type PlantedRepository, plantedRepository } from "./planted
 
 const LIBRARY = "packages/storage/src";
 
-/** A second look at every blob. */
+/** An extra HEAD request per blob. */
 const EXTRA_REQUEST: Patch = {
   file: `${LIBRARY}/store/store-blob.ts`,
   find: "  await backend.put(address, blob, { signal, sha256: address });",
@@ -15,7 +15,7 @@ const EXTRA_REQUEST: Patch = {
     "  await backend.head(address, { signal });\n  await backend.put(address, blob, { signal, sha256: address });",
 };
 
-/** Every child's first fifth is sealed a second time. */
+/** Seals the first fifth of every child twice. */
 const SLOWER_SEALING: Patch = {
   file: `${LIBRARY}/crypto/seal.ts`,
   find: "  const bodyKey = bodyKeyOf(contentKey, blob.subarray(0, bodyStart), kind);\n",
@@ -51,7 +51,7 @@ async function compare(
 
 const QUICK = { rounds: 1, maxRounds: 1, warmups: 0 };
 
-test("a planted request more for each put fails on the counter, in every form of the result", async () => {
+test("an extra request per put fails on the counter, in every output", async () => {
   await using repository = await plantedRepository(EXTRA_REQUEST);
   const [json, markdown] = ["json", "md"].map((end) => join(repository.temporary, `out.${end}`));
   const { comparison, printed } = await compare(repository, {
@@ -60,7 +60,7 @@ test("a planted request more for each put fails on the counter, in every form of
     json,
     markdown,
   });
-  const failure = "put-small: requests 1 → 2 for each operation";
+  const failure = "put-small: requests 1 → 2 per operation";
   expect(comparison.failures).toContain(failure);
   const [put, get] = comparison.tasks;
   expect(put!.counters.filter(({ change }) => change !== "none")).toEqual([
@@ -79,7 +79,7 @@ test("a planted request more for each put fails on the counter, in every form of
   expect(await repository.git("worktree", "list")).not.toContain("\n");
 }, 60_000);
 
-test("a gate that has nothing to compare is not green", async () => {
+test("rejects a comparison without tasks to run", async () => {
   await using repository = await plantedRepository();
   const nothing = compare(repository, { ...QUICK, tasks: ["put-store"] });
   expect(await nothing.catch(String)).toBe(
@@ -91,8 +91,8 @@ test("a gate that has nothing to compare is not green", async () => {
 
 const slow = process.env["IDK_TEST_SLOW"] === "1" ? describe : describe.skip;
 
-slow("with the rounds that people get", () => {
-  test("a head with a planted 20 % slowdown in sealing fails, in both of two measurements", async () => {
+slow("with the default rounds", () => {
+  test("a head with sealing 20 % slower fails in both measurements", async () => {
     await using repository = await plantedRepository(SLOWER_SEALING);
     const { comparison } = await compare(repository, { tasks: ["put-memory"] });
     const [task] = comparison.tasks;

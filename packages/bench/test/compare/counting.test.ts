@@ -5,7 +5,7 @@ import { type Tally, countingBackend, countingProxy } from "../../src/compare/ro
 const none = (): Tally => ({ requests: 0, bytesSent: 0, bytesReceived: 0 });
 const NAME = "a".repeat(64);
 
-test("each call of a backend is a request, with the bytes of blobs either way", async () => {
+test("counts each backend call as a request, and the bytes of blobs in both directions", async () => {
   const tally = none();
   const backend = countingBackend(memory(), tally);
   await backend.put(NAME, new Uint8Array(100));
@@ -19,7 +19,7 @@ test("each call of a backend is a request, with the bytes of blobs either way", 
   expect(tally).toEqual({ requests: 6, bytesSent: 100, bytesReceived: 100 });
 });
 
-test("what a backend may lack is neither made up nor lost", async () => {
+test("keeps optional methods of the backend, and adds none", async () => {
   const tally = none();
   expect(countingBackend(memory(), tally)).not.toContainKeys(["listAfter", "capabilities"]);
   const capabilities = { verifiesChecksums: true, conditionalPut: false, versions: false };
@@ -46,7 +46,7 @@ test("what a backend may lack is neither made up nor lost", async () => {
   expect(closed).toBe(1);
 });
 
-test("a proxy counts requests and bodies, and passes both on as they are", async () => {
+test("the proxy counts requests and bodies, and forwards both unchanged", async () => {
   const seen: string[] = [];
   const server = Bun.serve({
     port: 0,

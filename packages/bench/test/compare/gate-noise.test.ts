@@ -1,7 +1,6 @@
 /*
- * The gate as a whole on noise that was recorded from a real comparison of a revision with itself,
- * on a machine that others were using. Each run draws rounds from it anew, so that they hold its
- * spread, and what the three processes of a round have in common.
+ * Tests the gate with noise recorded from a real comparison of a revision with itself on a busy machine.
+ * Each run draws whole rounds from it, which keeps the spread and the correlation within a round.
  */
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
@@ -11,7 +10,7 @@ import { TASKS } from "../../src/compare/round/task-list.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
 
 const RUNS = 20;
-/** What 20 % more work in sealing costs a put, of which it is half: the lesser of two measurements. */
+/** The slowdown of a put if sealing, half of its time, takes 20 % longer: the lesser of two measurements. */
 const SEALING_FACTOR = 1.09;
 const PLAN = { rounds: 20, maxRounds: 60, warmups: 2 };
 
@@ -22,8 +21,8 @@ interface Recorded {
 const recorded = (await Bun.file(join(import.meta.dir, "recorded-noise.json")).json()) as Recorded;
 
 /**
- * Processes that take what recorded ones took; those of the head more, by the given factor. Which of
- * the three of a round was the fastest was chance, and is drawn anew.
+ * Replays recorded times, multiplied by the given factor for the head. The order of the three times of a
+ * round was random and is drawn again.
  */
 function replay(random: Random, factorOf: (task: string) => number) {
   let left: number[] = [];
@@ -49,20 +48,20 @@ async function run(seed: number, factorOf: (task: string) => number) {
 
 const seeds = Array.from({ length: RUNS }, (_, i) => i + 1);
 
-test("noise was recorded of every task that takes no object store", () => {
+test("there is recorded noise for every task without an object store", () => {
   const local = TASKS.filter(({ backendKind }) => backendKind !== "store").map(({ name }) => name);
   expect(Object.keys(recorded.tasks).toSorted()).toEqual(local.toSorted());
   for (const { rounds } of Object.values(recorded.tasks)) expect(rounds).toHaveLength(20);
 });
 
-test(`an identical head passes in ${RUNS} of ${RUNS} runs, every task of each`, async () => {
+test(`an identical head passes all tasks in ${RUNS} of ${RUNS} runs`, async () => {
   const failed: Record<number, string[]> = {};
   for (const seed of seeds) failed[seed] = await run(seed, () => 1);
   expect(failed).toEqual(Object.fromEntries(seeds.map((seed) => [seed, []])));
 }, 120_000);
 
-describe("a head whose sealing takes 20 % more", () => {
-  test(`fails in ${RUNS} of ${RUNS} runs, and by what seals alone`, async () => {
+describe("a head with sealing 20 % slower", () => {
+  test(`fails in ${RUNS} of ${RUNS} runs, and only for the task that seals`, async () => {
     const factorOf = (task: string) => (task === "put-memory" ? SEALING_FACTOR : 1);
     for (const seed of seeds) expect(await run(seed, factorOf)).toEqual(["put-memory"]);
   }, 120_000);

@@ -57,24 +57,24 @@ const comparison: Comparison = {
   failures: failuresOf([task]),
 };
 
-test("ratios as people say them", () => {
+test("formats logarithmic ratios as percentages", () => {
   expect(percent(Math.log(1.049))).toBe("+4.9 %");
   expect(percent(Math.log(0.951))).toBe("−4.9 %");
   expect(percent(0)).toBe("+0.0 %");
   expect(difference(attempt)).toBe("+10.0 % (+6.0 % to +20.0 %)");
 });
 
-test("each reason of a failure has its figures; what got less is none", () => {
+test("failures list slower times and larger counters, but not smaller ones", () => {
   expect(comparison.failures).toEqual([
-    "put-memory: +10.0 % in time, in both of two measurements; at least +6.0 % with 99 % confidence, where +5.0 % is tolerated",
-    "put-memory: bytes hashed 8,389,325 → 8,389,325.5 for each operation",
+    "put-memory: +10.0 % in time, slower in both measurements; at least +6.0 % with 99 % confidence, tolerance +5.0 %",
+    "put-memory: bytes hashed 8,389,325 → 8,389,325.5 per operation",
   ]);
   expect(summaryOf(comparison)).toBe(
-    "a|b<i> (bbbbbbbbbbbb) against main (aaaaaaaaaaaa): 2 things got worse",
+    "a|b<i> (bbbbbbbbbbbb) against main (aaaaaaaaaaaa): 2 regressions",
   );
 });
 
-test("the table of a terminal and Markdown tell failures, improvements and what was skipped", () => {
+test("the terminal table and Markdown show failures, improvements and skipped tasks", () => {
   const lines = comparisonLines(comparison).join("\n");
   const markdown = comparisonMarkdown(comparison);
   for (const text of [lines, markdown]) {
@@ -90,12 +90,12 @@ test("the table of a terminal and Markdown tell failures, improvements and what 
   expect(comparisonLines(passed).join("\n")).not.toContain("FAILED");
 });
 
-test("names of branches do not become Markdown of their own", () => {
+test("escapes Markdown in branch names", () => {
   const [title] = comparisonMarkdown(comparison).split("\n");
   expect(title).toContain(String.raw`a\|b\<i\>`);
 });
 
-test("a comparison fits its schema, and what is not one does not", () => {
+test("the schema accepts a comparison and rejects anything else", () => {
   expect(comparisonSchema.parse(comparison)).toEqual(comparison);
   for (const wrong of [{ base: { name: "main", commit: "a" } }, { more: 1 }, { seed: 0.5 }]) {
     expect(comparisonSchema.safeParse({ ...comparison, ...wrong }).success).toBe(false);

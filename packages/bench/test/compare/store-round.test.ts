@@ -37,11 +37,11 @@ function tests(url: URL): void {
   };
 
   for (const { name } of TASKS.filter(({ backendKind }) => backendKind === "store")) {
-    test(`${name}: takes time, counts the same twice, and leaves no object`, async () => {
+    test(`${name}: measures time, counts the same twice, and leaves no object`, async () => {
       expect(await round(name, "time", 2)).toMatchObject({ kind: "time" });
       const counted = await round(name, "count", 3);
       expect(await round(name, "count", 4)).toEqual(counted);
-      // A content of up to 1 MiB is one blob, and takes one request.
+      // Content of up to 1 MiB is one blob and one request.
       expect(counted).toMatchObject({ kind: "count", counts: { requests: 1 } });
       const { endpoint, region, bucket, ...credentials } = store.access;
       const all = await Array.fromAsync(

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { sizeName } from "../../src/harness/content.ts";
 
-test("a size has the largest unit that fits it whole", () => {
+test("sizeName uses the largest unit that divides the size", () => {
   const sizes = [0, 777, 1000, 1024, 100_000, 65_536, 25_100_000, 2 ** 20, 2 ** 30, 5e9, 1536];
   expect(sizes.map(sizeName)).toEqual([
     "0 bytes",

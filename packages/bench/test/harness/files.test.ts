@@ -2,7 +2,7 @@ import { isAbsolute, relative, resolve } from "node:path";
 import { expect, test } from "bun:test";
 import { isolatedUserFolders } from "../../src/harness/files.ts";
 
-test("a measured command's own files go below the run's folder, also where that is relative", () => {
+test("isolatedUserFolders are absolute and below the run's folder, even if that is relative", () => {
   for (const folder of ["/tmp/idk-bench-1", "bench/idk-bench-1"]) {
     const folders = Object.entries(isolatedUserFolders(folder));
     expect(folders.map(([name]) => name).toSorted()).toEqual([

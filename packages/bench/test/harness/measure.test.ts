@@ -7,11 +7,11 @@ import {
   summarize,
 } from "../../src/harness/measure.ts";
 
-test("a spread is the median between the least and the largest", () => {
+test("spread formats the median with the least and the greatest value", () => {
   expect(spread([3, 1, 2], 1)).toBe("2.0 (1.0 to 3.0)");
 });
 
-test("a summary takes each median by itself", () => {
+test("summarize takes each median separately", () => {
   const samples = [
     { seconds: 1, cpuSeconds: 30, peakRss: 200 },
     { seconds: 2, cpuSeconds: 10, peakRss: 300 },
@@ -25,7 +25,7 @@ test("a summary takes each median by itself", () => {
   });
 });
 
-test("rounds begin with another task each, and the first one does not count", async () => {
+test("interleavedSamples rotates the tasks and does not count the warm-up", async () => {
   const order: string[] = [];
   const task =
     (name: string) =>
@@ -39,7 +39,7 @@ test("rounds begin with another task each, and the first one does not count", as
   expect(samples.b).toHaveLength(2);
 });
 
-test("a target has a least or a most, and reaching it is enough", () => {
+test("a value equal to its bound meets the target", () => {
   expect(isMet({ name: "", value: 2, least: 2 })).toBe(true);
   expect(isMet({ name: "", value: 1.99, least: 2 })).toBe(false);
   expect(isMet({ name: "", value: 1.25, most: 1.25 })).toBe(true);

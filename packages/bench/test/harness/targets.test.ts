@@ -5,7 +5,7 @@ import { type Random, seededRandom } from "../../src/statistics/random.ts";
 
 const ROUNDS = 120;
 
-/** As on a machine with other things to do: a third more at most, and every tenth three times as long. */
+/** Times of a busy machine: up to a third longer, and every tenth three times as long. */
 function times(seconds: number, random: Random, rounds: number = ROUNDS) {
   const samples = Array.from({ length: rounds }, () => ({
     seconds: seconds * (1 + random() / 3) * (random() < 0.1 ? 3 : 1),
@@ -22,8 +22,8 @@ function judged(ratio: number, seed: number, rounds: number = ROUNDS) {
 
 const SEEDS = Array.from({ length: 6 }, (_, seed) => seed);
 
-describe("a ratio that is held to a bound", () => {
-  test("is the median over the rounds, of one to all the others", () => {
+describe("ratioTarget", () => {
+  test("is the median over the rounds of the ratio to the sum of the parts", () => {
     const of = (samples: number[]) =>
       measurementOf(
         { name: "x", series: "x" },
@@ -36,22 +36,22 @@ describe("a ratio that is held to a bound", () => {
     expect(target.interval).toEqual({ low: 2, high: 6, confidence: 0.99 });
   });
 
-  test("fails whoever is a fifth above it, every time", () => {
+  test("is always shown missed a fifth above the bound", () => {
     for (const seed of SEEDS) expect(isShownMissed(judged(1.32, seed))).toBe(true);
   });
 
-  test("fails nobody who keeps it just so", () => {
+  test("is never shown missed just below the bound", () => {
     for (const seed of SEEDS) expect(isShownMissed(judged(1.08, seed))).toBe(false);
   });
 
-  test("says that a median above it does not keep it, even where it fails nobody", () => {
+  test("is not met by a median above the bound, even if not shown missed", () => {
     const unsure = SEEDS.map((seed) => judged(1.15, seed, 5)).filter(({ value }) => value > 1.1);
     expect(unsure.length).toBeGreaterThan(0);
     for (const target of unsure) expect(target.met).toBe(false);
     expect(unsure.some((target) => !isShownMissed(target))).toBe(true);
   });
 
-  test("wants as many samples of everything", () => {
+  test("requires the same number of samples of all measurements", () => {
     const random = seededRandom(1);
     const timed = { whole: times(1, random, 3), parts: [times(1, random, 4)] };
     expect(() => ratioTarget("a", timed, { most: 1 }, random)).toThrow(RangeError);
@@ -61,13 +61,13 @@ describe("a ratio that is held to a bound", () => {
   });
 });
 
-test("a target without an interval goes by its value", () => {
+test("without an interval, the value decides", () => {
   const target = { name: "a", value: 2, unit: "seconds" as const, most: 1 };
   expect(isShownMissed({ ...target, met: false })).toBe(true);
   expect(isShownMissed({ ...target, met: true })).toBe(false);
 });
 
-test("a lower bound is missed where all of the interval lies below it", () => {
+test("a lower bound is shown missed if the whole interval is below it", () => {
   const target = { name: "a", value: 0.8, unit: "ratio" as const, least: 0.9, met: false };
   const interval = (low: number, high: number) => ({ low, high, confidence: 0.99 });
   expect(isShownMissed({ ...target, interval: interval(0.7, 0.85) })).toBe(true);

@@ -16,7 +16,7 @@ import { hostile } from "./hostile.ts";
 import { sampleComparison } from "./sample-comparison.ts";
 import { sampleReport } from "./sample.ts";
 
-// A browser is slow to start on a machine that does other things too.
+// A browser starts slowly on a busy machine.
 setDefaultTimeout(60_000);
 
 /** Charts on the sample report's page; the page of a comparison has one. */
@@ -72,7 +72,7 @@ needing(missingChromium)("the page of a report in a browser", () => {
   }
 
   for (const width of [1100, 375]) {
-    test(`at ${width} pixels all charts are there, and all text is inside`, async () => {
+    test(`at ${width} pixels all charts are visible and all text is inside`, async () => {
       const { page, watched } = await open(url, { width });
       const { page: comparison } = await open(comparisonUrl, { width });
       const measured = async (page: Page) =>
@@ -121,7 +121,7 @@ needing(missingChromium)("the page of a report in a browser", () => {
     });
   }
 
-  test("on a phone no page is wider than the screen, with every table open or names without end", async () => {
+  test("on a phone no page is wider than the screen, even with open tables or very long names", async () => {
     const { page } = await open(url, { width: 375 });
     await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
@@ -133,7 +133,7 @@ needing(missingChromium)("the page of a report in a browser", () => {
     }
   });
 
-  test("light and dark differ, and everything written can be read in both", async () => {
+  test("light and dark mode differ, and all text is readable in both", async () => {
     const found = [];
     for (const scheme of ["light", "dark"] as const) {
       const { page } = await open(url, { width: 1100, scheme });
@@ -144,13 +144,13 @@ needing(missingChromium)("the page of a report in a browser", () => {
     expect(contrast(light!.background, [255, 255, 255])).toBeLessThan(1.1);
     expect(contrast(dark!.background, [0, 0, 0])).toBeLessThan(1.5);
     for (const { background, texts } of [light!, dark!]) {
-      // Of the Web Content Accessibility Guidelines, for text of any size.
+      // The minimum of the Web Content Accessibility Guidelines for text of any size.
       for (const text of texts) expect(contrast(text, background)).toBeGreaterThanOrEqual(4.5);
     }
     expect(new Set(light!.texts.map(String)).size).toBeGreaterThan(6);
   });
 
-  test("on paper it is light, with wide charts and all tables", async () => {
+  test("in print it is light, with wide charts and all tables", async () => {
     const { page } = await open(url, { width: 700, scheme: "dark", media: "print" });
     const { background } = await page.evaluate(colors);
     expect(contrast(background, [255, 255, 255])).toBeLessThan(1.1);
@@ -166,7 +166,7 @@ needing(missingChromium)("the page of a report in a browser", () => {
     await page.close();
   });
 
-  test("no text of a report runs or loads anything", async () => {
+  test("no text of a report runs scripts or loads anything", async () => {
     for (const [address, title] of [
       [hostileUrl, "Benchmarks of idk 0.0.0</title>"],
       [hostileComparisonUrl, "Benchmarks: faster-hash</title>"],
@@ -183,7 +183,7 @@ needing(missingChromium)("the page of a report in a browser", () => {
 
 type Color = [number, number, number];
 
-/** Runs in the page: its background, and the different colours of all text in it. */
+/** Runs in the page and returns its background and all text colours. */
 function colors(): { background: Color; texts: Color[] } {
   const parsed = (color: string): Color => {
     const [red = 0, green = 0, blue = 0] = color.match(/[\d.]+/gu)?.map(Number) ?? [];
@@ -202,7 +202,7 @@ function colors(): { background: Color; texts: Color[] } {
   };
 }
 
-/** 1 to 21, by the Web Content Accessibility Guidelines. */
+/** Contrast ratio, 1 to 21, as the Web Content Accessibility Guidelines define it. */
 function contrast(a: Color, b: Color): number {
   const [low = 0, high = 0] = [luminance(a), luminance(b)].toSorted((x, y) => x - y);
   return (high + 0.05) / (low + 0.05);

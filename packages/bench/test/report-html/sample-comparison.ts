@@ -1,4 +1,4 @@
-/* A comparison whose figures are made up, as those of sample.ts. */
+/* A made-up comparison, like the report in sample.ts. */
 import {
   type Attempt,
   COMPARISON_SCHEMA,

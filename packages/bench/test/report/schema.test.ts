@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test";
 import { renderJson, renderJsonSchema } from "../../src/report/schema.ts";
 import { REPORT } from "./fixtures.ts";
 
-describe("the JSON of a report", () => {
-  test("is the report", () => {
+describe("renderJson", () => {
+  test("renders the report unchanged", () => {
     expect(JSON.parse(renderJson(REPORT))).toEqual(JSON.parse(JSON.stringify(REPORT)));
   });
 
-  test("is refused where it does not have the published shape, and the place is named", () => {
+  test("rejects a report that does not match the schema, and reports the path", () => {
     const [seal, ...others] = REPORT.suites;
     const [first] = seal!.measurements;
     const bad = { ...first!, samples: [Number.NaN] };
@@ -15,7 +15,7 @@ describe("the JSON of a report", () => {
     expect(() => renderJson(report)).toThrow("suites[0].measurements[0].samples[0]");
   });
 
-  test("its schema names what a reader can rely on", () => {
+  test("the JSON Schema lists required properties", () => {
     const schema = JSON.parse(renderJsonSchema()) as {
       $schema: string;
       required: string[];

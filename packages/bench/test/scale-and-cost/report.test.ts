@@ -8,8 +8,8 @@ test("the design document has the tables that the script prints", async () => {
   expect(withReport(document, scalingReport())).toBe(document);
 });
 
-test("a document without a place for the tables is refused, and one with it keeps the rest", () => {
-  expect(() => withReport("# Design\n", "tables")).toThrow("no place");
+test("withReport keeps the rest of the document, and rejects one without markers", () => {
+  expect(() => withReport("# Design\n", "tables")).toThrow("no markers");
   const mark = "<!-- bun packages/bench/src/scaling.ts --write -->\n";
   const written = withReport(`before\n${mark}old\n<!-- end -->\nafter\n`, "new");
   expect(written).toBe(`before\n${mark}\nnew\n\n<!-- end -->\nafter\n`);

@@ -4,30 +4,30 @@ import { leakVerdict, peakTargets } from "../../src/statistics/memory-verdicts.t
 
 const MIB = 2 ** 20;
 const rounds = Array.from({ length: 100 }, (_, i) => (i + 1) * 10);
-/** What an allocator does: up and down by a megabyte, the same in every run. */
-const restless = rounds.map((_, i) => 80 * MIB + ((i * 7919) % 17) * (MIB / 17));
+/** Fluctuates by a megabyte like an allocator, deterministically. */
+const fluctuating = rounds.map((_, i) => 80 * MIB + ((i * 7919) % 17) * (MIB / 17));
 
-test("memory that goes up and down does not grow", () => {
-  expect(leakVerdict(rounds, restless).grows).toBe(false);
+test("fluctuating memory does not grow", () => {
+  expect(leakVerdict(rounds, fluctuating).grows).toBe(false);
 });
 
-test("what is left by every round is growth, however little of the whole", () => {
-  const leaking = restless.map((bytes, i) => bytes + 8192 * rounds[i]!);
+test("a small leak in every round is growth", () => {
+  const leaking = fluctuating.map((bytes, i) => bytes + 8192 * rounds[i]!);
   const verdict = leakVerdict(rounds, leaking);
   expect(verdict.grows).toBe(true);
   expect(Math.abs(verdict.perRound - 8192)).toBeLessThan(3 * verdict.error);
 });
 
-test("a rise while warming up is none", () => {
-  const warming = restless.map((bytes, i) => bytes + Math.min(i, 25) * MIB);
+test("growth during the warm-up is ignored", () => {
+  const warming = fluctuating.map((bytes, i) => bytes + Math.min(i, 25) * MIB);
   expect(leakVerdict(rounds, warming).grows).toBe(false);
 });
 
-test("no verdict on two samples", () => {
+test("rejects two samples", () => {
   expect(() => leakVerdict([1, 2], [MIB, MIB])).toThrow(RangeError);
 });
 
-test("a long stream may peak a tenth above the shortest, by the medians of the runs", () => {
+test("the median peak may be a tenth above that of the shortest stream", () => {
   const peaks = new Map([
     [2048, [130, 110, 500]],
     [256, [100, 90, 120]],
@@ -41,6 +41,6 @@ test("a long stream may peak a tenth above the shortest, by the medians of the r
   expect(isMet(long!)).toBe(false);
 });
 
-test("one size has nothing to be compared with", () => {
+test("a single size has no target", () => {
   expect(peakTargets("put", new Map([[256, [100]]]))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { REPORT_SCHEMA, type Report, type SuiteResult } from "../../src/report/r
 import { reportSchema } from "../../src/report/schema.ts";
 import { suites } from "../../src/suites.ts";
 
-/** Runs a suite as small as it goes, and checks that what it found can be reported. */
+/** Runs a suite with minimal settings and checks its result against the report schema. */
 export async function runTiny(name: string, sizes?: readonly number[]): Promise<SuiteResult> {
   const suite = suites.find((each) => each.name === name)!;
   const result = await suite.run({

@@ -1,6 +1,6 @@
 import type { Backend } from "@idk/storage";
 
-/** Requests and the bytes of their bodies, so far. */
+/** Requests so far, and the bytes of their bodies. */
 export interface Tally {
   requests: number;
   bytesSent: number;
@@ -8,8 +8,8 @@ export interface Tally {
 }
 
 /**
- * Counts the calls of a backend: each is a request, a listing one however long it is. Where they
- * become requests of a network, `countingProxy` counts those.
+ * Wraps a backend and counts its calls. A listing is one call, regardless of its length. To count actual
+ * network requests, use `countingProxy`.
  */
 export function countingBackend(backend: Backend, tally: Tally): Backend {
   const { listAfter, capabilities, close } = backend;
@@ -56,16 +56,16 @@ export function countingBackend(backend: Backend, tally: Tally): Backend {
 }
 
 export interface CountingProxy extends AsyncDisposable {
-  /** Instead of the store's. */
+  /** Replaces the endpoint of the store. */
   readonly endpoint: string;
 }
 
-/** Above the largest blob. */
+/** Larger than the largest blob. */
 const BODY_MAX = 64 * 2 ** 20;
 
 /**
- * An HTTP server before an object store, which counts what really crosses the network, retries and
- * signatures' round trips included. Requests go on with their own Host, which their signature covers.
+ * An HTTP proxy in front of an object store that counts actual requests, including retries. It forwards
+ * the Host header unchanged, because request signatures cover it.
  */
 export function countingProxy(upstream: string, tally: Tally): CountingProxy {
   const server = Bun.serve({
@@ -80,20 +80,20 @@ export function countingProxy(upstream: string, tally: Tally): CountingProxy {
       tally.requests += 1;
       tally.bytesSent += body.length;
       const headers = new Headers(request.headers);
-      // It belongs to this connection, and the whole body is here already.
+      // Expect applies to the client connection only, and the body has already arrived.
       headers.delete("expect");
-      const answer = await fetch(`${upstream}${pathname}${search}`, {
+      const response = await fetch(`${upstream}${pathname}${search}`, {
         method,
         headers,
         decompress: false,
         redirect: "manual",
         ...(method === "PUT" || method === "POST" ? { body } : {}),
       });
-      const { status } = answer;
-      if (method === "HEAD") return new Response(null, { status, headers: answer.headers });
-      const bytes = await answer.bytes();
+      const { status } = response;
+      if (method === "HEAD") return new Response(null, { status, headers: response.headers });
+      const bytes = await response.bytes();
       tally.bytesReceived += bytes.length;
-      return new Response(bytes.length > 0 ? bytes : null, { status, headers: answer.headers });
+      return new Response(bytes.length > 0 ? bytes : null, { status, headers: response.headers });
     },
   });
   return {

@@ -1,4 +1,4 @@
-/** One process of one round: does a job, and says what it took or counted. */
+/** The process of one round: runs a job and prints the times or counts. */
 import type { Backend } from "@idk/storage";
 import { type Tally, countingBackend, countingProxy } from "./counting.ts";
 import type { Counts, Job, Outcome } from "./job.ts";
@@ -67,7 +67,7 @@ async function counted(given: Job): Promise<Outcome> {
   }
 }
 
-/** Bytes that lie in the backend after one more operation, beyond those of its content. */
+/** Bytes that one more operation adds to the backend, minus those of its content. */
 async function overhead(backend: Backend, { pass, puts }: Work): Promise<Partial<Counts>> {
   if (puts === undefined) return {};
   const before = await storedBytes(backend);
@@ -99,7 +99,7 @@ async function backendFor({ backendKind, folder, store }: Job): Promise<Backend>
   return backendKind === "discard" ? { ...memory(), put: async () => {} } : memory();
 }
 
-/** Objects stay in a store for others to pay; a folder is removed by who made it. */
+/** Removes objects from a store. A folder is removed by the parent process. */
 async function cleared(backend: Backend, { store }: Job): Promise<void> {
   if (store === undefined) return;
   const names: string[] = [];

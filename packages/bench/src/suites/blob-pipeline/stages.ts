@@ -3,15 +3,15 @@ import type { Measurement } from "../../report/report.ts";
 import { mean } from "../../statistics/describe.ts";
 import type { Random } from "../../statistics/random.ts";
 
-/** What a file goes through, in this order. */
+/** The stages of storing a file, in order. */
 export const STAGES = ["read", "compress", "key", "encrypt", "encode", "write"] as const;
 
 export type Stage = (typeof STAGES)[number];
 
-/** Seconds of each stage, of one file. */
+/** Seconds per stage of one file. */
 export type StageTimes = Readonly<Record<Stage, number>>;
 
-/** Adds up the seconds between laps, for one file. */
+/** Assigns the time since the last lap to a stage. For one file. */
 export function stopwatch(): { lap(stage: Stage): void; times(): StageTimes } {
   const times: Record<Stage, number> = {
     read: 0,
@@ -32,7 +32,7 @@ export function stopwatch(): { lap(stage: Stage): void; times(): StageTimes } {
   };
 }
 
-/** What the stages took; a sample is that of a file. */
+/** Measurements of the stages, with one sample per file. */
 export function stageMeasurements(
   taken: Readonly<Record<string, readonly StageTimes[]>>,
   bytes: number,
@@ -54,9 +54,9 @@ export function stageMeasurements(
         const parts = each
           .filter((one) => one.pipeline === pipeline)
           .map(({ stage, samples }) => `${stage} ${milliseconds(samples)}`);
-        return `${pipeline}, ms of a file on average: ${parts.join(", ")}`;
+        return `${pipeline}, mean ms per file: ${parts.join(", ")}`;
       }),
-      "The stages of idk: key is X25519, encrypt secretbox, write the backend's put; compress is the same codec by itself over the same bytes; encode is what is left, with derived keys, SHA-256, layout, and what the store does around the codec.",
+      "The stages of idk: key is X25519, encrypt is secretbox, write is the backend's put; compress runs the same codec separately on the same bytes; encode is the rest: derived keys, SHA-256, layout, and the store's overhead around the codec.",
     ],
   };
 }

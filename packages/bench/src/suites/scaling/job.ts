@@ -1,4 +1,4 @@
-/** Put or get of one length, in a process of its own: `runJob` starts this file with its job. */
+/** A put or get of one length. `runJob` starts this file in a child process. */
 import { randomFillSync } from "node:crypto";
 import { createStore, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
@@ -11,19 +11,19 @@ const WARM_UPS = 5;
 
 export interface ScalingJob {
   /**
-   * `put` goes to a backend that keeps nothing: how fast a disk takes bytes is the disk's affair.
-   * `keep` goes to the folder, for the gets.
+   * `put` writes to a backend that discards everything, so that the disk is not measured. `keep` writes
+   * to the folder, for the gets.
    */
   readonly way: "put" | "keep" | "get";
-  /** Whole MiB of content. */
+  /** Content length in MiB. */
   readonly mib: number;
   readonly folder: string;
   readonly identity: string;
-  /** What to get. */
+  /** The address to get. */
   readonly address?: string | undefined;
 }
 
-/** What a put or get took; its peak is what came on top of what the process held before. */
+/** The result of a put or get. Its peak is the increase over the memory of the process before. */
 export interface ScalingOutcome extends Sample {
   readonly address: string;
 }
@@ -46,7 +46,7 @@ async function work({
     if (length !== expected) throw new Error(`read ${length} bytes of ${expected}`);
     return from;
   };
-  // A process that has just begun compiles while it works, which is most of what 1 MiB would take.
+  // A new process compiles code first, which would take longer than 1 MiB of content.
   for (let i = 0; i < WARM_UPS; i++) {
     const warm = await store.put(pieces(2));
     await get(warm, 2 * MIB);

@@ -8,13 +8,13 @@ import { formatShare, tickChange, tickCount } from "../tick-units.ts";
 import { type Axis, linearAxis } from "./axis.ts";
 import { type RowPositions, drawRows, referenceLine } from "./rows.ts";
 
-/** Head against base, a row for each task: the median of the rounds with its interval and tolerance. */
+/** Head against base, one row per task: the median of the rounds with its interval and tolerance. */
 export function forest(tasks: readonly TaskComparison[]): Html {
   const compared = tasks.map((task) => ({ task, attempt: lastAttempt(task) }));
   const reach =
     1.12 * Math.max(0.06, ...compared.flatMap(({ attempt }) => ends(attempt).map(Math.abs)));
   const drawing = chart(
-    "Change of the time of each task from base to head, with its interval",
+    "Change in the time of each task from base to head, with its interval",
     (width) =>
       drawRows(
         {
@@ -38,13 +38,13 @@ export function forest(tasks: readonly TaskComparison[]): Html {
   const confidence = formatShare(compared[0]?.attempt.interval.confidence ?? 0.99);
   return figure(
     "Head against base",
-    `The diamond is the median change over all rounds, the bar its ${confidence} interval, the faint dots are the rounds. A task fails only when its whole bar lies to the right of the shaded tolerance.`,
+    `The diamond is the median change over all rounds, the bar its ${confidence} interval, and the faint dots are the rounds. A task fails only if its whole bar is to the right of the shaded tolerance.`,
     drawing,
     comparisonTable(compared),
   );
 }
 
-/** Of logarithms of ratios, with ticks at round changes. */
+/** An axis of logarithms of ratios, with ticks at round percentages. */
 function changeAxis(reach: number, most: number): Axis {
   const { ticks } = linearAxis(Math.expm1(-reach), Math.expm1(reach), most);
   return { type: "linear", domain: [-reach, reach], ticks: ticks.map(Math.log1p) };
@@ -63,7 +63,7 @@ function comparisonTable(compared: readonly { task: TaskComparison; attempt: Att
       "Noise",
       "Rounds",
       "Attempts",
-      "Times are",
+      "Measured",
     ],
     compared.map(({ task, attempt }) => [
       task.title,
@@ -75,7 +75,7 @@ function comparisonTable(compared: readonly { task: TaskComparison; attempt: Att
       change(attempt.noise),
       tickCount(attempt.rounds.length),
       tickCount(task.attempts.length),
-      task.bound === "cpu" ? "CPU time" : "time that passed",
+      task.bound === "cpu" ? "CPU time" : "elapsed time",
     ]),
     [1, 9],
   );

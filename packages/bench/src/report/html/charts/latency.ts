@@ -9,18 +9,18 @@ import { type Axis, along, linearAxis, logTicks } from "./axis.ts";
 import type { SeriesStyles } from "./palette.ts";
 import { type RowPositions, drawRows } from "./rows.ts";
 
-/** With fewer samples than that each is a dot; with more, their share in each bin is an area. */
+/** Fewer samples are drawn as dots, more as an area of their shares in each bin. */
 const FEW = 24;
 const BINS = 48;
 
-/** How long single operations took: where most of them lie, and how far the slow ones are off. */
+/** The distribution of times of single operations, with median and tail. */
 export function latency(measurements: readonly Measurement[], styles: SeriesStyles): Html {
   const rows = measurements.map(({ name, distribution: { p50, p99 } }) => ({
     name,
-    detail: `${formatTime(p50)}, 99 % by ${formatTime(p99)}`,
+    detail: `${formatTime(p50)}, 99 % within ${formatTime(p99)}`,
   }));
   const drawing = chart(
-    "Distribution of the time of single operations, a row for each measurement",
+    "Distribution of the time of single operations, one row per measurement",
     (width) =>
       drawRows(
         {
@@ -39,7 +39,7 @@ export function latency(measurements: readonly Measurement[], styles: SeriesStyl
   );
   return figure(
     "Time of single operations",
-    "Each row is one measurement. Its shape shows how often an operation took that long; where there are few, each is a dot. The tall line is the median, with its interval at the foot; the short lines are the 95th and 99th percentiles.",
+    "Each row is one measurement. Its shape shows how often an operation took that long; with few samples, each is a dot. The tall line is the median, with its interval at the bottom; the short lines are the 95th and 99th percentiles.",
     drawing,
     measurementTable(measurements),
   );
@@ -92,11 +92,11 @@ function row(
 
 interface Bin {
   readonly x: number;
-  /** Of the fullest bin. */
+  /** Relative to the fullest bin. */
   readonly share: number;
 }
 
-/** Equally wide on the axis, and an empty one at either end, so that the shape comes back to the ground. */
+/** Bins of equal width on the axis, with an empty one at each end so that the shape returns to zero. */
 function bins(samples: readonly number[], axis: Axis): Bin[] {
   const counts = Array.from({ length: BINS }, () => 0);
   for (const sample of samples) {
@@ -113,7 +113,7 @@ function bins(samples: readonly number[], axis: Axis): Bin[] {
   return found;
 }
 
-/** The value at a place on the axis. */
+/** The value at a position on the axis, 0 to 1. */
 function valueAt({ type, domain: [low, high] }: Axis, share: number): number {
   return type === "log" ? low * (high / low) ** share : low + (high - low) * share;
 }
@@ -148,11 +148,11 @@ const COLUMNS: readonly Column[] = [
   { head: "Bytes received", cell: ({ bytesReceived }) => amount(bytesReceived, tickCount) },
 ];
 
-/** Everything that was measured, without the columns that no measurement of the suite has. */
+/** All values of the measurements, without columns that are empty for all of them. */
 function measurementTable(measurements: readonly Measurement[]): Html {
   const columns = COLUMNS.filter(({ cell }) => measurements.some((one) => cell(one) !== undefined));
   return table(
-    "Measurements; times, CPU time and counts are of one operation",
+    "Measurements; times, CPU times and counts are per operation",
     ["Measurement", ...columns.map(({ head }) => head)],
     measurements.map((one) => [one.name, ...columns.map(({ cell }) => cell(one) ?? "–")]),
   );
