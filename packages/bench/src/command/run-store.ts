@@ -75,11 +75,11 @@ async function removeAll(client: S3Client, Bucket: string, Prefix: string): Prom
 }
 
 function unusable({ endpoint, bucket }: ObjectStoreAccess, error: unknown): string {
-  const said = error instanceof Error ? error.message || error.name : String(error);
+  const message = error instanceof Error ? error.message || error.name : String(error);
   const name = error instanceof Error ? error.name : "";
   const hint =
     name === "NoSuchBucket"
       ? "; create it with `idk store init URL`"
       : "; run `idk store check URL` to find out why";
-  return `the object store at ${endpoint} cannot be used (bucket ${bucket}): ${said}${hint}`;
+  return `the object store at ${endpoint} cannot be used (bucket ${bucket}): ${message}${hint}`;
 }

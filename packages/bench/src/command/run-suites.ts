@@ -80,6 +80,6 @@ function checkNames({ measurements }: SuiteResult): void {
 
 /** One line, never empty. */
 export function reasonOf(error: unknown): string {
-  const said = error instanceof Error ? error.message || error.name : String(error);
-  return said.trim().replaceAll(/\s*\n\s*/gu, "; ") || "unknown error";
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return message.trim().replaceAll(/\s*\n\s*/gu, "; ") || "unknown error";
 }

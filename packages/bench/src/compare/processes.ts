@@ -52,8 +52,8 @@ export function processMeasurer(
       return JSON.parse(stdout) as Outcome;
     } catch (error) {
       signal.throwIfAborted();
-      const said = error instanceof Error ? error.message : String(error);
-      throw new Error(`${task.name} failed at ${side.name}: ${said}`, { cause: error });
+      const message = error instanceof Error ? error.message : String(error);
+      throw new Error(`${task.name} failed at ${side.name}: ${message}`, { cause: error });
     } finally {
       await rm(own, { recursive: true, force: true });
     }

@@ -115,7 +115,7 @@ async function install(worktree: string, name: string, signal: AbortSignal): Pro
   const argv = [process.execPath, "install", "--frozen-lockfile", "--production"];
   await output({ argv, cwd: worktree, signal }).catch((error: unknown) => {
     signal.throwIfAborted();
-    const said = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot install the packages of ${name}: ${said}`, { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot install the packages of ${name}: ${message}`, { cause: error });
   });
 }

@@ -3,7 +3,7 @@ import { parseMegabytes, parseSizes } from "../../src/command/flags.ts";
 import type { SuiteOption } from "../../src/suite.ts";
 import { bench, fakeSuite } from "./fake-context.ts";
 
-const RETRIES: SuiteOption = { name: "retries", kind: "number", description: "once more" };
+const RETRIES: SuiteOption = { name: "retries", kind: "number", description: "retries" };
 const DOWNLOAD: SuiteOption = { name: "download", kind: "boolean", description: "both ways" };
 const LABEL: SuiteOption = { name: "label", kind: "text", description: "a word" };
 
@@ -27,7 +27,7 @@ describe("help and lists", () => {
         "compare",
       ])
         expect(stdout).toContain(text);
-      expect(stdout).toMatch(/--retries <n> +upload, other: once more/u);
+      expect(stdout).toMatch(/--retries <n> +upload, other: retries/u);
       expect(stdout).toMatch(/--download \[bool\] +upload: both ways/u);
     }
   });

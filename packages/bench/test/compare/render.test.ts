@@ -78,8 +78,12 @@ test("the terminal table and Markdown show failures, improvements and skipped ta
   const lines = comparisonLines(comparison).join("\n");
   const markdown = comparisonMarkdown(comparison);
   for (const text of [lines, markdown]) {
-    for (const said of ["8,389,325 → 8,389,325.5", "requests 2 → 1", "slower, measured twice"]) {
-      expect(text).toContain(said);
+    for (const expected of [
+      "8,389,325 → 8,389,325.5",
+      "requests 2 → 1",
+      "slower, measured twice",
+    ]) {
+      expect(text).toContain(expected);
     }
     expect(text).toContain("put-store, no object store was given");
   }

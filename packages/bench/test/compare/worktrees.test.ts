@@ -62,10 +62,10 @@ test("creates two worktrees with their own libraries, and removes them on dispos
 });
 
 test("prints the folder that it keeps", async () => {
-  const said: string[] = [];
-  const worktrees = await open({ keep: true, log: (line) => said.push(line) });
+  const logged: string[] = [];
+  const worktrees = await open({ keep: true, log: (line) => logged.push(line) });
   await worktrees[Symbol.asyncDispose]();
-  expect(said.at(-1)).toContain(worktrees.folder);
+  expect(logged.at(-1)).toContain(worktrees.folder);
   expect((await traces()).worktrees).toBe(3);
   await rm(worktrees.folder, { recursive: true });
   await repository.git("worktree", "prune");

@@ -6,10 +6,10 @@ import { simulate } from "../../src/scale-and-cost/simulate.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;
-/** The smallest chunks, so that the second level begins at a gigabyte. */
+/** The smallest chunks, so that the second level starts at a gigabyte. */
 const chunkLog2 = 18;
 
-describe("the model says what the library writes", () => {
+describe("the model matches what the library writes", () => {
   const cases = [
     { name: "nothing", length: 0 },
     { name: "4 KiB", length: 4 * KIB },
@@ -50,23 +50,23 @@ describe("the model says what the library writes", () => {
   }, 120_000);
 });
 
-test("padding is what remains when content and overhead are taken away", () => {
+test("padding is the rest without content and overhead", () => {
   for (const length of [0, 5000, MIB, MIB + 1, 10 ** 12]) {
     const [padded, bare] = [footprint({ length }), footprint({ length, pad: false })];
     const more = padded.storedBytes - bare.storedBytes - padded.paddingBytes;
-    // Besides the zeros, the root says how many there are; and more chunks have more overhead.
+    // In addition to the zeros, the root stores their number, and more chunks have more overhead.
     const chunks = (padded.blobs - bare.blobs) * (CHILD_OVERHEAD + REFERENCE_LENGTH);
     expect(more).toBeGreaterThanOrEqual(0);
     expect(more).toBeLessThanOrEqual(chunks + 8);
   }
 });
 
-test("a petabyte in one content needs three levels, and too small chunks do not reach", () => {
+test("a petabyte in one content needs three levels", () => {
   expect(footprint({ length: 10 ** 15 }).depth).toBe(3);
   expect(footprint({ length: 10 ** 15, chunkLog2: 18 }).depth).toBe(3);
 });
 
-test("tiers are charged each at its own price", () => {
+test("tiered charges each tier at its own price", () => {
   const tiers = [
     { upTo: 10, price: 3 },
     { upTo: 30, price: 2 },
@@ -77,13 +77,13 @@ test("tiers are charged each at its own price", () => {
   expect(tiered(35, tiers)).toBe(30 + 40 + 5);
 });
 
-test("a listing divides its pages among prefixes, and takes one page of each at least", () => {
+test("a listing divides its pages among prefixes, at least one page each", () => {
   expect(listing(1_000_000, 1, 0.1)).toEqual({ pages: 1000, seconds: 100 });
   expect(listing(1_000_000, 256, 0.1)).toEqual({ pages: 1024, seconds: 0.4 });
   expect(listing(0, 16, 0.1)).toEqual({ pages: 16, seconds: 0.1 });
 });
 
-test("costs by hand: a terabyte of a thousand contents", () => {
+test("costs of a terabyte in a thousand contents, computed by hand", () => {
   const all = totals({ name: "", objects: 1000, content: { length: 10 ** 9, pad: false } });
   // 239 chunks and a root each.
   expect(all.blobs).toBe(240_000);
