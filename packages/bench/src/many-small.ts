@@ -20,6 +20,7 @@ import { describeHost, thisHost } from "./harness/machine.ts";
 import {
   type Sample,
   type Target,
+  inLanes,
   judge,
   mebibytes,
   spread,
@@ -27,6 +28,7 @@ import {
 } from "./harness/measure.ts";
 import { runJob, measureWork, receivedJob, describePeakFloor, run } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
+import { accessTo, localMinio, newBucketName, requireMinio } from "./object-store/local-minio.ts";
 import { median } from "./statistics/describe.ts";
 
 const SIZE = 4096;
@@ -94,7 +96,7 @@ function overStore({
   const store = createStore({
     backend:
       destination === "MinIO"
-        ? minio({ bucket, ...server() })
+        ? minio({ bucket, ...requireMinio() })
         : filesystem(join(folder, destination), { durability }),
     recipients: [identity.recipient],
     identities: [identity],
@@ -121,51 +123,34 @@ function overStore({
 }
 
 function overFetch({ inFlight, bucket }: Job): Passes {
-  const { endpoint, accessKey, secretKey } = server();
-  const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-  const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
-  const inLanes = async (names: readonly string[], each: (i: number, lane: number) => unknown) => {
-    let next = 0;
-    const lane = async (_: unknown, index: number) => {
-      for (let i = next++; i < names.length; i = next++) await each(i, index);
-    };
-    await Promise.all(Array.from({ length: inFlight }, lane));
-  };
+  const bare = bareS3(accessTo(requireMinio(), bucket));
   return {
     async put(contents, hashes) {
-      await inLanes(hashes, (i) => bare.put(hashes[i]!, contents[i]!, hashes[i]!));
+      const objects = hashes.map((sha256, i) => ({ sha256, bytes: contents[i]! }));
+      await inLanes(objects, inFlight, ({ sha256, bytes }) => bare.put(sha256, bytes, sha256));
       return [...hashes];
     },
     async get(names) {
       const buffers = Array.from({ length: inFlight }, () => new Uint8Array(SIZE));
       const read: string[] = [];
-      await inLanes(names, async (i, lane) => {
-        if ((await bare.get(names[i]!, buffers[lane]!)) === SIZE) read.push(names[i]!);
+      await inLanes(names, inFlight, async (name, lane) => {
+        if ((await bare.get(name, buffers[lane]!)) === SIZE) read.push(name);
       });
       return read;
     },
   };
 }
 
-function server(): { endpoint: string; accessKey: string; secretKey: string } {
-  const { origin, username, password } = new URL(process.env["IDK_TEST_MINIO"]!);
-  return {
-    endpoint: origin,
-    accessKey: decodeURIComponent(username),
-    secretKey: decodeURIComponent(password),
-  };
-}
-
 async function compare(rounds: number, count: number, inFlight: number): Promise<void> {
   const identity = formatIdentity(await generateIdentity());
-  const withServer = process.env["IDK_TEST_MINIO"] !== undefined;
+  const server = localMinio();
   const destinations: Destination[] = ["folder, full", "folder, none"];
-  if (withServer) destinations.push("MinIO", "bare fetch");
+  if (server) destinations.push("MinIO", "bare fetch");
   const samples = new Map<string, Sample[]>();
   for (let round = 0; round < rounds; round++) {
     const folder = await temporaryFolder();
-    const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
-    if (withServer) await initBucket({ provider: "minio", bucket, ...server() });
+    const bucket = newBucketName();
+    if (server) await initBucket({ provider: "minio", bucket, ...server });
     try {
       for (const way of WAYS) {
         for (const destination of rotated(destinations, round)) {
@@ -205,7 +190,7 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
       least: 8000,
     },
   ];
-  for (const way of withServer ? WAYS : []) {
+  for (const way of server ? WAYS : []) {
     // Per round, because a round met the same conditions of the machine.
     const bare = rates(`${way}, bare fetch`);
     const value = median(rates(`${way}, MinIO`).map((rate, round) => rate / bare[round]!));

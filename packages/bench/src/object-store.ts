@@ -11,22 +11,19 @@ import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3
 import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
-import { interleavedSamples, spread } from "./harness/measure.ts";
+import { inLanes, interleavedSamples, spread } from "./harness/measure.ts";
 import { measuredTasks, describePeak } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
+import { accessTo, newBucketName, requireMinio } from "./object-store/local-minio.ts";
 import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 const [rounds = "5", mib = "500"] = process.argv.slice(2);
-const address = process.env["IDK_TEST_MINIO"];
-if (address === undefined) throw new Error("run it with `script/minio run`");
-const server = new URL(address);
-const endpoint = server.origin;
-const accessKey = decodeURIComponent(server.username);
-const secretKey = decodeURIComponent(server.password);
-const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
+const server = requireMinio();
+const { endpoint, accessKey, secretKey } = server;
+const bucket = newBucketName();
 await initBucket({ provider: "minio", bucket, endpoint, accessKey, secretKey });
 
 let requests = 0;
@@ -44,8 +41,7 @@ interface Contender {
   get(name: string, buffer: Uint8Array): Promise<unknown>;
 }
 
-const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-const access = { endpoint, region: "us-east-1", bucket, prefix: "", ...keys };
+const access = accessTo(server, bucket);
 const backend = minio({ bucket, endpoint, accessKey, secretKey });
 const sdk = new S3Client({
   endpoint,
@@ -56,9 +52,10 @@ const sdk = new S3Client({
   responseChecksumValidation: "WHEN_REQUIRED",
   expectContinueHeader: false,
 });
+const { hostname, port } = new URL(endpoint);
 const client = new Client({
-  endPoint: server.hostname,
-  port: Number(server.port),
+  endPoint: hostname,
+  port: Number(port),
   useSSL: false,
   accessKey,
   secretKey,
@@ -112,21 +109,13 @@ async function measure(title: string, size: number, count: number, inFlight: num
     return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
   });
   const buffers = Array.from({ length: inFlight }, () => new Uint8Array(size));
-  const all = async (work: (object: (typeof objects)[number], lane: number) => unknown) => {
-    let next = 0;
-    await Promise.all(
-      buffers.map(async (_, lane) => {
-        for (let i = next++; i < count; i = next++) await work(objects[i]!, lane);
-      }),
-    );
-  };
   console.log(`\n${title}: ms per object, MB/s; ${rounds} rounds, median (least to most)`);
   for (const way of ["put", "get"] as const) {
     const counted = new Map<string, number>();
     const tasks = Object.entries(contenders).map(([name, contender]) => {
       const task = async () => {
         const before = requests;
-        await all(({ bytes, sha256 }, lane) =>
+        await inLanes(objects, inFlight, ({ bytes, sha256 }, lane) =>
           way === "put"
             ? contender.put(sha256, bytes, sha256)
             : contender.get(sha256, buffers[lane]!),

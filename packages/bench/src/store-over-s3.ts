@@ -11,22 +11,19 @@ import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
 import { describeHost, thisHost } from "./harness/machine.ts";
-import { type Target, interleavedSamples, judge, spread } from "./harness/measure.ts";
+import { type Target, inLanes, interleavedSamples, judge, spread } from "./harness/measure.ts";
 import { measuredTasks, describePeak } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
+import { accessTo, newBucketName, requireMinio } from "./object-store/local-minio.ts";
 import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 const [rounds = "7", mib = "500"] = process.argv.slice(2);
-const given = process.env["IDK_TEST_MINIO"];
-if (given === undefined) throw new Error("run it with `script/minio run`");
-const server = new URL(given);
-const endpoint = server.origin;
-const accessKey = decodeURIComponent(server.username);
-const secretKey = decodeURIComponent(server.password);
-const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
+const server = requireMinio();
+const { endpoint, accessKey, secretKey } = server;
+const bucket = newBucketName();
 await initBucket({ provider: "minio", bucket, endpoint, accessKey, secretKey });
 
 const naCl = await loadNaCl();
@@ -38,8 +35,7 @@ const store = createStore({
   identities: [alice],
   padding: "none",
 });
-const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
+const bare = bareS3(accessTo(server, bucket));
 
 console.log(describeHost(thisHost()));
 console.log(`NaCl ${naCl.name}; ms as median (least to most) of ${rounds} rounds`);
@@ -125,8 +121,10 @@ async function compare(
   };
 
   const tasks = measuredTasks({
-    "bare put": () => eachOf(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
-    "bare get": () => eachOf(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
+    "bare put": () =>
+      inLanes(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
+    "bare get": () =>
+      inLanes(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
     crypto: () => {
       for (const { bytes } of pieces) {
         naCl.seal(box.subarray(0, bytes.length + 16), bytes, nonce, key);
@@ -135,11 +133,14 @@ async function compare(
     },
     put: async () => {
       addresses.length = 0;
-      await eachOf(contents, inFlight, async (content) => addresses.push(await store.put(content)));
+      await inLanes(contents, inFlight, async (content) =>
+        addresses.push(await store.put(content)),
+      );
     },
-    get: () => eachOf(addresses, inFlight, async (address) => read((await open(address)).chunks())),
+    get: () =>
+      inLanes(addresses, inFlight, async (address) => read((await open(address)).chunks())),
     "get as stream": () =>
-      eachOf(addresses, inFlight, async (address) => read((await open(address)).stream())),
+      inLanes(addresses, inFlight, async (address) => read((await open(address)).stream())),
   });
 
   const samples = await interleavedSamples(Number(rounds), tasks);
@@ -172,24 +173,13 @@ async function compare(
   judge(targets({ put, get }));
 }
 
-async function eachOf<T>(
-  items: readonly T[],
-  lanes: number,
-  work: (item: T, lane: number) => unknown,
-): Promise<void> {
-  let next = 0;
-  const lane = async (_: unknown, index: number) => {
-    for (let i = next++; i < items.length; i = next++) await work(items[i]!, index);
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
-}
-
 /** Deletes the bucket and all objects in it. */
 async function removeBucket(): Promise<void> {
+  const { hostname, port, protocol } = new URL(endpoint);
   const client = new Client({
-    endPoint: server.hostname,
-    port: Number(server.port),
-    useSSL: server.protocol === "https:",
+    endPoint: hostname,
+    port: Number(port),
+    useSSL: protocol === "https:",
     accessKey,
     secretKey,
   });

@@ -9,7 +9,6 @@
  *
  * Usage: packages/bench/thirdparty/run [MIB] [ROUNDS]
  */
-import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { initBucket } from "@idk/storage/provision";
@@ -28,29 +27,27 @@ import {
   summarize,
 } from "../src/harness/measure.ts";
 import { describePeakFloor, run } from "../src/harness/processes.ts";
+import { newBucketName, requireMinio } from "../src/object-store/local-minio.ts";
 import { median } from "../src/statistics/describe.ts";
 import { type Contender, type Peers, contenders, purge } from "./contenders.ts";
 import { peerTargets } from "./targets.ts";
 
 const [mib = "500", rounds = "3"] = process.argv.slice(2);
 const bytes = Number(mib) * 2 ** 20;
-const server = new URL(required("IDK_TEST_MINIO", "script/minio"));
 const peers: Peers = {
-  rclone: required("IDK_PEER_RCLONE", "script/peers"),
-  age: required("IDK_PEER_AGE", "script/peers"),
-  ageKeygen: required("IDK_PEER_AGE_KEYGEN", "script/peers"),
-  restic: required("IDK_PEER_RESTIC", "script/peers"),
-  aws: required("IDK_PEER_AWS", "script/peers"),
+  rclone: required("IDK_PEER_RCLONE"),
+  age: required("IDK_PEER_AGE"),
+  ageKeygen: required("IDK_PEER_AGE_KEYGEN"),
+  restic: required("IDK_PEER_RESTIC"),
+  aws: required("IDK_PEER_AWS"),
 };
 
 const folder = await temporaryFolder();
 const setting = {
   folder,
   file: join(folder, "source", "file"),
-  endpoint: server.origin,
-  accessKey: decodeURIComponent(server.username),
-  secretKey: decodeURIComponent(server.password),
-  bucket: `idk-bench-${randomBytes(6).toString("hex")}`,
+  ...requireMinio(),
+  bucket: newBucketName(),
 };
 await initBucket({ provider: "minio", ...setting });
 
@@ -136,8 +133,8 @@ function medians(samples: Record<string, Sample[]>): Record<string, number> {
   );
 }
 
-function required(variable: string, script: string): string {
+function required(variable: string): string {
   const value = process.env[variable];
-  if (!value) throw new Error(`${variable} is not set: run it with \`${script} run\``);
+  if (!value) throw new Error(`${variable} is not set: use packages/bench/thirdparty/run`);
   return value;
 }

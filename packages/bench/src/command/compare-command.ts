@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { type CompareSettings, compareCommand } from "../compare/compare.ts";
+import { type CompareSettings, chooseTasks, compareCommand } from "../compare/compare.ts";
 import { TASKS } from "../compare/round/task-list.ts";
 import { inOneLine } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
@@ -90,9 +90,11 @@ async function openStore(
   names: readonly string[] | undefined,
   { env, stderr }: BenchContext,
 ): Promise<RunStore | undefined> {
-  const chosen = TASKS.filter(({ name }) => names === undefined || names.includes(name));
   const choice = chooseStore(url, env);
-  if (choice.kind === "none" || !chosen.some(({ backendKind }) => backendKind === "store"))
+  if (
+    choice.kind === "none" ||
+    !chooseTasks(names).some(({ backendKind }) => backendKind === "store")
+  )
     return undefined;
   try {
     return await openRunStore(choice);
@@ -139,9 +141,6 @@ function createProgram(writeOut: (text: string) => void): Command {
 
 function readTasks(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
-  const unknown = names.find((name) => !TASKS.some((task) => task.name === name));
-  if (unknown === undefined) return names;
-  throw new Usage(
-    `there is no task "${unknown}"; there are ${TASKS.map(({ name }) => name).join(", ")}`,
-  );
+  chooseTasks(names);
+  return names;
 }

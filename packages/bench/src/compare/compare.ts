@@ -4,7 +4,6 @@ import { Usage } from "../command/usage.ts";
 import { thisMachine } from "../harness/machine.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
-import type { Plan } from "./attempt.ts";
 import {
   COMPARISON_SCHEMA,
   type Comparison,
@@ -24,17 +23,17 @@ export interface CompareSettings {
   readonly head: string;
   /** A folder in the repository, by default the working directory. */
   readonly repository?: string | undefined;
-  /** By default 20. */
+  /** Rounds before the first verdict, by default 20. */
   readonly rounds?: number | undefined;
   /** Maximum number of rounds if the result is inconclusive, by default 60. */
   readonly maxRounds?: number | undefined;
-  /** By default 2. */
+  /** Warm-up rounds, by default 2. */
   readonly warmups?: number | undefined;
   /** Names of tasks, by default all that can run. */
   readonly tasks?: readonly string[] | undefined;
   /** The object store for tasks that need one; without it they are reported as skipped. */
   readonly store?: ObjectStoreAccess | undefined;
-  /** By default random; the result contains it. */
+  /** A 32-bit integer, by default random; the result contains it. */
   readonly seed?: number | undefined;
   /** Keeps the worktrees and prints where they are. */
   readonly keep?: boolean | undefined;
@@ -63,21 +62,8 @@ export async function compareCommand(
   settings: CompareSettings,
   { signal, print, log }: CompareContext,
 ): Promise<Comparison> {
-  const { base, head, tasks, store, json, html, markdown } = settings;
-  const comparison = await compareRevisions({
-    base,
-    head,
-    repository: settings.repository ?? process.cwd(),
-    tasks,
-    store,
-    rounds: settings.rounds ?? 20,
-    maxRounds: settings.maxRounds ?? 60,
-    warmups: settings.warmups ?? 2,
-    seed: settings.seed ?? randomInt(2 ** 31),
-    keep: settings.keep ?? false,
-    signal,
-    log,
-  });
+  const { json, html, markdown } = settings;
+  const comparison = await compareRevisions(settings, { signal, log });
   const write = async (file: string, text: string): Promise<void> => {
     if (file === "-") print(text.trimEnd());
     else await writeFile(file, text);
@@ -97,24 +83,6 @@ export async function compareCommand(
   return comparison;
 }
 
-interface CompareOptions extends Plan {
-  /** A git revision: a branch, a tag or a commit. */
-  readonly base: string;
-  readonly head: string;
-  /** A folder in the repository. */
-  readonly repository: string;
-  /** By default all. */
-  readonly tasks?: readonly string[] | undefined;
-  /** The object store for tasks that need one; without it they are skipped. */
-  readonly store?: ObjectStoreAccess | undefined;
-  /** A 32-bit integer. */
-  readonly seed: number;
-  /** Keeps the worktrees. */
-  readonly keep: boolean;
-  readonly signal: AbortSignal;
-  log(line: string): void;
-}
-
 /**
  * Checks out two revisions, measures each in fresh processes, and removes the worktrees, even if it is
  * interrupted.
@@ -122,11 +90,23 @@ interface CompareOptions extends Plan {
  * @throws Usage if a revision or a task is unknown or nothing can be compared; Error if packages do not
  *   install or a measured operation fails; the signal's reason
  */
-async function compareRevisions(options: CompareOptions): Promise<Comparison> {
-  const { base, head, repository, store, seed, keep, signal, log } = options;
-  const { rounds, maxRounds, warmups } = options;
+async function compareRevisions(
+  {
+    base,
+    head,
+    repository = process.cwd(),
+    rounds = 20,
+    maxRounds = 60,
+    warmups = 2,
+    tasks: names,
+    store,
+    seed = randomInt(2 ** 31),
+    keep = false,
+  }: CompareSettings,
+  { signal, log }: Pick<CompareContext, "signal" | "log">,
+): Promise<Comparison> {
   const start = performance.now();
-  const chosen = chosenTasks(options.tasks);
+  const chosen = chooseTasks(names);
   const runnable = chosen.filter(
     ({ backendKind }) => backendKind !== "store" || store !== undefined,
   );
@@ -161,13 +141,16 @@ async function compareRevisions(options: CompareOptions): Promise<Comparison> {
   };
 }
 
-/** @throws Usage if a task is unknown */
-function chosenTasks(names: readonly string[] | undefined): readonly TaskInfo[] {
+/**
+ * @param names by default all
+ * @throws Usage if a task is unknown
+ */
+export function chooseTasks(names: readonly string[] | undefined): readonly TaskInfo[] {
   if (names === undefined) return TASKS;
   const unknown = names.find((name) => !TASKS.some((task) => task.name === name));
   if (unknown !== undefined) {
     const known = TASKS.map(({ name }) => name).join(", ");
-    throw new Usage(`there is no task ${unknown}: there are ${known}`);
+    throw new Usage(`there is no task "${unknown}"; there are ${known}`);
   }
   return TASKS.filter(({ name }) => names.includes(name));
 }

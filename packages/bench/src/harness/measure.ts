@@ -3,6 +3,19 @@ import type { Target as ReportedTarget } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
 import { interleave } from "./interleave.ts";
 
+/** Processes items concurrently in a number of lanes. `work` receives the number of its lane. */
+export async function inLanes<T>(
+  items: readonly T[],
+  lanes: number,
+  work: (item: T, lane: number) => unknown,
+): Promise<void> {
+  let next = 0;
+  const lane = async (_: unknown, index: number) => {
+    for (let i = next++; i < items.length; i = next++) await work(items[i]!, index);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
 /** The median with the least and the greatest value: `2.0 (1.0 to 3.0)`. */
 export function spread(values: readonly number[], digits: number): string {
   const [low, high] = [Math.min(...values), Math.max(...values)];

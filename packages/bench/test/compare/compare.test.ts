@@ -84,7 +84,9 @@ test("rejects a comparison without tasks to run", async () => {
     "Usage: nothing could be compared: put-store, no object store was given",
   );
   const unknown = compare(repository, { ...QUICK, tasks: ["put-stone"] });
-  expect(await unknown.catch(String)).toContain("there is no task put-stone: there are put-memory");
+  expect(await unknown.catch(String)).toContain(
+    'there is no task "put-stone"; there are put-memory',
+  );
 }, 60_000);
 
 const slow = process.env["IDK_TEST_SLOW"] === "1" ? describe : describe.skip;
