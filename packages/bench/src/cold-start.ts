@@ -1,23 +1,22 @@
 /**
- * What starting the command costs, against starting Bun with nothing to do: of the bundle that is
- * published, and of the sources.
+ * The start-up time of the command, as the published bundle and from the sources, compared with an empty
+ * Bun script.
  *
  * Usage: bun packages/bench/src/cold-start.ts [ROUNDS]
  */
-import { generateIdentity } from "@idk/storage";
-import { interleavedSamples, judge, mebibytes, spread, summarize } from "./measure.ts";
-import { freshFolder, ownUserFolders } from "./files.ts";
-import { peakFloor, run } from "./processes.ts";
-import { SOURCES, publishedCommand } from "./published.ts";
 import { rm, writeFile } from "node:fs/promises";
-import { describeHost, thisHost } from "./machine.ts";
 import { join } from "node:path";
+import { generateIdentity } from "@idk/storage";
+import { temporaryFolder, isolatedUserFolders } from "./harness/files.ts";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { interleavedSamples, judge, mebibytes, spread, summarize } from "./harness/measure.ts";
+import { SOURCES, describePeakFloor, publishedCommand, run } from "./harness/processes.ts";
 
 const rounds = Number(process.argv[2] ?? "30");
-const dir = await freshFolder();
+const dir = await temporaryFolder();
 const file = join(dir, "kibibyte");
 await writeFile(file, crypto.getRandomValues(new Uint8Array(1024)));
-const env = ownUserFolders(dir);
+const env = isolatedUserFolders(dir);
 const { recipient } = await generateIdentity();
 
 const bun = (...args: string[]) => run({ argv: [process.execPath, ...args], env });
@@ -26,7 +25,7 @@ const put = ["put", file, "-r", recipient, "--store", join(dir, "blobs")];
 
 try {
   const samples = await interleavedSamples(rounds, {
-    // Bun answers an empty script with its help, before it starts a JavaScript engine at all.
+    // For an empty script, Bun prints its help without starting the JavaScript engine.
     "bun -e ''": () => bun("-e", ""),
     "bun -e 0": () => bun("-e", "0"),
     "idk --version": () => bun(bundle, "--version"),
@@ -37,7 +36,7 @@ try {
   const [nothing, engine] = [summarize(samples["bun -e ''"]), summarize(samples["bun -e 0"])];
   console.log(describeHost(thisHost()));
   console.log(
-    `milliseconds as median (least to most), ${rounds} rounds; times of bun -e '' and of bun -e 0`,
+    `milliseconds as median (least to most), ${rounds} rounds; ratios to bun -e '' and to bun -e 0`,
   );
   for (const [name, own] of Object.entries(samples)) {
     const { seconds, cpuSeconds, peakRss, all } = summarize(own);
@@ -50,10 +49,10 @@ try {
   const timesEngine = (name: keyof typeof samples) =>
     summarize(samples[name]).seconds / engine.seconds;
   judge([
-    { name: "idk --help: of bun -e 0", value: timesEngine("idk --help"), most: 2.5 },
-    { name: "idk put: of bun -e 0", value: timesEngine("idk put, 1 KiB"), most: 5 },
+    { name: "idk --help, ratio to bun -e 0", value: timesEngine("idk --help"), most: 2.5 },
+    { name: "idk put, ratio to bun -e 0", value: timesEngine("idk put, 1 KiB"), most: 5 },
   ]);
-  console.log(peakFloor());
+  console.log(describePeakFloor());
 } finally {
   await rm(dir, { recursive: true });
 }

@@ -1,16 +1,16 @@
 /**
- * Put with each compression, of a file or of noise: MB of content a second into a backend that keeps
- * nothing, the CPU time of it, and what is left of the content.
+ * Puts with each compression, of files or random bytes, into a backend that discards them: MB of content
+ * per second, CPU time, and the stored share of the content.
  *
- * Usage: bun packages/bench/src/compression.ts [FILE…]      by default the runtime itself, and noise
+ * Usage: bun packages/bench/src/compression.ts [FILE…]      by default the Bun executable and random bytes
  */
-import { type Backend, type Store, createStore, generateIdentity } from "@idk/storage";
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, spread, summarize } from "./measure.ts";
-import { basename } from "node:path";
-import { memory } from "@idk/storage/memory";
 import { randomFillSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { type Backend, type Store, createStore, generateIdentity } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
+import { interleavedSamples, spread, summarize } from "./harness/measure.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 
 const ROUNDS = 5;
 const LENGTH_MAX = 128 * 2 ** 20;
@@ -45,15 +45,15 @@ for (const [name, content] of contents) {
       kept[compression] = stored / content.length;
     },
   ]);
-  const samples = await interleavedSamples(ROUNDS, here(Object.fromEntries(tasks)));
+  const samples = await interleavedSamples(ROUNDS, measuredTasks(Object.fromEntries(tasks)));
   for (const compression of COMPRESSIONS) {
     const { all, cpuSeconds } = summarize(samples[compression]!);
     const speeds = all.map((seconds) => content.length / 1e6 / seconds);
     const cpu = (cpuSeconds / (content.length / 2 ** 30)).toFixed(2);
-    const part = `${(100 * kept[compression]!).toFixed(1)} %`;
+    const share = `${(100 * kept[compression]!).toFixed(1)} %`;
     console.log(
-      `${name.padEnd(12)} ${compression.padEnd(5)} ${spread(speeds, 0).padStart(20)} MB/s  ${cpu.padStart(6)} CPU s/GiB  ${part}`,
+      `${name.padEnd(12)} ${compression.padEnd(5)} ${spread(speeds, 0).padStart(20)} MB/s  ${cpu.padStart(6)} CPU s/GiB  ${share}`,
     );
   }
 }
-console.log(ownPeak());
+console.log(describePeak());

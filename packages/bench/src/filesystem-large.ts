@@ -1,54 +1,66 @@
 /**
- * One large file into a folder of blobs and back, against `cp` and `sha256sum` of the same file,
- * which read, write and hash as many bytes as idk does. Both sides end with the file and its folder
- * on the disk, and may let the disk write while they hash; both read from memory what they can, and
- * both write to a place where nothing was before. The command is a fresh process, start-up included; the library is timed in a process of
- * its own, from opening the store.
+ * Puts one large file into a folder and gets it back, compared with `cp` and `sha256sum` of the same file,
+ * which read, write and hash the same number of bytes. Both sides sync the file and its folder to disk,
+ * may hash while the disk writes, read from the page cache, and write into an empty folder. The command is
+ * timed as a process including its start-up, the library within its own process from opening the store.
  *
  * Usage: bun packages/bench/src/filesystem-large.ts [MIB] [ROUNDS]
  */
-import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { digest, freshFolder, ownUserFolders, toDisk, writeRandomFile } from "./files.ts";
-import { figure, interleavedSamples, judge, type Sample, summarize } from "./measure.ts";
-import { inProcess, measureHere, ownJob, peakFloor, run, shell } from "./processes.ts";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
-import { describeHost, thisHost } from "./machine.ts";
-import { filesystem } from "@idk/storage/filesystem";
-import { publishedCommand } from "./published.ts";
 import { join } from "node:path";
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
+import {
+  sha256OfFile,
+  temporaryFolder,
+  isolatedUserFolders,
+  syncToDisk,
+  writeRandomFile,
+} from "./harness/files.ts";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { type Sample, figure, interleavedSamples, judge, summarize } from "./harness/measure.ts";
+import {
+  runJob,
+  measureWork,
+  receivedJob,
+  describePeakFloor,
+  publishedCommand,
+  run,
+  shell,
+} from "./harness/processes.ts";
 
 const MOST = 1.25;
 
 interface Job {
   readonly blobs: string;
   readonly identity: string;
-  /** What to put, or where to get to. */
+  /** The file to put, or the target of a get. */
   readonly file: string;
-  /** What to get; without it, this is a put. */
+  /** The address to get; without it, the job is a put. */
   readonly address?: string;
 }
 
-/** The measured work of a process of the library's. */
+/** The measured work of a library process. */
 async function work({ blobs, identity: text, file, address }: Job) {
   const identity = parseIdentity(text);
-  return measureHere(async () => {
+  return measureWork(async () => {
     await using store = createStore({
       backend: filesystem(blobs),
       recipients: [identity.recipient],
       identities: [identity],
     });
-    // Awaited here: the store would be closed, and its threads with it, as soon as this returned.
+    // `return await`, because returning disposes of the store and its threads.
     if (address === undefined) return await store.put(Bun.file(file));
     const output = await open(file, "wx");
     for await (const piece of (await store.get(address)).stream()) await output.write(piece);
     await output.close();
-    await toDisk(file);
+    await syncToDisk(file);
     return address;
   });
 }
 
 async function compare(mib: number, rounds: number): Promise<void> {
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   try {
     const bytes = mib * 2 ** 20;
     const identity = await generateIdentity();
@@ -56,11 +68,11 @@ async function compare(mib: number, rounds: number): Promise<void> {
     await writeFile(keyFile, `${formatIdentity(identity)}\n`, { mode: 0o600 });
     const source = join(folder, "source");
     await writeRandomFile(source, bytes);
-    const expected = await digest(source);
+    const expected = await sha256OfFile(source);
     const job = { identity: formatIdentity(identity) };
 
     const fresh = join(folder, "fresh");
-    /** In a new folder, with nothing left for the disk to write. */
+    /** Runs a task in a new folder, with nothing left for the disk to write. */
     const inFresh = (task: () => Promise<Sample>) => async (): Promise<Sample> => {
       await rm(fresh, { recursive: true, force: true });
       await mkdir(fresh);
@@ -77,14 +89,14 @@ async function compare(mib: number, rounds: number): Promise<void> {
         ]),
       }),
     );
-    const env = ownUserFolders(folder);
+    const env = isolatedUserFolders(folder);
     const published = await publishedCommand();
     const idk = (...args: string[]) => run({ argv: [process.execPath, published, ...args], env });
 
     const put = await interleavedSamples(rounds, {
       "cp, sha256sum": copy,
       "put, library": inFresh(() =>
-        inProcess(import.meta.path, { ...job, blobs: join(fresh, "blobs"), file: source }),
+        runJob(import.meta.path, { ...job, blobs: join(fresh, "blobs"), file: source }),
       ),
       "put, command": inFresh(() =>
         idk("put", source, "-r", identity.recipient, "--store", join(fresh, "blobs")),
@@ -92,31 +104,32 @@ async function compare(mib: number, rounds: number): Promise<void> {
     });
 
     const blobs = join(folder, "blobs");
-    const { result: address } = await inProcess<{ result: string }>(import.meta.path, {
+    const { result: address } = await runJob<{ result: string }>(import.meta.path, {
       ...job,
       blobs,
       file: source,
     });
     const checked = (task: () => Promise<Sample>) => async (round: number) => {
       const sample = await task();
-      if (round < 0 && (await digest(copied)) !== expected) throw new Error("it came back changed");
+      if (round < 0 && (await sha256OfFile(copied)) !== expected)
+        throw new Error("got other bytes");
       return sample;
     };
     const get = await interleavedSamples(rounds, {
       "cp, sha256sum": copy,
       "get, library": checked(
-        inFresh(() => inProcess(import.meta.path, { ...job, blobs, address, file: copied })),
+        inFresh(() => runJob(import.meta.path, { ...job, blobs, address, file: copied })),
       ),
       "get, command": checked(
         inFresh(async () => {
           const sample = await idk("get", address, "-i", keyFile, "--store", blobs, "-o", copied);
-          // The command has synced the file; its name in the folder is what is left.
-          return { ...sample, seconds: sample.seconds + (await toDisk(copied)) };
+          // The command synced the file; sync the folder entry too.
+          return { ...sample, seconds: sample.seconds + (await syncToDisk(copied)) };
         }),
       ),
     });
 
-    console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeHost(thisHost())}`);
+    console.log(`${mib} MiB, ${rounds} rounds after a warm-up; ${describeHost(thisHost())}`);
     console.log("seconds as median (least to most); peak memory is that of the largest process");
     for (const [way, samples] of Object.entries({ put, get })) {
       console.log("");
@@ -127,19 +140,19 @@ async function compare(mib: number, rounds: number): Promise<void> {
         summarize((samples as Record<string, Sample[]>)[name]!).seconds;
       judge(
         [`${way}, library`, `${way}, command`].map((name) => ({
-          name: `${name}: times the seconds of cp and sha256sum`,
+          name: `${name}, ratio to the time of cp and sha256sum`,
           value: seconds(name) / seconds("cp, sha256sum"),
           most: MOST,
         })),
       );
     }
-    console.log(peakFloor());
+    console.log(describePeakFloor());
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-const job = ownJob() as Job | undefined;
+const job = receivedJob() as Job | undefined;
 if (job) {
   console.log(JSON.stringify(await work(job)));
 } else {

@@ -13,6 +13,6 @@ export type {
 export { REPORT_SCHEMA } from "./report/report.ts";
 export { reportSchema } from "./report/schema.ts";
 export type { ObjectStoreAccess, OptionValue, Suite, SuiteContext, SuiteOption } from "./suite.ts";
-export { isShownMissed } from "./harness/ratio.ts";
+export { isShownMissed } from "./harness/targets.ts";
 export { type RanSuite, runSuite } from "./run-suite.ts";
 export { suites } from "./suites.ts";

@@ -1,33 +1,33 @@
 /**
- * Whether memory grows with use: many rounds of put and get, each removed again, each use in a
- * process of its own. Resident memory is sampled after a forced collection; a line through the
- * samples says how many bytes a round leaves behind.
+ * Checks whether memory grows with use: many rounds of put, get and delete, each kind of use in its own
+ * process. Resident memory is sampled after a forced garbage collection; the slope of a line through the
+ * samples is the growth per round.
  *
- * Usage: bun packages/bench/src/leak-check.ts [ROUNDS]       exit code 1 where it grows
+ * Usage: bun packages/bench/src/leak-check.ts [ROUNDS]       exits with 1 if memory grows
  */
 import { type Address, type Store, createStore, generateIdentity } from "@idk/storage";
-import { inProcess, measureHere, ownJob } from "./processes.ts";
-import { leakVerdict } from "./leak-verdict.ts";
 import { memory } from "@idk/storage/memory";
-import { type Sample, mebibytes } from "./measure.ts";
+import { type Sample, mebibytes } from "./harness/measure.ts";
+import { runJob, measureWork, receivedJob } from "./harness/processes.ts";
+import { leakVerdict } from "./statistics/memory-verdicts.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;
 const SAMPLES = 100;
-/** Threads come in at 32 MiB; of a stream, whose length nobody knows, once that much was read. */
+/** The store uses threads from 32 MiB on; for streams of unknown length, once that much was read. */
 const THREADED = 40 * MIB + 12_345;
 
 interface Use {
-  /** What a round puts and gets, bytes each. */
+  /** Lengths of the contents of a round, in bytes. */
   readonly lengths: readonly number[];
-  /** One round of so many as are asked for: what is dear is done less often. */
+  /** The number of rounds is divided by this, for expensive uses. */
   readonly every: number;
   readonly compression?: "zstd";
   readonly many?: boolean;
 }
 
 const USES: Readonly<Record<string, Use>> = {
-  // Inside the root, and up to a tree of several chunks, with a last one that is not full.
+  // From content inside the root to a tree of several chunks, the last one not full.
   "one by one": { lengths: [0, 4 * KIB, 100 * KIB, MIB, MIB + 1, 5 * MIB + 12_345], every: 1 },
   compressed: { lengths: [4 * KIB, 100 * KIB, 5 * MIB + 12_345], every: 1, compression: "zstd" },
   "many small": { lengths: Array.from({ length: 40 }, (_, i) => i * 512), every: 1, many: true },
@@ -40,18 +40,18 @@ interface Job {
 }
 
 interface Samples {
-  /** Rounds done at each sample, and bytes of resident memory. */
+  /** Rounds done, and resident memory in bytes, at each sample. */
   readonly xs: readonly number[];
   readonly ys: readonly number[];
 }
 
-/** The measured work of a process. */
+/** The measured work of a child process. */
 async function work({ use: name, rounds }: Job): Promise<Sample & { result: Samples }> {
   const use = USES[name]!;
   const content = halfNoise(Math.max(...use.lengths));
   const alice = await generateIdentity();
   await using store = createStore({
-    // Nothing of deleted blobs is kept, so that what stays is the store's own.
+    // Do not keep memory of deleted blobs, so that the remaining memory is the store's.
     backend: memory({ idleBytes: 0 }),
     recipients: [alice.recipient],
     identities: [alice],
@@ -62,8 +62,8 @@ async function work({ use: name, rounds }: Job): Promise<Sample & { result: Samp
   const contents = use.lengths.map((length) => content.subarray(0, length));
   const every = Math.max(1, Math.floor(rounds / SAMPLES));
   const [xs, ys]: [number[], number[]] = [[], []];
-  // Awaited here: the store would be closed, and its threads with it, as soon as this returned.
-  return await measureHere(async () => {
+  // `return await`, because returning disposes of the store and its threads.
+  return await measureWork(async () => {
     for (let round = 0; round < rounds; round++) {
       if (use.many) await many(store, contents);
       else for (const each of contents) await oneByOne(store, each, round % 2 === 0);
@@ -76,7 +76,7 @@ async function work({ use: name, rounds }: Job): Promise<Sample & { result: Samp
   });
 }
 
-/** Half of it, in turns of 4 KiB, is what compression takes away. */
+/** Half random, half zero, alternating every 4 KiB, so that compression halves it. */
 function halfNoise(length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   for (let i = 0; i < length; i += 8 * KIB) crypto.getRandomValues(bytes.subarray(i, i + 4 * KIB));
@@ -110,13 +110,13 @@ async function many(store: Store, contents: readonly Uint8Array[]): Promise<void
   for (const address of addresses) await store.deleteTree(address);
 }
 
-async function check(asked: number): Promise<void> {
+async function check(requested: number): Promise<void> {
   const mib = (bytes: number) => (bytes / MIB).toFixed(1);
   for (const [use, { lengths, every }] of Object.entries(USES)) {
-    // Five samples leave three behind the warm-up, which is the least for a line with an error.
-    const rounds = Math.max(5, Math.ceil(asked / every));
+    // Five samples leave three after the warm-up, the minimum for a line with an error.
+    const rounds = Math.max(5, Math.ceil(requested / every));
     const job: Job = { use, rounds };
-    const sample = await inProcess<Sample & { result: Samples }>(import.meta.path, job);
+    const sample = await runJob<Sample & { result: Samples }>(import.meta.path, job);
     const { xs, ys } = sample.result;
     const verdict = leakVerdict(xs, ys);
     const total = rounds * lengths.reduce((sum, length) => sum + length, 0);
@@ -125,14 +125,14 @@ async function check(asked: number): Promise<void> {
     console.log(`  ${rounds} rounds of ${lengths.length} contents, ${mib(total)} MiB each way`);
     console.log(`  resident MiB, first to last sample: ${mib(ys[0]!)} to ${mib(ys.at(-1)!)}`);
     console.log(
-      `  ${verdict.perRound.toFixed(0)} bytes a round, give or take ${verdict.error.toFixed(0)}, over the last ${verdict.samples} samples`,
+      `  ${verdict.perRound.toFixed(0)} bytes per round ± ${verdict.error.toFixed(0)}, over the last ${verdict.samples} samples`,
     );
-    console.log(`  ${cpu.toFixed(2)} CPU s/GiB put and got, ${mebibytes(sample.peakRss)} MiB peak`);
+    console.log(`  ${cpu.toFixed(2)} CPU s/GiB of content, ${mebibytes(sample.peakRss)} MiB peak`);
     if (verdict.grows) process.exitCode = 1;
   }
 }
 
-const job = ownJob() as Job | undefined;
+const job = receivedJob() as Job | undefined;
 if (job) {
   console.log(JSON.stringify(await work(job)));
 } else {

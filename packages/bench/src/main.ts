@@ -1,18 +1,17 @@
 #!/usr/bin/env bun
 /**
- * The command line of the benchmarks: `idk bench`, or by itself
+ * The command line of the benchmarks. `idk bench` starts it; without the command:
  *
  *     bun packages/bench/src/main.ts --help
  */
-import { EXIT_CODES } from "./command/usage.ts";
-import { abortOnSignals } from "./command/signals.ts";
 import { benchCommand } from "./command/bench-command.ts";
+import { abortOnSignals, describeRun } from "./command/context.ts";
+import { EXIT_CODES } from "./command/usage.ts";
 import { calibrate } from "./harness/calibration.ts";
-import { describeRun } from "./command/frame.ts";
 import { suites } from "./suites.ts";
 
 const { stdout, stderr } = process;
-// Whoever closed standard output has seen enough, and may close standard error unnoticed.
+// A reader that closes standard output wants no more; a closed standard error is ignored.
 stdout.on("error", () => process.exit(EXIT_CODES.brokenPipe));
 stderr.on("error", () => {});
 
@@ -30,5 +29,5 @@ const code = await benchCommand(process.argv.slice(2), {
   describeRun,
   calibrate,
 });
-// Explicit, because a connection that is kept open would keep the process alive.
+// Exit explicitly, because an open connection would keep the process alive.
 process.exit(code);

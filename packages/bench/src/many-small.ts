@@ -1,55 +1,64 @@
 /**
- * Many objects of 4 KiB: `putMany` and `getMany` over a folder of each durability, and over MinIO
- * against a bare signed fetch loop with as many requests in flight, whose bytes are hashed
- * beforehand. Each figure is of a process of its own, without its start and after 500 other objects
- * that warm it up. Each round has new folders and a new bucket, and what one process wrote is on the
- * disk before the next one starts. Gets read from the page cache.
+ * Many objects of 4 KiB: `putMany` and `getMany` over a folder with each durability, and over MinIO
+ * compared with a bare signed fetch loop with the same number of requests in flight and precomputed
+ * hashes. Each figure is from its own process, without start-up and after a warm-up of 500 objects. Each
+ * round has new folders and a new bucket, and data is synced to disk between processes. Gets read from
+ * the page cache.
  *
  * Usage: [script/minio run] bun packages/bench/src/many-small.ts [ROUNDS] [COUNT] [IN_FLIGHT]
  */
 import { createHash, randomBytes } from "node:crypto";
-import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { inProcess, measureHere, ownJob, peakFloor, run } from "./processes.ts";
-import { type Sample, type Target, judge, mebibytes, spread, summarize } from "./measure.ts";
-import { median } from "./statistics/describe.ts";
-import { rotated } from "./harness/interleave.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { bareS3 } from "./object-store/bare-s3.ts";
-import { describeHost, thisHost } from "./machine.ts";
-import { filesystem } from "@idk/storage/filesystem";
-import { freshFolder } from "./files.ts";
-import { initBucket } from "@idk/storage/provision";
 import { join } from "node:path";
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
 import { minio } from "@idk/storage/minio";
+import { initBucket } from "@idk/storage/provision";
+import { temporaryFolder } from "./harness/files.ts";
+import { rotated } from "./harness/interleave.ts";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import {
+  type Sample,
+  type Target,
+  inLanes,
+  judge,
+  mebibytes,
+  spread,
+  summarize,
+} from "./harness/measure.ts";
+import { runJob, measureWork, receivedJob, describePeakFloor, run } from "./harness/processes.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
+import { accessTo, localMinio, newBucketName, requireMinio } from "./object-store/local-minio.ts";
+import { median } from "./statistics/describe.ts";
 
 const SIZE = 4096;
 const WARM_UP = 500;
 const WAYS = ["put", "get"] as const;
 
-type Place = "folder, full" | "folder, none" | "MinIO" | "bare fetch";
+type Destination = "folder, full" | "folder, none" | "MinIO" | "bare fetch";
 
 interface Job {
-  readonly place: Place;
+  readonly destination: Destination;
   readonly way: (typeof WAYS)[number];
   readonly count: number;
   readonly inFlight: number;
   readonly identity: string;
-  /** Of the round: holds the blobs, and the names that a put leaves for the get. */
+  /** The folder of the round, with the blobs and the list of names for the get. */
   readonly folder: string;
   readonly bucket: string;
 }
 
-/** Passes over many objects; each returns the names of those that came through. */
+/** Puts or gets many objects and returns the names of the successful ones. */
 interface Passes {
   put(contents: readonly Uint8Array<ArrayBuffer>[], hashes: readonly string[]): Promise<string[]>;
   get(names: readonly string[]): Promise<string[]>;
 }
 
-/** One measured process. */
+/** The measured work of a child process. */
 async function work(job: Job): Promise<Sample> {
-  const { place, way, folder, count } = job;
-  const list = join(folder, `names of ${place}`);
-  const passes = place === "bare fetch" ? overFetch(job) : overStore(job);
+  const { destination, way, folder, count } = job;
+  const list = join(folder, `names of ${destination}`);
+  const passes = destination === "bare fetch" ? overFetch(job) : overStore(job);
   if (way === "get") {
     const names = (await readFile(list, "utf8")).split("\n");
     await passes.get(names.slice(0, WARM_UP));
@@ -70,19 +79,25 @@ async function work(job: Job): Promise<Sample> {
 }
 
 async function measured(count: number, pass: () => Promise<string[]>): Promise<Sample> {
-  const { result, ...sample } = await measureHere(pass);
-  if (result.length !== count) throw new Error(`${result.length} of ${count} came through`);
+  const { result, ...sample } = await measureWork(pass);
+  if (result.length !== count) throw new Error(`${result.length} of ${count} objects succeeded`);
   return sample;
 }
 
-function overStore({ place, inFlight: concurrency, identity: text, folder, bucket }: Job): Passes {
+function overStore({
+  destination,
+  inFlight: concurrency,
+  identity: text,
+  folder,
+  bucket,
+}: Job): Passes {
   const identity = parseIdentity(text);
-  const durability = place === "folder, full" ? "full" : "none";
+  const durability = destination === "folder, full" ? "full" : "none";
   const store = createStore({
     backend:
-      place === "MinIO"
-        ? minio({ bucket, ...server() })
-        : filesystem(join(folder, place), { durability }),
+      destination === "MinIO"
+        ? minio({ bucket, ...requireMinio() })
+        : filesystem(join(folder, destination), { durability }),
     recipients: [identity.recipient],
     identities: [identity],
   });
@@ -108,59 +123,42 @@ function overStore({ place, inFlight: concurrency, identity: text, folder, bucke
 }
 
 function overFetch({ inFlight, bucket }: Job): Passes {
-  const { endpoint, accessKey, secretKey } = server();
-  const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-  const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
-  const inLanes = async (names: readonly string[], each: (i: number, lane: number) => unknown) => {
-    let next = 0;
-    const lane = async (_: unknown, index: number) => {
-      for (let i = next++; i < names.length; i = next++) await each(i, index);
-    };
-    await Promise.all(Array.from({ length: inFlight }, lane));
-  };
+  const bare = bareS3(accessTo(requireMinio(), bucket));
   return {
     async put(contents, hashes) {
-      await inLanes(hashes, (i) => bare.put(hashes[i]!, contents[i]!, hashes[i]!));
+      const objects = hashes.map((sha256, i) => ({ sha256, bytes: contents[i]! }));
+      await inLanes(objects, inFlight, ({ sha256, bytes }) => bare.put(sha256, bytes, sha256));
       return [...hashes];
     },
     async get(names) {
       const buffers = Array.from({ length: inFlight }, () => new Uint8Array(SIZE));
       const read: string[] = [];
-      await inLanes(names, async (i, lane) => {
-        if ((await bare.get(names[i]!, buffers[lane]!)) === SIZE) read.push(names[i]!);
+      await inLanes(names, inFlight, async (name, lane) => {
+        if ((await bare.get(name, buffers[lane]!)) === SIZE) read.push(name);
       });
       return read;
     },
   };
 }
 
-function server(): { endpoint: string; accessKey: string; secretKey: string } {
-  const { origin, username, password } = new URL(process.env["IDK_TEST_MINIO"]!);
-  return {
-    endpoint: origin,
-    accessKey: decodeURIComponent(username),
-    secretKey: decodeURIComponent(password),
-  };
-}
-
 async function compare(rounds: number, count: number, inFlight: number): Promise<void> {
   const identity = formatIdentity(await generateIdentity());
-  const withServer = process.env["IDK_TEST_MINIO"] !== undefined;
-  const places: Place[] = ["folder, full", "folder, none"];
-  if (withServer) places.push("MinIO", "bare fetch");
+  const server = localMinio();
+  const destinations: Destination[] = ["folder, full", "folder, none"];
+  if (server) destinations.push("MinIO", "bare fetch");
   const samples = new Map<string, Sample[]>();
   for (let round = 0; round < rounds; round++) {
-    const folder = await freshFolder();
-    const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
-    if (withServer) await initBucket({ provider: "minio", bucket, ...server() });
+    const folder = await temporaryFolder();
+    const bucket = newBucketName();
+    if (server) await initBucket({ provider: "minio", bucket, ...server });
     try {
       for (const way of WAYS) {
-        for (const place of rotated(places, round)) {
+        for (const destination of rotated(destinations, round)) {
           await run({ argv: ["sync"] });
-          const job: Job = { place, way, count, inFlight, identity, folder, bucket };
-          const name = `${way}, ${place}`;
+          const job: Job = { destination, way, count, inFlight, identity, folder, bucket };
+          const name = `${way}, ${destination}`;
           const own = samples.get(name) ?? [];
-          samples.set(name, [...own, await inProcess<Sample>(import.meta.path, job)]);
+          samples.set(name, [...own, await runJob<Sample>(import.meta.path, job)]);
         }
       }
     } finally {
@@ -169,9 +167,11 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
   }
 
   console.log(`${count} objects of ${SIZE} bytes, ${inFlight} in flight, ${rounds} rounds;`);
-  console.log(`${describeHost(thisHost())}\nobjects a second as median (least to most)\n`);
+  console.log(`${describeHost(thisHost())}\nobjects per second as median (least to most)\n`);
   const rates = (name: string) => (samples.get(name) ?? []).map(({ seconds }) => count / seconds);
-  for (const name of WAYS.flatMap((way) => places.map((place) => `${way}, ${place}`))) {
+  for (const name of WAYS.flatMap((way) =>
+    destinations.map((destination) => `${way}, ${destination}`),
+  )) {
     const { cpuSeconds, peakRss } = summarize(samples.get(name)!);
     const cpu = `${cpuSeconds.toFixed(2)} CPU s`;
     console.log(
@@ -179,21 +179,29 @@ async function compare(rounds: number, count: number, inFlight: number): Promise
     );
   }
   const targets: Target[] = [
-    { name: "put, folder, none: a second", value: median(rates("put, folder, none")), least: 5000 },
-    { name: "get, folder, none: a second", value: median(rates("get, folder, none")), least: 8000 },
+    {
+      name: "put, folder, none: objects/s",
+      value: median(rates("put, folder, none")),
+      least: 5000,
+    },
+    {
+      name: "get, folder, none: objects/s",
+      value: median(rates("get, folder, none")),
+      least: 8000,
+    },
   ];
-  for (const way of withServer ? WAYS : []) {
-    // Round by round, because these met the same moments of the machine.
+  for (const way of server ? WAYS : []) {
+    // Per round, because a round met the same conditions of the machine.
     const bare = rates(`${way}, bare fetch`);
     const value = median(rates(`${way}, MinIO`).map((rate, round) => rate / bare[round]!));
-    targets.push({ name: `${way}, MinIO: of the rate of bare fetch`, value, least: 0.7 });
+    targets.push({ name: `${way}, MinIO: share of the rate of bare fetch`, value, least: 0.7 });
   }
   console.log("");
   judge(targets);
-  console.log(peakFloor());
+  console.log(describePeakFloor());
 }
 
-const job = ownJob() as Job | undefined;
+const job = receivedJob() as Job | undefined;
 if (job) {
   console.log(JSON.stringify(await work(job)));
 } else {

@@ -1,26 +1,26 @@
 /**
- * The two NaCl implementations by size of the message: where, if anywhere, the portable one is the
- * faster. Behind the record of how the implementation is chosen.
+ * The two NaCl implementations by message size: whether the portable one is faster for any size. The
+ * decision on how the implementation is chosen cites these figures.
  *
  * Usage: bun (or node, after a build) packages/bench/src/nacl-by-size.ts
  */
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, type Sample, summarize } from "./measure.ts";
 import { loadNaCl } from "@idk/storage";
+import { type Sample, interleavedSamples, summarize } from "./harness/measure.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 
 const native = await loadNaCl("native");
 const portable = await loadNaCl("portable");
 const key = new Uint8Array(32).fill(1);
 const nonce = new Uint8Array(24);
 
-/** Microseconds of a call, and the CPU time in it: columns for people. */
+/** Columns with the microseconds and CPU microseconds of a call. */
 const perCall = (samples: readonly Sample[], calls: number): string => {
   const { seconds, cpuSeconds } = summarize(samples);
   const micros = (value: number) => ((value * 1e6) / calls).toFixed(2).padStart(12);
   return micros(seconds) + micros(cpuSeconds);
 };
 
-console.log("sealing, microseconds as median of 9, and those of CPU time");
+console.log("sealing, microseconds per call and of CPU time, as median of 9");
 console.log("bytes           native         CPU    portable         CPU");
 for (const length of [32, 64, 256, 1024, 4096, 16_384, 65_536, 1_048_576, 4_194_304]) {
   const message = crypto.getRandomValues(new Uint8Array(Math.min(length, 65_536)));
@@ -31,14 +31,14 @@ for (const length of [32, 64, 256, 1024, 4096, 16_384, 65_536, 1_048_576, 4_194_
   const sealing = (naCl: typeof native) => () => {
     for (let i = 0; i < calls; i++) naCl.seal(box, plaintext, nonce, key);
   };
-  const tasks = here({ native: sealing(native), portable: sealing(portable) });
+  const tasks = measuredTasks({ native: sealing(native), portable: sealing(portable) });
   const samples = await interleavedSamples(9, tasks);
   console.log(
     String(length).padEnd(10) + perCall(samples.native, calls) + perCall(samples.portable, calls),
   );
 }
 
-console.log("\nX25519, likewise");
+console.log("\nX25519, the same");
 const agreeing = (naCl: typeof native) => {
   const publicKey = naCl.publicKey(key);
   return () => {
@@ -47,7 +47,7 @@ const agreeing = (naCl: typeof native) => {
 };
 const agreed = await interleavedSamples(
   9,
-  here({ native: agreeing(native), portable: agreeing(portable) }),
+  measuredTasks({ native: agreeing(native), portable: agreeing(portable) }),
 );
 console.log(" ".repeat(10) + perCall(agreed.native, 200) + perCall(agreed.portable, 200));
-console.log(ownPeak());
+console.log(describePeak());

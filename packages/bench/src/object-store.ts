@@ -1,8 +1,7 @@
 /**
- * What the path to an object store costs: the backend `minio` against a bare signed `fetch`, which
- * is the bound, and against the provider's own clients, which it could be built on instead. All in
- * one process, in turn, on one server. Bodies are hashed beforehand for those who can use that, as
- * the store does with addresses.
+ * The cost of the path to an object store: the backend `minio` compared with a bare signed `fetch`, which
+ * is the bound, and with the providers' own clients. All run interleaved in one process against one
+ * server. Hashes are precomputed for clients that can use them, as the store does with addresses.
  *
  * Usage: script/minio run bun packages/bench/src/object-store.ts [ROUNDS] [MIB]
  */
@@ -12,22 +11,19 @@ import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3
 import { minio } from "@idk/storage/minio";
 import { initBucket } from "@idk/storage/provision";
 import { Client } from "minio";
+import { inLanes, interleavedSamples, spread } from "./harness/measure.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
 import { bareS3 } from "./object-store/bare-s3.ts";
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, spread } from "./measure.ts";
+import { accessTo, newBucketName, requireMinio } from "./object-store/local-minio.ts";
 import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 const [rounds = "5", mib = "500"] = process.argv.slice(2);
-const address = process.env["IDK_TEST_MINIO"];
-if (address === undefined) throw new Error("run it with `script/minio run`");
-const server = new URL(address);
-const endpoint = server.origin;
-const accessKey = decodeURIComponent(server.username);
-const secretKey = decodeURIComponent(server.password);
-const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
+const server = requireMinio();
+const { endpoint, accessKey, secretKey } = server;
+const bucket = newBucketName();
 await initBucket({ provider: "minio", bucket, endpoint, accessKey, secretKey });
 
 let requests = 0;
@@ -45,8 +41,7 @@ interface Contender {
   get(name: string, buffer: Uint8Array): Promise<unknown>;
 }
 
-const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-const place = { endpoint, region: "us-east-1", bucket, prefix: "", ...keys };
+const access = accessTo(server, bucket);
 const backend = minio({ bucket, endpoint, accessKey, secretKey });
 const sdk = new S3Client({
   endpoint,
@@ -57,21 +52,22 @@ const sdk = new S3Client({
   responseChecksumValidation: "WHEN_REQUIRED",
   expectContinueHeader: false,
 });
+const { hostname, port } = new URL(endpoint);
 const client = new Client({
-  endPoint: server.hostname,
-  port: Number(server.port),
+  endPoint: hostname,
+  port: Number(port),
   useSSL: false,
   accessKey,
   secretKey,
   region: "us-east-1",
-  // Above the largest object here: it goes in one request.
+  // Larger than all objects here, so that each is one request.
   partSize: 64 * MIB,
   transportAgent: new Agent({ keepAlive: true }),
 });
 
 const contenders: Record<string, Contender> = {
-  "bare fetch": bareS3(place),
-  "with checksum": bareS3(place, { checksums: true }),
+  "bare fetch": bareS3(access),
+  "with checksum": bareS3(access, { checksums: true }),
   "@idk/storage": {
     put: (name, bytes, sha256) => backend.put(name, bytes, { sha256 }),
     get: (name, buffer) => backend.get(name, buffer),
@@ -113,21 +109,13 @@ async function measure(title: string, size: number, count: number, inFlight: num
     return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
   });
   const buffers = Array.from({ length: inFlight }, () => new Uint8Array(size));
-  const all = async (work: (object: (typeof objects)[number], lane: number) => unknown) => {
-    let next = 0;
-    await Promise.all(
-      buffers.map(async (_, lane) => {
-        for (let i = next++; i < count; i = next++) await work(objects[i]!, lane);
-      }),
-    );
-  };
-  console.log(`\n${title}: ms for each object, MB/s; ${rounds} rounds, median (least to most)`);
+  console.log(`\n${title}: ms per object, MB/s; ${rounds} rounds, median (least to most)`);
   for (const way of ["put", "get"] as const) {
     const counted = new Map<string, number>();
     const tasks = Object.entries(contenders).map(([name, contender]) => {
       const task = async () => {
         const before = requests;
-        await all(({ bytes, sha256 }, lane) =>
+        await inLanes(objects, inFlight, ({ bytes, sha256 }, lane) =>
           way === "put"
             ? contender.put(sha256, bytes, sha256)
             : contender.get(sha256, buffers[lane]!),
@@ -136,7 +124,10 @@ async function measure(title: string, size: number, count: number, inFlight: num
       };
       return [name, task] as const;
     });
-    const samples = await interleavedSamples(Number(rounds), here(Object.fromEntries(tasks)));
+    const samples = await interleavedSamples(
+      Number(rounds),
+      measuredTasks(Object.fromEntries(tasks)),
+    );
     const times = (name: string) => (samples[name] ?? []).map(({ seconds }) => seconds * 1000);
     const bound = median(times("bare fetch"));
     for (const [name, own] of Object.entries(samples)) {
@@ -144,8 +135,8 @@ async function measure(title: string, size: number, count: number, inFlight: num
       const cpu = median(own.map(({ cpuSeconds }) => cpuSeconds)) / ((size * count) / 2 ** 30);
       const each = values.map((value) => value / count);
       const rate = (size * count) / 1e3 / median(values);
-      // The clients do not go through fetch, so theirs are not counted.
-      const sent = counted.get(name) ? `${counted.get(name)! / count} requests each` : "";
+      // The other clients do not use fetch, so their requests are not counted.
+      const sent = counted.get(name) ? `${counted.get(name)! / count} requests per object` : "";
       console.log(
         `  ${way} ${name.padEnd(14)} ${spread(each, 2).padStart(22)} ${rate.toFixed(0).padStart(6)} MB/s  ${(bound / median(values)).toFixed(2)}  ${cpu.toFixed(2).padStart(6)} CPU s/GiB  ${sent}`,
       );
@@ -154,4 +145,4 @@ async function measure(title: string, size: number, count: number, inFlight: num
   for (const { sha256 } of objects) await backend.delete(sha256);
 }
 await client.removeBucket(bucket);
-console.log(`\n${ownPeak()}`);
+console.log(`\n${describePeak()}`);

@@ -1,17 +1,17 @@
 /**
- * Peak resident memory of a streamed put and get, each in a process of its own, over the filesystem
- * backend with default options: whether a long one takes more than a short one.
+ * Peak resident memory of a streamed put and get, each in its own process, over the filesystem backend
+ * with default options: whether a long stream needs more than a short one.
  *
  * Usage: bun packages/bench/src/peak-memory.ts [MIB…]      by default 256 2048
  */
-import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
-import { inProcess, measureHere, ownJob, peakFloor } from "./processes.ts";
-import { type Sample, judge, mebibytes } from "./measure.ts";
 import { randomFillSync } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
-import { freshFolder } from "./files.ts";
-import { peakTargets } from "./peak-targets.ts";
+import { temporaryFolder } from "./harness/files.ts";
+import { type Sample, judge, mebibytes } from "./harness/measure.ts";
+import { runJob, measureWork, receivedJob, describePeakFloor } from "./harness/processes.ts";
+import { peakTargets } from "./statistics/memory-verdicts.ts";
 
 const MIB = 2 ** 20;
 const RUNS = 3;
@@ -24,7 +24,7 @@ interface Job {
   readonly address?: string;
 }
 
-/** The measured work of a process; the result is the address. */
+/** The measured work of a child process; the result is the address. */
 async function work({ mode, mib, dir, identity: text, address = "" }: Job) {
   const identity = parseIdentity(text);
   const store = createStore({
@@ -32,7 +32,7 @@ async function work({ mode, mib, dir, identity: text, address = "" }: Job) {
     recipients: [identity.recipient],
     identities: [identity],
   });
-  return measureHere(async () => {
+  return measureWork(async () => {
     if (mode === "put") return store.put(randomPieces(mib));
     let length = 0;
     for await (const piece of (await store.get(address)).stream()) length += piece.length;
@@ -46,18 +46,18 @@ async function* randomPieces(mib: number): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < mib; i++) yield piece;
 }
 
-const job = ownJob() as Job | undefined;
+const job = receivedJob() as Job | undefined;
 if (job) {
   console.log(JSON.stringify(await work(job)));
 } else {
-  const measured = (job: Job) => inProcess<Sample & { result: string }>(import.meta.path, job);
+  const measured = (job: Job) => runJob<Sample & { result: string }>(import.meta.path, job);
   const args = process.argv.slice(2);
   const identity = formatIdentity(await generateIdentity());
   const peaks = { put: new Map<number, number[]>(), get: new Map<number, number[]>() };
   console.log("mode   MiB   peak resident MiB   seconds   CPU seconds per GiB");
   for (const mib of args.length > 0 ? args.map(Number) : [256, 2048]) {
     for (let run = 0; run < RUNS; run++) {
-      const dir = await freshFolder();
+      const dir = await temporaryFolder();
       try {
         const put = await measured({ mode: "put", mib, dir, identity });
         const get = await measured({ mode: "get", mib, dir, identity, address: put.result });
@@ -76,5 +76,5 @@ if (job) {
   }
   console.log("");
   judge([...peakTargets("put", peaks.put), ...peakTargets("get", peaks.get)]);
-  console.log(peakFloor());
+  console.log(describePeakFloor());
 }

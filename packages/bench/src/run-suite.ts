@@ -1,25 +1,25 @@
-import type { SuiteContext } from "./suite.ts";
-import type { SuiteResult } from "./report/report.ts";
-import { calibrate } from "./harness/calibration.ts";
-import { chooseStore } from "./command/store-url.ts";
 import { openRunStore } from "./command/run-store.ts";
+import { chooseStore } from "./command/store-url.ts";
+import { calibrate } from "./harness/calibration.ts";
+import { emptyResult } from "./harness/results.ts";
+import type { SuiteResult } from "./report/report.ts";
 import { renderSuite } from "./report/table.ts";
+import type { SuiteContext } from "./suite.ts";
 import { suites } from "./suites.ts";
-import { without } from "./report/without.ts";
 
 export interface RanSuite {
   /** "completed", or "skipped" with the reason. */
   readonly result: SuiteResult;
-  /** What a person reads, as `idk bench` prints it. */
+  /** The table that `idk bench` prints. */
   readonly table: string;
 }
 
 /**
- * Runs one suite as `idk bench NAME` does. What needs an object store and is given none gets a
- * bucket of its own on the server that the `MINIO_…` variables name; where they name none, it is
- * skipped.
+ * Runs one suite as `idk bench NAME` does. If the suite needs an object store and the context has
+ * none, it gets a new bucket on the server that the `MINIO_…` variables name. If they name none, the
+ * suite is skipped.
  *
- * @throws Error where there is no such suite, or the store cannot be used; whatever the suite throws
+ * @throws Error if there is no such suite or the store cannot be used; whatever the suite throws
  */
 export async function runSuite(
   name: string,
@@ -42,7 +42,7 @@ export async function runSuite(
   if (!suite.needsObjectStore || context.store !== undefined) return run(context.store);
   const choice = chooseStore(undefined, process.env);
   if (choice.kind === "none") {
-    const result = without(suite, { status: "skipped", reason: choice.reason });
+    const result = emptyResult(suite, { status: "skipped", reason: choice.reason });
     return { result, table: renderSuite(result, calibration) };
   }
   const store = await openRunStore(choice);

@@ -1,16 +1,15 @@
 /**
- * What a petabyte or a billion contents take: requests, bytes, time, money. Prints the tables of
- * docs/design.md, or puts them there; a test keeps the document equal to what this prints. Or
- * simulates: writes trees through the library, and compares them with what is computed.
+ * Requests, bytes, time and money for a petabyte or a billion contents. Prints the tables of
+ * docs/design.md, or writes them there with --write; a test checks that the document is up to date.
+ * With --simulate, writes trees through the library and compares them with the computed numbers.
  *
  * Usage: bun packages/bench/src/scaling.ts [--write | --simulate]
  */
-import { CHILD_OVERHEAD, FANOUT, INLINE_MAX, REFERENCE_LENGTH } from "@idk/storage/format";
-import { type Content, footprint } from "./scaling-model.ts";
 import { join } from "node:path";
-import { scalingReport } from "./scaling-report.ts";
-import { simulate } from "./simulate-tree.ts";
-import { withReport } from "./scaling-section.ts";
+import { CHILD_OVERHEAD, FANOUT, INLINE_MAX, REFERENCE_LENGTH } from "@idk/storage/format";
+import { type Content, footprint } from "./scale-and-cost/model.ts";
+import { scalingReport, withReport } from "./scale-and-cost/report.ts";
+import { simulate } from "./scale-and-cost/simulate.ts";
 
 const [mode] = process.argv.slice(2);
 if (mode === "--write") {

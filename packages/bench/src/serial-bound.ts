@@ -1,27 +1,25 @@
 /**
- * Put and get against the serial bound 1/(1/secretbox + 1/sha256) of one thread: with the store's
- * threads, and without. The same bytes, the same NaCl implementation, the same process, in turn
- * with what they are compared to.
+ * Put and get compared with the serial bound 1/(1/secretbox + 1/sha256) of one thread, with and without
+ * the store's threads. All use the same bytes, NaCl implementation and process, and run interleaved.
  *
- * Judged is what idk can be held to. `get as chunks` lends the memory it decrypts to, and `get into
- * memory` fills the caller's; `get as a stream` copies each piece, since its consumers may keep
- * them, and is judged all the same, because it is how most will read. `get as bytes` is shown only:
- * it asks the system for fresh memory of the whole length each time, which the bound does not.
+ * `get as chunks` yields borrowed buffers, and `get into memory` fills the caller's. `get as a stream`
+ * copies each piece, because consumers may keep them; it has a target because it is the most common way
+ * to read. `get as bytes` has none: it allocates new memory for the whole content each time, which the
+ * bound does not.
  *
  * Usage: bun packages/bench/src/serial-bound.ts [MIB] [ROUNDS] [native|portable]
  */
+import { createHash, randomFillSync } from "node:crypto";
 import { type NaClChoice, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import { here, ownPeak } from "./processes.ts";
-import { interleavedSamples, judge, spread } from "./measure.ts";
-import { median } from "./statistics/describe.ts";
-import { createHash } from "node:crypto";
-import { describeHost, thisHost } from "./machine.ts";
-import { randomFillSync } from "node:crypto";
 import { memory } from "@idk/storage/memory";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { interleavedSamples, judge, spread } from "./harness/measure.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
+import { median } from "./statistics/describe.ts";
 
 const CHUNK = 4 * 2 ** 20;
 const MIB = 2 ** 20;
-const JUDGED = [
+const WITH_TARGET = [
   "put of bytes",
   "put of a stream",
   "get as chunks",
@@ -36,7 +34,7 @@ const naCl = await loadNaCl(choice as NaClChoice);
 const alice = await generateIdentity();
 const open = (workers?: number): Store =>
   createStore({
-    // Memory of deleted blobs is kept, so that rounds after the first meet no fresh pages.
+    // Reuse the memory of deleted blobs, so that later rounds do not allocate new pages.
     backend: memory({ idleBytes: 2 * content.length }),
     recipients: [alice.recipient],
     identities: [alice],
@@ -59,7 +57,7 @@ const expect = (length: number) => {
 
 const into = new Uint8Array(content.length);
 
-const bound = here({
+const bound = measuredTasks({
   secretbox: () =>
     eachChunk((chunk) => naCl.seal(box.subarray(0, chunk.length + 16), chunk, nonce, key)),
   sha256: () => eachChunk((chunk) => createHash("sha256").update(chunk).digest()),
@@ -67,7 +65,7 @@ const bound = here({
 const threaded = await tasksOf("", open());
 const alone = await tasksOf(", one thread", open(0));
 
-/** What is measured of a store, which holds the content once all the time. */
+/** The tasks of a store, which always contains the content once. */
 async function tasksOf(suffix: string, store: Store) {
   let address = await store.put(content);
   const replace = async (put: () => Promise<typeof address>) => {
@@ -75,7 +73,7 @@ async function tasksOf(suffix: string, store: Store) {
     address = await put();
   };
   const named = (name: string, task: () => unknown) => [name + suffix, task] as const;
-  return here(
+  return measuredTasks(
     Object.fromEntries([
       named("put of bytes", () => replace(async () => store.put(content))),
       named("put of a stream", () => replace(async () => store.put(pieces()))),
@@ -107,7 +105,7 @@ const milliseconds = (name: string) =>
 const serial = median(milliseconds("secretbox")) + median(milliseconds("sha256"));
 const ratio = (name: string) => serial / median(milliseconds(name));
 console.log(
-  `${mib} MiB, ${rounds} rounds after one to warm up, NaCl ${naCl.name}, ${describeHost(thisHost())}`,
+  `${mib} MiB, ${rounds} rounds after a warm-up, NaCl ${naCl.name}, ${describeHost(thisHost())}`,
 );
 console.log("milliseconds as median (least to most); ratio is the serial bound over the median\n");
 for (const [name, taken] of Object.entries(samples)) {
@@ -119,10 +117,10 @@ for (const [name, taken] of Object.entries(samples)) {
   );
 }
 console.log();
-for (const name of JUDGED) {
+for (const name of WITH_TARGET) {
   judge([
-    { name: `${name}, of the serial bound`, value: ratio(name), least: 1.5 },
+    { name: `${name}, ratio to the serial bound`, value: ratio(name), least: 1.5 },
     { name: `${name}, one thread`, value: ratio(`${name}, one thread`), least: 0.9 },
   ]);
 }
-console.log(`\n${ownPeak()}`);
+console.log(`\n${describePeak()}`);

@@ -1,31 +1,29 @@
 /**
- * Put and get of a whole store over a local object server, against bare signed requests for the
- * same bytes: what sealing, hashing and the tree cost on top of the wire. One process, in turn.
+ * Put and get of a store over a local object server, compared with bare signed requests for the same
+ * bytes: the cost of sealing, hashing and the tree on top of the transfer. All run interleaved in one
+ * process.
  *
  * Usage: script/minio run bun packages/bench/src/store-over-s3.ts [ROUNDS] [MIB]
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type Address, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import { bareS3 } from "./object-store/bare-s3.ts";
-import { initBucket } from "@idk/storage/provision";
-import { here, ownPeak } from "./processes.ts";
-import { type Target, interleavedSamples, judge, spread } from "./measure.ts";
-import { median } from "./statistics/describe.ts";
-import { describeHost, thisHost } from "./machine.ts";
-import { Client } from "minio";
 import { minio } from "@idk/storage/minio";
+import { initBucket } from "@idk/storage/provision";
+import { Client } from "minio";
+import { describeHost, thisHost } from "./harness/machine.ts";
+import { type Target, inLanes, interleavedSamples, judge, spread } from "./harness/measure.ts";
+import { measuredTasks, describePeak } from "./harness/processes.ts";
+import { bareS3 } from "./object-store/bare-s3.ts";
+import { accessTo, newBucketName, requireMinio } from "./object-store/local-minio.ts";
+import { median } from "./statistics/describe.ts";
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 const [rounds = "7", mib = "500"] = process.argv.slice(2);
-const given = process.env["IDK_TEST_MINIO"];
-if (given === undefined) throw new Error("run it with `script/minio run`");
-const server = new URL(given);
-const endpoint = server.origin;
-const accessKey = decodeURIComponent(server.username);
-const secretKey = decodeURIComponent(server.password);
-const bucket = `idk-bench-${randomBytes(6).toString("hex")}`;
+const server = requireMinio();
+const { endpoint, accessKey, secretKey } = server;
+const bucket = newBucketName();
 await initBucket({ provider: "minio", bucket, endpoint, accessKey, secretKey });
 
 const naCl = await loadNaCl();
@@ -37,8 +35,7 @@ const store = createStore({
   identities: [alice],
   padding: "none",
 });
-const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-const bare = bareS3({ endpoint, region: "us-east-1", bucket, prefix: "", ...keys });
+const bare = bareS3(accessTo(server, bucket));
 
 console.log(describeHost(thisHost()));
 console.log(`NaCl ${naCl.name}; ms as median (least to most) of ${rounds} rounds`);
@@ -46,46 +43,54 @@ await compare(
   "1 MiB, one at a time",
   { size: MIB, count: 20, inFlight: 1, chunk: MIB },
   ({ put, get }) => [
-    { name: "put of 1 MiB, of bare time plus sealing and hashing", value: put.ofSum, most: 1.1 },
-    { name: "get of 1 MiB, of bare time plus sealing and hashing", value: get.ofSum, most: 1.1 },
+    {
+      name: "put of 1 MiB, ratio to bare time plus sealing and hashing",
+      value: put.ofSum,
+      most: 1.1,
+    },
+    {
+      name: "get of 1 MiB, ratio to bare time plus sealing and hashing",
+      value: get.ofSum,
+      most: 1.1,
+    },
   ],
 );
 await compare(
   "64 KiB, 16 in flight",
   { size: 64 * KIB, count: 512, inFlight: 16, chunk: 64 * KIB },
   ({ put, get }) => [
-    { name: "put of 64 KiB, of the bare rate", value: put.ofRate, least: 0.8 },
-    { name: "get of 64 KiB, of the bare rate", value: get.ofRate, least: 0.6 },
+    { name: "put of 64 KiB, share of the bare rate", value: put.ofRate, least: 0.8 },
+    { name: "get of 64 KiB, share of the bare rate", value: get.ofRate, least: 0.6 },
   ],
 );
 await compare(
   `${mib} MiB, 4 MiB chunks, 4 in flight`,
   { size: Number(mib) * MIB, count: 1, inFlight: 1, chunk: 4 * MIB },
   ({ put, get }) => [
-    { name: `put of ${mib} MiB, of the bare rate`, value: put.ofRate, least: 0.7 },
-    { name: `get of ${mib} MiB, of the bare rate`, value: get.ofRate, least: 0.45 },
+    { name: `put of ${mib} MiB, share of the bare rate`, value: put.ofRate, least: 0.7 },
+    { name: `get of ${mib} MiB, share of the bare rate`, value: get.ofRate, least: 0.45 },
   ],
 );
-console.log(`\n${ownPeak()}`);
+console.log(`\n${describePeak()}`);
 
 await store.close();
 await removeBucket();
 
-/** Of a put or get, against bare requests for the same bytes. */
+/** A put or get relative to bare requests for the same bytes. */
 interface Ratios {
-  /** The rate, as a part of theirs. */
+  /** The rate, relative to the bare rate. */
   readonly ofRate: number;
-  /** The time, in multiples of theirs together with that of sealing and hashing. */
+  /** The time, relative to the bare time plus sealing and hashing. */
   readonly ofSum: number;
 }
 
 interface Shape {
-  /** Bytes of one content, and how many there are. */
+  /** Bytes of one content, and the number of contents. */
   readonly size: number;
   readonly count: number;
-  /** Contents handled at once. */
+  /** Contents in flight. */
   readonly inFlight: number;
-  /** Bytes of one bare request; four at once where a content takes several. */
+  /** Bytes of one bare request; four are in flight if a content needs several. */
   readonly chunk: number;
 }
 
@@ -115,9 +120,11 @@ async function compare(
     if (length !== size) throw new Error(`read ${length} of ${size} bytes`);
   };
 
-  const tasks = here({
-    "bare put": () => eachOf(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
-    "bare get": () => eachOf(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
+  const tasks = measuredTasks({
+    "bare put": () =>
+      inLanes(pieces, lanes, ({ bytes, sha256 }) => bare.put(sha256, bytes, sha256)),
+    "bare get": () =>
+      inLanes(pieces, lanes, ({ sha256 }, lane) => bare.get(sha256, buffers[lane]!)),
     crypto: () => {
       for (const { bytes } of pieces) {
         naCl.seal(box.subarray(0, bytes.length + 16), bytes, nonce, key);
@@ -126,11 +133,14 @@ async function compare(
     },
     put: async () => {
       addresses.length = 0;
-      await eachOf(contents, inFlight, async (content) => addresses.push(await store.put(content)));
+      await inLanes(contents, inFlight, async (content) =>
+        addresses.push(await store.put(content)),
+      );
     },
-    get: () => eachOf(addresses, inFlight, async (address) => read((await open(address)).chunks())),
+    get: () =>
+      inLanes(addresses, inFlight, async (address) => read((await open(address)).chunks())),
     "get as stream": () =>
-      eachOf(addresses, inFlight, async (address) => read((await open(address)).stream())),
+      inLanes(addresses, inFlight, async (address) => read((await open(address)).stream())),
   });
 
   const samples = await interleavedSamples(Number(rounds), tasks);
@@ -163,24 +173,13 @@ async function compare(
   judge(targets({ put, get }));
 }
 
-async function eachOf<T>(
-  items: readonly T[],
-  lanes: number,
-  work: (item: T, lane: number) => unknown,
-): Promise<void> {
-  let next = 0;
-  const lane = async (_: unknown, index: number) => {
-    for (let i = next++; i < items.length; i = next++) await work(items[i]!, index);
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
-}
-
-/** Nothing of the measurement stays behind. */
+/** Deletes the bucket and all objects in it. */
 async function removeBucket(): Promise<void> {
+  const { hostname, port, protocol } = new URL(endpoint);
   const client = new Client({
-    endPoint: server.hostname,
-    port: Number(server.port),
-    useSSL: server.protocol === "https:",
+    endPoint: hostname,
+    port: Number(port),
+    useSSL: protocol === "https:",
     accessKey,
     secretKey,
   });

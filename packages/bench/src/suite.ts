@@ -1,21 +1,21 @@
 import type { SuiteResult } from "./report/report.ts";
 
-/** What a suite is run with. */
+/** The settings and services of one run of a suite. */
 export interface SuiteContext {
-  /** Few rounds and small sizes: shows that it works. Targets are still computed. */
+  /** Few rounds and small sizes, to show that the suite works. Targets are still computed. */
   readonly quick: boolean;
-  /** Sizes in bytes instead of the suite's own. */
+  /** Content sizes in bytes, instead of the suite's defaults. */
   readonly sizes?: readonly number[] | undefined;
-  /** Rounds instead of the suite's own. */
+  /** Number of rounds, instead of the suite's default. */
   readonly iterations?: number | undefined;
-  /** The object store for suites that need one; they work below a prefix of their own, and clear it. */
+  /** The object store for suites that need one. They work below a new prefix and clear it. */
   readonly store?: ObjectStoreAccess | undefined;
-  /** By name, of the options that the suite has declared, those that were given. */
+  /** The given values of the options that the suite declares, by name. */
   readonly options?: Readonly<Record<string, OptionValue>> | undefined;
-  /** Makes random choices repeatable. */
+  /** Seed of random choices. */
   readonly seed: number;
   readonly signal: AbortSignal;
-  /** A line for people about what goes on, when they asked for it. */
+  /** Prints a progress detail, if the user wants details. */
   log(line: string): void;
 }
 
@@ -25,7 +25,7 @@ export interface ObjectStoreAccess {
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
-  /** Ends with a slash where it is not empty. */
+  /** Empty, or ends with a slash. */
   readonly prefix: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -33,28 +33,28 @@ export interface ObjectStoreAccess {
 
 export type OptionValue = number | boolean | string;
 
-/** A flag that one suite takes, besides those that all of them do. */
+/** An option of single suites, in addition to the common ones. */
 export interface SuiteOption {
-  /** As in the long flag, in camel case: "retries" for `--retries`. */
+  /** The long flag in camel case: "retries" for `--retries`. */
   readonly name: string;
-  /** A value of any other kind is refused. Numbers are 0 or more. */
+  /** Values of another kind are rejected. Numbers are 0 or greater. */
   readonly kind: "number" | "boolean" | "text";
   /** One line for `--help`. */
   readonly description: string;
 }
 
-/** A question about speed, and how it is answered. */
+/** A set of measurements that answers one question about speed. */
 export interface Suite {
-  /** As on the command line: "hash-perf". */
+  /** The name on the command line: "hash-perf". */
   readonly name: string;
   /** One line for `--list`. */
   readonly title: string;
-  /** Whether it is skipped, by name, where there is no object store. */
+  /** If true, the suite is skipped when there is no object store. */
   readonly needsObjectStore: boolean;
   readonly options?: readonly SuiteOption[] | undefined;
   /**
-   * @returns a result with status "completed"; a target that is missed does not change that
-   * @throws whatever an operation that failed has thrown: nothing counts errors as work
+   * @returns a result with status "completed", even if targets were missed
+   * @throws whatever a failed operation throws: errors never count as work
    */
   run(context: SuiteContext): Promise<SuiteResult>;
 }

@@ -1,10 +1,10 @@
-/** All suites, in the order in which they are run. */
-import type { Suite, SuiteContext } from "./suite.ts";
+/** All suites, in the order in which they run. */
 import { type Findings, suiteResult } from "./harness/results.ts";
+import type { Suite, SuiteContext } from "./suite.ts";
 
 type Measure = (context: SuiteContext) => Promise<Findings>;
 
-/** A suite whose code, and all it imports, is loaded when it runs: `--list` takes no SDK. */
+/** A suite whose code is loaded when it runs, so that `--list` loads no SDK. */
 function lazy(
   about: Omit<Suite, "run" | "needsObjectStore"> & { readonly needsObjectStore?: true },
   load: () => Promise<Measure>,
@@ -26,18 +26,21 @@ export const suites: readonly Suite[] = [
     async () => (await import("./suites/hash-perf.ts")).hashPerf,
   ),
   lazy(
-    { name: "ciphers", title: "Sealing with other ciphers and with age, by size" },
+    { name: "ciphers", title: "Sealing and opening with several ciphers and with age, by size" },
     async () => (await import("./suites/ciphers.ts")).ciphers,
   ),
   lazy(
     {
       name: "blob-pipeline",
-      title: "A folder of mixed files, against LZ4, PBKDF2, AES-GCM and JSON",
+      title: "A folder of mixed files, against a pipeline of LZ4, PBKDF2, AES-GCM and JSON",
     },
     async () => (await import("./suites/blob-pipeline.ts")).blobPipeline,
   ),
   lazy(
-    { name: "scaling", title: "Growth of time and memory with length and recipients" },
+    {
+      name: "scaling",
+      title: "Growth of time and memory with content length and number of recipients",
+    },
     async () => (await import("./suites/scaling.ts")).scaling,
   ),
   lazy(
@@ -59,18 +62,18 @@ export const suites: readonly Suite[] = [
   lazy(
     {
       name: "sse-overhead",
-      title: "Uploads and downloads with and without encryption by the server, in pairs",
+      title: "Uploads and downloads with and without server-side encryption, in pairs",
       needsObjectStore: true,
       options: [
         {
           name: "download",
           kind: "boolean",
-          description: "downloads as well as uploads, by default true",
+          description: "measure downloads as well as uploads (default: true)",
         },
         {
           name: "retries",
           kind: "number",
-          description: "how often a request that failed for a while is made again, by default 0",
+          description: "retries of a request after a transient error (default: 0)",
         },
       ],
     },
@@ -79,7 +82,7 @@ export const suites: readonly Suite[] = [
   lazy(
     {
       name: "streaming-throughput",
-      title: "Streams up and down, with the memory they take, a process for each",
+      title: "Streaming uploads and downloads and their memory, one process each",
       needsObjectStore: true,
     },
     async () => (await import("./suites/streaming-throughput.ts")).streamingThroughput,

@@ -1,7 +1,7 @@
-/* What the documents tell people to type has to be there. */
+/* Checks the commands, paths and links in the documents on benchmarks. */
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
 import { readArguments } from "../src/command/arguments.ts";
 import { readCompare } from "../src/command/compare-command.ts";
 import { suites } from "../src/suites.ts";
@@ -13,7 +13,7 @@ async function textOf(document: string): Promise<string> {
   return Bun.file(join(ROOT, document)).text();
 }
 
-/** Lines to type, of blocks that the tests of documents do not run, and without what is said about them. */
+/** Command lines of code blocks that other tests do not run, without their explanations. */
 async function lines(): Promise<string[]> {
   const all = await Promise.all(
     DOCUMENTS.map(async (document) => {
@@ -27,7 +27,7 @@ async function lines(): Promise<string[]> {
   return all.flat();
 }
 
-test("every command line of the benchmarks is one that they take", async () => {
+test("every idk bench command line is valid", async () => {
   const read: string[] = [];
   for (const line of await lines()) {
     const [, typed] = /^(?:script\/minio run script\/)?idk bench(?: (.*))?$/u.exec(line) ?? [];
@@ -40,7 +40,7 @@ test("every command line of the benchmarks is one that they take", async () => {
   expect(read.length).toBeGreaterThan(12);
 });
 
-test("every script that they name is there", async () => {
+test("every named script exists", async () => {
   const named = (await lines()).flatMap((line) =>
     Array.from(
       line.matchAll(/(?:^|\s)((?:\.\/)?(?:script|packages|tests)\/\S+)/gu),
@@ -51,7 +51,7 @@ test("every script that they name is there", async () => {
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-test("every link of theirs leads to a file", async () => {
+test("every link leads to a file", async () => {
   for (const document of DOCUMENTS) {
     const links = Array.from(
       (await textOf(document)).matchAll(/\]\((?!https?:)([^)#\s]+)/gu),
@@ -62,7 +62,7 @@ test("every link of theirs leads to a file", async () => {
   }
 });
 
-test("the document on benchmarks has every suite, and every script of its own", async () => {
+test("docs/benchmarks.md lists every suite, and only existing scripts", async () => {
   const text = await textOf("docs/benchmarks.md");
   const rows = Array.from(text.matchAll(/^\| `([^` ]+)[^`]*`/gmu), ([, name]) => name!);
   for (const { name } of suites) expect(rows).toContain(name);

@@ -1,24 +1,23 @@
-/** What a person would type to store one file encrypted in an object store, and to fetch it. */
-import { type Program, run, shell } from "../src/processes.ts";
-import { formatIdentity, generateIdentity } from "@idk/storage";
+/** The command lines to store one encrypted file in an object store and to fetch it. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ownUserFolders } from "../src/files.ts";
-import { publishedCommand } from "../src/published.ts";
+import { formatIdentity, generateIdentity } from "@idk/storage";
+import { isolatedUserFolders } from "../src/harness/files.ts";
+import { type Program, publishedCommand, run, shell } from "../src/harness/processes.ts";
 
 export interface Contender {
   readonly name: string;
-  /** Not a competitor where it does not encrypt, but what the same client costs without. */
+  /** If false, the contender is no competitor, but shows the cost of the same client without encryption. */
   readonly encrypts: boolean;
-  /** What has to be there before the first put below a prefix, and is no part of it. */
+  /** Unmeasured preparation before the first put below a prefix. */
   prepare?(prefix: string): Promise<unknown>;
   /** Stores the file below the prefix. */
   put(prefix: string): Program;
-  /** Takes note of what a put has printed. */
-  noted?(prefix: string, stdout: string): void;
+  /** Receives the output of a put. */
+  onPut?(prefix: string, stdout: string): void;
   /** Fetches it into an empty folder. */
   get(prefix: string, folder: string): Program;
-  /** Where `get` left the file. */
+  /** The path of the file after `get`. */
   fetched(folder: string): string;
 }
 
@@ -45,7 +44,7 @@ export interface Peers {
 const OUTPUT = "fetched";
 const PASSWORD = "correct horse battery staple";
 
-/** idk first, and then those it is compared with, each with its own defaults. */
+/** idk and the programs it is compared with, each with its defaults. */
 export async function contenders(setting: Setting, peers: Peers): Promise<Contender[]> {
   const aws = awsEnvironment(setting);
   const rclone = await rcloneEnvironment(setting, peers);
@@ -58,7 +57,7 @@ export async function contenders(setting: Setting, peers: Peers): Promise<Conten
   ];
 }
 
-/** Removes all that was stored below a prefix, or the bucket. */
+/** Deletes everything below a prefix, or the whole bucket. */
 export async function purge(setting: Setting, peers: Peers, prefix?: string): Promise<void> {
   const env = await rcloneEnvironment(setting, peers);
   const path = prefix === undefined ? setting.bucket : `${setting.bucket}/${prefix}`;
@@ -70,7 +69,7 @@ async function idk(setting: Setting): Promise<Contender> {
   const keyFile = join(setting.folder, "idk.key");
   await writeFile(keyFile, `${formatIdentity(identity)}\n`, { mode: 0o600 });
   const env = {
-    ...ownUserFolders(setting.folder),
+    ...isolatedUserFolders(setting.folder),
     MINIO_ENDPOINT: setting.endpoint,
     MINIO_ACCESS_KEY: setting.accessKey,
     MINIO_SECRET_KEY: setting.secretKey,
@@ -87,7 +86,7 @@ async function idk(setting: Setting): Promise<Contender> {
     encrypts: true,
     put: (prefix) =>
       idk("put", setting.file, "--recipient", identity.recipient, "--store", store(prefix)),
-    noted: (prefix, stdout) => addresses.set(prefix, stdout.trim()),
+    onPut: (prefix, stdout) => addresses.set(prefix, stdout.trim()),
     get(prefix, folder) {
       const [address, path] = [addresses.get(prefix) ?? "", join(folder, OUTPUT)];
       return idk("get", address, "--identity", keyFile, "--store", store(prefix), "-o", path);
@@ -103,7 +102,7 @@ function rcloneRemote(
   { rclone }: Peers,
   env: Record<string, string>,
 ): Contender {
-  // The encrypting remote stands on the bucket already.
+  // The crypt remote already includes the bucket.
   const path = (prefix: string) =>
     remote === "plain" ? `plain:${bucket}/${prefix}/file` : `${remote}:${prefix}/file`;
   return {
@@ -118,14 +117,14 @@ function rcloneRemote(
   };
 }
 
-/** Two remotes without a configuration file: the bucket, and the one that encrypts into it. */
+/** Two remotes without a configuration file: the plain bucket, and a crypt remote on top of it. */
 async function rcloneEnvironment(
   { folder, endpoint, accessKey, secretKey, bucket }: Setting,
   { rclone }: Peers,
 ): Promise<Record<string, string>> {
   const { stdout } = await run({ argv: [rclone, "obscure", PASSWORD] });
   return {
-    // rclone takes the empty text for no file at all.
+    // An empty value means no configuration file.
     RCLONE_CONFIG: "",
     RCLONE_CACHE_DIR: join(folder, "rclone"),
     RCLONE_CONFIG_PLAIN_TYPE: "s3",
@@ -136,7 +135,7 @@ async function rcloneEnvironment(
     RCLONE_CONFIG_PLAIN_SECRET_ACCESS_KEY: secretKey,
     RCLONE_CONFIG_SEALED_TYPE: "crypt",
     RCLONE_CONFIG_SEALED_REMOTE: `plain:${bucket}`,
-    // So that what a round has stored can be found and removed; contents are encrypted all the same.
+    // Plain names, so that the objects of a round can be deleted. Contents are encrypted.
     RCLONE_CONFIG_SEALED_DIRECTORY_NAME_ENCRYPTION: "false",
     RCLONE_CONFIG_SEALED_PASSWORD: stdout.trim(),
   };
@@ -186,7 +185,7 @@ function awsEnvironment({ accessKey, secretKey }: Setting): Record<string, strin
     AWS_ACCESS_KEY_ID: accessKey,
     AWS_SECRET_ACCESS_KEY: secretKey,
     AWS_DEFAULT_REGION: "us-east-1",
-    // Nothing of the person's own settings.
+    // Do not read the user's settings.
     AWS_CONFIG_FILE: "/dev/null",
     AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
     AWS_EC2_METADATA_DISABLED: "true",
@@ -200,14 +199,14 @@ function restic(
 ): Contender {
   const program = (prefix: string, ...args: string[]): Program => ({
     argv: [restic, "--quiet", "--repo", `s3:${endpoint}/${bucket}/${prefix}`, ...args],
-    // A cache a repository: a restic that is used daily has one, and it starts empty for all.
+    // One cache per repository: restic normally has one, and it starts empty as for the others.
     env: { ...aws, RESTIC_PASSWORD: PASSWORD, RESTIC_CACHE_DIR: join(folder, "restic", prefix) },
   });
   const source = file.slice(0, file.lastIndexOf("/"));
   return {
     name: "restic",
     encrypts: true,
-    // Its repository has to be a fresh one each time: in the same it would find all chunks again.
+    // A new repository for each put, because an existing one would already contain all chunks.
     prepare: (prefix) => run(program(prefix, "init")),
     put: (prefix) => program(prefix, "backup", file),
     get: (prefix, into) => program(prefix, "restore", `latest:${source}`, "--target", into),

@@ -1,52 +1,60 @@
 /**
- * Storing one file in a local MinIO and fetching it: the command idk against rclone crypt, age piped
- * to the AWS command line, and restic. Every one is a fresh process, start-up included, with its own
- * defaults; they run in turn, and before each the disk has written what came before. Files are read
- * from memory, as the first round leaves them there, and written to the same disk.
+ * Stores one file in a local MinIO and fetches it with the command idk, rclone crypt, age piped to the
+ * AWS command line, and restic. Each run is a fresh process with default settings, timed including its
+ * start-up. They run interleaved, with all data synced to disk before each. Files are read from the page
+ * cache and written to the same disk.
  *
- * A get is measured until the fetched file is on the disk. idk sees to that itself; for those who
- * do not, a sync of the file follows. What they took without it is shown beside.
+ * A get is measured until the fetched file is on disk. idk syncs files itself; for programs that do not,
+ * a sync follows. Their time without it is printed too.
  *
  * Usage: packages/bench/thirdparty/run [MIB] [ROUNDS]
  */
-import { type Contender, type Peers, contenders, purge } from "./contenders.ts";
-import { type Sample, figure, interleavedSamples, judge, summarize } from "../src/measure.ts";
-import { median } from "../src/statistics/describe.ts";
-import { digest, freshFolder, toDisk, writeRandomFile } from "../src/files.ts";
 import { mkdir, rm } from "node:fs/promises";
-import { describeHost, thisHost } from "../src/machine.ts";
-import { initBucket } from "@idk/storage/provision";
 import { join } from "node:path";
+import { initBucket } from "@idk/storage/provision";
+import {
+  sha256OfFile,
+  temporaryFolder,
+  syncToDisk,
+  writeRandomFile,
+} from "../src/harness/files.ts";
+import { describeHost, thisHost } from "../src/harness/machine.ts";
+import {
+  type Sample,
+  figure,
+  interleavedSamples,
+  judge,
+  summarize,
+} from "../src/harness/measure.ts";
+import { describePeakFloor, run } from "../src/harness/processes.ts";
+import { newBucketName, requireMinio } from "../src/object-store/local-minio.ts";
+import { median } from "../src/statistics/describe.ts";
+import { type Contender, type Peers, contenders, purge } from "./contenders.ts";
 import { peerTargets } from "./targets.ts";
-import { randomBytes } from "node:crypto";
-import { peakFloor, run } from "../src/processes.ts";
 
 const [mib = "500", rounds = "3"] = process.argv.slice(2);
 const bytes = Number(mib) * 2 ** 20;
-const server = new URL(required("IDK_TEST_MINIO", "script/minio"));
 const peers: Peers = {
-  rclone: required("IDK_PEER_RCLONE", "script/peers"),
-  age: required("IDK_PEER_AGE", "script/peers"),
-  ageKeygen: required("IDK_PEER_AGE_KEYGEN", "script/peers"),
-  restic: required("IDK_PEER_RESTIC", "script/peers"),
-  aws: required("IDK_PEER_AWS", "script/peers"),
+  rclone: required("IDK_PEER_RCLONE"),
+  age: required("IDK_PEER_AGE"),
+  ageKeygen: required("IDK_PEER_AGE_KEYGEN"),
+  restic: required("IDK_PEER_RESTIC"),
+  aws: required("IDK_PEER_AWS"),
 };
 
-const folder = await freshFolder();
+const folder = await temporaryFolder();
 const setting = {
   folder,
   file: join(folder, "source", "file"),
-  endpoint: server.origin,
-  accessKey: decodeURIComponent(server.username),
-  secretKey: decodeURIComponent(server.password),
-  bucket: `idk-bench-${randomBytes(6).toString("hex")}`,
+  ...requireMinio(),
+  bucket: newBucketName(),
 };
 await initBucket({ provider: "minio", ...setting });
 
 try {
   await mkdir(join(folder, "source"));
   await writeRandomFile(setting.file, bytes);
-  const expected = await digest(setting.file);
+  const expected = await sha256OfFile(setting.file);
   const all = await contenders(setting, peers);
   const prefixOf = (index: number, round: number) => `${index}-${round}`;
 
@@ -56,7 +64,7 @@ try {
     await contender.prepare?.(prefix);
     await run({ argv: ["sync"] });
     const { stdout, ...sample } = await run(contender.put(prefix));
-    contender.noted?.(prefix, stdout);
+    contender.onPut?.(prefix, stdout);
     return sample;
   };
 
@@ -67,18 +75,18 @@ try {
     const program = contender.get(prefixOf(index, Number(rounds) - 1), into);
     await run({ argv: ["sync"] });
     const sample = await run(program);
-    const syncing = await toDisk(contender.fetched(into));
+    const syncing = await syncToDisk(contender.fetched(into));
     if (round >= 0) {
       const { name } = contender;
       withoutSync.set(name, [...(withoutSync.get(name) ?? []), sample.seconds]);
-    } else if ((await digest(contender.fetched(into))) !== expected) {
-      throw new Error(`${contender.name} gave back something else`);
+    } else if ((await sha256OfFile(contender.fetched(into))) !== expected) {
+      throw new Error(`${contender.name} returned other bytes`);
     }
     await rm(into, { recursive: true });
     return { ...sample, seconds: sample.seconds + syncing };
   };
 
-  console.log(`${mib} MiB, ${rounds} rounds after one to warm up; ${describeHost(thisHost())}`);
+  console.log(`${mib} MiB, ${rounds} rounds after a warm-up; ${describeHost(thisHost())}`);
   console.log(`${process.env["IDK_PEER_VERSIONS"]}`);
   console.log("seconds as median (least to most); peak memory is that of the largest process\n");
   const put = await interleavedSamples(Number(rounds), tasks(all, putting));
@@ -90,11 +98,11 @@ try {
     .filter(({ name, encrypts }) => encrypts && name !== "idk")
     .map(({ name }) => name);
   judge(peerTargets(medians(put), medians(get), competitors));
-  console.log("\nget without waiting for the disk, where a program does not do so itself:");
+  console.log("\nget without the sync to disk, for programs that do not sync themselves:");
   for (const { name } of all) {
     console.log(`get ${name.padEnd(20)} ${median(withoutSync.get(name) ?? []).toFixed(2)} s`);
   }
-  console.log(peakFloor());
+  console.log(describePeakFloor());
 } finally {
   await purge(setting, peers);
   await rm(folder, { recursive: true });
@@ -125,8 +133,8 @@ function medians(samples: Record<string, Sample[]>): Record<string, number> {
   );
 }
 
-function required(variable: string, script: string): string {
+function required(variable: string): string {
   const value = process.env[variable];
-  if (!value) throw new Error(`${variable} is not set: run it with \`${script} run\``);
+  if (!value) throw new Error(`${variable} is not set: use packages/bench/thirdparty/run`);
   return value;
 }

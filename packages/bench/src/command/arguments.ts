@@ -1,33 +1,69 @@
 import { Argument, Command, CommanderError, Option } from "commander";
+import type { OptionValue, Suite } from "../suite.ts";
 import {
   addSuiteOptions,
   booleanOption,
   numberOption,
+  parseMegabytes,
+  parseSizes,
   readSuiteOptions,
   suiteOptions,
   withValues,
 } from "./flags.ts";
-import type { OutputFiles, RunSettings, Settings } from "./settings.ts";
-import { parseMegabytes, parseSizes } from "./sizes.ts";
-import type { Suite } from "../suite.ts";
 import { Usage } from "./usage.ts";
+
+/** A parsed command line. */
+export type Settings =
+  | { readonly action: "help"; readonly text: string }
+  | { readonly action: "list" }
+  | { readonly action: "json-schema" }
+  | ({ readonly action: "run" } & RunSettings);
+
+export interface RunSettings {
+  readonly suites: readonly Suite[];
+  readonly quick: boolean;
+  readonly verbose: boolean;
+  /** Bytes. */
+  readonly sizes?: readonly number[] | undefined;
+  readonly iterations?: number | undefined;
+  readonly seed: number;
+  readonly store?: string | undefined;
+  /** Below the prefix of the store. Empty, or ends with a slash. */
+  readonly prefix: string;
+  /** Options of single suites, by name. */
+  readonly options: Readonly<Record<string, OptionValue>>;
+  readonly files: OutputFiles;
+  readonly baseline?: string | undefined;
+  /** 0.1 is 10 %. */
+  readonly tolerance?: number | undefined;
+}
+
+/** Files to write; `-` is standard output. */
+export interface OutputFiles {
+  readonly json?: string | undefined;
+  readonly html?: string | undefined;
+  readonly markdown?: string | undefined;
+  readonly saveBaseline?: string | undefined;
+}
 
 const HELP = `
 Compare two revisions: idk bench compare BASE HEAD [--help]
 
-Stores, for the suites that need one:
+Object stores, for the suites that need one:
   minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=1   MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
                                                 MINIO_ACCESS_KEY, MINIO_SECRET_KEY
   s3://BUCKET[/PREFIX]?endpoint=URL&region=R    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
                                                 AWS_REGION
-  Without --store, on the server that the MINIO_… variables name, in a bucket that is made for the
-  run and removed. Without those, such suites are skipped, by name. Bun reads .env in the current
-  folder, and nobody reads .env.example: copy it.
+  Without --store, suites use the server that the MINIO_… variables name, in a bucket that is
+  created for the run and deleted afterwards. Without those variables, these suites are skipped.
+  Bun reads .env in the current folder. It does not read .env.example: copy it to .env.
 
 Exit codes:
-  0 done   1 a target was missed (but with --quick), the baseline regressed, or a suite failed;
-             with CI set, also if one was skipped
-  2 wrong usage, or a baseline that does not fit   130 interrupted
+  0    success
+  1    a target was missed (except with --quick), the run regressed against the baseline, or a
+       suite failed; if CI is set, also if a suite was skipped
+  2    wrong usage, or a baseline that does not match the run
+  130  interrupted
 
 Examples:
   idk bench hash-perf ciphers --json report.json --html report.html
@@ -61,9 +97,9 @@ export function readArguments(args: readonly string[], suites: readonly Suite[])
 
 function createProgram(suites: readonly Suite[], writeOut: (text: string) => void): Command {
   const program = new Command("idk bench")
-    .description("Measure, against the bounds of this machine, and judge by targets.")
+    .description("Measure @idk/storage against the limits of this machine, and check the targets.")
     .addArgument(
-      new Argument("[suite...]", "what to measure, as --list names them")
+      new Argument("[suite...]", "suites to run, as listed by --list")
         .argParser((name: string, chosen: readonly string[]) => {
           if (suites.some((suite) => suite.name === name)) return [...chosen, name];
           const known = suites.map((suite) => suite.name).join(", ");
@@ -71,27 +107,30 @@ function createProgram(suites: readonly Suite[], writeOut: (text: string) => voi
         })
         .default([], "all"),
     )
-    .option("--list", "name the suites and their flags")
-    .addOption(booleanOption("--quick", "every suite once, with few rounds and small sizes"))
-    .option("--size <sizes>", "such as 64K,1MiB,10MB: K and KiB are 1024, KB is 1000")
-    .addOption(
-      new Option("--sizeMB <n>", "the same, in megabytes of 1,000,000 bytes").conflicts("size"),
+    .option("--list", "list the suites and their options")
+    .addOption(booleanOption("--quick", "run every suite once, with few rounds and small sizes"))
+    .option(
+      "--size <sizes>",
+      "content sizes, such as 64K,1MiB,10MB (K and KiB are 1024, KB is 1000)",
     )
-    .addOption(numberOption("--iterations", "rounds, instead of each suite's own", 1))
-    .addOption(numberOption("--seed", "of random choices", 0).default(1))
-    .option("--store <url>", "the object store for the suites that need one")
-    .option("--prefix <prefix>", "where in its bucket, below the prefix of the URL")
-    .addOption(booleanOption("--verbose", "say on standard error what goes on"))
-    .option("--json <file>", "write the report, with all samples; - for standard output")
-    .option("--json-schema", "print the JSON Schema of that file")
-    .option("--html <file>", "write a page with charts, which needs no network")
-    .option("--markdown <file>", "write the summary of a job; - for standard output")
-    .option("--save-baseline <file>", "keep the figures, as ratios to what this machine can do")
-    .option("--baseline <file>", "compare with such a file, and fail on a regression")
+    .addOption(
+      new Option("--sizeMB <n>", "content sizes in megabytes of 1,000,000 bytes").conflicts("size"),
+    )
+    .addOption(numberOption("--iterations", "number of rounds, instead of each suite's default", 1))
+    .addOption(numberOption("--seed", "seed for random choices", 0).default(1))
+    .option("--store <url>", "object store for the suites that need one")
+    .option("--prefix <prefix>", "prefix for objects, below the prefix in the store URL")
+    .addOption(booleanOption("--verbose", "print progress details to standard error"))
+    .option("--json <file>", "write the report with all samples; - for standard output")
+    .option("--json-schema", "print the JSON Schema of the report")
+    .option("--html <file>", "write a self-contained page with charts; - for standard output")
+    .option("--markdown <file>", "write a summary for a CI job; - for standard output")
+    .option("--save-baseline <file>", "save the results, relative to the speed of this machine")
+    .option("--baseline <file>", "compare with saved results, and fail on a regression")
     .addOption(
       new Option(
         "--tolerance <percent>",
-        "how much slower is no regression; by default 10, of suites with an object store 30",
+        "slowdown that is tolerated (default: 10, or 30 for suites with an object store)",
       ).argParser(readTolerance),
     )
     .helpOption("-h, --help", "print help")
@@ -111,10 +150,12 @@ function readRun(
   const quick = values["quick"] === true;
   const [baseline, saveBaseline] = [text("baseline"), text("saveBaseline")];
   if (quick && (baseline !== undefined || saveBaseline !== undefined)) {
-    throw new Usage("--quick gives figures to look at: no baseline comes of them");
+    throw new Usage(
+      "--quick is too imprecise for a baseline: remove --quick, or the baseline options",
+    );
   }
   if (baseline === undefined && values["tolerance"] !== undefined) {
-    throw new Usage("--tolerance goes with --baseline");
+    throw new Usage("--tolerance requires --baseline");
   }
   return {
     suites,
@@ -144,16 +185,19 @@ function readSizes(size: string | undefined, megabytes: string | undefined): num
 
 function readFiles(files: OutputFiles): OutputFiles {
   const names = Object.values(files).filter((file) => file !== undefined);
-  if (names.includes("")) throw new Usage("a file to write to has an empty name");
-  if (new Set(names).size < names.length) throw new Usage("two files to write to are the same");
-  if (files.saveBaseline === "-") throw new Usage("--save-baseline takes a file");
+  if (names.includes("")) throw new Usage("an output file has an empty name");
+  if (new Set(names).size < names.length) throw new Usage("two outputs name the same file");
+  if (files.saveBaseline === "-")
+    throw new Usage("--save-baseline cannot write to standard output: name a file");
   return files;
 }
 
 function readPrefix(text: string): string {
   const parts = text.split("/").filter((part) => part !== "");
   if (!parts.every((part) => /^[\w.-]+$/u.test(part) && !/^\.+$/u.test(part))) {
-    throw new Usage("--prefix takes letters, digits, dots, dashes, underscores and slashes");
+    throw new Usage(
+      "--prefix may only contain letters, digits, dots, dashes, underscores and slashes",
+    );
   }
   return parts.map((part) => `${part}/`).join("");
 }
@@ -161,10 +205,10 @@ function readPrefix(text: string): string {
 function readTolerance(text: string): number {
   const percent = Number(text);
   if (/^\d+(?:\.\d+)?$/u.test(text) && percent <= 1000) return percent / 100;
-  throw new Usage("--tolerance takes percent, such as 10");
+  throw new Usage("--tolerance must be a percentage, such as 10");
 }
 
-/** From `error: unknown option '--jsn'` and, on a line of its own, `(Did you mean --json?)`. */
+/** Joins the two lines `error: unknown option '--jsn'` and `(Did you mean --json?)`. */
 export function inOneLine(message: string): string {
   return message.replace(/^error: /u, "").replace(/\s*\n\s*\(Did/u, " (did");
 }

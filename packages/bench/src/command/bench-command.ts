@@ -1,47 +1,69 @@
-import { EXIT_CODES, Interruption, Usage } from "./usage.ts";
+import { drawGrid, plain } from "../report/draw.ts";
+import { renderJsonSchema } from "../report/schema.ts";
+import type { Suite } from "../suite.ts";
 import { readArguments } from "./arguments.ts";
-import { listSuites } from "./list.ts";
-import { reasonOf } from "./run-suites.ts";
-import { renderJsonSchema } from "../report/json.ts";
+import type { BenchContext } from "./context.ts";
 import { runCommand } from "./run-command.ts";
-import type { World } from "./world.ts";
+import { reasonOf } from "./run-suites.ts";
+import { EXIT_CODES, Interruption, Usage } from "./usage.ts";
 
 /**
  * Runs one command line.
  *
  * @returns the exit code
  */
-export async function benchCommand(args: readonly string[], world: World): Promise<number> {
+export async function benchCommand(
+  args: readonly string[],
+  context: BenchContext,
+): Promise<number> {
   try {
     if (args[0] === "compare") {
       const { runCompare } = await import("./compare-command.ts");
-      return await runCompare(args.slice(1), world);
+      return await runCompare(args.slice(1), context);
     }
-    const settings = readArguments(args, world.suites);
+    const settings = readArguments(args, context.suites);
     switch (settings.action) {
       case "help":
-        await world.stdout.print(settings.text);
+        await context.stdout.print(settings.text);
         return EXIT_CODES.done;
       case "list":
-        await world.stdout.print(listSuites(world.suites));
+        await context.stdout.print(listSuites(context.suites));
         return EXIT_CODES.done;
       case "json-schema":
-        await world.stdout.print(renderJsonSchema());
+        await context.stdout.print(renderJsonSchema());
         return EXIT_CODES.done;
       case "run":
-        return await runCommand(settings, world);
+        return await runCommand(settings, context);
       default:
         return settings satisfies never;
     }
   } catch (error) {
-    return fail(error, world);
+    return fail(error, context);
   }
 }
 
-function fail(error: unknown, { signal, stderr }: World): number {
-  // After an interruption, whatever fails fails because of it.
+function fail(error: unknown, { signal, stderr }: BenchContext): number {
+  // After an interruption, every other error is a consequence of it.
   const reason: unknown = signal.aborted ? signal.reason : error;
   stderr.write(`idk bench: ${reasonOf(reason)}\n`);
   if (reason instanceof Interruption) return reason.exitCode;
   return reason instanceof Usage ? EXIT_CODES.usage : EXIT_CODES.failed;
+}
+
+/** The table that `--list` prints. */
+function listSuites(suites: readonly Suite[]): string {
+  const rows = suites.map(({ name, title, needsObjectStore, options = [] }) => [
+    name,
+    title,
+    [
+      ...(needsObjectStore ? ["an object store"] : []),
+      ...options.map((option) => `--${option.name}`),
+    ].join(", "),
+  ]);
+  const grid = {
+    head: ["suite", "measures", "needs, options"],
+    align: ["left", "left", "left"] as const,
+    rows,
+  };
+  return `${drawGrid(grid, plain)}\n`;
 }

@@ -1,22 +1,24 @@
 import { Command, CommanderError } from "commander";
-import { booleanOption, numberOption, withValues } from "./flags.ts";
-import { EXIT_CODES, Usage } from "./usage.ts";
-import { type RunStore, openRunStore } from "./run-store.ts";
-import type { CompareSettings } from "../compare/command.ts";
+import { type CompareSettings, chooseTasks, compareCommand } from "../compare/compare.ts";
 import { TASKS } from "../compare/round/task-list.ts";
-import type { World } from "./world.ts";
-import { checkWritable } from "./write-files.ts";
-import { chooseStore } from "./store-url.ts";
-import { compareCommand } from "../compare/command.ts";
 import { inOneLine } from "./arguments.ts";
+import type { BenchContext } from "./context.ts";
+import { booleanOption, numberOption, withValues } from "./flags.ts";
+import { type RunStore, openRunStore } from "./run-store.ts";
 import { reasonOf } from "./run-suites.ts";
+import { chooseStore } from "./store-url.ts";
+import { EXIT_CODES, Usage } from "./usage.ts";
+import { checkWritable } from "./write-files.ts";
 
 const HELP = `
 Tasks:
-${TASKS.map(({ name, title, place }) => `  ${name.padEnd(16)}${title}${place === "store" ? " (needs an object store)" : ""}`).join("\n")}
+${TASKS.map(({ name, title, backendKind }) => `  ${name.padEnd(16)}${title}${backendKind === "store" ? " (needs an object store)" : ""}`).join("\n")}
 
 Exit codes:
-  0 done   1 head is slower, or counts more   2 wrong usage   130 interrupted
+  0    success
+  1    the head is slower, or a counter grew
+  2    wrong usage
+  130  interrupted
 `;
 
 /**
@@ -24,16 +26,16 @@ Exit codes:
  *
  * @returns the exit code
  */
-export async function runCompare(args: readonly string[], world: World): Promise<number> {
-  const { stdout, stderr, signal } = world;
-  const asked = readCompare(args);
-  if ("help" in asked) {
-    await stdout.print(asked.help);
+export async function runCompare(args: readonly string[], context: BenchContext): Promise<number> {
+  const { stdout, stderr, signal } = context;
+  const parsed = readCompare(args);
+  if ("help" in parsed) {
+    await stdout.print(parsed.help);
     return EXIT_CODES.done;
   }
-  const { base, head, url, options } = asked;
+  const { base, head, url, options } = parsed;
   await checkWritable([options.json, options.html, options.markdown]);
-  const store = await openStore(url, options.tasks, world);
+  const store = await openStore(url, options.tasks, context);
   const printed: Promise<void>[] = [];
   try {
     const { failures } = await compareCommand(
@@ -51,16 +53,16 @@ export async function runCompare(args: readonly string[], world: World): Promise
   }
 }
 
-interface Asked {
+interface CompareArguments {
   readonly base: string;
   readonly head: string;
-  /** Of the store. */
+  /** The URL of the store. */
   readonly url?: string | undefined;
   readonly options: Omit<CompareSettings, "store" | "base" | "head">;
 }
 
 /** @throws Usage */
-export function readCompare(args: readonly string[]): Asked | { readonly help: string } {
+export function readCompare(args: readonly string[]): CompareArguments | { readonly help: string } {
   let help = "";
   const program = createProgram((text) => {
     help += text;
@@ -72,20 +74,28 @@ export function readCompare(args: readonly string[]): Asked | { readonly help: s
     if (error.exitCode !== 0) throw new Usage(inOneLine(error.message), { cause: error });
     return { help };
   }
-  const { store: url, ...options } = program.opts<Asked["options"] & { readonly store?: string }>();
+  const { store: url, ...options } = program.opts<
+    CompareArguments["options"] & { readonly store?: string }
+  >();
   const [base, head] = program.processedArgs as [string, string];
   return { base, head, url, options };
 }
 
-/** Where a task needs one: the store that was given, or that the environment names if it is there. */
+/**
+ * Opens the store if a task needs one: the one at the URL, or the server that the environment names.
+ * The latter may be down; its tasks are then skipped.
+ */
 async function openStore(
   url: string | undefined,
   names: readonly string[] | undefined,
-  { env, stderr }: World,
+  { env, stderr }: BenchContext,
 ): Promise<RunStore | undefined> {
-  const chosen = TASKS.filter(({ name }) => names === undefined || names.includes(name));
   const choice = chooseStore(url, env);
-  if (choice.kind === "none" || !chosen.some(({ place }) => place === "store")) return undefined;
+  if (
+    choice.kind === "none" ||
+    !chooseTasks(names).some(({ backendKind }) => backendKind === "store")
+  )
+    return undefined;
   try {
     return await openRunStore(choice);
   } catch (error) {
@@ -98,21 +108,31 @@ async function openStore(
 function createProgram(writeOut: (text: string) => void): Command {
   return new Command("idk bench compare")
     .description(
-      "Compare two revisions of the repository: fresh processes of both in random alternating " +
-        "order, until the interval of their ratio says something.",
+      "Compare two revisions of the repository in fresh processes, in random order, until the " +
+        "confidence interval of their ratio is conclusive.",
     )
-    .argument("<base>", "what git calls a revision: a branch, a tag, a commit")
-    .argument("<head>", "the one that must not be slower")
-    .option("--tasks <names>", "some of them only, such as put-memory,get-memory", readTasks)
-    .addOption(numberOption("--rounds", "of both (default: 20)", 2))
-    .addOption(numberOption("--max-rounds", "where those say nothing (default: 60)", 2))
-    .addOption(numberOption("--warmups", "rounds that do not count (default: 2)", 0))
-    .addOption(numberOption("--seed", "of the order (default: a random one)", 0))
-    .option("--store <url>", "the object store, as in idk bench --help")
-    .addOption(booleanOption("--keep", "leave the worktrees where they are"))
-    .option("--json <file>", "write the comparison")
-    .option("--html <file>", "write a page with charts, which needs no network")
-    .option("--markdown <file>", "write the summary of a job")
+    .argument("<base>", "base revision: a branch, a tag or a commit")
+    .argument("<head>", "revision that must not be slower than the base")
+    .option(
+      "--tasks <names>",
+      "tasks to run, such as put-memory,get-memory (default: all)",
+      readTasks,
+    )
+    .addOption(numberOption("--rounds", "rounds before the first verdict (default: 20)", 2))
+    .addOption(
+      numberOption(
+        "--max-rounds",
+        "rounds at most, if the result is inconclusive (default: 60)",
+        2,
+      ),
+    )
+    .addOption(numberOption("--warmups", "warm-up rounds (default: 2)", 0))
+    .addOption(numberOption("--seed", "seed for the order (default: random)", 0))
+    .option("--store <url>", "object store, as in idk bench --help")
+    .addOption(booleanOption("--keep", "keep the worktrees"))
+    .option("--json <file>", "write the comparison; - for standard output")
+    .option("--html <file>", "write a self-contained page with charts; - for standard output")
+    .option("--markdown <file>", "write a summary for a CI job; - for standard output")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} })
@@ -121,9 +141,6 @@ function createProgram(writeOut: (text: string) => void): Command {
 
 function readTasks(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
-  const unknown = names.find((name) => !TASKS.some((task) => task.name === name));
-  if (unknown === undefined) return names;
-  throw new Usage(
-    `there is no task "${unknown}"; there are ${TASKS.map(({ name }) => name).join(", ")}`,
-  );
+  chooseTasks(names);
+  return names;
 }

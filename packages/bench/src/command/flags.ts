@@ -5,8 +5,8 @@ import { Usage } from "./usage.ts";
 const YES_OR_NO = /^(?:true|false)$/u;
 
 /**
- * Gives every flag that is a yes or no its value by `=`, so that `--verbose hash-perf` and
- * `--verbose true` both mean what they look like.
+ * Rewrites boolean flags to `--flag=true` or `--flag=false`, so that `--verbose hash-perf` does not
+ * take `hash-perf` as the value of `--verbose`, while `--verbose true` works.
  */
 export function withValues(args: readonly string[], booleans: ReadonlySet<string>): string[] {
   const result: string[] = [];
@@ -27,7 +27,7 @@ export function withValues(args: readonly string[], booleans: ReadonlySet<string
 export function booleanOption(flag: string, description: string): Option {
   return new Option(`${flag} [bool]`, description).argParser((text) => {
     if (YES_OR_NO.test(text)) return text === "true";
-    throw new Usage(`${flag} takes true or false`);
+    throw new Usage(`${flag} must be true or false`);
   });
 }
 
@@ -35,17 +35,17 @@ export function numberOption(flag: string, description: string, least: number): 
   return new Option(`${flag} <n>`, description).argParser((text) => {
     const value = Number(text);
     if (/^\d+$/u.test(text) && value >= least && value <= 0x7fffffff) return value;
-    throw new Usage(`${flag} takes a whole number from ${least} on`);
+    throw new Usage(`${flag} must be a whole number, ${least} or greater`);
   });
 }
 
-/** The flags that suites have declared, once each. */
+/** The options that suites declare, each once. */
 export function suiteOptions(suites: readonly Suite[]): Map<string, SuiteOption> {
   const options = new Map<string, SuiteOption>();
   for (const option of suites.flatMap(({ options = [] }) => options)) {
     const known = options.get(option.name);
     if (known !== undefined && known.kind !== option.kind) {
-      throw new Error(`suites disagree on what --${option.name} takes`);
+      throw new Error(`suites declare --${option.name} with different types`);
     }
     options.set(option.name, known ?? option);
   }
@@ -63,14 +63,14 @@ export function addSuiteOptions(program: Command, suites: readonly Suite[]): voi
         : kind === "number"
           ? numberOption(flag, text, 0)
           : new Option(`${flag} <text>`, text);
-    program.addOption(option.helpGroup("Of single suites:"));
+    program.addOption(option.helpGroup("Options of single suites:"));
   }
 }
 
 /**
- * The values of suites' own flags.
+ * Reads the values of suites' own options.
  *
- * @throws Usage where one was given that no chosen suite takes
+ * @throws Usage if an option applies to no chosen suite
  */
 export function readSuiteOptions(
   values: Readonly<Record<string, unknown>>,
@@ -83,14 +83,16 @@ export function readSuiteOptions(
     const value = values[name] as OptionValue | undefined;
     if (value === undefined) continue;
     if (!taken.has(name)) {
-      throw new Usage(`--${name} is of no use to ${chosen.map((suite) => suite.name).join(", ")}`);
+      throw new Usage(
+        `--${name} does not apply to ${chosen.map((suite) => suite.name).join(", ")}`,
+      );
     }
     given[name] = value;
   }
   return given;
 }
 
-/** Of what was given, what the suite itself has declared. */
+/** The given values of the options that the suite declares. */
 export function optionsOf(
   { options = [] }: Suite,
   given: Readonly<Record<string, OptionValue>>,
@@ -100,4 +102,48 @@ export function optionsOf(
     return value === undefined ? [] : [[name, value] as const];
   });
   return Object.fromEntries(own);
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  k: 2 ** 10,
+  m: 2 ** 20,
+  g: 2 ** 30,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+};
+
+const SIZE = /^(\d+(?:\.\d+)?)\s*([kmg]?i?b|[kmg])?$/iu;
+
+/** A larger size is probably a typing error. */
+const MOST = 2 ** 40;
+
+/**
+ * Parses `64K,1MiB,10MB` into bytes, in the given order. K, M and G, with or without "iB", are powers
+ * of 1024, as in the rest of the command; KB, MB and GB are powers of 1000, as in the rates of reports.
+ *
+ * @throws Usage
+ */
+export function parseSizes(text: string, flag: string): number[] {
+  const sizes = text.split(",").map((item) => parseSize(item.trim(), flag));
+  if (new Set(sizes).size < sizes.length) throw new Usage(`${flag} lists a size twice`);
+  return sizes;
+}
+
+/** Parses `8` or `1,8`, in megabytes of 1,000,000 bytes. */
+export function parseMegabytes(text: string, flag: string): number[] {
+  if (!/^[\d.,\s]+$/u.test(text)) throw new Usage(`${flag} must be numbers, such as 8 or 1,8`);
+  return parseSizes(text.replaceAll(/([\d.]+)/gu, "$1MB"), flag);
+}
+
+function parseSize(text: string, flag: string): number {
+  const [, number, unit = ""] = SIZE.exec(text) ?? [];
+  const bytes = Math.round(Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN));
+  if (bytes >= 1 && bytes <= MOST) return bytes;
+  throw new Usage(`${flag} must list sizes from 1 byte to 1 TiB, such as 64K, 1MiB or 10MB`);
 }

@@ -1,36 +1,36 @@
-import type { Suite } from "../suite.ts";
 import type { SuiteResult } from "../report/report.ts";
 import { counted, formatTime } from "../report/units.ts";
+import type { Suite } from "../suite.ts";
 
-/** Where texts go, in the order they are given. */
+/** A stream that writes texts in order. */
 export interface TextStream {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 
-/** What goes on, for people: standard error. */
+/** Progress of a run, on standard error. */
 export interface Progress {
-  /** @param at from 1 on */
+  /** @param at counted from 1 */
   begin(suite: Suite, at: number, of: number): void;
-  /** A remark of the suite that runs. */
+  /** A detail from the running suite. */
   log(line: string): void;
   end(result: SuiteResult): void;
-  /** A line that stays. */
+  /** A line that is always printed. */
   note(line: string): void;
 }
 
 const CLEAR = "\r\u001b[K";
 
 /**
- * A line for each suite, when it begins and when it has ended. On a terminal the first gives way to
- * the second, and shows the last remark meanwhile; elsewhere remarks are lines where they were asked
- * for. Nothing is drawn on a clock, which would run into what is measured.
+ * Prints a line when a suite begins and when it ends. On a terminal, the first line is replaced by the
+ * suite's details and then by its outcome; elsewhere, details are printed only if `verbose` is set. No
+ * timer redraws anything, because that would disturb the measurements.
  */
 export function createProgress(stream: TextStream, verbose: boolean): Progress {
   const live = stream.isTTY === true && !verbose;
   let title = "";
-  const say = (line: string): void => {
+  const print = (line: string): void => {
     stream.write(live ? `${CLEAR}${line}\n` : `${line}\n`);
   };
   const show = (line: string): void => {
@@ -42,16 +42,16 @@ export function createProgress(stream: TextStream, verbose: boolean): Progress {
       title = `[${at}/${of}] ${name}`;
       const line = `${title}: ${asks}`;
       if (live) show(line);
-      else say(line);
+      else print(line);
     },
     log(line) {
       if (live) show(`${title}: ${line}`);
-      else if (verbose) say(`${title}: ${line}`);
+      else if (verbose) print(`${title}: ${line}`);
     },
     end(result) {
-      say(`${title}: ${outcomeOf(result)}`);
+      print(`${title}: ${outcomeOf(result)}`);
     },
-    note: say,
+    note: print,
   };
 }
 

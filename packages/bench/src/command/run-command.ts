@@ -1,45 +1,45 @@
-import { type BaselineChange, confirmed, isRegression, suspects } from "../baseline-compare.ts";
-import type { RunStore } from "./run-store.ts";
-import { type StoreChoice, chooseStore } from "./store-url.ts";
-import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
-import { checkWritable, writeFiles } from "./write-files.ts";
-import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
-import { EXIT_CODES } from "./usage.ts";
-import type { Report, SuiteResult } from "../report/report.ts";
-import type { RunSettings } from "./settings.ts";
-import type { Suite } from "../suite.ts";
-import type { World } from "./world.ts";
-import { createCalibrator } from "./calibrations.ts";
-import { createProgress } from "./progress.ts";
-import { holdBaseline } from "./held-baseline.ts";
+import { type BaselineChange, confirmed, isRegression, slowerSuites } from "../baseline/compare.ts";
+import { renderChanges } from "../baseline/render.ts";
+import { createCalibrator } from "../harness/calibration.ts";
 import { paintFor } from "../report/draw.ts";
-import { renderChanges } from "../report/baseline-grid.ts";
+import type { Report, SuiteResult } from "../report/report.ts";
+import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
+import type { Suite } from "../suite.ts";
+import type { RunSettings } from "./arguments.ts";
+import { readBaselineFile } from "./baseline-file.ts";
+import type { BenchContext } from "./context.ts";
+import { createProgress } from "./progress.ts";
+import type { RunStore } from "./run-store.ts";
+import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
+import { type StoreChoice, chooseStore } from "./store-url.ts";
+import { EXIT_CODES } from "./usage.ts";
+import { checkWritable, writeFiles } from "./write-files.ts";
 
 /**
- * Runs the suites that were asked for, and tells of them in every way that was asked for.
+ * Runs the chosen suites and writes every requested report.
  *
  * @returns the exit code
- * @throws Usage, where it can before anything is measured; the signal's reason
+ * @throws Usage, if possible before anything is measured; the signal's reason
  */
-export async function runCommand(settings: RunSettings, world: World): Promise<number> {
-  const { stdout, stderr, env, signal } = world;
+export async function runCommand(settings: RunSettings, context: BenchContext): Promise<number> {
+  const { stdout, stderr, env, signal } = context;
   const { suites, files } = settings;
   await checkWritable(Object.values(files));
   const choice = chooseStore(settings.store, env);
-  const baseline = await holdBaseline(settings);
-  const frame = await world.describeRun(settings.quick, signal);
+  const baseline = await readBaselineFile(settings);
+  const runInfo = await context.describeRun(settings.quick, signal);
   const possible = suites.filter((suite) => !suite.needsObjectStore || choice.kind !== "none");
-  baseline?.check(possible, frame.machine.nacl);
-  const recalibrate = createCalibrator(world.calibrate);
+  baseline?.check(possible, runInfo.machine.nacl);
+  const recalibrate = createCalibrator(context.calibrate);
   let calibration = await recalibrate();
 
-  // A report on standard output is for a program: tables would be in its way.
+  // A report on standard output is read by a program: print no tables.
   const tables = !Object.values(files).includes("-");
   const paint = paintFor(stdout, env);
   const show = async (text: string): Promise<void> => {
     if (tables) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead({ ...frame, calibration }, paint));
+  await show(renderHead({ ...runInfo, calibration }, paint));
   const progress = createProgress(stderr, settings.verbose);
   let first: BaselineChange[] | undefined;
   const results = await withStore(settings, choice, progress.note, async (store) => {
@@ -51,34 +51,34 @@ export async function runCommand(settings: RunSettings, world: World): Promise<n
         progress,
         async done(result) {
           calibration = await recalibrate();
-          // By the calibrations so far; files have those of the whole run.
+          // Uses the calibrations so far; files use those of the whole run.
           await show(renderSuite(result, calibration, paint, stdout.columns));
         },
       });
     const once = await run(suites);
-    first = baseline?.tryCompare({ ...frame, calibration, suites: once });
-    const slower = suspects(first ?? []);
+    first = baseline?.tryCompare({ ...runInfo, calibration, suites: once });
+    const slower = slowerSuites(first ?? []);
     if (slower.size === 0) return once;
-    progress.note(`slower than the baseline, so once more: ${[...slower].join(", ")}`);
+    progress.note(`slower than the baseline, running again: ${[...slower].join(", ")}`);
     const again = await run(suites.filter(({ name }) => slower.has(name)));
     return once.map((result) => again.find(({ suite }) => suite === result.suite) ?? result);
   });
 
-  const report: Report = { ...frame, calibration, suites: results };
+  const report: Report = { ...runInfo, calibration, suites: results };
   await show(renderOutcome(results, paint));
   let changes: BaselineChange[] | undefined;
   try {
     const second = baseline?.compare(report);
     changes = second && confirmed(first ?? second, second);
   } finally {
-    // Even where the baseline does not fit: what was measured is not thrown away.
+    // Even if the baseline does not match: keep the measurements.
     await writeFiles(files, report, changes, (text) => stdout.print(text));
   }
   if (changes) await show(renderChanges(changes, paint));
   return exitCode(report, changes ?? [], Boolean(env["CI"]));
 }
 
-/** Opens the store for the work where a suite needs one, and leaves nothing in it. */
+/** Opens the store if a suite needs one, and removes everything from it at the end. */
 async function withStore<T>(
   { suites, prefix }: RunSettings,
   choice: StoreChoice,
@@ -86,16 +86,16 @@ async function withStore<T>(
   work: (store: StoreOrReason) => Promise<T>,
 ): Promise<T> {
   if (choice.kind === "none" || !suites.some(({ needsObjectStore }) => needsObjectStore)) {
-    const reason = choice.kind === "none" ? choice.reason : "none was opened";
+    const reason = choice.kind === "none" ? choice.reason : "no store was opened";
     return work({ status: "skipped", reason });
   }
   let store: RunStore;
   try {
-    // Loads the SDK, which the other suites do without.
+    // Loads the SDK, which other suites do not need.
     const { openRunStore } = await import("./run-store.ts");
     store = await openRunStore(choice, prefix);
   } catch (error) {
-    // It was asked for, and is not to be had: no reason to look away.
+    // The store was requested, so this is a failure and not a reason to skip.
     return work({ status: "failed", reason: reasonOf(error) });
   }
   try {
@@ -103,7 +103,7 @@ async function withStore<T>(
   } finally {
     await store.close().catch((error: unknown) => {
       const { bucket, prefix } = store.access;
-      note(`idk bench: something may be left in ${bucket}/${prefix}: ${reasonOf(error)}`);
+      note(`idk bench: objects may be left in ${bucket}/${prefix}: ${reasonOf(error)}`);
     });
   }
 }
@@ -116,9 +116,9 @@ function exitCode(
   const bad = suites.some(
     ({ status, targets }) =>
       status === "failed" ||
-      // Nobody reads there what was skipped.
+      // Nobody reads a CI log for skipped suites.
       (ci && status === "skipped") ||
-      // A few rounds show that it works, not how fast.
+      // A few rounds show that it works, not how fast it is.
       (!quick && targets.some(({ met }) => !met)),
   );
   return bad || changes.some(isRegression) ? EXIT_CODES.failed : EXIT_CODES.done;

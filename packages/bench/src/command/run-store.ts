@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   CreateBucketCommand,
   DeleteBucketCommand,
@@ -7,20 +8,19 @@ import {
 } from "@aws-sdk/client-s3";
 import type { ObjectStoreAccess } from "../suite.ts";
 import type { StoreChoice } from "./store-url.ts";
-import { randomBytes } from "node:crypto";
 
-/** A place in an object store that is one run's alone. */
+/** A prefix or bucket in an object store that belongs to one run. */
 export interface RunStore {
   readonly access: ObjectStoreAccess;
-  /** Removes all that is left below its prefix, and its bucket where the run has made it. */
+  /** Removes everything below its prefix, and the bucket if the run created it. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the place: a prefix of its own in the bucket that was given, or a bucket of its own on the
- * server. Suites clear what they store; this is for those that were broken off.
+ * Chooses a new prefix in the given bucket, or creates a bucket on the given server. Suites remove
+ * their own objects; closing the store removes what interrupted suites left.
  *
- * @throws Error where the bucket cannot be listed, or made: better now than in each suite
+ * @throws Error if the bucket cannot be listed or created, so that this fails once and not in each suite
  */
 export async function openRunStore(
   choice: Exclude<StoreChoice, { kind: "none" }>,
@@ -38,7 +38,7 @@ export async function openRunStore(
     forcePathStyle: true,
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
-    // A server that is not there is found out within seconds.
+    // Notice within seconds that there is no server.
     requestHandler: { connectionTimeout: 5000 },
   });
   const Bucket = access.bucket;
@@ -69,17 +69,17 @@ async function removeAll(client: S3Client, Bucket: string, Prefix: string): Prom
     for (const { Key } of page.Contents ?? []) {
       await client.send(new DeleteObjectCommand({ Bucket, Key }));
     }
-    // From the start again: what was listed is gone.
+    // List from the start again, because the listed objects are deleted.
     more = page.IsTruncated === true;
   }
 }
 
 function unusable({ endpoint, bucket }: ObjectStoreAccess, error: unknown): string {
-  const said = error instanceof Error ? error.message || error.name : String(error);
+  const message = error instanceof Error ? error.message || error.name : String(error);
   const name = error instanceof Error ? error.name : "";
   const hint =
     name === "NoSuchBucket"
-      ? "; make it with `idk store init URL`"
-      : "; `idk store check URL` says what is missing";
-  return `the object store at ${endpoint} cannot be used (bucket ${bucket}): ${said}${hint}`;
+      ? "; create it with `idk store init URL`"
+      : "; run `idk store check URL` to find out why";
+  return `the object store at ${endpoint} cannot be used (bucket ${bucket}): ${message}${hint}`;
 }

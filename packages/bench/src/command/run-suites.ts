@@ -1,11 +1,11 @@
-import type { ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
-import type { Progress } from "./progress.ts";
-import type { RunSettings } from "./settings.ts";
+import { emptyResult } from "../harness/results.ts";
 import type { SuiteResult } from "../report/report.ts";
+import type { ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
+import type { RunSettings } from "./arguments.ts";
 import { optionsOf } from "./flags.ts";
-import { without } from "../report/without.ts";
+import type { Progress } from "./progress.ts";
 
-/** A store, or why there is none: skipped where nobody has given one, failed where it does not work. */
+/** A store, or why there is none: "skipped" if none was configured, "failed" if it cannot be used. */
 export type StoreOrReason =
   | { readonly access: ObjectStoreAccess }
   | { readonly status: "skipped" | "failed"; readonly reason: string };
@@ -18,14 +18,14 @@ export interface Run {
   readonly store: StoreOrReason;
   readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** Told of each result as it comes. */
+  /** Called with each result as soon as it is available. */
   done(result: SuiteResult): Promise<void>;
 }
 
 /**
- * Runs suites one after the other. One that fails does not stop the others.
+ * Runs suites one after another. If one fails, the rest continue.
  *
- * @throws the signal's reason, as soon as the suite that runs has stopped
+ * @throws the signal's reason, once the running suite has stopped
  */
 export async function runSuites(run: Run): Promise<SuiteResult[]> {
   const { settings, signal, progress } = run;
@@ -34,7 +34,7 @@ export async function runSuites(run: Run): Promise<SuiteResult[]> {
     signal.throwIfAborted();
     progress.begin(suite, index + 1, settings.suites.length);
     const result = await runSuite(suite, run);
-    // What ended because of the signal has not failed.
+    // A suite that ended because of the signal has not failed.
     signal.throwIfAborted();
     progress.end(result);
     await run.done(result);
@@ -46,7 +46,7 @@ export async function runSuites(run: Run): Promise<SuiteResult[]> {
 async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
   const { settings, store, signal, progress } = run;
   const { quick, sizes, iterations, seed } = settings;
-  if (suite.needsObjectStore && "status" in store) return without(suite, store);
+  if (suite.needsObjectStore && "status" in store) return emptyResult(suite, store);
   const context: SuiteContext = {
     quick,
     sizes,
@@ -67,19 +67,19 @@ async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
       progress.log(error.stack ?? error.message);
     }
     const reason = reasonOf(error);
-    return without(suite, { status: "failed", reason }, (performance.now() - start) / 1000);
+    return emptyResult(suite, { status: "failed", reason }, (performance.now() - start) / 1000);
   }
 }
 
-/** Baselines and charts find measurements by their names. */
+/** Baselines and charts find measurements by name. */
 function checkNames({ measurements }: SuiteResult): void {
   const names = measurements.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`two of its measurements are named "${twice}"`);
+  if (twice !== undefined) throw new Error(`two measurements have the name "${twice}"`);
 }
 
 /** One line, never empty. */
 export function reasonOf(error: unknown): string {
-  const said = error instanceof Error ? error.message || error.name : String(error);
-  return said.trim().replaceAll(/\s*\n\s*/gu, "; ") || "unknown error";
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return message.trim().replaceAll(/\s*\n\s*/gu, "; ") || "unknown error";
 }

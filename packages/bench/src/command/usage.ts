@@ -1,12 +1,12 @@
-/** The command line, the environment or a file it names has to change: exit code 2. */
+/** An error in the command line, the environment or a file that they name: exit code 2. */
 export class Usage extends Error {
   override readonly name = "Usage";
 }
 
-/** Ctrl-C, or a request to end: the reason of the run's signal. */
+/** Ctrl-C or another signal to stop: the reason of the run's abort signal. */
 export class Interruption extends Error {
   override readonly name = "Interruption";
-  /** 128 and the number of the signal. */
+  /** 128 plus the number of the signal. */
   readonly exitCode: number;
 
   constructor(exitCode: number) {

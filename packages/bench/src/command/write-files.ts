@@ -1,16 +1,16 @@
 import { access, constants, stat, writeFile } from "node:fs/promises";
-import { baselineOf, renderBaseline } from "../baseline.ts";
-import type { BaselineChange } from "../baseline-compare.ts";
-import type { OutputFiles } from "./settings.ts";
-import type { Report } from "../report/report.ts";
-import { Usage } from "./usage.ts";
-import { changesMarkdown } from "../report/baseline-grid.ts";
 import { dirname } from "node:path";
-import { renderJson } from "../report/json.ts";
+import { baselineOf, renderBaseline } from "../baseline/baseline.ts";
+import type { BaselineChange } from "../baseline/compare.ts";
+import { changesMarkdown } from "../baseline/render.ts";
 import { renderMarkdown } from "../report/markdown.ts";
+import type { Report } from "../report/report.ts";
+import { renderJson } from "../report/schema.ts";
+import type { OutputFiles } from "./arguments.ts";
+import { Usage } from "./usage.ts";
 
 /**
- * Finds out before anything is measured whether files could be written.
+ * Checks before anything is measured that the files can be written.
  *
  * @throws Usage
  */
@@ -23,17 +23,17 @@ export async function checkWritable(files: readonly (string | undefined)[]): Pro
       await access(found === undefined ? dirname(file) : file, constants.W_OK);
     } catch (error) {
       const why =
-        found === undefined ? "its folder is not there, or not writable" : "not permitted";
+        found === undefined ? "its folder does not exist or is not writable" : "permission denied";
       throw new Usage(`cannot write ${file}: ${why}`, { cause: error });
     }
   }
 }
 
 /**
- * Writes what was asked for.
+ * Writes the requested files.
  *
- * @param print takes what goes to standard output
- * @throws Error where a file cannot be written, or a suite that failed is to be a baseline
+ * @param print writes to standard output
+ * @throws Error if a file cannot be written, or a baseline is requested and a suite failed
  */
 export async function writeFiles(
   files: OutputFiles,
@@ -43,14 +43,14 @@ export async function writeFiles(
 ): Promise<void> {
   const write = (file: string, text: string): Promise<void> =>
     file === "-" ? print(text) : writeFile(file, text);
-  // First: from it all others could be made again.
+  // First, because all other files can be generated from it.
   if (files.json !== undefined) await write(files.json, renderJson(report));
   if (files.markdown !== undefined) {
     const against = changes === undefined ? "" : `\n${changesMarkdown(changes)}`;
     await write(files.markdown, renderMarkdown(report) + against);
   }
   if (files.html !== undefined) {
-    // Charts take libraries that nothing else here needs.
+    // Loaded late: only charts need these libraries.
     const { renderHtml } = await import("../report/html.ts");
     await write(files.html, renderHtml(report));
   }
@@ -58,7 +58,7 @@ export async function writeFiles(
     const failed = report.suites.filter(({ status }) => status === "failed");
     if (failed.length > 0) {
       const names = failed.map(({ suite }) => suite).join(", ");
-      throw new Error(`no baseline was saved, because of what failed: ${names}`);
+      throw new Error(`no baseline was saved, because these suites failed: ${names}`);
     }
     await write(files.saveBaseline, renderBaseline(baselineOf(report)));
   }

@@ -1,30 +1,30 @@
-import type { Attempt, Round, TaskComparison } from "./comparison.ts";
 import type { Random } from "../statistics/random.ts";
+import type { Attempt, Round, TaskComparison } from "./comparison.ts";
 import { isSettled, judge } from "./decide.ts";
 
-/** Which process: `again` is a second one of the base. */
+/** A process of a round; `again` is a second one of the base. */
 export type Side = keyof Round;
 
 const SIDES: readonly Side[] = ["base", "again", "head"];
 
-/** How often to measure. */
+/** Numbers of rounds. */
 export interface Plan {
-  /** Rounds before the first judgement. */
+  /** Rounds before the first verdict. */
   readonly rounds: number;
-  /** Rounds at most, while the judgement is not settled. */
+  /** Maximum number of rounds, if the verdict is not settled earlier. */
   readonly maxRounds: number;
-  /** Rounds before those, which do not count. */
+  /** Unmeasured rounds before them. */
   readonly warmups: number;
 }
 
-/** Rounds between one judgement and the next. */
+/** Rounds between two verdicts. */
 const STEP = 10;
 
 /**
- * Measures one task in rounds of three fresh processes, each round in another random order, so that
- * neither a slow moment of the machine nor what ran before is always the same one's.
+ * Measures one task in rounds of three fresh processes. Each round has a random order, so that neither
+ * slow moments of the machine nor the preceding process favour one side.
  *
- * @param measure runs a process, and gives its seconds
+ * @param measure runs a process and returns its seconds
  */
 export async function attempt(
   bound: TaskComparison["bound"],
@@ -50,7 +50,7 @@ export async function attempt(
   return result;
 }
 
-/** Fisher and Yates's way: each order as likely as another. */
+/** Fisher-Yates shuffle. */
 function shuffled<T>(items: readonly T[], random: Random): T[] {
   const order = [...items];
   for (let i = order.length - 1; i > 0; i--) {

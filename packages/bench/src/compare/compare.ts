@@ -1,46 +1,115 @@
-import { COMPARISON_SCHEMA, type Comparison, type SkippedTask } from "./comparison.ts";
-import { TASKS, type TaskInfo } from "./round/task-list.ts";
-import type { ObjectStoreAccess } from "../suite.ts";
-import type { Plan } from "./attempt.ts";
+import { randomInt } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { Usage } from "../command/usage.ts";
-import { checkOut } from "./worktrees.ts";
-import { compareTasks } from "./gate.ts";
-import { failuresOf } from "./words.ts";
 import { thisMachine } from "../harness/machine.ts";
-import { processMeasurer } from "./processes.ts";
 import { seededRandom } from "../statistics/random.ts";
+import type { ObjectStoreAccess } from "../suite.ts";
+import {
+  COMPARISON_SCHEMA,
+  type Comparison,
+  type SkippedTask,
+  comparisonSchema,
+} from "./comparison.ts";
+import { compareTasks } from "./gate.ts";
+import { processMeasurer } from "./processes.ts";
+import { comparisonLines, comparisonMarkdown, failuresOf } from "./render.ts";
+import { TASKS, type TaskInfo } from "./round/task-list.ts";
+import { checkOut } from "./worktrees.ts";
 
-export interface CompareOptions extends Plan {
-  /** What git calls a revision: a branch, a tag, a commit. */
+/** Settings of `idk bench compare BASE HEAD`. */
+export interface CompareSettings {
+  /** A git revision: a branch, a tag or a commit. */
   readonly base: string;
   readonly head: string;
-  /** A folder within the repository. */
-  readonly repository: string;
-  /** By default all. */
+  /** A folder in the repository, by default the working directory. */
+  readonly repository?: string | undefined;
+  /** Rounds before the first verdict, by default 20. */
+  readonly rounds?: number | undefined;
+  /** Maximum number of rounds if the result is inconclusive, by default 60. */
+  readonly maxRounds?: number | undefined;
+  /** Warm-up rounds, by default 2. */
+  readonly warmups?: number | undefined;
+  /** Names of tasks, by default all that can run. */
   readonly tasks?: readonly string[] | undefined;
-  /** For the tasks that need an object store, below its prefix; without it they are skipped. */
+  /** The object store for tasks that need one; without it they are reported as skipped. */
   readonly store?: ObjectStoreAccess | undefined;
-  /** An integer of 32 bits. */
-  readonly seed: number;
-  /** Leaves the worktrees where they are. */
-  readonly keep: boolean;
+  /** A 32-bit integer, by default random; the result contains it. */
+  readonly seed?: number | undefined;
+  /** Keeps the worktrees and prints where they are. */
+  readonly keep?: boolean | undefined;
+  /** Files to write; "-" prints to standard output instead of the table. */
+  readonly json?: string | undefined;
+  readonly html?: string | undefined;
+  readonly markdown?: string | undefined;
+}
+
+export interface CompareContext {
   readonly signal: AbortSignal;
+  /** Prints a line of the result. */
+  print(line: string): void;
+  /** Prints a line about progress. */
   log(line: string): void;
 }
 
 /**
- * Compares two revisions of a repository: checks both out, measures each by fresh processes, and
- * removes what it made, also where it is broken off.
+ * Compares two revisions of a repository, writes the requested files and prints a table. The gate failed
+ * if the result has `failures`.
  *
- * @throws Usage where a revision or a task is unknown, or nothing can be compared; Error in plain English where packages do not
- *   install, or a measured operation fails; the signal's reason
+ * @throws Usage if a revision or a task is unknown; Error if packages do not install or a measured
+ *   operation fails
  */
-export async function compareRevisions(options: CompareOptions): Promise<Comparison> {
-  const { base, head, repository, store, seed, keep, signal, log } = options;
-  const { rounds, maxRounds, warmups } = options;
+export async function compareCommand(
+  settings: CompareSettings,
+  { signal, print, log }: CompareContext,
+): Promise<Comparison> {
+  const { json, html, markdown } = settings;
+  const comparison = await compareRevisions(settings, { signal, log });
+  const write = async (file: string, text: string): Promise<void> => {
+    if (file === "-") print(text.trimEnd());
+    else await writeFile(file, text);
+  };
+  if (json !== undefined) {
+    const checked = comparisonSchema.parse(comparison);
+    await write(json, `${JSON.stringify(checked, undefined, 2)}\n`);
+  }
+  if (markdown !== undefined) await write(markdown, comparisonMarkdown(comparison));
+  if (html !== undefined) {
+    // Loaded late: only charts need these libraries.
+    const { renderComparisonHtml } = await import("../report/html.ts");
+    await write(html, renderComparisonHtml(comparison));
+  }
+  if ([json, html, markdown].includes("-")) return comparison;
+  for (const line of comparisonLines(comparison)) print(line);
+  return comparison;
+}
+
+/**
+ * Checks out two revisions, measures each in fresh processes, and removes the worktrees, even if it is
+ * interrupted.
+ *
+ * @throws Usage if a revision or a task is unknown or nothing can be compared; Error if packages do not
+ *   install or a measured operation fails; the signal's reason
+ */
+async function compareRevisions(
+  {
+    base,
+    head,
+    repository = process.cwd(),
+    rounds = 20,
+    maxRounds = 60,
+    warmups = 2,
+    tasks: names,
+    store,
+    seed = randomInt(2 ** 31),
+    keep = false,
+  }: CompareSettings,
+  { signal, log }: Pick<CompareContext, "signal" | "log">,
+): Promise<Comparison> {
   const start = performance.now();
-  const chosen = chosenTasks(options.tasks);
-  const runnable = chosen.filter(({ place }) => place !== "store" || store !== undefined);
+  const chosen = chooseTasks(names);
+  const runnable = chosen.filter(
+    ({ backendKind }) => backendKind !== "store" || store !== undefined,
+  );
   const withoutStore = chosen
     .filter((task) => !runnable.includes(task))
     .map(({ name }): SkippedTask => ({ task: name, reason: "no object store was given" }));
@@ -50,11 +119,11 @@ export async function compareRevisions(options: CompareOptions): Promise<Compari
   const measurer = processMeasurer(worktrees, store, signal);
   const plan = { rounds, maxRounds: Math.max(rounds, maxRounds), warmups };
   const { tasks, skipped } = await compareTasks(runnable, plan, random, measurer, log);
-  const left = [...withoutStore, ...skipped];
-  // A gate that is green because it looked at nothing would be worse than none.
+  const allSkipped = [...withoutStore, ...skipped];
+  // A gate that passes because it measured nothing would be worse than none.
   if (tasks.length === 0) {
     throw new Usage(
-      `nothing could be compared: ${left.map(({ task, reason }) => `${task}, ${reason}`).join("; ")}`,
+      `nothing could be compared: ${allSkipped.map(({ task, reason }) => `${task}, ${reason}`).join("; ")}`,
     );
   }
   const revision = ({ name, commit }: (typeof worktrees)["base"]) => ({ name, commit });
@@ -67,18 +136,21 @@ export async function compareRevisions(options: CompareOptions): Promise<Compari
     head: revision(worktrees.head),
     seed,
     tasks,
-    skipped: left,
+    skipped: allSkipped,
     failures: failuresOf(tasks),
   };
 }
 
-/** @throws Usage where there is no such task */
-function chosenTasks(names: readonly string[] | undefined): readonly TaskInfo[] {
+/**
+ * @param names by default all
+ * @throws Usage if a task is unknown
+ */
+export function chooseTasks(names: readonly string[] | undefined): readonly TaskInfo[] {
   if (names === undefined) return TASKS;
   const unknown = names.find((name) => !TASKS.some((task) => task.name === name));
   if (unknown !== undefined) {
     const known = TASKS.map(({ name }) => name).join(", ");
-    throw new Usage(`there is no task ${unknown}: there are ${known}`);
+    throw new Usage(`there is no task "${unknown}"; there are ${known}`);
   }
   return TASKS.filter(({ name }) => names.includes(name));
 }

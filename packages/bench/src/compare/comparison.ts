@@ -1,48 +1,48 @@
 /*
- * What a comparison of two revisions found: written with `--json`, shown in tables, Markdown and
- * HTML. Times are in seconds, sizes in bytes, ratios as natural logarithms of head over base: 0 is
- * no difference, 0.05 about 5 % slower, −0.05 about 5 % faster.
+ * The results of comparing two revisions: `--json` writes them, and tables, Markdown and HTML show them.
+ * Times are in seconds, sizes in bytes, ratios are natural logarithms of head over base: 0 is no
+ * difference, 0.05 about 5 % slower, −0.05 about 5 % faster.
  */
-import type { Interval, Machine } from "../report/report.ts";
 import { z } from "zod";
+import type { Interval, Machine } from "../report/report.ts";
+import { interval, machine } from "../report/schema.ts";
 
-/** Bumped when a reader of the old one would misread the new one. */
+/** Changes when older readers would misread the comparison. */
 export const COMPARISON_SCHEMA = "idk-bench-comparison/1";
 
 /**
- * - `slower`: the whole interval lies above the tolerance. The gate fails.
- * - `faster`: the whole interval lies below minus the tolerance.
+ * - `slower`: the whole interval is above the tolerance. The gate fails.
+ * - `faster`: the whole interval is below minus the tolerance.
  * - `same`: no slower than the tolerance.
- * - `inconclusive`: the interval reaches from one side of the tolerance to the other, and rounds
- *   are used up. The gate lets it pass.
+ * - `inconclusive`: the interval contains the tolerance after the last round. The gate passes.
  */
 export type Verdict = "faster" | "same" | "slower" | "inconclusive";
 
-/** What three fresh processes took, one after another in random order. */
+/** The times of three fresh processes, run one after another in random order. */
 export interface Round {
   readonly base: number;
-  /** The base once more, to see how far two equal things differ here. */
+  /** A second run of the base, to estimate the noise. */
   readonly again: number;
   readonly head: number;
 }
 
-/** A task compared once. */
+/** One measurement of a task. */
 export interface Attempt {
-  /** Without those that warmed up. */
+  /** Without warm-up rounds. */
   readonly rounds: readonly Round[];
   /** ln(head / base) of each round. */
   readonly ratios: readonly number[];
   readonly median: number;
-  /** Of the median of the ratios, by bootstrap. */
+  /** Bootstrap interval of the median of the ratios. */
   readonly interval: Interval;
-  /** Half of the width of the same interval of ln(again / base). */
+  /** Half the width of the same interval of ln(again / base). */
   readonly noise: number;
-  /** What the lower end of the interval may reach: the larger of the task's own, and twice the noise. */
+  /** The limit for the lower end of the interval: the task's own tolerance, or twice the noise if larger. */
   readonly tolerance: number;
   readonly verdict: Verdict;
 }
 
-/** What is counted exactly, for each operation of a task. */
+/** What is counted exactly per operation. */
 export type CounterName =
   | "requests"
   | "bytesSent"
@@ -54,33 +54,38 @@ export interface Counter {
   readonly name: CounterName;
   readonly base: number;
   readonly head: number;
-  /** More is a failure, however little. */
+  /** Any increase is a failure. */
   readonly change: "none" | "less" | "more";
 }
 
 export interface TaskComparison {
-  /** As on the command line: "put-memory". */
+  /** The name on the command line: "put-memory". */
   readonly task: string;
   readonly title: string;
-  /** What its times are: CPU time of the process, or time that passed. */
+  /** Which time is measured: CPU time of the process, or elapsed time. */
   readonly bound: "cpu" | "io";
-  /** The second is there where the first found it slower. */
+  /** There is a second attempt if the first was slower. */
   readonly attempts: readonly Attempt[];
-  /** Of the last attempt. */
+  /** The verdict of the last attempt. */
   readonly verdict: Verdict;
   readonly counters: readonly Counter[];
-  /** Neither slower twice, nor more of anything that is counted. */
+  /** Neither slower in both attempts, nor with a larger counter. */
   readonly passed: boolean;
 }
 
-/** A task that only one revision could do, and why. */
+/** The attempt that decided the verdict. */
+export function lastAttempt({ attempts }: TaskComparison): Attempt {
+  return attempts.at(-1)!;
+}
+
+/** A task that the base revision cannot run, or that lacks an object store, and why. */
 export interface SkippedTask {
   readonly task: string;
   readonly reason: string;
 }
 
 export interface Revision {
-  /** As it was asked for: "main". */
+  /** As given, such as "main". */
   readonly name: string;
   /** 40 hex digits. */
   readonly commit: string;
@@ -94,11 +99,11 @@ export interface Comparison {
   readonly machine: Machine;
   readonly base: Revision;
   readonly head: Revision;
-  /** Gives the order of the processes and the resamples. */
+  /** Determines the order of processes and the resamples. */
   readonly seed: number;
   readonly tasks: readonly TaskComparison[];
   readonly skipped: readonly SkippedTask[];
-  /** One line for each reason why the gate fails; none where it passes. */
+  /** Why the gate fails, one line each; empty if it passes. */
   readonly failures: readonly string[];
 }
 
@@ -106,12 +111,6 @@ const text = z.string().min(1);
 const seconds = z.number().positive();
 const count = z.number().nonnegative();
 const verdict = z.enum(["faster", "same", "slower", "inconclusive"]);
-
-const interval: z.ZodType<Interval> = z.strictObject({
-  low: z.number(),
-  high: z.number(),
-  confidence: z.number().gt(0).lt(1),
-});
 
 const attempt: z.ZodType<Attempt> = z.strictObject({
   rounds: z.array(z.strictObject({ base: seconds, again: seconds, head: seconds })).min(1),
@@ -140,21 +139,12 @@ const task: z.ZodType<TaskComparison> = z.strictObject({
   passed: z.boolean(),
 });
 
-const machine: z.ZodType<Machine> = z.strictObject({
-  processor: z.string(),
-  cores: z.number().int().positive(),
-  memory: z.number().int().nonnegative(),
-  system: z.string(),
-  runtime: z.string(),
-  nacl: z.enum(["native", "portable"]),
-});
-
 const revision: z.ZodType<Revision> = z.strictObject({
   name: text,
   commit: z.string().regex(/^[0-9a-f]{40}$/u),
 });
 
-/** The published schema of comparisons; as JSON Schema by `z.toJSONSchema`. */
+/** The published schema of comparisons. */
 export const comparisonSchema: z.ZodType<Comparison> = z.strictObject({
   schema: z.literal(COMPARISON_SCHEMA),
   createdAt: z.iso.datetime(),

@@ -1,3 +1,6 @@
+import { bootstrapInterval } from "../statistics/bootstrap.ts";
+import { median } from "../statistics/describe.ts";
+import type { Random } from "../statistics/random.ts";
 import type {
   Attempt,
   Counter,
@@ -7,25 +10,22 @@ import type {
   Verdict,
 } from "./comparison.ts";
 import type { Counts } from "./round/job.ts";
-import type { Random } from "../statistics/random.ts";
-import { bootstrapInterval } from "../statistics/bootstrap.ts";
-import { median } from "../statistics/describe.ts";
 
 const CONFIDENCE = 0.99;
 const RESAMPLES = 10_000;
 
-/** How much slower a head may be on a machine without noise, as ln(head / base). */
+/** Tolerated slowdown on a machine without noise, as ln(head / base). */
 const OWN_TOLERANCE: Readonly<Record<TaskComparison["bound"], number>> = {
   cpu: Math.log(1.05),
   io: Math.log(1.15),
 };
 
 /**
- * Judges the rounds of a task. A head is slower only where 99 % of the resampled medians of
- * ln(head / base) lie above the tolerance, and the tolerance grows with what two runs of one and the
- * same base differ by: a restless machine makes the gate blunt rather than wrong.
+ * Judges the rounds of a task. The head is slower only if the whole 99 % interval of the median of
+ * ln(head / base) is above the tolerance. The tolerance grows with the difference between two runs of
+ * the same base, so that a noisy machine makes the gate less sensitive, but not wrong.
  *
- * @param rounds 1 or more; below some ten, the intervals are too narrow
+ * @param rounds 1 or more; with fewer than about ten, the intervals are too narrow
  */
 export function judge(
   rounds: readonly Round[],
@@ -35,8 +35,8 @@ export function judge(
   const options = { random, resamples: RESAMPLES, confidence: CONFIDENCE };
   const ratios = rounds.map(({ base, head }) => Math.log(head / base));
   const interval = bootstrapInterval(ratios, median, options);
-  const still = rounds.map(({ base, again }) => Math.log(again / base));
-  const noiseInterval = bootstrapInterval(still, median, options);
+  const baseRatios = rounds.map(({ base, again }) => Math.log(again / base));
+  const noiseInterval = bootstrapInterval(baseRatios, median, options);
   const noise = (noiseInterval.high - noiseInterval.low) / 2;
   const tolerance = Math.max(OWN_TOLERANCE[bound], 2 * noise);
   return {
@@ -57,8 +57,8 @@ export function verdictOf({ low, high }: Attempt["interval"], tolerance: number)
 }
 
 /**
- * Whether more rounds are pointless. They are not where the interval reaches beyond the task's own
- * tolerance, even if not beyond that of so much noise: more rounds make the noise less.
+ * Whether more rounds are unnecessary. They are necessary while the interval extends beyond the task's
+ * own tolerance, even if not beyond the one raised by noise, because more rounds reduce the noise.
  */
 export function isSettled({ verdict, interval }: Attempt, bound: TaskComparison["bound"]): boolean {
   return verdict === "slower" || interval.high <= OWN_TOLERANCE[bound];
@@ -72,12 +72,12 @@ const COUNTERS: readonly CounterName[] = [
   "storedOverhead",
 ];
 
-/** Compares what was counted, exactly. What only one side has is left out. */
+/** Compares counters exactly. A counter that only one side has is omitted. */
 export function compareCounts(base: Counts, head: Counts): Counter[] {
   return COUNTERS.flatMap((name): Counter[] => {
-    const [was, is] = [base[name], head[name]];
-    if (was === undefined || is === undefined) return [];
-    const change = is === was ? "none" : is > was ? "more" : "less";
-    return [{ name, base: was, head: is, change }];
+    const [before, after] = [base[name], head[name]];
+    if (before === undefined || after === undefined) return [];
+    const change = after === before ? "none" : after > before ? "more" : "less";
+    return [{ name, base: before, head: after, change }];
   });
 }

@@ -1,18 +1,18 @@
+import type { Random } from "../statistics/random.ts";
 import { type Plan, type Side, attempt } from "./attempt.ts";
 import type { Counter, SkippedTask, TaskComparison } from "./comparison.ts";
-import type { Counts } from "./round/job.ts";
-import type { Random } from "../statistics/random.ts";
-import type { TaskInfo } from "./round/task-list.ts";
 import { compareCounts } from "./decide.ts";
+import type { Counts } from "./round/job.ts";
+import type { TaskInfo } from "./round/task-list.ts";
 
-/** A revision cannot do a task, because it lacks what the task calls. */
+/** A revision lacks an export or method that the task calls. */
 export interface Lacking {
   readonly lacks: string;
 }
 
-/** Runs the processes. */
+/** Measures tasks in processes. */
 export interface Measurer {
-  /** Seconds for each operation. */
+  /** Seconds per operation. */
   time(task: TaskInfo, side: Side): Promise<number>;
   count(task: TaskInfo, side: "base" | "head"): Promise<Counts | Lacking>;
 }
@@ -23,11 +23,11 @@ export interface GateResult {
 }
 
 /**
- * Compares task by task. A failure is measured once more when all others are done, since by then a
- * bad minute of the machine is over, and counts only if it comes again.
+ * Compares the tasks one after another. A slower task is measured again after all others, when a
+ * temporary disturbance of the machine is likely over, and fails only if it is slower again.
  *
- * @param log hears a line for each task
- * @throws Error where the head lacks what the base has, or an operation fails
+ * @param log prints a line per task
+ * @throws Error if the head lacks something that the base has, or an operation fails
  */
 export async function compareTasks(
   tasks: readonly TaskInfo[],
@@ -58,23 +58,23 @@ export async function compareTasks(
   }
   for (const [index, task] of compared.entries()) {
     if (task.verdict !== "slower") continue;
-    log(`${task.task}: once more`);
+    log(`${task.task}: measuring again`);
     const second = await once(tasks.find(({ name }) => name === task.task)!);
     const { verdict } = second;
     compared[index] = finished({ ...task, attempts: [...task.attempts, second], verdict });
-    log(`${task.task}: ${verdict} after ${second.rounds.length} rounds more`);
+    log(`${task.task}: ${verdict} after ${second.rounds.length} more rounds`);
   }
   return { tasks: compared, skipped };
 }
 
-/** Counts both sides; and again, where the head has more of something, lest a retry be blamed on it. */
+/** Counts both sides. If a counter of the head is larger, counts again, because it may be due to a retry. */
 async function counted(task: TaskInfo, measurer: Measurer): Promise<readonly Counter[] | Lacking> {
   const once = async (): Promise<readonly Counter[] | Lacking> => {
     const base = await measurer.count(task, "base");
     if ("lacks" in base) return base;
     const head = await measurer.count(task, "head");
     if ("lacks" in head) {
-      throw new Error(`the head lacks ${head.lacks}, which ${task.name} takes and the base has`);
+      throw new Error(`the head lacks ${head.lacks}, which ${task.name} needs and the base has`);
     }
     return compareCounts(base, head);
   };

@@ -1,19 +1,19 @@
-import type { CheckedOut, Worktrees } from "./worktrees.ts";
-import type { Job, Outcome } from "./round/job.ts";
-import { dirname, join } from "node:path";
 import { mkdir, rm } from "node:fs/promises";
-import type { Measurer } from "./gate.ts";
+import { dirname, join } from "node:path";
 import type { ObjectStoreAccess } from "../suite.ts";
-import type { TaskInfo } from "./round/task-list.ts";
+import type { Measurer } from "./gate.ts";
 import { output } from "./program.ts";
+import type { Job, Outcome } from "./round/job.ts";
+import type { TaskInfo } from "./round/task-list.ts";
+import type { CheckedOut, Worktrees } from "./worktrees.ts";
 
-/** Enough to tell what is spent on each operation from what is spent once. */
+/** Enough to separate the cost per operation from the cost that occurs once. */
 const COUNTED_OPERATIONS = 4;
 
 /**
- * Measures by fresh processes in the worktrees, one at a time.
+ * Measures in fresh processes in the worktrees, one at a time.
  *
- * @throws Error with the side, the task and what the process said, where one fails
+ * @throws Error with the revision, the task and the output, if a process fails
  */
 export function processMeasurer(
   { base, head, folder }: Worktrees,
@@ -27,33 +27,33 @@ export function processMeasurer(
     job: Pick<Job, "mode" | "operations">,
   ): Promise<Outcome> => {
     processes += 1;
-    // Of one length, because object names are hashed when requests are signed, and that is counted.
+    // Of fixed length, because signing a request hashes the object name, and hashed bytes are counted.
     const number = String(processes).padStart(6, "0");
     const own = join(folder, number);
     await mkdir(own);
     try {
-      const { name, place } = task;
+      const { name, backendKind } = task;
       const objects = store && { ...store, prefix: `${store.prefix}${number}/` };
       const given: Job = {
         ...job,
         task: name,
-        place,
+        backendKind,
         folder: own,
-        ...(place === "store" && { store: objects }),
+        ...(backendKind === "store" && { store: objects }),
       };
       const { roundScript } = side;
       const stdout = await output({
         argv: [process.execPath, roundScript],
         cwd: dirname(roundScript),
-        // Not as an argument, which others on the machine could read.
+        // Not as an argument: other users could read credentials there.
         input: JSON.stringify(given),
         signal,
       });
       return JSON.parse(stdout) as Outcome;
     } catch (error) {
       signal.throwIfAborted();
-      const said = error instanceof Error ? error.message : String(error);
-      throw new Error(`${task.name} failed at ${side.name}: ${said}`, { cause: error });
+      const message = error instanceof Error ? error.message : String(error);
+      throw new Error(`${task.name} failed at ${side.name}: ${message}`, { cause: error });
     } finally {
       await rm(own, { recursive: true, force: true });
     }
@@ -63,7 +63,8 @@ export function processMeasurer(
     async time(task, side) {
       const { operations } = task;
       const outcome = await run(task, side === "head" ? head : base, { mode: "time", operations });
-      if (outcome.kind !== "time") throw new Error(`${task.name} gave no time: ${outcome.kind}`);
+      if (outcome.kind !== "time")
+        throw new Error(`${task.name} returned no time: ${outcome.kind}`);
       return task.bound === "cpu" ? outcome.cpuSeconds : outcome.seconds;
     },
     async count(task, side) {

@@ -1,7 +1,7 @@
 export interface Program {
   readonly argv: readonly string[];
   readonly cwd: string;
-  /** Its standard input, by default empty. */
+  /** Standard input, by default empty. */
   readonly input?: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -10,7 +10,7 @@ export interface Program {
  * Runs a program to its end.
  *
  * @returns its standard output
- * @throws the signal's reason; Error with what the program said, where it fails
+ * @throws the signal's reason; Error with the program's output if it fails
  */
 export async function output({ argv, cwd, input = "", signal }: Program): Promise<string> {
   signal.throwIfAborted();
@@ -32,7 +32,7 @@ export async function output({ argv, cwd, input = "", signal }: Program): Promis
   return stdout;
 }
 
-/** Without what makes git look at another repository, as within its hooks. */
+/** Without GIT_ variables, which hooks set and which redirect git to another repository. */
 function ownEnvironment(): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
   return Object.fromEntries(inherited);

@@ -1,66 +1,66 @@
 import { cp, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
-import type { Revision } from "./comparison.ts";
-import { Usage } from "../command/usage.ts";
-import { join } from "node:path";
-import { output } from "./program.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Usage } from "../command/usage.ts";
+import type { Revision } from "./comparison.ts";
+import { output } from "./program.ts";
 
 export interface CheckOutOptions {
-  /** A folder within the repository. */
+  /** A folder in the repository. */
   readonly repository: string;
   readonly base: string;
   readonly head: string;
-  /** Leaves everything where it is. */
+  /** Keeps everything. */
   readonly keep: boolean;
-  /** For the worktrees; by default the system's folder for what is temporary. */
+  /** The parent folder of the worktrees, by default the system's temporary folder. */
   readonly temporary?: string | undefined;
   readonly signal: AbortSignal;
   log(line: string): void;
 }
 
 export interface CheckedOut extends Revision {
-  /** Of its own copy of what measures, beside its own library. */
+  /** The path of its copy of the measuring code, next to its own library. */
   readonly roundScript: string;
 }
 
 export interface Worktrees extends AsyncDisposable {
   readonly base: CheckedOut;
   readonly head: CheckedOut;
-  /** The temporary folder of both, where there is room for more. */
+  /** The temporary folder with both worktrees; more may be put there. */
   readonly folder: string;
 }
 
-/** Within the package that is measured, so that its name leads to itself, and to its libraries. */
+/** The measuring code is copied into the package, so that `@idk/storage` resolves to that package. */
 const PACKAGE = "packages/storage";
 const OVERLAY = ".idk-bench-round";
 
 /**
- * Checks out two revisions into a temporary folder, with their locked packages, and the same
- * measuring code in both: that of this revision, whatever they have of their own.
+ * Checks out two revisions into a temporary folder with their locked packages, and copies the measuring
+ * code of the current revision into both.
  *
- * @throws Usage where a revision is unknown or has no such library; Error where its packages do not
- *   install; the signal's reason
+ * @throws Usage if a revision is unknown or lacks the library; Error if its packages do not install; the
+ *   signal's reason
  */
 export async function checkOut(options: CheckOutOptions): Promise<Worktrees> {
   const { repository, keep, temporary = tmpdir(), signal, log } = options;
-  // Afterwards everything has to go also where the signal has fired.
+  // Cleaning up must work after the signal has fired.
   const git = (args: readonly string[], stop: AbortSignal = new AbortController().signal) =>
     output({ argv: ["git", ...args], cwd: repository, signal: stop });
   const revisions = {
     base: { name: options.base, commit: await commitOf(options.base, git) },
     head: { name: options.head, commit: await commitOf(options.head, git) },
   };
-  // Real, because git and the runtime name what they find by its real path.
+  // Resolve symbolic links, because git and the runtime report real paths.
   const folder = await realpath(await mkdtemp(join(temporary, "idk-compare-")));
   const dispose = async (): Promise<void> => {
     if (keep) {
-      log(`left in ${folder}; git worktree prune forgets it once it is removed`);
+      log(`kept ${folder}; delete it and run \`git worktree prune\` to clean up`);
       return;
     }
     await rm(folder, { recursive: true, force: true });
     await git(["worktree", "prune"]);
   };
-  /** Paths of one length, so that not even that differs. */
+  /** "base" and "head" have the same length, so that path lengths do not differ. */
   const checkOutOne = async (side: "base" | "head"): Promise<CheckedOut> => {
     const { name, commit } = revisions[side];
     const path = join(folder, side);
@@ -84,26 +84,26 @@ async function commitOf(
   name: string,
   git: (args: readonly string[]) => Promise<string>,
 ): Promise<string> {
-  // A name that begins with a hyphen is none of git's options.
+  // A name that begins with a hyphen must not become an option of git.
   const asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
   const commit = await git(asked).catch(async () => {
     await git(["rev-parse", "--git-dir"]).catch((cause: unknown) => {
-      throw new Usage("this is no git repository: compare from within a clone of idk", { cause });
+      throw new Usage("this is not a git repository: run compare in a clone of idk", { cause });
     });
     throw new Usage(
-      `git knows no revision ${name}: give a branch, a tag or a commit, and fetch it where the clone is shallow`,
+      `unknown git revision ${name}: name a branch, a tag or a commit; in a shallow clone, fetch it first`,
     );
   });
   return commit.trim();
 }
 
-/** @returns the path of the script of a round */
+/** @returns the path of the copied round script */
 async function overlay(worktree: string, name: string): Promise<string> {
   const manifest = await readFile(join(worktree, PACKAGE, "package.json"), "utf8").catch(
     () => "{}",
   );
   if ((JSON.parse(manifest) as { name?: unknown }).name !== "@idk/storage") {
-    throw new Usage(`${name} has no @idk/storage in ${PACKAGE}: there is nothing to compare`);
+    throw new Usage(`${name} has no @idk/storage in ${PACKAGE}: nothing to compare`);
   }
   const target = join(worktree, PACKAGE, OVERLAY);
   await cp(join(import.meta.dir, "round"), target, { recursive: true });
@@ -111,11 +111,11 @@ async function overlay(worktree: string, name: string): Promise<string> {
 }
 
 async function install(worktree: string, name: string, signal: AbortSignal): Promise<void> {
-  // Without what only developing takes, which is most of it.
+  // Without development dependencies, which are most of them.
   const argv = [process.execPath, "install", "--frozen-lockfile", "--production"];
   await output({ argv, cwd: worktree, signal }).catch((error: unknown) => {
     signal.throwIfAborted();
-    const said = error instanceof Error ? error.message : String(error);
-    throw new Error(`the packages of ${name} do not install: ${said}`, { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot install the packages of ${name}: ${message}`, { cause: error });
   });
 }

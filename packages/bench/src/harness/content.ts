@@ -1,10 +1,10 @@
 import type { Random } from "../statistics/random.ts";
 
-/** Bytes that no codec makes shorter, the same for the same random numbers. */
+/** Incompressible bytes, determined by the random numbers. */
 export function noise(length: number, random: Random): Uint8Array<ArrayBuffer> {
   const words = new Uint32Array(Math.ceil(length / 4));
-  // A generator of 32 bits by itself (Marsaglia's xorshift), because a number of 53 bits for each
-  // byte takes longer than what is measured with them.
+  // Marsaglia's 32-bit xorshift: taking each byte from a 53-bit random number would take longer than
+  // the operations that are measured with them.
   let state = Math.floor(random() * 0xff_ff_ff_ff) + 1;
   for (let i = 0; i < words.length; i++) {
     state ^= state << 13;
@@ -13,4 +13,22 @@ export function noise(length: number, random: Random): Uint8Array<ArrayBuffer> {
     words[i] = state;
   }
   return new Uint8Array(words.buffer, 0, length);
+}
+
+const UNITS = [
+  [2 ** 30, "GiB"],
+  [1e9, "GB"],
+  [2 ** 20, "MiB"],
+  [1e6, "MB"],
+  [2 ** 10, "KiB"],
+  [1e3, "KB"],
+] as const;
+
+/**
+ * A size in the largest unit that divides it: 10 MB, 64 KiB, 777 bytes. It is exact, so that different
+ * sizes have different names.
+ */
+export function sizeName(bytes: number): string {
+  const found = UNITS.find(([unit]) => bytes >= unit && bytes % unit === 0);
+  return found ? `${bytes / found[0]} ${found[1]}` : `${bytes} bytes`;
 }

@@ -1,18 +1,16 @@
-import { checkpoint } from "./checkpoint.ts";
-
 export interface Rounds {
-  /** Measured ones, 1 or more. */
+  /** Measured rounds, 1 or more. */
   readonly rounds: number;
-  /** Unmeasured ones before them, for caches, compilers and allocators; by default 1. */
+  /** Unmeasured rounds before them, to warm up caches, compilers and allocators; by default 1. */
   readonly warmups?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Goes through tasks in turn, a round at a time, so that a slow moment of the machine meets all of
- * them. Each round begins with another one, so that none is always the first.
+ * Runs all tasks in each round, so that a slow moment of the machine affects all of them. Each round
+ * starts with another task, so that none is always first.
  *
- * @param each is told the round, from 0; below 0 while it warms up
+ * @param each receives the round, counted from 0; negative rounds are warm-ups
  */
 export async function interleave<Task>(
   tasks: readonly Task[],
@@ -30,4 +28,15 @@ export async function interleave<Task>(
 export function rotated<T>(items: readonly T[], by: number): T[] {
   const at = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(at), ...items.slice(0, at)];
+}
+
+/**
+ * Yields to the event loop between measurements and throws if the run was aborted. Without it, work
+ * that never waits for I/O would block Ctrl-C.
+ *
+ * @throws the signal's reason
+ */
+export async function checkpoint(signal: AbortSignal | undefined): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal?.throwIfAborted();
 }

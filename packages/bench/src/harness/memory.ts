@@ -1,15 +1,14 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import type { MemoryPoint } from "../report/report.ts";
 import { thinned } from "../statistics/bootstrap.ts";
-import { readFileSync, writeFileSync } from "node:fs";
 
-/** As many as a report holds. */
+/** The limit of the report's schema. */
 const POINTS_MOST = 500;
 
 /**
- * Starts the peak of this process's resident memory anew, where the system can: Linux does, for
- * processes that may write to /proc.
+ * Resets the peak resident memory of this process, if the system can: on Linux, if /proc is writable.
  *
- * @returns whether it did; otherwise `peakRss` is that of the whole process so far
+ * @returns whether it was reset; if not, `peakRss` is the peak since the process started
  */
 export function resetPeakRss(): boolean {
   try {
@@ -21,16 +20,16 @@ export function resetPeakRss(): boolean {
 }
 
 /**
- * The largest resident memory of this process, in bytes, since it was reset. On Linux by
- * /proc/self/status, because what getrusage says is never less than the peak of the process that
- * started this one, and is not reset below that (getrusage(2), proc_pid_status(5): VmHWM).
+ * Peak resident memory of this process in bytes since the last reset. Reads /proc/self/status on Linux,
+ * because the value of getrusage is never less than the peak of the parent process and cannot be reset
+ * below it (getrusage(2), proc_pid_status(5): VmHWM).
  */
 export function peakRss(): number {
   const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/mu.exec(ownStatus()) ?? [];
   return 1024 * (kibibytes === undefined ? process.resourceUsage().maxRSS : Number(kibibytes));
 }
 
-/** Empty where the system has none. */
+/** Empty if the system has no /proc. */
 function ownStatus(): string {
   try {
     return readFileSync("/proc/self/status", "utf8");
@@ -47,24 +46,24 @@ export interface MemoryTrace {
 }
 
 /**
- * Watches the resident memory of this process: at the beginning, at the end, and in between as often
- * as the event loop has time for it.
+ * Records the resident memory of this process at the start, at the end, and in between whenever the
+ * event loop is free.
  *
- * @param every milliseconds
- * @returns ends it, and says what was seen; to be called in any case
+ * @param every interval in milliseconds
+ * @returns stops recording and returns the trace; it must be called
  */
 export function watchMemory(every = 20): () => MemoryTrace {
   const exact = resetPeakRss();
   const start = performance.now();
   const points: MemoryPoint[] = [];
-  const look = (): void => {
+  const record = (): void => {
     points.push({ at: (performance.now() - start) / 1000, rss: process.memoryUsage.rss() });
   };
-  look();
-  const timer = setInterval(look, every);
+  record();
+  const timer = setInterval(record, every);
   return () => {
     clearInterval(timer);
-    look();
+    record();
     const seen = Math.max(...points.map(({ rss }) => rss));
     return {
       points: thinned(points, POINTS_MOST),

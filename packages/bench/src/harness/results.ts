@@ -1,30 +1,29 @@
-import type { Measurement, MemoryPoint, Pair, SuiteResult, Target } from "../report/report.ts";
-import { distributionOf, mean } from "../statistics/describe.ts";
-import type { Counts } from "./counting.ts";
-import type { Random } from "../statistics/random.ts";
-import type { Sample } from "../measure.ts";
-import type { Suite } from "../suite.ts";
+import type { Measurement, MemoryPoint, Pair, SuiteResult } from "../report/report.ts";
+import { formatTime } from "../report/units.ts";
 import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
-import { isMet } from "../measure.ts";
-import { verdictOf } from "../statistics/verdict.ts";
+import { distributionOf, mean } from "../statistics/describe.ts";
+import type { Random } from "../statistics/random.ts";
+import type { Suite } from "../suite.ts";
+import type { Counts } from "./counting.ts";
+import type { Sample } from "./measure.ts";
 
-/** As many as a report holds. */
+/** The limit of the report's schema. */
 const SAMPLES_MOST = 10_000;
 
-/** What a measurement is called and belongs to. */
+/** The name and the classification of a measurement. */
 export type Labels = Pick<Measurement, "name" | "series" | "x" | "bytesPerOperation">;
 
-/** What was seen of the operations: seconds at the least. */
+/** A sample that has at least its seconds. */
 export type Observed = Pick<Sample, "seconds"> & Partial<Sample>;
 
 export interface Extras {
   readonly memory?: readonly MemoryPoint[] | undefined;
-  /** Of each operation, exactly. */
+  /** Counts per operation. */
   readonly counts?: Counts | undefined;
 }
 
 /**
- * @param samples of the operations in the order they were taken, 1 or more
+ * @param samples in the order measured, 1 or more
  * @param random for the interval of the median
  */
 export function measurementOf(
@@ -43,7 +42,7 @@ export function measurementOf(
     ...(bytesPerOperation !== undefined && { bytesPerOperation }),
     samples: thinned(seconds, SAMPLES_MOST),
     distribution: distributionOf(seconds, random),
-    // The mean: the system counts CPU time in steps that may be longer than an operation.
+    // The mean, because CPU time advances in steps that may be longer than an operation.
     ...(cpu.length > 0 && { cpuSeconds: mean(cpu) }),
     ...(peaks.length > 0 && { peakRss: Math.max(...peaks) }),
     ...(memory && { memory }),
@@ -52,15 +51,16 @@ export function measurementOf(
 }
 
 /**
- * What lies between two measurements whose samples were taken in turn: the first of one with the
- * first of the other, and so on.
+ * The difference of two measurements whose samples were taken in pairs, in the same order.
  *
- * @throws RangeError where they have not as many samples, or fewer than two
+ * @throws RangeError if they differ in the number of samples or have fewer than two
  */
 export function pairOf(name: string, base: Measurement, head: Measurement, random: Random): Pair {
   const deltas = head.samples.map((seconds, i) => seconds - base.samples[i]!);
   if (deltas.length < 2 || base.samples.length !== deltas.length) {
-    throw new RangeError(`${name}: pairs take two or more samples of each, and as many of both`);
+    throw new RangeError(
+      `${name}: pairs need two or more samples of each, and the same number of both`,
+    );
   }
   const interval = bootstrapInterval(deltas, mean, { random });
   const meanDelta = mean(deltas);
@@ -77,20 +77,10 @@ export function pairOf(name: string, base: Measurement, head: Measurement, rando
   };
 }
 
-/** A target, with whether it is met; a value that is no number meets none. */
-export function targetOf(
-  name: string,
-  value: number,
-  unit: Target["unit"],
-  bound: { readonly least: number } | { readonly most: number },
-): Target {
-  return { name, value, unit, ...bound, met: isMet({ name, value, ...bound }) };
-}
-
-/** What a suite has found. Skipped and failed suites are put into words by who runs them. */
+/** The results of a completed suite. Absent parts are empty. */
 export type Findings = Partial<Pick<SuiteResult, "measurements" | "pairs" | "targets" | "notes">>;
 
-/** @param start `performance.now()` of when the suite began */
+/** @param start `performance.now()` when the suite started */
 export function suiteResult(
   { name, title }: Pick<Suite, "name" | "title">,
   start: number,
@@ -100,9 +90,47 @@ export function suiteResult(
   return { suite: name, title, status: "completed", seconds, measurements, pairs, targets, notes };
 }
 
-/** The measurement of that name. */
+/** @throws RangeError if there is no measurement of that name */
 export function named(measurements: readonly Measurement[], name: string): Measurement {
   const found = measurements.find((measurement) => measurement.name === name);
   if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
   return found;
+}
+
+/** A sentence that explains the interval of a pair. */
+export function verdictOf({
+  base,
+  head,
+  meanDelta,
+  interval,
+  overhead,
+}: Pick<Pair, "base" | "head" | "meanDelta" | "interval" | "overhead">): string {
+  const [low, high] = [formatTime(interval.low), formatTime(interval.high)];
+  const confidence = `${(100 * interval.confidence).toFixed(0)} %`;
+  if (interval.low <= 0 && interval.high >= 0) {
+    return `the ${confidence} interval, ${low} to ${high}, includes zero: no measurable difference`;
+  }
+  const [slower, faster] = meanDelta > 0 ? [head, base] : [base, head];
+  const share = `${(100 * Math.abs(meanDelta > 0 ? overhead : 1 / (1 + overhead) - 1)).toFixed(1)} %`;
+  const by = formatTime(Math.abs(meanDelta));
+  return `${slower} is slower than ${faster} by ${by} on average, or ${share} (${confidence} interval of the difference: ${low} to ${high})`;
+}
+
+/** The result of a suite that was skipped or failed. */
+export function emptyResult(
+  { name, title }: Suite,
+  { status, reason }: { readonly status: "skipped" | "failed"; readonly reason: string },
+  seconds: number = 0,
+): SuiteResult {
+  return {
+    suite: name,
+    title,
+    status,
+    reason,
+    seconds,
+    measurements: [],
+    pairs: [],
+    targets: [],
+    notes: [],
+  };
 }

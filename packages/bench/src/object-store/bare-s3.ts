@@ -1,28 +1,28 @@
-/** S3 with nothing around it: a signature and `fetch`. What any client can reach at best. */
+/** S3 requests with only a signature and `fetch`: the upper bound for any client. */
 import { createHash, createHmac } from "node:crypto";
 import type { ObjectStoreAccess } from "../suite.ts";
 
 export interface BareS3 {
-  /** @param sha256 of the bytes, as 64 hex digits */
+  /** @param sha256 of the bytes as 64 hex digits */
   put(name: string, bytes: Uint8Array<ArrayBuffer>, sha256: string): Promise<void>;
-  /** @returns how much of the buffer was filled */
+  /** @returns the number of bytes read into the buffer */
   get(name: string, buffer: Uint8Array): Promise<number>;
-  /** What the store says of an object. */
+  /** The response headers of a HEAD request. */
   head(name: string): Promise<Headers>;
 }
 
 const EMPTY = createHash("sha256").digest("hex");
 
 /**
- * Requests for objects below the place's prefix, in one attempt each.
+ * Requests for objects below the prefix, one attempt each.
  *
- * @param checksums has the store keep a checksum of each object, for which it hashes a second time
+ * @param checksums whether the server verifies and stores a checksum, for which it hashes a second time
  */
 export function bareS3(
-  place: ObjectStoreAccess,
+  access: ObjectStoreAccess,
   { checksums = false }: { readonly checksums?: boolean } = {},
 ): BareS3 {
-  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = place;
+  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = access;
   const { host } = new URL(endpoint);
   const hmac = (key: string | Uint8Array, text: string) =>
     createHmac("sha256", key).update(text).digest();
@@ -30,7 +30,7 @@ export function bareS3(
   const pathOf = (name: string): string =>
     `/${bucket}/${(prefix + name).split("/").map(encoded).join("/")}`;
 
-  /** Signature version 4, for an encoded path and no query. */
+  /** AWS Signature Version 4 for an encoded path without a query. */
   const headersFor = (method: string, path: string, payload: string): Record<string, string> => {
     const now = new Date().toISOString().replaceAll(/[-:]|\.\d+/gu, "");
     const day = now.slice(0, 8);
@@ -63,16 +63,16 @@ export function bareS3(
     async put(name, body, sha256) {
       const path = pathOf(name);
       const headers = headersFor("PUT", path, sha256);
-      const answer = await fetch(endpoint + path, { method: "PUT", headers, body });
-      if (!answer.ok) throw new Error(await answer.text());
-      await answer.arrayBuffer();
+      const response = await fetch(endpoint + path, { method: "PUT", headers, body });
+      if (!response.ok) throw new Error(await response.text());
+      await response.arrayBuffer();
     },
     async get(name, buffer) {
       const path = pathOf(name);
-      const answer = await fetch(endpoint + path, { headers: headersFor("GET", path, EMPTY) });
-      if (!answer.ok) throw new Error(await answer.text());
+      const response = await fetch(endpoint + path, { headers: headersFor("GET", path, EMPTY) });
+      if (!response.ok) throw new Error(await response.text());
       let length = 0;
-      for await (const piece of answer.body ?? []) {
+      for await (const piece of response.body ?? []) {
         buffer.set(piece, length);
         length += piece.length;
       }
@@ -81,14 +81,14 @@ export function bareS3(
     async head(name) {
       const path = pathOf(name);
       const headers = headersFor("HEAD", path, EMPTY);
-      const answer = await fetch(endpoint + path, { method: "HEAD", headers });
-      if (!answer.ok) throw new Error(`HEAD of ${path}: ${answer.status}`);
-      return answer.headers;
+      const response = await fetch(endpoint + path, { method: "HEAD", headers });
+      if (!response.ok) throw new Error(`HEAD of ${path}: ${response.status}`);
+      return response.headers;
     },
   };
 }
 
-/** A part of a path as signatures want it: all but letters, digits and -._~ in percent. */
+/** Percent-encodes a path segment as Signature Version 4 requires: all but letters, digits and -._~. */
 function encoded(part: string): string {
   return encodeURIComponent(part).replaceAll(
     /[!'()*]/gu,

@@ -1,21 +1,22 @@
 import type { Calibration, Measurement } from "./report.ts";
 
 /**
- * Bytes a second that one thread of the machine seals and hashes, one after the other. From the
- * calibration of the same run: 1 / (1 / secretbox + 1 / sha256).
+ * Bytes per second that one thread seals and then hashes, from the calibration of the same run:
+ * 1 / (1 / secretbox + 1 / sha256).
  */
 export function serialRate({ sha256, secretbox }: Calibration): number {
   return 1 / (1 / sha256 + 1 / secretbox);
 }
 
 /**
- * A time as a multiple of what the machine itself needs, which is what can be compared between
- * runs, and roughly between machines:
+ * A time relative to the speed of the machine. It can be compared between runs, and roughly between
+ * machines:
  *
  *     seconds × serialRate(calibration) / bytesPerOperation
  *
- * With 1 the operation takes as long as sealing and hashing its bytes on one thread. Where it moves
- * no bytes, they are left out: the result is then the bytes that would be sealed and hashed meanwhile.
+ * 1 means that the operation takes as long as sealing and hashing its bytes on one thread. If the
+ * operation moves no bytes, the result is the number of bytes that could be sealed and hashed in the
+ * same time.
  */
 export function calibratedCost(
   seconds: number,

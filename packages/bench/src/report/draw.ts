@@ -1,19 +1,18 @@
 import Table from "cli-table3";
-import type { Grid } from "./grid.ts";
 import { styleText } from "node:util";
+import type { Grid } from "./grid.ts";
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Styles text, or leaves it as it is where nobody would see colours. */
+/** Styles text, or returns it unchanged if colours are off. */
 export type Paint = (format: Format, text: string) => string;
 
 export const plain: Paint = (_format, text) => text;
 const coloured: Paint = (format, text) => styleText(format, text, { validateStream: false });
 
 /**
- * Colours for terminals that show them and people who want them.
- *
- * See https://no-color.org: NO_COLOR counts where it is not empty.
+ * Colours if the stream is a terminal that supports them and NO_COLOR is unset or empty
+ * (https://no-color.org).
  */
 export function paintFor(
   stream: { readonly isTTY?: boolean | undefined },
@@ -23,12 +22,12 @@ export function paintFor(
   return wanted ? coloured : plain;
 }
 
-/** Two spaces before the first column, and between columns. */
+/** Spaces before the first column and between columns. */
 const GAP = 2;
 
 /**
- * Columns with two spaces between them, below a line with their titles. What does not fit the width
- * goes below, its rows named once more.
+ * Draws a table without rules. Columns that do not fit the width follow in another block, which repeats
+ * the first column.
  *
  * @param width of a terminal, in characters
  */
@@ -51,7 +50,7 @@ function drawColumns({ head, align, rows }: Grid, columns: readonly number[], pa
   return lines.map((line) => `${" ".repeat(GAP)}${line.trimEnd()}`).join("\n");
 }
 
-/** The columns that go beside one another, by number: the first one with as many others as fit. */
+/** The column numbers of each block: the first column and as many others as fit. */
 function blocksOf({ head, rows }: Grid, width: number): number[][] {
   const widths = head.map((_, column) => {
     const cells = [head, ...rows].map((row) => Bun.stringWidth(row[column]!));

@@ -1,3 +1,4 @@
+import { calibratedCost } from "./calibrated.ts";
 import type { Calibration, Measurement, Pair, SuiteResult, Target } from "./report.ts";
 import {
   formatBound,
@@ -10,12 +11,11 @@ import {
   formatTime,
   formatValue,
 } from "./units.ts";
-import { calibratedCost } from "./calibrated.ts";
 
-/** A table as texts, whatever it is drawn with. */
+/** The texts of a table, independent of how it is drawn. */
 export interface Grid {
   readonly head: readonly string[];
-  /** The first column is the name; all others are figures, but where they are words. */
+  /** Numbers are aligned right, words left. The first column has the names. */
   readonly align: readonly ("left" | "right")[];
   readonly rows: readonly (readonly string[])[];
 }
@@ -23,7 +23,7 @@ export interface Grid {
 interface Column<Item> {
   readonly title: string;
   readonly words?: boolean;
-  /** Empty where the item has no such figure. A column without any is left out. */
+  /** Empty if the item has no such value. A column with only empty cells is omitted. */
   cell(item: Item): string;
 }
 
@@ -42,14 +42,14 @@ function optional<T>(value: T | undefined, show: (value: T) => string): string {
   return value === undefined ? "" : show(value);
 }
 
-/** Of fewer, the 99th percentile is the slowest one. */
+/** With fewer samples, the 99th percentile is the slowest sample. */
 const TAIL_SAMPLES = 30;
 
-/** What the last column of `measurementGrid` means. */
+/** Explains the last column of `measurementGrid`. */
 export const BOUND_LEGEND =
-  "× bound: the median as a multiple of sealing and hashing the same bytes on one thread here";
+  "× bound: the median relative to sealing and hashing the same bytes on one thread of this machine";
 
-/** A line for each measurement: median, spread, tail, rate, price. */
+/** One row per measurement: median, spread, tail, rate and resources. */
 export function measurementGrid(
   { measurements, pairs }: SuiteResult,
   calibration: Calibration,
@@ -60,7 +60,7 @@ export function measurementGrid(
     { title: "median", cell: ({ distribution }) => formatTime(distribution.p50) },
     {
       title: confidenceTitle(measurements),
-      // Of one, chance cannot be told.
+      // One sample has no spread.
       cell: ({ samples, distribution: { p50, interval } }) =>
         samples.length > 1 ? formatSpread(p50, interval) : "",
     },
@@ -70,7 +70,7 @@ export function measurementGrid(
       cell: ({ samples, distribution }) =>
         samples.length >= TAIL_SAMPLES ? formatTime(distribution.p99) : "",
     },
-    // What pairs are about: their deltas are those of means.
+    // The deltas of pairs are differences of means.
     {
       title: "mean",
       cell: ({ distribution: { mean } }) => (pairs.length > 0 ? formatTime(mean) : ""),
@@ -95,7 +95,7 @@ export function measurementGrid(
   ]);
 }
 
-/** Of more, a report holds every other one. */
+/** A report holds at most 10,000 samples: "+" says that there were more. */
 function sampleCount(length: number): string {
   return `${length.toLocaleString("en-US")}${length >= 10_000 ? "+" : ""}`;
 }
@@ -105,12 +105,12 @@ function confidenceTitle(measurements: readonly Measurement[]): string {
   return `${Number((confidence * 100).toFixed(1))} % interval`;
 }
 
-/** A line for each pair: what lies between its two. What that says is a sentence, and no column. */
+/** One row per pair: the difference between base and head. Verdicts are sentences and follow the table. */
 export function pairGrid(pairs: readonly Pair[]): Grid {
   return grid<Pair>(pairs, [
     { title: "pair", words: true, cell: ({ name }) => name },
     { title: "pairs", cell: ({ deltas }) => String(deltas.length) },
-    { title: "mean delta", cell: ({ meanDelta }) => formatDelta(meanDelta) },
+    { title: "mean difference", cell: ({ meanDelta }) => formatDelta(meanDelta) },
     {
       title: "interval",
       cell: ({ interval }) => `${formatDelta(interval.low)} to ${formatDelta(interval.high)}`,
@@ -127,7 +127,7 @@ export function targetsOf(suites: readonly SuiteResult[]): SuiteTarget[] {
   return suites.flatMap(({ suite, targets }) => targets.map((target) => ({ ...target, suite })));
 }
 
-/** @param outcome how met and missed are said */
+/** @param outcome formats met and missed */
 export function targetGrid(
   targets: readonly (Target & { readonly suite?: string })[],
   outcome: (met: boolean) => string,

@@ -1,48 +1,45 @@
-import { type Html, html, trusted } from "./html/html.ts";
-import type { Comparison } from "../compare/comparison.ts";
-import type { Report } from "./report.ts";
-import { comparisonSection } from "./html/comparison-section.ts";
-import { counted } from "./units.ts";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Comparison } from "../compare/comparison.ts";
+import { comparisonSection } from "./html/comparison-section.ts";
+import { type Html, html, trusted } from "./html/html.ts";
 import { machineSection } from "./html/machine-section.ts";
 import { overview } from "./html/overview.ts";
-import { readFileSync } from "node:fs";
 import { suiteSection } from "./html/suite-section.ts";
+import type { Report } from "./report.ts";
+import { counted } from "./units.ts";
 
 const STYLES = ["colors.css", "page.css", "narrow-and-paper.css"];
 
-/** Nothing is loaded and nothing runs, whatever a report holds. */
+/** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /**
- * The report as one page of HTML that needs no network and no scripts: charts as SVG, each with its
- * numbers in a table. It follows the reader's choice of light or dark, and can be printed.
- *
- * @param comparison of two revisions, shown above the suites
+ * Renders the report as one HTML page without network access and scripts: charts are inline SVG, each
+ * with its numbers in a table. The page supports light and dark mode and printing.
  */
-export function renderHtml(report: Report, comparison?: Comparison): string {
+export function renderHtml(report: Report): string {
   const { suites, machine, calibration, version, revision, createdAt } = report;
   const dirty = revision?.endsWith("-dirty") === true ? "-dirty" : "";
   const commit = revision === undefined ? undefined : `${revision.slice(0, 12)}${dirty}`;
-  const good =
-    suites.every(({ status, targets }) => status !== "failed" && targets.every(({ met }) => met)) &&
-    (comparison?.failures.length ?? 0) === 0;
+  const good = suites.every(
+    ({ status, targets }) => status !== "failed" && targets.every(({ met }) => met),
+  );
   return page({
     title: `Benchmarks of idk ${version}${commit === undefined ? "" : `, commit ${commit}`}`,
-    headline: headline(report, comparison),
+    headline: headline(report),
     good,
     subtitle: html`idk ${version}${commit !== undefined && html`, commit <code>${commit}</code>`} ·
     ${day(createdAt)}`,
     sections: [
       overview(report),
       machineSection(machine, calibration),
-      comparison && comparisonSection(comparison),
       suites.map((suite, i) => suiteSection(suite, i)),
     ],
   });
 }
 
-/** The same for a comparison by itself. */
+/** Renders a comparison of two revisions in the same way. */
 export function renderComparisonHtml(comparison: Comparison): string {
   const { base, head, failures, tasks, machine, createdAt } = comparison;
   const outcome =
@@ -92,9 +89,8 @@ function page({ title, headline, good, subtitle, sections }: Page): string {
           ${sections}
           <footer>
             <p>
-              Times are medians unless they say otherwise. An interval is where the true value is
-              expected, by resampling the measurements. KiB, MiB and GiB are powers of 1,024; MB/s
-              are powers of 1,000.
+              Times are medians unless stated otherwise. Intervals are bootstrap confidence
+              intervals. KiB, MiB and GiB are powers of 1,024; KB, MB and GB are powers of 1,000.
             </p>
           </footer>
         </main>
@@ -103,16 +99,14 @@ function page({ title, headline, good, subtitle, sections }: Page): string {
   return document.markup;
 }
 
-/** The outcome in a few words; what went wrong comes first. */
-function headline({ suites }: Report, comparison: Comparison | undefined): string {
+/** The outcome in a few words. */
+function headline({ suites }: Report): string {
   const targets = suites.flatMap((suite) => suite.targets);
   const missed = targets.filter(({ met }) => !met).length;
   const failed = suites.filter(({ status }) => status === "failed").length;
-  const slower = comparison?.failures.length ?? 0;
   const wrong = [
     ...(failed > 0 ? [`${counted(failed, "suite")} failed`] : []),
     ...(missed > 0 ? [`${missed} of ${counted(targets.length, "target")} missed`] : []),
-    ...(slower > 0 ? [counted(slower, "regression")] : []),
   ];
   if (wrong.length > 0) return wrong.join(", ");
   return targets.length === 0 ? "No targets" : `All ${counted(targets.length, "target")} met`;

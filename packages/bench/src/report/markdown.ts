@@ -1,3 +1,4 @@
+import { markdownTable } from "markdown-table";
 import {
   BOUND_LEGEND,
   type Grid,
@@ -9,9 +10,8 @@ import {
 import type { Report, SuiteResult } from "./report.ts";
 import { QUICK, describeMachine, describeRates, describeVersion } from "./table.ts";
 import { counted, formatTime } from "./units.ts";
-import { markdownTable } from "markdown-table";
 
-/** The report for the summary of a job on GitHub: outcomes first, figures folded away. */
+/** The report for a GitHub job summary: outcomes first, measurements collapsed. */
 export function renderMarkdown(report: Report): string {
   const { suites } = report;
   const targets = targetsOf(suites);
@@ -24,7 +24,7 @@ export function renderMarkdown(report: Report): string {
     ...list([...withStatus("failed"), ...withStatus("skipped")].map(unfinished)),
   ];
   if (targets.length > 0) {
-    // What was missed stands at the top.
+    // Missed targets come first.
     const sorted = targets.toSorted((a, b) => Number(a.met) - Number(b.met));
     parts.push(draw(targetGrid(sorted, (met) => (met ? "✅ met" : "❌ MISSED"))));
   }
@@ -62,17 +62,17 @@ function details({ calibration }: Report): (suite: SuiteResult) => string {
   };
 }
 
-/** Tables of GitHub have a title above every column, and no bar inside a cell. */
+/** A table in GitHub Flavored Markdown, with its texts escaped. */
 export function draw({ head, align, rows }: Grid): string {
   return markdownTable([head.map(text), ...rows.map((row) => row.map(text))], { align });
 }
 
-/** Text as it is, whatever HTML would make of it. */
+/** Escapes text for HTML. */
 function html(plain: string): string {
   return plain.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
-/** The same for Markdown, where it is outside of a tag. */
+/** Escapes text for Markdown and for HTML within it. */
 export function text(plain: string): string {
   return html(plain)
     .replaceAll(/[\\`*_[\]|~#]/gu, "\\$&")

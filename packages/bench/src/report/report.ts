@@ -1,13 +1,12 @@
 /*
- * What a run of suites found: written with `--json`, shown in tables, Markdown and HTML, and read
- * back as a baseline. Times are in seconds, sizes in bytes. A report holds what was measured, and
- * nothing that is only a way to say it.
+ * The results of a run of suites: `--json` writes them, and tables, Markdown and HTML show them. Times
+ * are in seconds, sizes in bytes. A report contains measurements and no formatting.
  */
 
-/** Bumped when a reader of the old one would misread the new one. */
+/** Changes when older readers would misread the report. */
 export const REPORT_SCHEMA = "idk-bench/1";
 
-/** An interval that a statistic is in, with the confidence, 0 to 1, that it is said with. */
+/** A confidence interval; `confidence` is between 0 and 1. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
@@ -22,36 +21,36 @@ export interface Distribution {
   readonly p95: number;
   readonly p99: number;
   readonly most: number;
-  /** Of the median, by bootstrap. */
+  /** Bootstrap interval of the median. */
   readonly interval: Interval;
 }
 
-/** What one thing took, time after time. */
+/** One thing, measured repeatedly. */
 export interface Measurement {
-  /** Unique in its suite: "put 1 MiB". */
+  /** Unique in its suite, such as "put 1 MiB". */
   readonly name: string;
-  /** Measurements of one line of a chart share it: "put". */
+  /** The line of a chart that the measurement belongs to, such as "put". */
   readonly series: string;
-  /** Where on that line. */
+  /** The position on that line. */
   readonly x?:
     | { readonly value: number; readonly unit: "bytes" | "recipients" | "files" }
     | undefined;
-  /** Content that one operation moves, for rates. */
+  /** Bytes of content that one operation moves. */
   readonly bytesPerOperation?: number | undefined;
   /**
-   * Seconds of each operation in the order they were taken, of micro tasks in ascending order; at
-   * most 10,000, evenly thinned.
+   * Seconds of each operation, in the order measured, or ascending for microbenchmarks. At most 10,000,
+   * evenly thinned.
    */
   readonly samples: readonly number[];
-  /** Of all samples, before any were thinned. */
+  /** Statistics of all samples, before thinning. */
   readonly distribution: Distribution;
-  /** User and system time of the process, for each operation. */
+  /** User and system time of the process per operation. */
   readonly cpuSeconds?: number | undefined;
   /** Peak resident memory during the measurement. */
   readonly peakRss?: number | undefined;
   /** Resident memory over time; at most 500 points. */
   readonly memory?: readonly MemoryPoint[] | undefined;
-  /** For each operation, exactly: requests to the store, bytes of their bodies. */
+  /** Requests to the store per operation, and the bytes of their bodies. Exact. */
   readonly requests?: number | undefined;
   readonly bytesSent?: number | undefined;
   readonly bytesReceived?: number | undefined;
@@ -63,33 +62,33 @@ export interface MemoryPoint {
   readonly rss: number;
 }
 
-/** Two measurements taken in pairs, and what lies between them. */
+/** Two measurements whose samples were taken in pairs, and their difference. */
 export interface Pair {
   readonly name: string;
   /** Names of measurements of the same suite. */
   readonly base: string;
   readonly head: string;
-  /** head − base of each pair, in seconds; two or more. */
+  /** head − base of each pair in seconds, two or more. */
   readonly deltas: readonly number[];
   readonly meanDelta: number;
-  /** Of the mean delta, by bootstrap. */
+  /** Bootstrap interval of the mean delta. */
   readonly interval: Interval;
   /** mean(head) / mean(base) − 1 */
   readonly overhead: number;
-  /** In plain English. */
+  /** One sentence in English. */
   readonly verdict: string;
 }
 
-/** A bound that a value has to keep. */
+/** A value and the bounds that it must keep. */
 export interface Target {
   readonly name: string;
   readonly value: number;
   readonly unit: "ratio" | "seconds" | "bytes/s" | "files/s" | "bytes" | "exponent" | "count";
   readonly least?: number | undefined;
   readonly most?: number | undefined;
-  /** Whether the value keeps the bound, however certain that is. */
+  /** Whether the value keeps its bounds, regardless of the interval. */
   readonly met: boolean;
-  /** Where chance can be told: what the value is in. A miss is shown where all of it is beyond. */
+  /** The interval of the value, if known. A miss is significant if all of it is beyond the bound. */
   readonly interval?: Interval | undefined;
 }
 
@@ -97,17 +96,17 @@ export interface SuiteResult {
   readonly suite: string;
   readonly title: string;
   readonly status: "completed" | "skipped" | "failed";
-  /** Why it was skipped, or how it failed. */
+  /** Why the suite was skipped or failed. */
   readonly reason?: string | undefined;
   readonly seconds: number;
   readonly measurements: readonly Measurement[];
   readonly pairs: readonly Pair[];
   readonly targets: readonly Target[];
-  /** Remarks for the reader: what bounds a figure, what was left out. */
+  /** Notes for the reader: what limits a figure, what was not measured. */
   readonly notes: readonly string[];
 }
 
-/** What the machine itself did in this run, to read the rest against: bytes a second on one thread. */
+/** Speed of the machine in this run, in bytes per second on one thread. */
 export interface Calibration {
   readonly sha256: number;
   readonly secretbox: number;
@@ -128,11 +127,11 @@ export interface Report {
   /** ISO 8601, UTC. */
   readonly createdAt: string;
   readonly version: string;
-  /** The git commit that was measured, with "-dirty" where files had changed; none outside of git. */
+  /** The measured git commit, with "-dirty" if files had changed; absent outside of a repository. */
   readonly revision?: string | undefined;
   readonly machine: Machine;
   readonly calibration: Calibration;
-  /** Every suite once, at few rounds: figures to look at, not to judge by. */
+  /** Few rounds and small sizes: too imprecise to judge. */
   readonly quick: boolean;
   readonly suites: readonly SuiteResult[];
 }

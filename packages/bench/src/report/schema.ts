@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   type Calibration,
   type Distribution,
@@ -10,13 +11,12 @@ import {
   type SuiteResult,
   type Target,
 } from "./report.ts";
-import { z } from "zod";
 
 const seconds = z.number().nonnegative();
 const bytes = z.number().int().nonnegative();
 const text = z.string().min(1);
 
-const interval: z.ZodType<Interval> = z.strictObject({
+export const interval: z.ZodType<Interval> = z.strictObject({
   low: z.number(),
   high: z.number(),
   confidence: z.number().gt(0).lt(1),
@@ -93,7 +93,7 @@ const calibration: z.ZodType<Calibration> = z.strictObject({
   memoryCopy: rate,
 });
 
-const machine: z.ZodType<Machine> = z.strictObject({
+export const machine: z.ZodType<Machine> = z.strictObject({
   processor: z.string(),
   cores: z.number().int().positive(),
   memory: bytes,
@@ -102,7 +102,7 @@ const machine: z.ZodType<Machine> = z.strictObject({
   nacl: z.enum(["native", "portable"]),
 });
 
-/** The published schema of reports; as JSON Schema by `z.toJSONSchema`. */
+/** The published schema of reports. */
 export const reportSchema: z.ZodType<Report> = z.strictObject({
   schema: z.literal(REPORT_SCHEMA),
   createdAt: z.iso.datetime(),
@@ -113,3 +113,21 @@ export const reportSchema: z.ZodType<Report> = z.strictObject({
   quick: z.boolean(),
   suites: z.array(suiteResult),
 });
+
+/**
+ * The report as a JSON file.
+ *
+ * @throws Error if it does not match the published schema, because a suite returned something else
+ */
+export function renderJson(report: Report): string {
+  const checked = reportSchema.safeParse(report);
+  if (!checked.success) {
+    throw new Error(`the report does not match its schema:\n${z.prettifyError(checked.error)}`);
+  }
+  return `${JSON.stringify(checked.data, undefined, 2)}\n`;
+}
+
+/** The schema of reports as JSON Schema, draft 2020-12, for `--json-schema`. */
+export function renderJsonSchema(): string {
+  return `${JSON.stringify(z.toJSONSchema(reportSchema), undefined, 2)}\n`;
+}

@@ -1,27 +1,20 @@
-import { BOUND_LEGEND, measurementGrid, pairGrid, targetGrid, targetsOf } from "./grid.ts";
+import { describeHost } from "../harness/machine.ts";
 import { type Paint, drawGrid, plain } from "./draw.ts";
+import { BOUND_LEGEND, measurementGrid, pairGrid, targetGrid, targetsOf } from "./grid.ts";
 import type { Calibration, Machine, Report, SuiteResult } from "./report.ts";
 import { counted, formatRate, formatTime } from "./units.ts";
-import { describeHost } from "../machine.ts";
 
-/** What a report begins with. */
+/** A report without its suites. */
 export type ReportHead = Omit<Report, "suites">;
 
-/** The whole report, for a terminal. */
-export function renderTable(report: Report, paint: Paint = plain): string {
-  const suites = report.suites.map((suite) => renderSuite(suite, report.calibration, paint));
-  return [renderHead(report, paint), ...suites, renderOutcome(report.suites, paint)].join("\n\n");
-}
-
-/** What the figures have to be read with: version, machine, calibration. */
+/** The version, the machine and its calibration. */
 export function renderHead(head: ReportHead, paint: Paint = plain): string {
   const lines = [describeVersion(head), describeMachine(head.machine), describeRates(head)];
   if (head.quick) lines.push(paint("yellow", QUICK));
   return lines.join("\n");
 }
 
-export const QUICK =
-  "quick: every suite once, with few rounds: figures to look at, not to judge by";
+export const QUICK = "quick run: few rounds and small sizes, too imprecise to judge";
 
 export function describeVersion({ version, revision, createdAt }: ReportHead): string {
   const dirty = revision?.endsWith("-dirty") === true ? "-dirty" : "";
@@ -38,7 +31,7 @@ export function describeRates({ calibration }: Pick<ReportHead, "calibration">):
   return `one thread: SHA-256 ${formatRate(sha256)}, secretbox ${formatRate(secretbox)}, memory copy ${formatRate(memoryCopy)}`;
 }
 
-/** @param width of the terminal, in characters; by default there is no end to it */
+/** @param width of the terminal in characters, by default unlimited */
 export function renderSuite(
   suite: SuiteResult,
   calibration: Calibration,
@@ -70,7 +63,7 @@ export function renderSuite(
   return lines.join("\n");
 }
 
-/** A sentence, broken between words where it does not fit. */
+/** A sentence, wrapped between words. */
 function indented(sentence: string, width: number = Infinity): string {
   const [indent, hanging] = ["  ", "    "];
   const room = width - hanging.length;
@@ -91,7 +84,7 @@ function describeStatus({ status, reason = "", seconds }: SuiteResult, paint: Pa
   }
 }
 
-/** One line for each sort of outcome: what a reader in a hurry reads. */
+/** The summary: counts, and every missed target, failed suite and skipped suite. */
 export function renderOutcome(suites: readonly SuiteResult[], paint: Paint = plain): string {
   const targets = targetsOf(suites);
   const missed = targets.filter(({ met }) => !met);

@@ -1,6 +1,6 @@
 import type { Interval, Target } from "./report.ts";
 
-/** Three digits that mean something: 0.00123, 1.23, 123, 1,234. */
+/** Three significant digits, or all of an integer part: 0.00123, 1.23, 123, 1,234. */
 function digits(value: number): string {
   if (value < 0) return `−${digits(-value)}`;
   if (value >= 1000) return Math.round(value).toLocaleString("en-US");
@@ -21,17 +21,17 @@ const TIMES = [
   [1e-9, "ns"],
 ] as const;
 
-/** `2.31 ms`, of seconds. */
+/** Formats seconds: `2.31 ms`. */
 export function formatTime(seconds: number): string {
   return seconds === 0 ? "0 s" : scaled(seconds, TIMES);
 }
 
-/** `+1.20 ms`, `−3.00 µs`: a difference. */
+/** Formats a difference in seconds: `+1.20 ms`, `−3.00 µs`. */
 export function formatDelta(seconds: number): string {
   return `${seconds < 0 ? "−" : "+"}${formatTime(Math.abs(seconds))}`;
 }
 
-/** `454 MB/s`: of 1,000,000 bytes. */
+/** Formats a rate: `454 MB/s`, of 1,000,000 bytes. */
 export function formatRate(bytesPerSecond: number): string {
   return `${digits(bytesPerSecond / 1e6)} MB/s`;
 }
@@ -43,17 +43,17 @@ const MEMORY = [
   [1, "B"],
 ] as const;
 
-/** `81.3 MiB`, of bytes. */
+/** Formats bytes in powers of 1024: `81.3 MiB`. */
 export function formatBytes(bytes: number): string {
   return bytes < 1024 ? `${Math.round(bytes)} B` : scaled(bytes, MEMORY);
 }
 
-/** `+4.3 %`, of 0.043. */
+/** Formats a relative change: `+4.3 %` for 0.043. */
 export function formatChange(share: number): string {
   return `${share < 0 ? "−" : "+"}${(Math.abs(share) * 100).toFixed(1)} %`;
 }
 
-/** `± 1.2 %`: how far the interval goes from the value, on the side where it goes further. */
+/** `± 1.2 %`: the distance from the value to the farther end of the interval. Empty for 0. */
 export function formatSpread(value: number, { low, high }: Interval): string {
   if (value === 0) return "";
   return `± ${((Math.max(high - value, value - low) / Math.abs(value)) * 100).toFixed(1)} %`;
@@ -80,7 +80,7 @@ export function formatQuantity(value: number, unit: Target["unit"]): string {
   }
 }
 
-/** The value, with more digits where it is beyond its bound and would else read the same. */
+/** The value, with more digits if it misses its bound but would round to it. */
 export function formatValue({ value, unit, least, most, met }: Target): string {
   const text = formatQuantity(value, unit);
   const bounds = [least, most].flatMap((bound) => bound ?? []);
@@ -88,7 +88,7 @@ export function formatValue({ value, unit, least, most, met }: Target): string {
   return unclear && (unit === "ratio" || unit === "exponent") ? value.toPrecision(5) : text;
 }
 
-/** `0.86 to 0.93`; empty where chance cannot be told. */
+/** `0.86 to 0.93`; empty without an interval. */
 export function formatInterval({ unit, interval }: Target): string {
   if (interval === undefined) return "";
   return `${formatQuantity(interval.low, unit)} to ${formatQuantity(interval.high, unit)}`;
@@ -102,6 +102,7 @@ export function formatBound({ unit, least, most }: Target): string {
   return most === undefined ? "" : `at most ${show(most)}`;
 }
 
+/** `1 suite`, `2 suites`. */
 export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }

@@ -2,29 +2,26 @@ import { errorFunction, probit, quantileSorted, sampleWithReplacement } from "si
 import type { Interval } from "../report/report.ts";
 import type { Random } from "./random.ts";
 
-/** More samples than this say little more, and resampling them takes minutes. */
+/** More samples add little precision, and resampling them takes minutes. */
 const SAMPLES_MOST = 1000;
 
 export interface BootstrapOptions {
   readonly random: Random;
-  /** How often to resample, by default 2000. */
+  /** Number of resamples, by default 2000. */
   readonly resamples?: number | undefined;
   /** 0 to 1, by default 0.95. */
   readonly confidence?: number | undefined;
 }
 
 /**
- * The interval of a statistic by the bootstrap: as many of the samples are drawn with replacement as
- * there are, again and again, and what is left when both tails are cut off the statistics of the
- * draws is the interval (the percentile method; Efron and Tibshirani, An Introduction to the
- * Bootstrap, chapter 13). The tails are cut as far out as makes up for what few samples vary too
- * little (the expanded percentile interval; Hesterberg, What Teachers Should Know About the
- * Bootstrap, 2015, section 5.4).
+ * The bootstrap confidence interval of a statistic by the percentile method (Efron and Tibshirani, An
+ * Introduction to the Bootstrap, chapter 13). The percentiles are expanded to correct the narrowness
+ * bias of few samples (Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.4).
  *
- * Of more than 1000 samples, 1000 evenly taken stand for all: the interval is wider for it. Of one
- * sample it is a point. Of ten or fewer that are skewed it is still too narrow.
+ * More than 1000 samples are thinned evenly to 1000, which widens the interval. One sample gives a
+ * point. With ten or fewer skewed samples the interval is still too narrow.
  *
- * @throws Error where there are no samples
+ * @throws Error if there are no samples
  */
 export function bootstrapInterval(
   samples: readonly number[],
@@ -45,7 +42,7 @@ export function bootstrapInterval(
   };
 }
 
-/** The share to cut off on each side for so many samples. */
+/** The share to cut off on each side for a number of samples. */
 export function expandedTail(count: number, confidence: number): number {
   const nominal = (1 - confidence) / 2;
   if (count < 2) return nominal;
@@ -54,7 +51,7 @@ export function expandedTail(count: number, confidence: number): number {
   return Math.max(0, 1 + errorFunction(z / Math.SQRT2)) / 2;
 }
 
-/** Student's t from the normal distribution, by Abramowitz and Stegun 26.7.5. */
+/** Quantile of Student's t from the normal distribution (Abramowitz and Stegun 26.7.5). */
 function studentQuantile(p: number, freedom: number): number {
   const z = probit(p);
   const terms = [
@@ -66,7 +63,7 @@ function studentQuantile(p: number, freedom: number): number {
   return terms.reduce((sum, term, power) => sum + term / freedom ** power, 0);
 }
 
-/** At most so many of the values, evenly taken, in their order. */
+/** At most `most` values, evenly spaced, in their order. */
 export function thinned<T>(values: readonly T[], most: number): T[] {
   if (values.length <= most) return [...values];
   return Array.from({ length: most }, (_, i) => values[Math.floor((i * values.length) / most)]!);

@@ -1,16 +1,16 @@
 import { mean, quantileSorted } from "simple-statistics";
 import type { Distribution } from "../report/report.ts";
-import type { Random } from "./random.ts";
 import { bootstrapInterval } from "./bootstrap.ts";
+import type { Random } from "./random.ts";
 
 export { mean };
 
 /**
- * The value that a share of the values lies below, by the definition that NumPy, R (type 7) and
- * spreadsheets use: linear between the two values that the rank p · (n − 1) lies between.
+ * The percentile as NumPy, R (type 7) and spreadsheets define it: interpolated linearly between the two
+ * values around rank p · (n − 1).
  *
- * @param p the share, 0 to 1
- * @throws Error where there are no values
+ * @param p 0 to 1
+ * @throws Error if there are no values
  */
 export function percentile(values: readonly number[], p: number): number {
   return quantileSorted(ascending(values), p);
@@ -21,7 +21,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The order statistics of samples, and the 95 % interval of their median. */
+/** Order statistics of samples, and the 95 % interval of their median. */
 export function distributionOf(samples: readonly number[], random: Random): Distribution {
   const sorted = ascending(samples);
   const at = (p: number): number => quantileSorted(sorted, p);
@@ -36,7 +36,7 @@ export function distributionOf(samples: readonly number[], random: Random): Dist
   };
 }
 
-/** As a plain array, which is what the library of statistics declares to take. */
+/** Sorted as a plain array, which simple-statistics requires. */
 function ascending(values: readonly number[]): number[] {
   return Array.from(Float64Array.from(values).toSorted());
 }

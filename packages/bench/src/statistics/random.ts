@@ -1,14 +1,10 @@
 import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
 
-/** Numbers from 0 up to, and without, 1, each as likely as another. */
+/** Returns uniformly distributed numbers in [0, 1). */
 export type Random = () => number;
 
-/**
- * The same numbers for the same seed, on every machine.
- *
- * @param seed an integer of 32 bits
- */
+/** @param seed a 32-bit integer; equal seeds give equal numbers on every machine */
 export function seededRandom(seed: number): Random {
   const generator = xoroshiro128plus(seed);
   return () => uniformFloat64(generator);

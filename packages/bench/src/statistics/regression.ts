@@ -7,9 +7,9 @@ export interface Line {
 }
 
 /**
- * A line through points by least squares.
+ * Fits a line by least squares.
  *
- * @param xs three or more, not all the same
+ * @param xs three or more, not all equal
  */
 export function fitLine(xs: readonly number[], ys: readonly number[]): Line {
   const { m: slope, b } = linearRegression(xs.map((x, i) => [x, ys[i]!]));
@@ -26,10 +26,10 @@ export interface PowerLaw {
 }
 
 /**
- * The exponent e of y ~ x^e: the slope of a line through the logarithms, so that an error of 10 % weighs
- * the same at every size.
+ * Fits the exponent e of y ~ x^e: the slope of a line through the logarithms, so that an error of 10 %
+ * weighs the same at every size.
  *
- * @param xs three or more, above 0, as are the ys
+ * @param xs three or more, greater than 0 like the ys
  */
 export function fitPowerLaw(xs: readonly number[], ys: readonly number[]): PowerLaw {
   const { slope: exponent, error } = fitLine(xs.map(Math.log), ys.map(Math.log));

@@ -1,7 +1,19 @@
 /**
- * A folder of mixed files, each read, compressed, sealed and written: by the store, and by the
- * classic pipeline of LZ4, PBKDF2, AES-GCM and base64 in JSON. What a pass takes, and each stage.
+ * Reads, compresses, encrypts and writes a folder of mixed files, with the store and with a classic
+ * pipeline of LZ4, PBKDF2, AES-GCM and base64 in JSON. Measures whole passes and each stage.
  */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { generateIdentity } from "@idk/storage";
+import { temporaryFolder } from "../harness/files.ts";
+import { type Findings, named } from "../harness/results.ts";
+import { sampleInterleaved } from "../harness/sampling.ts";
+import { ratioTarget } from "../harness/targets.ts";
+import type { Measurement } from "../report/report.ts";
+import { median } from "../statistics/describe.ts";
+import { seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
+import { ITERATIONS, ITERATIONS_OLD } from "./blob-pipeline/classic.ts";
 import {
   CLASSIC,
   CLASSIC_OLD,
@@ -9,25 +21,12 @@ import {
   type Source,
   contenders,
 } from "./blob-pipeline/contenders.ts";
-import { type Findings, named } from "../harness/results.ts";
 import { KINDS, type MixedFile, mixedFiles } from "./blob-pipeline/mixed-files.ts";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { ITERATIONS, ITERATIONS_OLD } from "./blob-pipeline/classic.ts";
-import type { Measurement } from "../report/report.ts";
-import type { StageTimes } from "./blob-pipeline/stages.ts";
-import type { SuiteContext } from "../suite.ts";
-import { freshFolder } from "../files.ts";
-import { generateIdentity } from "@idk/storage";
-import { join } from "node:path";
-import { stageMeasurements } from "./blob-pipeline/stage-measurements.ts";
-import { ratioTarget } from "../harness/ratio.ts";
 import { stagedStore } from "./blob-pipeline/staged-store.ts";
-import { median } from "../statistics/describe.ts";
-import { sampleInterleaved } from "../harness/sampling.ts";
-import { seededRandom } from "../statistics/random.ts";
+import { type StageTimes, stageMeasurements } from "./blob-pipeline/stages.ts";
 
 const FASTER = 20;
-/** Files of each pass that are read back and compared. */
+/** Number of files per pass that are read back and compared. */
 const CHECKED = 3;
 
 export async function blobPipeline(context: SuiteContext): Promise<Findings> {
@@ -35,7 +34,7 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
   const [count, total] = quick ? [10, 950_000] : [263, 25_100_000];
   const rounds = context.iterations ?? 2;
   const random = seededRandom(seed);
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   try {
     const sources = await writeSources(join(folder, "sources"), mixedFiles(count, total, seed));
     const identity = await generateIdentity();
@@ -46,7 +45,7 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
     const put = await stagedStore(join(folder, "stages"), identity);
     const idk: StageTimes[] = [];
     for (const { path } of sources) idk.push(await put(path));
-    // The first ones have warmed up.
+    // Without the warm-up.
     const taken = { idk, classic: classic.slice(-rounds * count) };
     const stages = stageMeasurements(taken, Math.round(total / count), random);
     const whole = named(passes, CLASSIC);
@@ -60,8 +59,8 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
       notes: [
         ...passes.map((pass) => `${pass.name}: ${rates(pass, count)}`),
         ...stages.notes,
-        `The classic pipeline derives a key for each file by PBKDF2-SHA256, which is most of what it takes: with ${inWords(ITERATIONS)} iterations, as is advised today, or "fewer", which is ${inWords(ITERATIONS_OLD)}, as in much older code. Of the latter's files/s, idk, random has ${timesFaster(passes)} times. It seals for a public key, and has no password to stretch.`,
-        "All take one file after the other but where it says so, compress with LZ4 but where it says so, and do not wait for the disk.",
+        `The classic pipeline derives a key for each file with PBKDF2-SHA256, which is most of its time: with ${formatCount(ITERATIONS)} iterations as recommended today, or, as "fewer iterations", ${formatCount(ITERATIONS_OLD)} as in much older code. "idk, random" stores ${timesFaster(passes)} times as many files/s as the latter. It encrypts for a public key and has no password to stretch.`,
+        "Unless stated otherwise, files are stored one after another and compressed with LZ4. Nothing waits for the disk.",
         `The files: ${KINDS.map((kind) => kindNote(sources, kind)).join(", ")}.`,
       ],
     };
@@ -83,7 +82,7 @@ async function measurePasses(
   folder: string,
   sampling: { readonly rounds: number; readonly signal: AbortSignal; readonly seed: number },
 ): Promise<Measurement[]> {
-  // A whole pass to warm up would take as long as a measured one; a few files do.
+  // Warm up with a few files, because a whole pass would take as long as a measured one.
   for (const [i, { pass }] of all.entries()) await pass(sources.slice(0, 3), join(folder, `${i}`));
   const target = join(folder, "target");
   const tasks = all.map(({ name, pass, counts }) => {
@@ -111,7 +110,7 @@ async function compare(
 ): Promise<void> {
   for (const [index, { file }] of sources.slice(0, CHECKED).entries()) {
     if (Buffer.compare(await readBack(index), file.content) !== 0) {
-      throw new Error(`${name} has not given ${file.name} back as it was`);
+      throw new Error(`${name} returned other bytes for ${file.name}`);
     }
   }
 }
@@ -121,7 +120,7 @@ function timesFaster(passes: readonly Measurement[]): string {
   return (seconds(CLASSIC_OLD) / seconds("idk, random")).toFixed(1);
 }
 
-function inWords(count: number): string {
+function formatCount(count: number): string {
   return count.toLocaleString("en-US");
 }
 

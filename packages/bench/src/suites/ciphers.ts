@@ -1,18 +1,16 @@
 /**
- * What sealing a file takes with each cipher, by its size: the store's own XSalsa20-Poly1305 by both
- * of its implementations, what else the runtime has, and age as a whole format around a cipher.
+ * The time to seal and open a file with each cipher, by size: the store's XSalsa20-Poly1305 in both
+ * implementations, other ciphers of the runtime, and age, a whole file format.
  */
-import { type Cipher, ageCipher, nodeCipher, secretbox } from "./ciphers/cipher.ts";
-import { type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { type Findings } from "../harness/results.ts";
-import type { SuiteContext } from "../suite.ts";
 import { loadNaCl } from "@idk/storage";
-import { noise } from "../harness/content.ts";
-import { sampleMicro } from "../harness/micro.ts";
+import { noise, sizeName } from "../harness/content.ts";
+import type { Findings } from "../harness/results.ts";
+import { type Task, sampleInterleaved, sampleMicro } from "../harness/sampling.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import type { SuiteContext } from "../suite.ts";
+import { type Cipher, ageCipher, nodeCipher, secretbox } from "./ciphers/cipher.ts";
 
-/** Shorter files are too short for a clock around each. */
+/** Files up to this size are too short to be timed one by one. */
 const MICRO_MOST = 100_000;
 
 export async function ciphers(context: SuiteContext): Promise<Findings> {
@@ -35,8 +33,8 @@ export async function ciphers(context: SuiteContext): Promise<Findings> {
       ...(await sampleInterleaved(large, { rounds, signal, seed })),
     ],
     notes: [
-      "XSalsa20-Poly1305 writes into memory that was there before, as the store does; the others ask for new memory each time, as their interfaces have it.",
-      "AES and ChaCha20 have their key; age also makes one for the file and wraps it for one X25519 recipient.",
+      "XSalsa20-Poly1305 writes into existing memory, as in the store; the interfaces of the others allocate new memory each time.",
+      "AES and ChaCha20 use an existing key; age also creates a key for the file and wraps it for one X25519 recipient.",
       ...absent.map((reason) => `not measured: ${reason}`),
     ],
   };
@@ -59,12 +57,12 @@ async function availableCiphers(): Promise<{ present: Cipher[]; absent: string[]
   };
 }
 
-/** Sealing and opening, after both were seen to give back the content. */
+/** Tasks to seal and open, after checking that opening returns the content. */
 async function tasksOf({ name, prepare }: Cipher, content: Uint8Array): Promise<Task[]> {
   const { seal, open } = prepare(content.length);
   const sealed = (await seal(content)).map((part) => part.slice());
   const opened = await open(sealed);
-  if (Buffer.compare(opened, content) !== 0) throw new Error(`${name} gave back something else`);
+  if (Buffer.compare(opened, content) !== 0) throw new Error(`${name} returned other bytes`);
   const task = (way: string, run: () => unknown): Task => ({
     name: `${name}, ${way} ${sizeName(content.length)}`,
     series: `${name}, ${way}`,

@@ -1,8 +1,19 @@
 /**
- * Downloading and opening one content at a time: a store's `get`, read to its end, against a bare
- * signed download of the same bytes and, each by itself, hashing and opening them. What those three
- * take together is the least that any get could.
+ * Downloads and opens one content at a time: a full `get` of a store, compared with a bare signed
+ * download, hashing, and opening a secretbox of the same bytes. Any get needs at least the sum of those
+ * three.
  */
+import type { Store } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
+import { type CountingBackend, counting } from "../harness/counting.ts";
+import { type Findings, named, pairOf } from "../harness/results.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { ratioTarget } from "../harness/targets.ts";
+import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
+import { withScratch } from "../object-store/scratch.ts";
+import type { Measurement, Pair } from "../report/report.ts";
+import { seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
 import {
   type SizedRounds,
   type Stores,
@@ -16,17 +27,6 @@ import {
   sizedRounds,
   storesIn,
 } from "./round-trip.ts";
-import { type CountingBackend, counting } from "../harness/counting.ts";
-import { type Findings, named, pairOf } from "../harness/results.ts";
-import type { Measurement, Pair } from "../report/report.ts";
-import { type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
-import type { Store } from "@idk/storage";
-import type { SuiteContext } from "../suite.ts";
-import { inOwnPlace } from "../object-store/place.ts";
-import { ratioTarget } from "../harness/ratio.ts";
-import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
 
 const PARTS = {
   transfer: "download",
@@ -39,9 +39,9 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
   const random = seededRandom(context.seed);
   const measurements: Measurement[] = [];
   const pairs: Pair[] = [];
-  await inOwnPlace(context.store, "decryption-perf", async (place) => {
-    const stores = await storesIn(place.at("store"));
-    const bare = bareS3(place.at("bare"));
+  await withScratch(context.store, "decryption-perf", async (scratch) => {
+    const stores = await storesIn(scratch.at("store"));
+    const bare = bareS3(scratch.at("bare"));
     for (const sized of sizedRounds(context)) {
       const { size } = sized;
       context.log(`${sizeName(size)}, ${sized.rounds} rounds`);
@@ -52,7 +52,7 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
         const title = `${sizeName(size)}: read again by the same store`;
         pairs.push(pairOf(title, of("first get"), of("get"), random));
       }
-      await place.clear();
+      await scratch.clear();
     }
   });
   const judged = measurements.some(({ name }) => name === "get 1 MB");
@@ -75,11 +75,11 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
         : []),
     ],
     notes: [
-      "contents are random and not padded, so that a get and a bare GET move the same bytes; the server has them in memory",
-      "get reads the content by chunks(), which copies nothing; get as bytes copies it into fresh memory",
-      "first get is that of a store just opened, with what it has to set up; get is one of many by the same store",
-      "parts are those of further gets, by a stopwatch in the store's NaCl and in its backend; hash is addressOf over as many bytes, done again",
-      "of contents over 1 MiB several chunks are on their way at once: their parts overlap",
+      "contents are random and not padded, so that a get and a bare GET transfer the same bytes; the server has them in memory",
+      "get reads the content with chunks(), which copies nothing; get as bytes copies it into new memory",
+      "first get includes the set-up of a newly opened store; get is one of many by the same store",
+      "parts are measured in additional gets, by timing the store's NaCl and its backend; hash is addressOf over the same number of bytes, run separately",
+      "contents over 1 MiB have several chunks in flight: their parts overlap",
     ],
   };
 }
@@ -103,7 +103,7 @@ async function measureSize(
   await using store = stores.open((backend) => (counted = counting(backend)).backend);
   const address = await store.put(content);
   const read = await (await store.get(address)).bytes();
-  if (sha256(read) !== hash) throw new Error(`${sizeName(size)}: other bytes came back`);
+  if (sha256(read) !== hash) throw new Error(`${sizeName(size)}: got other bytes`);
 
   const readBy = async (reader: Store) =>
     expectLength(size, await lengthOf((await reader.get(address)).chunks()));
@@ -137,7 +137,7 @@ async function measureSize(
   const { store: metered, meter } = await stores.openMetered();
   try {
     const measurements = await sampleInterleaved(tasks, { rounds, signal, seed });
-    // Parts are not judged: fewer rounds will do.
+    // Parts have no targets, so fewer rounds are enough.
     const fewer = { size, rounds: Math.ceil(rounds / 2) };
     const how = { random: seededRandom(seed), signal };
     const parts = await measureParts(fewer, PARTS, meter, () => readBy(metered), how);
@@ -149,5 +149,5 @@ async function measureSize(
 }
 
 function expectLength(expected: number, length: number): void {
-  if (length !== expected) throw new Error(`${length} of ${expected} bytes came back`);
+  if (length !== expected) throw new Error(`got ${length} of ${expected} bytes`);
 }

@@ -1,8 +1,17 @@
 /**
- * Sealing and uploading one content at a time: a store's `put` against a bare signed upload of the
- * same bytes and, each by itself, sealing and hashing them. What those three take together is the
- * least that any put could.
+ * Seals and uploads one content at a time: a `put` of a store, compared with a bare signed upload,
+ * sealing a secretbox, and hashing of the same bytes. Any put needs at least the sum of those three.
  */
+import { sizeName } from "../harness/content.ts";
+import { type CountingBackend, counting } from "../harness/counting.ts";
+import { type Findings, named } from "../harness/results.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { ratioTarget } from "../harness/targets.ts";
+import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
+import { withScratch } from "../object-store/scratch.ts";
+import type { Measurement, Target } from "../report/report.ts";
+import { seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
 import {
   type SizedRounds,
   type Stores,
@@ -15,16 +24,6 @@ import {
   sizedRounds,
   storesIn,
 } from "./round-trip.ts";
-import { type CountingBackend, counting } from "../harness/counting.ts";
-import { type Findings, named } from "../harness/results.ts";
-import { type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
-import type { Measurement, Target } from "../report/report.ts";
-import type { SuiteContext } from "../suite.ts";
-import { inOwnPlace } from "../object-store/place.ts";
-import { ratioTarget } from "../harness/ratio.ts";
-import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
 
 const PARTS = {
   cipher: "encrypt",
@@ -36,18 +35,18 @@ const PARTS = {
 export async function encryptionPerf(context: SuiteContext): Promise<Findings> {
   const random = seededRandom(context.seed);
   const measurements: Measurement[] = [];
-  await inOwnPlace(context.store, "encryption-perf", async (place) => {
-    const stores = await storesIn(place.at("store"));
+  await withScratch(context.store, "encryption-perf", async (scratch) => {
+    const stores = await storesIn(scratch.at("store"));
     const bare = {
-      plain: bareS3(place.at("bare")),
-      checked: bareS3(place.at("bare"), { checksums: true }),
+      plain: bareS3(scratch.at("bare")),
+      checked: bareS3(scratch.at("bare"), { checksums: true }),
     };
     for (const sized of sizedRounds(context)) {
       context.log(`${sizeName(sized.size)}, ${sized.rounds} rounds`);
       measurements.push(...(await measureSize(sized, { stores, bare, context })));
       context.log(`${sizeName(sized.size)}, in parts`);
       measurements.push(...(await measureInParts(sized, { stores, context })));
-      await place.clear();
+      await scratch.clear();
     }
   });
   const judged = measurements.some(({ name }) => name === "put 1 MB");
@@ -67,28 +66,28 @@ export async function encryptionPerf(context: SuiteContext): Promise<Findings> {
       ...(judged ? [againstBare(TO_CHECKED, CHECKED)] : []),
     ],
     notes: [
-      ...(judged ? [besides(againstBare("", PLAIN))] : []),
-      "contents are random and not padded, so that a put and a bare PUT move the same bytes",
-      "parts are those of further puts, by a stopwatch in the store's NaCl and in its backend; hash is addressOf over as many bytes, done again",
-      "of contents over 1 MiB several chunks are on their way at once: their parts overlap",
+      ...(judged ? [ratioToPlain(againstBare("", PLAIN))] : []),
+      "contents are random and not padded, so that a put and a bare PUT transfer the same bytes",
+      "parts are measured in additional puts, by timing the store's NaCl and its backend; hash is addressOf over the same number of bytes, run separately",
+      "contents over 1 MiB have several chunks in flight: their parts overlap",
     ],
   };
 }
 
 /**
- * A put has the store keep a SHA-256, by which it can attest the blob later. A server hashes a second
- * time for that, which is no part of what this library takes: the bound is the request that has the
- * same done, and how far it is from one without is told beside it.
+ * A put makes the server verify and store a SHA-256, so that it can report the checksum later. The server
+ * hashes a second time for that, which is not the library's time. The bound is therefore a request that
+ * does the same; a note has the ratio to a request without the checksum.
  */
 const TO_CHECKED = "1 MB: put to bare PUT with kept checksum + secretbox + SHA-256";
 const CHECKED = "bare PUT, checksum kept";
 const PLAIN = "bare PUT";
 
-function besides({ value, interval }: Target): string {
+function ratioToPlain({ value, interval }: Target): string {
   const range = interval ? ` (${interval.low.toFixed(2)} to ${interval.high.toFixed(2)})` : "";
   return (
-    `to a bare PUT without the checksum that the store keeps, for which it hashes a second time, ` +
-    `+ secretbox + SHA-256, a put of 1 MB has the ratio ${value.toFixed(2)}${range}`
+    `1 MB: the ratio of put to bare PUT + secretbox + SHA-256 is ${value.toFixed(2)}${range} if the ` +
+    `bare PUT has no checksum that the server stores, for which it hashes a second time`
   );
 }
 
@@ -145,7 +144,7 @@ async function measureSize(
   ];
   const measurements = await sampleInterleaved(tasks, { rounds, signal, seed });
   const read = await (await store.get(address)).bytes();
-  if (sha256(read) !== hash) throw new Error(`${sizeName(size)}: other bytes came back`);
+  if (sha256(read) !== hash) throw new Error(`${sizeName(size)}: got other bytes`);
   return measurements;
 }
 
@@ -164,7 +163,7 @@ async function measureInParts(
   }
 }
 
-/** Parts are not judged: fewer rounds will do. */
+/** Parts have no targets, so fewer rounds are enough. */
 function halved({ size, rounds }: SizedRounds): SizedRounds {
   return { size, rounds: Math.ceil(rounds / 2) };
 }

@@ -1,23 +1,18 @@
-/**
- * How fast bytes get their address: the library's `addressOf` against a bare `createHash`, which is
- * the fastest that the runtime has.
- */
-import { type MicroTask, sampleMicro } from "../harness/micro.ts";
-import { type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { type Findings, named, targetOf } from "../harness/results.ts";
-import type { Measurement } from "../report/report.ts";
-import type { SuiteContext } from "../suite.ts";
-import { addressOf } from "@idk/storage";
+/** The speed of the library's `addressOf`, compared with `createHash`, the fastest hash of the runtime. */
 import { createHash } from "node:crypto";
+import { addressOf } from "@idk/storage";
+import { noise, sizeName } from "../harness/content.ts";
+import { type Findings, named } from "../harness/results.ts";
+import { type MicroTask, type Task, sampleInterleaved, sampleMicro } from "../harness/sampling.ts";
+import { ratioTarget, targetOf } from "../harness/targets.ts";
+import type { Measurement } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
-import { noise } from "../harness/content.ts";
-import { ratioTarget } from "../harness/ratio.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import type { SuiteContext } from "../suite.ts";
 
 const MB = 1e6;
 const PIECE = 64 * 1024;
-/** Bytes, with the seconds that hashing them may take. */
+/** Lengths in bytes, and the maximum time in seconds to hash them. */
 const SMALL = [
   { length: 1000, most: 0.001 },
   { length: 100_000, most: 0.01 },
@@ -62,9 +57,9 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
       ),
     ],
     notes: [
-      "addressOf is what every blob is named and checked by: SHA-256 of all its bytes, as hex digits.",
-      `Incremental hashing takes pieces of ${PIECE / 1024} KiB, as a stream would bring them.`,
-      "The spread is (most − least) / median of the rates, by CPU seconds: a neighbour that has the processor for a while takes more from what takes longer, and so would make the sizes look uneven.",
+      "addressOf names and verifies every blob: SHA-256 of all its bytes, as hex digits.",
+      `Incremental hashing takes pieces of ${PIECE / 1024} KiB, as in a stream.`,
+      "The spread is (most − least) / median of the rates by CPU time, because other load on the processor slows down long operations more and would make the sizes look uneven.",
     ],
   };
 }
@@ -107,10 +102,10 @@ function rateOf({ bytesPerOperation = 0, distribution }: Measurement): number {
   return bytesPerOperation / distribution.p50;
 }
 
-/** How far the rates of several sizes lie apart, to their median; 0 where they are the same. */
+/** The spread of the rates relative to their median; 0 if they are equal. */
 export function spreadOf(measurements: readonly Measurement[]): number {
   const rates = measurements.map(({ bytesPerOperation = 0, distribution, cpuSeconds }) => {
-    // A system that counts in long steps may have seen nothing.
+    // CPU time may be 0, because it advances in long steps.
     return bytesPerOperation / (cpuSeconds || distribution.p50);
   });
   return (Math.max(...rates) - Math.min(...rates)) / median(rates);

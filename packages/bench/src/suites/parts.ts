@@ -1,34 +1,33 @@
 import { type Backend, type NaCl, addressOf } from "@idk/storage";
 
-/** A wrapped content key: nothing shorter is the body of a blob. */
+/** Length of a wrapped content key; the body of a blob is longer. */
 const SLOT_LENGTH = 48;
 
-/** Seconds that parts of a put or a get took. */
+/** Seconds of the parts of a put or a get. */
 export interface Parts {
   /** Sealing or opening the bodies of all blobs. */
   readonly cipher: number;
   /**
-   * Of the root, from the first step of the key agreement until its body's turn: the recipients'
-   * slots, the header, the keys that are derived.
+   * From the first key agreement of the root until its body: the recipients' slots, the header and
+   * derived keys.
    */
   readonly header: number;
-  /** SHA-256 over as many bytes as the blobs have. */
+  /** SHA-256 over the same number of bytes as the blobs have. */
   readonly hash: number;
-  /** While at least one upload or download was on its way. */
+  /** Time with at least one upload or download in flight. */
   readonly transfer: number;
 }
 
 export interface PartsMeter {
-  /** To be given to the store that is looked into. */
+  /** Pass these to the measured store. */
   readonly naCl: NaCl;
   readonly backend: Backend;
-  /** Parts of everything since the last time. Hashing is done again, by the library's `addressOf`. */
+  /** Returns the parts since the last call. Hashing is repeated with the library's `addressOf`. */
   take(): Parts;
 }
 
 /**
- * Stands between a store and what it is built on, and holds a stopwatch: the store's NaCl and its
- * backend are the two parts that callers can replace.
+ * Times the NaCl and the backend of a store, the two parts that callers can replace.
  */
 export function partsMeter(naCl: NaCl, inner: Backend): PartsMeter {
   let [cipher, header, transfer, inFlight, since] = [0, 0, 0, 0, 0];

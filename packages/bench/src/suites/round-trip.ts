@@ -1,20 +1,21 @@
-/** What the suites on putting and on getting contents of a few sizes share. */
-import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
-import type { Measurement, Target } from "../report/report.ts";
-import { type Observed, measurementOf, targetOf } from "../harness/results.ts";
-import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
+/** Shared code of encryption-perf and decryption-perf. */
 import { createHash, randomBytes } from "node:crypto";
-import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
-import { openBackend } from "../object-store/place.ts";
+import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
+import { type Observed, measurementOf } from "../harness/results.ts";
+import { targetOf } from "../harness/targets.ts";
+import { openBackend } from "../object-store/scratch.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import type { Random } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
+import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
 
 const MB: number = 1e6;
 
-/** Content up to this size stands in one blob, and its parts follow one another. */
+/** Content up to this size is in one blob, so that its parts run one after another. */
 const ONE_BLOB = 2 ** 20;
 
-/** Bytes of the contents, and rounds of each, the more the shorter they take. */
+/** Content sizes in bytes, and rounds of each. */
 const SIZES: readonly (readonly [number, number])[] = [
   [0.1 * MB, 60],
   [MB, 200],
@@ -26,7 +27,7 @@ export interface SizedRounds {
   readonly rounds: number;
 }
 
-/** The sizes to measure at, and how often. */
+/** The sizes to measure, with their rounds. */
 export function sizedRounds({
   quick,
   sizes = SIZES.map(([size]) => size),
@@ -43,17 +44,17 @@ export function randomContent(size: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(randomBytes(size));
 }
 
-/** Of bytes, as 64 hex digits. */
+/** 64 hex digits. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A name that no other object has. */
+/** A unique object name. */
 export function freshName(): string {
   return randomBytes(32).toString("hex");
 }
 
-/** The library's secretbox and nothing else, over contents of one size. */
+/** Seals and opens a content of the given size with the library's secretbox. */
 export async function secretbox(size: number): Promise<{ seal(): void; open(): void }> {
   const naCl = await loadNaCl();
   const message = randomContent(size);
@@ -69,11 +70,11 @@ export async function secretbox(size: number): Promise<{ seal(): void; open(): v
   };
 }
 
-/** Stores over one folder, for one identity. Contents are not padded: all move the same bytes. */
+/** Opens stores over one folder, for one identity. Contents are not padded: all transfer the same bytes. */
 export interface Stores {
-  /** @param wrap stands between the store and its backend */
+  /** @param wrap decorates the backend */
   open(wrap?: (backend: Backend) => Backend): Store;
-  /** A store that is looked into, and what looks. */
+  /** A store and the meter of its parts. */
   openMetered(): Promise<{ readonly store: Store; readonly meter: PartsMeter }>;
 }
 
@@ -96,11 +97,10 @@ export async function storesIn(access: ObjectStoreAccess): Promise<Stores> {
 }
 
 /**
- * Takes something apart that is metered, again and again: a measurement for each of its parts, and
- * where they follow one another also for the rest. Where they overlap they add up to more than the
- * whole.
+ * Measures the parts of a metered operation. If they run one after another, there is also a measurement
+ * of the rest; if they overlap, their sum is more than the whole.
  *
- * @param names of the parts, in the suite's own words
+ * @param names of the parts in the suite
  */
 export async function measureParts(
   { size, rounds }: SizedRounds,
@@ -135,7 +135,7 @@ export async function measureParts(
   );
 }
 
-/** A bound on the median of a measurement, in seconds; none where it was not measured. */
+/** A bound in seconds on the median of a measurement; none if it was not measured. */
 export function medianTarget(
   name: string,
   measurements: readonly Measurement[],
@@ -146,7 +146,7 @@ export function medianTarget(
   return found ? [targetOf(name, found.distribution.p50, "seconds", { most })] : [];
 }
 
-/** Reads everything that comes, without a copy, and says how much that was. */
+/** Reads all pieces without copying and returns their total length. */
 export async function lengthOf(pieces: AsyncIterable<Uint8Array>): Promise<number> {
   let length = 0;
   for await (const piece of pieces) length += piece.length;

@@ -1,30 +1,30 @@
 /**
- * How put and get grow with the length of content, and with its recipients: the exponent e of
- * time ~ length^e, and of memory. Each length is put and got in processes of its own,
- * so that what one leaves behind is not counted for another.
+ * How the time and memory of put and get grow with content length and the number of recipients: the
+ * exponent e of time ~ length^e. Each length runs in its own processes, so that memory left by one does
+ * not count for another.
  */
-import { type Findings, measurementOf, targetOf } from "../harness/results.ts";
-import type { Measurement, Target } from "../report/report.ts";
-import type { ScalingJob, ScalingOutcome } from "./scaling/job.ts";
-import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
-import type { SuiteContext } from "../suite.ts";
-import { fitPowerLaw } from "../statistics/regression.ts";
-import { freshFolder } from "../files.ts";
-import { inProcess } from "../processes.ts";
-import { interleave } from "../harness/interleave.ts";
-import { join } from "node:path";
-import { memory } from "@idk/storage/memory";
-import { noise } from "../harness/content.ts";
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
+import { noise, sizeName } from "../harness/content.ts";
+import { temporaryFolder } from "../harness/files.ts";
+import { interleave } from "../harness/interleave.ts";
+import { runJob } from "../harness/processes.ts";
+import { type Findings, measurementOf } from "../harness/results.ts";
 import { sampleInterleaved } from "../harness/sampling.ts";
+import { targetOf } from "../harness/targets.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { sizeName } from "../harness/names.ts";
+import { fitPowerLaw } from "../statistics/regression.ts";
+import type { SuiteContext } from "../suite.ts";
+import type { ScalingJob, ScalingOutcome } from "./scaling/job.ts";
 
 const MIB = 2 ** 20;
 const JOB = join(import.meta.dir, "scaling/job.ts");
-/** Linear is 1; the rest is what caches, threads and a busy machine add or take. */
+/** 1 is linear; the rest is the tolerance for caches, threads and a busy machine. */
 const EXPONENT_MOST = 1.1;
-/** Below it, memory is what the allocator happens to take. */
+/** Less memory than this is noise of the allocator. */
 const MEMORY_FLOOR = MIB;
 const WAYS = ["put", "get"] as const;
 
@@ -52,9 +52,9 @@ export async function scaling(context: SuiteContext): Promise<Findings> {
       }),
     ],
     notes: [
-      `Held to an exponent of at most ${EXPONENT_MOST}: 1 is linear, and the tenth is for the noise of the machine. Where a part that does not grow weighs most, as with memory, the exponent is near 0.`,
-      "By length: streams, each in a process of its own that has warmed up; puts go to a backend that keeps nothing, gets come from a folder that has just been written. Memory is what came on top of what the process held before; less than 1 MiB of it counts as 1 MiB.",
-      "By recipients: 64 KiB in memory; a get is by the last of them.",
+      `The target is an exponent of at most ${EXPONENT_MOST}: 1 is linear, the rest is tolerance for noise. If a constant part dominates, as with memory, the exponent is near 0.`,
+      "By length: streams, each in its own process after a warm-up; puts go to a backend that discards them, gets read from a folder that was just written. Memory is the increase over the process before the operation; less than 1 MiB counts as 1 MiB.",
+      "By recipients: 64 KiB in memory; the last recipient gets it.",
     ],
   };
 }
@@ -66,11 +66,11 @@ async function measureLengths(
 ): Promise<Measurement[]> {
   const identity = formatIdentity(await generateIdentity());
   const wrong = sizes.find((size) => size % MIB !== 0 || size === 0);
-  if (wrong !== undefined) throw new RangeError("this suite takes sizes in whole MiB");
-  const folder = await freshFolder();
+  if (wrong !== undefined) throw new RangeError("the sizes of this suite must be whole MiB");
+  const folder = await temporaryFolder();
   const run = (way: ScalingJob["way"], size: number, address?: string) => {
     const job: ScalingJob = { way, mib: size / MIB, folder, identity, address };
-    return inProcess<ScalingOutcome>(JOB, job);
+    return runJob<ScalingOutcome>(JOB, job);
   };
   const taken = sizes.map((size) => ({
     size,
@@ -154,7 +154,7 @@ function exponentTarget(
   const xs = measurements.map(({ x }) => x!.value);
   const { exponent, error } = fitPowerLaw(xs, measurements.map(valueOf));
   const target = targetOf(`${name}: exponent`, exponent, "exponent", { most: EXPONENT_MOST });
-  // Two standard errors. Three sizes leave one degree of freedom, and no word on certainty.
+  // Two standard errors. With three sizes there is only one degree of freedom: too few for an interval.
   if (xs.length < 5) return target;
   const interval = { low: exponent - 2 * error, high: exponent + 2 * error, confidence: 0.95 };
   return { ...target, interval };

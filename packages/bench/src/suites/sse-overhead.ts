@@ -1,18 +1,17 @@
 /**
- * What it costs to have the server encrypt what it stores: uploads and downloads of the same bytes
- * with and without SSE (AES256, keys of the server), in pairs, a coin deciding which of a pair goes
- * first. Through the library's backend, one request each.
+ * The cost of server-side encryption: uploads and downloads of the same bytes with and without SSE
+ * (AES256, keys of the server), in pairs of random order. Each is one request of the library's backend.
  */
-import { type Findings, measurementOf, pairOf, targetOf } from "../harness/results.ts";
-import { type OwnPlace, inOwnPlace, openBackend } from "../object-store/place.ts";
-import { freshName, randomContent, sha256 } from "./round-trip.ts";
-import type { Backend } from "@idk/storage";
+import { type Backend, StorageError } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
+import { type Findings, measurementOf, pairOf } from "../harness/results.ts";
+import { targetOf } from "../harness/targets.ts";
+import { bareS3 } from "../object-store/bare-s3.ts";
+import { type Scratch, withScratch, openBackend } from "../object-store/scratch.ts";
 import type { Measurement } from "../report/report.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { bareS3 } from "../object-store/bare-s3.ts";
-import { retrying } from "./retrying.ts";
-import { sizeName } from "../harness/names.ts";
+import { freshName, randomContent, sha256 } from "./round-trip.ts";
 
 const MB = 1e6;
 
@@ -28,11 +27,11 @@ export async function sseOverhead(context: SuiteContext): Promise<Findings> {
   let repeated = 0;
   const measurements: Measurement[] = [];
   const pairs = [];
-  await inOwnPlace(context.store, "sse-overhead", async (place) => {
+  await withScratch(context.store, "sse-overhead", async (scratch) => {
     const retry = retrying(Number(options["retries"] ?? 0), context);
     for (const size of sizes) {
       const run = { size, rounds, download: options["download"] !== false };
-      const seconds = await measureSize(run, { place, context, random, retry: retry.run });
+      const seconds = await measureSize(run, { scratch, context, random, retry: retry.run });
       for (const [series, samples] of seconds) {
         measurements.push(
           measurementOf(
@@ -47,9 +46,9 @@ export async function sseOverhead(context: SuiteContext): Promise<Findings> {
           ),
         );
       }
-      removed += await place.clear();
+      removed += await scratch.clear();
     }
-    left = await place.clear();
+    left = await scratch.clear();
     repeated = retry.count();
   });
   for (const head of measurements.filter(({ series }) => series.endsWith("SSE"))) {
@@ -62,10 +61,10 @@ export async function sseOverhead(context: SuiteContext): Promise<Findings> {
     pairs,
     targets: [targetOf("objects left behind", left, "count", { most: 0 })],
     notes: [
-      "each pair moves the same bytes; that the server has encrypted one object and not the other is looked up for each size",
-      `${removed} objects were stored, and removed afterwards`,
+      "each pair transfers the same bytes; for each size, a HEAD request checks that the server encrypted one object and not the other",
+      `${removed} objects were stored and removed afterwards`,
       ...(repeated > 0
-        ? [`${repeated} requests failed and were made again; only those that succeeded are timed`]
+        ? [`${repeated} requests failed and were retried; only successful attempts are timed`]
         : []),
     ],
   };
@@ -78,21 +77,21 @@ interface Run {
 }
 
 interface Setting {
-  readonly place: OwnPlace;
+  readonly scratch: Scratch;
   readonly context: SuiteContext;
   readonly random: Random;
-  /** Runs something timed; of what has to be repeated, the time of the last attempt counts. */
+  /** Times work; if it is retried, only the last attempt counts. */
   readonly retry: (work: () => Promise<void>) => Promise<number>;
 }
 
-/** Seconds by series, such as "upload, SSE"; as many of each. */
+/** Seconds by series, such as "upload, SSE"; the same number of each. */
 async function measureSize(
   { size, rounds, download }: Run,
-  { place, context: { signal, log }, random, retry }: Setting,
+  { scratch, context: { signal, log }, random, retry }: Setting,
 ): Promise<Map<string, number[]>> {
   const backends: Record<Way, Backend> = {
-    plain: openBackend(place.at("plain")),
-    SSE: openBackend(place.at("sse"), { encrypted: true }),
+    plain: openBackend(scratch.at("plain")),
+    SSE: openBackend(scratch.at("sse"), { encrypted: true }),
   };
   const series = (download ? ["upload", "download"] : ["upload"]).flatMap((what) =>
     WAYS.map((way) => `${what}, ${way}`),
@@ -116,26 +115,62 @@ async function measureSize(
       const options = { signal, sha256: hash };
       await timed(`upload, ${way}`, () => backends[way].put(name, content, options));
     }
-    if (round === -1) await expectEncryption(place, name);
+    if (round === -1) await expectEncryption(scratch, name);
     for (const way of download ? ways : []) {
       await timed(`download, ${way}`, async () => {
         const length = await backends[way].get(name, buffer, { signal });
-        if (length !== size) throw new Error(`${length} of ${size} bytes came back`);
+        if (length !== size) throw new Error(`got ${length} of ${size} bytes`);
       });
-      if (sha256(buffer) !== hash) throw new Error("other bytes came back");
+      if (sha256(buffer) !== hash) throw new Error("got other bytes");
     }
     log(`${round < 0 ? "warm-up" : `pair ${round + 1} of ${rounds}`}: ${taken.join(", ")}`);
   }
   return samples;
 }
 
-/** What is compared has to differ in that, and in nothing else. */
-async function expectEncryption(place: OwnPlace, name: string): Promise<void> {
-  const said = async (folder: string) =>
-    (await bareS3(place.at(folder)).head(name)).get("x-amz-server-side-encryption");
-  const [plain, sse] = [await said("plain"), await said("sse")];
+/** @throws Error unless exactly the one object is encrypted */
+async function expectEncryption(scratch: Scratch, name: string): Promise<void> {
+  const encryptionIn = async (folder: string) =>
+    (await bareS3(scratch.at(folder)).head(name)).get("x-amz-server-side-encryption");
+  const [plain, sse] = [await encryptionIn("plain"), await encryptionIn("sse")];
   if (plain !== null) {
     throw new Error(`this bucket encrypts every upload (${plain}): there is nothing to compare`);
   }
-  if (sse !== "AES256") throw new Error("the server has not encrypted what was to be encrypted");
+  if (sse !== "AES256") throw new Error("the server did not encrypt the object");
+}
+
+export interface Retrying {
+  /**
+   * Runs work and retries it after transient errors.
+   *
+   * @returns seconds of the successful attempt
+   * @throws the error of the last attempt
+   */
+  run(work: () => Promise<void>): Promise<number>;
+  /** Number of retries so far. */
+  count(): number;
+}
+
+/** @param retries per run, 0 or more */
+export function retrying(retries: number, { log }: Pick<SuiteContext, "log">): Retrying {
+  let count = 0;
+  return {
+    async run(work) {
+      for (let left = retries; ; left--) {
+        const start = performance.now();
+        try {
+          await work();
+          return (performance.now() - start) / 1000;
+        } catch (error) {
+          if (left === 0 || !(error instanceof StorageError && error.transient)) throw error;
+          count += 1;
+          log(`retrying: ${error.message}`);
+          await new Promise((resolve) => {
+            setTimeout(resolve, 500);
+          });
+        }
+      }
+    },
+    count: () => count,
+  };
 }

@@ -1,17 +1,20 @@
-/**
- * One stream, up or down, in a process of its own: started by `streaming-throughput.ts`, which reads
- * what it writes to standard output.
- */
+/** One stream, up or down. streaming-throughput.ts starts it as a child process and reads its output. */
 import { createStore, parseIdentity } from "@idk/storage";
-import { hashOf, streamContent } from "./stream-content.ts";
-import { measureHere, ownJob } from "../processes.ts";
-import { STREAM_PLACE, type StreamJob, type StreamPlace, type Streamed } from "./stream-job.ts";
 import { counting } from "../harness/counting.ts";
-import { openBackend } from "../object-store/place.ts";
 import { watchMemory } from "../harness/memory.ts";
+import { measureWork, receivedJob } from "../harness/processes.ts";
+import { openBackend } from "../object-store/scratch.ts";
+import {
+  STREAM_STORE,
+  type StreamJob,
+  type StreamStore,
+  type Streamed,
+  hashOf,
+  streamContent,
+} from "./stream-job.ts";
 
 async function stream(job: StreamJob): Promise<Streamed> {
-  const { access, identity: text } = JSON.parse(process.env[STREAM_PLACE] ?? "{}") as StreamPlace;
+  const { access, identity: text } = JSON.parse(process.env[STREAM_STORE] ?? "{}") as StreamStore;
   const identity = parseIdentity(text);
   const { backend, counts } = counting(openBackend(access));
   await using store = createStore({
@@ -20,7 +23,7 @@ async function stream(job: StreamJob): Promise<Streamed> {
     identities: [identity],
   });
   const stop = watchMemory();
-  const measured = await measureHere(async () =>
+  const measured = await measureWork(async () =>
     job.way === "up"
       ? store.put(streamContent(job.size, job.seed))
       : hashOf((await store.get(job.address)).stream()),
@@ -29,9 +32,9 @@ async function stream(job: StreamJob): Promise<Streamed> {
   return { ...measured, peakRss: peak, memory: points, counts: counts() };
 }
 
-const job = ownJob() as StreamJob | undefined;
+const job = receivedJob() as StreamJob | undefined;
 if (job) {
   console.log(JSON.stringify(await stream(job)));
-  // Connections that are kept open would keep it alive.
+  // Open connections would keep the process alive.
   process.exit(0);
 }

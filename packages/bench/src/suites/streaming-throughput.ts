@@ -1,27 +1,34 @@
 /**
- * Streams of growing length up and down: how fast, and in how much memory. Each is in a process of
- * its own, because a process's peak memory does not go down again.
+ * The speed and memory of streams of several lengths, up and down. Each runs in its own process, because
+ * the memory of a process does not shrink again.
  */
-import { type Findings, measurementOf, targetOf } from "../harness/results.ts";
-import { STREAM_PLACE, type StreamJob, type StreamPlace, type Streamed } from "./stream-job.ts";
-import { formatIdentity, generateIdentity } from "@idk/storage";
-import { hashOf, streamContent } from "./stream-content.ts";
-import { type Random, seededRandom } from "../statistics/random.ts";
-import type { Measurement } from "../report/report.ts";
-import type { SuiteContext } from "../suite.ts";
-import { formatRate } from "../report/units.ts";
 import { fileURLToPath } from "node:url";
-import { inOwnPlace } from "../object-store/place.ts";
-import { inProcess } from "../processes.ts";
+import { formatIdentity, generateIdentity } from "@idk/storage";
+import { sizeName } from "../harness/content.ts";
 import { interleave } from "../harness/interleave.ts";
+import { runJob } from "../harness/processes.ts";
+import { type Findings, measurementOf } from "../harness/results.ts";
+import { targetOf } from "../harness/targets.ts";
+import { withScratch } from "../object-store/scratch.ts";
+import type { Measurement } from "../report/report.ts";
+import { formatRate } from "../report/units.ts";
 import { median } from "../statistics/describe.ts";
-import { sizeName } from "../harness/names.ts";
+import { type Random, seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
+import {
+  STREAM_STORE,
+  type StreamJob,
+  type StreamStore,
+  type Streamed,
+  hashOf,
+  streamContent,
+} from "./stream-job.ts";
 
 const MB = 1e6;
 const SCRIPT = fileURLToPath(new URL("streaming-process.ts", import.meta.url));
 const WAYS = ["up", "down"] as const;
 
-/** What came of one size, round by round. */
+/** The streams of one size, by round. */
 interface Trips {
   readonly size: number;
   /** The SHA-256 of the content. */
@@ -40,22 +47,22 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
     records.push({ size, hash: await hashOf(streamContent(size, seed)), up: [], down: [] });
   }
   let equal = 0;
-  await inOwnPlace(context.store, "streaming-throughput", async (place) => {
+  await withScratch(context.store, "streaming-throughput", async (scratch) => {
     const identity = formatIdentity(await generateIdentity());
-    const where: StreamPlace = { access: place.at("store"), identity };
-    const env = { [STREAM_PLACE]: JSON.stringify(where) };
-    const run = (job: StreamJob) => inProcess<Streamed>(SCRIPT, job, env);
+    const where: StreamStore = { access: scratch.at("store"), identity };
+    const env = { [STREAM_STORE]: JSON.stringify(where) };
+    const run = (job: StreamJob) => runJob<Streamed>(SCRIPT, job, env);
     await interleave(records, { rounds, warmups: 0, signal }, async (record) => {
       const { size, hash } = record;
       const up = await run({ way: "up", size, seed });
       record.up.push(up);
       const down = await run({ way: "down", address: up.result });
       record.down.push(down);
-      if (down.result !== hash) throw new Error(`${sizeName(size)}: other bytes came back`);
+      if (down.result !== hash) throw new Error(`${sizeName(size)}: got other bytes`);
       equal += 1;
       const rates = [up, down].map(({ seconds }) => formatRate(size / seconds));
       log(`${sizeName(size)}: up at ${rates[0]}, down at ${rates[1]}`);
-      await place.clear();
+      await scratch.clear();
     });
   });
   return {
@@ -70,8 +77,8 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
       ...WAYS.flatMap((way) => peakTarget(way, records)),
     ],
     notes: [
-      "each stream is in a process of its own: its peak is from when the store was opened, its time without the start of the process",
-      "a stream down is hashed as it comes, which is part of its time; one up comes out of memory",
+      "each stream has its own process; its peak is measured from opening the store, its time excludes the start of the process",
+      "a stream down is hashed as it arrives, which is part of its time; a stream up comes from memory",
     ],
   };
 }
@@ -92,7 +99,7 @@ function measurementFor(way: "up" | "down", record: Trips, random: Random): Meas
   );
 }
 
-/** All sizes one after the other, round by round. */
+/** The sum over all sizes, by round. */
 function totalFor(way: "up" | "down", records: readonly Trips[], random: Random): Measurement {
   const rounds = records[0]![way].map((_, round) => ({
     seconds: records.reduce((sum, record) => sum + record[way][round]!.seconds, 0),
@@ -103,12 +110,12 @@ function totalFor(way: "up" | "down", records: readonly Trips[], random: Random)
   return measurementOf(labels, rounds, random);
 }
 
-/** Below this a stream is over before the store's threads and buffers are all in use. */
+/** Shorter streams end before all threads and buffers of the store are in use. */
 const ALL_IN_USE = 100 * MB;
 
 /**
- * What a peak may grow by. Holding what comes would take three times as much; a runtime that collects
- * its garbage when there is enough of it takes up to a third more.
+ * Tolerated growth of the peak. Buffering the whole content would triple it; garbage that is not yet
+ * collected adds up to a third.
  */
 const GROWTH = 1.5;
 

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   CreateBucketCommand,
   DeleteBucketCommand,
@@ -8,15 +9,14 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { bench, fakeSuite } from "./fake-world.ts";
-import type { ObjectStoreAccess } from "../../src/suite.ts";
 import { openRunStore } from "../../src/command/run-store.ts";
-import { randomBytes } from "node:crypto";
+import type { ObjectStoreAccess } from "../../src/suite.ts";
+import { bench, fakeSuite } from "./fake-context.ts";
 
 const given = process.env["IDK_TEST_MINIO"];
-if (given) describe("the place of a run in an object store", () => tests(new URL(given)));
+if (given) describe("openRunStore", () => tests(new URL(given)));
 else if (process.env["CI"]) throw new Error("IDK_TEST_MINIO is not set: script/minio starts one");
-else test.skip("the place of a run: no MinIO (script/minio run COMMAND… starts one)", () => {});
+else test.skip("openRunStore: no MinIO (script/minio run COMMAND… starts one)", () => {});
 
 function tests(url: URL): void {
   const server = {
@@ -51,7 +51,7 @@ function tests(url: URL): void {
     client.destroy();
   });
 
-  test("is a prefix of its own in a bucket that was given, and nothing else is removed", async () => {
+  test("uses a new prefix in a given bucket, and removes nothing else", async () => {
     const access = { ...server, bucket, prefix: "other/" };
     const store = await openRunStore({ kind: "bucket", access }, "deeper/");
     expect(store.access.prefix).toMatch(/^other\/deeper\/idk-bench-[0-9a-f]{12}\/$/u);
@@ -62,7 +62,7 @@ function tests(url: URL): void {
     expect(await keys()).toEqual(["other/theirs"]);
   });
 
-  test("is a bucket of its own on a server that was given", async () => {
+  test("creates and deletes a bucket on a given server", async () => {
     const store = await openRunStore({ kind: "server", server });
     await put(store.access, "left behind");
     await store.close();
@@ -70,18 +70,18 @@ function tests(url: URL): void {
     expect(await gone.catch((error: Error) => error.name)).toBe("NotFound");
   });
 
-  test("says what to do where the bucket is not there", async () => {
+  test("says what to do if the bucket does not exist", async () => {
     const access = { ...server, bucket: `${bucket}-no`, prefix: "" };
     const opened = openRunStore({ kind: "bucket", access });
     expect(await opened.catch((error: Error) => error.message)).toContain("idk store init");
   });
 
-  test("is what suites get, and is gone however they end", async () => {
-    const places: ObjectStoreAccess[] = [];
+  test("is passed to suites, and is removed when they fail", async () => {
+    const stores: ObjectStoreAccess[] = [];
     const leaves = fakeSuite("leaves", {
       needsObjectStore: true,
       run: async ({ store }) => {
-        places.push(store!);
+        stores.push(store!);
         await put(store!, "left behind");
         throw new Error("in the middle of it");
       },
@@ -92,8 +92,8 @@ function tests(url: URL): void {
       expect([code, stderr]).toEqual([1, expect.not.stringContaining("may be left")]);
       expect(stdout).toContain("in the middle of it");
     }
-    expect(places[0]).toMatchObject({ bucket, prefix: expect.stringMatching(/^p\/idk-bench-/u) });
-    expect(places[1]).toMatchObject({ bucket: expect.stringMatching(/^idk-bench-/u), prefix: "" });
+    expect(stores[0]).toMatchObject({ bucket, prefix: expect.stringMatching(/^p\/idk-bench-/u) });
+    expect(stores[1]).toMatchObject({ bucket: expect.stringMatching(/^idk-bench-/u), prefix: "" });
     expect(await keys()).toEqual(["other/theirs"]);
   });
 }

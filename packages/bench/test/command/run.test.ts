@@ -1,10 +1,10 @@
-import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { bench, fakeSuite } from "./fake-world.ts";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { Interruption } from "../../src/command/usage.ts";
-import { join } from "node:path";
-import { reportSchema } from "../../src/report/schema.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { Interruption } from "../../src/command/usage.ts";
+import { reportSchema } from "../../src/report/schema.ts";
+import { bench, fakeSuite } from "./fake-context.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "idk-bench-"));
 const path = (name: string): string => join(folder, name);
@@ -16,7 +16,7 @@ afterEach(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("a run", () => {
-  test("runs all suites in their order, and prints a table of each", async () => {
+  test("runs all suites in order and prints a table of each", async () => {
     const { code, stdout, stderr } = await bench([]);
     expect(code).toBe(0);
     expect(stdout.indexOf("one  What one takes")).toBeGreaterThan(0);
@@ -28,13 +28,13 @@ describe("a run", () => {
     );
   });
 
-  test("runs the suites that are named, once each", async () => {
+  test("runs each named suite once", async () => {
     const suites = [fakeSuite("one"), fakeSuite("two"), fakeSuite("three")];
     expect((await bench(["three", "one", "three"], { suites })).code).toBe(0);
     expect(suites.map(({ contexts }) => contexts.length)).toEqual([1, 0, 1]);
   });
 
-  test("tells suites what was asked for", async () => {
+  test("passes settings to suites", async () => {
     const suite = fakeSuite("one");
     await bench(["one", "--quick", "--size", "64K,1MB", "--iterations", "7", "--seed", "9"], {
       suites: [suite],
@@ -48,13 +48,13 @@ describe("a run", () => {
     expect(suite.contexts[0]).not.toHaveProperty("store");
   });
 
-  test("remarks of suites are shown when they are asked for", async () => {
+  test("prints details of suites with --verbose", async () => {
     expect((await bench(["one", "--verbose", "true"])).stderr).toContain("[1/1] one: half of it\n");
     expect((await bench(["--verbose", "one"])).stderr).toContain("half of it\n");
     expect((await bench(["one", "--verbose", "false"])).stderr).not.toContain("half of it");
   });
 
-  test("on a terminal, what goes on is one line that changes", async () => {
+  test("redraws one progress line on a terminal", async () => {
     const { stderr, stdout } = await bench(["one"], { isTTY: true });
     const lines = stderr.split("\r\u001b[K");
     expect(lines).toEqual([
@@ -69,7 +69,7 @@ describe("a run", () => {
     );
   });
 
-  test("a missed target makes it 1, and is named last", async () => {
+  test("exits with 1 after a missed target, and names it last", async () => {
     const suites = [fakeSuite("one", { value: 2 }), fakeSuite("two")];
     const { code, stdout, stderr } = await bench([], { suites });
     expect(code).toBe(1);
@@ -77,13 +77,13 @@ describe("a run", () => {
     expect(stderr).toContain("[1/2] one: completed in 12.3 s, 1 target MISSED\n");
   });
 
-  test("in a quick run it is shown, and judges nothing", async () => {
+  test("shows a missed target in a quick run, but exits with 0", async () => {
     const { code, stdout } = await bench(["--quick"], { suites: [fakeSuite("one", { value: 2 })] });
     expect([code, stdout]).toEqual([0, expect.stringContaining("MISSED one: put by bound")]);
-    expect(stdout).toContain("quick: every suite once");
+    expect(stdout).toContain("quick run: few rounds");
   });
 
-  test("a suite that throws has failed, and the others run", async () => {
+  test("continues with the other suites after one throws", async () => {
     const broken = fakeSuite("one", { run: () => Promise.reject(new Error("HTTP\n 500")) });
     const two = fakeSuite("two");
     const { code, stdout } = await bench(["--json", path("report")], { suites: [broken, two] });
@@ -97,7 +97,7 @@ describe("a run", () => {
     });
   });
 
-  test("a suite that measures two things by one name has failed", async () => {
+  test("fails a suite with two measurements of the same name", async () => {
     const two = fakeSuite("one");
     const run: typeof two.run = async (context) => {
       const result = await two.run(context);
@@ -105,10 +105,10 @@ describe("a run", () => {
     };
     const { code, stdout } = await bench([], { suites: [{ ...two, run }] });
     expect(code).toBe(1);
-    expect(stdout).toContain('two of its measurements are named "put"');
+    expect(stdout).toContain('two measurements have the name "put"');
   });
 
-  test("an interruption ends it, and nothing is written", async () => {
+  test("stops when interrupted, and writes nothing", async () => {
     const controller = new AbortController();
     const two = fakeSuite("two");
     const one = fakeSuite("one", {
@@ -128,8 +128,8 @@ describe("a run", () => {
   });
 });
 
-describe("the files of a run", () => {
-  test("hold the same report", async () => {
+describe("output files", () => {
+  test("contain the same report", async () => {
     const args = ["--json", path("json"), "--markdown", path("md"), "--html", path("html")];
     expect((await bench(args)).code).toBe(0);
     const report = reportSchema.parse(JSON.parse(read("json")));
@@ -138,16 +138,16 @@ describe("the files of a run", () => {
     expect(read("html")).toMatch(/^<!doctype html>.*What two takes/isu);
   });
 
-  test("- is standard output, without tables", async () => {
+  test("- writes to standard output, without tables", async () => {
     const { stdout } = await bench(["--json", "-"]);
     expect(reportSchema.safeParse(JSON.parse(stdout)).success).toBe(true);
   });
 
-  test("what could not be written is refused before anything is measured", async () => {
+  test("are checked before anything is measured", async () => {
     const suite = fakeSuite("one");
     for (const [file, message] of [
       [folder, "it is a folder"],
-      [path("no/such"), "its folder is not there"],
+      [path("no/such"), "its folder does not exist"],
     ] as const) {
       const { code, stderr } = await bench(["--html", file], { suites: [suite] });
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -156,8 +156,8 @@ describe("the files of a run", () => {
   });
 });
 
-describe("the calibration of a run", () => {
-  test("is the best of many, before and behind each suite", async () => {
+describe("the calibration", () => {
+  test("is the best of several, before and after each suite", async () => {
     let times = 0;
     const suite = fakeSuite("one");
     const run: typeof suite.run = async (context) => {
@@ -166,7 +166,7 @@ describe("the calibration of a run", () => {
     };
     const { stdout } = await bench(["--json", "-"], {
       suites: [{ ...suite, run }],
-      // Most are spoiled by a neighbour.
+      // Most are slow because of other load.
       calibrate: async () => {
         times += 1;
         return { sha256: times % 4 === 0 ? 500e6 : times * 1e6, secretbox: 600e6, memoryCopy: 7e9 };
@@ -184,7 +184,7 @@ describe("the calibration of a run", () => {
 describe("suites that need an object store", () => {
   const suites = () => [fakeSuite("one"), fakeSuite("upload", { needsObjectStore: true })];
 
-  test("are skipped by name, with what to do", async () => {
+  test("are skipped with a reason if there is no store", async () => {
     const { code, stdout, stderr } = await bench([], { suites: suites() });
     expect(code).toBe(0);
     expect(stderr).toContain(
@@ -193,18 +193,18 @@ describe("suites that need an object store", () => {
     expect(stdout).toEndWith("skipped upload\n\n");
   });
 
-  test("must run in CI", async () => {
+  test("fail the run in CI if skipped", async () => {
     expect((await bench([], { suites: suites(), env: { CI: "true" } })).code).toBe(1);
     expect((await bench(["one"], { suites: suites(), env: { CI: "true" } })).code).toBe(0);
   });
 
-  test("say which variable is missing", async () => {
+  test("report a missing variable", async () => {
     const env = { MINIO_ENDPOINT: "http://127.0.0.1:9", MINIO_ACCESS_KEY: "me" };
     const { stdout } = await bench([], { suites: suites(), env });
     expect(stdout).toContain("MINIO_ENDPOINT is set, but not MINIO_SECRET_KEY");
   });
 
-  test("fail where the store that was given does not answer", async () => {
+  test("fail if the given store does not respond", async () => {
     const env = { MINIO_ACCESS_KEY: "me", MINIO_SECRET_KEY: "sesame" };
     const args = ["--store", "minio://127.0.0.1:9/bucket"];
     const { code, stdout, stderr } = await bench(args, { suites: suites(), env });
@@ -215,7 +215,7 @@ describe("suites that need an object store", () => {
   });
 });
 
-describe("baselines on the command line", () => {
+describe("baselines", () => {
   const save = (seconds = 0.001, requests = 1) =>
     bench(["--save-baseline", path("base")], { suites: [fakeSuite("one", { seconds, requests })] });
   const compare = (seconds: number, args: string[] = [], requests = 1) =>
@@ -223,11 +223,11 @@ describe("baselines on the command line", () => {
       suites: [fakeSuite("one", { seconds, requests })],
     });
 
-  test("the same passes, slower fails, and a tolerance forgives", async () => {
+  test("an equal run passes, a slower one fails unless tolerated", async () => {
     expect((await save()).code).toBe(0);
     expect(await compare(0.001)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("0 regressions, 0 better, 2 the same"),
+      stdout: expect.stringContaining("0 regressions, 0 improvements, 2 unchanged"),
     });
     const slower = await compare(0.0013);
     expect(slower.code).toBe(1);
@@ -238,7 +238,7 @@ describe("baselines on the command line", () => {
     expect(less.stdout).toMatch(/requests +1 +2 .* MORE/u);
   });
 
-  test("what is slower once only, passes: suites that are slower are run once more", async () => {
+  test("a suite that is slower runs again, and passes if it is not slower twice", async () => {
     await save();
     const [hiccup, slow] = [fakeSuite("one", { seconds: 0.002 }), fakeSuite("one")];
     const run: typeof slow.run = (context) =>
@@ -246,46 +246,46 @@ describe("baselines on the command line", () => {
     const { code, stdout, stderr } = await bench(["--baseline", path("base")], {
       suites: [{ ...slow, run }],
     });
-    expect(stderr).toContain("slower than the baseline, so once more: one\n");
+    expect(stderr).toContain("slower than the baseline, running again: one\n");
     expect([hiccup.contexts.length, slow.contexts.length, code]).toEqual([1, 1, 0]);
-    expect(stdout).toContain("0 regressions, 0 better, 2 the same");
+    expect(stdout).toContain("0 regressions, 0 improvements, 2 unchanged");
   });
 
-  test("only the suites that are slower are run once more", async () => {
+  test("only slower suites run again", async () => {
     await bench(["--save-baseline", path("base")]);
     const suites = [fakeSuite("one"), fakeSuite("two", { seconds: 0.002 })];
     expect((await bench(["--baseline", path("base")], { suites })).code).toBe(1);
     expect(suites.map(({ contexts }) => contexts.length)).toEqual([1, 2]);
   });
 
-  test("what is better is shown, and passes", async () => {
+  test("an improvement is shown and passes", async () => {
     await save();
     const { code, stdout } = await compare(0.0005);
     expect(code).toBe(0);
     expect(stdout).toMatch(/−50\.0 % .* faster/u);
   });
 
-  test("a run is compared with some suites of a baseline of all", async () => {
+  test("some suites can be compared with a baseline of all", async () => {
     await bench(["--save-baseline", path("base")]);
     expect((await bench(["two", "--baseline", path("base")])).code).toBe(0);
   });
 
-  test("what does not fit is refused before anything is measured", async () => {
+  test("a baseline that does not match is rejected before anything is measured", async () => {
     const suite = fakeSuite("other");
-    const refused = async (): Promise<string> => {
+    const rejection = async (): Promise<string> => {
       const { code, stderr } = await bench(["--baseline", path("base")], { suites: [suite] });
       expect(code).toBe(2);
       return stderr;
     };
-    expect(await refused()).toContain("cannot read the baseline");
+    expect(await rejection()).toContain("cannot read the baseline");
     writeFileSync(path("base"), '{"schema":"idk-bench/1"}');
-    expect(await refused()).toContain('has the schema "idk-bench/1"');
+    expect(await rejection()).toContain('has the schema "idk-bench/1"');
     await save();
-    expect(await refused()).toContain("has no figures of other; it has those of one");
+    expect(await rejection()).toContain("has no results for other, only for one");
     expect(suite.contexts).toEqual([]);
   });
 
-  test("a run of other sizes is refused, and its report is written all the same", async () => {
+  test("a run with other sizes is rejected, but its report is written", async () => {
     await bench(["--save-baseline", path("base")], { suites: [fakeSuite("one")] });
     const saved = JSON.parse(read("base")) as { suites: { measurements: { name: string }[] }[] };
     saved.suites[0]!.measurements[0]!.name = "put 8 MB";
@@ -296,19 +296,19 @@ describe("baselines on the command line", () => {
     expect(JSON.parse(read("json"))).toMatchObject({ suites: [{ status: "completed" }] });
   });
 
-  test("a run that failed is no baseline", async () => {
+  test("a failed run is not saved as a baseline", async () => {
     const suites = [fakeSuite("one", { run: () => Promise.reject(new Error("no")) })];
     const { code, stderr } = await bench(["--save-baseline", path("base")], { suites });
     expect(code).toBe(1);
-    expect(stderr).toContain("no baseline was saved, because of what failed: one");
+    expect(stderr).toContain("no baseline was saved, because these suites failed: one");
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("quick figures neither make one nor are held to one", async () => {
+  test("quick runs cannot be saved or compared", async () => {
     for (const flag of ["--baseline", "--save-baseline"]) {
       expect(await bench(["--quick", flag, path("base")])).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("--quick gives figures to look at"),
+        stderr: expect.stringContaining("--quick is too imprecise for a baseline"),
       });
     }
   });

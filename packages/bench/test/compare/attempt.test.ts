@@ -1,8 +1,8 @@
-import { type Side, attempt } from "../../src/compare/attempt.ts";
 import { expect, test } from "bun:test";
+import { type Side, attempt } from "../../src/compare/attempt.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
-/** A machine whose processes take what they are told, and which notes them. */
+/** A fake machine with given process times that records the order of processes. */
 function machine(seconds: (side: Side, run: number) => number) {
   const order: Side[] = [];
   const measure = async (side: Side): Promise<number> => seconds(side, order.push(side));
@@ -12,7 +12,7 @@ function machine(seconds: (side: Side, run: number) => number) {
 const noisy = (share: number) => (_: Side, run: number) =>
   1 + share * (((run * 7919) % 101) / 50 - 1);
 
-test("each round runs all three, in orders that differ, and warm-ups do not count", async () => {
+test("runs all three processes per round in varying order, and does not count warm-ups", async () => {
   const { order, measure } = machine(noisy(0.001));
   const plan = { rounds: 20, maxRounds: 60, warmups: 2 };
   const result = await attempt("cpu", plan, seededRandom(1), measure);
@@ -23,7 +23,7 @@ test("each round runs all three, in orders that differ, and warm-ups do not coun
   expect(new Set(orders).size).toBe(6);
 });
 
-test("the same seed gives the same order, and another another", async () => {
+test("the seed determines the order", async () => {
   const plan = { rounds: 20, maxRounds: 20, warmups: 0 };
   const orders = [1, 1, 2].map(async (seed) => {
     const { order, measure } = machine(noisy(0.001));
@@ -35,8 +35,8 @@ test("the same seed gives the same order, and another another", async () => {
   expect(other).not.toBe(first);
 });
 
-test("rounds go on while they say nothing, and not further than they may", async () => {
-  // Every head lies at the tolerance, some above and some below.
+test("inconclusive rounds continue up to the maximum", async () => {
+  // The heads are around the tolerance, some above and some below.
   const seconds = (side: Side, run: number) =>
     side === "head" ? 1.05 + (run % 2 === 0 ? 0.02 : -0.02) : 1;
   const plan = { rounds: 20, maxRounds: 45, warmups: 0 };
@@ -46,7 +46,7 @@ test("rounds go on while they say nothing, and not further than they may", async
   expect(result.verdict).toBe("inconclusive");
 });
 
-test("what is clear after the first rounds takes no more", async () => {
+test("stops after the first rounds if the verdict is clear", async () => {
   const { measure } = machine((side, run) => (side === "head" ? 1.2 : 1) * noisy(0.01)(side, run));
   const plan = { rounds: 20, maxRounds: 60, warmups: 2 };
   const result = await attempt("cpu", plan, seededRandom(4), measure);

@@ -1,11 +1,11 @@
-import { compareCounts, judge, verdictOf } from "../../src/compare/decide.ts";
 import { expect, test } from "bun:test";
 import type { Round } from "../../src/compare/comparison.ts";
+import { compareCounts, judge, verdictOf } from "../../src/compare/decide.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
 const random = seededRandom(7);
 
-/** Rounds whose times go up and down by the given share, the same in every run. */
+/** Rounds whose times vary by the given share, deterministically. */
 function rounds(slowdown: number, spread: number, count = 20): Round[] {
   const wave = (i: number, step: number) => 1 + spread * (((i * step) % 11) / 5 - 1);
   return Array.from({ length: count }, (_, i) => ({
@@ -22,7 +22,7 @@ test("equal sides are the same, with the task's own tolerance on a quiet machine
   expect(judge(rounds(1, 0.005), "io", random).tolerance).toBe(Math.log(1.15));
 });
 
-test("what is slower by more than the tolerance is slower, and faster the other way round", () => {
+test("a difference beyond the tolerance is slower or faster", () => {
   expect(judge(rounds(1.12, 0.01), "cpu", random).verdict).toBe("slower");
   expect(judge(rounds(1 / 1.12, 0.01), "cpu", random).verdict).toBe("faster");
   expect(judge(rounds(1.12, 0.01), "io", random).verdict).toBe("same");
@@ -30,14 +30,14 @@ test("what is slower by more than the tolerance is slower, and faster the other 
   expect(judge(rounds(1.03, 0.01), "cpu", random).verdict).toBe("same");
 });
 
-test("a restless machine makes the gate blunt: its tolerance is twice what the base differs by", () => {
-  const restless = judge(rounds(1.12, 0.3), "cpu", random);
-  expect(restless.tolerance).toBe(2 * restless.noise);
-  expect(restless.tolerance).toBeGreaterThan(Math.log(1.12));
-  expect(restless.verdict).not.toBe("slower");
+test("on a noisy machine, the tolerance is twice the noise of the base", () => {
+  const noisy = judge(rounds(1.12, 0.3), "cpu", random);
+  expect(noisy.tolerance).toBe(2 * noisy.noise);
+  expect(noisy.tolerance).toBeGreaterThan(Math.log(1.12));
+  expect(noisy.verdict).not.toBe("slower");
 });
 
-test("the ratios are logarithms, in the order of the rounds", () => {
+test("ratios are logarithms in the order of the rounds", () => {
   const { ratios, median, interval } = judge(
     [
       { base: 1, again: 1, head: 2 },
@@ -51,7 +51,7 @@ test("the ratios are logarithms, in the order of the rounds", () => {
   expect(interval).toEqual({ low: -Math.LN2, high: Math.LN2, confidence: 0.99 });
 });
 
-test("verdicts by where the interval lies", () => {
+test("the position of the interval determines the verdict", () => {
   const at = (low: number, high: number) => verdictOf({ low, high, confidence: 0.99 }, 0.05);
   expect(at(0.051, 0.1)).toBe("slower");
   expect(at(0.05, 0.1)).toBe("inconclusive");
@@ -61,7 +61,7 @@ test("verdicts by where the interval lies", () => {
   expect(at(-0.1, -0.051)).toBe("faster");
 });
 
-test("counters are compared exactly, and those of one side alone not at all", () => {
+test("compares counters exactly, and omits those of one side only", () => {
   const base = { requests: 1, bytesSent: 100, bytesReceived: 0, bytesHashed: 300 };
   const head = { ...base, requests: 1.25, bytesHashed: 299, storedOverhead: 4 };
   expect(compareCounts(base, head)).toEqual([

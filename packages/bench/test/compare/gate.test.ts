@@ -1,9 +1,8 @@
-import type { Counts } from "../../src/compare/round/job.ts";
-import type { Measurer } from "../../src/compare/gate.ts";
-import { TASKS } from "../../src/compare/round/task-list.ts";
-import { compareTasks } from "../../src/compare/gate.ts";
 import { expect, test } from "bun:test";
-import { failuresOf } from "../../src/compare/words.ts";
+import { type Measurer, compareTasks } from "../../src/compare/gate.ts";
+import { failuresOf } from "../../src/compare/render.ts";
+import type { Counts } from "../../src/compare/round/job.ts";
+import { TASKS } from "../../src/compare/round/task-list.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
 const TASK = TASKS.find(({ name }) => name === "put-memory")!;
@@ -11,7 +10,7 @@ const OTHER = TASKS.find(({ name }) => name === "put-small")!;
 const PLAN = { rounds: 20, maxRounds: 60, warmups: 0 };
 const COUNTS: Counts = { requests: 3, bytesSent: 100, bytesReceived: 0, bytesHashed: 100 };
 
-/** Equal revisions, but for what is given. */
+/** Equal revisions, except for the given parts. */
 function measurer(parts: Partial<Measurer>): Measurer {
   return { time: async () => 1, count: async () => COUNTS, ...parts };
 }
@@ -19,18 +18,18 @@ function measurer(parts: Partial<Measurer>): Measurer {
 const compared = (tasks: typeof TASKS, parts: Partial<Measurer>) =>
   compareTasks(tasks, PLAN, seededRandom(5), measurer(parts), () => {});
 
-test("a task that is slower twice fails, with its figures", async () => {
+test("a task that is slower twice fails", async () => {
   const { tasks } = await compared([TASK], {
     time: async (_, side) => (side === "head" ? 1.12 : 1),
   });
   expect(tasks[0]).toMatchObject({ verdict: "slower", passed: false });
   expect(tasks[0]!.attempts).toHaveLength(2);
   expect(failuresOf(tasks)).toEqual([
-    "put-memory: +12.0 % in time, in both of two measurements; at least +12.0 % with 99 % confidence, where +5.0 % is tolerated",
+    "put-memory: +12.0 % in time, slower in both measurements; at least +12.0 % with 99 % confidence, tolerance +5.0 %",
   ]);
 });
 
-test("a task that is slower only once passes, and is measured again after all others", async () => {
+test("a task that is slower only once passes, after a second measurement at the end", async () => {
   const order: string[] = [];
   const { tasks } = await compared([TASK, OTHER], {
     async time({ name }, side) {
@@ -46,12 +45,12 @@ test("a task that is slower only once passes, and is measured again after all ot
   expect(failuresOf(tasks)).toEqual([]);
 });
 
-test("one request more fails, naming both values; one less does not", async () => {
+test("a larger counter fails and shows both values; a smaller one passes", async () => {
   const more = await compared([TASK], {
     count: async (_, side) => (side === "head" ? { ...COUNTS, requests: 4 } : COUNTS),
   });
   expect(more.tasks[0]!.passed).toBe(false);
-  expect(failuresOf(more.tasks)).toEqual(["put-memory: requests 3 → 4 for each operation"]);
+  expect(failuresOf(more.tasks)).toEqual(["put-memory: requests 3 → 4 per operation"]);
   const less = await compared([TASK], {
     count: async (_, side) => (side === "head" ? { ...COUNTS, bytesHashed: 99 } : COUNTS),
   });
@@ -59,7 +58,7 @@ test("one request more fails, naming both values; one less does not", async () =
   expect(less.tasks[0]!.counters.at(-1)).toMatchObject({ change: "less", base: 100, head: 99 });
 });
 
-test("what was counted more only once, such as a request tried again, is not held against the head", async () => {
+test("a counter that is larger only once, such as after a retry, passes", async () => {
   let counted = 0;
   const { tasks } = await compared([TASK], {
     async count(_, side) {
@@ -71,7 +70,7 @@ test("what was counted more only once, such as a request tried again, is not hel
   expect(counted).toBe(4);
 });
 
-test("what the base cannot do is skipped by name; what the head no longer can is an error", async () => {
+test("skips a task that the base cannot run, and fails if only the head cannot", async () => {
   const lacks = "Store.putMany";
   const { tasks, skipped } = await compared([TASK, OTHER], {
     count: async ({ name }, side) => (side === "base" && name === TASK.name ? { lacks } : COUNTS),
@@ -82,7 +81,7 @@ test("what the base cannot do is skipped by name; what the head no longer can is
     count: async (_, side) => (side === "head" ? { lacks } : COUNTS),
   });
   expect(await head.catch(String)).toBe(
-    "Error: the head lacks Store.putMany, which put-memory takes and the base has",
+    "Error: the head lacks Store.putMany, which put-memory needs and the base has",
   );
 });
 

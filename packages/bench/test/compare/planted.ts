@@ -1,12 +1,12 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { output } from "../../src/compare/program.ts";
-import { tmpdir } from "node:os";
 
 const ROOT = join(import.meta.dir, "../../../..");
 const { signal } = new AbortController();
 
-/** A change of one file: text that is there once, and what takes its place. */
+/** A change in one file: text that occurs once, and its replacement. */
 export interface Patch {
   readonly file: string;
   readonly find: string;
@@ -15,14 +15,14 @@ export interface Patch {
 
 export interface PlantedRepository extends AsyncDisposable {
   readonly folder: string;
-  /** Its own folder for what is temporary. */
+  /** A temporary folder outside of the repository. */
   readonly temporary: string;
   git(...args: string[]): Promise<string>;
 }
 
 /**
- * A git repository of its own with the library as it is in this working tree: `main`, and the
- * branch `planted` with one commit more.
+ * Creates a git repository with the library of this working tree on `main`, and a branch `planted` with
+ * one more commit.
  */
 export async function plantedRepository(patch?: Patch): Promise<PlantedRepository> {
   const above = await mkdtemp(join(tmpdir(), "idk-planted-"));
@@ -51,7 +51,7 @@ export async function plantedRepository(patch?: Patch): Promise<PlantedRepositor
   }
 }
 
-/** What installing takes, and what is measured. */
+/** Copies what is needed to install packages, and the measured library. */
 async function copyLibrary(target: string): Promise<void> {
   const manifests = new Bun.Glob("packages/*/package.json").scan(ROOT);
   const paths = ["package.json", "bun.lock", "packages/storage/src"];
@@ -65,6 +65,7 @@ async function copyLibrary(target: string): Promise<void> {
 
 async function apply(path: string, { file, find, replace }: Patch): Promise<void> {
   const source = await readFile(path, "utf8");
-  if (source.split(find).length !== 2) throw new Error(`${file} does not have once: ${find}`);
+  if (source.split(find).length !== 2)
+    throw new Error(`${file} does not contain exactly once: ${find}`);
   await writeFile(path, source.replace(find, replace));
 }

@@ -1,12 +1,12 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { output } from "../../src/compare/program.ts";
 import type { Job, Outcome } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { join } from "node:path";
-import { output } from "../../src/compare/program.ts";
-import { tmpdir } from "node:os";
 
-// Installs packages or starts processes, on machines that may be busy.
+// Starts processes, on machines that may be busy.
 setDefaultTimeout(60_000);
 
 const ROUND = join(import.meta.dir, "../../src/compare/round");
@@ -23,8 +23,8 @@ async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promi
 
 async function round(job: Pick<Job, "mode" | "operations"> & { task: TaskInfo }, dir = ROUND) {
   return inTemporaryFolder(async (folder) => {
-    const { name, place } = job.task;
-    const given: Job = { ...job, task: name, place, folder };
+    const { name, backendKind } = job.task;
+    const given: Job = { ...job, task: name, backendKind, folder };
     const argv = [process.execPath, join(dir, "round.ts")];
     const stdout = await output({ argv, cwd: dir, input: JSON.stringify(given), signal });
     return JSON.parse(stdout) as Outcome;
@@ -33,9 +33,9 @@ async function round(job: Pick<Job, "mode" | "operations"> & { task: TaskInfo },
 
 const byName = (name: string) => TASKS.find((task) => task.name === name)!;
 
-describe("each task that takes no object store", () => {
-  for (const task of TASKS.filter(({ place }) => place !== "store")) {
-    test(`${task.name}: takes time, and counts the same twice`, async () => {
+describe("each task without an object store", () => {
+  for (const task of TASKS.filter(({ backendKind }) => backendKind !== "store")) {
+    test(`${task.name}: measures time, and counts the same twice`, async () => {
       const timed = await round({ task, mode: "time", operations: 2 });
       if (timed.kind !== "time") throw new Error(timed.kind);
       expect(timed.seconds).toBeGreaterThan(0);
@@ -47,25 +47,25 @@ describe("each task that takes no object store", () => {
   }
 });
 
-test("counts of 8 MiB by hand: two leaves of 4 MiB and the root, hashed once for their names", async () => {
+test("counts for 8 MiB: two leaves of 4 MiB and the root, each hashed once for its name", async () => {
   const counted = await round({ task: byName("put-memory"), mode: "count", operations: 2 });
   if (counted.kind !== "count") throw new Error(counted.kind);
   const { requests, bytesSent, bytesReceived, bytesHashed, storedOverhead } = counted.counts;
   expect(requests).toBe(3);
   expect(bytesReceived).toBe(0);
   expect(storedOverhead).toBe(bytesSent - 8 * 2 ** 20);
-  // Besides the blobs themselves, the commitment and the body's key of each, and the root's slot.
+  // In addition to the blobs: the commitment and the body key of each, and the slot of the root.
   expect(bytesHashed - bytesSent).toBeWithin(400, 700);
 });
 
-test("a dedup secret has the content hashed a second time", async () => {
+test("with a dedup secret, the content is hashed a second time", async () => {
   const counted = await round({ task: byName("put-convergent"), mode: "count", operations: 2 });
   if (counted.kind !== "count") throw new Error(counted.kind);
   const { bytesHashed, bytesSent } = counted.counts;
   expect(bytesHashed - bytesSent - 8 * 2 ** 20).toBeWithin(800, 1200);
 });
 
-test("a revision that lacks what a task calls is told from one that fails", async () => {
+test("distinguishes a revision that lacks an export from one that fails", async () => {
   const outcomeWith = async (source: string | undefined) =>
     inTemporaryFolder(async (folder) => {
       const manifest = {
@@ -100,7 +100,7 @@ test("a revision that lacks what a task calls is told from one that fails", asyn
   expect(await failing.catch(String)).toContain("no keys today");
 });
 
-test("bytes are counted by whichever way of hashing that is said to be covered", async () => {
+test("counts the bytes of every documented hash function", async () => {
   const script = `
     const { hashedBytes } = await import(${JSON.stringify(join(ROUND, "hashed-bytes.ts"))});
     const { createHash, createHmac, subtle } = await import("node:crypto");

@@ -1,10 +1,10 @@
-import type { Job, Outcome } from "../../src/compare/round/job.ts";
+import { join } from "node:path";
+import { s3 } from "@idk/storage/s3";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type RunStore, openRunStore } from "../../src/command/run-store.ts";
-import { TASKS } from "../../src/compare/round/task-list.ts";
-import { join } from "node:path";
 import { output } from "../../src/compare/program.ts";
-import { s3 } from "@idk/storage/s3";
+import type { Job, Outcome } from "../../src/compare/round/job.ts";
+import { TASKS } from "../../src/compare/round/task-list.ts";
 
 const ROUND = join(import.meta.dir, "../../src/compare/round");
 const given = process.env["IDK_TEST_MINIO"];
@@ -28,7 +28,7 @@ function tests(url: URL): void {
 
   const round = async (task: string, mode: Job["mode"], operations: number): Promise<Outcome> => {
     const access = { ...store.access, prefix: `${store.access.prefix}${task}/` };
-    const job: Job = { task, place: "store", mode, operations, folder: "", store: access };
+    const job: Job = { task, backendKind: "store", mode, operations, folder: "", store: access };
     const argv = [process.execPath, join(ROUND, "round.ts")];
     const { signal } = new AbortController();
     return JSON.parse(
@@ -36,12 +36,12 @@ function tests(url: URL): void {
     ) as Outcome;
   };
 
-  for (const { name } of TASKS.filter(({ place }) => place === "store")) {
-    test(`${name}: takes time, counts the same twice, and leaves no object`, async () => {
+  for (const { name } of TASKS.filter(({ backendKind }) => backendKind === "store")) {
+    test(`${name}: measures time, counts the same twice, and leaves no object`, async () => {
       expect(await round(name, "time", 2)).toMatchObject({ kind: "time" });
       const counted = await round(name, "count", 3);
       expect(await round(name, "count", 4)).toEqual(counted);
-      // A content of up to 1 MiB is one blob, and takes one request.
+      // Content of up to 1 MiB is one blob and one request.
       expect(counted).toMatchObject({ kind: "count", counts: { requests: 1 } });
       const { endpoint, region, bucket, ...credentials } = store.access;
       const all = await Array.fromAsync(

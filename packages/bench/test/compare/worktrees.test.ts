@@ -1,10 +1,10 @@
-import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { checkOut } from "../../src/compare/worktrees.ts";
-import { join } from "node:path";
-import { output } from "../../src/compare/program.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { output } from "../../src/compare/program.ts";
+import { checkOut } from "../../src/compare/worktrees.ts";
+import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
 
 // Installs packages or starts processes, on machines that may be busy.
 setDefaultTimeout(60_000);
@@ -48,7 +48,7 @@ async function traces(): Promise<{ folders: string[]; worktrees: number }> {
 
 const NOTHING = { folders: [], worktrees: 1 };
 
-test("two worktrees of one commit, each with its own library, until they are let go", async () => {
+test("creates two worktrees with their own libraries, and removes them on dispose", async () => {
   {
     await using worktrees = await open({ base: "main~0" });
     const { base, head } = worktrees;
@@ -61,41 +61,41 @@ test("two worktrees of one commit, each with its own library, until they are let
   expect(await traces()).toEqual(NOTHING);
 });
 
-test("what is kept is named, and can be removed by hand", async () => {
-  const said: string[] = [];
-  const worktrees = await open({ keep: true, log: (line) => said.push(line) });
+test("prints the folder that it keeps", async () => {
+  const logged: string[] = [];
+  const worktrees = await open({ keep: true, log: (line) => logged.push(line) });
   await worktrees[Symbol.asyncDispose]();
-  expect(said.at(-1)).toContain(worktrees.folder);
+  expect(logged.at(-1)).toContain(worktrees.folder);
   expect((await traces()).worktrees).toBe(3);
   await rm(worktrees.folder, { recursive: true });
   await repository.git("worktree", "prune");
   expect(await traces()).toEqual(NOTHING);
 });
 
-test("a revision that git does not know, or that could be an option", async () => {
+test("rejects an unknown revision, or one that looks like an option", async () => {
   for (const head of ["nowhere", "--all", "main:packages"]) {
-    expect(await open({ head }).catch(String)).toContain(`git knows no revision ${head}`);
+    expect(await open({ head }).catch(String)).toContain(`unknown git revision ${head}`);
   }
   expect(await traces()).toEqual(NOTHING);
 });
 
-test("a folder that is no repository", async () => {
+test("rejects a folder outside of a repository", async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), "idk-no-repository-"));
   try {
     const refused = open({ repository: elsewhere });
-    expect(await refused.catch(String)).toContain("this is no git repository");
+    expect(await refused.catch(String)).toContain("this is not a git repository");
   } finally {
     await rm(elsewhere, { recursive: true });
   }
 });
 
-test("a revision from before there was such a library", async () => {
+test("rejects a revision without the library", async () => {
   const refused = open({ head: "planted" });
   expect(await refused.catch(String)).toContain("planted has no @idk/storage");
   expect(await traces()).toEqual(NOTHING);
 });
 
-test("a lockfile that does not fit the packages is named with its revision", async () => {
+test("reports the revision whose lockfile does not match its packages", async () => {
   const { folder, git } = repository;
   await git("checkout", "--quiet", "-b", "unlocked", "main");
   await mkdir(join(folder, "packages/more"), { recursive: true });
@@ -104,11 +104,11 @@ test("a lockfile that does not fit the packages is named with its revision", asy
   await git("add", "--all");
   await git("commit", "--quiet", "--no-verify", "--message=unlocked");
   const refused = open({ head: "unlocked" });
-  expect(await refused.catch(String)).toContain("the packages of unlocked do not install: ");
+  expect(await refused.catch(String)).toContain("cannot install the packages of unlocked: ");
   expect(await traces()).toEqual(NOTHING);
 });
 
-test("interrupted at any step, nothing is left", async () => {
+test("leaves nothing if interrupted at any step", async () => {
   for (const after of ["checking out main", "checking out main~0"]) {
     const controller = new AbortController();
     const log = (line: string) => {
@@ -120,7 +120,7 @@ test("interrupted at any step, nothing is left", async () => {
   }
 });
 
-test("a program that is running ends with the signal, whose reason is what is thrown", async () => {
+test("output stops the program on abort, and throws the reason", async () => {
   const controller = new AbortController();
   const argv = [process.execPath, "-e", "setInterval(() => {}, 1000)"];
   const running = output({ argv, cwd: tmpdir(), signal: controller.signal });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { calibrate } from "../../src/harness/calibration.ts";
 
-test("a machine hashes, seals and copies at rates of this world", async () => {
+test("measures plausible rates of hashing, sealing and copying", async () => {
   const rates = Object.values(await calibrate());
   expect(rates).toHaveLength(3);
   for (const rate of rates) {

@@ -1,8 +1,8 @@
 import { createStore, generateIdentity } from "@idk/storage";
-import { expect, test } from "bun:test";
-import { backendConformance } from "@idk/storage/testing";
-import { counting } from "../../src/harness/counting.ts";
 import { memory } from "@idk/storage/memory";
+import { backendConformance } from "@idk/storage/testing";
+import { expect, test } from "bun:test";
+import { counting } from "../../src/harness/counting.ts";
 
 const open = async () => {
   const { backend } = counting(memory());
@@ -10,7 +10,7 @@ const open = async () => {
 };
 for (const { name, run } of backendConformance({ open })) test(name, run);
 
-test("a put and a get of a small content are a request each, with the bytes of the root", async () => {
+test("counts one request for a small put or get, and the bytes of the root", async () => {
   const { backend, counts } = counting(memory());
   const alice = await generateIdentity();
   const store = createStore({ backend, recipients: [alice.recipient], identities: [alice] });
@@ -22,7 +22,7 @@ test("a put and a get of a small content are a request each, with the bytes of t
   expect(counts()).toEqual({ requests: 3, bytesSent: size, bytesReceived: size });
 });
 
-test("what the backend lacks, its decorator lacks too", () => {
+test("adds no optional methods", () => {
   const { backend } = counting(memory());
   expect(backend.capabilities).toBeUndefined();
   expect(backend.listAfter).toBeUndefined();

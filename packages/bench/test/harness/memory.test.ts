@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { peakRss, watchMemory } from "../../src/harness/memory.ts";
 
-test("memory that came and went shows in the peak, and in time", async () => {
+test("records memory over time and its peak", async () => {
   const stop = watchMemory(5);
   let memory: Uint8Array | undefined = new Uint8Array(200 * 2 ** 20).fill(1);
   await Bun.sleep(30);
@@ -13,7 +13,7 @@ test("memory that came and went shows in the peak, and in time", async () => {
   expect(peak - points[0]!.rss).toBeGreaterThan(100 * 2 ** 20);
 });
 
-test("a trace has at most as many points as a report", async () => {
+test("keeps at most 500 points, the limit of a report", async () => {
   const stop = watchMemory(1);
   await Bun.sleep(700);
   expect(stop().points.length).toBeLessThanOrEqual(500);
@@ -22,7 +22,7 @@ test("a trace has at most as many points as a report", async () => {
 const MIB = 2 ** 20;
 
 test.skipIf(process.platform !== "linux")(
-  "a process does not have the peak of the one that started it (Linux)",
+  "the peak of a process excludes that of its parent (Linux)",
   async () => {
     const large = new Uint8Array(400 * MIB).fill(1);
     const own = peakRss();

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { measurementOf, named, pairOf, suiteResult, targetOf } from "../../src/harness/results.ts";
+import { measurementOf, named, pairOf, suiteResult, verdictOf } from "../../src/harness/results.ts";
+import { targetOf } from "../../src/harness/targets.ts";
 import type { Measurement } from "../../src/report/report.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
@@ -10,7 +11,7 @@ const measured = (name: string, seconds: readonly number[]): Measurement =>
     seededRandom(1),
   );
 
-test("CPU time is the mean, memory the largest, and what is not known is left out", () => {
+test("takes the mean CPU time and the largest peak, and omits unknown values", () => {
   const samples = [
     { seconds: 3, cpuSeconds: 1, peakRss: 10 },
     { seconds: 1, cpuSeconds: 2, peakRss: 30 },
@@ -23,7 +24,7 @@ test("CPU time is the mean, memory the largest, and what is not known is left ou
   expect(Object.keys(measured("m", [1]))).toEqual(["name", "series", "samples", "distribution"]);
 });
 
-test("many samples are thinned after their distribution was taken", () => {
+test("computes the distribution before thinning samples", () => {
   const { samples, distribution } = measured(
     "m",
     Array.from({ length: 30_001 }, (_, i) => i),
@@ -33,7 +34,7 @@ test("many samples are thinned after their distribution was taken", () => {
   expect(distribution.most).toBe(30_000);
 });
 
-test("a pair takes the samples of one round together", () => {
+test("pairs the samples of each round", () => {
   const base = measured("base", [1, 2, 3, 4]);
   const head = measured("head", [1.5, 2.5, 3.5, 4.5]);
   const pair = pairOf("p", base, head, seededRandom(1));
@@ -44,24 +45,44 @@ test("a pair takes the samples of one round together", () => {
   expect(pair.verdict).toStartWith("head is slower than base by 500 ms on average, or 20.0 %");
 });
 
-test("samples that do not go together make no pair", () => {
+test("rejects pairs of different or too few samples", () => {
   const [one, two] = [measured("one", [1]), measured("two", [1, 2])];
   expect(() => pairOf("p", one, two, seededRandom(1))).toThrow(RangeError);
   expect(() => pairOf("p", one, one, seededRandom(1))).toThrow(RangeError);
 });
 
-test("a target says whether it is met", () => {
+test("a target records whether it is met", () => {
   const fast = targetOf("fast", 2, "ratio", { least: 1 });
   expect(fast).toEqual({ name: "fast", value: 2, unit: "ratio", least: 1, met: true });
   expect(targetOf("slow", 2, "seconds", { most: 1 }).met).toBe(false);
   expect(targetOf("unknown", Number.NaN, "seconds", { most: 1 }).met).toBe(false);
 });
 
-test("a result is completed, with nothing where there is nothing", () => {
+test("a result is completed, and absent parts are empty", () => {
   const suite = { name: "s", title: "S" };
   const result = suiteResult(suite, performance.now() - 1000, { notes: ["n"] });
   expect(result).toMatchObject({ suite: "s", title: "S", status: "completed", pairs: [] });
   expect(result.seconds).toBeGreaterThanOrEqual(1);
   expect(named([measured("m", [1])], "m").name).toBe("m");
   expect(() => named([], "m")).toThrow("nothing was measured as m");
+});
+
+const pair = { base: "plain", head: "encrypted" };
+const interval = (low: number, high: number) => ({ low, high, confidence: 0.95 });
+
+test("an interval that includes zero is no measurable difference", () => {
+  expect(
+    verdictOf({ ...pair, meanDelta: 0.001, interval: interval(-0.0005, 0.0025), overhead: 0.01 }),
+  ).toBe("the 95 % interval, −500 µs to 2.50 ms, includes zero: no measurable difference");
+});
+
+test("otherwise the verdict has the slower one and its overhead relative to the faster one", () => {
+  expect(
+    verdictOf({ ...pair, meanDelta: 0.02, interval: interval(0.01, 0.03), overhead: 0.25 }),
+  ).toBe(
+    "encrypted is slower than plain by 20.0 ms on average, or 25.0 % (95 % interval of the difference: 10.0 ms to 30.0 ms)",
+  );
+  expect(
+    verdictOf({ ...pair, meanDelta: -1.5, interval: interval(-2, -1), overhead: -0.2 }),
+  ).toStartWith("plain is slower than encrypted by 1.50 s on average, or 25.0 %");
 });

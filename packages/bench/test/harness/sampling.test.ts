@@ -1,11 +1,11 @@
-import { type Task, sampleInterleaved } from "../../src/harness/sampling.ts";
 import { describe, expect, test } from "bun:test";
 import { interleave, rotated } from "../../src/harness/interleave.ts";
+import { type Task, sampleInterleaved, sampleMicro } from "../../src/harness/sampling.ts";
 
 const signal = new AbortController().signal;
 
 describe("interleaving", () => {
-  test("rounds begin with another task each, those to warm up too", async () => {
+  test("rotates the tasks in every round, including warm-ups", async () => {
     const order: string[] = [];
     const each = async (task: string, round: number) => order.push(`${task}${round}`);
     await interleave(["a", "b", "c"], { rounds: 2, warmups: 2 }, each);
@@ -14,7 +14,7 @@ describe("interleaving", () => {
     expect(rotated([], 1)).toEqual([]);
   });
 
-  test("a signal ends it between two tasks", async () => {
+  test("stops between two tasks on abort", async () => {
     const aborter = new AbortController();
     const done: string[] = [];
     const run = interleave(["a", "b"], { rounds: 9, signal: aborter.signal }, async (task) => {
@@ -34,7 +34,7 @@ describe("sampling", () => {
     ...more,
   });
 
-  test("each task has a sample for each round, and none for a warm-up", async () => {
+  test("takes one sample per task and round, and none for warm-ups", async () => {
     const events: string[] = [];
     const tasks = [
       task("a", () => events.push("a"), {
@@ -45,18 +45,17 @@ describe("sampling", () => {
       }),
       task("b", async () => events.push("b")),
     ];
-    const between = () => events.push("|");
-    const [a, b] = await sampleInterleaved(tasks, { rounds: 3, warmups: 1, signal, between });
+    const [a, b] = await sampleInterleaved(tasks, { rounds: 3, warmups: 1, signal });
     expect(a).toMatchObject({ name: "a", series: "s", x: { value: 5 }, bytesPerOperation: 5 });
     expect(a!.samples).toHaveLength(3);
     expect(b!.samples).toHaveLength(3);
     expect(b!.cpuSeconds).toBeGreaterThanOrEqual(0);
     expect(b!.peakRss).toBeGreaterThan(2 ** 20);
-    expect(events.slice(0, 6)).toEqual(["|", "prepare a", "a", "check a", "|", "b"]);
+    expect(events.slice(0, 4)).toEqual(["prepare a", "a", "check a", "b"]);
     expect(events.filter((event) => event === "a")).toHaveLength(4);
   });
 
-  test("time and memory are those of the run alone", async () => {
+  test("measures the time and memory of the run alone", async () => {
     let memory: Uint8Array | undefined;
     const mib = 200;
     const [large, small] = await sampleInterleaved(
@@ -76,7 +75,7 @@ describe("sampling", () => {
     expect(large!.peakRss! - small!.peakRss!).toBeGreaterThan((mib / 2) * 2 ** 20);
   });
 
-  test("an operation that fails is the end of it", async () => {
+  test("stops if an operation fails", async () => {
     let runs = 0;
     const failing = task("f", () => {
       if (++runs === 2) throw new Error("disk is full");
@@ -86,7 +85,7 @@ describe("sampling", () => {
     expect(runs).toBe(2);
   });
 
-  test("what is counted is that of one operation, and has to be so each time", async () => {
+  test("counts per operation, and rejects counts that vary", async () => {
     let requests = 0;
     const counts = () => ({ requests, bytesSent: 10 * requests, bytesReceived: 0 });
     const steady = task("steady", () => (requests += 2), { counts });
@@ -96,6 +95,41 @@ describe("sampling", () => {
     let more = 0;
     const growing = task("growing", () => (requests += ++more), { counts });
     const sampling = sampleInterleaved([growing], { rounds: 3, signal });
-    expect(await sampling.catch(String)).toContain("growing does not always do the same");
+    expect(await sampling.catch(String)).toContain("growing is not deterministic");
   });
+});
+
+const task = (run: () => unknown) => ({ name: "t", series: "s", run });
+
+test("runs a microbenchmark at least 64 times and keeps its samples", async () => {
+  let runs = 0;
+  const [measured] = await sampleMicro([task(() => runs++)], { seconds: 0 });
+  expect(measured!.samples.length).toBeGreaterThanOrEqual(64);
+  expect(measured!.samples.length).toBeLessThan(runs);
+  expect(measured!.samples).toEqual(measured!.samples.toSorted((a, b) => a - b));
+  expect(measured!.distribution.least).toBe(measured!.samples[0]!);
+});
+
+test("microbenchmark samples are seconds", async () => {
+  const [measured] = await sampleMicro([task(() => Bun.sleepSync(2))], { seconds: 0 });
+  expect(measured!.distribution.p50).toBeGreaterThan(0.0015);
+  expect(measured!.distribution.p50).toBeLessThan(1);
+});
+
+test("stops if a microbenchmark fails", async () => {
+  let runs = 0;
+  const failing = task(() => {
+    if (++runs === 20) throw new Error("disk is full");
+  });
+  expect(await sampleMicro([failing], { seconds: 0 }).catch(String)).toBe("Error: disk is full");
+});
+
+test("stops a microbenchmark on abort", async () => {
+  const aborter = new AbortController();
+  let runs = 0;
+  const aborting = task(() => {
+    if (++runs === 90) aborter.abort(new Error("enough"));
+  });
+  const sampling = sampleMicro([aborting], { seconds: 60, signal: aborter.signal });
+  expect(await sampling.catch(String)).toBe("Error: enough");
 });

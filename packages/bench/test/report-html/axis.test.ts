@@ -1,11 +1,13 @@
+import fc from "fast-check";
+import { expect, test } from "bun:test";
 import {
   along,
   amountAxis,
   linearAxis,
   logTicks,
-  spaced,
+  nonOverlapping,
 } from "../../src/report/html/charts/axis.ts";
-import { expect, test } from "bun:test";
+import { pushApart } from "../../src/report/html/charts/lines.ts";
 import {
   tickBytes,
   tickChange,
@@ -13,10 +15,8 @@ import {
   tickSize,
   tickTime,
 } from "../../src/report/html/tick-units.ts";
-import { apart } from "../../src/report/html/charts/lines.ts";
-import fc from "fast-check";
 
-test("an axis begins at zero, unless values span decades", () => {
+test("an axis starts at zero unless values span decades", () => {
   expect(amountAxis([40, 80, 100], 5)).toEqual({
     type: "linear",
     domain: [0, 106],
@@ -27,12 +27,12 @@ test("an axis begins at zero, unless values span decades", () => {
   expect(log.ticks).toEqual([1e-6, 1e-5, 1e-4, 1e-3, 1e-2]);
 });
 
-test("ticks of memory are round in its unit", () => {
+test("ticks are round multiples of the unit", () => {
   const { ticks } = amountAxis([180 * 2 ** 20], 5, 2 ** 20);
   expect(ticks.map(tickBytes)).toEqual(["0", "50 MiB", "100 MiB", "150 MiB"]);
 });
 
-test("an axis has as many ticks as there is room for, all inside, and never fewer than two", () => {
+test("ticks are inside the axis, at least two, and at most as many as fit", () => {
   const range = fc.tuple(
     fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
     fc.double({ min: 1.05, max: 1e9, noNaN: true }),
@@ -50,15 +50,15 @@ test("an axis has as many ticks as there is room for, all inside, and never fewe
   );
 });
 
-test("names that would touch are left out, and moved apart where they stand for lines", () => {
+test("overlapping tick labels are omitted, and names of lines are moved apart", () => {
   const axis = { type: "log", domain: [1, 1024], ticks: [] } as const;
   expect(along(axis, 32)).toBeCloseTo(0.5);
-  expect(spaced(axis, [1, 2, 4, 1024, 8], 100, 25)).toEqual([1, 8, 1024]);
-  expect(apart([50, 10, 52, 51], 10, 100)).toEqual([50, 10, 70, 60]);
-  expect(apart([98, 99], 10, 100)).toEqual([90, 100]);
+  expect(nonOverlapping(axis, [1, 2, 4, 1024, 8], 100, 25)).toEqual([1, 8, 1024]);
+  expect(pushApart([50, 10, 52, 51], 10, 100)).toEqual([50, 10, 70, 60]);
+  expect(pushApart([98, 99], 10, 100)).toEqual([90, 100]);
 });
 
-test("ticks say their values in few digits", () => {
+test("ticks are formatted with few digits", () => {
   expect([0, 2e-9, 0.0025, 1, 90].map(tickTime)).toEqual(["0", "2 ns", "2.5 ms", "1 s", "90 s"]);
   expect([-0.002, 0.9999].map(tickTime)).toEqual(["−2 ms", "1 s"]);
   expect([1e3, 1e6, 25.1e6, 65_536, 1_048_576].map(tickSize)).toEqual([

@@ -1,3 +1,8 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "puppeteer-core";
 import {
   type Watched,
@@ -5,22 +10,17 @@ import {
   missingChromium,
   watch,
 } from "../../../../tests/browser/chromium.ts";
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
-import { hostile } from "./hostile.ts";
-import { join } from "node:path";
 import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
-import { pathToFileURL } from "node:url";
-import { renderHtml } from "../../src/report/html.ts";
+import { renderComparisonHtml, renderHtml } from "../../src/report/html.ts";
+import { hostile } from "./hostile.ts";
 import { sampleComparison } from "./sample-comparison.ts";
 import { sampleReport } from "./sample.ts";
-import { tmpdir } from "node:os";
 
-// A browser is slow to start on a machine that does other things too.
+// A browser starts slowly on a busy machine.
 setDefaultTimeout(60_000);
 
-/** Of the sample, those of its comparison included. */
-const FIGURES = 17;
+/** Charts on the sample report's page; the page of a comparison has one. */
+const FIGURES = 16;
 
 interface View {
   readonly width: number;
@@ -32,7 +32,9 @@ skipIfMissing(missingChromium)("the page of a report in a browser", () => {
   let browser: Browser;
   let folder: string;
   let url: string;
+  let comparisonUrl: string;
   let hostileUrl: string;
+  let hostileComparisonUrl: string;
 
   beforeAll(async () => {
     browser = await launchChromium();
@@ -42,8 +44,13 @@ skipIfMissing(missingChromium)("the page of a report in a browser", () => {
       return pathToFileURL(join(folder, name)).href;
     };
     const [report, comparison] = [sampleReport(), sampleComparison()];
-    url = await write("sample.html", renderHtml(report, comparison));
-    hostileUrl = await write("hostile.html", renderHtml(hostile(report), hostile(comparison)));
+    url = await write("sample.html", renderHtml(report));
+    comparisonUrl = await write("comparison.html", renderComparisonHtml(comparison));
+    hostileUrl = await write("hostile.html", renderHtml(hostile(report)));
+    hostileComparisonUrl = await write(
+      "hostile-comparison.html",
+      renderComparisonHtml(hostile(comparison)),
+    );
   });
 
   afterAll(async () => {
@@ -65,32 +72,39 @@ skipIfMissing(missingChromium)("the page of a report in a browser", () => {
   }
 
   for (const width of [1100, 375]) {
-    test(`at ${width} pixels all charts are there, and all text is inside`, async () => {
+    test(`at ${width} pixels all charts are visible and all text is inside`, async () => {
       const { page, watched } = await open(url, { width });
-      const figures = await page.$$eval("figure", (figures) =>
-        figures.map((figure) => {
-          const shown = [...figure.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
-          const [svg] = shown;
-          const box = svg?.getBoundingClientRect();
-          const drawn = [...(svg?.querySelectorAll("path, circle, line, rect") ?? [])];
-          const visible = drawn.filter((mark) => {
-            const { width, height } = mark.getBoundingClientRect();
-            return width + height > 0;
-          });
-          const texts = [...(svg?.querySelectorAll("text") ?? [])].map((text) =>
-            text.getBoundingClientRect(),
-          );
-          return {
-            shown: shown.length,
-            width: box?.width ?? 0,
-            height: box?.height ?? 0,
-            marks: visible.length,
-            left: Math.min(...texts.map(({ left }) => left)),
-            right: Math.max(...texts.map(({ right }) => right)),
-          };
-        }),
-      );
+      const { page: comparison } = await open(comparisonUrl, { width });
+      const measured = async (page: Page) =>
+        page.$$eval("figure", (figures) =>
+          figures.map((figure) => {
+            const shown = [...figure.querySelectorAll("svg")].filter((svg) =>
+              svg.checkVisibility(),
+            );
+            const [svg] = shown;
+            const box = svg?.getBoundingClientRect();
+            const drawn = [...(svg?.querySelectorAll("path, circle, line, rect") ?? [])];
+            const visible = drawn.filter((mark) => {
+              const { width, height } = mark.getBoundingClientRect();
+              return width + height > 0;
+            });
+            const texts = [...(svg?.querySelectorAll("text") ?? [])].map((text) =>
+              text.getBoundingClientRect(),
+            );
+            return {
+              shown: shown.length,
+              width: box?.width ?? 0,
+              height: box?.height ?? 0,
+              marks: visible.length,
+              left: Math.min(...texts.map(({ left }) => left)),
+              right: Math.max(...texts.map(({ right }) => right)),
+            };
+          }),
+        );
+      const figures = await measured(page);
       expect(figures).toHaveLength(FIGURES);
+      figures.push(...(await measured(comparison)));
+      expect(figures).toHaveLength(FIGURES + 1);
       for (const figure of figures) {
         expect(figure.shown).toBe(1);
         expect(figure.width).toBeGreaterThan(300);
@@ -100,22 +114,26 @@ skipIfMissing(missingChromium)("the page of a report in a browser", () => {
         expect(figure.right).toBeLessThanOrEqual(width);
       }
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      expect(await comparison.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
       expect(watched).toEqual({ errors: [], requests: [url] });
       await page.close();
+      await comparison.close();
     });
   }
 
-  test("on a phone no page is wider than the screen, with every table open or names without end", async () => {
+  test("on a phone no page is wider than the screen, even with open tables or very long names", async () => {
     const { page } = await open(url, { width: 375 });
     await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
     await page.close();
-    const { page: other } = await open(hostileUrl, { width: 375 });
-    expect(await other.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
-    await other.close();
+    for (const address of [hostileUrl, hostileComparisonUrl]) {
+      const { page: other } = await open(address, { width: 375 });
+      expect(await other.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+      await other.close();
+    }
   });
 
-  test("light and dark differ, and everything written can be read in both", async () => {
+  test("light and dark mode differ, and all text is readable in both", async () => {
     const found = [];
     for (const scheme of ["light", "dark"] as const) {
       const { page } = await open(url, { width: 1100, scheme });
@@ -126,13 +144,13 @@ skipIfMissing(missingChromium)("the page of a report in a browser", () => {
     expect(contrast(light!.background, [255, 255, 255])).toBeLessThan(1.1);
     expect(contrast(dark!.background, [0, 0, 0])).toBeLessThan(1.5);
     for (const { background, texts } of [light!, dark!]) {
-      // Of the Web Content Accessibility Guidelines, for text of any size.
+      // The minimum of the Web Content Accessibility Guidelines for text of any size.
       for (const text of texts) expect(contrast(text, background)).toBeGreaterThanOrEqual(4.5);
     }
     expect(new Set(light!.texts.map(String)).size).toBeGreaterThan(6);
   });
 
-  test("on paper it is light, with wide charts and all tables", async () => {
+  test("in print it is light, with wide charts and all tables", async () => {
     const { page } = await open(url, { width: 700, scheme: "dark", media: "print" });
     const { background } = await page.evaluate(colors);
     expect(contrast(background, [255, 255, 255])).toBeLessThan(1.1);
@@ -148,19 +166,24 @@ skipIfMissing(missingChromium)("the page of a report in a browser", () => {
     await page.close();
   });
 
-  test("no text of a report runs or loads anything", async () => {
-    const { page, watched } = await open(hostileUrl, { width: 1100 });
-    expect(watched).toEqual({ errors: [], requests: [hostileUrl] });
-    expect(await page.title()).toStartWith("Benchmarks of idk 0.0.0</title>");
-    expect(await page.$$("script, img")).toHaveLength(0);
-    expect(await page.$$("svg:not(.wide, .narrow)")).toHaveLength(0);
-    await page.close();
+  test("no text of a report runs scripts or loads anything", async () => {
+    for (const [address, title] of [
+      [hostileUrl, "Benchmarks of idk 0.0.0</title>"],
+      [hostileComparisonUrl, "Benchmarks: faster-hash</title>"],
+    ] as const) {
+      const { page, watched } = await open(address, { width: 1100 });
+      expect(watched).toEqual({ errors: [], requests: [address] });
+      expect(await page.title()).toStartWith(title);
+      expect(await page.$$("script, img")).toHaveLength(0);
+      expect(await page.$$("svg:not(.wide, .narrow)")).toHaveLength(0);
+      await page.close();
+    }
   });
 });
 
 type Color = [number, number, number];
 
-/** Runs in the page: its background, and the different colours of all text in it. */
+/** Runs in the page and returns its background and all text colours. */
 function colors(): { background: Color; texts: Color[] } {
   const parsed = (color: string): Color => {
     const [red = 0, green = 0, blue = 0] = color.match(/[\d.]+/gu)?.map(Number) ?? [];
@@ -179,7 +202,7 @@ function colors(): { background: Color; texts: Color[] } {
   };
 }
 
-/** 1 to 21, by the Web Content Accessibility Guidelines. */
+/** Contrast ratio, 1 to 21, as the Web Content Accessibility Guidelines define it. */
 function contrast(a: Color, b: Color): number {
   const [low = 0, high = 0] = [luminance(a), luminance(b)].toSorted((x, y) => x - y);
   return (high + 0.05) / (low + 0.05);

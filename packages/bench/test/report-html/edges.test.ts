@@ -1,12 +1,12 @@
-import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
-import { expect, test } from "bun:test";
-import { distributionOf } from "../../src/statistics/describe.ts";
 import fc from "fast-check";
-import { html } from "../../src/report/html/html.ts";
+import { expect, test } from "bun:test";
 import { parseHTML } from "linkedom";
 import { renderHtml } from "../../src/report/html.ts";
-import { sampleReport } from "./sample.ts";
+import { html } from "../../src/report/html/html.ts";
+import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
+import { distributionOf } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
+import { sampleReport } from "./sample.ts";
 
 const report = sampleReport();
 
@@ -31,17 +31,17 @@ function measurement(
   };
 }
 
-/** No chart may have a place or a number that is none. */
+/** No chart may contain an invalid number. */
 function expectDrawn(page: string): void {
   expect(page.match(/.{0,40}(?:NaN|Infinity|undefined|\[object).{0,40}/u)).toBeNull();
   expect(page.includes("</html>")).toBe(true);
 }
 
-test("the sample has no number that is none", () => {
+test("draws the sample", () => {
   expectDrawn(renderHtml(report));
 });
 
-test("few, equal and very small values can be drawn", () => {
+test("draws few, equal and very small values", () => {
   expectDrawn(pageOf({ measurements: [measurement("one", [0.5])] }));
   expectDrawn(pageOf({ measurements: [measurement("equal", [2, 2, 2, 2])] }));
   expectDrawn(pageOf({ measurements: [measurement("no time", [0, 0, 0])] }));
@@ -58,7 +58,7 @@ test("few, equal and very small values can be drawn", () => {
   );
 });
 
-test("lines with a measurement that took no time, or at no size, can be drawn", () => {
+test("draws lines with a time or size of 0", () => {
   const at = (value: number, samples: number[]) =>
     measurement(`at ${value}`, samples, {
       series: "line",
@@ -70,11 +70,11 @@ test("lines with a measurement that took no time, or at no size, can be drawn", 
   const page = pageOf({ measurements });
   expectDrawn(page);
   expect(page.includes("Throughput by size")).toBe(true);
-  // A line needs two places.
+  // A line needs two positions.
   expect(pageOf({ measurements: [at(1024, [1])] }).includes("Throughput by size")).toBe(false);
 });
 
-test("targets of any value and bound can be drawn", () => {
+test("draws targets of any value and bound", () => {
   const values = [-1, 0, 1e-9, 1, 1e12];
   const bounds = [undefined, -1, 0, 1, 1e9];
   const units: Target["unit"][] = [
@@ -97,7 +97,7 @@ test("targets of any value and bound can be drawn", () => {
   }
 });
 
-test("a target that is just kept stands at its bound, one that cannot be compared at an end", () => {
+test("draws a target that equals its bound at the bound, and one without a ratio at an end", () => {
   const at = (value: number, most: number, met: boolean) => {
     const page = pageOf({ targets: [{ name: "errors", value, unit: "count", most, met }] });
     const svg = parseHTML(page).document.querySelector("svg.wide")!;
@@ -111,13 +111,13 @@ test("a target that is just kept stands at its bound, one that cannot be compare
   expect(at(3, 0, false)).toBeLessThan(-100);
 });
 
-test("pairs without any difference, and of a base that is not there, can be drawn", () => {
+test("draws pairs without difference and without a base measurement", () => {
   const none = { low: 0, high: 0, confidence: 0.95 };
   const pair = { name: "p", base: "a", head: "b", deltas: [0, 0], meanDelta: 0, overhead: 0 };
   expectDrawn(pageOf({ pairs: [{ ...pair, interval: none, verdict: "none" }] }));
 });
 
-test("pairs whose times are far apart are shown as shares of their bases", () => {
+test("draws pairs with very different times as shares of their bases", () => {
   const of = (name: string, time: number) => ({
     measurements: [
       measurement(`${name} base`, [time, time]),
@@ -145,7 +145,7 @@ test("pairs whose times are far apart are shown as shares of their bases", () =>
   ).toBe(false);
 });
 
-test("any text comes out of a template as it went in", () => {
+test("templates preserve any text", () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const { document } = parseHTML(html`<p title="${text}">${text}</p>`.markup);

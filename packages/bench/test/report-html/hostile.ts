@@ -1,7 +1,7 @@
-/** What would break out of any place in a page that does not escape it. */
+/** Breaks out of any context in a page that does not escape it. */
 const HOSTILE = `</title></style></svg>"'><script>document.title="ran"</script><img src="x" onerror="document.title='ran'"><a href="javascript:0">&amp;`;
 
-/** Texts that the schema leaves no choice in. */
+/** Keys whose texts the schema restricts. */
 const FIXED = new Set([
   "schema",
   "createdAt",
@@ -13,7 +13,7 @@ const FIXED = new Set([
   "change",
 ]);
 
-/** The same report or comparison with every text followed by something that tries to break out. */
+/** Appends `HOSTILE` to every text of a report or comparison. */
 export function hostile<T>(value: T): T {
   return poisoned(value) as T;
 }

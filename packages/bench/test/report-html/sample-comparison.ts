@@ -1,9 +1,14 @@
-/* A comparison whose figures are made up, as those of sample.ts. */
-import { type Attempt, COMPARISON_SCHEMA, type Comparison } from "../../src/compare/comparison.ts";
-import { type Random, seededRandom } from "../../src/statistics/random.ts";
-import type { TaskComparison, Verdict } from "../../src/compare/comparison.ts";
+/* A made-up comparison, like the report in sample.ts. */
+import {
+  type Attempt,
+  COMPARISON_SCHEMA,
+  type Comparison,
+  type TaskComparison,
+  type Verdict,
+} from "../../src/compare/comparison.ts";
 import { bootstrapInterval } from "../../src/statistics/bootstrap.ts";
 import { median } from "../../src/statistics/describe.ts";
+import { type Random, seededRandom } from "../../src/statistics/random.ts";
 import { sampleReport } from "./sample.ts";
 
 export function sampleComparison(): Comparison {

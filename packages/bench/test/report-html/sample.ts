@@ -1,7 +1,4 @@
-/*
- * A report as the suites write it, of figures that are made up: for the page to have something of
- * every kind to show. Nothing in it was measured.
- */
+/* A made-up report with every kind of content that the page shows. Nothing in it was measured. */
 import {
   type Measurement,
   type Pair,
@@ -9,9 +6,9 @@ import {
   type Report,
   type SuiteResult,
 } from "../../src/report/report.ts";
-import { type Random, seededRandom } from "../../src/statistics/random.ts";
-import { distributionOf, mean } from "../../src/statistics/describe.ts";
 import { bootstrapInterval } from "../../src/statistics/bootstrap.ts";
+import { distributionOf, mean } from "../../src/statistics/describe.ts";
+import { type Random, seededRandom } from "../../src/statistics/random.ts";
 
 const MIB = 2 ** 20;
 
@@ -44,7 +41,7 @@ export function sampleReport(): Report {
   };
 }
 
-/** Times as they are found: a floor, a spread upwards, and now and then something slow. */
+/** Realistic times: a minimum, a spread upwards, and occasional slow ones. */
 function times(random: Random, typical: number, count: number, spread = 0.06): number[] {
   return Array.from({ length: count }, () => {
     const slow = random() < 0.03 ? 1 + random() * 1.5 : 1;

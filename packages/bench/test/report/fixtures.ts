@@ -1,8 +1,13 @@
-import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
-import { REPORT_SCHEMA } from "../../src/report/report.ts";
+import {
+  type Measurement,
+  REPORT_SCHEMA,
+  type Report,
+  type SuiteResult,
+  type Target,
+} from "../../src/report/report.ts";
 import type { ReportHead } from "../../src/report/table.ts";
 
-/** A machine that seals and hashes 250 MB/s, one after the other. */
+/** A machine that seals and then hashes 250 MB/s. */
 export const HEAD: ReportHead = {
   schema: REPORT_SCHEMA,
   createdAt: "2026-01-02T03:04:05.678Z",
@@ -20,7 +25,7 @@ export const HEAD: ReportHead = {
   quick: false,
 };
 
-/** @param median seconds; its interval is one percent to either side */
+/** @param median in seconds; its interval is ± 1 % */
 export function measurement(
   name: string,
   median: number,

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { renderMarkdown, text } from "../../src/report/markdown.ts";
 import { REPORT } from "./fixtures.ts";
 
-describe("the Markdown of a report", () => {
-  test("has what was missed first, and figures folded away", () => {
+describe("renderMarkdown", () => {
+  test("lists missed targets first and collapses measurements", () => {
     expect(renderMarkdown(REPORT)).toMatchInlineSnapshot(`
       "## Benchmarks: 1 of 2 targets met
 
@@ -23,11 +23,11 @@ describe("the Markdown of a report", () => {
       | seal 1 MB   |  3 | 4.00 ms |       ± 1.0 % | 4.04 ms | 4.00 ms | 250 MB/s | 4.10 ms | 85.0 MiB |        1 | 977 KiB |    1.00 |
       | make a key  |  3 | 25.0 µs |       ± 1.0 % | 25.3 µs | 25.0 µs |          |         |          |          |         |         |
 
-      _× bound: the median as a multiple of sealing and hashing the same bytes on one thread here_
+      _× bound: the median relative to sealing and hashing the same bytes on one thread of this machine_
 
-      | pair            | pairs | mean delta |            interval | overhead |
-      | :-------------- | ----: | ---------: | ------------------: | -------: |
-      | with \\| without |     2 |   +1.50 ms | −100 µs to +3.10 ms |   +4.3 % |
+      | pair            | pairs | mean difference |            interval | overhead |
+      | :-------------- | ----: | --------------: | ------------------: | -------: |
+      | with \\| without |     2 |        +1.50 ms | −100 µs to +3.10 ms |   +4.3 % |
 
       - with \\| without: the interval includes zero: no measurable difference
       - the first \\*round\\* warms up
@@ -54,7 +54,7 @@ describe("the Markdown of a report", () => {
     }
   });
 
-  test("a name stays a text", () => {
+  test("escapes names", () => {
     expect(text("a|b <script> *c* `d` [e](f)\n# g & h")).toBe(
       "a\\|b &lt;script> \\*c\\* \\`d\\` \\[e\\](f) \\# g &amp; h",
     );

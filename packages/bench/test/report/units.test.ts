@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Target } from "../../src/report/report.ts";
 import {
   formatBound,
   formatBytes,
@@ -11,9 +12,8 @@ import {
   formatTime,
   formatValue,
 } from "../../src/report/units.ts";
-import type { Target } from "../../src/report/report.ts";
 
-describe("figures for people", () => {
+describe("formats", () => {
   test.each([
     [0, "0 s"],
     [1.5e-9, "1.50 ns"],
@@ -51,7 +51,7 @@ describe("figures for people", () => {
     ]).toEqual(["0 B", "1000 B", "1.00 KiB", "3.00 GiB"]);
   });
 
-  test("an interval is shown by its farther end", () => {
+  test("formatSpread uses the farther end of the interval", () => {
     expect(formatSpread(2, { low: 1.9, high: 2.02, confidence: 0.95 })).toBe("± 5.0 %");
   });
 
@@ -67,26 +67,26 @@ describe("figures for people", () => {
     expect(formatQuantity(1.25, unit)).toBe(expected);
   });
 
-  test("bounds are said in words", () => {
+  test("formatBound", () => {
     const target = { name: "x", value: 1, unit: "ratio", met: true } as const;
     expect(formatBound({ ...target, least: 0.9 })).toBe("at least 0.90");
     expect(formatBound({ ...target, most: 1.1 })).toBe("at most 1.10");
     expect(formatBound({ ...target, least: 0.9, most: 1.1 })).toBe("0.90 to 1.10");
   });
 
-  test("a value just beyond its bound does not read as the bound", () => {
+  test("a value just beyond its bound does not round to it", () => {
     const target = { name: "x", value: 0.8963, unit: "ratio", least: 0.9 } as const;
     expect(formatValue({ ...target, met: false })).toBe("0.89630");
     expect(formatValue({ ...target, value: 0.9049, met: true })).toBe("0.90");
     expect(formatValue({ ...target, value: 0.5, met: false })).toBe("0.50");
   });
 
-  test("an exponent near 0 is 0, and below it has the sign of the others", () => {
+  test("an exponent near 0 is 0, and a negative one has a minus sign", () => {
     expect(formatQuantity(-0.0049, "exponent")).toBe("0.00");
     expect(formatQuantity(-0.031, "exponent")).toBe("−0.03");
   });
 
-  test("a target has its interval beside it, where there is one", () => {
+  test("formatInterval is empty without an interval", () => {
     const target = { name: "x", value: 1, unit: "ratio", most: 1.1, met: true } as const;
     expect(formatInterval(target)).toBe("");
     const interval = { low: 0.98, high: 1.12, confidence: 0.99 };

@@ -1,4 +1,4 @@
-"""Writes expected.json beside itself: what NumPy and SciPy say of samples that are fixed in it.
+"""Writes expected.json next to this file: results of NumPy and SciPy for fixed samples.
 
     python3 -m venv .cache/scipy
     .cache/scipy/bin/pip install -r packages/bench/test/scipy/requirements.txt
@@ -16,7 +16,7 @@ RESAMPLES = 200_000
 
 
 def expanded_tail(count, confidence):
-    """Hesterberg's expanded percentile interval: what to cut off on each side."""
+    """The share to cut off on each side for Hesterberg's expanded percentile interval."""
     t = stats.t.ppf((1 - confidence) / 2, count - 1)
     return stats.norm.cdf(np.sqrt(count / (count - 1)) * t)
 

@@ -1,11 +1,11 @@
-import { bootstrapInterval, thinned } from "../../src/statistics/bootstrap.ts";
 import { describe, expect, test } from "bun:test";
+import { bootstrapInterval, thinned } from "../../src/statistics/bootstrap.ts";
 import { mean, median } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
-describe("of a thousand experiments, 95 % intervals hold the truth in 93 to 97 of a hundred", () => {
+describe("95 % intervals contain the true value in 93 to 97 % of a thousand experiments", () => {
   const random = seededRandom(20_260_101);
-  /** Box and Muller. */
+  /** Box-Muller transform. */
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const skewed = () => Math.exp(0.5 * normal());
   const cases = [
@@ -31,7 +31,7 @@ describe("of a thousand experiments, 95 % intervals hold the truth in 93 to 97 o
   }
 });
 
-test("the same seed gives the same interval, another seed nearly the same", () => {
+test("equal seeds give equal intervals, other seeds similar ones", () => {
   const samples = Array.from({ length: 30 }, (_, i) => (i * 37) % 30);
   const of = (seed: number) => bootstrapInterval(samples, mean, { random: seededRandom(seed) });
   expect(of(1)).toEqual(of(1));
@@ -39,7 +39,7 @@ test("the same seed gives the same interval, another seed nearly the same", () =
   expect(Math.abs(of(2).low - of(1).low)).toBeLessThan(0.5);
 });
 
-test("more confidence makes it wider, one sample a point, no sample an error", () => {
+test("more confidence gives a wider interval, one sample a point, no sample an error", () => {
   const samples = Array.from({ length: 30 }, (_, i) => i);
   const width = (confidence: number) => {
     const { low, high } = bootstrapInterval(samples, mean, { random: seededRandom(1), confidence });
@@ -51,7 +51,7 @@ test("more confidence makes it wider, one sample a point, no sample an error", (
   expect(() => bootstrapInterval([], mean, { random: seededRandom(1) })).toThrow();
 });
 
-test("thinning keeps the order, and takes from everywhere", () => {
+test("thinning keeps the order and spaces evenly", () => {
   expect(thinned([1, 2, 3], 3)).toEqual([1, 2, 3]);
   expect(thinned([1, 2, 3, 4, 5, 6, 7, 8, 9], 3)).toEqual([1, 4, 7]);
 });

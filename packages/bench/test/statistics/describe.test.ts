@@ -1,14 +1,14 @@
-import { distributionOf, median, percentile } from "../../src/statistics/describe.ts";
 import { expect, test } from "bun:test";
+import { distributionOf, median, percentile } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
-test("medians of odd and even numbers of values, in any order", () => {
+test("median of odd and even numbers of values, in any order", () => {
   expect(median([9, 1, 5])).toBe(5);
   expect(median([9, 1, 5, 7])).toBe(6);
   expect(median([10, 9, 1])).toBe(9);
 });
 
-test("a percentile lies between the two values that its rank lies between", () => {
+test("percentile interpolates between the two nearest values", () => {
   expect(percentile([10, 30, 20], 0)).toBe(10);
   expect(percentile([10, 30, 20], 0.75)).toBe(25);
   expect(percentile([10, 30, 20], 1)).toBe(30);
@@ -16,7 +16,7 @@ test("a percentile lies between the two values that its rank lies between", () =
   expect(() => percentile([], 0.5)).toThrow();
 });
 
-test("a distribution has its order statistics, and an interval around its median", () => {
+test("distributionOf has order statistics and an interval around the median", () => {
   const samples = Array.from({ length: 101 }, (_, i) => i);
   const { interval, ...order } = distributionOf(samples.toReversed(), seededRandom(1));
   expect(order).toEqual({ mean: 50, least: 0, p50: 50, p95: 95, p99: 99, most: 100 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { fitLine, fitPowerLaw } from "../../src/statistics/regression.ts";
 
-test("a line through points has their slope, and an error where they stray", () => {
+test("fitLine returns the slope and its standard error", () => {
   const xs = [1, 2, 3, 4];
   expect(fitLine(xs, [5, 7, 9, 11])).toEqual({ slope: 2, error: 0 });
   // By hand: residuals of 0.2 and 0.6 around a slope of 0.2, so √(0.8 / 2 / 5).
@@ -10,7 +10,7 @@ test("a line through points has their slope, and an error where they stray", () 
   expect(error).toBeCloseTo(Math.sqrt(0.08), 10);
 });
 
-test("a power law has its exponent, whatever it is multiplied by", () => {
+test("fitPowerLaw returns the exponent, independent of the factor", () => {
   const xs = [1, 4, 16, 64];
   const { exponent, error } = fitPowerLaw(
     xs,

@@ -1,12 +1,12 @@
-/* Against NumPy and SciPy: test/scipy/make_expected.py says how to make their answers again. */
-import { bootstrapInterval, expandedTail } from "../../src/statistics/bootstrap.ts";
-import { describe, expect, test } from "bun:test";
-import { fitLine, fitPowerLaw } from "../../src/statistics/regression.ts";
-import { mean, median, percentile } from "../../src/statistics/describe.ts";
+/* Compares with results of NumPy and SciPy; test/scipy/make_expected.py regenerates them. */
 import expected from "../scipy/expected.json" with { type: "json" };
+import { describe, expect, test } from "bun:test";
+import { bootstrapInterval, expandedTail } from "../../src/statistics/bootstrap.ts";
+import { mean, median, percentile } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
+import { fitLine, fitPowerLaw } from "../../src/statistics/regression.ts";
 
-describe("as NumPy has it", () => {
+describe("matches NumPy", () => {
   for (const [name, { values, percentiles, ...sample }] of Object.entries(expected.samples)) {
     test(`percentiles and mean, ${name}`, () => {
       for (const [share, value] of percentiles as [number, number][]) {
@@ -17,8 +17,8 @@ describe("as NumPy has it", () => {
   }
 });
 
-describe("as SciPy has it", () => {
-  test("how far out tails are cut", () => {
+describe("matches SciPy", () => {
+  test("expanded tails", () => {
     for (const [count, confidence, tail] of expected.tails as [number, number, number][]) {
       expect(Math.abs(expandedTail(count, confidence) - tail)).toBeLessThan(2e-4);
     }

@@ -1,19 +1,19 @@
-import { KINDS, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
-import { afterEach, describe, expect, test } from "bun:test";
-import { loadClassic, storeClassic } from "../../src/suites/blob-pipeline/classic.ts";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { STAGES } from "../../src/suites/blob-pipeline/stages.ts";
-import { freshFolder } from "../../src/files.ts";
-import { gzipSync } from "bun";
-import { join } from "node:path";
-import { runTiny } from "./run-tiny.ts";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "bun";
+import { afterEach, describe, expect, test } from "bun:test";
+import { temporaryFolder } from "../../src/harness/files.ts";
+import { loadClassic, storeClassic } from "../../src/suites/blob-pipeline/classic.ts";
+import { KINDS, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
+import { STAGES } from "../../src/suites/blob-pipeline/stages.ts";
+import { runTiny } from "./run-tiny.ts";
 
 afterEach(() => {
   delete process.env["IDK_BENCH_DIR"];
 });
 
-test("both pipelines store all files, stage by stage too, and leave nothing behind", async () => {
+test("both pipelines store all files, measure all stages, and leave nothing behind", async () => {
   const own = await mkdtemp(join(tmpdir(), "blob-pipeline-"));
   process.env["IDK_BENCH_DIR"] = own;
   const { measurements, targets } = await runTiny("blob-pipeline");
@@ -21,7 +21,7 @@ test("both pipelines store all files, stage by stage too, and leave nothing behi
   const [classic, , random] = measurements;
   expect(classic).toMatchObject({ name: "classic", requests: 10, bytesPerOperation: 950_000 });
   expect(random).toMatchObject({ name: "idk, random", bytesPerOperation: 950_000 });
-  // Base64 is a third longer than what it holds.
+  // Base64 is a third longer than its content.
   expect(random!.bytesSent! / classic!.bytesSent!).toBeLessThan(0.9);
   expect(measurements.find(({ name }) => name === "classic, a file: key")!.samples).toHaveLength(
     20,
@@ -34,7 +34,7 @@ test("both pipelines store all files, stage by stage too, and leave nothing behi
 describe("mixed files", () => {
   const files = mixedFiles(263, 25_100_000, 1);
 
-  test("have the length they are asked for, exactly, and are the same for a seed", () => {
+  test("have the exact total length and are determined by the seed", () => {
     expect(files).toHaveLength(263);
     expect(files.reduce((sum, { content }) => sum + content.length, 0)).toBe(25_100_000);
     expect(new Set(files.map(({ name }) => name)).size).toBe(263);
@@ -45,7 +45,7 @@ describe("mixed files", () => {
     expect(mixedFiles(5, 1000, 2)).not.toEqual(mixedFiles(5, 1000, 1));
   });
 
-  test("are short and long, and a codec shortens all of them but images", () => {
+  test("are short and long, and all but images are compressible", () => {
     const lengths = files.map(({ content }) => content.length).toSorted((a, b) => a - b);
     expect(lengths.at(-1)! / lengths[131]!).toBeGreaterThan(10);
     for (const kind of KINDS) {
@@ -57,8 +57,8 @@ describe("mixed files", () => {
   });
 });
 
-test("the classic pipeline refuses what was changed", async () => {
-  const folder = await freshFolder();
+test("the classic pipeline rejects a changed file", async () => {
+  const folder = await temporaryFolder();
   try {
     const [source, target] = [join(folder, "source"), join(folder, "target")];
     await writeFile(source, "hello");

@@ -1,9 +1,9 @@
-import { expect, test } from "bun:test";
 import { loadNaCl } from "@idk/storage";
+import { expect, test } from "bun:test";
 import { ageCipher, nodeCipher, secretbox } from "../../src/suites/ciphers/cipher.ts";
 import { runTiny } from "./run-tiny.ts";
 
-test("small files and large ones are sealed and opened by each cipher, or it says by which not", async () => {
+test("measures small and large files with each cipher, or notes why not", async () => {
   const { measurements, notes } = await runTiny("ciphers", [500, 150_000]);
   const series = new Set(measurements.map((measurement) => measurement.series));
   const absent = notes.filter((note) => note.startsWith("not measured: "));
@@ -13,7 +13,7 @@ test("small files and large ones are sealed and opened by each cipher, or it say
   expect(measurements).toHaveLength(series.size * 2);
 });
 
-test("no cipher opens what was changed", async () => {
+test("no cipher opens a changed file", async () => {
   const ciphers = [
     secretbox("portable", await loadNaCl("portable")),
     nodeCipher("AES", "aes-256-gcm"),

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import type { Measurement } from "../../src/report/report.ts";
 import { measurementOf } from "../../src/harness/results.ts";
-import { runTiny } from "./run-tiny.ts";
+import type { Measurement } from "../../src/report/report.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 import { spreadOf } from "../../src/suites/hash-perf.ts";
+import { runTiny } from "./run-tiny.ts";
 
-test("every size is hashed in each way, and small blobs besides", async () => {
+test("measures every size with each hash, and small blobs", async () => {
   const { measurements, targets } = await runTiny("hash-perf", [200_000, 300_000]);
   expect(measurements.map(({ name }) => name)).toEqual([
     "addressOf 200 KB",
@@ -25,7 +25,7 @@ test("every size is hashed in each way, and small blobs besides", async () => {
   expect(measurements[0]!.samples).toHaveLength(2);
 });
 
-/** Hashed at 1 GB a CPU second, while others had the processor for so many times as long. */
+/** Hashed at 1 GB per CPU second, with elapsed time multiplied by other load. */
 function crowded(bytesPerOperation: number, times: number, cpuSeconds?: number): Measurement {
   const seconds = (bytesPerOperation / 1e9) * times;
   const sample = { seconds, ...(cpuSeconds !== undefined && { cpuSeconds }) };
@@ -37,12 +37,12 @@ function crowded(bytesPerOperation: number, times: number, cpuSeconds?: number):
   );
 }
 
-test("a neighbour on the processor does not make the sizes uneven; work does", () => {
+test("other load does not increase the spread, CPU time does", () => {
   expect(spreadOf([crowded(1e6, 1, 0.001), crowded(1e8, 7, 0.1)])).toBeCloseTo(0, 10);
   expect(spreadOf([crowded(1e6, 1, 0.001), crowded(1e8, 1, 0.2)])).toBeCloseTo(0.5 / 0.75, 10);
 });
 
-test("where no CPU time was seen, the sizes are compared by the time that passed", () => {
+test("without CPU time, the spread uses elapsed time", () => {
   for (const none of [undefined, 0]) {
     expect(spreadOf([crowded(1e6, 1, none), crowded(1e8, 2, none)])).toBeCloseTo(0.5 / 0.75, 10);
   }

@@ -1,10 +1,9 @@
-import type { Report, SuiteResult } from "../../src/report/report.ts";
-import { REPORT_SCHEMA } from "../../src/report/report.ts";
 import { expect } from "bun:test";
+import { REPORT_SCHEMA, type Report, type SuiteResult } from "../../src/report/report.ts";
 import { reportSchema } from "../../src/report/schema.ts";
 import { suites } from "../../src/suites.ts";
 
-/** Runs a suite as small as it goes, and checks that what it found can be reported. */
+/** Runs a suite with minimal settings and checks its result against the report schema. */
 export async function runTiny(name: string, sizes?: readonly number[]): Promise<SuiteResult> {
   const suite = suites.find((each) => each.name === name)!;
   const result = await suite.run({

@@ -3,7 +3,7 @@ import { runTiny } from "./run-tiny.ts";
 
 const MIB = 2 ** 20;
 
-test("every length and number of recipients is put and got, and has an exponent", async () => {
+test("measures every length and number of recipients, and has all exponents", async () => {
   const { measurements, targets } = await runTiny("scaling", [MIB, 2 * MIB, 4 * MIB]);
   expect(measurements.map(({ name }) => name)).toEqual([
     "put 1 MiB",

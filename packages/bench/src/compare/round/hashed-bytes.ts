@@ -1,19 +1,18 @@
 /*
- * Counts the bytes that go into hash functions of the runtime. Loaded before anything else, where a
- * round counts rather than measures time.
+ * Counts the bytes passed to hash functions of the runtime. A round that counts loads it before the
+ * library.
  *
- * Covered, whatever the algorithm: `createHash` and `createHmac` of `node:crypto`, however they were
- * imported, because their prototypes are what is changed; `Bun.CryptoHasher`; `crypto.subtle.digest`.
- * Not covered: other threads; hashing within another function of the runtime, as in HKDF, scrypt and
- * TLS; the one-shot `hash` of `node:crypto`; hashing by JavaScript or by native modules. @idk/storage
- * hashes by `Bun.CryptoHasher` under Bun, derived keys as well, and the S3 client its requests by
- * `createHash`.
+ * Covered for all algorithms: `createHash` and `createHmac` of `node:crypto`, however they are imported,
+ * because their prototypes are patched; `Bun.CryptoHasher`; `crypto.subtle.digest`. Not covered: other
+ * threads; hashing inside HKDF, scrypt and TLS; the one-shot `hash` of `node:crypto`; hashing in
+ * JavaScript or native modules. Under Bun, @idk/storage hashes with `Bun.CryptoHasher`, also to derive
+ * keys, and the S3 client hashes requests with `createHash`.
  */
 import { Hash, Hmac, subtle } from "node:crypto";
 
 let hashed = 0;
 
-/** Since the process started, on its main thread. */
+/** Bytes hashed on the main thread since this module was loaded. */
 export function hashedBytes(): number {
   return hashed;
 }
@@ -27,7 +26,7 @@ function counting(owner: object, name: string, dataAt: number, encodingAt?: numb
     hashed += lengthOf(args[dataAt], encoding);
     return Reflect.apply(original, this, args);
   };
-  // By assignment, which is allowed also where Bun lets nothing be redefined.
+  // By assignment, because Bun does not allow redefining some of these properties.
   if (!Reflect.set(owner, name, counted)) throw new TypeError(`${name} cannot be counted`);
 }
 

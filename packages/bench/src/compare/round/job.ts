@@ -1,29 +1,29 @@
 /*
- * This folder is what both revisions are measured with: it is copied into the worktree of each, and
- * so imports nothing but Node's own modules, and by name what it measures.
+ * This folder measures both revisions. It is copied into each worktree, so it imports only built-in
+ * modules, and the measured library by name.
  */
 
 /**
- * What a task's backend is: memory; `nowhere`, which keeps nothing of a put, because memory that
- * grows costs its first touch; a folder; an object store.
+ * The backend of a task. `discard` stores nothing, because the first use of new memory pages would cost
+ * time.
  */
-export type Place = "memory" | "nowhere" | "folder" | "store";
+export type BackendKind = "memory" | "discard" | "folder" | "store";
 
-/** What a process of one round is told, as JSON on its standard input. */
+/** The job of one process, as JSON on its standard input. */
 export interface Job {
   readonly task: string;
-  readonly place: Place;
-  /** Operations that are measured, after a few that warm up. */
+  readonly backendKind: BackendKind;
+  /** Measured operations, after a few that warm up. */
   readonly operations: number;
-  /** Counting costs time, so that it has a process of its own. */
+  /** Counting costs time, so it has its own process. */
   readonly mode: "time" | "count";
-  /** Empty; for what the task keeps in files. */
+  /** An empty folder for the files of the task. */
   readonly folder: string;
-  /** Where the task may keep objects; it removes them. */
+  /** Where the task may store objects; it removes them. */
   readonly store?: RoundStore | undefined;
 }
 
-/** As `ObjectStoreAccess`. */
+/** The same shape as `ObjectStoreAccess`, which this folder cannot import. */
 export interface RoundStore {
   readonly endpoint: string;
   readonly region: string;
@@ -33,7 +33,7 @@ export interface RoundStore {
   readonly secretAccessKey: string;
 }
 
-/** For each operation; `storedOverhead` is there where content is put. */
+/** Counts per operation; `storedOverhead` exists if the task puts content. */
 export interface Counts {
   readonly requests: number;
   readonly bytesSent: number;
@@ -42,15 +42,15 @@ export interface Counts {
   readonly storedOverhead?: number | undefined;
 }
 
-/** What it answers, as JSON on its standard output. */
+/** The result of a process, as JSON on its standard output. */
 export type Outcome =
   | {
       readonly kind: "time";
-      /** That passed, for each operation. */
+      /** Elapsed time per operation. */
       readonly seconds: number;
-      /** User and system time of all threads of the process, for each operation. */
+      /** User and system time of all threads per operation. */
       readonly cpuSeconds: number;
     }
   | { readonly kind: "count"; readonly counts: Counts }
-  /** This revision lacks what the task calls. */
+  /** This revision lacks an export or method that the task calls. */
   | { readonly kind: "missing"; readonly what: string };

@@ -1,9 +1,9 @@
-/** What the revision under measurement lacks: no failure, but no measurement either. */
+/** The measured revision lacks an export or method: neither a failure nor a measurement. */
 export class Missing extends Error {}
 
 /**
- * Imports an entry point of the revision in whose worktree this lies. At run time, so that what it
- * lacks can be named; a static import would end in an error of the runtime's.
+ * Imports an entry point of the revision in whose worktree this file is. The import is dynamic so that a
+ * missing name can be reported; a static import would fail with an error of the runtime.
  */
 export async function entryPoint<Module extends object>(
   specifier: string,
@@ -19,7 +19,7 @@ export async function entryPoint<Module extends object>(
   return module as Module;
 }
 
-/** @throws Missing where an object of the library's has no such methods */
+/** @throws Missing if an object of the library lacks one of the methods */
 export function requireMethods<T extends object>(
   name: string,
   object: T,
@@ -31,8 +31,8 @@ export function requireMethods<T extends object>(
 }
 
 /**
- * Whether it is the entry point itself that is not there, rather than something that it imports. By
- * what Bun says besides the message, which names now the entry point and now the package.
+ * Whether the entry point itself is missing, and not something that it imports. Uses the `specifier`
+ * property of Bun's error, because the message names either the entry point or the package.
  */
 function isUnresolved(error: unknown, specifier: string): boolean {
   return (Object(error) as { specifier?: unknown }).specifier === specifier;

@@ -1,10 +1,9 @@
-/** One process of one round: does a job, and says what it took or counted. */
-import type { Counts, Job, Outcome } from "./job.ts";
-import { type Tally, countingBackend } from "./tally.ts";
-import { type Work, groundOver, prepare } from "./work.ts";
-import { Missing, entryPoint } from "./library.ts";
+/** The process of one round: runs a job and prints the times or counts. */
 import type { Backend } from "@idk/storage";
-import { countingFront } from "./counting-front.ts";
+import { type Tally, countingBackend, countingProxy } from "./counting.ts";
+import type { Counts, Job, Outcome } from "./job.ts";
+import { Missing, entryPoint } from "./library.ts";
+import { type Work, fixtureOver, prepare } from "./work.ts";
 
 const WARM_UP_SHARE = 4;
 
@@ -23,7 +22,7 @@ async function outcomeOf(given: Job): Promise<Outcome> {
 async function timed(given: Job): Promise<Outcome> {
   const backend = await backendFor(given);
   try {
-    const { pass } = await prepare(given.task, await groundOver(backend));
+    const { pass } = await prepare(given.task, await fixtureOver(backend));
     await pass(Math.ceil(given.operations / WARM_UP_SHARE));
     Bun.gc(true);
     const cpu = process.cpuUsage();
@@ -44,13 +43,13 @@ async function timed(given: Job): Promise<Outcome> {
 async function counted(given: Job): Promise<Outcome> {
   const tally: Tally = { requests: 0, bytesSent: 0, bytesReceived: 0 };
   const { hashedBytes } = await import("./hashed-bytes.ts");
-  await using front = given.store && countingFront(given.store.endpoint, tally);
-  const behind = given.store && front && { ...given.store, endpoint: front.endpoint };
-  const place = given.place === "nowhere" ? "memory" : given.place;
-  const backend = await backendFor({ ...given, place, store: behind });
+  await using proxy = given.store && countingProxy(given.store.endpoint, tally);
+  const proxied = given.store && proxy && { ...given.store, endpoint: proxy.endpoint };
+  const backendKind = given.backendKind === "discard" ? "memory" : given.backendKind;
+  const backend = await backendFor({ ...given, backendKind, store: proxied });
   try {
-    const ground = await groundOver(front ? backend : countingBackend(backend, tally));
-    const work = await prepare(given.task, ground);
+    const fixture = await fixtureOver(proxy ? backend : countingBackend(backend, tally));
+    const work = await prepare(given.task, fixture);
     await work.pass(1);
     const before = { ...tally };
     const hashedBefore = hashedBytes();
@@ -68,7 +67,7 @@ async function counted(given: Job): Promise<Outcome> {
   }
 }
 
-/** Bytes that lie in the backend after one more operation, beyond those of its content. */
+/** Bytes that one more operation adds to the backend, minus those of its content. */
 async function overhead(backend: Backend, { pass, puts }: Work): Promise<Partial<Counts>> {
   if (puts === undefined) return {};
   const before = await storedBytes(backend);
@@ -82,7 +81,7 @@ async function storedBytes(backend: Backend): Promise<number> {
   return total;
 }
 
-async function backendFor({ place, folder, store }: Job): Promise<Backend> {
+async function backendFor({ backendKind, folder, store }: Job): Promise<Backend> {
   if (store !== undefined) {
     type S3 = typeof import("@idk/storage/s3");
     const { s3 } = await entryPoint<S3>("@idk/storage/s3", ["s3"]);
@@ -90,17 +89,17 @@ async function backendFor({ place, folder, store }: Job): Promise<Backend> {
     const credentials = { accessKeyId, secretAccessKey };
     return s3({ endpoint, region, bucket, prefix, credentials });
   }
-  if (place === "folder") {
+  if (backendKind === "folder") {
     type Filesystem = typeof import("@idk/storage/filesystem");
     const { filesystem } = await entryPoint<Filesystem>("@idk/storage/filesystem", ["filesystem"]);
     return filesystem(folder);
   }
   type Memory = typeof import("@idk/storage/memory");
   const { memory } = await entryPoint<Memory>("@idk/storage/memory", ["memory"]);
-  return place === "nowhere" ? { ...memory(), put: async () => {} } : memory();
+  return backendKind === "discard" ? { ...memory(), put: async () => {} } : memory();
 }
 
-/** Objects stay in a store for others to pay; a folder is removed by who made it. */
+/** Removes objects from a store. A folder is removed by the parent process. */
 async function cleared(backend: Backend, { store }: Job): Promise<void> {
   if (store === undefined) return;
   const names: string[] = [];

@@ -1,30 +1,30 @@
-import type { Place } from "./job.ts";
+import type { BackendKind } from "./job.ts";
 
-/** A piece of work that two revisions are compared by. */
+/** A task that compares two revisions. */
 export interface TaskInfo {
-  /** As on the command line. */
+  /** The name on the command line. */
   readonly name: string;
   readonly title: string;
   /**
-   * What its times are. `cpu`: user and system time of the process, which does not grow while a
-   * neighbour has the processor. `io`: the time that passed, because waiting is what it is about.
+   * Which time is measured. `cpu`: user and system time of the process, which does not include waiting
+   * for the processor. `io`: elapsed time, because these tasks measure waiting.
    */
   readonly bound: "cpu" | "io";
-  readonly place: Place;
-  /** In a round: enough that a process measures some tenths of a second. */
+  readonly backendKind: BackendKind;
+  /** Operations per process, enough to measure some tenths of a second. */
   readonly operations: number;
 }
 
-const sealing = { bound: "cpu", place: "nowhere" } as const;
-const opening = { bound: "cpu", place: "memory" } as const;
-const disk = { bound: "io", place: "folder" } as const;
-const network = { bound: "io", place: "store" } as const;
+const sealing = { bound: "cpu", backendKind: "discard" } as const;
+const opening = { bound: "cpu", backendKind: "memory" } as const;
+const disk = { bound: "io", backendKind: "folder" } as const;
+const network = { bound: "io", backendKind: "store" } as const;
 
 export const TASKS: readonly TaskInfo[] = [
-  { name: "put-memory", title: "seal and put 8 MiB, nothing kept", ...sealing, operations: 24 },
+  { name: "put-memory", title: "seal and put 8 MiB, discarded", ...sealing, operations: 24 },
   { name: "get-memory", title: "get 8 MiB from memory", ...opening, operations: 24 },
   { name: "put-convergent", title: "put 8 MiB with a dedup secret", ...sealing, operations: 16 },
-  { name: "put-small", title: "put 1 KiB, nothing kept", ...sealing, operations: 4000 },
+  { name: "put-small", title: "put 1 KiB, discarded", ...sealing, operations: 4000 },
   { name: "get-small", title: "get 1 KiB from memory", ...opening, operations: 4000 },
   { name: "keys-1", title: "rewrap and open for 1 recipient", ...opening, operations: 1000 },
   { name: "keys-64", title: "rewrap and open for 64 recipients", ...opening, operations: 50 },
@@ -32,6 +32,6 @@ export const TASKS: readonly TaskInfo[] = [
   { name: "get-files", title: "get 8 MiB from a folder", ...disk, operations: 24 },
   { name: "put-store", title: "put 1 MiB into the store", ...network, operations: 24 },
   { name: "get-store", title: "get 1 MiB from the store", ...network, operations: 24 },
-  { name: "put-store-many", title: "put 64 KiB, 16 at once", ...network, operations: 192 },
-  { name: "get-store-many", title: "get 64 KiB, 16 at once", ...network, operations: 192 },
+  { name: "put-store-many", title: "put 64 KiB, 16 in flight", ...network, operations: 192 },
+  { name: "get-store-many", title: "get 64 KiB, 16 in flight", ...network, operations: 192 },
 ];

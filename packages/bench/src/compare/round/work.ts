@@ -1,18 +1,18 @@
+import { randomFillSync } from "node:crypto";
 import type { Backend, Identity, Store, StoreOptions } from "@idk/storage";
 import { entryPoint, requireMethods } from "./library.ts";
-import { randomFillSync } from "node:crypto";
 
-/** Does so many operations, one after another unless the task says otherwise. */
+/** Runs a number of operations, sequentially unless the task says otherwise. */
 export type Pass = (operations: number) => Promise<void>;
 
 export interface Work {
   readonly pass: Pass;
-  /** Bytes of content that an operation puts, for the overhead; absent where it puts none. */
+  /** Bytes of content per put, to compute the overhead; absent if the task puts nothing. */
   readonly puts?: number | undefined;
 }
 
-/** What a task works with: this revision's own library, over the backend that the task is about. */
-export interface Ground {
+/** The library of this revision and the backend of the task. */
+export interface Fixture {
   readonly backend: Backend;
   readonly identity: Identity;
   readonly library: typeof import("@idk/storage");
@@ -21,10 +21,10 @@ export interface Ground {
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
-const AT_ONCE = 16;
+const IN_FLIGHT = 16;
 
-/** How each task is prepared; preparing is not measured. */
-const WORK: Readonly<Record<string, (ground: Ground) => Promise<Work>>> = {
+/** Prepares each task, unmeasured. */
+const WORK: Readonly<Record<string, (fixture: Fixture) => Promise<Work>>> = {
   "put-memory": puts(8 * MIB),
   "get-memory": gets(8 * MIB),
   "put-convergent": convergentPuts(8 * MIB),
@@ -40,15 +40,15 @@ const WORK: Readonly<Record<string, (ground: Ground) => Promise<Work>>> = {
   "get-store-many": manyGets(64 * KIB),
 };
 
-export async function prepare(task: string, ground: Ground): Promise<Work> {
+export async function prepare(task: string, fixture: Fixture): Promise<Work> {
   const work = WORK[task];
   if (work === undefined) throw new Error(`there is no task ${task}`);
-  return work(ground);
+  return work(fixture);
 }
 
-/** @throws Missing where this revision has no such library */
-export async function groundOver(backend: Backend): Promise<Ground> {
-  const library = await entryPoint<Ground["library"]>("@idk/storage", [
+/** @throws Missing if this revision lacks the library */
+export async function fixtureOver(backend: Backend): Promise<Fixture> {
+  const library = await entryPoint<Fixture["library"]>("@idk/storage", [
     "createStore",
     "generateIdentity",
   ]);
@@ -62,7 +62,7 @@ export async function groundOver(backend: Backend): Promise<Ground> {
         backend,
         recipients: [identity.recipient],
         identities: [identity],
-        // All work in this thread: its time then depends on no other, and its hashing is counted.
+        // No worker threads: timing does not depend on other threads, and all hashing is counted.
         workers: 0,
         ...options,
       });
@@ -72,7 +72,7 @@ export async function groundOver(backend: Backend): Promise<Ground> {
   };
 }
 
-function puts(size: number): (ground: Ground) => Promise<Work> {
+function puts(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     const content = noise(size);
@@ -81,7 +81,7 @@ function puts(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function gets(size: number): (ground: Ground) => Promise<Work> {
+function gets(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     const address = await store.put(noise(size));
@@ -89,7 +89,7 @@ function gets(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function convergentPuts(size: number): (ground: Ground) => Promise<Work> {
+function convergentPuts(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     const content = noise(size);
@@ -97,7 +97,7 @@ function convergentPuts(size: number): (ground: Ground) => Promise<Work> {
     const counter = new DataView(dedupSecret.buffer);
     let next = 0;
     const pass = repeated(() => {
-      // Another secret gives other blobs: none is there already.
+      // A new secret gives new blobs, so that none exists already.
       counter.setUint32(0, next++);
       return store.put(content, { dedupSecret });
     });
@@ -105,7 +105,7 @@ function convergentPuts(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function rewraps(recipients: number): (ground: Ground) => Promise<Work> {
+function rewraps(recipients: number): (fixture: Fixture) => Promise<Work> {
   return async ({ library, open, identity }) => {
     const others = await Promise.all(
       Array.from({ length: recipients - 1 }, () => library.generateIdentity()),
@@ -123,14 +123,14 @@ function rewraps(recipients: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function manyPuts(size: number): (ground: Ground) => Promise<Work> {
+function manyPuts(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     requireMethods("Store", store, ["putMany"]);
     const content = noise(size);
     const pass: Pass = async (operations) => {
       const items = Array.from({ length: operations }, (_, key) => ({ key, content }));
-      for await (const result of store.putMany(items, { concurrency: AT_ONCE })) {
+      for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
         if (!result.ok) throw result.error;
       }
     };
@@ -138,19 +138,19 @@ function manyPuts(size: number): (ground: Ground) => Promise<Work> {
   };
 }
 
-function manyGets(size: number): (ground: Ground) => Promise<Work> {
+function manyGets(size: number): (fixture: Fixture) => Promise<Work> {
   return async ({ open }) => {
     const store = open();
     requireMethods("Store", store, ["getMany"]);
     const addresses = await Promise.all(
-      Array.from({ length: AT_ONCE }, () => store.put(noise(size))),
+      Array.from({ length: IN_FLIGHT }, () => store.put(noise(size))),
     );
     const pass: Pass = async (operations) => {
       const items = Array.from({ length: operations }, (_, key) => ({
         key,
-        address: addresses[key % AT_ONCE]!,
+        address: addresses[key % IN_FLIGHT]!,
       }));
-      for await (const result of store.getMany(items, { concurrency: AT_ONCE })) {
+      for await (const result of store.getMany(items, { concurrency: IN_FLIGHT })) {
         if (!result.ok) throw result.error;
         assertLength((await result.blob.bytes()).length, size);
       }

@@ -1,7 +1,7 @@
 import type { Comparison, Counter, CounterName } from "../../compare/comparison.ts";
-import { type Html, html } from "./html.ts";
 import { counted, formatTime } from "../units.ts";
 import { forest } from "./charts/forest.ts";
+import { type Html, html } from "./html.ts";
 import { table } from "./table.ts";
 import { tickCount } from "./tick-units.ts";
 
@@ -13,7 +13,7 @@ const COUNTERS: Record<CounterName, string> = {
   storedOverhead: "Bytes stored beyond the content",
 };
 
-/** Two revisions: why the gate fails, the changes of time, and what is counted exactly. */
+/** A comparison of two revisions: why the gate fails, changes in time, and counters. */
 export function comparisonSection(comparison: Comparison): Html {
   const { base, head, tasks, skipped, failures, seconds, seed } = comparison;
   const counters = tasks.flatMap(({ title, counters }) =>
@@ -23,7 +23,7 @@ export function comparisonSection(comparison: Comparison): Html {
     <h2>${head.name} against ${base.name}</h2>
     <p class="subtitle">
       Head <code>${head.commit.slice(0, 12)}</code>, base <code>${base.commit.slice(0, 12)}</code>;
-      fresh processes in random order, seed ${String(seed)}, ${formatTime(seconds)} in all.
+      fresh processes in random order, seed ${String(seed)}, ${formatTime(seconds)} in total.
     </p>
     ${
       failures.length > 0
@@ -31,14 +31,13 @@ export function comparisonSection(comparison: Comparison): Html {
             ${failures.map((failure) => html`<li class="bad">${failure}</li>`)}
           </ul>`
         : html`<p class="notice good">
-            <b>The gate passes:</b> no task is slower than its tolerance, and nothing that is
-            counted has grown.
+            <b>The gate passes:</b> no task is slower beyond its tolerance, and no counter grew.
           </p>`
     }
     ${tasks.length > 0 && forest(tasks)} ${counters.length > 0 && counterTable(counters)}
     ${
       skipped.length > 0 &&
-      html`<h3>${counted(skipped.length, "task")} left out</h3>
+      html`<h3>${counted(skipped.length, "task")} skipped</h3>
         <ul class="notes">
           ${skipped.map(({ task, reason }) => html`<li><b>${task}:</b> ${reason}</li>`)}
         </ul>`
@@ -54,9 +53,9 @@ function counterTable(counters: readonly { title: string; counter: Counter }[]):
     tickCount(head),
     changed(change),
   ]);
-  return html`<h3>What is counted exactly</h3>
-    <p>For each operation. More than before is a failure, however little.</p>
-    ${table("Counters", ["Task", "Counts", "Base", "Head", "Change"], rows, [1, 4])}`;
+  return html`<h3>Counters</h3>
+    <p>Exact numbers per operation. Any increase is a failure.</p>
+    ${table("Counters", ["Task", "Counter", "Base", "Head", "Change"], rows, [1, 4])}`;
 }
 
 function changed(change: Counter["change"]): Html {

@@ -1,18 +1,18 @@
-/** Markup that goes into a page as it is. */
+/** Markup that is inserted into a page unescaped. */
 export interface Html {
   readonly markup: string;
 }
 
-/** What may stand in a template: text is escaped, lists are joined, undefined and false leave nothing. */
+/** A template value: text is escaped, lists are joined, undefined and false produce nothing. */
 type Part = Html | string | number | undefined | false | readonly Part[];
 
-/** A tag for templates that escapes whatever is not markup already, attributes in quotes included. */
+/** A template tag that escapes everything except `Html`. Attribute values must be quoted. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const pieces = strings.map((text, i) => (i === 0 ? "" : written(parts[i - 1])) + text);
   return { markup: pieces.join("") };
 }
 
-/** For markup that something else has escaped. */
+/** Marks text as already escaped. */
 export function trusted(markup: string): Html {
   return { markup };
 }

@@ -1,8 +1,8 @@
 import type { Calibration, Machine } from "../report.ts";
-import { type Html, html } from "./html.ts";
 import { formatBytes, formatRate } from "../units.ts";
+import { type Html, html } from "./html.ts";
 
-/** What the figures have to be read with. */
+/** The machine and its calibration. */
 export function machineSection(machine: Machine, calibration?: Calibration): Html {
   const { processor, cores, memory, system, runtime, nacl } = machine;
   const facts: [string, string][] = [
@@ -22,7 +22,7 @@ export function machineSection(machine: Machine, calibration?: Calibration): Htm
   }
   return html`<section>
     <h2>The machine</h2>
-    ${calibration !== undefined && html`<p>What it does by itself, on one thread, was measured in this run.</p>`}
+    ${calibration !== undefined && html`<p>The rates were measured in this run, on one thread.</p>`}
     <dl class="facts">
       ${facts.map(
         ([name, fact]) =>

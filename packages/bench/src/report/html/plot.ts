@@ -1,19 +1,19 @@
-import { type Html, html, trusted } from "./html.ts";
 import { type PlotOptions, plot } from "@observablehq/plot";
 import { parseHTML } from "linkedom";
+import { type Html, html, trusted } from "./html.ts";
 
-/** Pixels that a chart is drawn for; the page shows the one that fits. */
-export const WIDE = 920;
+/** Widths of the two versions of a chart in pixels; the page shows the one that fits. */
+const WIDE = 920;
 export const NARROW = 345;
 
-/** Pixels of text of the charts. */
+/** Font size in charts, in pixels. */
 export const FONT_SIZE = 13;
 
-/** Pixels of a character of them, roughly: nothing measures text here. */
+/** Approximate width of a character in pixels: text cannot be measured here. */
 export const CHARACTER = 7;
 export const BOLD_CHARACTER = 7.6;
 
-/** Every attribute with coordinates in it that the library writes. */
+/** The attributes with coordinates that the library writes. */
 const COORDINATES = [
   "d",
   "cx",
@@ -31,7 +31,7 @@ const COORDINATES = [
 
 const { document } = parseHTML("<!doctype html><html><body></body></html>");
 
-/** What the library is told; margins and height in pixels. */
+/** Options for the library; margins and height in pixels. */
 export type Drawing = PlotOptions & {
   readonly height: number;
   readonly marginTop: number;
@@ -39,10 +39,10 @@ export type Drawing = PlotOptions & {
 };
 
 /**
- * A chart as inline SVG, drawn twice: for wide screens and paper, and for phones. Colours are
- * variables and classes of the page, so that it is right in light and dark.
+ * A chart as inline SVG, drawn once for wide screens and paper and once for phones. Colours are
+ * variables and classes of the page, so that they work in light and dark mode.
  *
- * @param label what the chart shows, for those who hear it; the numbers are in a table beside it
+ * @param label description for screen readers; the numbers are in a table next to the chart
  */
 export function chart(label: string, draw: (width: number) => Drawing): Html {
   return html`<div class="chart">
@@ -57,7 +57,7 @@ function drawn(label: string, width: number, options: Drawing): Html {
     width,
     style: { fontSize: `${FONT_SIZE}px` },
   });
-  // The library brings its own style sheet with each chart; the page has one for all.
+  // The library adds a style sheet to each chart; the page has one for all.
   for (const style of svg.querySelectorAll("style")) style.remove();
   svg.setAttribute("class", width === WIDE ? "wide" : "narrow");
   svg.setAttribute("role", "img");
@@ -66,7 +66,7 @@ function drawn(label: string, width: number, options: Drawing): Html {
   return trusted(svg.outerHTML);
 }
 
-/** Hundredths of a pixel are enough, and make the page much smaller. */
+/** Rounds to tenths of a pixel, which makes the page much smaller. */
 function round(element: Element): void {
   for (const name of COORDINATES) {
     const value = element.getAttribute(name);

@@ -1,10 +1,9 @@
 import { type Html, html } from "./html.ts";
 
 /**
- * The numbers of a chart. The first cell of each row is its name; all others are figures, aligned so
- * that they can be compared.
+ * A table. The first cell of each row is its name; all others are numbers and aligned right.
  *
- * @param words columns, from 0, that are text and not figures
+ * @param words indexes of columns that are text, not numbers
  */
 export function table(
   caption: string,
@@ -39,7 +38,7 @@ export function table(
   </div>`;
 }
 
-/** A chart with its title, how it is read, and its numbers. */
+/** A chart with its title, an explanation, and its numbers in a table. */
 export function figure(title: string, reading: string, drawing: Html, numbers: Html): Html {
   return html`<figure>
     <figcaption>

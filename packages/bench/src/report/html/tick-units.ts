@@ -1,9 +1,9 @@
 /*
- * Values as they stand at an axis, where they are round: as few digits as say it. In tables and texts
- * are those of report/units.ts, which are rounded.
+ * Formats of axis ticks, which are round values and need few digits. Tables and texts use
+ * report/units.ts.
  */
 
-/** 0.002 → "2 ms"; also of a difference, with its sign. */
+/** 0.002 → "2 ms"; differences keep their sign. */
 export function tickTime(seconds: number): string {
   return scaled(seconds, [
     [1, "s"],
@@ -24,7 +24,7 @@ export function tickBytes(bytes: number): string {
   ]);
 }
 
-/** The size of a content: in powers of ten where it is a round number of those, such as 25.1 MB. */
+/** The size of a content: in powers of ten if it is round in those, such as 25.1 MB. */
 export function tickSize(bytes: number): string {
   if (bytes % 100 !== 0 || bytes < 1000 || bytes % 1024 === 0) return tickBytes(bytes);
   return scaled(bytes, [
@@ -35,7 +35,7 @@ export function tickSize(bytes: number): string {
   ]);
 }
 
-/** "100 MB/s", in powers of ten as is the custom for rates. */
+/** "100 MB/s", in powers of ten as usual for rates. */
 export function tickRate(bytesPerSecond: number): string {
   return scaled(bytesPerSecond, [
     [1e9, "GB/s"],
@@ -61,12 +61,12 @@ export function formatShare(share: number): string {
 
 function scaled(value: number, units: readonly (readonly [number, string])[]): string {
   if (value === 0) return "0";
-  // What would be rounded up to the next unit is said in that one.
+  // A value that rounds up to the next unit is written in that unit.
   const [size, unit] = units.find(([size]) => Math.abs(value) >= size * 0.9995) ?? units.at(-1)!;
   return `${digits(value / size)} ${unit}`;
 }
 
-/** Up to three, thousands in full, with a minus sign and not a hyphen. */
+/** Up to three significant digits, thousands in full, with a minus sign and not a hyphen. */
 function digits(value: number): string {
   const options =
     Math.abs(value) < 1000 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 0 };

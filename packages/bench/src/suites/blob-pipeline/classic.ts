@@ -1,17 +1,17 @@
 /*
- * How much software encrypts files under a password, written as it commonly is: each file gets its
- * own salt, from which PBKDF2 makes its key, and becomes a JSON document with its parts in base64.
+ * A common way to encrypt files with a password: PBKDF2 derives a key for each file from its own salt,
+ * and the result is a JSON document with base64 fields.
  */
-import { compressFrame, decompressFrame } from "lz4-napi";
 import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { type StageTimes, stopwatch } from "./stages.ts";
 import { promisify } from "node:util";
+import { compressFrame, decompressFrame } from "lz4-napi";
+import { type StageTimes, stopwatch } from "./stages.ts";
 
-/** What OWASP advises with SHA-256 (Password Storage Cheat Sheet), and password managers use. */
+/** Recommended by OWASP for SHA-256 (Password Storage Cheat Sheet) and used by password managers. */
 export const ITERATIONS = 600_000;
 
-/** What was advised before 2021, and still stands in much code. */
+/** Recommended before 2021 and still common in code. */
 export const ITERATIONS_OLD = 100_000;
 
 const PASSWORD = "correct horse battery staple";
@@ -19,7 +19,7 @@ const derive = promisify(pbkdf2);
 const keyOf = (salt: Uint8Array, iterations: number) =>
   derive(PASSWORD, salt, iterations, 32, "sha256");
 
-/** The document that a file becomes; everything but the numbers in base64. */
+/** The document of a file; strings are base64. */
 interface Envelope {
   readonly version: 1;
   readonly iterations: number;
@@ -29,7 +29,7 @@ interface Envelope {
   readonly data: string;
 }
 
-/** @returns what each stage took, and the bytes that were written */
+/** @returns the time of each stage and the number of bytes written */
 export async function storeClassic(
   source: string,
   target: string,
@@ -63,7 +63,7 @@ export async function storeClassic(
   return { times: times(), written: json.length };
 }
 
-/** @throws where the document is not what was stored */
+/** @throws Error if the document was changed */
 export async function loadClassic(path: string): Promise<Uint8Array> {
   const envelope = JSON.parse(await readFile(path, "utf8")) as Envelope;
   const part = (name: "salt" | "iv" | "tag" | "data") => Buffer.from(envelope[name], "base64");

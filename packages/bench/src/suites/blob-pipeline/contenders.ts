@@ -1,3 +1,5 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   type Address,
   type Identity,
@@ -5,15 +7,13 @@ import {
   type StoreOptions,
   createStore,
 } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
 import { type Counts, counting } from "../../harness/counting.ts";
 import { ITERATIONS, ITERATIONS_OLD, loadClassic, storeClassic } from "./classic.ts";
-import { mkdir, readFile } from "node:fs/promises";
 import type { MixedFile } from "./mixed-files.ts";
 import type { StageTimes } from "./stages.ts";
-import { filesystem } from "@idk/storage/filesystem";
-import { join } from "node:path";
 
-/** A file, and where it lies. */
+/** A file and its path. */
 export interface Source {
   readonly file: MixedFile;
   readonly path: string;
@@ -23,19 +23,19 @@ export interface Source {
 export interface Contender {
   readonly name: string;
   /**
-   * Stores all of them in a folder that is not there yet.
+   * Stores all files in a folder that does not exist yet.
    *
-   * @returns reads the file of that index back
+   * @returns reads back the file with the given index
    */
   pass(sources: readonly Source[], folder: string): Promise<(index: number) => Promise<Uint8Array>>;
-  /** Files and bytes written so far. */
+  /** Files (as requests) and bytes written so far. */
   counts(): Counts;
 }
 
 export const CLASSIC = "classic";
 export const CLASSIC_OLD = "classic, fewer iterations";
 
-/** @param onFile what a file took that the classic pipeline has stored */
+/** @param onFile receives the stage times of each file of the classic pipeline */
 export function contenders(
   identity: Identity,
   seed: number,
@@ -71,7 +71,7 @@ export function contenders(
   ];
 }
 
-/** Compresses as the classic pipeline does, and like it does not wait for the disk. */
+/** A store that, like the classic pipeline, compresses with LZ4 and does not wait for the disk. */
 export function openStore(
   folder: string,
   identity: Identity,

@@ -1,5 +1,5 @@
-import { type Random, seededRandom } from "../../statistics/random.ts";
 import { noise } from "../../harness/content.ts";
+import { type Random, seededRandom } from "../../statistics/random.ts";
 
 export const KINDS = ["text", "json", "image"] as const;
 
@@ -9,7 +9,7 @@ export interface MixedFile {
   readonly content: Uint8Array;
 }
 
-/** Of ten files: four texts, three JSON documents, three images. */
+/** Kinds of ten files by first letter: four texts, three JSON documents, three images. */
 const MIX = "tjitjtjiti";
 
 const WORDS =
@@ -18,10 +18,10 @@ const WORDS =
   );
 
 /**
- * Files as a person's folder holds them, the same for the same seed: many short ones and a few long
- * ones (log-normal), texts and JSON that codecs can shorten, and images that they cannot.
+ * A typical folder of files, determined by the seed: many short and a few long files (log-normal),
+ * compressible texts and JSON, and incompressible images.
  *
- * @param total bytes of all of them together, exactly; at least one for each file
+ * @param total the exact sum of all lengths in bytes; at least one per file
  */
 export function mixedFiles(count: number, total: number, seed: number): MixedFile[] {
   const random = seededRandom(seed);
@@ -36,12 +36,12 @@ function lengths(count: number, total: number, random: Random): number[] {
   const weights = Array.from({ length: count }, () => Math.exp(1.4 * normal(random)));
   const sum = weights.reduce((sum, weight) => sum + weight, 0);
   const lengths = weights.map((weight) => 1 + Math.floor(((total - count) * weight) / sum));
-  // Rounding down has left less than a byte for each.
+  // Rounding down leaves less than one byte per file.
   const left = total - lengths.reduce((sum, length) => sum + length, 0);
   return lengths.map((length, i) => (i < left ? length + 1 : length));
 }
 
-/** Of mean 0 and standard deviation 1, near enough: a sum of twelve. */
+/** Approximately normal with mean 0 and standard deviation 1: a sum of twelve uniform numbers. */
 function normal(random: Random): number {
   return Array.from({ length: 12 }, random).reduce((sum, value) => sum + value, -6);
 }
@@ -59,11 +59,11 @@ const makers: Record<MixedFile["kind"], (length: number, random: Random) => Uint
       const record = { id, index: i, name, price: Math.round(random() * 1e5) / 100, sold: i % 3 };
       return `${JSON.stringify(record)},\n`;
     }),
-  // What a codec has made short already has no pattern left.
+  // Image formats are compressed already.
   image: noise,
 };
 
-/** Frequent words come often: the square puts more weight on the first ones. */
+/** The square makes the first, frequent words more likely. */
 function word(random: Random): string {
   return WORDS[Math.floor(random() ** 2 * WORDS.length)]!;
 }

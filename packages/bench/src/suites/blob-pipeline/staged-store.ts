@@ -1,15 +1,15 @@
-/* The store's own put, taken apart by what goes through its NaCl and its backend. */
-import { type Identity, type NaCl, loadNaCl } from "@idk/storage";
-import type { StageTimes } from "./stages.ts";
-import { compressFrame } from "lz4-napi";
-import { filesystem } from "@idk/storage/filesystem";
-import { openStore } from "./contenders.ts";
+/* The stages of a put, measured by wrapping the NaCl and the backend of the store. */
 import { readFile } from "node:fs/promises";
+import { type Identity, type NaCl, loadNaCl } from "@idk/storage";
+import { filesystem } from "@idk/storage/filesystem";
+import { compressFrame } from "lz4-napi";
+import { openStore } from "./contenders.ts";
+import type { StageTimes } from "./stages.ts";
 
 /**
- * Puts a file, and tells what each stage took. `key` is X25519, `encrypt` secretbox, `write` the
- * backend's put; `compress` is the same codec by itself, over the same bytes; `encode` is what is
- * left of the whole: derived keys, layout, SHA-256, and what the store adds around the codec.
+ * @returns puts a file and returns the time of each stage. `key` is X25519, `encrypt` is secretbox and
+ *   `write` is the backend's put; `compress` runs the same codec separately on the same bytes; `encode`
+ *   is the rest: derived keys, layout, SHA-256, and the store's overhead around the codec.
  */
 export async function stagedStore(
   folder: string,

@@ -1,22 +1,22 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import type { NaCl } from "@idk/storage";
 
-/** Something that seals a file, and opens what it has sealed. */
+/** An algorithm to seal and open files. */
 export interface Cipher {
   readonly name: string;
-  /** What is ready before a file of that length comes: its key, its memory. */
+  /** Prepares the key and memory for files of the given length. */
   prepare(length: number): Sealer;
 }
 
-/** All that is needed to open it but the key, in parts: joining them would be a copy of the whole. */
+/** A sealed file in parts, because joining them would copy everything. */
 type Sealed = readonly Uint8Array[];
 
 export interface Sealer {
-  /** @returns lent until the next call */
+  /** @returns borrowed; valid until the next call */
   seal(content: Uint8Array): Sealed | Promise<Sealed>;
   /**
-   * @returns the content; lent until the next call
-   * @throws where the bytes are not what was sealed
+   * @returns the content, borrowed; valid until the next call
+   * @throws Error if the bytes were changed
    */
   open(sealed: Sealed): Uint8Array | Promise<Uint8Array>;
 }
@@ -50,21 +50,21 @@ export function secretbox(name: string, naCl: NaCl): Cipher {
 /**
  * A cipher of `node:crypto`.
  *
- * @returns why not, where the runtime does not have it
+ * @returns the reason as text if the runtime lacks it
  */
 export function nodeCipher(
   name: string,
   algorithm: "aes-256-gcm" | "chacha20-poly1305",
 ): Cipher | string {
   const NONCE = 12;
-  // The two are of one shape; the types of Node declare one by one.
+  // Both have the same interface, but Node's types have an overload for each.
   const mode = algorithm as "chacha20-poly1305";
   const options = { authTagLength: TAG };
   const key = crypto.getRandomValues(new Uint8Array(32));
   try {
     createCipheriv(mode, key, new Uint8Array(NONCE), options);
   } catch {
-    return `${name}: this runtime does not have it`;
+    return `${name}: not available in this runtime`;
   }
   return {
     name,
@@ -87,7 +87,7 @@ export function nodeCipher(
   };
 }
 
-/** The age format for one X25519 recipient, in JavaScript: ChaCha20-Poly1305 in chunks of 64 KiB. */
+/** The age format for one X25519 recipient in JavaScript: ChaCha20-Poly1305 in chunks of 64 KiB. */
 export async function ageCipher(): Promise<Cipher> {
   const { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } =
     await import("age-encryption");

@@ -1,29 +1,29 @@
-/** Put or get of one length, in a process of its own: `inProcess` starts this file with its job. */
-import { createStore, parseIdentity } from "@idk/storage";
-import { measureHere, ownJob } from "../../processes.ts";
+/** A put or get of one length. `runJob` starts this file in a child process. */
 import { randomFillSync } from "node:crypto";
-import { resetPeakRss } from "../../harness/memory.ts";
+import { createStore, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
-import type { Sample } from "../../measure.ts";
+import type { Sample } from "../../harness/measure.ts";
+import { resetPeakRss } from "../../harness/memory.ts";
+import { measureWork, receivedJob } from "../../harness/processes.ts";
 
 const MIB = 2 ** 20;
 const WARM_UPS = 5;
 
 export interface ScalingJob {
   /**
-   * `put` goes to a backend that keeps nothing: how fast a disk takes bytes is the disk's affair.
-   * `keep` goes to the folder, for the gets.
+   * `put` writes to a backend that discards everything, so that the disk is not measured. `keep` writes
+   * to the folder, for the gets.
    */
   readonly way: "put" | "keep" | "get";
-  /** Whole MiB of content. */
+  /** Content length in MiB. */
   readonly mib: number;
   readonly folder: string;
   readonly identity: string;
-  /** What to get. */
+  /** The address to get. */
   readonly address?: string | undefined;
 }
 
-/** What a put or get took; its peak is what came on top of what the process held before. */
+/** The result of a put or get. Its peak is the increase over the memory of the process before. */
 export interface ScalingOutcome extends Sample {
   readonly address: string;
 }
@@ -39,29 +39,29 @@ async function work({
   const keys = { recipients: [identity.recipient], identities: [identity] };
   const kept = filesystem(folder, { durability: "none" });
   await using store = createStore({ ...keys, backend: kept });
-  await using nowhere = createStore({ ...keys, backend: { ...kept, put: async () => {} } });
+  await using discarding = createStore({ ...keys, backend: { ...kept, put: async () => {} } });
   const get = async (from: string, expected: number): Promise<string> => {
     let length = 0;
     for await (const piece of (await store.get(from)).chunks()) length += piece.length;
     if (length !== expected) throw new Error(`read ${length} bytes of ${expected}`);
     return from;
   };
-  // A process that has just begun compiles while it works, which is most of what 1 MiB would take.
+  // A new process compiles code first, which would take longer than 1 MiB of content.
   for (let i = 0; i < WARM_UPS; i++) {
     const warm = await store.put(pieces(2));
     await get(warm, 2 * MIB);
     await store.deleteTree(warm);
-    await nowhere.put(pieces(2));
+    await discarding.put(pieces(2));
   }
   globalThis.Bun?.gc(true);
   const before = process.memoryUsage.rss();
   resetPeakRss();
   const works = {
-    put: () => nowhere.put(pieces(mib)),
+    put: () => discarding.put(pieces(mib)),
     keep: () => store.put(pieces(mib)),
     get: () => get(address!, mib * MIB),
   };
-  const { result, ...sample } = await measureHere<string>(works[way]);
+  const { result, ...sample } = await measureWork<string>(works[way]);
   return { ...sample, peakRss: Math.max(0, sample.peakRss - before), address: result };
 }
 
@@ -70,5 +70,5 @@ async function* pieces(mib: number): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < mib; i++) yield piece;
 }
 
-const job = ownJob() as ScalingJob | undefined;
+const job = receivedJob() as ScalingJob | undefined;
 if (job) console.log(JSON.stringify(await work(job)));

@@ -1,18 +1,18 @@
-/** Where an axis begins and ends, how it is divided, and where its ticks are. */
+/** The scale, range and ticks of an axis. */
 export interface Axis {
   readonly type: "linear" | "log";
   readonly domain: readonly [number, number];
   readonly ticks: readonly number[];
 }
 
-/** From this ratio of the largest to the smallest value on, an axis is logarithmic. */
+/** Above this ratio of the largest to the smallest value, an axis is logarithmic. */
 const SPANS_DECADES = 12;
 
 /**
- * An axis for amounts: logarithmic where they span decades, otherwise from zero.
+ * An axis for amounts: logarithmic if they span decades, otherwise linear from zero.
  *
- * @param most ticks, roughly
- * @param unit that the ticks are round multiples of
+ * @param most approximate number of ticks
+ * @param unit ticks are round multiples of it
  */
 export function amountAxis(values: readonly number[], most: number, unit = 1): Axis {
   const { type, domain, ticks } = plainAxis(
@@ -32,7 +32,7 @@ function plainAxis(values: readonly number[], most: number): Axis {
   return { type: "log", domain, ticks: logTicks(domain, most) };
 }
 
-/** @param most ticks, roughly */
+/** @param most approximate number of ticks */
 export function linearAxis(low: number, high: number, most: number): Axis {
   const span = high - low || 1;
   const rough = span / most;
@@ -44,7 +44,7 @@ export function linearAxis(low: number, high: number, most: number): Axis {
   return { type: "linear", domain: [low, low + span], ticks };
 }
 
-/** 1, 2 and 5 of each decade, or fewer where that is too many; where nothing else fits, both ends. */
+/** 1, 2 and 5 of each decade, or fewer if those are too many, or else both ends. */
 export function logTicks([low, high]: readonly [number, number], most: number): number[] {
   const candidates = [[1, 2, 5], [1, 3], [1]].map((factors) => {
     const ticks: number[] = [];
@@ -59,14 +59,14 @@ export function logTicks([low, high]: readonly [number, number], most: number): 
   return ticks.length > 1 ? ticks : [low, high];
 }
 
-/** 0 to 1: how far along the axis a value is. */
+/** The position of a value on the axis, 0 to 1. */
 export function along({ type, domain: [low, high] }: Axis, value: number): number {
   const at = type === "log" ? Math.log : (v: number) => v;
   return (at(value) - at(low)) / (at(high) - at(low));
 }
 
-/** The values that can be named without the names touching. */
-export function spaced(
+/** The values that can be labelled without overlap. */
+export function nonOverlapping(
   axis: Axis,
   values: readonly number[],
   pixels: number,

@@ -1,10 +1,10 @@
-import { formatBytes, formatRate, formatTime } from "../../units.ts";
-import { formatShare, tickBytes, tickCount, tickRate, tickSize, tickTime } from "../tick-units.ts";
 import type { Measurement } from "../../report.ts";
+import { formatBytes, formatRate, formatTime } from "../../units.ts";
 import type { Html } from "../html.ts";
+import { figure, table } from "../table.ts";
+import { formatShare, tickBytes, tickCount, tickRate, tickSize, tickTime } from "../tick-units.ts";
 import { type LinePoint, lineChart } from "./lines.ts";
 import type { SeriesStyles } from "./palette.ts";
-import { figure, table } from "../table.ts";
 
 type Unit = NonNullable<Measurement["x"]>["unit"];
 
@@ -14,7 +14,7 @@ const ALONG: Record<Unit, string> = {
   files: "files",
 };
 
-/** What a suite measured at several sizes or counts: throughput or time, and peak memory. */
+/** Charts of measurements at several sizes or counts: throughput or time, and peak memory. */
 export function bySize(measurements: readonly Measurement[], styles: SeriesStyles): Html[] {
   const units = [...new Set(measurements.flatMap(({ x }) => (x === undefined ? [] : [x.unit])))];
   return units.flatMap((unit) => {
@@ -30,12 +30,12 @@ export function bySize(measurements: readonly Measurement[], styles: SeriesStyle
   });
 }
 
-/** On logarithmic axes there is no place for zero, and no rate for no time. */
+/** Logarithmic axes cannot show zero, and a time of zero has no rate. */
 function isDrawable({ x, distribution: { p50, interval } }: Measurement): boolean {
   return x !== undefined && x.value > 0 && p50 > 0 && interval.low > 0;
 }
 
-/** Only the series that are lines: with more than one place on the axis. */
+/** Only the series with more than one position on the axis, which form a line. */
 function ofSeveral(measurements: readonly Measurement[]): Measurement[] {
   return measurements.filter(
     (one) =>
@@ -48,7 +48,7 @@ function throughput(measurements: readonly Measurement[], unit: Unit, styles: Se
   const points = measurements.map((measurement): LinePoint => {
     const bytes = measurement.bytesPerOperation ?? 0;
     const { p50, interval } = measurement.distribution;
-    // More time is less throughput: the ends change places.
+    // More time is less throughput, so the ends are swapped.
     return {
       ...at(measurement),
       y: bytes / p50,
@@ -58,7 +58,7 @@ function throughput(measurements: readonly Measurement[], unit: Unit, styles: Se
   });
   return figure(
     `Throughput by ${noun(unit)}`,
-    `Content per second at the median time; more is better. ${bars(measurements)}`,
+    `Content per second at the median time; higher is better. ${bars(measurements)}`,
     chartOf(points, unit, styles, tickRate, `Throughput by ${noun(unit)}`),
     table(
       `Throughput by ${noun(unit)}`,
@@ -81,7 +81,7 @@ function time(measurements: readonly Measurement[], unit: Unit, styles: SeriesSt
   });
   return figure(
     `Time by ${noun(unit)}`,
-    `Median time of one operation; less is better. ${bars(measurements)}`,
+    `Median time of one operation; lower is better. ${bars(measurements)}`,
     chartOf(points, unit, styles, tickTime, `Time by ${noun(unit)}`),
     table(
       `Time by ${noun(unit)}`,
@@ -101,7 +101,7 @@ function peakMemory(measurements: readonly Measurement[], unit: Unit, styles: Se
   const points = measurements.map((one): LinePoint => ({ ...at(one), y: one.peakRss ?? 0 }));
   return figure(
     `Peak memory by ${noun(unit)}`,
-    "Most resident memory of the process while it was measured; a flat line does not grow with what is moved.",
+    "Peak resident memory of the process during the measurement; on a flat line, memory does not depend on the amount of data.",
     chartOf(points, unit, styles, tickBytes, `Peak memory by ${noun(unit)}`),
     table(
       `Peak memory by ${noun(unit)}`,

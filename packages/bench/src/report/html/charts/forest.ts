@@ -1,20 +1,20 @@
-import { formatChange } from "../../units.ts";
-import { formatShare, tickChange, tickCount } from "../tick-units.ts";
-import type { Attempt, TaskComparison } from "../../../compare/comparison.ts";
 import { type Markish, dot, rect, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
+import { type Attempt, type TaskComparison, lastAttempt } from "../../../compare/comparison.ts";
+import { formatChange } from "../../units.ts";
 import { type Html, html } from "../html.ts";
-import { figure, table } from "../table.ts";
 import { chart } from "../plot.ts";
+import { figure, table } from "../table.ts";
+import { formatShare, tickChange, tickCount } from "../tick-units.ts";
 import { type Axis, linearAxis } from "./axis.ts";
+import { type RowPositions, drawRows, referenceLine } from "./rows.ts";
 
-/** Head against base, a row for each task: the median of the rounds with its interval and tolerance. */
+/** Head against base, one row per task: the median of the rounds with its interval and tolerance. */
 export function forest(tasks: readonly TaskComparison[]): Html {
-  const compared = tasks.map((task) => ({ task, attempt: last(task) }));
+  const compared = tasks.map((task) => ({ task, attempt: lastAttempt(task) }));
   const reach =
     1.12 * Math.max(0.06, ...compared.flatMap(({ attempt }) => ends(attempt).map(Math.abs)));
   const drawing = chart(
-    "Change of the time of each task from base to head, with its interval",
+    "Change in the time of each task from base to head, with its interval",
     (width) =>
       drawRows(
         {
@@ -26,10 +26,10 @@ export function forest(tasks: readonly TaskComparison[]): Html {
           along: "← head is faster · head is slower →",
           format: (ratio) => (ratio === 0 ? "0" : tickChange(Math.expm1(ratio))),
           rowHeight: 36,
-          marks: (places) => [
-            ...compared.map(({ attempt }, i) => band(attempt, i, places)),
-            referenceLine(0, compared, places),
-            ...compared.flatMap(({ task, attempt }, i) => row(task, attempt, i, places)),
+          marks: (positions) => [
+            ...compared.map(({ attempt }, i) => band(attempt, i, positions)),
+            referenceLine(0, compared, positions),
+            ...compared.flatMap(({ task, attempt }, i) => row(task, attempt, i, positions)),
           ],
         },
         width,
@@ -38,21 +38,16 @@ export function forest(tasks: readonly TaskComparison[]): Html {
   const confidence = formatShare(compared[0]?.attempt.interval.confidence ?? 0.99);
   return figure(
     "Head against base",
-    `The diamond is the median change over all rounds, the bar its ${confidence} interval, the faint dots are the rounds. A task fails only when its whole bar lies to the right of the shaded tolerance.`,
+    `The diamond is the median change over all rounds, the bar its ${confidence} interval, and the faint dots are the rounds. A task fails only if its whole bar is to the right of the shaded tolerance.`,
     drawing,
     comparisonTable(compared),
   );
 }
 
-/** Of logarithms of ratios, with ticks at round changes. */
+/** An axis of logarithms of ratios, with ticks at round percentages. */
 function changeAxis(reach: number, most: number): Axis {
   const { ticks } = linearAxis(Math.expm1(-reach), Math.expm1(reach), most);
   return { type: "linear", domain: [-reach, reach], ticks: ticks.map(Math.log1p) };
-}
-
-/** The attempt that the verdict is of. */
-export function last({ attempts }: TaskComparison): Attempt {
-  return attempts.at(-1)!;
 }
 
 function comparisonTable(compared: readonly { task: TaskComparison; attempt: Attempt }[]): Html {
@@ -68,7 +63,7 @@ function comparisonTable(compared: readonly { task: TaskComparison; attempt: Att
       "Noise",
       "Rounds",
       "Attempts",
-      "Times are",
+      "Measured",
     ],
     compared.map(({ task, attempt }) => [
       task.title,
@@ -80,7 +75,7 @@ function comparisonTable(compared: readonly { task: TaskComparison; attempt: Att
       change(attempt.noise),
       tickCount(attempt.rounds.length),
       tickCount(task.attempts.length),
-      task.bound === "cpu" ? "CPU time" : "time that passed",
+      task.bound === "cpu" ? "CPU time" : "elapsed time",
     ]),
     [1, 9],
   );
@@ -104,14 +99,19 @@ function ends({ interval, tolerance, median }: Attempt): number[] {
   return [interval.low, interval.high, median, tolerance];
 }
 
-function band({ tolerance }: Attempt, i: number, places: RowPlaces): Markish {
-  const box = { x1: -tolerance, x2: tolerance, y1: places.top(i), y2: places.bottom(i) };
+function band({ tolerance }: Attempt, i: number, positions: RowPositions): Markish {
+  const box = { x1: -tolerance, x2: tolerance, y1: positions.top(i), y2: positions.bottom(i) };
   return rect([box], { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--band)" });
 }
 
-function row(task: TaskComparison, attempt: Attempt, i: number, places: RowPlaces): Markish[] {
+function row(
+  task: TaskComparison,
+  attempt: Attempt,
+  i: number,
+  positions: RowPositions,
+): Markish[] {
   const { median, interval, ratios } = attempt;
-  const [top, bottom, y] = [places.top(i), places.bottom(i), places.middle(i)];
+  const [top, bottom, y] = [positions.top(i), positions.bottom(i), positions.middle(i)];
   const color =
     task.verdict === "slower"
       ? "var(--worse)"

@@ -1,32 +1,32 @@
+import { type Markish, dot, ruleY } from "@observablehq/plot";
+import type { Target } from "../../report.ts";
 import { formatBound, formatValue } from "../../units.ts";
 import { type Html, html } from "../html.ts";
-import { type Markish, dot, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
-import { figure, table } from "../table.ts";
-import type { Target } from "../../report.ts";
 import { chart } from "../plot.ts";
+import { figure, table } from "../table.ts";
 import { logTicks } from "./axis.ts";
+import { type RowPositions, drawRows, referenceLine } from "./rows.ts";
 
-/** Beyond that far from the bound, how far no longer matters. */
+/** Larger factors are drawn at this one. */
 const FAR = 30;
 
-/** How far each target is from its bound. */
+/** The distance of each target from its bound. */
 export function headroom(targets: readonly Target[]): Html {
   const margins = targets.map(margin);
   const low = Math.min(0.7, ...margins.map((value) => value / 1.15));
   const high = Math.max(2, ...margins.map((value) => value * 1.15));
   const domain = [low, high] as const;
-  const drawing = chart("How far each value is from the bound of its target", (width) =>
+  const drawing = chart("Distance of each value from the bound of its target", (width) =>
     drawRows(
       {
-        rows: targets.map((target) => ({ name: target.name, detail: said(target) })),
+        rows: targets.map((target) => ({ name: target.name, detail: describe(target) })),
         axis: (pixels) => ({ type: "log", domain, ticks: logTicks(domain, pixels / 55) }),
-        along: "← misses the bound · keeps it by this factor →",
+        along: "← misses the bound · meets it by this factor →",
         format: (x) => `${x.toLocaleString("en-US")}×`,
         rowHeight: 28,
-        marks: (places) => [
-          referenceLine(1, targets, places),
-          ...targets.flatMap((target, i) => row(target, i, places, margins[i]!)),
+        marks: (positions) => [
+          referenceLine(1, targets, positions),
+          ...targets.flatMap((target, i) => row(target, i, positions, margins[i]!)),
         ],
       },
       width,
@@ -34,14 +34,14 @@ export function headroom(targets: readonly Target[]): Html {
   );
   return figure(
     "Targets",
-    `How many times better each value is than its bound. Left of the line, the target is missed.${margins.includes(FAR) ? ` Further than ${FAR}× is drawn at ${FAR}×.` : ""}`,
+    `How many times better each value is than its bound. Left of the line, the target is missed.${margins.includes(FAR) ? ` Factors above ${FAR}× are drawn at ${FAR}×.` : ""}`,
     drawing,
     targetTable(targets),
   );
 }
 
 /** Values, bounds and outcomes. */
-export function targetTable(targets: readonly Target[]): Html {
+function targetTable(targets: readonly Target[]): Html {
   return table(
     "Targets",
     ["Target", "Value", "Bound", "Outcome"],
@@ -55,17 +55,17 @@ export function targetTable(targets: readonly Target[]): Html {
   );
 }
 
-export function outcome(met: boolean): Html {
+function outcome(met: boolean): Html {
   return met
     ? html`<span class="met"><span aria-hidden="true">✓</span> met</span>`
     : html`<span class="missed"><span aria-hidden="true">✗</span> missed</span>`;
 }
 
-function said(target: Target): string {
+function describe(target: Target): string {
   return `${formatValue(target)}, ${formatBound(target)}`;
 }
 
-/** 1 at the bound, more where it is kept; of two bounds, the nearer. */
+/** 1 at the bound, more if it is met; with two bounds, that of the nearer one. */
 function margin({ value, least, most, met }: Target): number {
   const factors = [
     ...(least === undefined ? [] : [factor(value, least, met)]),
@@ -74,16 +74,16 @@ function margin({ value, least, most, met }: Target): number {
   return Math.min(FAR, Math.max(1 / FAR, ...(factors.length > 0 ? [Math.min(...factors)] : [1])));
 }
 
-/** How many times the one is the other; where that is no number, as far as a row goes. */
+/** The ratio of the two, or the end of the axis if there is none. */
 function factor(larger: number, smaller: number, met: boolean): number {
   if (larger === smaller) return 1;
   if (larger > 0 && smaller > 0) return larger / smaller;
   return met ? FAR : 1 / FAR;
 }
 
-function row(target: Target, i: number, places: RowPlaces, x: number): Markish[] {
+function row(target: Target, i: number, positions: RowPositions, x: number): Markish[] {
   const color = target.met ? "var(--better)" : "var(--worse)";
-  const y = places.middle(i);
+  const y = positions.middle(i);
   const end = { x, from: Math.min(1, x), to: Math.max(1, x) };
   return [
     ruleY([end], { y, x1: "from", x2: "to", stroke: color, strokeWidth: 4, strokeOpacity: 0.35 }),
@@ -95,7 +95,7 @@ function row(target: Target, i: number, places: RowPlaces, x: number): Markish[]
       fill: target.met ? color : "none",
       stroke: color,
       strokeWidth: 2.5,
-      title: () => `${target.name}: ${said(target)}`,
+      title: () => `${target.name}: ${describe(target)}`,
     }),
   ];
 }

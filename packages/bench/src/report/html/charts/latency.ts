@@ -1,27 +1,26 @@
-import { formatTime } from "../../units.ts";
-import { tickTime } from "../tick-units.ts";
-import type { Measurement } from "../../report.ts";
-import { type Axis, along, linearAxis, logTicks } from "./axis.ts";
-import type { Html } from "../html.ts";
 import { type Markish, areaY, dot, ruleX, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows } from "./rows.ts";
+import type { Measurement } from "../../report.ts";
+import { formatBytes, formatRate, formatTime } from "../../units.ts";
+import type { Html } from "../html.ts";
 import { chart } from "../plot.ts";
-import { figure } from "../table.ts";
-import { measurementTable } from "../measurements.ts";
+import { figure, table } from "../table.ts";
+import { tickCount, tickTime } from "../tick-units.ts";
+import { type Axis, along, linearAxis, logTicks } from "./axis.ts";
 import type { SeriesStyles } from "./palette.ts";
+import { type RowPositions, drawRows } from "./rows.ts";
 
-/** With fewer samples than that each is a dot; with more, their share in each bin is an area. */
+/** Fewer samples are drawn as dots, more as an area of their shares in each bin. */
 const FEW = 24;
 const BINS = 48;
 
-/** How long single operations took: where most of them lie, and how far the slow ones are off. */
+/** The distribution of times of single operations, with median and tail. */
 export function latency(measurements: readonly Measurement[], styles: SeriesStyles): Html {
   const rows = measurements.map(({ name, distribution: { p50, p99 } }) => ({
     name,
-    detail: `${formatTime(p50)}, 99 % by ${formatTime(p99)}`,
+    detail: `${formatTime(p50)}, 99 % within ${formatTime(p99)}`,
   }));
   const drawing = chart(
-    "Distribution of the time of single operations, a row for each measurement",
+    "Distribution of the time of single operations, one row per measurement",
     (width) =>
       drawRows(
         {
@@ -30,9 +29,9 @@ export function latency(measurements: readonly Measurement[], styles: SeriesStyl
           along: "time of one operation",
           format: tickTime,
           rowHeight: rows.length > 16 ? 24 : 34,
-          marks: (places, axis) =>
+          marks: (positions, axis) =>
             measurements.flatMap((one, i) =>
-              row(one, i, places, axis, styles.get(one.series)!.color),
+              row(one, i, positions, axis, styles.get(one.series)!.color),
             ),
         },
         width,
@@ -40,7 +39,7 @@ export function latency(measurements: readonly Measurement[], styles: SeriesStyl
   );
   return figure(
     "Time of single operations",
-    "Each row is one measurement. Its shape shows how often an operation took that long; where there are few, each is a dot. The tall line is the median, with its interval at the foot; the short lines are the 95th and 99th percentiles.",
+    "Each row is one measurement. Its shape shows how often an operation took that long; with few samples, each is a dot. The tall line is the median, with its interval at the bottom; the short lines are the 95th and 99th percentiles.",
     drawing,
     measurementTable(measurements),
   );
@@ -57,17 +56,17 @@ function axisOf(measurements: readonly Measurement[], pixels: number): Axis {
 function row(
   { samples, distribution: { p50, p95, p99, interval }, name }: Measurement,
   i: number,
-  places: RowPlaces,
+  positions: RowPositions,
   axis: Axis,
   color: string,
 ): Markish[] {
-  const [top, bottom] = [places.top(i), places.bottom(i)];
+  const [top, bottom] = [positions.top(i), positions.bottom(i)];
   const seen = samples.filter((time) => time >= axis.domain[0] && time <= axis.domain[1]);
   const shape =
     seen.length < FEW
       ? dot(seen, {
           x: (time: number) => time,
-          y: places.middle(i),
+          y: positions.middle(i),
           r: 3,
           fill: color,
           fillOpacity: 0.55,
@@ -93,11 +92,11 @@ function row(
 
 interface Bin {
   readonly x: number;
-  /** Of the fullest bin. */
+  /** Relative to the fullest bin. */
   readonly share: number;
 }
 
-/** Equally wide on the axis, and an empty one at either end, so that the shape comes back to the ground. */
+/** Bins of equal width on the axis, with an empty one at each end so that the shape returns to zero. */
 function bins(samples: readonly number[], axis: Axis): Bin[] {
   const counts = Array.from({ length: BINS }, () => 0);
   for (const sample of samples) {
@@ -109,12 +108,52 @@ function bins(samples: readonly number[], axis: Axis): Bin[] {
   const found: Bin[] = [];
   for (let i = first - 1; i <= last + 1; i++) {
     const middle = Math.min(1, Math.max(0, (i + 0.5) / BINS));
-    found.push({ x: placed(axis, middle), share: (counts[i] ?? 0) / most });
+    found.push({ x: valueAt(axis, middle), share: (counts[i] ?? 0) / most });
   }
   return found;
 }
 
-/** The value at a place on the axis. */
-function placed({ type, domain: [low, high] }: Axis, share: number): number {
+/** The value at a position on the axis, 0 to 1. */
+function valueAt({ type, domain: [low, high] }: Axis, share: number): number {
   return type === "log" ? low * (high / low) ** share : low + (high - low) * share;
+}
+
+interface Column {
+  readonly head: string;
+  readonly cell: (measurement: Measurement) => string | undefined;
+}
+
+const amount = (value: number | undefined, format: (value: number) => string) =>
+  value === undefined ? undefined : format(value);
+
+const COLUMNS: readonly Column[] = [
+  { head: "Samples", cell: ({ samples }) => tickCount(samples.length) },
+  { head: "Median", cell: ({ distribution }) => formatTime(distribution.p50) },
+  { head: "from", cell: ({ distribution }) => formatTime(distribution.interval.low) },
+  { head: "to", cell: ({ distribution }) => formatTime(distribution.interval.high) },
+  { head: "Mean", cell: ({ distribution }) => formatTime(distribution.mean) },
+  { head: "Least", cell: ({ distribution }) => formatTime(distribution.least) },
+  { head: "95 %", cell: ({ distribution }) => formatTime(distribution.p95) },
+  { head: "99 %", cell: ({ distribution }) => formatTime(distribution.p99) },
+  { head: "Most", cell: ({ distribution }) => formatTime(distribution.most) },
+  {
+    head: "Throughput",
+    cell: ({ bytesPerOperation, distribution }) =>
+      amount(bytesPerOperation, (bytes) => formatRate(bytes / distribution.p50)),
+  },
+  { head: "CPU", cell: ({ cpuSeconds }) => amount(cpuSeconds, formatTime) },
+  { head: "Peak memory", cell: ({ peakRss }) => amount(peakRss, formatBytes) },
+  { head: "Requests", cell: ({ requests }) => amount(requests, tickCount) },
+  { head: "Bytes sent", cell: ({ bytesSent }) => amount(bytesSent, tickCount) },
+  { head: "Bytes received", cell: ({ bytesReceived }) => amount(bytesReceived, tickCount) },
+];
+
+/** All values of the measurements, without columns that are empty for all of them. */
+function measurementTable(measurements: readonly Measurement[]): Html {
+  const columns = COLUMNS.filter(({ cell }) => measurements.some((one) => cell(one) !== undefined));
+  return table(
+    "Measurements; times, CPU times and counts are per operation",
+    ["Measurement", ...columns.map(({ head }) => head)],
+    measurements.map((one) => [one.name, ...columns.map(({ cell }) => cell(one) ?? "–")]),
+  );
 }

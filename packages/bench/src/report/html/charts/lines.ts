@@ -1,14 +1,14 @@
-import { type Axis, along, amountAxis, linearAxis, spaced } from "./axis.ts";
-import { BOLD_CHARACTER, CHARACTER, type Drawing, FONT_SIZE, NARROW, chart } from "../plot.ts";
-import { type Html, html } from "../html.ts";
 import { type Markish, axisX, axisY, dot, gridY, line, ruleX, text } from "@observablehq/plot";
+import { type Html, html } from "../html.ts";
+import { BOLD_CHARACTER, CHARACTER, type Drawing, FONT_SIZE, NARROW, chart } from "../plot.ts";
+import { type Axis, along, amountAxis, linearAxis, nonOverlapping } from "./axis.ts";
 import { type SeriesStyle, type SeriesStyles, legend } from "./palette.ts";
 
 export interface LinePoint {
   readonly series: string;
   readonly x: number;
   readonly y: number;
-  /** The interval that y is in. */
+  /** The interval of y. */
   readonly low?: number | undefined;
   readonly high?: number | undefined;
 }
@@ -16,15 +16,15 @@ export interface LinePoint {
 export interface LineChart {
   readonly label: string;
   readonly points: readonly LinePoint[];
-  /** Of every series that there are points of. */
+  /** A style for every series in `points`. */
   readonly styles: SeriesStyles;
-  /** What lies along the horizontal axis. */
+  /** The label of the horizontal axis. */
   readonly along: string;
-  /** "steps": few, at sizes or counts, which are the ticks. "time": many, from zero. */
+  /** "steps": few points, at sizes or counts, which are the ticks. "time": many points, from zero. */
   readonly kind: "steps" | "time";
   readonly formatX: (x: number) => string;
   readonly formatY: (y: number) => string;
-  /** What the ticks of the vertical axis are round multiples of, such as a MiB. */
+  /** Ticks of the vertical axis are round multiples of it, such as a MiB. */
   readonly unitY?: number | undefined;
 }
 
@@ -39,7 +39,7 @@ interface Frame {
 const HEIGHT = { wide: 320, narrow: 260 };
 const LINE_HEIGHT = FONT_SIZE * 1.25;
 
-/** Lines with their intervals, each named at its end, or in a legend on a narrow screen. */
+/** Lines with intervals, named at their ends, or in a legend on a narrow screen. */
 export function lineChart(options: LineChart): Html {
   const series = [...new Set(options.points.map(({ series }) => series))];
   const drawing = chart(options.label, (width) => draw(options, series, width));
@@ -47,7 +47,7 @@ export function lineChart(options: LineChart): Html {
   return html`${series.length > 1 && names}${drawing}`;
 }
 
-/** Whether the lines have their names beside them: those over time end wherever they do. */
+/** Whether names are at the ends of the lines: lines over time end at different positions. */
 function isNamed({ kind }: LineChart, series: readonly string[]): boolean {
   return kind === "steps" && series.length > 1;
 }
@@ -137,10 +137,13 @@ function horizontal({ points, kind, formatX }: LineChart, pixels: number): Axis 
   if (kind === "time") return linearAxis(0, high, pixels / 90);
   const axis: Axis = { type: "log", domain: [low / 1.06, high * 1.06], ticks: [] };
   const widest = Math.max(...values.map((value) => formatX(value).length));
-  return { ...axis, ticks: spaced(axis, [...new Set(values)], pixels, widest * CHARACTER + 8) };
+  return {
+    ...axis,
+    ticks: nonOverlapping(axis, [...new Set(values)], pixels, widest * CHARACTER + 8),
+  };
 }
 
-/** The names at the ends of the lines, moved apart where they would touch. */
+/** The names at the ends of the lines, moved apart so that they do not overlap. */
 function names(
   points: readonly LinePoint[],
   styles: readonly (readonly [string, SeriesStyle])[],
@@ -153,7 +156,7 @@ function names(
     const end = own.reduce((last, point) => (point.x >= last.x ? point : last));
     return { name, color, end, at: (1 - along(y, end.y)) * inside };
   });
-  const moved = apart(
+  const moved = pushApart(
     ends.map(({ at }) => at),
     LINE_HEIGHT,
     inside,
@@ -174,8 +177,8 @@ function names(
   );
 }
 
-/** Positions at least a gap from each other, in the same order, within 0 to `most` as far as that goes. */
-export function apart(positions: readonly number[], gap: number, most: number): number[] {
+/** Moves positions at least a gap apart, in the same order, and if possible within 0 to `most`. */
+export function pushApart(positions: readonly number[], gap: number, most: number): number[] {
   const order = positions.map((_, i) => i).toSorted((a, b) => positions[a]! - positions[b]!);
   const moved = [...positions];
   let least = -Infinity;

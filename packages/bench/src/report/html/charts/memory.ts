@@ -1,8 +1,8 @@
-import { formatBytes, formatTime } from "../../units.ts";
-import { tickBytes, tickTime } from "../tick-units.ts";
-import { type Html } from "../html.ts";
 import type { Measurement } from "../../report.ts";
+import { formatBytes, formatTime } from "../../units.ts";
+import type { Html } from "../html.ts";
 import { figure, table } from "../table.ts";
+import { tickBytes, tickTime } from "../tick-units.ts";
 import { lineChart } from "./lines.ts";
 import { seriesStyles } from "./palette.ts";
 
@@ -10,10 +10,10 @@ const MIB = 2 ** 20;
 
 /** More points than pixels only make the page larger. */
 const MOST_POINTS = 160;
-/** Of more lines nobody could tell one from another. */
+/** More lines could not be told apart. */
 const MOST_LINES = 10;
 
-/** Resident memory over time of what has recorded it, or nothing. */
+/** Resident memory over time, or undefined if no measurement recorded it. */
 export function memoryOverTime(measurements: readonly Measurement[]): Html | undefined {
   const recorded = measurements.flatMap(({ name, memory, peakRss }) =>
     memory === undefined || memory.length < 2 ? [] : [{ name, memory, peakRss }],
@@ -35,7 +35,7 @@ export function memoryOverTime(measurements: readonly Measurement[]): Html | und
   });
   return figure(
     title,
-    `Resident memory of the process while it was measured.${drawn.length < recorded.length ? ` The ${drawn.length} that took longest are drawn, the table has all.` : ""}`,
+    `Resident memory of the process during the measurement.${drawn.length < recorded.length ? ` The ${drawn.length} longest are drawn; the table has all.` : ""}`,
     lineChart({
       label: title,
       points,
@@ -48,7 +48,7 @@ export function memoryOverTime(measurements: readonly Measurement[]): Html | und
     }),
     table(
       title,
-      ["Measurement", "Over", "At first", "At last", "Least", "Most", "Peak of the process"],
+      ["Measurement", "Duration", "First", "Last", "Least", "Most", "Peak of the process"],
       rows,
     ),
   );

@@ -1,19 +1,19 @@
-import { formatChange, formatDelta } from "../../units.ts";
-import { formatShare, tickChange, tickCount, tickTime } from "../tick-units.ts";
-import { type Html, html } from "../html.ts";
-import type { Measurement, Pair } from "../../report.ts";
 import { type Markish, dot, ruleY } from "@observablehq/plot";
-import { type RowPlaces, drawRows, referenceLine } from "./rows.ts";
-import { figure, table } from "../table.ts";
+import type { Measurement, Pair } from "../../report.ts";
+import { formatChange, formatDelta } from "../../units.ts";
+import { type Html, html } from "../html.ts";
 import { chart } from "../plot.ts";
+import { figure, table } from "../table.ts";
+import { formatShare, tickChange, tickCount, tickTime } from "../tick-units.ts";
 import { linearAxis } from "./axis.ts";
+import { type RowPositions, drawRows, referenceLine } from "./rows.ts";
 
-/** Dots of a row; more are drawn as every second, third… of them. */
+/** Dots per row; if there are more, every second, third… is drawn. */
 const MOST_DOTS = 150;
-/** Deltas of one axis differ by no more than that; otherwise all are shares of their base. */
+/** If base times differ by more than this factor, deltas are drawn as shares of their base. */
 const ONE_AXIS = 10;
 
-/** What lies between measurements that were taken in pairs: every difference, and their mean. */
+/** The differences of measurements taken in pairs, and their means. */
 export function pairedDeltas(pairs: readonly Pair[], measurements: readonly Measurement[]): Html {
   const bases = pairs.map((pair) => baseMean(pair, measurements));
   const inTime = Math.max(...bases) / Math.min(...bases) <= ONE_AXIS;
@@ -21,17 +21,17 @@ export function pairedDeltas(pairs: readonly Pair[], measurements: readonly Meas
   const ends = domain(pairs, scales);
   const all = pairs.flatMap(({ deltas }, i) => deltas.map((delta) => delta * scales[i]!));
   const outside = all.filter((delta) => delta < ends[0] || delta > ends[1]).length;
-  const drawing = chart("Differences of each pair, and their mean with its interval", (width) =>
+  const drawing = chart("Differences of all pairs, and their mean with its interval", (width) =>
     drawRows(
       {
-        rows: pairs.map((pair) => ({ name: pair.name, detail: words(pair) })),
+        rows: pairs.map((pair) => ({ name: pair.name, detail: summary(pair) })),
         axis: (pixels) => linearAxis(...ends, pixels / 90),
         along: inTime ? "head − base" : "head − base, as a share of the base",
         format: (x) => (x === 0 ? "0" : inTime ? tickTime(x) : tickChange(x)),
         rowHeight: 44,
-        marks: (places) => [
-          referenceLine(0, pairs, places),
-          ...pairs.flatMap((pair, i) => row(pair, i, places, scales[i]!, ends)),
+        marks: (positions) => [
+          referenceLine(0, pairs, positions),
+          ...pairs.flatMap((pair, i) => row(pair, i, positions, scales[i]!, ends)),
         ],
       },
       width,
@@ -40,7 +40,7 @@ export function pairedDeltas(pairs: readonly Pair[], measurements: readonly Meas
   const confidence = formatShare(pairs[0]?.interval.confidence ?? 0.95);
   return figure(
     "Paired differences",
-    `Each faint dot is the difference of one pair, the diamond their mean, the bar its ${confidence} interval. Where the bar touches the line at zero, no difference was measurable.${outside > 0 ? ` Of ${all.length} differences, ${outside} lie beyond the edges and are not drawn.` : ""}`,
+    `Each faint dot is the difference of one pair, the diamond their mean, the bar its ${confidence} interval. If the bar touches the line at zero, there is no measurable difference.${outside > 0 ? ` Of ${all.length} differences, ${outside} are outside the chart and not drawn.` : ""}`,
     html`${drawing}
       <ul class="verdicts">
         ${pairs.map(({ name, verdict }) => html`<li><b>${name}:</b> ${verdict}</li>`)}
@@ -72,11 +72,11 @@ function baseMean(
   return Number.isFinite(mean) && mean > 0 ? mean : 1;
 }
 
-function words({ meanDelta, overhead }: Pair): string {
+function summary({ meanDelta, overhead }: Pair): string {
   return `${formatDelta(meanDelta)}, ${formatChange(overhead)}`;
 }
 
-/** All intervals, zero, and nine tenths of the differences: a few would leave no room for the others. */
+/** A range with all intervals, zero, and nine tenths of the differences, so that outliers take no room. */
 function domain(pairs: readonly Pair[], scales: readonly number[]): [number, number] {
   const ends = pairs.flatMap(({ deltas, interval }, i) => {
     const sorted = deltas.toSorted((a, b) => a - b);
@@ -93,7 +93,7 @@ function domain(pairs: readonly Pair[], scales: readonly number[]): [number, num
 function row(
   { name, deltas, meanDelta, interval }: Pair,
   i: number,
-  places: RowPlaces,
+  positions: RowPositions,
   scale: number,
   [least, most]: readonly [number, number],
 ): Markish[] {
@@ -102,13 +102,13 @@ function row(
     const at = delta * scale;
     return i % stride === 0 && at >= least && at <= most;
   });
-  const [top, bottom] = [places.top(i), places.bottom(i)];
-  // By the golden ratio: spread out evenly, and the same every time.
+  const [top, bottom] = [positions.top(i), positions.bottom(i)];
+  // Steps of the golden ratio spread evenly, and are the same every time.
   const spread = (_: number, i: number) => top + (bottom - top) * ((i * 0.618_034) % 1);
   const few = shown.length <= 24;
   const color = tone(interval);
   const mean = { x: meanDelta * scale, low: interval.low * scale, high: interval.high * scale };
-  const y = places.middle(i);
+  const y = positions.middle(i);
   return [
     dot(shown, {
       x: (delta: number) => delta * scale,

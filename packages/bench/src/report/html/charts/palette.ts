@@ -1,9 +1,9 @@
 import { type Html, html } from "../html.ts";
 
-/** Colours that the page has as variables: the Okabe and Ito palette, tuned for light and for dark. */
+/** Number of colour variables of the page: the Okabe and Ito palette, adjusted for light and dark. */
 const COLORS = 7;
 
-/** Shapes as the charts library names them, and the character that looks like each. */
+/** Shapes by their names in the chart library, with a similar character. */
 const SHAPES = [
   ["circle", "●"],
   ["square", "■"],
@@ -14,24 +14,24 @@ const SHAPES = [
   ["hexagon", "⬢"],
 ] as const;
 
-/** How the lines and points of one series look; told apart without colours as well. */
+/** The look of one series, which is distinct without colours as well. */
 export interface SeriesStyle {
   readonly color: string;
   readonly symbol: (typeof SHAPES)[number][0];
   readonly dash: string;
-  /** A text that looks like it. */
+  /** A character that looks like it. */
   readonly sample: Html;
 }
 
-/** By the names of the series; the same in all charts of a suite. */
+/** Styles by name of the series, shared by all charts of a suite. */
 export type SeriesStyles = ReadonlyMap<string, SeriesStyle>;
 
-/** The style of each series, in the order in which they come. */
+/** Assigns styles to series in the given order. */
 export function seriesStyles(series: readonly string[]): SeriesStyles {
   return new Map([...new Set(series)].map((name, i) => [name, styleOf(i)]));
 }
 
-/** Shown always, or on narrow screens, where there is no room for names beside the lines. */
+/** A legend that is always shown, or only on narrow screens, which have no room for names at lines. */
 export function legend(
   series: readonly string[],
   styles: SeriesStyles,
@@ -45,7 +45,7 @@ export function legend(
 
 function styleOf(i: number): SeriesStyle {
   const color = (i % COLORS) + 1;
-  // Where colours come again, they come with another shape.
+  // A repeated colour has another shape.
   const [symbol, character] = SHAPES[(i + Math.floor(i / COLORS)) % SHAPES.length]!;
   return {
     color: `var(--series-${color})`,

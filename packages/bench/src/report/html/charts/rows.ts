@@ -1,16 +1,16 @@
-import type { Axis } from "./axis.ts";
-import { CHARACTER, type Drawing, FONT_SIZE, NARROW } from "../plot.ts";
 import { type Markish, axisX, gridX, ruleX, text } from "@observablehq/plot";
+import { CHARACTER, type Drawing, FONT_SIZE, NARROW } from "../plot.ts";
+import type { Axis } from "./axis.ts";
 
-/** A line of a chart that has things one below the other. */
+/** A row of a chart. */
 export interface Row {
   readonly name: string;
-  /** The figure in words. */
+  /** The value as text. */
   readonly detail: string;
 }
 
-/** Where the parts of a row are: the row i reaches from i to i + 1, downwards. */
-export interface RowPlaces {
+/** Positions in a row: row i extends from i to i + 1, downwards. */
+export interface RowPositions {
   readonly top: (i: number) => number;
   readonly middle: (i: number) => number;
   readonly bottom: (i: number) => number;
@@ -18,21 +18,21 @@ export interface RowPlaces {
 
 export interface RowChart {
   readonly rows: readonly Row[];
-  /** For a number of pixels. */
+  /** The axis for a width in pixels. */
   readonly axis: (pixels: number) => Axis;
   readonly along: string;
   readonly format: (x: number) => string;
-  /** Pixels of a row, without the texts that a narrow screen has above it. */
+  /** Height of a row in pixels, without the texts above it on narrow screens. */
   readonly rowHeight: number;
-  readonly marks: (places: RowPlaces, axis: Axis) => Markish[];
+  readonly marks: (positions: RowPositions, axis: Axis) => Markish[];
 }
 
-/** Pixels of the columns beside a wide chart, at most. */
+/** Maximum widths in pixels of the columns beside a wide chart. */
 const NAMES = 350;
 const DETAILS = 230;
 const LINE_HEIGHT = FONT_SIZE * 1.4;
 
-/** Names to the left and figures to the right, or both above each row on a narrow screen. */
+/** Draws names on the left and values on the right, or both above each row on a narrow screen. */
 export function drawRows(options: RowChart, width: number): Drawing {
   const { rows, rowHeight } = options;
   const narrow = width === NARROW;
@@ -53,7 +53,7 @@ export function drawRows(options: RowChart, width: number): Drawing {
   const [marginTop, marginBottom] = [4, 40];
   const axis = options.axis(width - marginLeft - marginRight);
   const at = (share: number) => (i: number) => i + (above + rowHeight * share) / pitch;
-  const places: RowPlaces = { top: at(0.06), middle: at(0.5), bottom: at(0.94) };
+  const positions: RowPositions = { top: at(0.06), middle: at(0.5), bottom: at(0.94) };
 
   const words = (side: "name" | "detail"): Markish => {
     const toLeft = narrow || side === "name";
@@ -61,14 +61,14 @@ export function drawRows(options: RowChart, width: number): Drawing {
     return text(rows, {
       y: narrow
         ? (_: Row, i: number) => i + (5 + line * LINE_HEIGHT) / pitch
-        : (_: Row, i: number) => places.middle(i),
+        : (_: Row, i: number) => positions.middle(i),
       text: side,
       fill: side === "name" ? "var(--ink)" : "var(--muted)",
       frameAnchor: toLeft ? "left" : "right",
       textAnchor: "start",
       dx: narrow ? -marginLeft + 2 : toLeft ? -marginLeft : 12,
       lineWidth: (narrow ? width : (toLeft ? marginLeft : marginRight) - 12) / FONT_SIZE,
-      // So that no line of the chart goes through it.
+      // Keeps lines of the chart from crossing the text.
       stroke: "var(--surface)",
       strokeWidth: 4,
       textOverflow: "ellipsis-end",
@@ -94,16 +94,20 @@ export function drawRows(options: RowChart, width: number): Drawing {
         fill: "var(--muted)",
         color: "var(--muted)",
       }),
-      ...options.marks(places, axis),
+      ...options.marks(positions, axis),
       words("name"),
       words("detail"),
     ],
   };
 }
 
-/** A line through all rows that stands for "no difference" or for a bound, and keeps off their texts. */
-export function referenceLine(x: number, rows: readonly unknown[], places: RowPlaces): Markish {
-  const parts = rows.map((_, i) => ({ top: places.top(i), bottom: places.bottom(i) }));
+/** A vertical line in all rows, for "no difference" or a bound, that does not cross their texts. */
+export function referenceLine(
+  x: number,
+  rows: readonly unknown[],
+  positions: RowPositions,
+): Markish {
+  const parts = rows.map((_, i) => ({ top: positions.top(i), bottom: positions.bottom(i) }));
   return ruleX(parts, { x, y1: "top", y2: "bottom", stroke: "var(--ink)", strokeWidth: 1.5 });
 }
 

@@ -1,0 +1,94 @@
+import manifest from "../../package.json" with { type: "json" };
+import { fileURLToPath } from "node:url";
+import { output } from "../compare/program.ts";
+import { thisMachine } from "../harness/machine.ts";
+import { type Calibration, REPORT_SCHEMA } from "../report/report.ts";
+import type { ReportHead } from "../report/table.ts";
+import type { Suite } from "../suite.ts";
+import type { TextStream } from "./progress.ts";
+import type { Environment } from "./store-url.ts";
+import { Interruption } from "./usage.ts";
+
+/** Everything that the command depends on, so that tests can replace it. */
+export interface BenchContext {
+  readonly suites: readonly Suite[];
+  readonly env: Environment;
+  readonly stdout: TextStream & {
+    /** Width in characters, if it is a terminal. */
+    readonly columns?: number | undefined;
+    /** Resolves when the text has been written. */
+    print(text: string): Promise<void>;
+  };
+  readonly stderr: TextStream;
+  /** Its reason is an `Interruption`. */
+  readonly signal: AbortSignal;
+  describeRun(quick: boolean, signal: AbortSignal): Promise<Omit<ReportHead, "calibration">>;
+  /** Measures the speed of the machine on one thread; called repeatedly during a run. */
+  calibrate(): Promise<Calibration>;
+}
+
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Milliseconds within which a second signal is the same one: the terminal signals this process, and
+ * `idk` forwards the signal to it as well.
+ */
+const DUPLICATE_WINDOW = 500;
+
+/** Milliseconds allowed for cleaning up. */
+const GRACE = 30_000;
+
+/**
+ * The first signal aborts and lets the run clean up; a second one exits at once.
+ *
+ * @param note prints a line
+ */
+export function abortOnSignals(note: (line: string) => void): AbortSignal {
+  const controller = new AbortController();
+  let first = 0;
+  for (const [name, exitCode] of Object.entries(SIGNALS)) {
+    process.on(name, () => {
+      if (controller.signal.aborted) {
+        if (performance.now() - first > DUPLICATE_WINDOW) process.exit(exitCode);
+        return;
+      }
+      first = performance.now();
+      note("idk bench: stopping and cleaning up; interrupt again to stop immediately");
+      controller.abort(new Interruption(exitCode));
+      setTimeout(() => process.exit(exitCode), GRACE).unref();
+    });
+  }
+  return controller.signal;
+}
+
+/** Describes the machine, and the version about to be measured. */
+export async function describeRun(
+  quick: boolean,
+  signal: AbortSignal,
+): Promise<Omit<ReportHead, "calibration">> {
+  const revision = await revisionOf(signal);
+  return {
+    schema: REPORT_SCHEMA,
+    createdAt: new Date().toISOString(),
+    version: manifest.version,
+    ...(revision !== undefined && { revision }),
+    machine: await thisMachine(),
+    quick,
+  };
+}
+
+async function revisionOf(signal: AbortSignal): Promise<string | undefined> {
+  const cwd = fileURLToPath(new URL("../../", import.meta.url));
+  const git = (...args: string[]): Promise<string> =>
+    output({ argv: ["git", ...args], cwd, signal });
+  try {
+    // If the package is installed inside another repository, that commit is unrelated to it.
+    await git("ls-files", "--error-unmatch", "package.json");
+    const commit = (await git("rev-parse", "HEAD")).trim();
+    const changed = await git("status", "--porcelain", "--untracked-files=no");
+    return changed === "" ? commit : `${commit}-dirty`;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Measures other programs, and jobs of this package in child processes. The parent must stay small:
+ * on Linux, the peak memory of a child is never reported below the peak of its parent.
+ */
+import { join } from "node:path";
+import { type Sample, mebibytes } from "./measure.ts";
+import { peakRss } from "./memory.ts";
+
+export interface Program {
+  readonly argv: readonly string[];
+  /** Added to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs a program to its end and measures it, start-up included. CPU time includes child processes that
+ * their parents waited for; peak memory is that of the largest process.
+ *
+ * @throws Error with the program's output if it fails
+ */
+export async function run({ argv, env = {} }: Program): Promise<Sample & { stdout: string }> {
+  const start = performance.now();
+  const child = Bun.spawn([...argv], {
+    env: { ...process.env, ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  const seconds = (performance.now() - start) / 1000;
+  if (code !== 0) throw new Error(`${argv.join(" ")} failed (${code}): ${stderr || stdout}`);
+  const usage = child.resourceUsage();
+  if (usage === undefined) throw new Error(`the resource usage of ${argv[0]} is unknown`);
+  return {
+    seconds,
+    cpuSeconds: Number(usage.cpuTime.total) / 1e6,
+    peakRss: usage.maxRSS,
+    stdout,
+  };
+}
+
+/** A shell command line that fails if any part of a pipeline fails. */
+export function shell(script: string, args: readonly string[] = []): readonly string[] {
+  return ["bash", "-euo", "pipefail", "-c", script, "bash", ...args];
+}
+
+/**
+ * Runs a job in a child process: a script that gets the job from `receivedJob` and prints its outcome
+ * as JSON.
+ *
+ * @param env secrets, which must not appear in the process list or in error messages
+ */
+export async function runJob<Outcome>(
+  script: string,
+  job: unknown,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
+  const { stdout } = await run({ argv: [process.execPath, script, JOB, JSON.stringify(job)], env });
+  return JSON.parse(stdout) as Outcome;
+}
+
+/** A note on the peak of this process: lower peaks of children cannot be seen. */
+export function describePeakFloor(): string {
+  return `peaks up to ${mebibytes(peakRss())} MiB may be that of the measuring process`;
+}
+
+const JOB = "--job";
+
+/** The job for which `runJob` started this process, or undefined. */
+export function receivedJob(): unknown {
+  const [flag, job] = process.argv.slice(2);
+  return flag === JOB && job !== undefined ? JSON.parse(job) : undefined;
+}
+
+/** Measures work in this process. The peak memory is that of the process so far. */
+export async function measureWork<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const result = await work();
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { result, seconds, cpuSeconds: (user + system) / 1e6, peakRss: peakRss() };
+}
+
+/** Tasks in this process for `interleavedSamples`. Garbage is collected before each run. */
+export function measuredTasks<Name extends string>(
+  tasks: Record<Name, () => unknown>,
+): Record<Name, () => Promise<Sample>> {
+  const names = Object.keys(tasks) as Name[];
+  const measured = names.map((name) => {
+    const task = async (): Promise<Sample> => {
+      globalThis.Bun?.gc(true);
+      return measureWork(async () => {
+        await tasks[name]();
+      });
+    };
+    return [name, task] as const;
+  });
+  return Object.fromEntries(measured) as Record<Name, () => Promise<Sample>>;
+}
+
+/** A line with the peak memory of this process. */
+export function describePeak(): string {
+  return `peak resident memory of this process, over all of the above: ${mebibytes(peakRss())} MiB`;
+}
+
+const CLI = join(import.meta.dirname, "../../../cli");
+
+/** The entry point of the command's sources. */
+export const SOURCES: string = join(CLI, "src/main.ts");
+
+/**
+ * Bundles the command as it is published.
+ *
+ * @returns the path of the script, to run with Bun
+ * @throws Error if bundling fails
+ */
+export async function publishedCommand(): Promise<string> {
+  await run({ argv: [process.execPath, join(CLI, "bundle.ts")] });
+  return join(CLI, "dist/main.cjs");
+}

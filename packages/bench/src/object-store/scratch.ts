@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import type { Backend } from "@idk/storage";
+import { minio } from "@idk/storage/minio";
+import type { ObjectStoreAccess } from "../suite.ts";
+
+/** A prefix in an object store that belongs to one run of a suite. */
+export interface Scratch {
+  /** Access to a folder below the prefix, which `clear` empties. */
+  at(folder: string): ObjectStoreAccess;
+  /**
+   * Deletes all objects in its folders.
+   *
+   * @returns the number of deleted objects
+   */
+  clear(): Promise<number>;
+}
+
+/**
+ * Runs work with a new prefix and deletes its objects afterwards, however the work ends. Clearing
+ * ignores the abort signal: an interrupted benchmark must not leave objects behind.
+ *
+ * @throws what the work throws, otherwise what clearing throws
+ */
+export async function withScratch<T>(
+  store: ObjectStoreAccess | undefined,
+  suite: string,
+  work: (scratch: Scratch) => Promise<T>,
+): Promise<T> {
+  if (store === undefined) throw new Error(`${suite} needs an object store`);
+  const prefix = `${store.prefix}${suite}-${randomBytes(6).toString("hex")}/`;
+  const folders = new Map<string, ObjectStoreAccess>();
+  const scratch: Scratch = {
+    at(folder) {
+      const access = folders.get(folder) ?? { ...store, prefix: `${prefix}${folder}/` };
+      folders.set(folder, access);
+      return access;
+    },
+    async clear() {
+      let count = 0;
+      for (const access of folders.values()) count += await clearFolder(access);
+      return count;
+    },
+  };
+  let result: T;
+  try {
+    result = await work(scratch);
+  } catch (error) {
+    // The error of the work is more useful than one from cleaning up.
+    await scratch.clear().catch(() => undefined);
+    throw error;
+  }
+  await scratch.clear();
+  return result;
+}
+
+export interface OpenOptions {
+  /** Server-side encryption with keys of the server (SSE-S3). */
+  readonly encrypted?: boolean | undefined;
+}
+
+/** The library's backend for the objects in a folder. */
+export function openBackend(access: ObjectStoreAccess, { encrypted }: OpenOptions = {}): Backend {
+  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = access;
+  return minio({
+    endpoint,
+    region,
+    bucket,
+    // The backend inserts a slash between the prefix and the names.
+    ...(prefix !== "" && { prefix: prefix.replace(/\/$/u, "") }),
+    accessKey: accessKeyId,
+    secretKey: secretAccessKey,
+    ...(encrypted && { encryption: { type: "AES256" } }),
+  });
+}
+
+async function clearFolder(access: ObjectStoreAccess): Promise<number> {
+  const backend = openBackend(access);
+  try {
+    const names: string[] = [];
+    for await (const { name } of backend.list("")) names.push(name);
+    for (const name of names) await backend.delete(name);
+    return names.length;
+  } finally {
+    await backend.close?.();
+  }
+}

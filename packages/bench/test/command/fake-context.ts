@@ -1,0 +1,71 @@
+import { benchCommand } from "../../src/command/bench-command.ts";
+import type { BenchContext } from "../../src/command/context.ts";
+import type { Suite, SuiteContext } from "../../src/suite.ts";
+import { HEAD, measurement, result, target } from "../report/fixtures.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A suite that claims to take `seconds` for a megabyte, and records the contexts it ran with. */
+export function fakeSuite(
+  name: string,
+  {
+    seconds = 0.001,
+    requests = 1,
+    value = 1,
+    ...more
+  }: Partial<Suite> & {
+    readonly seconds?: number;
+    readonly requests?: number;
+    /** The value of its target, whose bound is at most 1.1. */
+    readonly value?: number;
+  } = {},
+): Suite & { readonly contexts: SuiteContext[] } {
+  const contexts: SuiteContext[] = [];
+  return {
+    name,
+    title: `What ${name} takes`,
+    needsObjectStore: false,
+    contexts,
+    async run(context) {
+      contexts.push(context);
+      context.log("half of it");
+      return result(name, {
+        measurements: [measurement("put", seconds, { bytesPerOperation: 1e6, requests })],
+        targets: [target("put by bound", value, 1.1)],
+      });
+    },
+    ...more,
+  };
+}
+
+/** Runs a command line with the given suites and without this process's environment. */
+export async function bench(
+  args: readonly string[],
+  context: Partial<Omit<BenchContext, "stdout" | "stderr">> & { readonly isTTY?: boolean } = {},
+): Promise<Ran> {
+  let [stdout, stderr] = ["", ""];
+  const { isTTY = false, ...rest } = context;
+  const write = (text: string): void => {
+    stdout += text;
+  };
+  const code = await benchCommand(args, {
+    suites: [fakeSuite("one"), fakeSuite("two")],
+    env: {},
+    signal: new AbortController().signal,
+    describeRun: async (quick) => ({ ...HEAD, quick }),
+    calibrate: async () => HEAD.calibration,
+    ...rest,
+    stdout: { isTTY, write, print: async (text) => write(text) },
+    stderr: {
+      isTTY,
+      write: (text) => {
+        stderr += text;
+      },
+    },
+  });
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test";
+import { run, shell } from "../../src/harness/processes.ts";
+
+const BUSY = `
+  const used = () => process.cpuUsage().user + process.cpuUsage().system;
+  for (const end = used() + 300_000; used() < end; );
+`;
+
+test("measures the CPU time of all parts of a pipeline", async () => {
+  const both = shell('"$1" -e "$2" | "$1" -e "$2"', [process.execPath, BUSY]);
+  const { cpuSeconds } = await run({ argv: both });
+  expect(cpuSeconds).toBeGreaterThan(0.6);
+});
+
+test("measures the peak of a process that a shell started", async () => {
+  const mib = 400;
+  const fill = `new Uint8Array(${mib} * 2 ** 20).fill(1)`;
+  const { peakRss } = await run({ argv: shell('"$1" -e "$2"', [process.execPath, fill]) });
+  expect(peakRss).toBeGreaterThan(mib * 2 ** 20);
+  expect(peakRss).toBeLessThan(2 * mib * 2 ** 20);
+});
+
+test("fails with the output if any part of a pipeline fails", async () => {
+  const failing = run({ argv: shell('(echo "disk is full" >&2; exit 3) | cat') });
+  expect(await failing.catch(String)).toContain("disk is full");
+});

@@ -1,0 +1,28 @@
+import { describe, expect, test } from "bun:test";
+import { renderJson, renderJsonSchema } from "../../src/report/schema.ts";
+import { REPORT } from "./fixtures.ts";
+
+describe("renderJson", () => {
+  test("renders the report unchanged", () => {
+    expect(JSON.parse(renderJson(REPORT))).toEqual(JSON.parse(JSON.stringify(REPORT)));
+  });
+
+  test("rejects a report that does not match the schema, and reports the path", () => {
+    const [seal, ...others] = REPORT.suites;
+    const [first] = seal!.measurements;
+    const bad = { ...first!, samples: [Number.NaN] };
+    const report = { ...REPORT, suites: [{ ...seal!, measurements: [bad] }, ...others] };
+    expect(() => renderJson(report)).toThrow("suites[0].measurements[0].samples[0]");
+  });
+
+  test("the JSON Schema lists required properties", () => {
+    const schema = JSON.parse(renderJsonSchema()) as {
+      $schema: string;
+      required: string[];
+      properties: Record<string, { const?: string }>;
+    };
+    expect(schema.$schema).toContain("2020-12");
+    expect(schema.required).toEqual(expect.arrayContaining(["schema", "machine", "suites"]));
+    expect(schema.properties["schema"]?.const).toBe("idk-bench/1");
+  });
+});
