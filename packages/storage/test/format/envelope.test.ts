@@ -47,7 +47,7 @@ describe("format is the code of", () => {
     for (let at = 0; at < 3; at++) {
       for (let value = 0; value < 256; value++) {
         if (value === good[at]) continue;
-        fails(() => splitEnvelope(good.with(at, value)), "format", "begin with IDK");
+        fails(() => splitEnvelope(good.with(at, value)), "format", "start with IDK");
       }
     }
   });

@@ -72,7 +72,7 @@ if (python === undefined && process.env["CI"] === undefined) {
           expect([name, codeOf(cut.error), messageOf(cut.error)]).toEqual([
             name,
             "encoding",
-            expect.stringContaining("is cut short"),
+            expect.stringContaining("is truncated"),
           ]);
         }
       },
