@@ -104,7 +104,7 @@ export function rootOverhead(recipients: number): number {
  */
 export function decodeChildHeader(bytes: Uint8Array): ChildHeader {
   const header = decodeHeader(bytes);
-  if (header.ephemeral !== undefined) throw malformed("it is a root where a child belongs");
+  if (header.ephemeral !== undefined) throw malformed("it is a root in place of a child");
   return header;
 }
 
