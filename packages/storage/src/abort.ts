@@ -1,18 +1,18 @@
 import { StorageError } from "./errors.ts";
 
-/** Turns an aborted signal into the library's error, with the caller's reason as cause. */
+/** Throws `aborted` if the signal has fired, with the caller's reason as cause. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw aborted(signal);
 }
 
-/** The error of a signal that has fired. */
+/** The error for a signal that has fired. */
 export function aborted(signal: AbortSignal): StorageError {
   return new StorageError("aborted", "the operation was aborted", { cause: signal.reason });
 }
 
 /**
- * Settles with the promise, or with `aborted` as soon as the signal fires. The work behind the
- * promise continues; only nobody waits for it.
+ * Settles with the promise, or rejects with `aborted` as soon as the signal fires. The promise's own
+ * work continues, but is no longer awaited.
  */
 export async function untilAborted<T>(
   promise: Promise<T>,
@@ -29,7 +29,7 @@ export async function untilAborted<T>(
     return await Promise.race([promise, fired]);
   } finally {
     signal.removeEventListener("abort", stop);
-    // A promise that loses the race may still reject, and then it has no other handler.
+    // A promise that loses the race may still reject, and then has no other handler.
     promise.catch(() => {});
   }
 }
@@ -43,7 +43,7 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
   return untilAborted(elapsed, signal).finally(() => clearTimeout(timer));
 }
 
-/** A signal that fires with the caller's, or when `stop` is called. */
+/** A signal that fires with the caller's signal, or when `stop` is called. */
 export function linkedAbort(signal: AbortSignal | undefined): {
   readonly signal: AbortSignal;
   readonly stop: (reason?: unknown) => void;

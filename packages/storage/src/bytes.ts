@@ -1,25 +1,25 @@
 import { usage } from "./errors.ts";
 
-/** Joins byte strings into a new one. */
+/** Concatenates byte strings. */
 export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return concatAll(parts);
 }
 
-/** The same for a list, which may be longer than a call may have arguments. */
+/** Concatenates a list, which may be longer than the limit on arguments of a call. */
 export function concatAll(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(totalLength(parts));
   writeAll(joined, parts);
   return joined;
 }
 
-/** The length of byte strings together. */
+/** The sum of the lengths. */
 export function totalLength(parts: readonly Uint8Array[]): number {
   let length = 0;
   for (const part of parts) length += part.length;
   return length;
 }
 
-/** Lays byte strings one behind the other into memory that has room for them. */
+/** Writes byte strings one after another into memory that has room for them. */
 export function writeAll(into: Uint8Array, parts: readonly Uint8Array[]): void {
   let offset = 0;
   for (const part of parts) {
@@ -29,8 +29,8 @@ export function writeAll(into: Uint8Array, parts: readonly Uint8Array[]): void {
 }
 
 /**
- * Compares public bytes. It stops at the first difference, so it is not for secrets: where a
- * secret decides, the MAC of the NaCl library compares.
+ * Compares public bytes. It stops at the first difference, so do not use it for secrets: those are
+ * compared only by the NaCl library, as MACs.
  */
 export function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && compare(a, b) === 0;
@@ -38,7 +38,7 @@ export function equal(a: Uint8Array, b: Uint8Array): boolean {
 
 /** Bytewise lexicographic order: negative, zero or positive. */
 export function compare(a: Uint8Array, b: Uint8Array): number {
-  // The runtime's own comparison is some fifty times faster on a megabyte.
+  // The runtime's own comparison is about fifty times faster for a megabyte.
   if (typeof Buffer !== "undefined") return Buffer.compare(a, b);
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
@@ -48,7 +48,7 @@ export function compare(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** Whether all bytes are zero. Looks at every byte, whatever it finds. */
+/** Whether all bytes are zero, in time that does not depend on their values. */
 export function allZero(bytes: Uint8Array): boolean {
   let seen = 0;
   for (const byte of bytes) seen |= byte;
@@ -56,8 +56,8 @@ export function allZero(bytes: Uint8Array): boolean {
 }
 
 /**
- * The same for public bytes, of which there may be many: each is compared with its neighbour, by what
- * compares byte strings in the runtime. Padding can be an eighth of a content.
+ * Whether all bytes are zero; fast, and for public bytes only. Compares each byte with the next by
+ * the runtime's own comparison, because padding can be an eighth of the content.
  */
 export function onlyZeros(bytes: Uint8Array): boolean {
   if (bytes.length === 0) return true;
@@ -68,7 +68,7 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 
 /** Lowercase hexadecimal digits. */
 export function toHex(bytes: Uint8Array): string {
-  // Of a hash, in a quarter of the time.
+  // Takes a quarter of the time for a hash.
   if (typeof Buffer !== "undefined") {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
   }
@@ -77,7 +77,7 @@ export function toHex(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of lowercase hexadecimal digits. The caller has checked the form. */
+/** Decodes hexadecimal digits. The caller must have validated them. */
 export function fromHex(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length / 2);
   for (let i = 0; i < bytes.length; i++) {
@@ -88,12 +88,12 @@ export function fromHex(text: string): Uint8Array {
 
 const encoder = new TextEncoder();
 
-/** UTF-8 bytes of a text. */
+/** Encodes text as UTF-8. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** Checks that a caller's argument is a byte string of exactly this length. Never prints the bytes. */
+/** Checks that an argument is a byte string of exactly this length. Never prints the bytes. */
 export function assertLength(
   name: string,
   value: unknown,
@@ -107,7 +107,7 @@ export function assertLength(
   }
 }
 
-/** What to call a value of the wrong type in a message, without showing the value itself. */
+/** Names the type of a value for an error message, without revealing the value. */
 export function typeName(value: unknown): string {
   if (value === null) return "null";
   if (typeof value !== "object") return typeof value;

@@ -1,5 +1,5 @@
 /**
- * What went wrong, as a closed set, so that callers can switch on it.
+ * What went wrong: a closed set that callers can switch on.
  *
  * Integrity, in the order a reader checks (docs/format.md, "Reading"):
  * - `limit`     more bytes than the format allows for this blob
@@ -15,7 +15,7 @@
  * Everything else:
  * - `not-found`    the store has no such blob
  * - `permission`   the store refused
- * - `unavailable`  the store could not be used, or is full
+ * - `unavailable`  the store could not be reached, failed, or is full
  * - `aborted`      the caller's signal fired
  * - `key`          a recipient, identity or identity file is malformed
  * - `passphrase`   the passphrase does not open the identity file
@@ -40,15 +40,15 @@ export type ErrorCode =
   | "usage";
 
 export interface StorageErrorOptions {
-  /** The error that led to this one; kept as `cause`. */
+  /** The error that caused this one; kept as `cause`. */
   readonly cause?: unknown;
-  /** True where the same call may succeed later. Set by backends, read by retry policies. */
+  /** True if the same call may succeed later. Set by backends, read by retry policies. */
   readonly transient?: boolean;
-  /** How long the store asks to be left alone before the same call, in milliseconds. */
+  /** How long the server asks callers to wait before retrying, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The one error class this library throws. Its message says what to do and never holds a secret. */
+/** The only error class this library throws. Its message never contains a secret. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly code: ErrorCode;
@@ -63,7 +63,7 @@ export class StorageError extends Error {
   }
 }
 
-/** The call is wrong: the caller has to change it. */
+/** An error for a wrong call, which the caller has to change. */
 export function usage(message: string): StorageError {
   return new StorageError("usage", message);
 }

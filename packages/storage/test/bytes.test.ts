@@ -6,13 +6,13 @@ describe.each([
   ["allZero", allZero],
   ["onlyZeros", onlyZeros],
 ])("%s", (_name, check) => {
-  test("is so for nothing, and for zeros of any number", () => {
+  test("is true for no bytes, and for any number of zeros", () => {
     for (const length of [0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 1000, 2 ** 22 + 1]) {
       expect(check(new Uint8Array(length))).toBe(true);
     }
   });
 
-  test("is not where any one byte is another, whichever it is", () => {
+  test("is false if any single byte differs", () => {
     const places = fc
       .integer({ min: 1, max: 300 })
       .chain((length) =>
@@ -26,11 +26,11 @@ describe.each([
     );
   });
 
-  test("is not where all bytes are the same other one", () => {
+  test("is false if all bytes have the same other value", () => {
     for (const length of [1, 2, 64]) expect(check(new Uint8Array(length).fill(7))).toBe(false);
   });
 
-  test("looks at a part of memory and not beside it", () => {
+  test("checks only the given part of memory", () => {
     const memory = new Uint8Array(64).fill(9);
     memory.fill(0, 16, 48);
     expect(check(memory.subarray(16, 48))).toBe(true);

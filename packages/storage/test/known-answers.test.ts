@@ -58,7 +58,7 @@ function contentOf({ content, size }: { content: string; size: number }): Uint8A
 }
 
 describe("known answers", () => {
-  test.each(answers.cases)("$name is written exactly", async (known) => {
+  test.each(answers.cases)("$name is written byte for byte", async (known) => {
     const content = contentOf(known);
     expect(sha256(content)).toBe(known.contentSha256);
     const backend = memory();

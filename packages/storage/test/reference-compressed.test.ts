@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { filesystem } from "../src/backend/filesystem.ts";
 import { join } from "node:path";
 import { byteReader } from "../src/content/byte-reader.ts";
-import { prose } from "./content/compression/encoding-frames.ts";
+import { prose } from "./content/compression/frames.ts";
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 
@@ -58,7 +58,7 @@ describe.skipIf(referencePython === undefined)("the independent reader in Python
     });
   });
 
-  /** Decodes frames by the libraries' own whole-frame calls: base64 in, base64 out, a line each. */
+  /** Decodes frames with the libraries' own whole-frame calls: base64 in and out, one per line. */
   const DECODE = `
 import base64, sys
 import lz4.frame
@@ -76,9 +76,9 @@ for line in sys.stdin:
     print(base64.b64encode(content).decode())
 `;
 
-  test("has libraries that decode every frame, above all at the ends of blocks", async () => {
-    // A match near the end of a block is what encoders get wrong: content that repeats itself up
-    // to any distance from there, in blocks that are full and in blocks that are not.
+  test("decodes every frame, especially at the ends of blocks", async () => {
+    // Encoders fail on matches near the end of a block, so the content repeats at any distance from
+    // there, in full blocks and in others.
     const ends = fc.sample(
       fc.record({
         length: fc.oneof(fc.nat(80), fc.constantFrom(256 * KIB, 256 * KIB + 13, 512 * KIB)),

@@ -101,7 +101,7 @@ describe.skipIf(referencePython === undefined)("the independent reader in Python
       file,
     });
 
-  test.each(cases)("and this one read each other: $name", async (known) => {
+  test.each(cases)("and this library read each other: $name", async (known) => {
     const content = known.content();
     const store = storeFor(known);
     const file = join(dir, "content");
@@ -134,7 +134,7 @@ describe.skipIf(referencePython === undefined)("the independent reader in Python
     else expect(theirs["address"]).not.toBe(ours);
   });
 
-  test("and this one read the same ranges", async () => {
+  test("and this library read the same ranges", async () => {
     const known = cases.find(({ name }) => name.startsWith(`${7 * C + 12_345}`))!;
     const content = known.content();
     const store = storeFor(known);
@@ -164,7 +164,7 @@ describe.skipIf(referencePython === undefined)("the independent reader in Python
     }
   });
 
-  test("and this one open each other's identity files", async () => {
+  test("and this library open each other's identity files", async () => {
     const passphrase = "pässwörd with spaces";
     const ours = await protectIdentity(alice, passphrase, { logN: 14 });
     expect(await reference.ask({ op: "keyfile-open", hex: toHex(ours), passphrase })).toMatchObject(

@@ -4,8 +4,8 @@ import { testdata } from "./support.ts";
 import { z } from "zod";
 
 /**
- * The independent reader and writer in Python, kept running for the length of a test file: requests
- * and answers are JSON, a line each.
+ * The independent reader and writer in Python, kept running for the length of a test file. Requests
+ * and responses are JSON, one per line.
  */
 export interface Reference extends AsyncDisposable {
   ask(request: Record<string, unknown>): Promise<Answer>;
@@ -18,7 +18,7 @@ export interface Answer {
   readonly [field: string]: unknown;
 }
 
-/** Its interpreter, or undefined where it is not installed. Under CI it has to be. */
+/** Its interpreter, or undefined if it is not installed. In CI it must be. */
 export const referencePython: string | undefined = ((): string | undefined => {
   const installed = join(testdata, "../.cache/python/bin/python");
   const python = process.env["IDK_REFERENCE_PYTHON"] ?? installed;

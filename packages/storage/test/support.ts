@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type RootDraft, layOutRoot } from "../src/format/root.ts";
 import { memory } from "../src/backend/memory.ts";
 
-/** The NaCl implementation this run of the suite is over; `script/test` runs it over each. */
+/** The NaCl implementation for this run; `script/test` runs the suite with each. */
 export const nacl: NaClChoice = ((): NaClChoice => {
   const choice = process.env["IDK_TEST_NACL"] ?? "auto";
   if (choice === "auto" || choice === "native" || choice === "portable") return choice;
@@ -28,7 +28,7 @@ export function aliceStore(options: Partial<StoreOptions> = {}): Store {
   });
 }
 
-/** A root's plaintext in memory of its own, which held something else before. */
+/** A root's plaintext, written over other data. */
 export function encodedRoot(draft: RootDraft, pad: boolean): Uint8Array<ArrayBuffer> {
   const layout = layOutRoot(draft, pad);
   const plaintext = new Uint8Array(layout.length).fill(0xff);
@@ -44,7 +44,7 @@ export function random(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(randomBytes(length));
 }
 
-/** What was released before the end or the error, and the error. */
+/** The bytes released before the end or an error, and the error. */
 export async function drain(
   stream: ReadableStream<Uint8Array>,
 ): Promise<{ bytes: Uint8Array; error?: unknown }> {
@@ -57,7 +57,7 @@ export async function drain(
   }
 }
 
-/** The code of a StorageError; anything else is shown as it is, so that an expectation fails on it. */
+/** The code of a StorageError; anything else is returned unchanged, so that an expectation fails. */
 export function codeOf(error: unknown): unknown {
   return error instanceof StorageError ? error.code : error;
 }

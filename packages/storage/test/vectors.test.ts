@@ -24,7 +24,7 @@ const Vector = z.discriminatedUnion("type", [
     released: Released.optional(),
     releasedAtMost: Released.optional(),
     size: z.number().optional(),
-    // As parsed: zod's own records leave out the key "__proto__", which is one of the cases.
+    // Kept as parsed, because zod's records omit the key "__proto__", which is one of the cases.
     metadata: z.custom<Record<string, Tagged>>().optional(),
     recipients: z.number().optional(),
     depth: z.number().optional(),
@@ -71,7 +71,7 @@ const vectors = readdirSync(folder)
   .toSorted()
   .map((name) => Vector.parse(JSON.parse(readFileSync(join(folder, name), "utf8"))));
 
-/** A memory backend with the vector's blobs under the vector's names, whatever their bytes are. */
+/** A memory backend with the vector's blobs, whether or not they match their names. */
 async function stored(vector: BlobVector): Promise<Backend> {
   const backend = memory();
   for (const [name, blob] of Object.entries(vector.blobs)) {
@@ -82,7 +82,7 @@ async function stored(vector: BlobVector): Promise<Backend> {
   return backend;
 }
 
-/** The same blobs, one byte at a time, into a buffer that is not clean. */
+/** The same blobs, delivered one byte at a time into a buffer with other data. */
 function dribbling(backend: Backend): Backend {
   return {
     ...backend,
@@ -151,7 +151,7 @@ const BUFFER_MAX = 2 ** 31;
 const slowLane = process.env["IDK_TEST_SLOW"] === "1";
 
 describe("test vectors", () => {
-  test("are all there", () => {
+  test("are complete", () => {
     expect(vectors.length).toBeGreaterThan(600);
   });
 
@@ -170,7 +170,7 @@ describe("test vectors", () => {
         const read = async (): Promise<Uint8Array> => {
           const blob = await open(backend, vector);
           const { start, end } = vector.range ?? { start: 0, end: blob.size };
-          // What a root claims is no reason to reserve memory: a buffer is refused beforehand.
+          // A buffer is rejected in advance, so that no memory is reserved for what a root claims.
           if (end - start > BUFFER_MAX) await blob.stream().pipeTo(new WritableStream());
           return blob.bytes({ maxBytes: BUFFER_MAX });
         };

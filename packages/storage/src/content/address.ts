@@ -15,7 +15,7 @@ export function addressOf(blob: Uint8Array): Address {
 }
 
 /**
- * Reads an address.
+ * Parses an address.
  *
  * @throws StorageError `usage`
  */

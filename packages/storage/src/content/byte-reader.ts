@@ -3,8 +3,8 @@ import { usage } from "../errors.ts";
 import { typeName, utf8 } from "../bytes.ts";
 
 /**
- * What can be stored. A text is stored as UTF-8. A stream may be of any length, known or not; its
- * pieces may be of any size. Content in memory must not change until the call settles.
+ * What can be stored. Text is stored as UTF-8. A stream may have any length, known or unknown, and
+ * pieces of any size. Content in memory must not change until the call settles.
  */
 export type Content =
   | string
@@ -13,36 +13,36 @@ export type Content =
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array>;
 
-/** Reads content forward, in portions of the reader's choosing. */
+/** Reads content forward, in portions that the consumer chooses. */
 export interface ByteReader {
-  /** The length, where the content says it beforehand: a hint, never relied on. */
+  /** The length, if known in advance. A hint: never relied on. */
   readonly total: number | undefined;
-  /** How many bytes were taken so far of what the caller gave, before any compression. */
+  /** How many bytes of the caller's content were taken so far, before compression. */
   position(): number;
-  /** Reads ahead to at least `length` bytes, or to the end, and returns how many bytes that gives. */
+  /** Reads ahead to at least `length` bytes or the end, and returns the number of bytes available. */
   lookAhead(length: number): Promise<number>;
-  /** Up to `length` bytes of what was read ahead, which stay there. A view until the next call. */
+  /** Up to `length` bytes that were read ahead, without taking them. A view, valid until the next call. */
   peek(length: number): Uint8Array;
   /**
-   * The next `length` bytes as a view, if they are at hand in one piece: always where they have
-   * been looked ahead to. It is of the caller's memory where the content is.
+   * The next `length` bytes as a view, if they are available in one piece, which they are after
+   * `lookAhead`. For content in memory it is a view of the caller's memory.
    */
   take(length: number): Uint8Array | undefined;
-  /** Copies as many bytes as there are, up to the length of `into`, and returns how many. */
+  /** Fills `into`, or as much of it as there is content, and returns the number of bytes. */
   fill(into: Uint8Array): Promise<number>;
-  /** Ends the content's stream early. Never waits for it. */
+  /** Ends the content's stream early, without waiting for it. */
   cancel(): void;
 }
 
 /**
- * Opens content for reading.
+ * Creates a reader of content.
  *
- * @throws StorageError `usage` where it is of another type
+ * @throws StorageError `usage` if the type is not supported
  */
 export function byteReader(content: Content, signal?: AbortSignal): ByteReader {
   if (typeof content === "string") {
     if (content.isWellFormed()) return inMemory(utf8(content));
-    throw usage("this text has lone surrogates and so no UTF-8: store it as bytes");
+    throw usage("text with lone surrogates cannot be encoded as UTF-8: store it as bytes");
   }
   if (content instanceof Uint8Array) return inMemory(content);
   if (content instanceof Blob) return streaming(iterate(content.stream()), content.size, signal);
@@ -60,7 +60,9 @@ function inMemory(bytes: Uint8Array): ByteReader {
   let offset = 0;
   const left = (): number => {
     if (bytes.length === total) return total - offset;
-    throw usage("the content changed its length while it was read: it must stay as it is");
+    throw usage(
+      "the content changed its length while it was read: do not change it during the call",
+    );
   };
   const next = (length: number) => bytes.subarray(offset, (offset += length));
   return {
@@ -79,8 +81,8 @@ function inMemory(bytes: Uint8Array): ByteReader {
 }
 
 /**
- * Pieces taken in a row before other work of the process gets its turn: a stream that always has
- * something at hand would otherwise keep timers, and with them signals, from ever running.
+ * Pieces pulled before the event loop gets a turn. Otherwise a stream that always has data would
+ * keep timers, and with them signals, from ever running.
  */
 const PULLS_IN_A_ROW = 1024;
 
@@ -139,23 +141,23 @@ function streaming(
     cancel() {
       if (ended) return;
       ended = true;
-      // A stream that never answers must not hold the caller up, and its complaint comes too late.
+      // Not awaited: the stream may never respond. An error from it comes too late to matter.
       const end = async () => iterator.return?.();
       end().catch(() => {});
     },
   };
 }
 
-/** Bytes read and not yet handed on, in memory of their own: a stream may use its buffer again. */
+/** Bytes read but not yet taken, in memory of their own, because a stream may reuse its buffer. */
 interface ByteQueue {
   length(): number;
   /** Copies a piece to the end. */
   add(piece: Uint8Array): void;
-  /** A view of up to `length` bytes at the front. */
+  /** A view of up to `length` bytes at the start. */
   peek(length: number): Uint8Array;
-  /** The next `length` bytes, of those that there are, as a view that nothing will overwrite. */
+  /** The next `length` bytes, at most those available, as a view that is never overwritten. */
   take(length: number): Uint8Array;
-  /** Moves as many bytes as fit to the front of `into`, and returns how many. */
+  /** Moves as many bytes as fit into `into`, and returns the number. */
   moveTo(into: Uint8Array): number;
 }
 
@@ -196,7 +198,7 @@ function createByteQueue(): ByteQueue {
   };
 }
 
-/** A web stream as an iterator; not every runtime gives it one of its own. */
+/** A web stream as an iterator; not every runtime's streams are iterable. */
 function iterate(stream: ReadableStream<Uint8Array>): AsyncIterator<unknown> {
   if (stream.locked) throw usage("the content's stream is already being read");
   const reader = stream.getReader();

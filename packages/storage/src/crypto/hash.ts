@@ -5,7 +5,7 @@ import { scryptAsync as nobleScrypt } from "@noble/hashes/scrypt.js";
 import { nodeCrypto } from "./node-crypto.ts";
 import { utf8 } from "../bytes.ts";
 
-/** The hash functions of the format; all results are 32 bytes long. */
+/** The hash functions of the format. All results are 32 bytes long. */
 export interface Hashes {
   /** SHA-256, FIPS 180-4. */
   sha256(...parts: readonly Uint8Array[]): Uint8Array;
@@ -36,7 +36,7 @@ export function nodeHashes(crypto: NonNullable<ReturnType<typeof nodeCrypto>>): 
     scrypt: (passphrase, salt, logN) =>
       new Promise((resolve, reject) => {
         const N = 2 ** logN;
-        // Node's own ceiling is 32 MiB; the format's largest N takes 1 GiB.
+        // Node's default limit is 32 MiB; the format's largest N takes 1 GiB.
         const maxmem = 256 * N * SCRYPT_R;
         crypto.scrypt(passphrase, salt, 32, { N, r: SCRYPT_R, p: 1, maxmem }, (error, key) => {
           if (error) reject(error);
@@ -46,7 +46,7 @@ export function nodeHashes(crypto: NonNullable<ReturnType<typeof nodeCrypto>>): 
   };
 }
 
-/** The same BoringSSL through Bun's own interface, for which nothing has to be loaded. */
+/** The same BoringSSL through Bun's own API, which needs no module to be loaded. */
 export function bunHashes(CryptoHasher: typeof Bun.CryptoHasher): Hashes {
   const digestOf = (hasher: Bun.CryptoHasher, parts: readonly Uint8Array[]): Uint8Array => {
     for (const part of parts) hasher.update(part);
@@ -56,7 +56,7 @@ export function bunHashes(CryptoHasher: typeof Bun.CryptoHasher): Hashes {
   return {
     sha256: (...parts) => digestOf(new CryptoHasher("sha256"), parts),
     hmac,
-    // 32 bytes are the first block, and no salt is one of zeros.
+    // 32 bytes are exactly the first block, and an empty salt is equivalent to zeros.
     hkdf: (key, salt, info) =>
       hmac(hmac(salt.length === 0 ? NO_SALT : salt, key), utf8(info), FIRST_BLOCK),
     scrypt: (...call) => nodeHashes(nodeCrypto()!).scrypt(...call),

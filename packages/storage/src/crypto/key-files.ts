@@ -27,10 +27,10 @@ const FILE_LENGTH = BOX_AT + TAG_LENGTH + KEY_LENGTH;
 
 const LOG_N_MIN = 14;
 const LOG_N_MAX = 20;
-/** 128 MiB and about a quarter of a second: RFC 7914 with r = 8. */
+/** With r = 8 (RFC 7914): 128 MiB, and about a quarter of a second. */
 const LOG_N_DEFAULT = 17;
 
-/** A passphrase, or what asks for it once it turns out to be needed. */
+/** A passphrase, or a function that provides it, called only if it is needed. */
 export type Passphrase = string | (() => string | Promise<string>);
 
 /** Whether a file's bytes are a passphrase-protected identity file, by its first four bytes. */
@@ -40,11 +40,11 @@ export function isProtectedIdentityFile(bytes: Uint8Array): boolean {
 }
 
 /**
- * Reads an identity file: text with one identity a line, `#` comments and blank lines, or a
+ * Reads an identity file: text with one identity per line, `#` comments and blank lines, or a
  * passphrase-protected file with one identity.
  *
- * @throws StorageError `key` where the file is malformed or holds no identity; `passphrase` where
- *   the passphrase is wrong; `usage` where one is needed and none is given
+ * @throws StorageError `key` if the file is malformed or contains no identity; `passphrase` if the
+ *   passphrase is wrong; `usage` if one is needed and none is given
  */
 export async function readIdentityFile(
   bytes: Uint8Array,
@@ -82,9 +82,9 @@ export async function protectIdentity(
 }
 
 /**
- * Reads a recipients file: one `idk1…` a line, `#` comments and blank lines.
+ * Reads a recipients file: one `idk1…` per line, `#` comments and blank lines.
  *
- * @throws StorageError `key` where a line is not a recipient, or there is none
+ * @throws StorageError `key` if a line is not a recipient, or there is none
  */
 export function readRecipientsFile(bytes: Uint8Array): Recipient[] {
   const recipients = parseLines(bytes, parseRecipient);
@@ -92,7 +92,7 @@ export function readRecipientsFile(bytes: Uint8Array): Recipient[] {
   return recipients;
 }
 
-/** Parses every line that says something. Messages give the line's number, never its text. */
+/** Parses all lines but comments and blank ones. Errors name the line's number, never its text. */
 function parseLines<T>(bytes: Uint8Array, parse: (line: string) => T): T[] {
   assertBytes(bytes);
   const parsed: T[] = [];
@@ -146,13 +146,13 @@ function assertBytes(bytes: unknown): void {
   }
 }
 
-/** Anything else would be turned into text silently, and open nothing or everything. */
+/** Rejects anything else, because it would silently be converted to text such as "undefined". */
 function checkedPassphrase(passphrase: unknown): string {
   if (typeof passphrase === "string") return passphrase;
   throw usage(`a passphrase is text, got ${typeName(passphrase)}`);
 }
 
-/** The two keys of a protected file, of its head (everything in front of the commitment). */
+/** Derives both keys of a protected file from its head, which is everything before the commitment. */
 async function deriveKeys(
   passphrase: string,
   head: Uint8Array,

@@ -1,26 +1,26 @@
 import { hkdf, hmac, sha256 } from "./hash.ts";
 import { utf8 } from "../bytes.ts";
 
-/** What a blob is: it enters the key of its body, so that one kind can never pass for another. */
+/** The kind of a blob. It is part of the body key's derivation, so one kind cannot pass for another. */
 export type BlobKind = "root" | "node" | "leaf";
 export type ChildKind = Exclude<BlobKind, "root">;
 
 const NO_SALT = new Uint8Array(0);
 
-/** `c`: ties the header to one content key, which the tag of a secretbox alone does not. */
+/** `c`: commits to one content key, which the tag of a secretbox alone does not. */
 export function commitmentOf(contentKey: Uint8Array): Uint8Array {
   return hkdf(contentKey, NO_SALT, "idk/v1/commit");
 }
 
-/** The key of the body, bound to everything in front of it and to the kind of blob. */
+/** The key of the body, bound to everything before it and to the kind of blob. */
 export function bodyKeyOf(contentKey: Uint8Array, prefix: Uint8Array, kind: BlobKind): Uint8Array {
   return hkdf(contentKey, sha256(prefix), `idk/v1/${kind}`);
 }
 
-/** Zero, because a body key seals exactly one plaintext. */
+/** Zero, because a body key seals only one plaintext. */
 export const BODY_NONCE: Uint8Array = new Uint8Array(24);
 
-/** The content key of a child in convergent writing: same secret, kind and plaintext, same key. */
+/** The content key of a child in convergent writing: determined by secret, kind and plaintext. */
 export function convergentChildKey(
   dedupSecret: Uint8Array,
   kind: ChildKind,
@@ -43,13 +43,13 @@ export function convergentRootKeys(
   };
 }
 
-/** The two secrets a root is written with. */
+/** The two secrets that a root is written with. */
 export interface RootKeys {
   readonly contentKey: Uint8Array;
   readonly ephemeralSecret: Uint8Array;
 }
 
-/** Fresh from the system's generator: the default for every blob. */
+/** 32 random bytes from the system's generator. */
 export function randomKey(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(32));
 }

@@ -9,12 +9,12 @@ import { randomKey } from "./key-schedule.ts";
 
 declare const brand: unique symbol;
 
-/** A public key as text: `idk1…`, Bech32 (BIP 173) of the X25519 public key. Anybody may know it. */
+/** A public key as text: `idk1…`, Bech32 (BIP 173) of the X25519 public key. Not secret. */
 export type Recipient = string & { readonly [brand]: "Recipient" };
 
 /**
- * A secret key. The object shows its recipient and nothing else, so that it can be logged or
- * serialised by accident; `formatIdentity` gives the secret, to be stored.
+ * A secret key. The object exposes only its recipient, so that logging or serialising it by accident
+ * is harmless; `formatIdentity` returns the secret.
  */
 export interface Identity {
   readonly recipient: Recipient;
@@ -23,19 +23,19 @@ export interface Identity {
 const RECIPIENT_PREFIX = "idk";
 const IDENTITY_PREFIX = "idk-secret-key-";
 
-/** The secrets stay out of the objects: a property, even a private one, shows up in debuggers and dumps. */
+/** Kept out of the objects, because even private properties show up in debuggers and dumps. */
 const keyPairs = new WeakMap<Identity, KeyPair>();
 
 /**
- * Makes a new identity from the system's generator. A promise, so that key generation can move to
- * where only asynchronous cryptography is to be had.
+ * Generates an identity with the system's random generator. Returns a promise so that key generation
+ * can use asynchronous cryptography.
  */
 export async function generateIdentity(): Promise<Identity> {
   return newIdentity(randomKey());
 }
 
 /**
- * An identity of an existing secret key, such as `nacl.box.keyPair().secretKey`.
+ * The identity for an existing secret key, such as `nacl.box.keyPair().secretKey`.
  *
  * @param secretKey 32 bytes; copied
  * @throws StorageError `usage`
@@ -46,10 +46,10 @@ export function identityFromSecretKey(secretKey: Uint8Array): Identity {
 }
 
 /**
- * The recipient of an existing public key, such as `nacl.box.keyPair().publicKey`.
+ * The recipient for an existing public key, such as `nacl.box.keyPair().publicKey`.
  *
  * @param publicKey 32 bytes
- * @throws StorageError `usage`; `key` where it is not canonical or of low order
+ * @throws StorageError `usage`; `key` if it is not canonical or of low order
  */
 export function recipientFromPublicKey(publicKey: Uint8Array): Recipient {
   assertLength("publicKey", publicKey, KEY_LENGTH);
@@ -58,7 +58,7 @@ export function recipientFromPublicKey(publicKey: Uint8Array): Recipient {
 }
 
 /**
- * Reads a recipient.
+ * Parses a recipient.
  *
  * @throws StorageError `key`
  */
@@ -67,7 +67,7 @@ export function parseRecipient(text: string): Recipient {
 }
 
 /**
- * Reads an identity, as `formatIdentity` prints it.
+ * Parses an identity in the form of `formatIdentity`.
  *
  * @throws StorageError `key`; the message does not repeat the text
  */
@@ -76,7 +76,7 @@ export function parseIdentity(text: string): Identity {
   return newIdentity(secretKey);
 }
 
-/** Prints an identity: `IDK-SECRET-KEY-1…`. This is the secret. */
+/** An identity as text: `IDK-SECRET-KEY-1…`. Secret. */
 export function formatIdentity(identity: Identity): string {
   const words = bech32.toWords(keyPairOf(identity).secretKey);
   return bech32.encode(IDENTITY_PREFIX, words, false).toUpperCase();
@@ -98,7 +98,7 @@ export function publicKeyOf(recipient: string): Uint8Array {
   return publicKey;
 }
 
-/** The library's own way to an identity's keys. */
+/** An identity's keys; internal to the library. */
 export function keyPairOf(identity: Identity): KeyPair {
   const pair = keyPairs.get(identity);
   if (pair === undefined) {
@@ -119,7 +119,7 @@ function newIdentity(secretKey: Uint8Array): Identity {
 function checkPublicKey(publicKey: Uint8Array): void {
   if (!isCanonicalPublicKey(publicKey)) throw malformedKey("the public key is not canonical");
   if (isLowOrder(publicKey)) {
-    throw malformedKey("the public key is of low order: nobody holds it");
+    throw malformedKey("the public key is of low order: no one can hold its secret key");
   }
 }
 
@@ -127,7 +127,7 @@ function decode(text: unknown, prefix: string, what: string): Uint8Array {
   if (typeof text !== "string") throw usage(`${what} must be text, got ${typeName(text)}`);
   let decoded: { prefix: string; bytes: Uint8Array };
   try {
-    // Its own messages repeat the text, which may be a secret: they are not kept as cause.
+    // The error is not kept as cause, because its message repeats the text, which may be secret.
     decoded = bech32.decodeToBytes(text);
   } catch {
     throw malformedKey(`this is not ${what}: a character is missing or wrong`);

@@ -2,15 +2,15 @@ import { StorageError, usage } from "../errors.ts";
 import { portableNaCl } from "./nacl-portable.ts";
 import type { NaCl } from "./nacl.ts";
 
-/** `auto` takes the native library where it loads, and the portable one elsewhere. */
+/** `auto` uses the native library if it loads, otherwise the portable one. */
 export type NaClChoice = "auto" | "native" | "portable";
 
 let native: Promise<NaCl | Error> | undefined;
 
 /**
- * Loads the implementation, once a process.
+ * Loads the implementation, once per process.
  *
- * @throws StorageError `usage` where `native` is asked for and cannot be loaded
+ * @throws StorageError `usage` if `native` is requested and cannot be loaded
  */
 export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl> {
   if (typeof choice === "object") return choice;
@@ -18,7 +18,7 @@ export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl
   if (choice !== "auto" && choice !== "native") {
     throw usage('nacl must be "auto", "native" or "portable"');
   }
-  // Imported here because loading it takes longer than reading a small blob, and it may be absent.
+  // Imported here because loading it takes longer than reading a small blob, and it is optional.
   native ??= import("#nacl-native").then(
     (module) => module.nativeNaCl,
     (error: unknown) => new Error("sodium-native did not load", { cause: error }),
@@ -28,7 +28,7 @@ export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl
   if (choice === "auto") return portableNaCl;
   throw new StorageError(
     "usage",
-    'the native NaCl library could not be loaded: install sodium-native, or choose "auto" or "portable"',
+    'cannot load the native NaCl library: install sodium-native, or choose "auto" or "portable"',
     { cause: loaded },
   );
 }

@@ -1,7 +1,7 @@
 import sodium from "sodium-native";
 import type { NaCl } from "./nacl.ts";
 
-/** libsodium. Measured faster than JavaScript at every size (docs/decisions). */
+/** libsodium, measured faster than JavaScript at every size (docs/decisions/0002). */
 export const nativeNaCl: NaCl = {
   name: "native",
   seal(box, message, nonce, key) {
@@ -15,7 +15,7 @@ export const nativeNaCl: NaCl = {
     try {
       sodium.crypto_scalarmult(shared, secretKey, publicKey);
     } catch {
-      // libsodium refuses low-order points itself; the interface says all zero.
+      // libsodium rejects low-order points itself; `NaCl.x25519` returns all zero for them.
       shared.fill(0);
     }
     return shared;

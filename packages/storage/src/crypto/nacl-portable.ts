@@ -3,7 +3,7 @@ import { concat, fromHex } from "../bytes.ts";
 import type { NaCl } from "./nacl.ts";
 import { nodeCrypto } from "./node-crypto.ts";
 
-/** tweetnacl, which runs anywhere, with X25519 from `node:crypto` where that is present: 1.2 ms against 0.03. */
+/** tweetnacl, which runs anywhere, with X25519 from `node:crypto` if available (0.03 ms, not 1.2 ms). */
 export const portableNaCl: NaCl = {
   name: "portable",
   seal(box, message, nonce, key) {
@@ -38,7 +38,7 @@ export function tweetX25519(): X25519 {
   };
 }
 
-/** DER around a raw key (RFC 8410): the one form that every version of `node:crypto` takes. */
+/** DER around a raw key (RFC 8410): the only form that every version of `node:crypto` accepts. */
 const PKCS8 = fromHex("302e020100300506032b656e04220420");
 const SPKI = fromHex("302a300506032b656e032100");
 
@@ -55,7 +55,7 @@ export function nodeX25519(crypto: NonNullable<ReturnType<typeof nodeCrypto>>): 
       try {
         return crypto.diffieHellman({ privateKey: secret(secretKey), publicKey: peer });
       } catch {
-        // OpenSSL refuses a low-order point itself; the interface says all zero.
+        // OpenSSL rejects low-order points itself; `NaCl.x25519` returns all zero for them.
         return new Uint8Array(32);
       }
     },

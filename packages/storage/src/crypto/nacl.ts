@@ -1,24 +1,24 @@
 /**
- * The three functions of NaCl that the format is made of. Both implementations give the same
- * bytes; the tests run over each.
+ * The NaCl functions that the format uses. Both implementations give the same bytes, and the tests
+ * run with each.
  */
 export interface NaCl {
   /** `native` is libsodium through sodium-native; `portable` is JavaScript. */
   readonly name: string;
   /**
    * XSalsa20-Poly1305 (`crypto_secretbox`): writes tag and ciphertext to `box`, which is 16 bytes
-   * longer than `message`. The message may already lie in the box, at offset 16.
+   * longer than `message`. The message may already be in the box, at offset 16.
    */
   seal(box: Uint8Array, message: Uint8Array, nonce: Uint8Array, key: Uint8Array): void;
   /**
-   * The reverse. `message` is 16 bytes shorter than `box`, and may be the box from offset 16 on.
+   * Opens a box. `message` is 16 bytes shorter than `box`, and may be the box from offset 16 on.
    *
-   * @returns false, with `message` as it was, where the tag does not fit
+   * @returns false, leaving `message` unchanged, if the tag does not match
    */
   open(message: Uint8Array, box: Uint8Array, nonce: Uint8Array, key: Uint8Array): boolean;
   /**
-   * X25519 (RFC 7748), without a check of the result: for a public key of low order it is all
-   * zero, and the caller must refuse it.
+   * X25519 (RFC 7748). The result is not checked: for a public key of low order it is all zero, and
+   * the caller must reject it.
    */
   x25519(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array;
   /** The public key of a secret key: X25519 with the base point. */

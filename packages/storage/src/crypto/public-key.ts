@@ -4,9 +4,9 @@ import { equal, fromHex } from "../bytes.ts";
 const PRIME = fromHex("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed");
 
 /**
- * Whether 32 bytes are the one encoding of a coordinate: little-endian and below 2^255−19.
- * RFC 7748 makes readers reduce other encodings; here they would be a second name for the same
- * key, so they are refused.
+ * Whether 32 bytes are the canonical encoding of a coordinate: little-endian and below 2^255−19.
+ * RFC 7748 has readers reduce other encodings. Here they are rejected, because they would be a
+ * second name for the same key.
  */
 export function isCanonicalPublicKey(publicKey: Uint8Array): boolean {
   for (let i = 0; i < PRIME.length; i++) {
@@ -26,8 +26,8 @@ const LOW_ORDER: readonly Uint8Array[] = [
 ].map(fromHex);
 
 /**
- * Whether every shared secret with this public key is zero (RFC 7748, section 6.1). Looked up
- * rather than computed: a Diffie-Hellman for each recipient would be half the work of a small root.
+ * Whether every shared secret with this public key is zero (RFC 7748, section 6.1). Looked up, not
+ * computed, because a Diffie-Hellman per recipient would be half the work of sealing a small root.
  *
  * @param publicKey canonical
  */

@@ -25,8 +25,8 @@ import { equal } from "../bytes.ts";
 /**
  * Seals a leaf or node.
  *
- * @param blob receives the whole blob: 59 bytes longer than the plaintext, which may already lie
- *   in it at offset 59
+ * @param blob receives the whole blob: 59 bytes longer than the plaintext, which may already be in
+ *   it at offset 59
  */
 export function sealChild(
   naCl: NaCl,
@@ -45,9 +45,9 @@ export function sealChild(
  * Seals a root for the given public keys, in their order.
  *
  * @param blob receives the whole blob: `rootOverhead` bytes longer than the plaintext, which may
- *   already lie in it at that offset; by default fresh memory
+ *   already be in it at that offset; by default new memory
  * @returns the blob
- * @throws StorageError `key` where a public key is of low order
+ * @throws StorageError `key` if a public key is of low order
  */
 export function sealRoot(
   naCl: NaCl,
@@ -65,15 +65,14 @@ export function sealRoot(
   return blob;
 }
 
-/** One sentence for every failed decryption: more would help only an attacker. */
-const DECRYPTION_FAILED =
-  "decryption failed: the blob was not sealed with the key it is opened with";
+/** The one message for every failed decryption: details would help only an attacker. */
+const DECRYPTION_FAILED = "decryption failed: the blob was not sealed with this key";
 
 /**
  * Opens a leaf or node whose bytes match its address.
  *
- * @param into receives the plaintext if it has exactly its length; otherwise, and by default, the
- *   plaintext replaces the ciphertext in `blob`
+ * @param into receives the plaintext if its length matches; otherwise, and by default, the plaintext
+ *   replaces the ciphertext in `blob`
  * @returns the plaintext, a view
  * @throws StorageError `format`, `commit`, `auth`
  */
@@ -118,7 +117,7 @@ function openBody(
   { prefix, body }: Envelope,
   into?: Uint8Array,
 ): Uint8Array {
-  // Before the body, because a secretbox can be made to open under two keys.
+  // Checked before the body, because a secretbox can be crafted to open under two keys.
   if (!equal(commitmentOf(contentKey), commitment)) {
     throw new StorageError("commit", DECRYPTION_FAILED);
   }

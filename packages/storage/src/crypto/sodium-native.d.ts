@@ -1,4 +1,4 @@
-/** The calls used here; the package brings no types of its own. */
+/** The functions used here; the package has no types of its own. */
 declare module "sodium-native" {
   const sodium: {
     crypto_secretbox_easy(

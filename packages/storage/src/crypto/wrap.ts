@@ -10,17 +10,17 @@ import { sha256 } from "./hash.ts";
 const CONTEXT = utf8("idk/v1/wrap");
 const NONCE_LENGTH = 24;
 
-/** An identity's two halves, as raw keys of 32 bytes. */
+/** The raw keys of an identity, 32 bytes each. */
 export interface KeyPair {
   readonly secretKey: Uint8Array;
   readonly publicKey: Uint8Array;
 }
 
 /**
- * Wraps a content key for every public key, in their order (`crypto_box`, with a nonce that
- * binds the slot to its recipient and its root).
+ * Wraps a content key for every public key, in their order (`crypto_box`, with a nonce that binds
+ * the slot to its recipient and its root).
  *
- * @throws StorageError `key` where a public key is of low order
+ * @throws StorageError `key` if a public key is of low order
  */
 export function wrapContentKey(
   naCl: NaCl,
@@ -32,7 +32,10 @@ export function wrapContentKey(
   const slots = publicKeys.map((publicKey) => {
     const key = boxKey(naCl, ephemeralSecret, publicKey);
     if (key === undefined) {
-      throw new StorageError("key", "a recipient's public key is of low order: nobody holds it");
+      throw new StorageError(
+        "key",
+        "a recipient's public key is of low order: no one can hold its secret key",
+      );
     }
     const slot = new Uint8Array(SLOT_LENGTH);
     naCl.seal(slot, contentKey, slotNonce(ephemeral, publicKey), key);
@@ -42,11 +45,11 @@ export function wrapContentKey(
 }
 
 /**
- * Looks for a slot that one of the key pairs opens: one Diffie-Hellman for each key pair, slots
- * in order, and the first that opens is final.
+ * Finds a slot that one of the key pairs opens, with one Diffie-Hellman for each key pair. Slots are
+ * tried in order, and the first that opens is final.
  *
- * @returns the content key, or undefined where no slot opens
- * @throws StorageError `format` where the ephemeral key is not canonical or of low order
+ * @returns the content key, or undefined if no slot opens
+ * @throws StorageError `format` if the ephemeral key is not canonical or of low order
  */
 export function unwrapContentKey(
   naCl: NaCl,
@@ -54,7 +57,7 @@ export function unwrapContentKey(
   slots: readonly Uint8Array[],
   keyPairs: readonly KeyPair[],
 ): Uint8Array | undefined {
-  // With a key at hand, its own Diffie-Hellman shows a point of low order.
+  // With a key pair, its Diffie-Hellman below reveals a point of low order.
   if (keyPairs.length === 0) assertEphemeral(ephemeral);
   else assertCanonical(ephemeral);
   for (const { secretKey, publicKey } of keyPairs) {
@@ -70,7 +73,7 @@ export function unwrapContentKey(
 }
 
 /**
- * Checks the ephemeral public key of a root as far as that goes without an identity.
+ * Checks the ephemeral public key of a root as far as is possible without an identity.
  *
  * @throws StorageError `format`
  */
@@ -91,7 +94,7 @@ function slotNonce(ephemeral: Uint8Array, publicKey: Uint8Array): Uint8Array {
   return sha256(concat(CONTEXT, ephemeral, publicKey)).subarray(0, NONCE_LENGTH);
 }
 
-/** tweetnacl exports its building blocks, but its types leave them out. */
+/** tweetnacl exports its low-level functions, but its types omit them. */
 const { lowlevel } = nacl as unknown as {
   lowlevel: {
     crypto_core_hsalsa20(
@@ -106,7 +109,7 @@ const { lowlevel } = nacl as unknown as {
 const SIGMA = utf8("expand 32-byte k");
 const ZEROS = new Uint8Array(TAG_LENGTH);
 
-/** `crypto_box_beforenm`: HSalsa20 of the shared secret; undefined where that is all zero. */
+/** `crypto_box_beforenm`: HSalsa20 of the shared secret; undefined if that is all zero. */
 function boxKey(naCl: NaCl, secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined {
   const shared = naCl.x25519(secretKey, publicKey);
   if (allZero(shared)) return undefined;

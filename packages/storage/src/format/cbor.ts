@@ -5,16 +5,15 @@ import { compare, concat, concatAll, utf8 } from "../bytes.ts";
  * The CBOR profile of headers and roots (RFC 8949, section 4.2.1): definite lengths, shortest
  * forms, unsigned integers to 2^53−1, byte strings, well-formed text, and maps with unique text
  * keys in bytewise order of their encodings, two levels deep. Every map has exactly one encoding,
- * and the decoder takes nothing else.
+ * and the decoder accepts no other.
  *
- * Our own, because what it reads comes from whoever could write to the store: a general decoder
- * does work for tags and shared values before anyone can say that they are not allowed
- * (docs/decisions/0001).
+ * Our own, because the input comes from anyone who can write to the store: a general decoder does
+ * work for tags and shared values before the caller can reject them (docs/decisions/0001).
  */
 export type CborValue = number | string | Uint8Array | CborMap;
 export type CborMap = Map<string, CborValue>;
 
-/** Malformed CBOR; the caller knows whether that is a `format` or a `root` fault. */
+/** Malformed CBOR; the caller turns it into a `format` or a `root` error. */
 export class CborError extends Error {
   override readonly name = "CborError";
 }
@@ -24,7 +23,7 @@ const BYTES = 2;
 const TEXT = 3;
 const MAP = 5;
 
-/** Maps inside maps: the metadata of a root is the only one. */
+/** Nesting of maps: the metadata of a root is the only inner map. */
 const DEPTH_MAX = 2;
 
 /** Encodes a map; the order of its entries does not matter. */
@@ -32,7 +31,7 @@ export function encodeCbor(map: CborMap): Uint8Array<ArrayBuffer> {
   return concatAll(encodeCborParts(map));
 }
 
-/** The same in pieces, to be laid one behind the other; byte strings among them are not copied. */
+/** Encodes a map as pieces to be concatenated, without copying its byte strings. */
 export function encodeCborParts(map: CborMap): Uint8Array[] {
   const parts: Uint8Array[] = [];
   appendMap(parts, map);
@@ -74,9 +73,9 @@ function head(major: number, argument: number): Uint8Array {
 
 /**
  * Decodes one map that fills `bytes` exactly. Byte strings are views of `bytes`. Work and memory
- * grow with the length of the input alone, whatever it claims.
+ * grow only with the length of the input, whatever lengths it claims.
  *
- * @throws CborError where the bytes are not the encoding of a map of the profile
+ * @throws CborError if the bytes are not the encoding of a map of the profile
  */
 export function decodeCbor(bytes: Uint8Array): CborMap {
   const reader = createReader(bytes);
@@ -96,7 +95,7 @@ interface Reader {
   /** The next bytes, as a view. */
   take(length: number): Uint8Array;
   offset(): number;
-  /** What has been read since an offset, as a view. */
+  /** The bytes read since an offset, as a view. */
   since(offset: number): Uint8Array;
 }
 
@@ -105,7 +104,7 @@ function createReader(bytes: Uint8Array): Reader {
   let offset = 0;
 
   const take = (length: number): Uint8Array => {
-    if (length > bytes.length - offset) throw new CborError("the input is cut off");
+    if (length > bytes.length - offset) throw new CborError("the input is truncated");
     offset += length;
     return bytes.subarray(offset - length, offset);
   };
@@ -122,7 +121,7 @@ function createReader(bytes: Uint8Array): Reader {
     }
     const value =
       width === 1 ? view.getUint8(at) : width === 2 ? view.getUint16(at) : view.getUint32(at);
-    // The least value of each width; smaller ones have a shorter form.
+    // The smallest value of each width; smaller ones have a shorter form.
     if (value < [24, 2 ** 8, 2 ** 16][info - 24]!) throw notShortest();
     return value;
   };
@@ -156,7 +155,7 @@ function readMap(
     }
     previous = encodedKey;
     map.set(key, readValue(reader, depth));
-    // Checked on the way, so that a map of very many entries is not built first.
+    // Checked here, so that a map of very many entries is not built first.
     if (depth > 1 && reader.offset() - start > METADATA_MAX) {
       throw new CborError("an inner map is too long");
     }
@@ -173,7 +172,7 @@ function readValue(reader: Reader, depth: number): CborValue {
   return readMap(reader, start, next, depth + 1);
 }
 
-/** Refuses ill-formed UTF-8, and keeps a byte order mark, which is a character like any other. */
+/** Rejects ill-formed UTF-8, and keeps a byte order mark as an ordinary character. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function readText(reader: Reader, { major, argument }: Head): string {

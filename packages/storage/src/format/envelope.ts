@@ -10,7 +10,7 @@ import {
 import { StorageError } from "../errors.ts";
 import { type CborMap, decodeCbor, encodeCbor } from "./cbor.ts";
 
-/** "IDK" and version 1. The version byte is the format's only agility. */
+/** "IDK" and version 1. Only the version byte can change between versions of the format. */
 const MAGIC = Uint8Array.of(0x49, 0x44, 0x4b, 0x01);
 
 export interface Envelope {
@@ -22,7 +22,7 @@ export interface Envelope {
   readonly body: Uint8Array;
 }
 
-/** Writes "IDK", version, header length and header at the front of `blob`. */
+/** Writes "IDK", version, header length and header to the start of `blob`. */
 export function writePrefix(blob: Uint8Array, header: Uint8Array): void {
   blob.set(MAGIC);
   blob[4] = header.length >> 8;
@@ -31,14 +31,14 @@ export function writePrefix(blob: Uint8Array, header: Uint8Array): void {
 }
 
 /**
- * Splits a blob into views of its parts. The body is not looked at.
+ * Splits a blob into views of its parts. Does not check the body.
  *
  * @throws StorageError `format`
  */
 export function splitEnvelope(blob: Uint8Array): Envelope {
   if (blob.length < PREFIX_LENGTH) throw malformed("it is too short");
   for (let i = 0; i < 3; i++) {
-    if (blob[i] !== MAGIC[i]) throw malformed("it does not begin with IDK");
+    if (blob[i] !== MAGIC[i]) throw malformed("it does not start with IDK");
   }
   if (blob[3] !== MAGIC[3]) {
     throw malformed(`its version is ${blob[3]} and this program reads version 1`);
@@ -53,7 +53,7 @@ export function splitEnvelope(blob: Uint8Array): Envelope {
   };
 }
 
-/** A `format` error about the envelope or header. */
+/** A `format` error for a malformed envelope or header. */
 export function malformed(why: string, cause?: unknown): StorageError {
   return new StorageError("format", `this is not an idk blob: ${why}`, { cause });
 }
@@ -63,7 +63,7 @@ export interface ChildHeader {
   readonly commitment: Uint8Array;
 }
 
-/** The header of a root adds what the recipients need. */
+/** The header of a root, which also has what recipients need to open it. */
 export interface RootHeader {
   readonly commitment: Uint8Array;
   /** The ephemeral public key, 32 bytes. */
@@ -88,28 +88,28 @@ export function encodeRootHeader(header: RootHeader): Uint8Array {
   );
 }
 
-/** What stands in front of a root's ciphertext: prefix, header and tag. */
+/** Bytes before a root's ciphertext: prefix, header and tag. */
 export function rootOverhead(recipients: number): number {
   const wrapped = recipients * SLOT_LENGTH;
   const wrappedHead = wrapped < 256 ? 2 : 3;
-  // A map's head, three keys of one letter, two byte strings of 32 with heads of two.
+  // The map's head, three one-letter keys, and two byte strings of 32 with heads of 2 bytes.
   const header = 1 + 3 * 2 + 2 * (2 + HASH_LENGTH) + wrappedHead + wrapped;
   return PREFIX_LENGTH + header + TAG_LENGTH;
 }
 
 /**
- * Reads the header of a blob met as a child.
+ * Decodes the header of a blob that must be a child.
  *
  * @throws StorageError `format`, also for the header of a root
  */
 export function decodeChildHeader(bytes: Uint8Array): ChildHeader {
   const header = decodeHeader(bytes);
-  if (header.ephemeral !== undefined) throw malformed("it is a root where a child belongs");
+  if (header.ephemeral !== undefined) throw malformed("it is a root in place of a child");
   return header;
 }
 
 /**
- * Reads the header of a blob met as a root.
+ * Decodes the header of a blob that must be a root.
  *
  * @throws StorageError `format`, also for the header of a child
  */
@@ -124,7 +124,7 @@ export function decodeRootHeader(bytes: Uint8Array): RootHeader {
   return header;
 }
 
-/** Reads either header: what a keyless check can say of any blob. */
+/** Decodes the header of either kind. */
 export function decodeHeader(
   bytes: Uint8Array,
 ): RootHeader | (ChildHeader & { readonly ephemeral?: undefined }) {
@@ -157,7 +157,7 @@ function bytesOf(map: CborMap, key: string, length?: number): Uint8Array {
   return value;
 }
 
-/** What a blob shows without a key. */
+/** The kind and header of a blob, which can be read without a key. */
 export type InspectedBlob =
   | { readonly kind: "root"; readonly header: RootHeader }
   | { readonly kind: "child"; readonly header: ChildHeader };

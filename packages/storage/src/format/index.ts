@@ -1,6 +1,6 @@
 /**
- * The format's numbers and layouts, without keys: for tools that compute what a store will hold
- * before anything is written.
+ * The format's limits and layouts, without keys: for tools that compute what will be stored before
+ * anything is written.
  */
 export { rootOverhead } from "./envelope.ts";
 export {

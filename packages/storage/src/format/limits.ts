@@ -1,8 +1,8 @@
 /** Every number the format fixes. Bytes, unless the name says otherwise. */
 
-/** Content up to this length travels inside the root. */
+/** Content up to this length is inline in the root. */
 export const INLINE_MAX: number = 2 ** 20;
-/** A root's plaintext, with its own padding. */
+/** A root's plaintext, including its own padding. */
 export const ROOT_PLAINTEXT_MAX: number = 2 ** 21;
 /** The encoded metadata map. */
 export const METADATA_MAX: number = 65_536;
@@ -11,16 +11,16 @@ export const METADATA_KEY_MAX: number = 255;
 export const CHUNK_LOG2_MIN: number = 18;
 export const CHUNK_LOG2_MAX: number = 24;
 export const CHUNK_LOG2_DEFAULT: number = 22;
-/** References in a node, and blobs the root may refer to. */
+/** References in a node, and in the root. */
 export const FANOUT: number = 4096;
 export const DEPTH_MAX: number = 3;
 export const RECIPIENTS_MAX: number = 1024;
-/** Content and stream padding together: the largest exact integer of a double, and of the format. */
+/** Content and stream padding together: the largest integer that a double represents exactly. */
 export const STREAM_MAX: number = Number.MAX_SAFE_INTEGER;
 
 export const HASH_LENGTH: number = 32;
 export const KEY_LENGTH: number = 32;
-/** Poly1305 tag in front of a secretbox. */
+/** Poly1305 tag at the start of a secretbox. */
 export const TAG_LENGTH: number = 16;
 /** A wrapped content key: tag and key. */
 export const SLOT_LENGTH: number = TAG_LENGTH + KEY_LENGTH;
@@ -32,7 +32,7 @@ export const PREFIX_LENGTH = 6;
 const HEADER_MAX = 65_535;
 /** `{"c": 32 bytes}` as CBOR. */
 const CHILD_HEADER_LENGTH = 37;
-/** What stands in front of a child's ciphertext: prefix, header and tag. */
+/** Bytes before a child's ciphertext: prefix, header and tag. */
 export const CHILD_OVERHEAD: number = PREFIX_LENGTH + CHILD_HEADER_LENGTH + TAG_LENGTH;
 export const CHILD_BLOB_MAX: number = 2 ** CHUNK_LOG2_MAX + CHILD_OVERHEAD;
 export const ROOT_BLOB_MAX: number = PREFIX_LENGTH + HEADER_MAX + TAG_LENGTH + ROOT_PLAINTEXT_MAX;

@@ -3,15 +3,15 @@ import { METADATA_KEY_MAX, METADATA_MAX } from "./limits.ts";
 import { typeName, utf8 } from "../bytes.ts";
 import { usage } from "../errors.ts";
 
-/** A text, bytes, or an integer from 0 to 2^53−1. */
+/** Text, bytes, or an integer from 0 to 2^53−1. */
 export type MetadataValue = string | number | Uint8Array;
 
 /**
- * What travels sealed inside the root, next to the content: at most 65,536 bytes encoded, keys
- * of 1 to 255 bytes. It is as secret as the content and as trustworthy as whoever wrote it.
+ * Metadata, sealed in the root together with the content: at most 65,536 bytes encoded, keys of 1 to
+ * 255 bytes. It is as secret as the content, and as trustworthy as its writer.
  */
 export interface Metadata {
-  /** A label for people. Never a path: a reader must not write where it points. */
+  /** A label for people. Never a path: a reader must not write to where it points. */
   readonly name?: string;
   /** A media type, such as `text/plain`. */
   readonly type?: string;
@@ -20,19 +20,19 @@ export interface Metadata {
   readonly [key: string]: MetadataValue | undefined;
 }
 
-/** How content is encoded, as its metadata says (docs/format.md, "Encoded content"). */
+/** How content is compressed, according to its metadata (docs/format.md, "Encoded content"). */
 export interface ContentEncoding {
   readonly enc: "lz4" | "zstd";
   /** Bytes of the content once decoded. */
   readonly len: number;
 }
 
-/** Keys a writer sets itself when it encodes the content. */
+/** Keys that the writer sets itself when it compresses the content. */
 const RESERVED_FOR_WRITERS = ["enc", "len"] as const;
 
 /**
- * Checks a caller's metadata and turns it into CBOR entries; undefined values are left out and
- * byte strings are copied.
+ * Checks a caller's metadata and converts it to CBOR entries. Undefined values are omitted, and byte
+ * strings are copied.
  *
  * @throws StorageError `usage`
  */
@@ -56,9 +56,9 @@ export function metadataToCbor(metadata: Metadata): CborMap {
 }
 
 /**
- * Metadata that says how the content is encoded.
+ * Adds the content's encoding to metadata.
  *
- * @throws StorageError `usage` where that makes it too long
+ * @throws StorageError `usage` if that makes it too long
  */
 export function withEncoding(metadata: CborMap, { enc, len }: ContentEncoding): CborMap {
   const map: CborMap = new Map([...metadata, ["enc", enc], ["len", len]]);
@@ -69,28 +69,28 @@ export function withEncoding(metadata: CborMap, { enc, len }: ContentEncoding): 
 function assertFits(map: CborMap): void {
   const length = encodeCbor(map).length;
   if (length > METADATA_MAX) {
-    throw usage(`the metadata takes ${length} bytes encoded and may take ${METADATA_MAX}`);
+    throw usage(`the metadata is ${length} bytes encoded, and the limit is ${METADATA_MAX}`);
   }
 }
 
 /**
- * Checks what a root holds under `m`, whose encoded length the decoder has checked. Keys such as
- * `__proto__` are keys like any other: the object has no prototype.
+ * Checks the metadata of a root, whose encoded length the decoder has already checked. The object
+ * has no prototype, so keys such as `__proto__` are ordinary keys.
  *
- * @returns undefined where the entries are not metadata of the format
+ * @returns undefined if the entries are not valid metadata
  */
 export function metadataFromCbor(map: CborMap): Metadata | undefined {
   const metadata: Record<string, MetadataValue> = Object.create(null);
   for (const [key, value] of map) {
     const length = utf8(key).length;
     if (length < 1 || length > METADATA_KEY_MAX || value instanceof Map) return undefined;
-    // A copy, because decoded byte strings are views of a buffer that will be used again.
+    // A copy, because decoded byte strings are views of a buffer that will be reused.
     metadata[key] = value instanceof Uint8Array ? new Uint8Array(value) : value;
   }
   return metadata;
 }
 
-/** The entries of metadata that was read from a root, unchanged. */
+/** The entries of metadata that was read from a root. */
 export function metadataEntries(metadata: Metadata): CborMap {
   const map: CborMap = new Map();
   for (const [key, value] of Object.entries(metadata)) if (value !== undefined) map.set(key, value);
@@ -100,7 +100,7 @@ export function metadataEntries(metadata: Metadata): CborMap {
 function checkedKey(key: string): string {
   const length = utf8(key).length;
   if (length < 1 || length > METADATA_KEY_MAX) {
-    throw usage(`a metadata key is ${length} bytes long and may be 1 to ${METADATA_KEY_MAX}`);
+    throw usage(`a metadata key must be 1 to ${METADATA_KEY_MAX} bytes long, got ${length}`);
   }
   return wellFormed(`the metadata key "${key}"`, key);
 }
@@ -115,7 +115,7 @@ function checkedValue(key: string, value: unknown): CborValue {
   );
 }
 
-/** A lone surrogate has no UTF-8: it would come back as another text. */
+/** A lone surrogate has no UTF-8 encoding, so different text would be read back. */
 function wellFormed(what: string, text: string): string {
   if (!text.isWellFormed()) throw usage(`${what} is not well-formed Unicode`);
   return text;

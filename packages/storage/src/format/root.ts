@@ -6,19 +6,19 @@ import { onlyZeros, totalLength, writeAll } from "../bytes.ts";
 import { StorageError } from "../errors.ts";
 import { padme } from "./padding.ts";
 
-/** The root's plaintext, read. */
+/** A decoded root. */
 export interface Root {
-  /** Bytes of content, as stored (encoded, where the metadata names an encoding). */
+  /** Bytes of content as stored: compressed, if the metadata names an encoding. */
   readonly contentLength: number;
   /** Zero bytes after the content. */
   readonly padding: number;
   readonly shape: TreeShape;
   readonly metadata: Metadata;
-  /** Inline content, or the references of the top level; read from a plaintext, a view of it. */
+  /** Inline content, or the references of the top level. A view of the plaintext. */
   readonly body: Uint8Array;
 }
 
-/** The root's plaintext, to be written. */
+/** A root to be encoded. */
 export interface RootDraft {
   readonly depth: number;
   readonly chunkLog2: number;
@@ -30,14 +30,14 @@ export interface RootDraft {
 
 const LENGTH_PREFIX = 4;
 
-/** A root's plaintext whose length is known, and which is to be written where it will be sealed. */
+/** An encoded root of known length, to be written to the memory where it will be sealed. */
 export interface RootLayout {
   readonly length: number;
-  /** Writes all of it, padding included, to memory of exactly its length. */
+  /** Writes it, including padding, to memory of exactly its length. */
   write(into: Uint8Array): void;
 }
 
-/** Lays out a root's plaintext; `pad` rounds its length up by Padmé. The body is not copied yet. */
+/** Lays out a root's plaintext without copying the body; `pad` rounds its length up by Padmé. */
 export function layOutRoot(draft: RootDraft, pad: boolean): RootLayout {
   const map = encodeCborParts(
     new Map<string, CborMap | Uint8Array | number>([
@@ -62,17 +62,17 @@ export function layOutRoot(draft: RootDraft, pad: boolean): RootLayout {
 }
 
 /**
- * Reads and checks a root's plaintext. Of the result only the body is a view of it.
+ * Decodes and checks a root's plaintext. Only the body of the result is a view of it.
  *
  * @throws StorageError `root`
  */
 export function decodeRoot(plaintext: Uint8Array): Root {
   if (plaintext.length < LENGTH_PREFIX || plaintext.length > ROOT_PLAINTEXT_MAX) {
-    throw malformed("its length is outside the format");
+    throw malformed("its length is outside the format's limits");
   }
   const view = new DataView(plaintext.buffer, plaintext.byteOffset, plaintext.byteLength);
   const end = LENGTH_PREFIX + view.getUint32(0);
-  if (end > plaintext.length) throw malformed("its map is cut off");
+  if (end > plaintext.length) throw malformed("its map is truncated");
   if (!onlyZeros(plaintext.subarray(end))) throw malformed("its padding is not zero");
 
   let map: CborMap;
@@ -97,7 +97,7 @@ export function decodeRoot(plaintext: Uint8Array): Root {
     throw malformed("its content or references have the wrong length");
   }
   const metadata = metadataFromCbor(entries);
-  if (metadata === undefined) throw malformed("its metadata is outside the format");
+  if (metadata === undefined) throw malformed("its metadata is outside the format's limits");
   return { contentLength, padding, shape, metadata, body };
 }
 

@@ -12,9 +12,8 @@ import {
 import { fromHex, toHex } from "../bytes.ts";
 
 /**
- * The form of a tree, which follows from three numbers of its root. Level 1 is the leaves; every
- * further level holds nodes of up to 4096 references; the references to the top level stand in
- * the root.
+ * The shape of a tree, which follows from three numbers in its root. Level 1 is the leaves; each
+ * further level is nodes of up to 4096 references; the root has the references to the top level.
  */
 export interface TreeShape {
   /** Content and padding, in bytes. */
@@ -25,7 +24,7 @@ export interface TreeShape {
   readonly counts: readonly number[];
 }
 
-/** The shape of a stream longer than the inline limit, or undefined if it needs more than three levels. */
+/** The shape of a stream longer than the inline limit; undefined if it needs more than three levels. */
 export function treeShape(streamLength: number, chunkSize: number): TreeShape | undefined {
   const counts = [Math.ceil(streamLength / chunkSize)];
   while (counts.at(-1)! > FANOUT) counts.push(Math.ceil(counts.at(-1)! / FANOUT));
@@ -52,7 +51,7 @@ export function plaintextLength(shape: TreeShape, level: number, index: number):
   return Math.min(FANOUT, below - index * FANOUT) * REFERENCE_LENGTH;
 }
 
-/** Blobs and bytes a whole tree takes in the store, without its root. */
+/** Blobs and bytes that a tree takes in the store, without its root. */
 export function storedChildren(shape: TreeShape): { blobs: number; bytes: number } {
   let blobs = 0;
   let bytes = 0;
@@ -65,7 +64,7 @@ export function storedChildren(shape: TreeShape): { blobs: number; bytes: number
   return { blobs, bytes };
 }
 
-/** The root's numbers, before anything is known to fit together. */
+/** The root's numbers, before they have been checked. */
 export interface ShapeClaim {
   readonly depth: number;
   readonly chunkLog2: number;
@@ -76,7 +75,7 @@ export interface ShapeClaim {
 /**
  * Checks a root's numbers against each other.
  *
- * @returns the shape, or undefined where no writer following the format would have written them
+ * @returns the shape, or undefined if the format does not allow these numbers together
  */
 export function checkedShape(claim: ShapeClaim): TreeShape | undefined {
   const { depth, chunkLog2, contentLength, padding } = claim;
@@ -90,7 +89,7 @@ export function checkedShape(claim: ShapeClaim): TreeShape | undefined {
   return shape?.counts.length === depth ? shape : undefined;
 }
 
-/** What a parent knows of a child: where it is, and the key that opens it. */
+/** A parent's reference to a child: its address, and the key that opens it. */
 export interface Reference {
   /** 64 lowercase hex digits. */
   readonly address: string;
@@ -98,12 +97,12 @@ export interface Reference {
   readonly contentKey: Uint8Array;
 }
 
-/** How many references a byte string of references holds. */
+/** The number of references in a byte string. */
 export function referenceCount(bytes: Uint8Array): number {
   return bytes.length / REFERENCE_LENGTH;
 }
 
-/** The reference at an index, as a view. The caller has checked the length. */
+/** The reference at an index, as a view. The caller must have checked the length. */
 export function referenceAt(bytes: Uint8Array, index: number): Reference {
   const start = index * REFERENCE_LENGTH;
   return {

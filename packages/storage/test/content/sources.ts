@@ -3,7 +3,7 @@ export async function* yielding<T>(pieces: Iterable<T>): AsyncGenerator<T> {
   yield* pieces;
 }
 
-/** A source that counts what is asked of it, and answers `next` and `return` as it is told. */
+/** A source that counts calls, with given results for `next` and `return`. */
 export interface Watched extends AsyncIterable<Uint8Array> {
   readonly asked: { next: number; return: number };
 }

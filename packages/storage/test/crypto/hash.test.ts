@@ -10,7 +10,7 @@ const implementations: Readonly<Record<string, Hashes>> = { bun, node, portable:
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const unhex = (text: string) => Uint8Array.from(Buffer.from(text, "hex"));
 const ascii = (text: string) => Uint8Array.from(Buffer.from(text));
-/** Bytes that differ from place to place. */
+/** Bytes that differ at each offset. */
 const sample = (length: number) => Uint8Array.from({ length }, (_, i) => (i * 131 + length) & 255);
 
 /** FIPS 180-4, and the examples that NIST publishes with it. */
@@ -76,7 +76,7 @@ const range = (from: number, to: number) =>
 
 /**
  * RFC 5869, appendix A.3, its first 32 bytes. The infos of cases 1 and 2 are not UTF-8, so they
- * cannot be given as text; `node:crypto` stands in for them below.
+ * cannot be passed as text; `node:crypto` is used for them below.
  */
 const HKDF = {
   key: unhex("0b".repeat(22)),
@@ -84,15 +84,15 @@ const HKDF = {
 };
 
 describe.each(Object.entries(implementations))("the %s hashes", (_name, hashes) => {
-  test.each(SHA_256)("SHA-256 of %s is the published one", (_what, message, digest) => {
+  test.each(SHA_256)("SHA-256 of %s matches the published digest", (_what, message, digest) => {
     expect(hex(hashes.sha256(message))).toBe(digest);
   });
 
-  test.each(HMAC)("HMAC is that of RFC 4231, case %d", (_case, key, message, mac) => {
+  test.each(HMAC)("HMAC matches RFC 4231, case %d", (_case, key, message, mac) => {
     expect(hex(hashes.hmac(unhex(key), message))).toBe(mac);
   });
 
-  test("HKDF is that of RFC 5869, case 3", () => {
+  test("HKDF matches RFC 5869, case 3", () => {
     expect(hex(hashes.hkdf(HKDF.key, new Uint8Array(0), ""))).toBe(HKDF.expected);
   });
 
@@ -108,19 +108,19 @@ describe.each(Object.entries(implementations))("the %s hashes", (_name, hashes) 
     }
   });
 
-  test.each([1, 10, 14])("scrypt with N = 2^%d is that of OpenSSL", async (logN) => {
+  test.each([1, 10, 14])("scrypt with N = 2^%d matches OpenSSL", async (logN) => {
     const options = { N: 2 ** logN, r: 8, p: 1, maxmem: 2 ** 26 };
     const expected = crypto.scryptSync("pleaseletmein", "SodiumChloride", 32, options);
     const key = await hashes.scrypt(ascii("pleaseletmein"), ascii("SodiumChloride"), logN);
     expect(hex(key)).toBe(hex(expected));
   });
 
-  test("scrypt is that of RFC 7914, section 12, its first 32 bytes", async () => {
+  test("scrypt matches the first 32 bytes of RFC 7914, section 12", async () => {
     const key = await hashes.scrypt(ascii("pleaseletmein"), ascii("SodiumChloride"), 14);
     expect(hex(key)).toBe("7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2");
   });
 
-  test("parts are hashed as if they were joined", () => {
+  test("parts are hashed as if concatenated", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.array(fc.uint8Array({ maxLength: 100 })), (key, parts) => {
         const joined = Buffer.concat(parts);
@@ -168,7 +168,7 @@ describe.each([
     }
   });
 
-  test("on HKDF's info, letters of more than one byte included", () => {
+  test("on HKDF's info, including multi-byte characters", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 100 }), (info) => {
         const [key, salt] = [sample(32), sample(16)];

@@ -31,12 +31,12 @@ const mustNotAsk = () => {
 };
 
 describe("a protected identity file", () => {
-  test("made by other programs is read", async () => {
+  test("made by other programs can be read", async () => {
     const [read] = await readIdentityFile(good, passphrase);
     expect(hex(secretKeyOf(read!))).toBe(known.keyfile.secretKey);
   });
 
-  test("is laid out as the format says", async () => {
+  test("has the layout of the format", async () => {
     const bytes = Buffer.from(await protectIdentity(identity, "päss", { logN: 14 }));
     expect(bytes).toHaveLength(102);
     expect(bytes.subarray(0, 6).toString("hex")).toBe("49444b4b010e");
@@ -53,7 +53,7 @@ describe("a protected identity file", () => {
     );
   });
 
-  test("is read with its passphrase, and differs each time", async () => {
+  test("is read with its passphrase, and is different each time", async () => {
     const files = [0, 1].map(() => protectIdentity(identity, "correct horse", { logN: 14 }));
     const [one, other] = await Promise.all(files);
     expect(hex(one!.subarray(6, 22))).not.toBe(hex(other!.subarray(6, 22)));
@@ -91,13 +91,13 @@ describe("a protected identity file", () => {
     );
   });
 
-  test("passes on the error of whoever is asked", async () => {
+  test("passes on the error of the passphrase callback", async () => {
     const declined = new Error("declined");
     const reading = readIdentityFile(good, () => Promise.reject(declined));
     expect(await reading.catch((error: unknown) => error)).toBe(declined);
   });
 
-  test("without a passphrase is a wrong call", async () => {
+  test("without a passphrase is a usage error", async () => {
     await rejects(readIdentityFile(good), "usage", "passphrase");
   });
 
@@ -111,7 +111,7 @@ describe("a protected identity file", () => {
     ["logN 13", good.with(5, 13)],
     ["logN 21", good.with(5, 21)],
     ["logN 255", good.with(5, 255)],
-  ])("of %s is a key error before the passphrase is asked for", async (_name, bytes) => {
+  ])("of %s is a key error before the passphrase is requested", async (_name, bytes) => {
     const start = performance.now();
     await rejects(readIdentityFile(bytes, mustNotAsk), "key");
     await rejects(readIdentityFile(bytes), "key");
@@ -129,13 +129,13 @@ describe("a protected identity file", () => {
     await rejects(readIdentityFile(good.with(at, good[at]! ^ 1), passphrase), code);
   });
 
-  test("without its magic is a text file, and a bad one", async () => {
+  test("without its magic is read as a text file, and rejected", async () => {
     const bytes = good.with(0, 0x69);
     expect(isProtectedIdentityFile(bytes)).toBe(false);
     await rejects(readIdentityFile(bytes, mustNotAsk), "key");
   });
 
-  test("is known by its first four bytes", () => {
+  test("is recognized by its first four bytes", () => {
     expect(isProtectedIdentityFile(good)).toBe(true);
     expect(isProtectedIdentityFile(good.subarray(0, 4))).toBe(true);
     expect(isProtectedIdentityFile(good.subarray(0, 3))).toBe(false);
@@ -144,7 +144,7 @@ describe("a protected identity file", () => {
   });
 });
 
-describe("protecting refuses", () => {
+describe("protecting rejects", () => {
   test.each([13, 21, 0, -1, 16.5, Number.NaN, "17"])("a logN of %p", async (logN) => {
     const options = { logN: logN as number };
     await rejects(protectIdentity(identity, passphrase, options), "usage", "logN");
@@ -159,13 +159,13 @@ describe("protecting refuses", () => {
     await rejects(protecting, "usage", "passphrase");
   });
 
-  test("what is not an identity", async () => {
+  test("a value that is not an identity", async () => {
     const copy = { ...identity } as Identity;
     await rejects(protectIdentity(copy, passphrase, { logN: 14 }), "usage", "identity");
   });
 });
 
-test("a passphrase callback that gives no text is a wrong call", async () => {
+test("a passphrase callback that returns no text is a usage error", async () => {
   for (const answer of [undefined, null, 1234]) {
     await rejects(
       readIdentityFile(good, () => answer as unknown as string),
@@ -178,7 +178,7 @@ test("a passphrase callback that gives no text is a wrong call", async () => {
 interface TextFile {
   readonly what: string;
   readonly lines: readonly [string, string];
-  /** A line of the other kind, which must not be repeated where it is secret. */
+  /** A line of the other kind, which errors must not repeat if it is secret. */
   readonly foreign: string;
   readonly read: (bytes: Uint8Array) => Promise<string[]>;
 }
@@ -221,7 +221,7 @@ describe.each(textFiles)(
       ["comments alone", file("# nothing", "", "  ", "#")],
       ["zero bytes", new Uint8Array(5)],
       ["bytes that are no text", Uint8Array.of(0xff, 0xfe, 0x80)],
-    ])("of %s is refused", async (_name, bytes) => {
+    ])("of %s is rejected", async (_name, bytes) => {
       await rejects(read(bytes), "key");
     });
 
@@ -240,12 +240,12 @@ describe.each(textFiles)(
       },
     );
 
-    test("names what it misses", async () => {
+    test("names what is missing", async () => {
       await rejects(read(file("# empty")), "key", `no ${what}`);
     });
   },
 );
 
-test("a recipients file does not take a protected identity file", () => {
+test("a protected identity file is rejected as a recipients file", () => {
   fails(() => readRecipientsFile(good), "key", "line 1");
 });

@@ -54,14 +54,14 @@ describe("text and back", () => {
     );
   });
 
-  test("takes either case where it is kept, and writes its own", () => {
+  test("accepts all upper or all lower case, and writes its own", () => {
     expect(formatIdentity(parseIdentity(first.identity.toLowerCase()))).toBe(first.identity);
     expect(parseRecipient(first.recipient.toUpperCase()) as string).toBe(first.recipient);
     expect(hex(publicKeyOf(first.recipient.toUpperCase()))).toBe(first.publicKey);
   });
 });
 
-/** One fault each, made of a good text with a good key of 32 bytes. */
+/** Texts with one fault each, derived from a valid text and its key of 32 bytes. */
 function faults(good: string, key: Uint8Array): Record<string, string> {
   const lower = good.toLowerCase();
   const prefix = lower.slice(0, lower.lastIndexOf("1"));
@@ -112,7 +112,7 @@ describe("key is the code of an identity", () => {
     fails(() => parseIdentity(recipient), "key", "another kind of key");
   });
 
-  test("with any one letter wrong, and no message repeats it", () => {
+  test("with any single character wrong, which no message repeats", () => {
     for (let at = 0; at < identity.length; at++) {
       const text =
         identity.slice(0, at) + (identity[at] === "Z" ? "X" : "Z") + identity.slice(at + 1);
@@ -123,7 +123,7 @@ describe("key is the code of an identity", () => {
     }
   });
 
-  test("whatever the text is", () => {
+  test("for any other text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 100 }), (text) => {
         fails(() => parseIdentity(text), "key");
@@ -197,12 +197,12 @@ describe("usage is the code of", () => {
 });
 
 describe("an identity's object", () => {
-  test("is fresh for every call", async () => {
+  test("is new for every call", async () => {
     const identities = await Promise.all(Array.from({ length: 20 }, generateIdentity));
     expect(new Set(identities.map((identity) => identity.recipient)).size).toBe(20);
   });
 
-  test("shows its recipient, and the secret by no way of looking at it", async () => {
+  test("exposes its recipient, and never the secret", async () => {
     const identity = await generateIdentity();
     const secretKey = secretKeyOf(identity);
     const looks = [
@@ -229,7 +229,7 @@ describe("an identity's object", () => {
     expect(Object.getPrototypeOf(identity)).toBe(Object.prototype);
   });
 
-  test("cannot be changed, and a copy of it is no identity", async () => {
+  test("is immutable, and a copy of it is not an identity", async () => {
     const identity = await generateIdentity();
     expect(Object.isFrozen(identity)).toBe(true);
     for (const copy of [structuredClone(identity), { ...identity }]) {
@@ -237,7 +237,7 @@ describe("an identity's object", () => {
     }
   });
 
-  test("keeps its own copy of the secret key, and gives copies away", () => {
+  test("keeps its own copy of the secret key, and returns copies", () => {
     const secretKey = unhex(first.secretKey);
     const identity = identityFromSecretKey(secretKey);
     secretKey.fill(0);
@@ -245,7 +245,7 @@ describe("an identity's object", () => {
     expect(formatIdentity(identity)).toBe(first.identity);
   });
 
-  test("takes a Buffer, and a part of a larger one", () => {
+  test("accepts a Buffer, and a view of a larger one", () => {
     const larger = Buffer.concat([Buffer.alloc(7), unhex(first.secretKey), Buffer.alloc(7)]);
     const identity = identityFromSecretKey(larger.subarray(7, 39));
     larger.fill(0);
@@ -253,7 +253,7 @@ describe("an identity's object", () => {
   });
 });
 
-/** What string concatenation and template literals show. */
+/** What string concatenation and template literals print. */
 const asText: (value: unknown) => string = String;
 
 /** What differs from one identity to the next. */
@@ -261,7 +261,7 @@ function secretPart(identity: string): string {
   return identity.slice("IDK-SECRET-KEY-1".length);
 }
 
-/** All that an error shows, with its causes. */
+/** Everything that an error reveals, including its causes. */
 function textOf(error: unknown): string {
   return inspect(error, { showHidden: true, depth: 9 }).replace(/^ +at .*$/gmu, "");
 }

@@ -15,7 +15,7 @@ interface KnownKeys {
   };
 }
 
-/** Keys as two other implementations write them. */
+/** Keys as written by two other implementations. */
 export const known: KnownKeys = JSON.parse(
   readFileSync(new URL("../../../../testdata/known-answers.json", import.meta.url), "utf8"),
 ) as KnownKeys;

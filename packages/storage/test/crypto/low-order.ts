@@ -1,6 +1,6 @@
 /**
  * Every canonical little-endian encoding of a point of low order on Curve25519 and its twist
- * (Bernstein, https://cr.yp.to/ecdh.html#validate): X25519 sends each to zero.
+ * (Bernstein, https://cr.yp.to/ecdh.html#validate): X25519 maps each to zero.
  */
 export const lowOrderPoints: Readonly<Record<string, Uint8Array>> = {
   "0, of order 4": bytes("00".repeat(32)),

@@ -26,7 +26,7 @@ describe.each(both)("$name secretbox", (naCl) => {
     }
   });
 
-  test("opens what the others sealed, for 0 to 300 bytes", () => {
+  test("opens what the other implementations sealed, for 0 to 300 bytes", () => {
     for (let length = 0; length <= 300; length++) {
       for (const other of both) {
         const opened = new Uint8Array(length).fill(9);
@@ -45,7 +45,7 @@ describe.each(both)("$name secretbox", (naCl) => {
     expect(Buffer.compare(opened, chunk)).toBe(0);
   });
 
-  test("seals and opens in place, anywhere in a buffer, and touches nothing around", () => {
+  test("seals and opens in place anywhere in a buffer, without touching other bytes", () => {
     const inPlace = fc.tuple(fc.uint8Array({ maxLength: 200 }), fc.nat(20), fc.nat(20));
     fc.assert(
       fc.property(inPlace, ([message, before, after]) => {
@@ -62,13 +62,13 @@ describe.each(both)("$name secretbox", (naCl) => {
     );
   });
 
-  test("leaves message, nonce and key as they are when it seals apart", () => {
+  test("does not modify message, nonce and key when it seals into other memory", () => {
     const [message, ownNonce, ownKey] = [sample(50), nonce.slice(), key.slice()];
     naCl.seal(new Uint8Array(66), message, ownNonce, ownKey);
     expect([message, ownNonce, ownKey]).toEqual([sample(50), nonce, key]);
   });
 
-  test("says false for any flipped bit, and leaves the message as it was", () => {
+  test("returns false for any flipped bit, and does not modify the message", () => {
     const box = sealed(naCl, sample(5));
     for (let bit = 0; bit < 8 * box.length; bit++) {
       const flipped = box.with(bit >> 3, box[bit >> 3]! ^ (1 << (bit & 7)));
@@ -81,7 +81,7 @@ describe.each(both)("$name secretbox", (naCl) => {
     }
   });
 
-  test("says false for another key or nonce", () => {
+  test("returns false for another key or nonce", () => {
     const box = sealed(naCl, sample(5));
     const message = new Uint8Array(5);
     expect(naCl.open(message, box, nonce, key.with(31, 0))).toBe(false);
@@ -91,19 +91,19 @@ describe.each(both)("$name secretbox", (naCl) => {
 });
 
 describe("loading", () => {
-  test("takes the native library by default, and the one that is asked for", async () => {
+  test("uses the native library by default, or the requested one", async () => {
     expect(await loadNaCl()).toBe(nativeNaCl);
     expect(await loadNaCl("auto")).toBe(nativeNaCl);
     expect(await loadNaCl("native")).toBe(nativeNaCl);
     expect(await loadNaCl("portable")).toBe(portableNaCl);
   });
 
-  test("takes an implementation as it is", async () => {
+  test("accepts an implementation", async () => {
     const own = { ...portableNaCl, name: "own" };
     expect(await loadNaCl(own)).toBe(own);
   });
 
-  test.each(["wasm", "", 1, true])("refuses %p", async (choice) => {
+  test.each(["wasm", "", 1, true])("rejects %p", async (choice) => {
     await rejects(loadNaCl(choice as "auto"), "usage", '"auto", "native" or "portable"');
   });
 });

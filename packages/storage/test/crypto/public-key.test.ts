@@ -10,7 +10,7 @@ const P = 2n ** 255n - 19n;
 const valueOf = (bytes: Uint8Array) =>
   bytes.reduceRight((value, byte) => 256n * value + BigInt(byte), 0n);
 
-test("a key is canonical exactly where it is below p, read little-endian", () => {
+test("a key is canonical exactly if it is below p, read little-endian", () => {
   const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
   const nearP = fc
     .tuple(
@@ -49,7 +49,7 @@ test.each(Object.entries(lowOrderPoints))("the point %s is of low order", (_name
   expect(isLowOrder(key)).toBe(true);
 });
 
-test("a key is of low order exactly where a shared secret with it is zero", () => {
+test("a key is of low order exactly if a shared secret with it is zero", () => {
   const anySecret = new Uint8Array(32).fill(1);
   const canonical = fc.uint8Array({ minLength: 32, maxLength: 32 }).filter(isCanonicalPublicKey);
   const smallOrder = fc.constantFrom(...Object.values(lowOrderPoints));

@@ -43,11 +43,11 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
     sealRoot(naCl, keys, [alice.publicKey, bob.publicKey], plaintext);
 
   describe.each(KINDS)("a %s", (kind) => {
-    test("has the bytes that the format gives it", () => {
+    test("has the bytes that the format specifies", () => {
       expect<Buffer>(Buffer.from(child(kind))).toEqual(independentBlob(childHeader, kind, text));
     });
 
-    test("opens in place by default, and apart where there is room of its length", () => {
+    test("opens in place by default, or into memory of its length", () => {
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 300 }), (plaintext) => {
           const blob = child(kind, plaintext);
@@ -63,20 +63,20 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
       );
     });
 
-    test("opens in place where the room has another length", () => {
+    test("opens in place if the given memory has another length", () => {
       const into = new Uint8Array(text.length + 1).fill(0xee);
       expect(openChild(naCl, kind, contentKey, child(kind), into)).toEqual(text);
       expect(into).toEqual(new Uint8Array(text.length + 1).fill(0xee));
     });
 
-    test("can be sealed where its plaintext lies", () => {
+    test("can be sealed in place", () => {
       const blob = new Uint8Array(text.length + 59);
       blob.set(text, 59);
       sealChild(naCl, kind, contentKey, blob.subarray(59), blob);
       expect<Uint8Array>(blob).toEqual(child(kind));
     });
 
-    test("is an error with any byte flipped, and nothing of it is released", () => {
+    test("is an error with any byte flipped, and releases nothing", () => {
       const good = child(kind);
       for (let at = 0; at < good.length; at++) {
         for (const flip of [1, 0x80, 0xff]) {
@@ -102,7 +102,7 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
       fails(() => openChild(naCl, kind, contentKey.with(0, 9), child(kind)), "commit");
     });
 
-    test("that was sealed as a root does not open", () => {
+    test("does not open if it was sealed as a root", () => {
       const blob = independentBlob(childHeader, "root", text);
       fails(() => openChild(naCl, kind, contentKey, blob), "auth");
     });
@@ -131,11 +131,11 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
       }
     });
 
-    test("has the body that the format gives its header", () => {
+    test("has the body that the format specifies for its header", () => {
       expect<Buffer>(Buffer.from(root())).toEqual(independentBlob(header(), "root", text));
     });
 
-    test("opens for nobody else", () => {
+    test("opens for no one else", () => {
       for (const identities of [[], [eve]]) {
         fails(() => openRoot(naCl, root(), identities), "no-match");
       }
@@ -163,7 +163,7 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
       fails(() => openRoot(naCl, blob, [alice]), "commit");
     });
 
-    test("with a flipped bit in another's slot does not open", () => {
+    test("does not open with a flipped bit in another recipient's slot", () => {
       const blob = root();
       const bobsSlot = 6 + header().length - 48;
       blob[bobsSlot] = blob[bobsSlot]! ^ 1;
@@ -176,13 +176,13 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
       }
     });
 
-    test.each(KINDS)("that was sealed as a %s does not open", (kind) => {
+    test.each(KINDS)("does not open if it was sealed as a %s", (kind) => {
       const blob = independentBlob(header(), kind, text);
       fails(() => openRoot(naCl, blob, [alice]), "auth");
     });
   });
 
-  test("every failed decryption says the same", () => {
+  test("every failed decryption has the same message", () => {
     const flipped = child("leaf");
     flipped[50] = flipped[50]! ^ 1;
     const messages = [

@@ -41,9 +41,9 @@ describe.each([nativeNaCl, portableNaCl])("wrapping with the $name library", (na
     expect(unwrapContentKey(naCl, ephemeralPair.publicKey, [slot], [alice])).toEqual(contentKey);
   });
 
-  test.each([1, 2, 1024])("for %d recipients lets the first and the last read", (count) => {
+  test.each([1, 2, 1024])("grants the first and the last of %d recipients access", (count) => {
     const last = pair(count + 100);
-    // Making 1024 true keys would take most of the time; nobody has these.
+    // Generating 1024 real keys would take most of the time, so these are random bytes.
     const others = Array.from({ length: count - 1 }, (_, i): Uint8Array =>
       new Uint8Array(32)
         .fill(9)
@@ -59,7 +59,7 @@ describe.each([nativeNaCl, portableNaCl])("wrapping with the $name library", (na
     expect(unwrapContentKey(naCl, ephemeral, slots, [eve])).toBeUndefined();
   });
 
-  test("lets any of several identities read", () => {
+  test("opens with any of several identities", () => {
     const { ephemeral, slots } = wrap([alice.publicKey, bob.publicKey]);
     expect(unwrapContentKey(naCl, ephemeral, slots, [eve, bob])).toEqual(contentKey);
     expect(unwrapContentKey(naCl, ephemeral, slots, [bob, eve])).toEqual(contentKey);
@@ -71,7 +71,7 @@ describe.each([nativeNaCl, portableNaCl])("wrapping with the $name library", (na
     expect(unwrapContentKey(naCl, ephemeral, slots, [])).toBeUndefined();
   });
 
-  test("takes the first slot that opens, whatever key it holds", () => {
+  test("uses the first slot that opens, whatever key it contains", () => {
     const other = wrapContentKey(naCl, contentKey.toReversed(), ephemeralPair.secretKey, [
       alice.publicKey,
     ]);
@@ -103,7 +103,7 @@ describe.each([nativeNaCl, portableNaCl])("wrapping with the $name library", (na
     },
   );
 
-  test.each(Object.entries(notCanonical))("refuses %s as an ephemeral key", (_name, point) => {
+  test.each(Object.entries(notCanonical))("rejects %s as an ephemeral key", (_name, point) => {
     for (const identities of [[alice], []]) {
       const unwrap = () => unwrapContentKey(naCl, point, [new Uint8Array(48)], identities);
       fails(unwrap, "format", "not canonical");
@@ -111,7 +111,7 @@ describe.each([nativeNaCl, portableNaCl])("wrapping with the $name library", (na
     fails(() => assertEphemeral(point), "format", "not canonical");
   });
 
-  test("takes any other ephemeral key", () => {
+  test("accepts any other ephemeral key", () => {
     for (const { publicKey } of [alice, bob, eve]) {
       expect(() => assertEphemeral(publicKey)).not.toThrow();
     }

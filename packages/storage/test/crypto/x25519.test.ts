@@ -17,7 +17,7 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const unhex = (text: string) => Uint8Array.from(Buffer.from(text, "hex"));
 const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
-/** RFC 7748, section 5.2. The second coordinate has its top bit set, which is to be ignored. */
+/** RFC 7748, section 5.2. The second coordinate has its top bit set, which must be ignored. */
 const VECTORS = [
   [
     "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
@@ -43,11 +43,11 @@ const BOB = {
 const SHARED = "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742";
 
 describe.each(Object.entries(implementations))("%s X25519", (_name, { x25519, publicKey }) => {
-  test.each(VECTORS)("gives the vectors of RFC 7748, section 5.2", (scalar, point, result) => {
+  test.each(VECTORS)("matches the vectors of RFC 7748, section 5.2", (scalar, point, result) => {
     expect(hex(x25519(unhex(scalar), unhex(point)))).toBe(result);
   });
 
-  test("goes 1000 rounds as in RFC 7748, section 5.2", () => {
+  test("matches 1000 iterations of RFC 7748, section 5.2", () => {
     let [k, u] = [unhex(`09${"00".repeat(31)}`), unhex(`09${"00".repeat(31)}`)];
     const rounds = x25519 === tweet.x25519 ? 1 : 1000;
     for (let i = 0; i < rounds; i++) [k, u] = [Uint8Array.from(x25519(k, u)), k];
@@ -58,7 +58,7 @@ describe.each(Object.entries(implementations))("%s X25519", (_name, { x25519, pu
     );
   });
 
-  test("gives the keys of RFC 7748, section 6.1", () => {
+  test("matches the keys of RFC 7748, section 6.1", () => {
     for (const { secret, public: expected } of [ALICE, BOB]) {
       expect(hex(publicKey(unhex(secret)))).toBe(expected);
     }
@@ -66,7 +66,7 @@ describe.each(Object.entries(implementations))("%s X25519", (_name, { x25519, pu
     expect(hex(x25519(unhex(BOB.secret), unhex(ALICE.public)))).toBe(SHARED);
   });
 
-  test.each(Object.entries(lowOrderPoints))("sends the point %s to zero", (_point, point) => {
+  test.each(Object.entries(lowOrderPoints))("maps the point %s to zero", (_point, point) => {
     for (const fill of [0, 1, 0x77, 0xff]) {
       expect(hex(x25519(new Uint8Array(32).fill(fill), point))).toBe("00".repeat(32));
     }
@@ -86,7 +86,7 @@ describe.each(Object.entries(implementations))("%s X25519", (_name, { x25519, pu
     }
   });
 
-  test("leaves its arguments as they are", () => {
+  test("does not modify its arguments", () => {
     const [secretKey, point] = [unhex(ALICE.secret), unhex(BOB.public)];
     x25519(secretKey, point);
     publicKey(secretKey);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { CborMap } from "../../src/format/cbor.ts";
 
-/** Texts short and long: coders treat them by different routes (RFC 8949 heads change at 24 and 256 bytes). */
+/** Short and long texts, because RFC 8949 heads change at 24 and 256 bytes. */
 const text: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
   { weight: 1, arbitrary: fc.string({ unit: "binary", minLength: 20, maxLength: 300 }) },

@@ -36,10 +36,10 @@ const hostile: Record<string, Uint8Array> = {
   "a map for a key": cbor("a1", "a0", "01"),
   "null for a key": cbor("a1", "f6", "01"),
 
-  "a map that does not say its end": cbor("bf", "616101", "ff"),
-  "a text that does not say its end": entry("7f", "6161", "ff"),
-  "bytes that do not say their end": entry("5f", "4161", "ff"),
-  "an array that does not say its end": entry("9f", "ff"),
+  "a map of indefinite length": cbor("bf", "616101", "ff"),
+  "a text of indefinite length": entry("7f", "6161", "ff"),
+  "bytes of indefinite length": entry("5f", "4161", "ff"),
+  "an array of indefinite length": entry("9f", "ff"),
   "a break alone": entry("ff"),
   "a break for a key": cbor("a1", "ff", "01"),
 
@@ -78,18 +78,18 @@ const hostile: Record<string, Uint8Array> = {
   "UTF-8 of four bytes for a slash": entry("64f08080af"),
   "UTF-8 of a lone surrogate": entry("63eda080"),
   "UTF-8 of a pair of surrogates": entry("66eda080edb080"),
-  "UTF-8 that is cut off": entry("62e282"),
+  "truncated UTF-8": entry("62e282"),
   "UTF-8 past the last code point": entry("64f4908080"),
-  "UTF-8 that goes on from nothing": entry("6180"),
+  "UTF-8 that starts with a continuation byte": entry("6180"),
   "a byte that is never UTF-8": entry("61ff"),
   "bad UTF-8 in a key": cbor("a1", "62c1a1", "01"),
   "bad UTF-8 in a long text": entry("7864", Buffer.alloc(99, "a"), "ff"),
 
-  "200,000 arrays in each other": entry(Buffer.alloc(200_000, 0x81), "00"),
-  "2000 arrays in each other": entry(Buffer.alloc(2000, 0x81), "00"),
-  "200,000 maps in each other": cbor("a16161".repeat(200_000), "00"),
-  "2000 maps in each other": cbor("a16161".repeat(2000), "00"),
-  "200,000 tags on each other": entry(Buffer.alloc(200_000, 0xc6), "00"),
+  "200,000 nested arrays": entry(Buffer.alloc(200_000, 0x81), "00"),
+  "2000 nested arrays": entry(Buffer.alloc(2000, 0x81), "00"),
+  "200,000 nested maps": cbor("a16161".repeat(200_000), "00"),
+  "2000 nested maps": cbor("a16161".repeat(2000), "00"),
+  "200,000 nested tags": entry(Buffer.alloc(200_000, 0xc6), "00"),
 };
 
 for (const [name, major] of Object.entries({ integer: 0, bytes: 2, text: 3, map: 5 })) {
@@ -122,7 +122,7 @@ for (const [name, major] of Object.entries({ bytes: 2, text: 3, array: 4, map: 5
 }
 hostile["a map of 2^62 entries"] = cbor(longHead(5, CLAIM, 8));
 hostile["a map of 100 million entries"] = cbor(longHead(5, MILLIONS, 4));
-hostile["arrays in each other that each claim 60,000 items"] = entry(
+hostile["nested arrays that each claim 60,000 items"] = entry(
   "99ea60".repeat(1000),
   Buffer.alloc(60_000),
 );
@@ -166,8 +166,8 @@ hostile["tag 55799 on the whole"] = cbor("d9d9f7", "a0");
 hostile["tag 259 on the whole"] = cbor("d90103", "a0");
 
 /**
- * Small inputs that an extension of CBOR would let grow in the reader. All but the first fit into a
- * header (65,535 bytes), which a reader looks at before any key; the first fits into a root.
+ * Small inputs that grow in a reader that supports an extension of CBOR. All but the first fit into a
+ * header (65,535 bytes), which is decoded before any key is checked; the first fits into a root.
  */
 const growing: Record<string, Uint8Array> = {
   "a bignum of 120,000 bytes": entry("c2", longHead(2, 120_000n, 4), Buffer.alloc(120_000, 0xff)),
@@ -188,7 +188,7 @@ const growing: Record<string, Uint8Array> = {
   ),
 };
 
-/** Tag 51 with one prefix, which tag 225 puts before what follows. */
+/** Tag 51 with one prefix, which tag 225 prepends to what follows. */
 function packedPrefix(...prefix: readonly Uint8Array[]): Uint8Array {
   return cbor("d833", "84", "81f4", "8200", ...prefix, "80");
 }
@@ -199,7 +199,7 @@ function shared(value: Uint8Array, times: number): Uint8Array {
   return cbor(head(5, times + 1), "6161", "d81c", value, ...references);
 }
 
-/** Keys of so many digits, in order. */
+/** Keys with the given number of digits, in order. */
 function keys(count: number, digits: number): string[] {
   return Array.from({ length: count }, (_, i) => i.toString(36).padStart(digits, "0"));
 }
@@ -207,7 +207,7 @@ function keys(count: number, digits: number): string[] {
 const MiB = 2 ** 20;
 
 for (const [title, inputs] of Object.entries({ hostile, growing })) {
-  describe(`${title} input is refused quickly and without memory`, () => {
+  describe(`${title} input is rejected quickly and without allocating memory`, () => {
     test.each(Object.entries(inputs))("%s", (_name, bytes) => {
       const memory = process.memoryUsage.rss();
       const start = performance.now();
@@ -221,7 +221,7 @@ for (const [title, inputs] of Object.entries({ hostile, growing })) {
       expect(outcome).toBeInstanceOf(CborError);
       expect(took).toBeLessThan(1000);
       expect((process.memoryUsage.rss() - memory) / MiB).toBeLessThan(64);
-      // Nothing of it is left behind for the next one.
+      // So that no garbage is left for the next case.
       expect(decodeCbor(independentCbor(GOOD))).toEqual(GOOD);
     });
   });

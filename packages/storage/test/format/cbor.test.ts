@@ -11,7 +11,7 @@ import {
 import { cborMap } from "./cbor-arbitrary.ts";
 import { independentCbor } from "./independent-cbor.ts";
 
-/** A map without regard to the order of its keys, in which all byte strings are plain. */
+/** A map for comparison: key order is ignored, and byte strings are plain. */
 function plain(map: CborMap): unknown {
   const value = (item: CborValue) =>
     item instanceof Map
@@ -34,7 +34,7 @@ describe("encoding", () => {
     );
   });
 
-  test("agrees byte for byte with cbor-x, where that writes the profile", () => {
+  test("agrees byte for byte with cbor-x, if that writes the profile", () => {
     const coder = new Encoder({
       useRecords: false,
       mapsAsObjects: false,
@@ -91,7 +91,7 @@ describe("encoding", () => {
     },
   );
 
-  test("gives bytes of its own, which later calls leave alone", () => {
+  test("returns bytes of its own, which later calls do not change", () => {
     const first = encodeCbor(new Map([["a", 1]]));
     const before = first.slice();
     encodeCbor(new Map([["b", 2]]));
@@ -101,7 +101,7 @@ describe("encoding", () => {
 });
 
 describe("decoding", () => {
-  test("gives back what was encoded", () => {
+  test("returns what was encoded", () => {
     fc.assert(
       fc.property(cborMap, (map) => {
         expect(plain(decodeCbor(encodeCbor(map)))).toEqual(plain(map));
@@ -110,7 +110,7 @@ describe("decoding", () => {
     );
   });
 
-  test("never gives the same map for other bytes", () => {
+  test("never decodes other bytes to the same map", () => {
     const mutated = fc
       .tuple(cborMap, fc.nat(), fc.integer({ min: 1, max: 255 }))
       .filter(([map]) => map.size > 0);
@@ -132,7 +132,7 @@ describe("decoding", () => {
     );
   });
 
-  test("takes random bytes only where they are canonical", () => {
+  test("accepts random bytes only if they are canonical", () => {
     const nearlyMaps = fc
       .tuple(fc.constantFrom(0xa0, 0xa1, 0xa2, 0xb8, 0xbf), fc.uint8Array({ maxLength: 12 }))
       .map(([first, rest]) => Uint8Array.of(first, ...rest));
@@ -151,7 +151,7 @@ describe("decoding", () => {
     );
   });
 
-  test("reads a map in the middle of a larger buffer, and its byte strings are views of it", () => {
+  test("decodes a map within a larger buffer, with byte strings as views of it", () => {
     const encoded = encodeCbor(new Map([["b", Uint8Array.of(1, 2, 3)]]));
     const larger = new Uint8Array(encoded.length + 20).fill(0xff);
     larger.set(encoded, 9);

@@ -14,12 +14,12 @@ const header = new Uint8Array(37).fill(0xcc);
 const body = new Uint8Array(16).fill(0xbb);
 const good = envelope(header, body);
 
-test("a blob begins with IDK, 1 and the length of its header, big-endian", () => {
+test("a blob starts with IDK, 1 and the length of its header, big-endian", () => {
   const blob = envelope(new Uint8Array(0x0102), body);
   expect(Buffer.from(blob.subarray(0, 6)).toString("hex")).toBe("49444b010102");
 });
 
-test("what was joined is split into the same parts", () => {
+test("a blob is split into the parts it was written from", () => {
   const parts = fc.tuple(
     fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.constant(new Uint8Array(65_535))),
     fc.uint8Array({ minLength: 16, maxLength: 300 }),
@@ -37,7 +37,7 @@ test("what was joined is split into the same parts", () => {
 });
 
 describe("format is the code of", () => {
-  test("every blob that is cut off before the end of its tag", () => {
+  test("every blob truncated before the end of its tag", () => {
     for (let length = 0; length < good.length; length++) {
       fails(() => splitEnvelope(good.subarray(0, length)), "format");
     }
@@ -47,7 +47,7 @@ describe("format is the code of", () => {
     for (let at = 0; at < 3; at++) {
       for (let value = 0; value < 256; value++) {
         if (value === good[at]) continue;
-        fails(() => splitEnvelope(good.with(at, value)), "format", "begin with IDK");
+        fails(() => splitEnvelope(good.with(at, value)), "format", "start with IDK");
       }
     }
   });

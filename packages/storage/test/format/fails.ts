@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { type ErrorCode, StorageError } from "../../src/errors.ts";
 
-/** Expects a call to throw a StorageError of this code. Returns it for a closer look. */
+/** Expects a call to throw a StorageError of this code, and returns it. */
 export function fails(call: () => unknown, code: ErrorCode, part = ""): StorageError {
   let error: unknown = new Error(`the call succeeded, where ${code} was expected`);
   try {
@@ -12,7 +12,7 @@ export function fails(call: () => unknown, code: ErrorCode, part = ""): StorageE
   return expectError(error, code, part);
 }
 
-/** The same for a promise. */
+/** Expects a promise to reject with a StorageError of this code, and returns it. */
 export async function rejects(
   promise: Promise<unknown>,
   code: ErrorCode,

@@ -26,7 +26,7 @@ test("a child's header is its commitment, in 37 bytes", () => {
   expect(decodeHeader(encoded)).toEqual({ commitment: c });
 });
 
-test.each([1, 2, 5, 6, 1024])("a root's header holds %d wrapped keys", (count) => {
+test.each([1, 2, 5, 6, 1024])("a root's header has %d wrapped keys", (count) => {
   const slots = slotsOf(count);
   const encoded = encodeRootHeader({ commitment: c, ephemeral: e, slots });
   expect(Buffer.compare(encoded, header({ c, e, w: Buffer.concat(slots) }))).toBe(0);
@@ -70,11 +70,11 @@ describe("format is the code of", () => {
     }
   });
 
-  test("a root where a child belongs", () => {
-    fails(() => decodeChildHeader(header({ c, e, w })), "format", "a root where a child belongs");
+  test("a root in place of a child", () => {
+    fails(() => decodeChildHeader(header({ c, e, w })), "format", "a root in place of a child");
   });
 
-  test("a child where a root belongs", () => {
+  test("a child in place of a root", () => {
     fails(() => decodeRootHeader(header({ c })), "format", "a child of a tree, not a root");
   });
 });

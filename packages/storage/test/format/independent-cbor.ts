@@ -1,4 +1,4 @@
-/** Deterministic CBOR written straight from RFC 8949, sections 3 and 4.2.1; shares nothing with src. */
+/** Deterministic CBOR, written directly from RFC 8949, sections 3 and 4.2.1; shares no code with src. */
 export type Item = number | string | Uint8Array | Map<string, Item>;
 
 export function independentCbor(item: Item): Buffer {

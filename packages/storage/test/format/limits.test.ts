@@ -16,7 +16,7 @@ import {
 } from "../../src/format/limits.ts";
 import { encodedRoot } from "../support.ts";
 
-test("the limits are those of the format", () => {
+test("the limits match the format", () => {
   expect({
     CHILD_BLOB_MAX,
     CHILD_OVERHEAD,

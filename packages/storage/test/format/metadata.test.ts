@@ -20,7 +20,7 @@ const value: fc.Arbitrary<MetadataValue> = fc.oneof(
   fc.uint8Array({ maxLength: 40 }),
 );
 
-test("metadata comes back as it was given", () => {
+test("metadata round-trips", () => {
   fc.assert(
     fc.property(fc.dictionary(key, value, { noNullPrototype: false }), (metadata) => {
       const read = metadataFromCbor(metadataToCbor(metadata))!;
@@ -31,7 +31,7 @@ test("metadata comes back as it was given", () => {
   );
 });
 
-test("names such as __proto__ are keys like any other, on an object without a prototype", () => {
+test("names such as __proto__ are ordinary keys, on an object without a prototype", () => {
   const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
   const read = metadataFromCbor(new Map(names.map((name) => [name, `is ${name}`])))!;
   expect(Object.getPrototypeOf(read)).toBeNull();
@@ -41,12 +41,12 @@ test("names such as __proto__ are keys like any other, on an object without a pr
   expect([...metadataToCbor(read).keys()]).toEqual(names);
 });
 
-test("undefined values are left out", () => {
+test("undefined values are omitted", () => {
   const metadata = { name: undefined, type: "text/plain" } as unknown as Metadata;
   expect(metadataToCbor(metadata)).toEqual(new Map([["type", "text/plain"]]));
 });
 
-test("byte strings are copied on the way in and on the way out", () => {
+test("byte strings are copied both when encoding and when decoding", () => {
   const bytes = Uint8Array.of(1, 2, 3);
   const map = metadataToCbor({ bytes });
   const read = metadataFromCbor(map)!;
@@ -63,13 +63,13 @@ function ofLength(length: number): Map<string, string> {
 }
 
 describe("the limits", () => {
-  test("65,536 bytes encoded are the most", () => {
+  test("at most 65,536 bytes encoded", () => {
     expect(independentCbor(ofLength(65_536))).toHaveLength(65_536);
     const [most, tooMuch] = [ofLength(65_536), ofLength(65_537)];
     expect(metadataToCbor(Object.fromEntries(most))).toEqual(most);
     expect(metadataFromCbor(most)).toBeDefined();
     fails(() => metadataToCbor(Object.fromEntries(tooMuch)), "usage", "65537 bytes");
-    // Readers find out while they decode, before a map of very many entries is built.
+    // Readers detect this while decoding, before a map of very many entries is built.
     expect(decodeCbor(independentCbor(new Map([["m", most]]))).get("m")).toEqual(most);
     expect(() => decodeCbor(independentCbor(new Map([["m", tooMuch]])))).toThrow("too long");
   });
@@ -88,7 +88,7 @@ describe("the limits", () => {
     else fails(() => metadataToCbor({ [key]: 0 }), "usage", "key");
   });
 
-  test("a map inside is not metadata", () => {
+  test("a nested map is not metadata", () => {
     expect(metadataFromCbor(new Map<string, CborValue>([["a", new Map()]]))).toBeUndefined();
   });
 });
@@ -117,7 +117,7 @@ describe("usage is the code of", () => {
     fails(() => metadataToCbor(metadata as Metadata), "usage", "metadata");
   });
 
-  test("a wrong value, which the message does not show", () => {
+  test("a wrong value, which the message does not reveal", () => {
     const metadata = { token: { secret: "hunter2" } } as unknown as Metadata;
     expect(fails(() => metadataToCbor(metadata), "usage").message).not.toContain("hunter2");
   });

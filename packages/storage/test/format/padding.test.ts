@@ -16,7 +16,7 @@ function padmeOfPaper(length: bigint): bigint {
 
 const expected = (length: number) => Number(padmeOfPaper(BigInt(length)));
 
-/** As likely small as large. */
+/** Small and large lengths with equal probability. */
 const length = fc
   .tuple(fc.maxSafeNat(), fc.nat(52))
   .map(([value, bits]) => Math.floor(value / 2 ** bits));
@@ -36,11 +36,11 @@ describe("Padmé", () => {
     expect(padme(length)).toBe(padded);
   });
 
-  test("is the paper's for all lengths to 10,000", () => {
+  test("matches the paper for all lengths to 10,000", () => {
     for (let length = 0; length <= 10_000; length++) expect(padme(length)).toBe(expected(length));
   });
 
-  test("is the paper's on both sides of every power of two", () => {
+  test("matches the paper on both sides of every power of two", () => {
     for (let k = 1; k <= 53; k++) {
       for (const length of [2 ** k - 1, 2 ** k, 2 ** k + 1]) {
         if (length <= MAX) expect(padme(length)).toBe(expected(length));
@@ -48,7 +48,7 @@ describe("Padmé", () => {
     }
   });
 
-  test("is the paper's for any length", () => {
+  test("matches the paper for any length", () => {
     fc.assert(
       fc.property(length, (length) => {
         expect(padme(length)).toBe(expected(length));
@@ -57,7 +57,7 @@ describe("Padmé", () => {
     );
   });
 
-  test("never shortens, adds 12 % at most, and changes no padded length", () => {
+  test("never shortens, adds at most 12 %, and does not change a padded length", () => {
     fc.assert(
       fc.property(length, (length) => {
         const padded = padme(length);
@@ -80,7 +80,7 @@ describe("Padmé", () => {
     );
   });
 
-  test("gives 2^53 at most, where the exact integers end", () => {
+  test("returns at most 2^53, where exact integers end", () => {
     const lastStep = 2 ** 53 - 2 ** (52 - 6);
     expect(padme(lastStep)).toBe(lastStep);
     expect(padme(lastStep - 1)).toBe(lastStep);

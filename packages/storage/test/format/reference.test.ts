@@ -8,7 +8,7 @@ const reference = fc.record({
   contentKey: bytes32,
 });
 
-test("references are read as they were written, each in its place", () => {
+test("references round-trip, each at its index", () => {
   fc.assert(
     fc.property(fc.array(reference, { maxLength: 20 }), (references) => {
       const bytes = new Uint8Array(references.length * 64);

@@ -28,11 +28,11 @@ function draftOf({ b, d, k, m, n, p }: typeof inline): RootDraft {
 }
 
 describe("a root", () => {
-  test.each([inline, tree])("is laid out as the format says", (entries) => {
+  test.each([inline, tree])("has the layout of the format", (entries) => {
     expect(Buffer.compare(encodedRoot(draftOf(entries), false), root(entries))).toBe(0);
   });
 
-  test("is padded with zeros by Padmé where asked", () => {
+  test("is padded with zeros by Padmé if requested", () => {
     fc.assert(
       fc.property(fc.nat(5000), (length) => {
         const draft = draftOf({ ...inline, b: content(length), n: length });
@@ -47,27 +47,27 @@ describe("a root", () => {
     );
   });
 
-  test.each([0, 1, 12, MiB - 1, MiB])("of %d inline bytes is read", (length) => {
+  test.each([0, 1, 12, MiB - 1, MiB])("of %d inline bytes is decoded", (length) => {
     const body = content(length);
     const read = decodeRoot(root({ ...inline, b: body, n: length }));
     expect(Buffer.compare(read.body, body)).toBe(0);
     expect(read).toMatchObject({ contentLength: length, padding: 0, shape: { counts: [] } });
   });
 
-  test("of a tree is read", () => {
+  test("of a tree is decoded", () => {
     const read = decodeRoot(root(tree));
     expect(read.shape).toEqual({ streamLength: 5 * MiB + 7, chunkSize: 2 ** 22, counts: [2] });
     expect(read).toMatchObject({ contentLength: 5 * MiB, padding: 7, body: tree.b });
   });
 
-  test("of the widest tree is read", () => {
+  test("of the widest tree is decoded", () => {
     const wide = { ...tree, b: content(4096 * 64), k: 18, n: 4096 * 2 ** 18, p: 0 };
     expect(decodeRoot(root(wide)).shape.counts).toEqual([4096]);
     const deeper = { ...wide, b: content(2 * 64), d: 2, n: wide.n + 1 };
     expect(decodeRoot(root(deeper)).shape.counts).toEqual([4097, 2]);
   });
 
-  test("is read with any amount of zeros to 2 MiB", () => {
+  test("is decoded with any number of padding zeros up to 2 MiB", () => {
     const bare = root(inline).length;
     for (const zeros of [0, 1, 1000, 2 * MiB - bare]) {
       expect(decodeRoot(root(inline, zeros)).contentLength).toBe(12);
@@ -75,7 +75,7 @@ describe("a root", () => {
     fails(() => decodeRoot(root(inline, 2 * MiB - bare + 1)), "root", "length");
   });
 
-  test("is read into copies, but for its body, which is a view", () => {
+  test("is decoded into copies, except its body, which is a view", () => {
     const m = new Map<string, Item>([
       ["bytes", Uint8Array.of(1, 2, 3)],
       ["text", "abc"],
@@ -88,7 +88,7 @@ describe("a root", () => {
     expect(read.metadata["text"]).toBe("abc");
   });
 
-  test("is read at any offset of a larger buffer", () => {
+  test("is decoded at any offset of a larger buffer", () => {
     const plaintext = root(inline, 5);
     const larger = new Uint8Array(plaintext.length + 30).fill(0xff);
     larger.set(plaintext, 13);
@@ -107,7 +107,7 @@ const malformed: Record<string, Uint8Array> = {
   "an empty map": root({}),
   "a map that ends past the end": laidOut(map, 0, map.length + 1),
   "a map that ends 4 GiB past the end": laidOut(map, 0, 2 ** 32 - 1),
-  "a map cut short by its length": laidOut(map, 0, map.length - 1),
+  "a map truncated by its length": laidOut(map, 0, map.length - 1),
   "a map longer than its item": laidOut(Buffer.concat([map, Buffer.of(0)])),
   "padding of 1 at its end": Buffer.concat([root(inline, 99), Buffer.of(1)]),
   "padding of 1 at its start": Buffer.concat([root(inline), Buffer.of(1), Buffer.alloc(99)]),
@@ -137,9 +137,9 @@ const malformed: Record<string, Uint8Array> = {
   }),
   "chunks of 2^17": root({ ...tree, k: 17 }),
   "chunks of 2^25": root({ ...tree, k: 25 }),
-  "a reference less": root({ ...tree, b: content(64) }),
-  "a reference more": root({ ...tree, b: content(192) }),
-  "a byte less of references": root({ ...tree, b: content(127) }),
+  "one reference too few": root({ ...tree, b: content(64) }),
+  "one reference too many": root({ ...tree, b: content(192) }),
+  "references one byte too short": root({ ...tree, b: content(127) }),
   "no references": root({ ...tree, b: content(0) }),
   "more padding than content": root({ ...tree, p: 5 * MiB + 1 }),
   "content and padding of 2^53": root({ ...tree, d: 3, n: 2 ** 52, p: 2 ** 52 }),
@@ -157,7 +157,7 @@ describe("root is the code of", () => {
     fails(() => decodeRoot(plaintext), "root", "malformed");
   });
 
-  test("a plaintext cut off anywhere, but for its padding", () => {
+  test("a plaintext truncated anywhere before its padding", () => {
     const plaintext = root(inline, 10);
     for (let length = 0; length < plaintext.length - 10; length++) {
       fails(() => decodeRoot(plaintext.subarray(0, length)), "root");

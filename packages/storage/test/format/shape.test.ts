@@ -22,7 +22,7 @@ const streamLength = fc
 
 const sum = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0);
 
-/** The plaintext lengths of one level, all of them where there are few. */
+/** The plaintext lengths of one level; all of them if there are few. */
 function lengths(shape: TreeShape, level: number): number[] {
   return Array.from({ length: shape.counts[level - 1]! }, (_, i) =>
     plaintextLength(shape, level, i),
@@ -46,7 +46,7 @@ describe("the shape of a tree", () => {
     expect(treeShape(streamLength, chunkSize)).toEqual({ streamLength, chunkSize, counts });
   });
 
-  test("every level holds the level below, none has a node too many, and only the top fits the root", () => {
+  test("every level covers the one below with no node too many, and only the top fits into the root", () => {
     fc.assert(
       fc.property(streamLength, chunkLog2, (streamLength, k) => {
         const shape = treeShape(streamLength, 2 ** k)!;
@@ -71,7 +71,7 @@ describe("the shape of a tree", () => {
     expect(storedChildren(inlineShape(5))).toEqual({ blobs: 0, bytes: 0 });
   });
 
-  test("a blob has 4096 times the leaves of one a level lower", () => {
+  test("a blob covers 4096 times the leaves of one on the level below", () => {
     expect([1, 2, 3].map(leavesBelow)).toEqual([1, 4096, 4096 ** 2]);
   });
 });
@@ -93,7 +93,7 @@ describe("the length of a blob", () => {
     );
   });
 
-  test("is full but for the last of a level, which is never empty", () => {
+  test("is full for all but the last of a level, which is never empty", () => {
     fc.assert(
       fc.property(
         streamLength,
@@ -122,7 +122,7 @@ describe("the length of a blob", () => {
     expect(plaintextLength(shape, 2, 2 ** 23 - 1)).toBe(WIDEST * 64);
   });
 
-  test("and 59 bytes for each blob is what the store holds", () => {
+  test("plus 59 bytes per blob gives the stored size", () => {
     fc.assert(
       fc.property(few, (shape) => {
         const all = shape.counts.flatMap((_, i) => lengths(shape, i + 1));
@@ -137,7 +137,7 @@ describe("the length of a blob", () => {
 });
 
 describe("a claim", () => {
-  /** What a writer would write. */
+  /** The claim of a conforming writer. */
   function honest(contentLength: number, padding: number, k: number): ShapeClaim {
     if (contentLength <= MiB) return { depth: 0, chunkLog2: 0, contentLength, padding: 0 };
     const leaves = Math.ceil((contentLength + padding) / 2 ** k);
@@ -145,7 +145,7 @@ describe("a claim", () => {
     return { depth, chunkLog2: k, contentLength, padding };
   }
 
-  test("of a writer is believed", () => {
+  test("of a conforming writer is accepted", () => {
     const lengths = fc
       .tuple(streamLength, fc.double({ min: 0, max: 1, noNaN: true }))
       .map(([n, share]) => [n, Math.min(MAX - n, Math.floor(n * share))] as const);
@@ -159,7 +159,7 @@ describe("a claim", () => {
     );
   });
 
-  test.each([0, 1, MiB - 1, MiB])("of %d inline bytes is believed", (length) => {
+  test.each([0, 1, MiB - 1, MiB])("of %d inline bytes is accepted", (length) => {
     expect(checkedShape(honest(length, 0, 22))).toEqual(inlineShape(length));
   });
 
@@ -174,7 +174,7 @@ describe("a claim", () => {
     },
   );
 
-  test("of any other chunk size is refused", () => {
+  test("of any other chunk size is rejected", () => {
     for (let k = 0; k <= 64; k++) {
       const claim = { ...honest(MiB + 1, 0, 22), chunkLog2: k };
       expect(checkedShape(claim) !== undefined).toBe(k >= 18 && k <= 24);
@@ -201,12 +201,12 @@ describe("a claim", () => {
       { contentLength: MiB + 1, chunkLog2: 22 },
     ],
     ["a depth in a billion", tree, { depth: 1e9 }],
-  ])("of %s is refused", (_name, believed, change) => {
+  ])("of %s is rejected", (_name, believed, change) => {
     expect(checkedShape(believed)).toBeDefined();
     expect(checkedShape({ ...believed, ...change })).toBeUndefined();
   });
 
-  test("of padding as long as the content is believed", () => {
+  test("of padding as long as the content is accepted", () => {
     expect(checkedShape({ ...tree, padding: 5 * MiB })?.counts).toEqual([3]);
   });
 });

@@ -10,7 +10,7 @@ const CHUNK = 2 ** 18;
 describe("an aborted signal", () => {
   const reason = new Error("the user left");
 
-  test("before the call stops every call", async () => {
+  test("fails every call that starts after it", async () => {
     const store = aliceStore();
     const address = await store.put("x");
     const signal = AbortSignal.abort(reason);
@@ -34,7 +34,7 @@ describe("an aborted signal", () => {
     expect((await Array.fromAsync(store.list())).length).toBe(1);
   });
 
-  test("ends a put whose source never answers", async () => {
+  test("ends a put whose source never responds", async () => {
     const abort = new AbortController();
     const silent = {
       [Symbol.asyncIterator]: () => ({ next: async () => new Promise<never>(() => {}) }),
@@ -44,7 +44,7 @@ describe("an aborted signal", () => {
     expect(await outcome(put)).toBe("aborted");
   });
 
-  test("ends a put half-way, without a root", async () => {
+  test("ends a put midway, without a root", async () => {
     const abort = new AbortController();
     const { backend } = watched();
     const store = aliceStore({ backend, chunkSize: CHUNK });
@@ -61,7 +61,7 @@ describe("an aborted signal", () => {
     }
   });
 
-  test("ends a read half-way, after whole chunks", async () => {
+  test("ends a read midway, after whole chunks", async () => {
     const abort = new AbortController();
     const { backend } = watched();
     const store = aliceStore({ backend, chunkSize: CHUNK });
@@ -77,8 +77,8 @@ describe("an aborted signal", () => {
   });
 });
 
-describe("a stream that is cancelled", () => {
-  test("while a chunk is on its way ends the request and does not hang", async () => {
+describe("cancelling a stream", () => {
+  test("during a download aborts the request and does not hang", async () => {
     const inner = memory();
     const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(random(3 * MiB));
     let aborted = 0;

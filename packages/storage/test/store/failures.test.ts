@@ -8,7 +8,7 @@ const MiB = 2 ** 20;
 const CHUNK = 2 ** 18;
 
 describe("a failing backend", () => {
-  test("fails the put with its own error, stores no root and starts nothing more", async () => {
+  test("fails the put with the backend's error, stores no root and starts no more requests", async () => {
     const { backend: inner, calls } = watched();
     const full = new StorageError("unavailable", "the disk is full");
     const backend: Backend = {
@@ -41,11 +41,11 @@ describe("a failing backend", () => {
     }
   });
 
-  test("fails the read with its own error, after the chunks before it", async () => {
+  test("fails the read with the backend's error, after the preceding chunks", async () => {
     const inner = memory();
     const content = random(2 * MiB);
     const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(content);
-    const down = new StorageError("unavailable", "the store does not answer");
+    const down = new StorageError("unavailable", "the store does not respond");
     let gets = 0;
     const backend: Backend = {
       ...inner,
@@ -62,7 +62,7 @@ describe("a failing backend", () => {
   });
 });
 
-test("a put that failed or was aborted has nothing in flight any more", async () => {
+test("has nothing in flight after a put that failed or was aborted", async () => {
   for (const how of ["backend", "signal", "source"] as const) {
     const { backend: inner, calls, seen } = watched();
     const abort = new AbortController();
@@ -88,7 +88,7 @@ test("a put that failed or was aborted has nothing in flight any more", async ()
   }
 });
 
-test("a put fails with the first failure at once, although an earlier upload is stuck", async () => {
+test("fails the put at once with the first failure, even if an earlier upload hangs", async () => {
   const inner = memory();
   const refused = new StorageError("permission", "refused");
   let puts = 0;
@@ -97,7 +97,7 @@ test("a put fails with the first failure at once, although an earlier upload is 
     put: async (_name, _bytes, options) => {
       puts += 1;
       if (puts === 2) throw refused;
-      // Stuck until its signal fires, as a request to a server that does not answer.
+      // Hangs until its signal fires, like a request to a server that does not respond.
       await new Promise((_, reject) => {
         options?.signal?.addEventListener("abort", () => {
           reject(new StorageError("aborted", "aborted"));
@@ -110,7 +110,7 @@ test("a put fails with the first failure at once, although an earlier upload is 
   expect(await Promise.race([put, Bun.sleep(20_000)])).toBe(refused);
 });
 
-test("buffers of calls that failed are not used again", async () => {
+test("does not reuse the buffers of failed calls", async () => {
   const inner = memory();
   const contents = [random(2 * MiB), random(2 * MiB)] as const;
   const writer = aliceStore({ backend: inner, chunkSize: CHUNK });
@@ -118,7 +118,7 @@ test("buffers of calls that failed are not used again", async () => {
   let late = 0;
   const backend: Backend = {
     ...inner,
-    // Against the contract: it goes on writing into the buffer after it gave up.
+    // Violates the contract: keeps writing into the buffer after the call has failed.
     get: async (name, buffer, options) => {
       if (!options?.signal?.aborted && late < 3 && buffer.length < 2 ** 20) {
         late += 1;
@@ -138,7 +138,7 @@ test("buffers of calls that failed are not used again", async () => {
 });
 
 describe("a failing source", () => {
-  test("fails the put with its own error", async () => {
+  test("fails the put with the source's error", async () => {
     const broken = new Error("the camera was unplugged");
     for (const after of [0, 10, 3 * MiB]) {
       async function* source(): AsyncGenerator<Uint8Array> {
@@ -154,14 +154,14 @@ describe("a failing source", () => {
     }
   });
 
-  test("that yields something else than bytes is refused", async () => {
+  test("is rejected if it yields anything but bytes", async () => {
     async function* source() {
       yield "text";
     }
     expect(await outcome(aliceStore().put(source() as never))).toBe("usage");
   });
 
-  test("that is already being read is refused", async () => {
+  test("is rejected if it is already being read", async () => {
     const stream = new Blob(["x"]).stream();
     stream.getReader();
     expect(await outcome(aliceStore().put(stream))).toBe("usage");

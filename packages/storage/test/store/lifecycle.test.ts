@@ -13,7 +13,7 @@ async function names(backend: Backend): Promise<string[]> {
 }
 
 describe("rewrap", () => {
-  test("gives a new reader the content without moving its chunks", async () => {
+  test("grants a new recipient access without copying chunks", async () => {
     const backend = memory();
     const store = aliceStore({ backend, chunkSize: CHUNK });
     const content = random(3 * MiB);
@@ -33,7 +33,7 @@ describe("rewrap", () => {
     expect(await store.stat(address, { identities: [bob] })).toMatchObject(stat);
   });
 
-  test("moves inline content into the new root", async () => {
+  test("copies inline content into the new root", async () => {
     const store = aliceStore();
     const address = await store.rewrap(await store.put("inline"), [alice.recipient, bob.recipient]);
     for (const identity of [alice, bob]) {
@@ -41,7 +41,7 @@ describe("rewrap", () => {
     }
   });
 
-  test("needs to open the blob, and somebody to seal for", async () => {
+  test("requires an identity that opens the blob, and a recipient", async () => {
     const store = aliceStore();
     const address = await store.put("x");
     expect(await outcome(store.rewrap(address, [bob.recipient], { identities: [bob] }))).toBe(
@@ -53,7 +53,7 @@ describe("rewrap", () => {
 });
 
 describe("delete", () => {
-  test("removes one blob, and a second time as well", async () => {
+  test("deletes one blob, and resolves if it is already gone", async () => {
     const backend = memory();
     const store = aliceStore({ backend, chunkSize: CHUNK });
     const address = await store.put(random(2 * MiB));
@@ -65,7 +65,7 @@ describe("delete", () => {
     expect(await names(backend)).toEqual(before.filter((name) => name !== address));
   });
 
-  test("of a tree removes the root first and then all of its chunks, and nothing else", async () => {
+  test("of a tree deletes the root first, then its chunks, and nothing else", async () => {
     const inner = memory();
     const deleted: string[] = [];
     const backend: Backend = {
@@ -91,7 +91,7 @@ describe("delete", () => {
     expect(await outcome(store.verify(kept, { deep: true }))).toBe("ok");
   });
 
-  test("of a tree is refused where chunks are shared, unless forced", async () => {
+  test("of a tree is refused if chunks may be shared, unless forced", async () => {
     const backend = memory();
     const store = aliceStore({ backend, dedupSecret: random(32), chunkSize: CHUNK });
     const address = await store.put(new Uint8Array(2 * MiB));
@@ -101,13 +101,13 @@ describe("delete", () => {
     expect(await names(backend)).toEqual([]);
   });
 
-  test("of a tree is refused also where only a call named a dedup secret", async () => {
+  test("of a tree is refused even if only one call used a dedup secret", async () => {
     const store = aliceStore({ chunkSize: CHUNK });
     const address = await store.put(random(2 * MiB), { dedupSecret: random(32) });
     expect(await outcome(store.deleteTree(address))).toBe("usage");
   });
 
-  test("of a tree needs a key, and then nothing is lost", async () => {
+  test("of a tree without a key fails and deletes nothing", async () => {
     const backend = memory();
     const store = aliceStore({ backend });
     const address = await store.put("x");
@@ -117,7 +117,7 @@ describe("delete", () => {
 });
 
 describe("verify", () => {
-  test("without a key accepts every blob that a store wrote, and says what it is", async () => {
+  test("without a key accepts every blob that a store wrote, and reports its kind", async () => {
     const backend = memory();
     const writer = aliceStore({ backend, identities: undefined, chunkSize: CHUNK });
     const root = await writer.put(random(2 * MiB));
@@ -160,7 +160,7 @@ describe("verify", () => {
 });
 
 describe("list", () => {
-  test("gives every blob once, and with a prefix the ones that begin with it", async () => {
+  test("yields every blob once, or those that start with a prefix", async () => {
     const store = aliceStore({ chunkSize: CHUNK });
     const root = await store.put(random(4 * MiB));
     const all = (await Array.fromAsync(store.list()))
@@ -177,7 +177,7 @@ describe("list", () => {
   });
 });
 
-test("a store is closed when its scope is left", async () => {
+test("closes the store when its scope ends", async () => {
   let closed = 0;
   const backend = { ...memory(), close: async () => void (closed += 1) };
   {

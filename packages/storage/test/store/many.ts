@@ -7,10 +7,10 @@ import {
   type Store,
 } from "../../src/index.ts";
 
-/** A backend that holds up every put and get until it is let through, or told to stop. */
+/** A backend that blocks every put and get until it is released or aborted. */
 interface Gated {
   readonly backend: Backend;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly waiting: { readonly open: () => void }[];
 }
 
@@ -40,7 +40,7 @@ interface Seen {
   ended: boolean;
 }
 
-/** Items that know how many of them were pulled, and whether they were ended. */
+/** Items that record how many were pulled, and whether the iterator was closed. */
 export function counted<T>(
   length: number,
   item: (index: number) => T,
@@ -59,7 +59,7 @@ export function counted<T>(
   return { seen, items: items() };
 }
 
-/** Lets everything that can go on without a timer go on. */
+/** Lets everything run that does not wait for a timer. */
 export const settle = (): Promise<void> => Bun.sleep(5);
 
 export const item = (i: number): PutItem<number> => ({ key: i, content: `content ${i}` });

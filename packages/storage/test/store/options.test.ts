@@ -9,34 +9,34 @@ describe("options", () => {
   const outOfRange: [string, object][] = [
     ["a chunk size below 256 KiB", { chunkSize: 2 ** 17 }],
     ["a chunk size above 16 MiB", { chunkSize: 2 ** 25 }],
-    ["a chunk size that is no power of two", { chunkSize: 3 * 2 ** 18 }],
-    ["a chunk size that is no number", { chunkSize: Number.NaN }],
+    ["a chunk size that is not a power of two", { chunkSize: 3 * 2 ** 18 }],
+    ["a chunk size that is not a number", { chunkSize: Number.NaN }],
     ["no concurrency", { concurrency: 0 }],
     ["too much concurrency", { concurrency: 65 }],
-    ["a fraction of concurrency", { concurrency: 1.5 }],
+    ["a fractional concurrency", { concurrency: 1.5 }],
     ["a short dedup secret", { dedupSecret: new Uint8Array(31) }],
     ["an unknown padding", { padding: "some" }],
   ];
-  test.each(outOfRange)("with %s are refused by the store and by the call", async (_, options) => {
+  test.each(outOfRange)("%s: rejected by the store and by the call", async (_, options) => {
     expect(() => aliceStore(options)).toThrow(StorageError);
     expect(await outcome(aliceStore().put("x", options))).toBe("usage");
   });
 
-  test("content of another type is refused by name", async () => {
+  test("rejects content of an unsupported type, naming the type", async () => {
     for (const content of [undefined, null, 5, {}, [1, 2]]) {
       expect(await outcome(aliceStore().put(content as never))).toBe("usage");
     }
   });
 
-  test("a text that has no UTF-8 is refused rather than altered", async () => {
+  test("rejects text that cannot be encoded as UTF-8", async () => {
     expect(await outcome(aliceStore().put("half of a pair: \ud800"))).toBe("usage");
   });
 
-  test("a backend that is none is refused", () => {
+  test("rejects a backend that is not one", () => {
     expect(() => aliceStore({ backend: "./blobs" as never })).toThrow("backend");
   });
 
-  test("progress counts content up to its length, and every chunk", async () => {
+  test("reports progress in bytes of content and in chunks", async () => {
     const size = 3 * MiB + 5;
     const store = aliceStore({ chunkSize: 256 * KiB });
     const seen: { bytes: number; total?: number; chunks: number }[] = [];
@@ -59,7 +59,7 @@ describe("options", () => {
     expect(checked).toHaveLength(read.length);
   });
 
-  test("of the wrong kind altogether are refused as such", async () => {
+  test("rejects options that are not an object", async () => {
     const store = aliceStore();
     const address = await store.put("x");
     const wrong = [

@@ -22,7 +22,7 @@ const CHUNK = 256 * KiB;
 const sealed = new Map<string, string>();
 let seals = 0;
 
-/** Fails at once where a key and nonce seal a second plaintext: that would give both away. */
+/** Fails at once if a key and nonce seal a second plaintext, which would reveal both. */
 function watched(inner: NaCl): NaCl {
   return {
     ...inner,
@@ -68,7 +68,7 @@ describe("for any content", () => {
   const bytesOf = (size: number, seed: number) =>
     Uint8Array.from({ length: size }, (_, i) => (i * (2 * seed + 1)) >> (seed * 3));
 
-  test("it comes back, its ranges are its slices, and no key seals two plaintexts", async () => {
+  test("round-trips, reads every range, and seals no two plaintexts with one key", async () => {
     const property = fc.asyncProperty(
       content,
       fc.array(
@@ -109,7 +109,7 @@ describe("for any content", () => {
     await fc.assert(property, { numRuns: nacl === "portable" ? 15 : 60 });
   });
 
-  test("ranges outside the content are refused", async () => {
+  test("rejects ranges outside the content", async () => {
     const store = aliceStore();
     const address = await store.put("0123456789");
     for (const range of [
@@ -158,7 +158,7 @@ describe("for any damage", () => {
     return errors.map(codeOf);
   };
 
-  test("a single flipped bit in any stored blob is an error, with and without a key", async () => {
+  test("detects a single flipped bit in any stored blob, with and without a key", async () => {
     const { backend, store, roots, blobs } = await storedPair();
     const names = [...blobs.keys()];
     const property = fc.asyncProperty(
@@ -179,7 +179,7 @@ describe("for any damage", () => {
     expect(await readAll(store, roots)).toEqual([]);
   });
 
-  test("every bit of a small root matters", async () => {
+  test("detects every flipped bit of a small root", async () => {
     const backend = memory();
     const store = aliceStore({ backend });
     const root = await store.put("", { padding: "none" });
@@ -192,7 +192,7 @@ describe("for any damage", () => {
     }
   });
 
-  test("a mutated blob under its right name is refused by its content, and never crashes", async () => {
+  test("rejects a mutated blob under a matching name, and never crashes", async () => {
     const backend = memory();
     const store = aliceStore({ backend, recipients: [alice.recipient, bob.recipient] });
     await store.put("content", { metadata: { name: "n", bytes: Uint8Array.of(1, 2) } });
@@ -232,7 +232,7 @@ describe("for any damage", () => {
   });
 });
 
-test("random bytes as a blob are refused", async () => {
+test("rejects random bytes as a blob", async () => {
   const backend = memory();
   const store = aliceStore({ backend });
   const property = fc.asyncProperty(
@@ -250,6 +250,6 @@ test("random bytes as a blob are refused", async () => {
 });
 
 afterAll(() => {
-  // The watch above would prove nothing if the writers had gone past it.
+  // Otherwise the check above would have seen no writers and proved nothing.
   expect(seals).toBeGreaterThan(30);
 });

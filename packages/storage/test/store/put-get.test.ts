@@ -13,7 +13,7 @@ async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint
   for (let i = 0; i < bytes.length; i += length) yield bytes.subarray(i, i + length);
 }
 
-describe("what was put comes back", () => {
+describe("content round-trips", () => {
   const C = 256 * KiB;
   const sizes = [
     0,
@@ -44,7 +44,7 @@ describe("what was put comes back", () => {
     }
   }
 
-  test("in every chunk size of the format, one byte either side of a chunk's end", async () => {
+  test("for every chunk size, one byte either side of a chunk boundary", async () => {
     for (let log2 = 18; log2 <= 24; log2++) {
       for (const size of [2 ** log2 - 1, 2 ** log2, 2 ** log2 + 1]) {
         const content = random(size);
@@ -68,13 +68,13 @@ describe("what was put comes back", () => {
     ["one byte at a time", () => inPieces(bytes, 1)],
     ["a file", async () => (await Bun.write(file, bytes), Bun.file(file))],
   ];
-  test.each(contents)("given as %s", async (_, content) => {
+  test.each(contents)("if passed as %s", async (_, content) => {
     const store = aliceStore();
     const blob = await store.get(await store.put(await content()));
     expect(await blob.text()).toBe(text);
   });
 
-  test("given as a long stream of unknown length, in pieces of any size", async () => {
+  test("if passed as a long stream of unknown length, in pieces of any size", async () => {
     const content = random(3 * MiB + 7);
     for (const length of [1000, 65_537, MiB, 3 * MiB]) {
       const store = aliceStore({ chunkSize: 256 * KiB });
@@ -86,7 +86,7 @@ describe("what was put comes back", () => {
   test.each([
     ["Uint8Array", () => new Uint8Array(100_000)],
     ["Buffer", () => Buffer.alloc(100_000)],
-  ] as const)("given by a producer that uses one %s for all its pieces", async (_, allocate) => {
+  ] as const)("if a producer reuses one %s for all its pieces", async (_, allocate) => {
     async function* reusing(): AsyncGenerator<Uint8Array> {
       const buffer = allocate();
       for (let i = 0; i < 30; i++) yield buffer.fill(i);
@@ -100,7 +100,7 @@ describe("what was put comes back", () => {
   });
 });
 
-test("a stream of single bytes and of empty pieces is stored like any other", async () => {
+test("if passed as a stream of single bytes and empty pieces", async () => {
   async function* trickle(): AsyncGenerator<Uint8Array> {
     const byte = Uint8Array.of(7);
     const nothing = new Uint8Array(0);
@@ -111,13 +111,13 @@ test("a stream of single bytes and of empty pieces is stored like any other", as
   expect(Buffer.compare(await blob.bytes(), Buffer.alloc(100_000, 7))).toBe(0);
 });
 
-test("a text keeps its byte order mark", async () => {
+test("with the byte order mark of a text", async () => {
   const store = aliceStore();
   const text = "\ufeffhi";
   expect(await (await store.get(await store.put(text))).text()).toBe(text);
 });
 
-test("content that shrinks while it is read is refused", async () => {
+test("rejects content that shrinks while it is read", async () => {
   const memoryOf = new ArrayBuffer(2 * MiB, { maxByteLength: 2 * MiB });
   const backend = memory();
   const shrinking = {
@@ -131,7 +131,7 @@ test("content that shrinks while it is read is refused", async () => {
   expect(await outcome(store.put(new Uint8Array(memoryOf)))).toBe("usage");
 });
 
-test("a signal ends a put whose source always has something at hand", async () => {
+test("ends a put when the signal fires, even if its source always has data", async () => {
   async function* nothing(): AsyncGenerator<Uint8Array> {
     for (;;) yield new Uint8Array(0);
   }
@@ -139,7 +139,7 @@ test("a signal ends a put whose source always has something at hand", async () =
   expect(await outcome(aliceStore().put(nothing(), { signal }))).toBe("aborted");
 });
 
-test("with a dedup secret nothing is sealed from memory that others can change", async () => {
+test("seals nothing from memory that others can change with a dedup secret", async () => {
   const inner = await loadNaCl(nacl);
   const content = new Uint8Array(new SharedArrayBuffer(3 * MiB));
   const sealedFrom = new Set<ArrayBufferLike>();

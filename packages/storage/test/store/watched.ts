@@ -3,9 +3,9 @@ import { memory } from "../../src/backend/memory.ts";
 
 export interface Watched {
   readonly backend: Backend;
-  /** The names that calls were made for, in order. */
+  /** The names passed to each call, in order. */
   readonly calls: Record<"put" | "get" | "head", string[]>;
-  /** What the puts were given, in order. */
+  /** The options of the puts, in order. */
   readonly options: (PutCallOptions | undefined)[];
   /** Calls in flight now, and the most there were at once. */
   readonly seen: { inFlight: number; most: number };
@@ -13,8 +13,8 @@ export interface Watched {
 }
 
 /**
- * A backend that waits for a turn before each call, as one over a network would. It notes the calls
- * it gets, and how many of them were in flight at once.
+ * A backend that waits briefly before each call, as a network would. It records the calls, and how
+ * many of them were in flight at once.
  */
 export function watched(inner: Backend = memory()): Watched {
   const calls: Watched["calls"] = { put: [], get: [], head: [] };
@@ -53,7 +53,7 @@ export function watched(inner: Backend = memory()): Watched {
   return { backend, calls, options, seen, forget };
 }
 
-/** The whole blob, as it lies there. */
+/** The whole stored blob. */
 export async function bytesOf(backend: Backend, name: string): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array((await backend.head(name))!.size);
   await backend.get(name, bytes);

@@ -5,27 +5,27 @@ import { concatAll } from "../../bytes.ts";
 import { loadLz4Encoder } from "./lz4-encode.ts";
 import { loadZstdEncoder } from "./zstd.ts";
 
-/** What a writer may ask for; see `WriteOptions.compression`. */
+/** See `WriteOptions.compression`. */
 export type Compression = "zstd" | "lz4" | "auto" | "none";
 
 export const COMPRESSIONS: readonly Compression[] = ["zstd", "lz4", "auto", "none"];
 
-/** Content as it is to be stored. */
+/** Content as it will be stored. */
 export interface EncodedContent {
   /**
-   * The bytes to store, compressed or as they are. Its `total` and `position` are those of the
-   * content before compression.
+   * The bytes to store, compressed or not. Its `total` and `position` refer to the content before
+   * compression.
    */
   readonly reader: ByteReader;
-  /** How they are encoded, once all of them were read; undefined where they are as they were. */
+  /** The encoding, to be called after all bytes were read; undefined if they are not compressed. */
   encoding(): ContentEncoding | undefined;
 }
 
 /**
- * Compresses content on its way into the store, as it is read and no faster.
+ * Compresses content while it is read.
  *
- * @throws StorageError `usage` where a codec that was asked for is not there; and what the content's
- *   own stream throws
+ * @throws StorageError `usage` if the requested codec is not available; and what the content's own
+ *   stream throws
  */
 export async function compressed(
   source: ByteReader,
@@ -35,14 +35,14 @@ export async function compressed(
   if (compression === "none") return plain(source);
   if (compression !== "auto") return encoding(source, await LOAD[compression](), signal);
   const encoder = await loadAnyEncoder();
-  return encoder ? whereItPays(source, encoder, signal) : plain(source);
+  return encoder ? ifWorthwhile(source, encoder, signal) : plain(source);
 }
 
 interface Encoder {
   readonly enc: ContentEncoding["enc"];
   /**
-   * Encodes all that is left of a source as one frame. What comes out depends on the bytes alone.
-   * Each piece is in memory of its own.
+   * Encodes the rest of a source as one frame. The output depends only on the bytes. Each piece is
+   * in memory of its own.
    */
   readonly encode: (source: ByteReader) => AsyncGenerator<Uint8Array>;
 }
@@ -52,7 +52,7 @@ const LOAD: Readonly<Record<ContentEncoding["enc"], () => Promise<Encoder>>> = {
   lz4: async () => ({ enc: "lz4", encode: await loadLz4Encoder() }),
 };
 
-/** The better one of those that are there. */
+/** The better of the codecs that are available. */
 async function loadAnyEncoder(): Promise<Encoder | undefined> {
   const missing = () => undefined;
   return (await LOAD.zstd().catch(missing)) ?? (await LOAD.lz4().catch(missing));
@@ -87,24 +87,24 @@ function reading(
   return { reader, encoding: () => ({ enc, len: source.position() }) };
 }
 
-/** What compression has to save for `auto`, as a part of the content. */
+/** The fraction of the content that compression has to save for `auto`. */
 const GAIN = 0.1;
 
-/** Bytes that `enc` and `len` take in the root, at most. */
+/** The most bytes that `enc` and `len` take in the root. */
 const METADATA = 22;
 
-/** A window of the sample. */
+/** Bytes per window of the sample. */
 const WINDOW = 64 * 1024;
 
 /**
- * Compresses where a sample says that it saves a tenth. The sample is the content itself where it
- * fits into a root, otherwise three windows of 64 KiB from its first mebibyte: from the beginning,
- * where headers are, from the middle and from the end of it. That far a put looks ahead anyway, and
- * the answer is the same for bytes in memory and for a stream of them.
+ * Compresses if that saves at least a tenth of a sample. If the content fits into a root, the sample
+ * is all of it; otherwise it is three windows of 64 KiB from the first mebibyte: from its start,
+ * where headers are, its middle and its end. A put looks that far ahead anyway, and the result is
+ * the same for bytes in memory and for a stream.
  *
- * OpenZFS and Borg decide likewise, for each record or chunk: they try it on the data.
+ * OpenZFS and Borg also decide by trying, for each record or chunk.
  */
-async function whereItPays(
+async function ifWorthwhile(
   source: ByteReader,
   encoder: Encoder,
   signal: AbortSignal | undefined,
@@ -113,16 +113,16 @@ async function whereItPays(
   if (available > INLINE_MAX) {
     const sample = windowsOf(source.peek(INLINE_MAX));
     const length = (await encodedWhole(encoder, sample)).length;
-    return pays(length, sample.length) ? encoding(source, encoder, signal) : plain(source);
+    return savesEnough(length, sample.length) ? encoding(source, encoder, signal) : plain(source);
   }
   const content = source.peek(available);
   const encoded = await encodedWhole(encoder, content);
-  if (!pays(encoded.length + METADATA, available)) return plain(source);
+  if (!savesEnough(encoded.length + METADATA, available)) return plain(source);
   source.take(available);
   return reading(source, encoder.enc, byteReader(encoded));
 }
 
-function pays(encoded: number, length: number): boolean {
+function savesEnough(encoded: number, length: number): boolean {
   return encoded <= length * (1 - GAIN);
 }
 

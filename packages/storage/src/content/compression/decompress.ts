@@ -5,37 +5,37 @@ import { decodeLz4Frame } from "./lz4-decode.ts";
 import { decodeZstdFrame } from "./zstd.ts";
 import { typeName } from "../../bytes.ts";
 
-/** What the metadata keys `enc` and `len` say about the content (docs/format.md, "Metadata"). */
+/** Decodes content by its metadata keys `enc` and `len` (docs/format.md, "Metadata"). */
 export interface ContentDecoder {
-  /** How many bytes the content decodes to: the metadata's `len`. A claim until all is decoded. */
+  /** Bytes of decoded content: the metadata's `len`. A claim until everything is decoded. */
   readonly length: number;
   /**
-   * Decodes the content's bytes, all of them from the first on; a piece may change once the next
-   * one is asked for. Yields at most 64 KiB at a time, each in memory of its own, and at most
-   * `length` bytes in all. Reads on only when asked to; leaving it ends the pieces.
+   * Decodes all of the content's bytes from the start; a piece may be overwritten once the next is
+   * requested. Yields at most 64 KiB at a time, each in memory of its own, and at most `length`
+   * bytes in total. Reads only on demand; leaving the loop early ends the pieces.
    *
-   * @throws StorageError `encoding` where the pieces are anything but one frame of `length` bytes,
-   * which may show only at the end; and what the pieces throw
+   * @throws StorageError `encoding` if the pieces are not exactly one frame of `length` bytes, which
+   *   may be detected only at the end; and what the pieces throw
    */
   decode(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>>;
 }
 
 /** One way to encode content. */
 interface Codec {
-  /** Decodes one frame, up to its end and no further. Allocates nothing by the given length alone. */
+  /** Decodes exactly one frame. Does not allocate memory just because `length` claims it. */
   decode(source: ByteReader, length: number): AsyncGenerator<Uint8Array<ArrayBuffer>>;
 }
 
-/** By the value of `enc`. A map, because it may say "constructor". */
+/** By the value of `enc`. A map, because the value may be "constructor". */
 const CODECS: ReadonlyMap<MetadataValue, Codec> = new Map<string, Codec>([
   ["lz4", { decode: decodeLz4Frame }],
   ["zstd", { decode: decodeZstdFrame }],
 ]);
 
 /**
- * The decoder that the metadata of a root asks for; undefined where the content is not encoded.
+ * The decoder that a root's metadata calls for; undefined if the content is not compressed.
  *
- * @throws StorageError `encoding` where `enc` is unknown, or `len` is no length in bytes
+ * @throws StorageError `encoding` if `enc` is unknown, or `len` is not a length in bytes
  */
 export function contentDecoder(metadata: Metadata): ContentDecoder | undefined {
   const { enc, len: length } = metadata;
@@ -46,7 +46,7 @@ export function contentDecoder(metadata: Metadata): ContentDecoder | undefined {
     const found = length === undefined ? "is missing" : `is ${typeName(length)}`;
     throw new StorageError(
       "encoding",
-      `encoded content needs its decoded length in the metadata key "len", which ${found}`,
+      `compressed content needs its decoded length in the metadata key "len", which ${found}`,
     );
   }
   return { length, decode: (pieces) => decodeWhole(codec, pieces, length) };
@@ -55,9 +55,9 @@ export function contentDecoder(metadata: Metadata): ContentDecoder | undefined {
 function unknownEncoding(enc: MetadataValue): string {
   const known = [...CODECS.keys()].join(" and ");
   if (typeof enc !== "string") return `the metadata key "enc" is ${typeName(enc)}, not text`;
-  // Anyone may have written it: not every text can be shown.
-  const shown = /^[\x20-\x7e]{1,32}$/u.test(enc) ? `"${enc}"` : "one of another name";
-  return `the content's encoding is ${shown}; this version knows ${known}`;
+  // Anyone may have written it, so it may not be safe to print.
+  const named = /^[\x20-\x7e]{1,32}$/u.test(enc) ? `"${enc}"` : "not printable";
+  return `the content's encoding is ${named}; this version supports ${known}`;
 }
 
 async function* decodeWhole(
@@ -75,7 +75,10 @@ async function* decodeWhole(
     }
     if (decoded < length) throw wrongLength("fewer", length);
     if ((await source.lookAhead(1)) > 0) {
-      throw new StorageError("encoding", "the encoded content goes on behind the end of its frame");
+      throw new StorageError(
+        "encoding",
+        "the compressed content continues after the end of its frame",
+      );
     }
   } finally {
     source.cancel();

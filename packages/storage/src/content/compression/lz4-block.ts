@@ -3,22 +3,22 @@ import { StorageError } from "../../errors.ts";
 /** A match copies at least this many bytes; the length in a sequence counts from it. */
 const MATCH_MIN = 4;
 
-/** A length of four bits with all bits set goes on in the bytes that follow. */
-const LENGTH_GOES_ON = 15;
+/** A length of four bits with all bits set continues in the bytes that follow. */
+const LENGTH_CONTINUES = 15;
 
-/** From this many bytes on, calling the runtime's copy costs less than a loop (measured). */
+/** From this many bytes on, the runtime's copy is faster than a loop (measured). */
 const LONG_COPY = 32;
 
 /**
- * Decodes one block (LZ4 Block Format Description, 2022-07-31) to `output` from `start` on. What
- * lies before `start` is history that matches may reach into, and nothing else is ever read.
+ * Decodes one block (LZ4 Block Format Description, 2022-07-31) into `output`, starting at `start`.
+ * Bytes before `start` are history that matches may refer to; nothing else is ever read.
  *
- * This is our own because the block decoders in JavaScript trust their input: they take matches
- * from before the output, read on behind the block, and count on where the output is full.
- * Each length here is compared with what is left before anything is copied.
+ * This is our own because the block decoders available in JavaScript trust their input: they copy
+ * matches from before the output, read past the end of the block, and keep counting when the output
+ * is full. Here each length is checked against the space left before anything is copied.
  *
  * @param end the offset that decoded bytes must not pass
- * @returns the offset behind the last decoded byte, or undefined where they would pass `end`
+ * @returns the offset after the last decoded byte, or undefined if it would pass `end`
  * @throws StorageError `encoding`
  */
 export function decodeBlock(
@@ -33,9 +33,9 @@ export function decodeBlock(
     if (from >= block.length) throw corrupt("it does not end in literals");
     const token = block[from++]!;
 
-    // At most 255 for each byte of a block of at most 4 MiB: sums stay below 2^31.
+    // At most 255 per byte of a block of at most 4 MiB, so sums stay below 2^31.
     let literals = token >>> 4;
-    if (literals === LENGTH_GOES_ON) {
+    if (literals === LENGTH_CONTINUES) {
       let more: number;
       do {
         if (from >= block.length) throw corrupt("it ends within a length");
@@ -58,11 +58,11 @@ export function decodeBlock(
     if (block.length - from < 2) throw corrupt("it ends within an offset");
     const offset = block[from]! | (block[from + 1]! << 8);
     from += 2;
-    if (offset === 0) throw corrupt("it has a match at no distance");
-    if (offset > to) throw corrupt("it has a match from before its history");
+    if (offset === 0) throw corrupt("it has a match with offset 0");
+    if (offset > to) throw corrupt("it has a match that starts before its history");
 
     let length = (token & 15) + MATCH_MIN;
-    if ((token & 15) === LENGTH_GOES_ON) {
+    if ((token & 15) === LENGTH_CONTINUES) {
       let more: number;
       do {
         if (from >= block.length) throw corrupt("it ends within a length");
@@ -75,14 +75,14 @@ export function decodeBlock(
   }
 }
 
-/** Repeats bytes of the output; the match may reach into what it is itself about to write. */
+/** Repeats bytes of the output; the match may overlap the bytes it writes. */
 function copyMatch(output: Uint8Array, to: number, offset: number, length: number): number {
   const stop = to + length;
   if (length < LONG_COPY) {
     for (let from = to - offset; to < stop;) output[to++] = output[from++]!;
     return stop;
   }
-  // Copies whole periods: after each one, twice as many bytes lie ready for the next.
+  // Copies whole periods: each copy doubles the bytes available for the next.
   const origin = to - offset;
   while (to < stop) {
     const ready = Math.min(to - origin, stop - to);

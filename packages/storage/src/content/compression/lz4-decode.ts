@@ -3,32 +3,24 @@ import { StorageError } from "../../errors.ts";
 import xxhash, { type XXHashAPI } from "xxhash-wasm";
 import { decodeBlock } from "./lz4-block.ts";
 
-/** The first four bytes, little-endian: of a frame, and of what came before there were frames. */
+/** The first four bytes, little-endian, of a frame and of the legacy format. */
 export const MAGIC: number = 0x184d2204;
-
 const MAGIC_LEGACY = 0x184c2102;
 
 /** Bits of the descriptor's first byte; the upper two are the version. */
 const FLAG_VERSION = 0b1100_0000;
-
 export const VERSION_1: number = 0b0100_0000;
-
 export const FLAG_INDEPENDENT: number = 0b0010_0000;
-
 const FLAG_BLOCK_CHECKSUM = 0b0001_0000;
-
 const FLAG_CONTENT_SIZE = 0b0000_1000;
-
 export const FLAG_CONTENT_CHECKSUM: number = 0b0000_0100;
-
 const FLAG_RESERVED = 0b0000_0010;
-
 const FLAG_DICTIONARY = 0b0000_0001;
 
-/** Bits of the descriptor's second byte: all but the three of the greatest block length. */
+/** Bits of the descriptor's second byte except the three for the maximum block length. */
 const BLOCK_RESERVED = 0b1000_1111;
 
-/** The greatest length of a block in bytes, by the descriptor's code for it. */
+/** The maximum length of a block in bytes, by its code in the descriptor. */
 const BLOCK_MAX: ReadonlyMap<number, number> = new Map([
   [4, 64 * 1024],
   [5, 256 * 1024],
@@ -36,28 +28,28 @@ const BLOCK_MAX: ReadonlyMap<number, number> = new Map([
   [7, 4 * 1024 * 1024],
 ]);
 
-/** Bit of a block's length that says that the block is stored as it is. */
+/** Bit of a block's length: the block is stored uncompressed. */
 export const STORED: number = 0x8000_0000;
 
-/** How many bytes back a match may reach: into earlier blocks, unless they are independent. */
+/** How many bytes back a match may reach, across earlier blocks unless they are independent. */
 const WINDOW = 64 * 1024;
 
-/** How many decoded bytes are handed out at once, at most. */
+/** The most decoded bytes yielded at once. */
 const PIECE = 64 * 1024;
 
 interface Descriptor {
   readonly independent: boolean;
   readonly blockChecksums: boolean;
   readonly contentChecksum: boolean;
-  /** The greatest length of a block in bytes, encoded and decoded. */
+  /** The maximum length of a block in bytes, both encoded and decoded. */
   readonly blockMax: number;
 }
 
 /**
- * Decodes one frame (LZ4 Frame Format Description 1.6) up to its end and no further. Holds two
- * blocks of the frame's size, 64 KiB to 4 MiB each; less where `length` is smaller.
+ * Decodes exactly one frame (LZ4 Frame Format Description 1.6). Holds two blocks of the frame's
+ * size, 64 KiB to 4 MiB each, or less if `length` is smaller.
  *
- * @param length how many bytes the frame may decode to
+ * @param length the most bytes that the frame may decode to
  * @throws StorageError `encoding`, and what reading the source throws
  */
 export async function* decodeLz4Frame(
@@ -68,8 +60,8 @@ export async function* decodeLz4Frame(
   const frame = await readDescriptor(source, length, xxh);
   const readBlock = blockReader(source, frame, xxh);
   const checksum = frame.contentChecksum ? xxh.create32() : undefined;
-  // A block is decoded right behind the bytes that its matches may reach. There is room for two
-  // windows, so that tiny blocks do not have one moved for each of them.
+  // A block is decoded directly after the bytes that its matches may reach. There is room for two
+  // windows, so that a window does not have to be moved for every tiny block.
   const history = frame.independent ? 0 : WINDOW;
   const output = new Uint8Array(2 * history + Math.min(frame.blockMax, length));
   let start = 0;
@@ -102,7 +94,7 @@ export async function* decodeLz4Frame(
   }
 }
 
-/** Reads the magic number and the descriptor, which says how to read the rest. */
+/** Reads the magic number and the descriptor of the rest. */
 async function readDescriptor(
   source: ByteReader,
   length: number,
@@ -120,15 +112,15 @@ async function readDescriptor(
   if (has(FLAG_RESERVED) || (fixed[1]! & BLOCK_RESERVED) !== 0 || blockMax === undefined) {
     throw corrupt("its descriptor has reserved values");
   }
-  if (has(FLAG_DICTIONARY)) throw corrupt("it needs a dictionary, and there are none");
+  if (has(FLAG_DICTIONARY)) throw corrupt("it needs a dictionary, which is not supported");
   const size = await readExactly(source, new Uint8Array(has(FLAG_CONTENT_SIZE) ? 8 : 0));
   const [expected] = await readExactly(source, new Uint8Array(1));
   if (((xxh.create32().update(fixed).update(size).digest() >>> 8) & 0xff) !== expected) {
     throw corrupt("its descriptor does not match its checksum");
   }
-  // Above 2^53 the sum is rounded, and still no safe integer, which `length` is.
+  // Above 2^53 the sum is rounded, but it is still not a safe integer, as `length` is.
   if (size.length > 0 && uint32(size, 4) * 2 ** 32 + uint32(size, 0) !== length) {
-    throw corrupt(`it states another length than its metadata, which says ${length} bytes`);
+    throw corrupt(`its length differs from the ${length} bytes of its metadata`);
   }
   return {
     independent: has(FLAG_INDEPENDENT),
@@ -138,7 +130,7 @@ async function readDescriptor(
   };
 }
 
-/** Decodes the next block to `output`, from `start` to `end` at most, and returns where it ends. */
+/** Decodes the next block into `output` from `start`, at most to `end`, and returns its end. */
 type ReadBlock = (
   output: Uint8Array<ArrayBuffer>,
   start: number,
@@ -151,7 +143,7 @@ function blockReader(source: ByteReader, frame: Descriptor, xxh: XXHashAPI): Rea
   const verify = async (block: Uint8Array) => {
     if (!frame.blockChecksums) return;
     const checksum = xxh.create32();
-    // In portions, because the memory of the module grows to what it is given and never shrinks.
+    // In portions, because the module's memory grows to the longest input and never shrinks.
     for (let from = 0; from < block.length; from += PIECE) {
       checksum.update(block.subarray(from, from + PIECE));
     }
@@ -181,7 +173,7 @@ function blockReader(source: ByteReader, frame: Descriptor, xxh: XXHashAPI): Rea
 }
 
 async function readExactly<B extends Uint8Array>(source: ByteReader, into: B): Promise<B> {
-  if ((await source.fill(into)) < into.length) throw corrupt("it is cut short");
+  if ((await source.fill(into)) < into.length) throw corrupt("it is truncated");
   return into;
 }
 
@@ -194,14 +186,14 @@ function uint32(bytes: Uint8Array, offset: number): number {
 }
 
 function corrupt(detail: string): StorageError {
-  return new StorageError("encoding", `the content is not the LZ4 frame it should be: ${detail}`);
+  return new StorageError("encoding", `the content is not a valid LZ4 frame: ${detail}`);
 }
 
 let loaded: Promise<XXHashAPI> | undefined;
 
 /**
- * The checksum of LZ4 frames, xxHash32: one WebAssembly module, made when it is first needed. Its
- * memory grows to what it is given at once and never shrinks, so give it portions.
+ * The checksum of LZ4 frames, xxHash32: a WebAssembly module, created when it is first needed. Its
+ * memory grows to the longest input and never shrinks, so pass it portions.
  *
  * @throws StorageError `encoding`
  */
@@ -211,6 +203,10 @@ export async function loadXxhash(): Promise<XXHashAPI> {
     return await loaded;
   } catch (cause) {
     loaded = undefined;
-    throw new StorageError("encoding", "the checksums of LZ4 content need WebAssembly", { cause });
+    throw new StorageError(
+      "encoding",
+      "reading and writing LZ4 needs WebAssembly, for its checksums",
+      { cause },
+    );
   }
 }

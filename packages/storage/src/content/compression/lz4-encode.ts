@@ -13,30 +13,30 @@ import { concat } from "../../bytes.ts";
 import { pMapIterable } from "p-map";
 
 /**
- * Blocks of 256 KiB, independent of each other, so that several threads encode them. Larger ones
- * compress 0.4 % better and leave much more for the collector to free.
+ * Bytes per block. Blocks are independent, so that several threads encode them. Larger ones compress
+ * 0.4 % better and leave much more garbage to collect.
  */
 const BLOCK = 256 * 1024;
 
 const BLOCK_CODE = 5;
 
-/** Blocks that are encoded, or are and wait to be taken, at once. */
+/** Blocks being encoded, or encoded and not yet taken. */
 const IN_FLIGHT = 4;
 
-/** Bytes of a block's header, which is its length. */
+/** Bytes of a block's header: its length. */
 const HEADER = 4;
 
 /** Bytes hashed at once. */
 const HASHED = 64 * 1024;
 
-/** Encodes one block, in a thread of its own. In front of it are four bytes that are of no use. */
+/** Encodes one block in another thread. The result starts with four unused bytes. */
 type EncodeBlock = (block: Uint8Array) => Promise<Uint8Array>;
 
 /**
- * Encodes content as one LZ4 frame (LZ4 Frame Format Description 1.6) with a checksum. Holds some
- * ten blocks' worth of memory.
+ * Encodes content as one LZ4 frame (LZ4 Frame Format Description 1.6) with a checksum. Holds about
+ * ten blocks in memory.
  *
- * @throws StorageError `usage` where the package that encodes blocks does not load
+ * @throws StorageError `usage` if the package that encodes blocks does not load
  */
 export async function loadLz4Encoder(): Promise<
   (source: ByteReader) => AsyncGenerator<Uint8Array>
@@ -44,7 +44,7 @@ export async function loadLz4Encoder(): Promise<
   const encodeBlock = await loadEncodeBlock();
   const xxh = await loadXxhash();
   return async function* encodeLz4Frame(source) {
-    // Memory goes round: a collector that frees late would make the process grow.
+    // Memory is reused: if the garbage collector frees late, the process would grow.
     const idle: Uint8Array[] = [];
     const encode = async (plain: Uint8Array) => {
       const block = await encodeWithHeader(plain, encodeBlock);
@@ -80,7 +80,7 @@ function header(xxh: XXHashAPI): Uint8Array {
 
 /**
  * @param plain room for the header, then the block
- * @returns the header, then the block encoded; or stored as it is, where that is not longer
+ * @returns the header, then the encoded block; or the block unchanged if that is not longer
  */
 async function encodeWithHeader(plain: Uint8Array, encodeBlock: EncodeBlock): Promise<Uint8Array> {
   const encoded = await encodeBlock(plain.subarray(HEADER));
@@ -94,7 +94,7 @@ async function encodeWithHeader(plain: Uint8Array, encodeBlock: EncodeBlock): Pr
 let loaded: Promise<EncodeBlock> | undefined;
 
 async function loadEncodeBlock(): Promise<EncodeBlock> {
-  // Imported here because it is native code, which takes time to load and may be absent.
+  // Imported here because native code takes time to load and may not be installed.
   loaded ??= import("#lz4-native").then(({ default: lz4 }) => lz4.compress);
   try {
     return await loaded;
@@ -102,7 +102,7 @@ async function loadEncodeBlock(): Promise<EncodeBlock> {
     loaded = undefined;
     throw new StorageError(
       "usage",
-      "the native LZ4 library could not be loaded: install lz4-napi, or choose the compression " +
+      "cannot load the native LZ4 library: install lz4-napi, or choose the compression " +
         '"zstd" or "auto"',
       { cause },
     );

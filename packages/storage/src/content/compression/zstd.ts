@@ -4,47 +4,43 @@ import { StorageError, usage } from "../../errors.ts";
 /** The first four bytes, little-endian. */
 const MAGIC = 0xfd2fb528;
 
-/** Bits of the frame header's first byte; the upper two are a code for the content size's width. */
+/** Bits of the frame header's first byte; the upper two encode the width of the content size. */
 const FLAG_SINGLE_SEGMENT = 0b0010_0000;
-
 const FLAG_RESERVED = 0b0000_1000;
-
 const FLAG_CHECKSUM = 0b0000_0100;
-
 const DICTIONARY = 0b0000_0011;
 
-/** Bytes of a frame header without a dictionary, at most. */
+/** The most bytes of a frame header without a dictionary. */
 const HEADER_MAX = 14;
 
 /** Bytes of a block's header: one bit for the last block, two for its type, then its size. */
 const BLOCK_HEADER = 3;
 
-/** Types of blocks whose size is not the number of bytes that follow. */
+/** Block types whose size field is not the number of bytes that follow. */
 const BLOCK_RLE = 1;
-
 const BLOCK_RESERVED = 3;
 
-/** The greatest length of a block in bytes, encoded and decoded. */
+/** The maximum length of a block in bytes, both encoded and decoded. */
 const BLOCK_MAX = 128 * 1024;
 
-/** Bytes of the checksum of the content. */
+/** Bytes of the content's checksum. */
 const CHECKSUM = 4;
 
-/** The greatest window a frame may ask for, as a power of two: 128 MiB, where encoders stop too. */
+/** The largest window a frame may require, as a power of two: 128 MiB, the maximum of encoders. */
 const WINDOW_LOG_MAX = 27;
 
-/** How many decoded bytes are handed out at once, at most. */
+/** The most decoded bytes yielded at once. */
 const PIECE = 64 * 1024;
 
 /**
- * Decodes one frame (RFC 8878) up to its end and no further, with the decoder of the runtime.
- * Holds a few blocks, and of the frame's window as much as there is content.
+ * Decodes exactly one frame (RFC 8878) with the runtime's decoder. Holds a few blocks, and the
+ * frame's window up to the length of the content.
  *
- * The frame's structure is followed here, because the runtimes' streams hide it: most take a
- * frame that was cut short for a whole one, and what follows a frame is decoded, an error or
- * nothing at all, depending on the runtime and on how the input happens to be cut.
+ * The frame's structure is parsed here because the runtimes' streams hide it: most accept a truncated
+ * frame as complete, and bytes after a frame are decoded, rejected or ignored depending on the
+ * runtime and on how the input is split.
  *
- * @param length how many bytes the frame may decode to
+ * @param length the most bytes that the frame may decode to
  * @throws StorageError `encoding`, and what reading the source throws
  */
 export async function* decodeZstdFrame(
@@ -53,8 +49,8 @@ export async function* decodeZstdFrame(
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const decoder = openDecoder();
   try {
-    // Blocks are collected, because one may have a single byte and each call of the decoder
-    // is a trip to another thread. The memory is ours: the source's is lent.
+    // Blocks are batched, because one may be a single byte, and each call of the decoder involves
+    // another thread. They are copied, because the source's memory is borrowed.
     const batch = new Uint8Array(HEADER_MAX + 2 * (BLOCK_HEADER + BLOCK_MAX) + CHECKSUM);
     const header = await readHeader(source, batch, length);
     let filled = header.length;
@@ -77,7 +73,7 @@ export async function* decodeZstdFrame(
   }
 }
 
-/** Reads the frame's header to the front of `into`. */
+/** Reads the frame's header into the start of `into`. */
 async function readHeader(
   source: ByteReader,
   into: Uint8Array,
@@ -91,7 +87,8 @@ async function readHeader(
   await readExactly(source, into.subarray(4, 5));
   const descriptor = view.getUint8(4);
   if ((descriptor & FLAG_RESERVED) !== 0) throw corrupt("its header has reserved values");
-  if ((descriptor & DICTIONARY) !== 0) throw corrupt("it needs a dictionary, and there are none");
+  if ((descriptor & DICTIONARY) !== 0)
+    throw corrupt("it needs a dictionary, which is not supported");
   const singleSegment = (descriptor & FLAG_SINGLE_SEGMENT) !== 0;
   const sizeCode = descriptor >>> 6;
   const sizeLength = sizeCode === 0 ? Number(singleSegment) : 2 ** sizeCode;
@@ -101,16 +98,16 @@ async function readHeader(
 
   const size = readSize(view, sizeAt, sizeLength);
   if (size !== undefined && size !== length) {
-    throw corrupt(`it states another length than its metadata, which says ${length} bytes`);
+    throw corrupt(`its length differs from the ${length} bytes of its metadata`);
   }
   const window = singleSegment ? length : windowSize(view.getUint8(5));
   if (window > 2 ** WINDOW_LOG_MAX) {
-    throw corrupt(`it asks for a window of more than 2^${WINDOW_LOG_MAX} bytes`);
+    throw corrupt(`it requires a window of more than 2^${WINDOW_LOG_MAX} bytes`);
   }
   return { length: end, checksum: (descriptor & FLAG_CHECKSUM) !== 0 };
 }
 
-/** The content's length in bytes as the header has it; above 2^53 rounded, and never a safe integer. */
+/** The content's length in bytes from the header; above 2^53 it is rounded, but not a safe integer. */
 function readSize(view: DataView, offset: number, width: number): number | undefined {
   if (width === 0) return undefined;
   if (width === 1) return view.getUint8(offset);
@@ -119,12 +116,12 @@ function readSize(view: DataView, offset: number, width: number): number | undef
   return width === 4 ? low : view.getUint32(offset + 4, true) * 2 ** 32 + low;
 }
 
-/** The window's length in bytes: a power of two and eighths of it (RFC 8878, 3.1.1.1.2). */
+/** The window's length in bytes: a power of two plus eighths of it (RFC 8878, 3.1.1.1.2). */
 function windowSize(descriptor: number): number {
   return 2 ** (10 + (descriptor >>> 3)) * (1 + (descriptor & 7) / 8);
 }
 
-/** Reads a block with its header to the front of `into`. */
+/** Reads a block with its header into the start of `into`. */
 async function readBlock(
   source: ByteReader,
   into: Uint8Array,
@@ -146,7 +143,7 @@ function openDecoder(): CodecStream {
   if (zlib === undefined) {
     throw new StorageError(
       "encoding",
-      "the content is encoded with zstd, which this runtime cannot decode: read it with Bun, " +
+      "the content is compressed with zstd, which this runtime cannot decode: read it with Bun or " +
         "Node.js 22.15 or later, or write it with lz4",
     );
   }
@@ -157,7 +154,7 @@ function openDecoder(): CodecStream {
   return codecStream(stream, (cause) => corrupt("its blocks do not decode", cause));
 }
 
-/** Copies, because the decoder's output shares memory with what it decodes next. */
+/** Copies, because the decoder reuses the memory of its output. */
 async function* copiesOf(
   decoded: AsyncGenerator<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -169,34 +166,34 @@ async function* copiesOf(
 }
 
 async function readExactly(source: ByteReader, into: Uint8Array): Promise<Uint8Array> {
-  if ((await source.fill(into)) < into.length) throw corrupt("it is cut short");
+  if ((await source.fill(into)) < into.length) throw corrupt("it is truncated");
   return into;
 }
 
 function corrupt(detail: string, cause?: Error): StorageError {
-  return new StorageError("encoding", `the content is not the zstd frame it should be: ${detail}`, {
+  return new StorageError("encoding", `the content is not a valid zstd frame: ${detail}`, {
     cause,
   });
 }
 
-/** zstd's own default: half the size of LZ4's frames on much, still faster than most networks. */
+/** zstd's default: often half the size of LZ4's output, and still faster than most networks. */
 const LEVEL = 3;
 
 /**
- * Bytes fed at once. Always the same number, so that what comes out depends on the content alone,
- * and not on how a stream happened to cut it.
+ * Bytes per write to the encoder. Always the same number, so that the output depends only on the
+ * content, not on how a stream splits it.
  */
 const PORTION = 1024 * 1024;
 
-/** Bytes handed out at once, at most: those of a block, which has 128 KiB before it is encoded. */
+/** The most encoded bytes yielded at once: the unencoded length of a block. */
 const ENCODED_PIECE = 128 * 1024;
 
 /**
- * Encodes content as one Zstandard frame (RFC 8878) with a checksum, by the encoder of the runtime.
- * The frame does not state its length, which a stream's writer cannot know, and asks a reader for a
- * window of 2 MiB.
+ * Encodes content as one Zstandard frame (RFC 8878) with a checksum, with the runtime's encoder. The
+ * frame does not contain its length, which the writer of a stream cannot know, and requires a window
+ * of 2 MiB.
  *
- * @throws StorageError `usage` where the runtime has no zstd
+ * @throws StorageError `usage` if the runtime has no zstd
  */
 export async function loadZstdEncoder(): Promise<
   (source: ByteReader) => AsyncGenerator<Uint8Array>
@@ -222,8 +219,8 @@ export async function loadZstdEncoder(): Promise<
         filled = await source.fill(portion);
         if (filled > 0) yield* encoder.write(portion.subarray(0, filled));
       }
-      // Only now that nothing waits to be written: otherwise the runtimes write a second frame, an
-      // empty one, behind the content's (seen in Node.js 22.23 and Bun 1.4.5).
+      // Only after all writes have completed: otherwise the runtimes append a second, empty frame
+      // (seen in Node.js 22.23 and Bun 1.4.5).
       yield* encoder.end();
     } finally {
       encoder.close();
@@ -233,12 +230,12 @@ export async function loadZstdEncoder(): Promise<
 
 type Zlib = typeof import("node:zlib");
 
-/** Which of the runtime's functions there have to be. */
+/** The runtime's function that must exist. */
 type Opener = "createZstdCompress" | "createZstdDecompress";
 
 /**
- * The runtime's zlib, if it has zstd. Asked for at run time, so that a bundle for the browser never
- * names it.
+ * The runtime's zlib, if it has zstd. Looked up at run time, so that a bundle for the browser does
+ * not import it.
  */
 export function zlibWith(opener: Opener): Zlib | undefined {
   const zlib: Partial<Zlib> | undefined =
@@ -246,19 +243,19 @@ export function zlibWith(opener: Opener): Zlib | undefined {
   return zlib?.[opener] && zlib.constants ? zlib : undefined;
 }
 
-/** A codec of the runtime, which works in another thread and waits where its output is not taken. */
+/** A codec of the runtime. It works in another thread, and pauses until its output is taken. */
 export interface CodecStream {
   /**
-   * Feeds a part and hands out what that gives. The part must stay as it is until the generator
-   * ends, and for good where it is left early. One at a time.
+   * Writes a part and yields the output. The part must not change until the generator ends, or ever
+   * if the generator is left early. Do not call it again before then.
    */
   write(part: Uint8Array): AsyncGenerator<Uint8Array>;
-  /** Ends the input and hands out the rest. */
+  /** Ends the input and yields the rest. */
   end(): AsyncGenerator<Uint8Array>;
   close(): void;
 }
 
-/** @param failed makes the error to throw where the codec fails */
+/** @param failed creates the error to throw if the codec fails */
 export function codecStream(
   stream: import("node:stream").Transform,
   failed: (cause: Error) => Error,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { codeOf, outcome, random } from "../../support.ts";
-import { content, decode, lent, pieceSizes, prose } from "./encoding-frames.ts";
+import { content, decode, borrowed, pieceSizes, prose } from "./frames.ts";
 import { type Compression, compressed } from "../../../src/content/compression/compress.ts";
 import { type Content, byteReader } from "../../../src/content/byte-reader.ts";
 import type { Transform } from "node:stream";
@@ -16,7 +16,7 @@ interface Encoded {
   readonly encoding: { readonly enc: string; readonly len: number } | undefined;
 }
 
-/** All that would be stored of content. */
+/** The bytes that would be stored. */
 async function encode(given: Content, compression: Compression): Promise<Encoded> {
   const { reader, encoding } = await compressed(byteReader(given), compression, undefined);
   const pieces: Uint8Array[] = [];
@@ -28,7 +28,7 @@ async function encode(given: Content, compression: Compression): Promise<Encoded
   return { bytes: Buffer.concat(pieces), encoding: encoding() };
 }
 
-/** What a reader makes of it. */
+/** The content that a reader decodes from it. */
 async function decoded({ bytes, encoding }: Encoded): Promise<Uint8Array> {
   if (encoding === undefined) return bytes;
   const result = await decode(encoding.enc, bytes, encoding.len);
@@ -49,15 +49,15 @@ describe.each(CODECS)("%s", (codec) => {
         const encoded = await encode(bytes, codec);
         expect(encoded.encoding).toEqual({ enc: codec, len: length });
         expect(Buffer.compare(await decoded(encoded), bytes)).toBe(0);
-        // What cannot be compressed is stored in blocks as it is.
+        // Incompressible data is stored in blocks unchanged.
         expect(encoded.bytes.length).toBeLessThan(length + length / 1000 + 32);
       }
     },
   );
 
-  test("any content comes back, and its encoding depends on the bytes alone", async () => {
+  test("round-trips any content, and its output depends only on the bytes", async () => {
     const property = fc.asyncProperty(content, pieceSizes, async (bytes, sizes) => {
-      const encoded = await encode(lent(bytes, sizes), codec);
+      const encoded = await encode(borrowed(bytes, sizes), codec);
       expect(Buffer.compare(await decoded(encoded), bytes)).toBe(0);
       const again = await encode(bytes, codec);
       expect(Buffer.compare(encoded.bytes, again.bytes)).toBe(0);
@@ -65,7 +65,7 @@ describe.each(CODECS)("%s", (codec) => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  test("reads no further ahead than a few blocks of what was taken, and all of it once", async () => {
+  test("reads only a few blocks ahead of its consumer, and everything once", async () => {
     const bytes = random(32 * MIB);
     let given = 0;
     async function* counted() {
@@ -79,7 +79,7 @@ describe.each(CODECS)("%s", (codec) => {
     for (let filled = 1; filled > 0;) {
       filled = await reader.fill(room);
       taken += filled;
-      // The codec works on while nobody takes anything: give it the time to run away.
+      // The codec keeps working while nothing is taken, so give it time to run ahead.
       if (taken % (8 * MIB) < filled) await Bun.sleep(20);
       ahead = Math.max(ahead, given - taken);
     }
@@ -88,7 +88,7 @@ describe.each(CODECS)("%s", (codec) => {
     expect(reader.position()).toBe(bytes.length);
   });
 
-  test("passes on the error of the content's stream as it is, wherever it comes", async () => {
+  test("passes on the error of the content's stream unchanged, wherever it occurs", async () => {
     for (const length of [0, 1000, 5 * MIB]) {
       const broken = new Error("the disk went away");
       let closed = false;
@@ -106,7 +106,7 @@ describe.each(CODECS)("%s", (codec) => {
     }
   });
 
-  test("ends at once when the signal fires, though the content's stream hangs", async () => {
+  test("ends at once when the signal fires, even if the content's stream hangs", async () => {
     const controller = new AbortController();
     async function* hanging() {
       yield random(3 * MIB);
@@ -120,10 +120,10 @@ describe.each(CODECS)("%s", (codec) => {
     expect(await reading).toBe("aborted");
   });
 
-  test("lets go of the content's stream when it is cancelled", async () => {
+  test("closes the content's stream when it is cancelled", async () => {
     let closed = 0;
     let given = 0;
-    // Far more than is read, and not endless: a fault must not take the machine's memory.
+    // Far more than is read, but finite, so that a bug does not exhaust the machine's memory.
     async function* long() {
       try {
         for (; given < 64 * MIB; given += 64 * KIB) yield random(64 * KIB);
@@ -160,7 +160,7 @@ test("zstd closes its codec when it is done, when the content fails, and when it
   }
 });
 
-test("zstd asks its reader for a window of no more than 8 MiB, and is one frame with a checksum", async () => {
+test("zstd requires a window of at most 8 MiB, and writes one frame with a checksum", async () => {
   const { bytes } = await encode(prose(9 * MIB), "zstd");
   expect(bytes.readUInt32LE(0)).toBe(0xfd2fb528);
   expect(bytes[4]! & 0b0010_0111).toBe(0b0000_0100);
@@ -180,7 +180,7 @@ describe("auto", () => {
     },
   );
 
-  test.each([1000, MIB, MIB + 1, 3 * MIB])("takes zstd for %d bytes of text", async (length) => {
+  test.each([1000, MIB, MIB + 1, 3 * MIB])("uses zstd for %d bytes of text", async (length) => {
     const text = prose(length);
     const encoded = await auto(text);
     expect(encoded.encoding).toEqual({ enc: "zstd", len: length });
@@ -188,15 +188,15 @@ describe("auto", () => {
     expect(Buffer.compare(await decoded(encoded), text)).toBe(0);
   });
 
-  test("does not pay in metadata for what it saves in content", async () => {
-    // zstd makes 24 bytes of these 40, and `enc` and `len` take up to 22 more.
+  test("counts the metadata that compression adds", async () => {
+    // zstd compresses these 40 bytes to 24, and `enc` and `len` take up to 22 more.
     const bytes = Buffer.concat([random(8), Buffer.alloc(32)]);
     const forced = await encode(bytes, "zstd");
     expect(forced.bytes.length).toBeLessThan(36);
     expect((await auto(bytes)).encoding).toBeUndefined();
   });
 
-  test("wants a tenth", async () => {
+  test("requires a saving of a tenth", async () => {
     for (const [zeros, kept] of [
       [5_000, undefined],
       [20_000, "zstd"],
@@ -206,7 +206,7 @@ describe("auto", () => {
     }
   });
 
-  test("looks behind a header, and in the middle and at the end of the first mebibyte", async () => {
+  test("samples the start, the middle and the end of the first mebibyte", async () => {
     const W = 64 * KIB;
     const at = [0, (MIB - W) / 2, MIB - W];
     for (const start of at) {
@@ -219,24 +219,24 @@ describe("auto", () => {
     }
   });
 
-  test("decides the same for bytes and for a stream, and loses none of either", async () => {
+  test("decides the same for bytes and for a stream, and loses no data", async () => {
     for (const bytes of [prose(2 * MIB), random(2 * MIB), prose(MIB), random(MIB), random(0)]) {
       const whole = await auto(bytes);
-      const pieces = await auto(lent(bytes, [999, 70_001]));
+      const pieces = await auto(borrowed(bytes, [999, 70_001]));
       expect(pieces.encoding).toEqual(whole.encoding);
       expect(Buffer.compare(pieces.bytes, whole.bytes)).toBe(0);
       expect(Buffer.compare(await decoded(whole), bytes)).toBe(0);
     }
   });
 
-  test("leaves bytes in memory where they are, when it leaves them alone", async () => {
+  test("does not copy content in memory that it does not compress", async () => {
     const bytes = random(2 * MIB);
     const { reader } = await compressed(byteReader(bytes), "auto", undefined);
     expect(reader.take(5)?.buffer).toBe(bytes.buffer);
   });
 });
 
-describe("where the runtime has no zstd", () => {
+describe("if the runtime has no zstd", () => {
   const withoutZstd = () => {
     const real = process.getBuiltinModule.bind(process);
     const answer = (name: string) =>
@@ -251,7 +251,7 @@ describe("where the runtime has no zstd", () => {
     spied = undefined;
   });
 
-  test("zstd is a usage error that says what to do, before anything is read", async () => {
+  test("zstd is a usage error with advice, before anything is read", async () => {
     spied = withoutZstd();
     let read = false;
     async function* source() {
@@ -264,7 +264,7 @@ describe("where the runtime has no zstd", () => {
     expect(read).toBe(false);
   });
 
-  test("auto takes lz4, by the same rule", async () => {
+  test("auto uses lz4, by the same rule", async () => {
     spied = withoutZstd();
     const text = prose(2 * MIB);
     const encoded = await encode(text, "auto");
@@ -274,7 +274,7 @@ describe("where the runtime has no zstd", () => {
   });
 });
 
-test("where the native LZ4 library does not load, lz4 is a usage error and auto does without", async () => {
+test("if the native LZ4 library does not load, lz4 is a usage error and auto does not compress", async () => {
   const program = `
     const { compressed } = await import(${JSON.stringify(`${import.meta.dir}/../../../src/content/compression/compress.ts`)});
     const { byteReader } = await import(${JSON.stringify(`${import.meta.dir}/../../../src/content/byte-reader.ts`)});
@@ -284,7 +284,7 @@ test("where the native LZ4 library does not load, lz4 is a usage error and auto 
     const { encoding } = await compressed(byteReader("x".repeat(1e5)), "auto");
     console.log(failed.code, failed.message, encoding());
   `;
-  // As in a browser, where it is not to be had.
+  // As in a browser, which does not have it.
   const child = Bun.spawn([process.execPath, "--conditions=browser", "-e", program], {
     stdout: "pipe",
     stderr: "pipe",

@@ -4,8 +4,8 @@ import { StorageError } from "../../../src/index.ts";
 import { alice, aliceStore, bob, outcome, random } from "../../support.ts";
 import { bytesOf } from "../watched.ts";
 
-describe("what a blob shows without a key", () => {
-  test("is the number of recipients of a root, and its lengths", async () => {
+describe("inspect", () => {
+  test("reports the lengths of a root and its number of recipients", async () => {
     const backend = memory();
     const address = await aliceStore({ backend }).put("hello, world", {
       recipients: [alice.recipient, bob.recipient],
@@ -22,7 +22,7 @@ describe("what a blob shows without a key", () => {
     expect(seen.commitment).toEqual(bytes.subarray(6 + 5, 6 + 37));
   });
 
-  test("of a chunk is its length alone", async () => {
+  test("reports only the lengths of a chunk", async () => {
     const store = aliceStore({ chunkSize: 2 ** 18 });
     const address = await store.put(random(2 ** 20 + 1));
     for await (const name of store.treeAddresses(address)) {
@@ -34,7 +34,7 @@ describe("what a blob shows without a key", () => {
     }
   });
 
-  test("is told with what the store knows of it", async () => {
+  test("adds what the server reports about the blob", async () => {
     const inner = memory();
     const address = await aliceStore({ backend: inner }).put("x");
     const knows = (sha256: string) =>
@@ -63,7 +63,7 @@ describe("what a blob shows without a key", () => {
     expect(await refusing.inspect(address)).toMatchObject({ kind: "root", recipients: 1 });
   });
 
-  test("is nothing where the bytes are not those of the address, or no blob", async () => {
+  test("fails if the bytes do not match the address or are not a blob", async () => {
     const backend = memory();
     const store = aliceStore({ backend });
     const address = await store.put("x");

@@ -10,7 +10,7 @@ import { memory } from "../../../src/backend/memory.ts";
 import { MiB, bytesOf, filled, namesIn } from "./replicate-support.ts";
 
 describe("a blob that cannot be copied", () => {
-  test("is reported and left out, and stops no other", async () => {
+  test("is reported and skipped, and does not stop the others", async () => {
     const { from, all, chunks } = await filled();
     const [flipped, foreign, long, missing] = [
       chunks[0]!,
@@ -40,7 +40,7 @@ describe("a blob that cannot be copied", () => {
     expect(await namesIn(to)).toEqual(all.filter((name) => name !== flipped));
   });
 
-  test("is no failure where it was listed and is gone", async () => {
+  test("does not count as failed if it was deleted after it was listed", async () => {
     const { from: inner, all, chunks } = await filled();
     const from: Backend = {
       ...inner,
@@ -78,9 +78,9 @@ describe("a blob that cannot be copied", () => {
     },
   );
 
-  describe("because the source does not give its bytes", () => {
+  describe("because the source cannot deliver its bytes", () => {
     const busy = new StorageError("unavailable", "busy", { transient: true });
-    /** A store on a failing disk. */
+    /** A backend on a failing disk. */
     const failing = (
       inner: Backend,
       unreadable: readonly string[],
@@ -94,7 +94,7 @@ describe("a blob that cannot be copied", () => {
       },
     });
 
-    test("is reported and left out, and stops no other", async () => {
+    test("is reported and skipped, and does not stop the others", async () => {
       const { from, all, roots } = await filled();
       const to = memory();
       const lost = [...all.slice(0, 3), String(roots[2])];
@@ -108,7 +108,7 @@ describe("a blob that cannot be copied", () => {
       expect(report).toMatchObject({ copied: all.length - names.length, failed: names.length });
     });
 
-    test("ends the copy where the source does not tell its size either", async () => {
+    test("ends the copy if a HEAD request for it fails too", async () => {
       const { from, all } = await filled();
       const head = () => Promise.reject(busy);
       const source = failing(from, all.slice(0, 1), head);
@@ -133,7 +133,7 @@ describe("a blob that cannot be copied", () => {
     });
   });
 
-  test("keeps roots back where the copy is to be complete", async () => {
+  test("withholds the roots with if-complete", async () => {
     const { from, store, roots, chunks } = await filled();
     const to = memory();
     const root = roots[0]!;

@@ -42,11 +42,11 @@ export interface Watched {
   readonly backend: Backend;
   readonly put: string[];
   readonly got: string[];
-  /** Reads under way: now, and at most. */
+  /** Reads in flight: now, and the maximum so far. */
   readonly seen: { inFlight: number; most: number };
 }
 
-/** Notes the names of the blobs put and got. */
+/** Records the names of the blobs put and fetched. */
 export function watched(inner: Backend): Watched {
   const put: string[] = [];
   const got: string[] = [];

@@ -5,8 +5,8 @@ import { describe, expect, test } from "bun:test";
 import { memory } from "../../../src/backend/memory.ts";
 import { MiB, bytesOf, filled, namesIn, watched } from "./replicate-support.ts";
 
-describe("a copy", () => {
-  test("brings every blob to the target, roots last, and needs no key", async () => {
+describe("replicate", () => {
+  test("copies every blob to the target, roots last, without a key", async () => {
     const { from, roots, all } = await filled();
     const { backend: to, put } = watched(memory());
     const progress: ReplicateReport[] = [];
@@ -30,7 +30,7 @@ describe("a copy", () => {
     }
   });
 
-  test("as listed copies roots like any blob, and fetches each once", async () => {
+  test("copies roots like any other blob with as-listed, and fetches each once", async () => {
     const { from: inner, all } = await filled();
     const { backend: from, got } = watched(inner);
     const { backend: to, put } = watched(memory());
@@ -39,7 +39,7 @@ describe("a copy", () => {
     expect(got.toSorted()).toEqual(all);
   });
 
-  test("of nothing is nothing", async () => {
+  test("copies nothing from an empty source", async () => {
     expect(await replicate(memory(), memory())).toEqual({
       copied: 0,
       copiedBytes: 0,
@@ -57,7 +57,7 @@ describe("a copy", () => {
     expect(seen.most).toBe(concurrency);
   });
 
-  test("refuses options that make no sense", async () => {
+  test("rejects invalid options", async () => {
     for (const options of [
       { concurrency: 0 },
       { concurrency: 65 },
@@ -69,8 +69,8 @@ describe("a copy", () => {
   });
 });
 
-describe("what the target has", () => {
-  test("is skipped without a download where the target attests it", async () => {
+describe("a blob that the target has", () => {
+  test("is skipped without a download if the target verified its checksum", async () => {
     const { from: inner, all } = await filled();
     const { backend: from, got } = watched(inner);
     const { backend: to, got: gotBack } = watched(attesting());
@@ -80,30 +80,30 @@ describe("what the target has", () => {
     expect([got, gotBack]).toEqual([[], []]);
   });
 
-  test("is read and checked where the target attests nothing, and damage is mended", async () => {
+  test("is downloaded and checked if the target verifies no checksums, and repaired if damaged", async () => {
     const { from: inner, all, chunks } = await filled();
     const { backend: from, got } = watched(inner);
     const silent: Backend = {
       ...attesting(),
       capabilities: async () => ({ ...CAPABILITIES, verifiesChecksums: false }),
     };
-    for (const place of [memory(), silent]) {
-      const { backend: to, got: gotBack } = watched(place);
+    for (const target of [memory(), silent]) {
+      const { backend: to, got: gotBack } = watched(target);
       await replicate(from, to);
       const [same, short, long] = chunks as [string, string, string];
-      await place.put(same, random((await inner.head(same))!.size));
-      await place.put(short, random(3));
-      await place.put(long, random(17 * MiB));
+      await target.put(same, random((await inner.head(same))!.size));
+      await target.put(short, random(3));
+      await target.put(long, random(17 * MiB));
       got.length = 0;
       gotBack.length = 0;
       expect(await replicate(from, to)).toMatchObject({ copied: 3, skipped: all.length - 3 });
       expect(got.toSorted()).toEqual([same, short, long].toSorted());
       expect(new Set(gotBack)).toEqual(new Set(all));
-      for (const name of all) expect(sha256(await bytesOf(place, name))).toBe(name);
+      for (const name of all) expect(sha256(await bytesOf(target, name))).toBe(name);
     }
   });
 
-  test("is garbage where the target attests something else, and is overwritten", async () => {
+  test("is overwritten if the target reports another checksum", async () => {
     const { from, chunks } = await filled();
     const to = attesting();
     await replicate(from, to);
@@ -112,7 +112,7 @@ describe("what the target has", () => {
     expect(sha256(await bytesOf(to, chunks[0]!))).toBe(chunks[0]!);
   });
 
-  test("is taken at its size where the caller says so", async () => {
+  test("is skipped by size with trustSize", async () => {
     const { from: inner, all, chunks } = await filled();
     const { backend: from, got } = watched(inner);
     const { backend: to, got: gotBack } = watched(memory());
@@ -126,7 +126,7 @@ describe("what the target has", () => {
     expect(gotBack).toEqual([]);
   });
 
-  test("cannot be asked of who may only write, and then everything is sent", async () => {
+  test("is sent anyway with write-only credentials", async () => {
     const { from, all } = await filled();
     const refuse = () => Promise.reject(new StorageError("permission", "not allowed"));
     const inner = memory();
@@ -137,7 +137,7 @@ describe("what the target has", () => {
     expect(await namesIn(inner)).toEqual(all);
   });
 
-  test("lets an interrupted copy go on", async () => {
+  test("is not copied again after an interruption", async () => {
     const { from, roots, all } = await filled();
     const inner = attesting();
     const down = new StorageError("unavailable", "it went away");
@@ -163,7 +163,7 @@ describe("what the target has", () => {
 describe("a signal", () => {
   const reason = new Error("the user left");
 
-  test("ends a copy, before it begins and on the way", async () => {
+  test("ends a copy, before it starts and midway", async () => {
     const { from, roots } = await filled();
     const gone = replicate(from, memory(), { signal: AbortSignal.abort(reason) });
     expect(await outcome(gone)).toBe("aborted");
@@ -179,8 +179,8 @@ describe("a signal", () => {
   });
 });
 
-describe("the names of a tree", () => {
-  test("are all of its blobs, the root last, and make a copy of it", async () => {
+describe("the addresses of a tree", () => {
+  test("are all of its blobs, the root last, and are enough to copy it", async () => {
     const { from, store, roots } = await filled();
     for (const root of roots) {
       const names = await Array.fromAsync(store.treeAddresses(root));
@@ -193,7 +193,7 @@ describe("the names of a tree", () => {
     }
   });
 
-  test("need a key", async () => {
+  test("require a key", async () => {
     const { store, roots } = await filled();
     const names = Array.fromAsync(store.treeAddresses(roots[0]!, { identities: [bob] }));
     expect(await outcome(names)).toBe("no-match");

@@ -22,8 +22,8 @@ async function storeWith(...names: readonly string[]) {
   return { store, listed };
 }
 
-describe("the beginning of an address", () => {
-  test("stands for the one blob that has it", async () => {
+describe("resolve", () => {
+  test("finds the one blob whose address starts with the prefix", async () => {
     const { store, listed } = await storeWith(A, B, "f".repeat(64));
     expect(await store.resolve("ffffffff")).toBe("f".repeat(64) as never);
     expect(await store.resolve(A.slice(0, 11))).toBe(A as never);
@@ -31,7 +31,7 @@ describe("the beginning of an address", () => {
     expect(listed).toEqual(["ffffffff", A.slice(0, 11), B.slice(0, 63)]);
   });
 
-  test("is a whole address as it is, which is not looked for", async () => {
+  test("returns a complete address without a request", async () => {
     const { backend, calls } = watched({
       ...memory(),
       list: () => {
@@ -42,7 +42,7 @@ describe("the beginning of an address", () => {
     expect(calls).toEqual({ put: [], get: [], head: [] });
   });
 
-  test("that several have is refused, naming a few of them", async () => {
+  test("rejects an ambiguous prefix, naming a few candidates", async () => {
     const few = await storeWith(B, A);
     const error = await few.store.resolve("01234567").catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "usage" });
@@ -55,7 +55,7 @@ describe("the beginning of an address", () => {
     expect(message).toEndWith(" and more");
   });
 
-  test("that none has is not found", async () => {
+  test("does not find a prefix that no address has", async () => {
     const { store } = await storeWith(A);
     expect(await outcome(store.resolve("01234568"))).toBe("not-found");
   });
@@ -69,13 +69,13 @@ describe("the beginning of an address", () => {
     [`${A}0`],
     [`${A.slice(1)}\n`],
     [8],
-  ])("%p is none", async (text) => {
+  ])("rejects %p", async (text) => {
     const { store, listed } = await storeWith(A);
     expect(await outcome(store.resolve(text as string))).toBe("usage");
     expect(listed).toEqual([]);
   });
 
-  test("is looked for only until the signal fires", async () => {
+  test("stops when the signal fires", async () => {
     const { store } = await storeWith(A);
     expect(await outcome(store.resolve("01234567", { signal: AbortSignal.abort() }))).toBe(
       "aborted",

@@ -27,7 +27,7 @@ function kinds(found: ReadonlyMap<string, ScannedBlob>): Record<string, number> 
   return counts;
 }
 
-/** Counts what is asked for, and how much comes. */
+/** Counts the requests and the bytes they return. */
 function metered(inner: Backend) {
   const sum = { gets: 0, fronts: 0, bytes: 0 };
   const backend: Backend = {
@@ -48,8 +48,8 @@ function metered(inner: Backend) {
   return { backend, sum };
 }
 
-describe("a scan", () => {
-  test("tells what is one's own, what is for others, and what are chunks", async () => {
+describe("scan", () => {
+  test("distinguishes own roots, roots for others, and chunks", async () => {
     const backend = memory();
     const store = aliceStore({ backend });
     const small = await store.put("small", { metadata: { name: "small.txt", mtime: 5 } });
@@ -72,7 +72,7 @@ describe("a scan", () => {
     }
   });
 
-  test("fetches no chunk whole, and no large root that is for others", async () => {
+  test("does not download chunks, or large roots for others, completely", async () => {
     const inner = memory();
     const store = aliceStore({ backend: inner });
     for (const chunkSize of [256 * KIB, MIB, 4 * MIB]) {
@@ -81,13 +81,13 @@ describe("a scan", () => {
     await store.put(random(MIB), { recipients: [bob.recipient] });
     const { backend, sum } = metered(inner);
     expect(kinds(await surveyed(backend))).toEqual({ opened: 3, closed: 1, child: 27 });
-    // The roots of trees are short; of what is too long for a root nothing is asked at all.
+    // The roots of trees are short; blobs too long for a root get no request at all.
     expect(sum.gets).toBe(3);
     expect(sum.fronts).toBe(27);
     expect(sum.bytes).toBeLessThan(27 * 4096 + 3 * 4 * KIB);
   });
 
-  test("finds the same where a backend has whole blobs only", async () => {
+  test("gives the same results on a backend without ranged reads", async () => {
     const { getPrefix: _, ...backend } = memory();
     const store = aliceStore({ backend });
     await store.put(random(2 * MIB), { chunkSize: 256 * KIB });
@@ -95,7 +95,7 @@ describe("a scan", () => {
     expect(kinds(await surveyed(backend))).toEqual({ opened: 1, closed: 1, child: 8 });
   });
 
-  test("opens a large root of more recipients than its beginning has room for", async () => {
+  test("opens a large root whose header is longer than the first read", async () => {
     const backend = memory();
     const many = await Promise.all(Array.from({ length: 100 }, () => generateIdentity()));
     const recipients = many.map(({ recipient }) => recipient);
@@ -108,7 +108,7 @@ describe("a scan", () => {
     expect(closed).toMatchObject({ recipients: 100 });
   });
 
-  test("gives what is wrong with one blob as its result, and goes on", async () => {
+  test("reports the error of one blob as its result, and continues", async () => {
     const backend = memory();
     const store = aliceStore({ backend });
     const good = await store.put("good");
@@ -130,7 +130,7 @@ describe("a scan", () => {
     expect(found.get(gone!)).toMatchObject({ error: { code: "not-found" } });
   });
 
-  test("looks at as many as it is told, and only behind a prefix", async () => {
+  test("respects the concurrency and the prefix", async () => {
     const inner = memory();
     const store = aliceStore({ backend: inner });
     const addresses = await Promise.all(Array.from({ length: 40 }, () => store.put("x")));
@@ -142,7 +142,7 @@ describe("a scan", () => {
     expect([...(await surveyed(backend, { prefix })).keys()]).toEqual([addresses[0]!]);
   });
 
-  test("takes identities, and ends with the signal", async () => {
+  test("accepts identities, and ends when the signal fires", async () => {
     const store = aliceStore({ identities: undefined });
     expect(await outcome(Array.fromAsync(store.scan()))).toBe("usage");
     const signal = AbortSignal.abort();

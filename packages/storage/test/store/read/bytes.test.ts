@@ -7,7 +7,7 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 describe("bytes()", () => {
-  test("refuses more than its limit before it fetches", async () => {
+  test("rejects more than its limit before fetching", async () => {
     const store = aliceStore();
     const blob = await store.get(await store.put("12345"));
     expect(await outcome(blob.bytes({ maxBytes: 4 }))).toBe("usage");
@@ -15,7 +15,7 @@ describe("bytes()", () => {
     expect(await outcome(blob.bytes({ maxBytes: 5 }))).toBe("ok");
   });
 
-  test("fills the caller's memory, and refuses too little of it", async () => {
+  test("fills the caller's memory, and rejects too little of it", async () => {
     const store = aliceStore({ chunkSize: 256 * KiB });
     for (const size of [0, 5, 3 * MiB + 7]) {
       const content = random(size);
@@ -38,7 +38,7 @@ describe("bytes()", () => {
     }
   });
 
-  test("gives away what is nobody else's", async () => {
+  test("returns memory that nothing else uses", async () => {
     const store = aliceStore();
     const blob = await store.get(await store.put("original"));
     (await blob.bytes()).fill(0);
@@ -51,7 +51,7 @@ describe("bytes()", () => {
       const inner = memory();
       const late = Promise.withResolvers<void>();
       let failing: string | undefined;
-      // Signals are not heeded, and what comes late comes.
+      // Ignores signals and responds late.
       const get: typeof inner.get = async (name, buffer) => {
         if (name === failing) throw new StorageError("unavailable", "the store is gone");
         if (failing !== undefined && name !== address) await late.promise;
@@ -63,7 +63,7 @@ describe("bytes()", () => {
       const names: string[] = [];
       for await (const name of store.treeAddresses(address)) names.push(name);
       const blob = await store.get(address);
-      // Threads are there by then.
+      // The threads are running by then.
       expect(Buffer.compare(await blob.bytes(), content)).toBe(0);
       [failing] = names;
       const into = new Uint8Array(content.length);

@@ -17,13 +17,13 @@ test.each([0, 1000, 2 ** 20, 2 ** 20 + 1, 9 * CHUNK])(
     const blob = await store.get(await store.put(content));
     const chunks = await gathered(blob.chunks());
     expect(Buffer.concat(chunks).equals(content)).toBe(true);
-    // What stands in the root is one piece, and the rest as it was cut.
+    // Inline content is one piece; a tree gives its chunks.
     const expected = size <= 2 ** 20 ? Math.min(1, size) : Math.ceil(size / CHUNK);
     expect(chunks).toHaveLength(expected);
   },
 );
 
-test("chunks are lent: their memory goes round", async () => {
+test("chunks reuse their memory", async () => {
   const store = aliceStore({ chunkSize: CHUNK, concurrency: 1 });
   const blob = await store.get(await store.put(random(40 * CHUNK)));
   const memory = new Set<ArrayBufferLike>();
@@ -31,7 +31,7 @@ test("chunks are lent: their memory goes round", async () => {
   expect(memory.size).toBeLessThan(10);
 });
 
-test("chunks keep to the range, and begin at a start", async () => {
+test("chunks respect a range and a start", async () => {
   const content = random(5 * CHUNK);
   const store = aliceStore({ chunkSize: CHUNK });
   const address = await store.put(content);
@@ -42,14 +42,14 @@ test("chunks keep to the range, and begin at a start", async () => {
   expect(Buffer.concat(rest).equals(content.subarray(3 * CHUNK + 1))).toBe(true);
 });
 
-test("of encoded content the chunks are decoded", async () => {
+test("chunks of compressed content are decompressed", async () => {
   const content = Buffer.from("again and again, ".repeat(100_000));
   const store = aliceStore();
   const blob = await store.get(await store.put(content, { compression: "lz4" }));
   expect(Buffer.concat(await gathered(blob.chunks())).equals(content)).toBe(true);
 });
 
-test("a loop that is left early leaves the store as good as before", async () => {
+test("leaving the loop early does not harm the store", async () => {
   const content = random(20 * CHUNK);
   const store = aliceStore({ chunkSize: CHUNK });
   const blob = await store.get(await store.put(content));
@@ -60,7 +60,7 @@ test("a loop that is left early leaves the store as good as before", async () =>
   expect(await blob.bytes()).toEqual(content);
 });
 
-test("after a fault the good chunks come first", async () => {
+test("the chunks before a fault are still yielded", async () => {
   const store = aliceStore({ chunkSize: CHUNK, padding: "none" });
   const address = await store.put(random(8 * CHUNK));
   const names: string[] = [];

@@ -7,8 +7,8 @@ import { watched } from "../watched.ts";
 const MiB = 2 ** 20;
 const CHUNK = 2 ** 18;
 
-describe("a download that is damaged", () => {
-  /** Damages the first so many downloads of each blob. */
+describe("a damaged download", () => {
+  /** Damages the given number of first downloads of each blob. */
   function flaky(inner: Backend, times: number, damage: (bytes: Uint8Array) => number) {
     const downloads = new Map<string, number>();
     const backend: Backend = {
@@ -33,7 +33,7 @@ describe("a download that is damaged", () => {
   };
 
   for (const [what, damage] of Object.entries(damages)) {
-    test(`by ${what} is repeated once, and counts only then`, async () => {
+    test(`by ${what} is retried once before it counts`, async () => {
       const inner = memory();
       const content = random(2 * MiB);
       const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(content);
@@ -49,7 +49,7 @@ describe("a download that is damaged", () => {
     });
   }
 
-  test("is not repeated for anything else", async () => {
+  test("is not retried for any other error", async () => {
     const { backend, calls } = watched(memory());
     const store = aliceStore({ backend });
     expect(await outcome(store.get("0".repeat(64)))).toBe("not-found");
@@ -59,7 +59,7 @@ describe("a download that is damaged", () => {
     expect(calls.get).toHaveLength(2);
   });
 
-  test("releases nothing of the damaged one", async () => {
+  test("releases no byte of the damaged blob", async () => {
     const inner = memory();
     const content = random(2 * MiB);
     const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(content);

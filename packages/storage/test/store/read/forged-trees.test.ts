@@ -12,8 +12,8 @@ import { sealChild, sealRoot } from "../../../src/crypto/seal.ts";
 import { writeReference } from "../../../src/format/tree.ts";
 
 /*
- * What somebody can make who may write to the store and knows the public key: roots of any form
- * over chunks of any form, all under their right names.
+ * What an attacker can create who may write to the store and knows the public key: roots of any form
+ * over chunks of any form, all under matching names.
  */
 
 const MIB = 2 ** 20;
@@ -51,7 +51,7 @@ async function stored(bytes: Uint8Array): Promise<string> {
   return address;
 }
 
-/** A root with the given fields in place of the right ones. */
+/** A root with the given fields replaced. */
 async function forgedRoot(changed: Partial<Parameters<typeof encodedRoot>[0]>): Promise<string> {
   const plaintext = encodedRoot(
     {
@@ -98,7 +98,7 @@ async function read(address: string): Promise<{ code: unknown; released: Uint8Ar
 
 const runs = nacl === "portable" ? 25 : 100;
 
-test("a mutated leaf under its right name ends the content before it", async () => {
+test("stops before a mutated leaf that has a matching name", async () => {
   const mutation = fc.record({
     index: fc.nat({ max: leaves - 1 }),
     where: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -124,7 +124,7 @@ test("a mutated leaf under its right name ends the content before it", async () 
   await fc.assert(property, { numRuns: runs });
 });
 
-test("a well-sealed leaf of any other length is refused by the tree", async () => {
+test("rejects a correctly sealed leaf of the wrong length", async () => {
   const property = fc.asyncProperty(
     fc.nat({ max: leaves - 1 }),
     fc.oneof(
@@ -149,7 +149,7 @@ test("a well-sealed leaf of any other length is refused by the tree", async () =
   await fc.assert(property, { numRuns: runs });
 });
 
-test("a root of any sizes is read or refused at once, and takes no memory for its claims", async () => {
+test("reads or rejects a root of any sizes at once, without allocating memory for its claims", async () => {
   const size = fc.oneof(
     fc.nat({ max: 2 ** 22 }),
     fc.maxSafeNat(),
@@ -172,7 +172,7 @@ test("a root of any sizes is read or refused at once, and takes no memory for it
 });
 
 describe("a tree of two levels", () => {
-  /** 4097 leaves of zeros, of which 4096 are one blob, as convergent writing makes them. */
+  /** 4097 leaves of zeros, of which 4096 are the same blob, as in convergent writing. */
   async function twoLevels() {
     const own = memory();
     const putChild = async (kind: "leaf" | "node", plaintext: Uint8Array) => {
@@ -215,7 +215,7 @@ describe("a tree of two levels", () => {
 
   const over = (from: Backend) => createStore({ backend: from, identities: [alice], nacl });
 
-  test("is read by ranges across its nodes", async () => {
+  test("reads ranges that cross its nodes", async () => {
     const { backend: own, root } = await twoLevels();
     const end = 4096 * CHUNK + 1;
     const blob = await over(own).get(root, { range: { start: end - 3, end } });
@@ -223,13 +223,13 @@ describe("a tree of two levels", () => {
     expect(await over(own).stat(root)).toMatchObject({ depth: 2, chunks: 4097, size: end });
   });
 
-  test("is deleted whole, its repeated blobs too", async () => {
+  test("is deleted completely, including repeated blobs", async () => {
     const { backend: own, root } = await twoLevels();
     expect(await over(own).deleteTree(root)).toEqual({ blobs: 1 + 2 + 4097 });
     expect(await Array.fromAsync(own.list(""))).toEqual([]);
   });
 
-  test("loses nothing where one of its nodes cannot be opened", async () => {
+  test("is not deleted if one of its nodes cannot be opened", async () => {
     const { backend: own, root, nodes } = await twoLevels();
     await own.delete(nodes[1].address);
     const before = (await Array.fromAsync(own.list(""))).length;

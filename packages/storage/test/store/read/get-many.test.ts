@@ -8,7 +8,7 @@ const MiB = 2 ** 20;
 const CHUNK = 2 ** 18;
 
 describe("getMany", () => {
-  test("opens what is named, each under its key", async () => {
+  test("opens the given roots, each with its key", async () => {
     const store = aliceStore({ chunkSize: CHUNK });
     const addresses = await putAll(store, 40);
     const large = random(MiB + 1);
@@ -25,7 +25,7 @@ describe("getMany", () => {
     expect(found.get(addresses[40]!)).toBe(sha256(large));
   });
 
-  test("takes ranges and keys of any kind", async () => {
+  test("accepts ranges, and keys of any type", async () => {
     const store = aliceStore();
     const address = await store.put("0123456789");
     const items = [0, 1, 2].map((start) => ({
@@ -41,7 +41,7 @@ describe("getMany", () => {
     expect(found.get(Symbol.for("1"))).toBe("12");
   });
 
-  test("goes on where one fails, and opens for its own identities", async () => {
+  test("continues after a failure, and uses the call's own identities", async () => {
     const store = aliceStore();
     const [good] = await putAll(store, 1);
     const mine = await store.put("x", { recipients: [bob.recipient] });
@@ -65,7 +65,7 @@ describe("getMany", () => {
     });
   });
 
-  test("without an identity is refused as a whole", async () => {
+  test("fails as a whole without an identity", async () => {
     const store = aliceStore({ identities: undefined });
     expect(await outcome(Array.fromAsync(store.getMany(["0".repeat(64)])))).toBe("usage");
   });
@@ -85,7 +85,7 @@ describe("getMany", () => {
     expect(seen.ended).toBe(true);
   });
 
-  test("hands out blobs that outlive it, and end with the caller's signal", async () => {
+  test("yields blobs that outlive the loop, and end with the caller's signal", async () => {
     const store = aliceStore({ chunkSize: CHUNK });
     const large = random(MiB + 1);
     const address = await store.put(large);
@@ -102,7 +102,7 @@ describe("getMany", () => {
     expect(await outcome(blob.bytes())).toBe("aborted");
   });
 
-  test("ends the work at once when it is left, and when the signal fires", async () => {
+  test("ends the work at once if the loop is left early, and when the signal fires", async () => {
     const inner = memory();
     const addresses = await putAll(aliceStore({ backend: inner }), 10);
     const { backend, waiting } = gated(inner);
@@ -120,7 +120,7 @@ describe("getMany", () => {
     expect(await all).toBe("aborted");
   });
 
-  test("small content is read as often as one likes, without another request", async () => {
+  test("allows any number of reads of small content without another request", async () => {
     const inner = memory();
     let gets = 0;
     const backend: Backend = {

@@ -20,7 +20,7 @@ function countedStore() {
   return { store, counts };
 }
 
-test("content that came with its root is fetched once for a reading, and again for the next", async () => {
+test("fetches inline content once for the first read, and again for the next", async () => {
   const { store, counts } = countedStore();
   const content = random(100_000);
   const blob = await store.get(await store.put(content));
@@ -31,7 +31,7 @@ test("content that came with its root is fetched once for a reading, and again f
   expect(counts.get).toBe(2);
 });
 
-test("handles keep their content apart, whatever else is read meanwhile", async () => {
+test("keeps the content of several handles separate", async () => {
   const { store } = countedStore();
   const contents = Array.from({ length: 20 }, () => random(50_000));
   const addresses = await Promise.all(contents.map((content) => store.put(content)));
@@ -41,7 +41,7 @@ test("handles keep their content apart, whatever else is read meanwhile", async 
   expect(read).toEqual(contents);
 });
 
-test("readings of one handle at the same time each get all of it", async () => {
+test("gives concurrent reads of one handle all of the content", async () => {
   const { store } = countedStore();
   const content = random(200_000);
   const blob = await store.get(await store.put(content));
@@ -50,7 +50,7 @@ test("readings of one handle at the same time each get all of it", async () => {
   for (const read of await Promise.all(readings)) expect(read).toEqual(content);
 });
 
-test("what a stream hands out is its consumer's", async () => {
+test("streams memory that belongs to the consumer", async () => {
   const { store } = countedStore();
   const content = random(200_000);
   const address = await store.put(content);

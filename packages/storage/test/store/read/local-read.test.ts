@@ -28,12 +28,12 @@ async function readsOfDamaged(inner: Backend): Promise<number> {
   return reads;
 }
 
-test("a damaged blob is read once where it lies", async () => {
+test("reads a damaged blob once if it is local", async () => {
   expect(await readsOfDamaged(filesystem(folder))).toBe(1);
   expect(await readsOfDamaged(memory())).toBe(1);
 });
 
-test("a damaged blob is read again where the way may have damaged it", async () => {
+test("reads a damaged blob again if it may have been damaged in transit", async () => {
   const { local: _, ...unsaid } = memory();
   expect(await readsOfDamaged(unsaid)).toBe(2);
 });

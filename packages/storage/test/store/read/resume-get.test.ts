@@ -11,7 +11,7 @@ import { zstdCompressSync } from "node:zlib";
 const MiB = 2 ** 20;
 const CHUNK = 2 ** 18;
 
-/** A backend that notes what is fetched. */
+/** A backend that records what is fetched. */
 function counted() {
   const inner = memory();
   const fetched: string[] = [];
@@ -25,7 +25,7 @@ function counted() {
   return { backend, fetched };
 }
 
-describe("content of which a part is there", () => {
+describe("matchingPrefix", () => {
   const reading =
     (bytes: Uint8Array): ReadAt =>
     async (offset, into) => {
@@ -35,7 +35,7 @@ describe("content of which a part is there", () => {
     };
   const sizes = [2 * MiB, 2 * MiB + 1, 3 * MiB - 1, 17 * MiB + 1];
 
-  test.each(sizes)("%d bytes: matches by whole chunks, fetching none", async (size) => {
+  test.each(sizes)("matches whole chunks of %d bytes without fetching any", async (size) => {
     const { backend, fetched } = counted();
     const store = aliceStore({ backend, chunkSize: CHUNK });
     const content = random(size);
@@ -52,7 +52,7 @@ describe("content of which a part is there", () => {
     expect(fetched).toEqual([]);
   });
 
-  test("ends at the first byte that differs, wherever the same length goes on behind it", async () => {
+  test("ends at the first differing byte, even if the length is the same", async () => {
     const store = aliceStore({ chunkSize: CHUNK });
     const content = random(2 * MiB + 1);
     const blob = await store.get(await store.put(content));
@@ -63,7 +63,7 @@ describe("content of which a part is there", () => {
     }
   });
 
-  test("goes on from there, and gives the same as a whole reading", async () => {
+  test("is where a stream can continue with the same result as a full read", async () => {
     const { backend, fetched } = counted();
     const store = aliceStore({ backend, chunkSize: CHUNK });
     const content = random(17 * MiB + 1);
@@ -82,12 +82,12 @@ describe("content of which a part is there", () => {
       const { bytes, error } = await drain(blob.stream({ start }));
       expect(error).toBeUndefined();
       expect(sha256(bytes)).toBe(sha256(content.subarray(start)));
-      // To the end of the padding, which is checked like the rest.
+      // To the end of the padding, which is checked too.
       expect(fetched.length).toBe(leaves - Math.floor(start / CHUNK));
     }
   });
 
-  test("inline content matches as a whole or not at all", async () => {
+  test("matches inline content as a whole or not at all", async () => {
     const store = aliceStore();
     const content = random(1000);
     const blob = await store.get(await store.put(content));
@@ -99,7 +99,7 @@ describe("content of which a part is there", () => {
     );
   });
 
-  test("a start is within the content, and not within a range", async () => {
+  test("rejects a start outside the content or together with a range", async () => {
     const store = aliceStore();
     const address = await store.put(random(1000));
     const blob = await store.get(address);
@@ -111,7 +111,7 @@ describe("content of which a part is there", () => {
     expect(await outcome(part.matchingPrefix(reading(new Uint8Array(10))))).toBe("usage");
   });
 
-  test("stops at the signal of the get", async () => {
+  test("stops when the signal of the get fires", async () => {
     const store = aliceStore({ chunkSize: CHUNK });
     const content = random(2 * MiB);
     const abort = new AbortController();
@@ -125,7 +125,7 @@ describe("content of which a part is there", () => {
   });
 });
 
-test("encoded content is never continued", async () => {
+test("does not resume compressed content", async () => {
   const backend = memory();
   const content = Buffer.from("never twice the same. ".repeat(50));
   const body = new Uint8Array(zstdCompressSync(content));

@@ -6,12 +6,12 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 describe("addresses", () => {
-  test("of equal content are unrelated", async () => {
+  test("differ for equal content", async () => {
     const store = aliceStore();
     expect(await store.put("same")).not.toBe(await store.put("same"));
   });
 
-  test("of equal content are equal under one dedup secret, and unrelated under another", async () => {
+  test("are equal for equal content under one dedup secret, and differ under another", async () => {
     const content = random(2 * MiB);
     const [first, second] = [random(32), random(32)];
     const backend = memory();
@@ -26,7 +26,7 @@ describe("addresses", () => {
   });
 
   test.each(["", "abc", "g".repeat(64), "A".repeat(64), `${"a".repeat(64)}/`])(
-    "of a wrong form are refused: %p",
+    "are rejected if malformed: %p",
     async (address) => {
       const store = aliceStore();
       for (const call of [store.get, store.stat, store.has, store.delete, store.verify]) {
@@ -37,7 +37,7 @@ describe("addresses", () => {
     },
   );
 
-  test("of a missing blob are not found", async () => {
+  test("are not found for a missing blob", async () => {
     const store = aliceStore();
     const address = "0".repeat(64);
     expect(await store.has(address)).toBe(false);

@@ -27,7 +27,7 @@ async function running(): Promise<ReadyWorkers> {
   }
 }
 
-/** A leaf's plaintext where it will be sealed. */
+/** A leaf's plaintext at the offset where it will be sealed. */
 function inBuffer(plaintext: Uint8Array): Uint8Array<ArrayBuffer> {
   const buffer = new Uint8Array(CHILD_OVERHEAD + CHUNK);
   buffer.set(plaintext, CHILD_OVERHEAD);
@@ -35,14 +35,14 @@ function inBuffer(plaintext: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 describe("a worker", () => {
-  test("is not waited for", async () => {
+  test("is not awaited", async () => {
     const fresh = createLeafWorkers(nacl, 1);
     expect(await fresh.ready()).toBeUndefined();
     await fresh.close();
     expect(await fresh.ready()).toBeUndefined();
   });
 
-  test("seals what opens here, and takes and returns the buffer without a copy", async () => {
+  test("seals leaves that open here, and transfers the buffer without a copy", async () => {
     const { seal } = await running();
     const plaintext = random(1000);
     const buffer = inBuffer(plaintext);
@@ -57,7 +57,7 @@ describe("a worker", () => {
     expect(opened).toEqual(plaintext);
   });
 
-  test("seals alike with a dedup secret, and again what was known", async () => {
+  test("gives the same result with a dedup secret, and for a known leaf", async () => {
     const { seal } = await running();
     const plaintext = random(500);
     const job = { length: 500, dedupSecret: key, known: undefined };
@@ -72,7 +72,7 @@ describe("a worker", () => {
     expect(other.reference.contentKey).not.toEqual(one.reference.contentKey);
   });
 
-  test("opens what is intact, and says what is not", async () => {
+  test("opens intact leaves, and reports others", async () => {
     const { open, seal } = await running();
     const plaintext = random(CHUNK);
     const sealed = await seal({
@@ -104,7 +104,7 @@ describe("a worker", () => {
   });
 });
 
-/** A store's context whose workers count what they are given. */
+/** A store's context whose workers count their jobs. */
 async function countedContext(dedupSecret?: Uint8Array) {
   await running();
   const counts = { seal: 0, open: 0 };
@@ -155,7 +155,7 @@ describe("large content", () => {
     expect(await (await plain.get(address)).bytes()).toEqual(content);
   });
 
-  test("of unknown length is given to workers once it has turned out to be large", async () => {
+  test("of unknown length is passed to workers once enough has been read", async () => {
     const { context, counts } = await countedContext();
     async function* pieces() {
       for (let i = 0; i < content.length; i += 100_000) yield content.subarray(i, i + 100_000);
@@ -166,14 +166,14 @@ describe("large content", () => {
     expect(await (await get(context, address, {})).bytes()).toEqual(content);
   });
 
-  test("has the address that it has without workers, with a dedup secret", async () => {
+  test("has the same address as without workers, with a dedup secret", async () => {
     const { context, counts } = await countedContext(key);
     const here = aliceStore({ chunkSize: CHUNK, padding: "none", dedupSecret: key, workers: 0 });
     expect(await put(context, content, {})).toBe(await here.put(content));
     expect(counts.seal).toBe(leaves);
   });
 
-  test("in a range too small for workers is opened here", async () => {
+  test("is opened in this thread if the range is too small for workers", async () => {
     const { context, counts } = await countedContext();
     const address = await put(context, content, {});
     const blob = await get(context, address, { range: { start: 5, end: 3 * CHUNK } });
@@ -181,7 +181,7 @@ describe("large content", () => {
     expect(counts.open).toBe(0);
   });
 
-  test("that is damaged gives its good leaves, then the same error as without workers", async () => {
+  test("yields the leaves before a fault, then the same error as without workers", async () => {
     const { context } = await countedContext();
     const names: string[] = [];
     const address = await put(context, content, {});
@@ -216,11 +216,11 @@ describe("large content", () => {
   });
 });
 
-test.each([-1, 1.5, 65, Number.NaN])("%p is no number of workers", (count) => {
+test.each([-1, 1.5, 65, Number.NaN])("rejects %p workers", (count) => {
   expect(() => aliceStore({ workers: count })).toThrow("workers must be an integer from 0 to 64");
 });
 
-test("a store ends its threads, and without that they do not keep a process alive", async () => {
+test("close ends the threads, and open threads do not keep the process alive", async () => {
   const program = `
     import { createStore, generateIdentity } from "@idk/storage";
     import { memory } from "@idk/storage/memory";
@@ -251,7 +251,7 @@ test("a store ends its threads, and without that they do not keep a process aliv
   }
 }, 120_000);
 
-test("an implementation of the caller's own stays in its thread", async () => {
+test("the caller's own NaCl stays in the calling thread", async () => {
   const own = { ...(await loadNaCl(nacl)) };
   let sealed = 0;
   const store = createStore({
@@ -265,7 +265,7 @@ test("an implementation of the caller's own stays in its thread", async () => {
   expect(sealed).toBeGreaterThan(LARGE / CHUNK);
 });
 
-test("threads come up also where a backend never lets the event loop turn", async () => {
+test("threads start even if the backend never lets the event loop turn", async () => {
   const workers = createLeafWorkers(nacl, 1);
   // Nothing here waits for a timer or for I/O.
   let asked = 0;
@@ -274,8 +274,8 @@ test("threads come up also where a backend never lets the event loop turn", asyn
   await workers.close();
 });
 
-describe("the end of a store", () => {
-  /** A backend that answers slowly, and says when it was closed. */
+describe("closing a store", () => {
+  /** A slow backend that records when it was closed. */
   function slow() {
     const inner = memory();
     const state = { closed: false };
@@ -289,7 +289,7 @@ describe("the end of a store", () => {
     return { backend: { ...inner, put, close }, state };
   }
 
-  test("in the middle of a put fails it with a code, and closes the backend", async () => {
+  test("during a put fails the put with a code, and closes the backend", async () => {
     const { backend, state } = slow();
     const store = aliceStore({ backend, chunkSize: CHUNK, workers: 2 });
     let closing: Promise<void> | undefined;
@@ -304,7 +304,7 @@ describe("the end of a store", () => {
     await store.close();
   });
 
-  test("comes at once where threads have never been asked for, or are starting", async () => {
+  test("returns at once if threads were never needed or are starting", async () => {
     const fresh = createLeafWorkers(nacl, 2);
     await fresh.close();
     const starting = createLeafWorkers(nacl, 2);
@@ -316,7 +316,7 @@ describe("the end of a store", () => {
   });
 });
 
-test("what goes wrong in a thread is told with a code, and the next job is done", async () => {
+test("an error in a thread has a code, and the next job still runs", async () => {
   const fragile = createLeafWorkers(nacl, 1);
   const ready = async () => {
     for (;;) {
@@ -326,7 +326,7 @@ test("what goes wrong in a thread is told with a code, and the next job is done"
   };
   const { seal } = await ready();
   const job = { length: 1000, dedupSecret: undefined, known: undefined };
-  // A buffer too short for its plaintext is nothing that this library would send.
+  // This library never sends a buffer too short for its plaintext.
   const impossible = { ...job, buffer: new Uint8Array(10) };
   expect(await outcome(seal(impossible))).toBe("unavailable");
   const good = await seal({ ...job, buffer: inBuffer(random(1000)) });
@@ -334,7 +334,7 @@ test("what goes wrong in a thread is told with a code, and the next job is done"
   await fragile.close();
 });
 
-test("where threads cannot be made, the calling thread does the work", async () => {
+test("the calling thread does the work if threads cannot be created", async () => {
   const program = `
     const { createStore, generateIdentity } = await import("@idk/storage");
     const { memory } = await import("@idk/storage/memory");
@@ -347,7 +347,7 @@ test("where threads cannot be made, the calling thread does the work", async () 
     await store.close();
     console.log("done with", made);
   `;
-  // As in a browser, where what makes them is absent.
+  // As in a browser, which has no thread pool.
   const child = Bun.spawn(["bun", "--conditions=browser", "-e", program], {
     cwd: import.meta.dir,
     stdout: "pipe",

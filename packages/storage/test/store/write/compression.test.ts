@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { LeafReference, Progress, PutJournal } from "../../../src/index.ts";
 import fc from "fast-check";
 import { memory } from "../../../src/backend/memory.ts";
-import { prose } from "../../content/compression/encoding-frames.ts";
+import { prose } from "../../content/compression/frames.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -43,14 +43,14 @@ describe.each(CODECS)("put with %s", (compression) => {
     });
   }
 
-  test("noise of just what a root holds goes into a tree, and text of much more into a root", async () => {
+  test("stores incompressible content of the inline limit in a tree, and much longer text inline", async () => {
     const store = aliceStore({ compression });
     expect(await store.stat(await store.put(random(MIB)))).toMatchObject({ depth: 1, size: MIB });
     const zeros = new Uint8Array(20 * MIB);
     expect(await store.stat(await store.put(zeros))).toMatchObject({ depth: 0, size: 20 * MIB });
   });
 
-  test("the same content gives the same address under a dedup secret, however it comes", async () => {
+  test("gives the same address under a dedup secret, however the content is passed", async () => {
     const store = aliceStore({ chunkSize: CHUNK, compression, dedupSecret: random(32) });
     const content = mixed(4 * MIB);
     const address = await store.put(content);
@@ -59,7 +59,7 @@ describe.each(CODECS)("put with %s", (compression) => {
     }
   });
 
-  test("an encoded blob keeps its encoding when it is wrapped anew", async () => {
+  test("keeps the encoding in a rewrap", async () => {
     const store = aliceStore({ compression, identities: [alice, bob] });
     const content = prose(3 * MIB);
     const shared = await store.rewrap(await store.put(content), [bob.recipient]);
@@ -68,7 +68,7 @@ describe.each(CODECS)("put with %s", (compression) => {
     expect(sha256(await blob.bytes())).toBe(sha256(content));
   });
 
-  test("progress counts what the caller gave, up to its length", async () => {
+  test("reports progress in bytes of the caller's content", async () => {
     const store = aliceStore({ chunkSize: CHUNK, compression });
     for (const content of [mixed(6 * MIB), random(3 * MIB), prose(9 * MIB), prose(1000)]) {
       const seen: Progress[] = [];
@@ -80,7 +80,7 @@ describe.each(CODECS)("put with %s", (compression) => {
     }
   });
 
-  test("the error of the content's own stream comes out as it is, and nothing is named", async () => {
+  test("passes on the error of the content's own stream unchanged", async () => {
     const backend = memory();
     const store = aliceStore({ backend, chunkSize: CHUNK, compression });
     const broken = new Error("the disk went away");
@@ -96,11 +96,11 @@ describe.each(CODECS)("put with %s", (compression) => {
     }
   });
 
-  test("an upload that fails ends the reading of the content, and says why", async () => {
+  test("stops reading the content if an upload fails, and reports why", async () => {
     const full = new Error("full");
     let closed = false;
     let given = 0;
-    // Far more than is read, and not endless: a fault must not take the machine's memory.
+    // Far more than is read, but finite, so that a bug does not exhaust the machine's memory.
     async function* long() {
       try {
         for (; given < 64 * MIB; given += 64 * KIB) yield random(64 * KIB);
@@ -116,7 +116,7 @@ describe.each(CODECS)("put with %s", (compression) => {
     expect(given).toBeLessThan(16 * MIB);
   });
 
-  test("a signal ends it", async () => {
+  test("ends when the signal fires", async () => {
     const controller = new AbortController();
     let given = 0;
     async function* slow() {
@@ -132,7 +132,7 @@ describe.each(CODECS)("put with %s", (compression) => {
     );
   });
 
-  test("content is read no faster than it is stored", async () => {
+  test("reads content no faster than it is stored", async () => {
     let given = 0;
     let stored = 0;
     const length = 48 * MIB;
@@ -153,12 +153,12 @@ describe.each(CODECS)("put with %s", (compression) => {
     const store = aliceStore({ backend, chunkSize: CHUNK, compression, concurrency: 2 });
     await store.put(counted());
     expect(stored).toBeGreaterThanOrEqual(length);
-    // What a root may hold, the chunks in flight, and a few blocks in the codec.
+    // The inline limit, the chunks in flight, and a few blocks in the codec.
     expect(ahead).toBeLessThan(8 * MIB);
   });
 });
 
-test("an interrupted put continues: what the journal knows is not sent again", async () => {
+test("resumes an interrupted put without resending the leaves in the journal", async () => {
   const content = mixed(6 * MIB);
   for (const compression of CODECS) {
     const inner = memory();
@@ -191,7 +191,7 @@ test("an interrupted put continues: what the journal knows is not sent again", a
 });
 
 describe("put with auto", () => {
-  test("writes nothing about an encoding where it does not pay", async () => {
+  test("writes no encoding if compression does not save enough", async () => {
     const store = aliceStore({ compression: "auto" });
     for (const content of [new Uint8Array(0), random(10), random(MIB), random(3 * MIB)]) {
       const address = await store.put(content);
@@ -204,14 +204,14 @@ describe("put with auto", () => {
     expect(await ranged.text()).toBe("34");
   });
 
-  test("gives the address that plain content has, where it leaves it plain", async () => {
+  test("gives the address of uncompressed content if it does not compress", async () => {
     const store = aliceStore({ dedupSecret: random(32) });
     const content = random(2 * MIB);
     expect(await store.put(content, { compression: "auto" })).toBe(await store.put(content));
   });
 });
 
-test("any content comes back, whatever is asked for", async () => {
+test("round-trips any content with any compression", async () => {
   const property = fc.asyncProperty(
     fc.record({
       compression: fc.constantFrom("zstd" as const, "lz4" as const, "auto" as const),
@@ -250,7 +250,7 @@ function unreadable(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull }, { highWaterMark: 0 });
 }
 
-describe("what is refused", () => {
+describe("rejects", () => {
   test("an unknown compression, by the store and by the call", async () => {
     for (const compression of ["gzip", "", true, null, "constructor"]) {
       expect(() => aliceStore({ compression: compression as never })).toThrow(
@@ -279,14 +279,14 @@ describe("what is refused", () => {
     expect(await outcome(store.put(unreadable(), { metadata, compression: "zstd" }))).toBe("usage");
   });
 
-  test("a range of it", async () => {
+  test("a range of compressed content", async () => {
     const store = aliceStore({ compression: "zstd" });
     const address = await store.put(prose(3 * MIB));
     expect(await outcome(store.get(address, { range: { start: 0, end: 1 } }))).toBe("usage");
   });
 });
 
-test("a store compresses nothing unless it is told to, with a dedup secret or without", async () => {
+test("does not compress by default, with or without a dedup secret", async () => {
   for (const dedupSecret of [undefined, random(32)]) {
     const store = aliceStore({ dedupSecret });
     const stat = await store.stat(await store.put(prose(2 * MIB)));

@@ -8,17 +8,20 @@ const MiB = 2 ** 20;
 const CHUNK = 2 ** 18;
 
 describe("work in flight", () => {
-  test.each([1, 2, 4, 7])("stays within a concurrency of %d, both ways", async (concurrency) => {
-    const { backend, seen, forget } = watched();
-    const store = aliceStore({ backend, chunkSize: CHUNK, concurrency });
-    const address = await store.put(random(5 * MiB));
-    expect(seen.most).toBe(concurrency);
-    forget();
-    await (await store.get(address)).bytes();
-    expect(seen.most).toBe(concurrency);
-  });
+  test.each([1, 2, 4, 7])(
+    "stays within a concurrency of %d for puts and gets",
+    async (concurrency) => {
+      const { backend, seen, forget } = watched();
+      const store = aliceStore({ backend, chunkSize: CHUNK, concurrency });
+      const address = await store.put(random(5 * MiB));
+      expect(seen.most).toBe(concurrency);
+      forget();
+      await (await store.get(address)).bytes();
+      expect(seen.most).toBe(concurrency);
+    },
+  );
 
-  test("does not run ahead of a reader who has stopped reading", async () => {
+  test("does not fetch ahead of a stalled reader", async () => {
     const { backend, calls, forget } = watched();
     const store = aliceStore({ backend, chunkSize: CHUNK, concurrency: 3 });
     const address = await store.put(random(8 * MiB));
@@ -26,7 +29,7 @@ describe("work in flight", () => {
     const reader = (await store.get(address)).stream().getReader();
     await reader.read();
     await Bun.sleep(50);
-    // The root, the chunk being read, and at most as many ahead of it as may be in flight.
+    // The root, the chunk being read, and as many more as may be in flight.
     expect(calls.get.length).toBeLessThanOrEqual(1 + 1 + 3);
     await reader.cancel();
     const afterCancel = calls.get.length;
@@ -34,7 +37,7 @@ describe("work in flight", () => {
     expect(calls.get.length).toBe(afterCancel);
   });
 
-  test("does not run ahead of a backend that is slow to store", async () => {
+  test("does not read content ahead of a slow backend", async () => {
     const gate = Promise.withResolvers<void>();
     const inner = memory();
     const backend: Backend = {
@@ -53,14 +56,14 @@ describe("work in flight", () => {
     }
     const put = aliceStore({ backend, chunkSize: CHUNK, concurrency: 3 }).put(source());
     await Bun.sleep(50);
-    // What decides between inline and tree (1 MiB), and one chunk for each upload.
+    // The 1 MiB that decides between inline and tree, and one chunk per upload.
     expect(pulled).toBeLessThanOrEqual(5 + 3 + 1);
     gate.resolve();
     await put;
     expect(pulled).toBe(100);
   });
 
-  test("takes one request for up to 1 MiB, and leaves and root beyond", async () => {
+  test("makes one request for up to 1 MiB, and beyond that one per leaf and one for the root", async () => {
     const { backend, calls, forget } = watched();
     const store = aliceStore({ backend, chunkSize: CHUNK, padding: "none" });
     for (const [size, requests] of [
@@ -76,7 +79,7 @@ describe("work in flight", () => {
     }
   });
 
-  test("of a range is only what the range touches", async () => {
+  test("fetches only the chunks that a range touches", async () => {
     const { backend, calls, forget } = watched();
     const store = aliceStore({ backend, chunkSize: CHUNK });
     const address = await store.put(random(4 * MiB));

@@ -7,7 +7,7 @@ import { filesystem } from "../../../src/backend/filesystem.ts";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 
-test("ten thousand tiny objects go to a folder and come back", async () => {
+test("stores and reads ten thousand tiny objects in a folder", async () => {
   const directory = await mkdtemp(join(tmpdir(), "idk-many-"));
   try {
     const store = aliceStore({ backend: filesystem(directory, { durability: "none" }) });
@@ -22,7 +22,7 @@ test("ten thousand tiny objects go to a folder and come back", async () => {
     for await (const result of store.getMany(keys.keys())) {
       if (!result.ok) throw result.error;
       const content = await result.blob.text();
-      // An expectation for each would take longer than all the rest.
+      // An expectation for each would take longer than everything else.
       if (content !== `content ${keys.get(result.blob.address)}`) throw new Error(content);
       read += 1;
     }

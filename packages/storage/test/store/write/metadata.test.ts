@@ -7,7 +7,7 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 describe("metadata", () => {
-  test("comes back as it was given", async () => {
+  test("round-trips", async () => {
     const metadata = {
       name: "naïve 📄.txt",
       type: "text/plain",
@@ -32,22 +32,22 @@ describe("metadata", () => {
     ["null", { b: null }],
     ["a map", { b: {} }],
     ["a lone surrogate", { b: "\ud800" }],
-    ["a name that is no text", { name: 5 }],
-    ["a type that is no text", { type: Uint8Array.of(1) }],
-    ["an mtime that is no number", { mtime: "now" }],
-    ["an encoding of the caller's", { enc: "zstd" }],
-    ["a decoded length of the caller's", { len: 5 }],
+    ["a name that is not text", { name: 5 }],
+    ["a type that is not text", { type: Uint8Array.of(1) }],
+    ["an mtime that is not a number", { mtime: "now" }],
+    ["an encoding set by the caller", { enc: "zstd" }],
+    ["a decoded length set by the caller", { len: 5 }],
     ["more than 65,536 bytes", { big: "x".repeat(65_536) }],
     ["entries in a Map", new Map([["name", "x"]]) as never],
   ];
-  test.each(refused)("with %s is refused", async (_, metadata) => {
+  test.each(refused)("with %s is rejected", async (_, metadata) => {
     const put = aliceStore().put("x", { metadata } as PutOptions);
     expect(await outcome(put)).toBe("usage");
   });
 });
 
 describe("stat", () => {
-  test("says what is stored, to the byte", async () => {
+  test("reports what is stored, to the byte", async () => {
     const backend = memory();
     const store = aliceStore({ backend, chunkSize: 256 * KiB });
     for (const size of [0, 1000, MiB, 3 * MiB + 1]) {

@@ -10,7 +10,7 @@ const MiB = 1024 * KiB;
 const CHUNK = 256 * KiB;
 
 describe("putMany", () => {
-  test("stores what put would store, under the caller's keys", async () => {
+  test("stores what put would store, and returns the caller's keys", async () => {
     const items = fc.array(
       fc.record({
         size: fc.oneof(
@@ -44,7 +44,7 @@ describe("putMany", () => {
         for (const result of results) {
           const address = addressOf(result);
           const { content, options } = given[result.key.index]!;
-          // Deterministic, with a secret: then even the addresses are the same.
+          // With a dedup secret, even the addresses are the same.
           if (convergent) {
             expect(await store.put(content, { ...options, dedupSecret })).toBe(address);
           }
@@ -58,7 +58,7 @@ describe("putMany", () => {
     await fc.assert(property, { numRuns: 25 });
   }, 30_000);
 
-  test("gives results in the order in which they get done", async () => {
+  test("yields results in order of completion", async () => {
     const { backend, waiting } = gated(memory());
     const results = aliceStore({ backend }).putMany([0, 1, 2].map(item))[Symbol.asyncIterator]();
     const first = results.next();
@@ -92,7 +92,7 @@ describe("putMany", () => {
     expect(seen.ended).toBe(true);
   });
 
-  test("keeps as many in flight as it may, and no more", async () => {
+  test("keeps exactly its concurrency in flight", async () => {
     for (const [given, expected] of [
       [undefined, 16],
       [5, 5],
@@ -114,7 +114,7 @@ describe("putMany", () => {
     }
   });
 
-  test("ends the work at once when it is left", async () => {
+  test("ends the work at once if the loop is left early", async () => {
     const { backend, waiting } = gated(memory());
     const { seen, items } = counted(100, item);
     const store = aliceStore({ backend });
@@ -129,13 +129,13 @@ describe("putMany", () => {
     expect(seen.ended).toBe(true);
     const stored = await Array.fromAsync(store.list());
     expect(stored).toHaveLength(1);
-    // Nobody waits at the gate for ever: each of them was told to stop.
+    // Nothing waits at the gate forever: every call was told to stop.
     expect(waiting.length).toBeLessThanOrEqual(5);
     await settle();
     expect(await Array.fromAsync(store.list())).toEqual(stored);
   });
 
-  test("ends with aborted when the signal fires, whatever it is waiting for", async () => {
+  test("ends with aborted when the signal fires, whatever it is awaiting", async () => {
     const { backend } = gated(memory());
     const stuck = (): AsyncIterable<PutItem<number>> => ({
       [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
@@ -152,7 +152,7 @@ describe("putMany", () => {
     expect(await outcome(Array.fromAsync(results))).toBe("aborted");
   });
 
-  test("goes on where one item fails, and says which", async () => {
+  test("continues after a failed item, and reports which failed", async () => {
     const broken = new Error("the disk it came from is broken");
     async function* breaking(): AsyncGenerator<Uint8Array> {
       yield random(10);
@@ -174,7 +174,7 @@ describe("putMany", () => {
     expect(results.filter(({ ok }) => ok)).toHaveLength(20);
   });
 
-  test("ends with the items' own error, after what was begun", async () => {
+  test("ends with the items' own error, after the results of items already started", async () => {
     const broken = new Error("no more items");
     async function* breaking(): AsyncGenerator<PutItem<number>> {
       for (let i = 0; i < 5; i++) yield item(i);
@@ -189,7 +189,7 @@ describe("putMany", () => {
     expect(new Set(keys)).toEqual(new Set([0, 1, 2, 3, 4]));
   });
 
-  test("refuses wrong options and items as a whole, before anything is stored", async () => {
+  test("rejects invalid options and items before anything is stored", async () => {
     const wrong = async (items: unknown, options?: object, store = aliceStore()) =>
       outcome(Array.fromAsync(store.putMany(items as PutItem<number>[], options)));
     expect(await wrong([item(0)], { recipients: ["idk1nobody"] })).toBe("key");
@@ -201,7 +201,7 @@ describe("putMany", () => {
     expect(await wrong([])).toBe("ok");
   });
 
-  test("lets large contents take turns, and small ones pass them", async () => {
+  test("stores large contents one at a time, while small ones pass them", async () => {
     const inner = memory();
     const large = { inFlight: 0, most: 0 };
     const backend: Backend = {
@@ -228,7 +228,7 @@ describe("putMany", () => {
     expect(new Set(keys)).toEqual(new Set([0, 1, 2, 3, 4, 5]));
   });
 
-  test("marks a store as one that deduplicates", async () => {
+  test("marks the store as deduplicating", async () => {
     const store = aliceStore();
     const [address] = await putAll(store, 1);
     await Array.fromAsync(store.putMany([], { dedupSecret: random(32) }));

@@ -33,8 +33,8 @@ async function storedBytes(backend: Backend): Promise<number> {
   return bytes;
 }
 
-describe("a put reports", () => {
-  test("content in the root as no chunk, and one blob sent", async () => {
+describe("the report of a put", () => {
+  test("counts inline content as no chunk and one blob sent", async () => {
     const backend = memory();
     expect(await reportOf(aliceStore({ backend }), random(1000))).toEqual({
       bytes: 1000,
@@ -48,7 +48,7 @@ describe("a put reports", () => {
     });
   });
 
-  test("every leaf as new where the store attests nothing, and padding as no content", async () => {
+  test("counts every leaf as new if the server does not verify checksums, and excludes padding", async () => {
     const backend = memory();
     const store = aliceStore({ backend, chunkSize: CHUNK, dedupSecret: random(32) });
     const content = random(5 * CHUNK - 1);
@@ -67,7 +67,7 @@ describe("a put reports", () => {
     expect(await reportOf(store, content)).toEqual(report);
   });
 
-  test("leaves of padding alone as chunks without content", async () => {
+  test("counts leaves of padding alone as chunks without content", async () => {
     const backend = memory();
     const store = aliceStore({ backend, chunkSize: CHUNK });
     const content = random(32 * MiB + 1);
@@ -79,7 +79,7 @@ describe("a put reports", () => {
     expect(report.sentBytes).toBe(await storedBytes(backend));
   });
 
-  test("what the store attests as skipped, leaves, nodes and root", async () => {
+  test("counts leaves, nodes and roots that the server has verified as skipped", async () => {
     const store = aliceStore({
       backend: attesting(),
       chunkSize: CHUNK,
@@ -119,7 +119,7 @@ describe("a put reports", () => {
     });
   });
 
-  test("nothing where it fails", async () => {
+  test("is not made if the put fails", async () => {
     const refuse = async () => {
       throw new StorageError("permission", "not here");
     };
@@ -128,7 +128,7 @@ describe("a put reports", () => {
     expect(await failed).toBe("permission");
   });
 
-  test("the same with each result of many", async () => {
+  test("is part of each result of putMany", async () => {
     const store = aliceStore({
       backend: attesting(),
       chunkSize: CHUNK,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { memory } from "../../../src/backend/memory.ts";
 
 describe("recipients", () => {
-  test("all of them read, and nobody else", async () => {
+  test("can all read, and no one else can", async () => {
     const store = aliceStore({ recipients: [alice.recipient, bob.recipient] });
     const address = await store.put("for two");
     for (const identity of [alice, bob]) {
@@ -14,7 +14,7 @@ describe("recipients", () => {
     expect(await outcome(store.get(forAlice, { identities: [bob] }))).toBe("no-match");
   });
 
-  test("named twice count once, in any order", async () => {
+  test("count once if repeated, in any order", async () => {
     const dedupSecret = random(32);
     const store = aliceStore({ dedupSecret });
     const once = await store.put("x", { recipients: [alice.recipient, bob.recipient] });
@@ -25,7 +25,7 @@ describe("recipients", () => {
     expect((await store.stat(once)).recipients).toBe(2);
   });
 
-  test("a writer needs no identity", async () => {
+  test("are enough to write: no identity is needed", async () => {
     const backend = memory();
     const writer = aliceStore({ backend, identities: undefined });
     const address = await writer.put("dropped off");
@@ -33,7 +33,7 @@ describe("recipients", () => {
     expect(await (await aliceStore({ backend }).get(address)).text()).toBe("dropped off");
   });
 
-  test("none is refused, and so is one that is malformed", async () => {
+  test("must be given and well-formed", async () => {
     expect(await outcome(aliceStore({ recipients: undefined }).put("x"))).toBe("usage");
     expect(await outcome(aliceStore().put("x", { recipients: [] }))).toBe("usage");
     expect(await outcome(aliceStore().put("x", { recipients: ["idk1nonsense"] }))).toBe("key");

@@ -13,7 +13,7 @@ import { memory } from "../../../src/backend/memory.ts";
 const MiB = 2 ** 20;
 const CHUNK = 2 ** 18;
 
-/** A journal in memory that notes what it is asked and told. */
+/** A journal in memory that records the calls it receives. */
 function memoryJournal(entries = new Map<number, LeafReference>()) {
   const asked: number[] = [];
   const told: number[] = [];
@@ -30,7 +30,7 @@ function memoryJournal(entries = new Map<number, LeafReference>()) {
   return { journal, entries, asked, told };
 }
 
-/** A backend that counts, and that fails every put after so many. */
+/** A backend that counts puts, and fails all after a given number. */
 function counted(inner: Backend = memory()) {
   const calls = { put: [] as string[], head: [] as string[] };
   let left = Number.POSITIVE_INFINITY;
@@ -66,7 +66,7 @@ async function contentOf(store: Store, address: string): Promise<string> {
 describe("a put with a journal", () => {
   const content = random(6 * MiB + 77);
 
-  /** A put that was cut off after so many blobs. */
+  /** A put that was interrupted after the given number of blobs. */
   async function interrupted(puts: number, inner?: Backend) {
     const counts = counted(inner);
     const noted = memoryJournal();
@@ -89,7 +89,7 @@ describe("a put with a journal", () => {
       expect(calls.head.toSorted()).toEqual(
         [...before.values()].map((it) => it.address).toSorted(),
       );
-      // 25 leaves of content, which the padding fills up, and the root.
+      // 25 leaves of content, filled up with padding, and the root.
       expect(calls.put.length).toBe(25 + 1 - 10);
       expect(told.toSorted((a, b) => a - b)).toEqual(
         Array.from({ length: 25 }, (_, index) => index).filter((index) => !before.has(index)),
@@ -98,7 +98,7 @@ describe("a put with a journal", () => {
     },
   );
 
-  test("knows all leaves once it is done, those of padding alone included", async () => {
+  test("records all leaves, including those of padding alone", async () => {
     const noted = memoryJournal();
     const { backend, calls, forget } = counted();
     const store = aliceStore({ backend, chunkSize: CHUNK });
@@ -113,7 +113,7 @@ describe("a put with a journal", () => {
     expect(await contentOf(store, address)).toBe(sha256(long));
   });
 
-  test("sends again what the store has lost, or has in another size", async () => {
+  test("resends leaves that the store has lost or has in another size", async () => {
     const { store, backend, calls, journal, entries } = await interrupted(10);
     const [lost, cut] = [...entries.values()].map(({ address }) => address);
     await backend.delete(lost!);
@@ -126,7 +126,7 @@ describe("a put with a journal", () => {
     expect(await contentOf(store, address)).toBe(sha256(content));
   });
 
-  test("sends again what the store attests to be something else", async () => {
+  test("resends leaves for which the server reports another checksum", async () => {
     const { store, backend, calls, journal, entries } = await interrupted(10, attesting());
     const [{ address: replaced }] = [...entries.values()] as [LeafReference];
     await backend.put(replaced, random(CHUNK + 59));
@@ -153,12 +153,12 @@ describe("a put with a journal", () => {
       const keys = [...before, ...entries.values()].map(({ contentKey }) =>
         Buffer.from(contentKey).toString("hex"),
       );
-      // Eight are unchanged and so are there twice; no other key sealed two leaves.
+      // Eight leaves are unchanged and so occur twice; no other key sealed two leaves.
       expect(new Set(keys).size).toBe(25 + 2);
     },
   );
 
-  test("takes no harm from a journal that is wrong in every way", async () => {
+  test("is not harmed by a journal with wrong entries of every kind", async () => {
     const { store, calls, entries } = await interrupted(10);
     const swapped = new Map([...entries].map(([index, leaf]) => [(index + 1) % 25, leaf] as const));
     const forged = new Map(
@@ -176,7 +176,7 @@ describe("a put with a journal", () => {
     }
   });
 
-  test("sends everything where it may not look", async () => {
+  test("sends everything if HEAD requests are refused", async () => {
     const { backend, calls, journal } = await interrupted(10);
     const blind: Backend = {
       ...backend,
@@ -188,7 +188,7 @@ describe("a put with a journal", () => {
     expect(calls.put.length).toBe(25 + 1);
   });
 
-  test("keeps its tree, whatever is done to what it handed out", async () => {
+  test("writes a correct tree even if the journal modifies its entries", async () => {
     const { store, journal } = await interrupted(10);
     const vandal: PutJournal = {
       known: async (index) => journal.known(index),
@@ -200,7 +200,7 @@ describe("a put with a journal", () => {
     expect(await contentOf(store, address)).toBe(sha256(content));
   });
 
-  test("fails where noting fails, and when it is none", async () => {
+  test("fails if recording fails, and rejects an invalid journal", async () => {
     const store = aliceStore({ chunkSize: CHUNK });
     const reason = new Error("the journal is full");
     const full: PutJournal = {
@@ -238,19 +238,19 @@ describe("a put with a journal", () => {
     test.each<[string, Backend | undefined]>([
       ["nothing", undefined],
       ["what it has", attesting()],
-    ])("sends only what is missing, where the store attests %s", async (_, inner) => {
+    ])("sends only missing leaves if the server verifies %s", async (_, inner) => {
       const { store, calls, journal, entries } = await interruptedConvergent(inner);
       const before = [...entries.values()].map((it) => it.address);
       const address = await store.put(content, { journal });
       expect(calls.put.length).toBe(25 + 1 - 10);
       for (const name of before) expect(calls.put).not.toContain(name);
       expect(await contentOf(store, address)).toBe(sha256(content));
-      // Byte for byte what a put without a journal makes.
+      // The same bytes as a put without a journal writes.
       const whole = aliceStore({ chunkSize: CHUNK, dedupSecret: secret });
       expect(await whole.put(content)).toBe(address);
     });
 
-    test("sends again what the store has lost, has in another size, or attests otherwise", async () => {
+    test("resends leaves that are lost, have another size, or another checksum", async () => {
       const { store, backend, calls, journal, entries } = await interruptedConvergent(attesting());
       const [lost, cut, replaced] = [...entries.values()].map(({ address }) => address);
       await backend.delete(lost!);
@@ -263,7 +263,7 @@ describe("a put with a journal", () => {
       expect(await contentOf(store, address)).toBe(sha256(content));
     });
 
-    test("takes no note that another secret, another run or nobody made", async () => {
+    test("ignores entries made with another secret or by another run, and forged ones", async () => {
       const { store, backend, calls, entries } = await interruptedConvergent();
       const before = [...entries.values()].map(({ address }) => address);
       const forged = new Map(

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type ByteReader, type Content, byteReader } from "../../src/content/byte-reader.ts";
 import { yielding } from "./sources.ts";
 
-/** What a store may ask of a reader, in any order. */
+/** The calls that a store makes on a reader, in any order. */
 type Step = { readonly lookAhead: number } | { readonly fill: number } | { readonly take: number };
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 12 });
@@ -18,7 +18,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 const nothing = new Uint8Array(0);
 
-/** Walks through the steps, checks each answer against the whole content, and reads the rest. */
+/** Runs the steps, checks each result against the whole content, and reads the rest. */
 async function walk(reader: ByteReader, whole: Uint8Array, steps: readonly Step[]): Promise<void> {
   let at = 0;
   const fill = async (length: number) => {
@@ -83,7 +83,7 @@ const ways: readonly [string, (pieces: readonly Uint8Array[]) => Content][] = [
 ];
 
 describe.each(ways)("%s", (_name, contentOf) => {
-  test("gives its bytes in order, whatever its pieces and the reader's portions", async () => {
+  test("yields its bytes in order, for any pieces and any portions", async () => {
     await fc.assert(
       fc.asyncProperty(pieces, steps, (pieces, steps) =>
         walk(byteReader(contentOf(pieces)), Uint8Array.from(Buffer.concat(pieces)), steps),
@@ -108,7 +108,7 @@ test.each([
   },
 );
 
-test("a source is asked for no more than is looked for", async () => {
+test("pulls no more from a source than is requested", async () => {
   let yielded = 0;
   async function* counting() {
     for (;;) {
@@ -130,7 +130,7 @@ test("a source is asked for no more than is looked for", async () => {
   expect(yielded).toBe(3);
 });
 
-test("long content is read in a time that grows with its length", async () => {
+test("reads long content in linear time", async () => {
   const piece = new Uint8Array(1000).fill(7);
   const reader = byteReader(yielding(Array<Uint8Array>(20_000).fill(piece)));
   const start = performance.now();

@@ -18,7 +18,7 @@ async function namesIn(backend: Backend): Promise<string[]> {
 }
 
 describe("a put", () => {
-  test("hands every address to the backend as the hash of the bytes", async () => {
+  test("passes every address to the backend as the SHA-256 of the bytes", async () => {
     for (const dedupSecret of [undefined, random(32)]) {
       const { backend, calls, options } = watched(attesting());
       const store = aliceStore({ backend, chunkSize: CHUNK, dedupSecret });
@@ -29,7 +29,7 @@ describe("a put", () => {
     }
   });
 
-  test("of random blobs looks at nothing, whatever the backend attests", async () => {
+  test("sends no HEAD requests without a dedup secret", async () => {
     const { backend, calls } = watched(attesting());
     const store = aliceStore({ backend, chunkSize: CHUNK });
     await store.put(random(MiB));
@@ -38,7 +38,7 @@ describe("a put", () => {
     expect(calls.head).toEqual([]);
   });
 
-  test("looks at nothing where the backend attests nothing", async () => {
+  test("sends no HEAD requests if the backend does not verify checksums", async () => {
     const dull: Backend = {
       ...attesting(),
       capabilities: async () => ({ ...CAPABILITIES, verifiesChecksums: false }),
@@ -56,7 +56,7 @@ describe("a put", () => {
     }
   });
 
-  test("skips what is attested, leaves, nodes and root, within its concurrency", async () => {
+  test("skips leaves, nodes and roots that the server has verified, within its concurrency", async () => {
     const { backend, calls, seen, forget } = watched(attesting());
     const store = aliceStore({
       backend,
@@ -74,7 +74,7 @@ describe("a put", () => {
     expect(seen.most).toBe(3);
     expect(await outcome(store.verify(address, { deep: true }))).toBe("ok");
 
-    // A change in one chunk costs that chunk and the root.
+    // A change in one chunk sends that chunk and the root.
     content[MiB] = content[MiB]! ^ 1;
     forget();
     await store.put(content);
@@ -112,30 +112,30 @@ describe("a put", () => {
       for (const name of names) await backend.put(name, garbage(await bytesOf(clean, name)));
       return backend;
     };
-    const places: Record<string, Backend> = {
+    const backends: Record<string, Backend> = {
       "of another length": await plant(() => random(10)),
       "of the same length": await plant((right) => random(right.length)),
     };
-    // Whatever an adapter gets wrong: all that is said must fit.
+    // Name, size and checksum must all match, whatever an adapter gets wrong.
     const right = await plant((bytes) => bytes);
-    places["attested, but of another size"] = {
+    backends["verified, but of another size"] = {
       ...right,
       head: async (name) => ({ ...(await right.head(name))!, size: 1 }),
     };
-    places["of the right size, but not attested"] = {
+    backends["of the right size, but not verified"] = {
       ...right,
       head: async (name) => ({ size: (await right.head(name))!.size }),
     };
-    for (const [what, backend] of Object.entries(places)) {
-      const { backend: place, calls } = watched(backend);
-      const store = aliceStore({ backend: place, chunkSize: CHUNK, dedupSecret });
+    for (const [what, inner] of Object.entries(backends)) {
+      const { backend, calls } = watched(inner);
+      const store = aliceStore({ backend, chunkSize: CHUNK, dedupSecret });
       expect(await store.put(content), what).toBe(address);
       expect(calls.put.toSorted(), what).toEqual(names.toSorted());
       expect(sha256(await (await store.get(address)).bytes()), what).toBe(sha256(content));
     }
   });
 
-  test("is possible for who may only write", async () => {
+  test("succeeds with write-only credentials", async () => {
     for (const part of [{ head: refused }, { capabilities: refused }]) {
       const inner = attesting();
       const options = { chunkSize: CHUNK, dedupSecret: random(32) };
@@ -149,11 +149,15 @@ describe("a put", () => {
   });
 
   test.each([
-    ["fails where the look may succeed later", true, "unavailable"],
-    ["goes on where the look fails for good, as with a blob under another key", false, "ok"],
+    ["fails if the HEAD request may succeed later", true, "unavailable"],
+    [
+      "continues if the HEAD request fails permanently, for example for a blob under another key",
+      false,
+      "ok",
+    ],
   ] as const)("%s", async (_, transient, expected) => {
     const head = async () => {
-      throw new StorageError("unavailable", "it does not answer", { transient });
+      throw new StorageError("unavailable", "it does not respond", { transient });
     };
     const store = aliceStore({ backend: { ...attesting(), head }, dedupSecret: random(32) });
     expect(await outcome(store.put("x"))).toBe(expected);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 
 const xxh: XXHashAPI = await xxhash();
 
-/** What came out before the end or the error, and the error. */
+/** The bytes decoded before the end or an error, and the error. */
 export interface Decoded {
   readonly bytes: Uint8Array;
   readonly pieces: readonly Uint8Array[];
@@ -20,7 +20,7 @@ export async function decode(
   const decoder = contentDecoder({ enc, len });
   if (decoder === undefined) throw new Error("the metadata asks for no decoder");
   const pieces: Uint8Array[] = [];
-  const source = encoded instanceof Uint8Array ? lent(encoded) : encoded;
+  const source = encoded instanceof Uint8Array ? borrowed(encoded) : encoded;
   try {
     for await (const piece of decoder.decode(source)) pieces.push(piece);
     return { bytes: Buffer.concat(pieces), pieces };
@@ -30,7 +30,7 @@ export async function decode(
 }
 
 /** Pieces of the given sizes, in turn, all in the same memory: each is overwritten by the next. */
-export async function* lent(
+export async function* borrowed(
   bytes: Uint8Array,
   sizes: readonly number[] = [bytes.length],
 ): AsyncGenerator<Uint8Array> {
@@ -44,7 +44,7 @@ export async function* lent(
   }
 }
 
-/** Sizes for `lent`: empty pieces are among them, but never alone. */
+/** Sizes for `borrowed`: they include empty pieces, but not only those. */
 export const pieceSizes: fc.Arbitrary<number[]> = fc
   .array(fc.oneof(fc.nat(8), fc.nat(70_000)), { minLength: 1, maxLength: 6 })
   .filter((sizes) => sizes.some((size) => size > 0));
@@ -75,18 +75,18 @@ export function prose(length: number): Uint8Array<ArrayBuffer> {
 }
 
 export interface Lz4FrameParts {
-  /** The blocks as they lie in the frame; `stored` ones are not compressed. */
+  /** The blocks as they are in the frame; `stored` ones are not compressed. */
   readonly blocks: readonly { readonly bytes: Uint8Array; readonly stored?: boolean }[];
   /** The whole first byte of the descriptor; version 1 and independent blocks unless given. */
   readonly flags?: number;
   /** The whole second byte; blocks of 64 KiB unless given. */
   readonly blockMax?: number;
-  /** What follows the two, when the flags say so. */
+  /** The optional fields that follow, as the flags require. */
   readonly optional?: Uint8Array;
   readonly decoded?: Uint8Array;
 }
 
-/** Puts an LZ4 frame together as it is told to, right or wrong; only the checksums always fit. */
+/** Assembles an LZ4 frame from any fields, valid or not; only the checksums always match. */
 export function lz4Frame({
   blocks,
   flags = 0x60,
@@ -119,22 +119,22 @@ export function hex(digits: string): Uint8Array {
   return new Uint8Array(Buffer.from(digits, "hex"));
 }
 
-/** The message of an error; anything else is shown as it is, so that an expectation fails on it. */
+/** The message of an error; anything else is returned unchanged, so that an expectation fails. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What the frames by other encoders hold. */
+/** The content of the frames made by other encoders. */
 export const SENTENCE: Uint8Array = new TextEncoder().encode(
   "a frame is a frame is a frame".repeat(3),
 );
 
 export const SENTENCE_FRAMES: Readonly<Record<"lz4" | "zstd", Uint8Array>> = {
-  // By python-lz4 4.4.5, with a length, a checksum of the one block and one of the content.
+  // Made by python-lz4 4.4.5, with a length, a checksum of the one block and one of the content.
   lz4: hex(
     "04224d187c405700000000000000a91e000000be61206672616d65206973200b000e12000728000f1d00055066" +
       "72616d65f07d37f100000000008fb133",
   ),
-  // By backports.zstd 1.8.0 for Python, with a length and a checksum.
+  // Made by backports.zstd 1.8.0 for Python, with a length and a checksum.
   zstd: hex("28b52ffd2457cd00005861206672616d65206973200500c000e0011850d303f68a17eca0cfa5"),
 };

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(place, { recursive: true }));
 
-/** All of it, and what the reader said of its length. */
+/** All of the content, and the length that the reader reported. */
 async function read(content: Content): Promise<{ bytes: Uint8Array; total: number | undefined }> {
   const reader = byteReader(content);
   const into = new Uint8Array(1000);
@@ -58,13 +58,13 @@ const kinds: readonly Kind[] = [
 ];
 
 describe.each(kinds)("$kind", ({ make, knowsItsLength }) => {
-  test("is read whole", async () => {
+  test("is read completely", async () => {
     const whole = await read(make());
     expect(whole.bytes).toEqual(bytes);
     expect(whole.total).toBe(knowsItsLength ? bytes.length : undefined);
   });
 
-  test("is read in portions, and ends once", async () => {
+  test("is read in portions to its end", async () => {
     const reader = byteReader(make());
     const portions: number[] = [];
     for (;;) {
@@ -78,7 +78,7 @@ describe.each(kinds)("$kind", ({ make, knowsItsLength }) => {
     expect(await reader.lookAhead(3)).toBe(0);
   });
 
-  test("is looked at ahead without losing anything", async () => {
+  test("can be looked ahead without losing data", async () => {
     const reader = byteReader(make());
     expect(await reader.lookAhead(5)).toBeGreaterThanOrEqual(5);
     expect(await reader.lookAhead(1000)).toBe(bytes.length);
@@ -102,7 +102,7 @@ test.each(empty)("%s may be empty", async (_name, make) => {
 });
 
 describe("taking", () => {
-  test("gives views of the caller's memory, one after the other, while there is enough", () => {
+  test("returns consecutive views of the caller's memory while there is enough", () => {
     const memory = Uint8Array.of(0, 1, 2, 3, 4, 5, 6);
     const reader = byteReader(memory.subarray(1));
     expect(reader.take(2)).toEqual(Uint8Array.of(1, 2));
@@ -114,13 +114,13 @@ describe("taking", () => {
     expect(reader.take(1)).toBeUndefined();
   });
 
-  test("goes on where filling stopped", async () => {
+  test("continues after a fill", async () => {
     const reader = byteReader(Uint8Array.of(1, 2, 3));
     await reader.fill(new Uint8Array(1));
     expect(reader.take(2)).toEqual(Uint8Array.of(2, 3));
   });
 
-  test("gives of a stream what was looked ahead to, in memory that stays as it is", async () => {
+  test("returns what was looked ahead of a stream, in memory that is not overwritten", async () => {
     const piece = Uint8Array.of(1, 2, 3, 4);
     const reader = byteReader(yielding([piece, Uint8Array.of(5, 6, 7, 8, 9)]));
     expect(reader.take(1)).toBeUndefined();
@@ -179,14 +179,14 @@ describe("usage is the code of", () => {
     await rejects(reader.fill(new Uint8Array(10)), "usage", "yielded string");
   });
 
-  test("a stream that someone else reads", () => {
+  test("a stream that is already being read", () => {
     const stream = webStream(bytes);
     stream.getReader();
     fails(() => byteReader(stream), "usage", "already being read");
   });
 });
 
-test("what a wrong stream yielded stays out of the message", async () => {
+test("without revealing what a wrong stream yielded", async () => {
   const reader = byteReader(yielding(["hunter2"]) as unknown as Content);
   const error = await rejects(reader.fill(new Uint8Array(10)), "usage");
   expect(error.message).not.toContain("hunter2");

@@ -1,4 +1,4 @@
-import { decode, lent, lz4Frame, messageOf, prose } from "./encoding-frames.ts";
+import { decode, borrowed, lz4Frame, messageOf, prose } from "./frames.ts";
 import { describe, expect, test } from "bun:test";
 import type { Metadata } from "../../../src/index.ts";
 import { StorageError } from "../../../src/errors.ts";
@@ -16,35 +16,35 @@ const ENCODERS: readonly [string, (bytes: Uint8Array) => Uint8Array][] = [
   ["zstd", zstd],
 ];
 
-describe("the metadata of encoded content", () => {
-  test("asks for a decoder and says how much comes out of it", () => {
+describe("the metadata of compressed content", () => {
+  test("selects a decoder and states the decoded length", () => {
     expect(contentDecoder({ enc: "lz4", len: 5 })?.length).toBe(5);
     expect(contentDecoder({ enc: "zstd", len: 2 ** 53 - 1 })?.length).toBe(2 ** 53 - 1);
     expect(contentDecoder({ enc: "lz4", len: 0 })?.length).toBe(0);
   });
 
-  test("asks for none without `enc`", () => {
+  test("selects none without `enc`", () => {
     expect(contentDecoder({})).toBeUndefined();
     expect(contentDecoder({ len: 5, name: "lz4" })).toBeUndefined();
     expect(contentDecoder(Object.create(null) as Metadata)).toBeUndefined();
   });
 
   test.each<[string, Metadata, string]>([
-    ["an unknown name", { enc: "gzip", len: 5 }, '"gzip"; this version knows lz4 and zstd'],
-    ["an empty name", { enc: "", len: 5 }, "knows lz4"],
-    ["a name in capitals", { enc: "LZ4", len: 5 }, "knows lz4"],
-    ["an object's own name", { enc: "constructor", len: 5 }, "knows lz4"],
-    ["a prototype's name", { enc: "__proto__", len: 5 }, "knows lz4"],
-    ["a name that cannot be shown", { enc: "\u001B[2J\n", len: 5 }, "one of another name"],
+    ["an unknown name", { enc: "gzip", len: 5 }, '"gzip"; this version supports lz4 and zstd'],
+    ["an empty name", { enc: "", len: 5 }, "supports lz4"],
+    ["a name in capitals", { enc: "LZ4", len: 5 }, "supports lz4"],
+    ["an object's own name", { enc: "constructor", len: 5 }, "supports lz4"],
+    ["a prototype's name", { enc: "__proto__", len: 5 }, "supports lz4"],
+    ["a name that is not printable", { enc: "\u001B[2J\n", len: 5 }, "not printable"],
     ["a number for a name", { enc: 4, len: 5 }, '"enc" is number'],
     ["bytes for a name", { enc: new Uint8Array(3), len: 5 }, '"enc" is Uint8Array'],
     ["no length", { enc: "lz4" }, '"len", which is missing'],
     ["a text for a length", { enc: "lz4", len: "5" }, '"len", which is string'],
     ["bytes for a length", { enc: "lz4", len: new Uint8Array(1) }, '"len", which is Uint8Array'],
     ["a length below zero", { enc: "lz4", len: -1 }, '"len"'],
-    ["a length that is not whole", { enc: "zstd", len: 0.5 }, '"len"'],
-    ["a length that is not exact", { enc: "zstd", len: 2 ** 53 }, '"len"'],
-  ])("with %s is refused", (_, metadata, message) => {
+    ["a length that is not an integer", { enc: "zstd", len: 0.5 }, '"len"'],
+    ["a length that is not exactly representable", { enc: "zstd", len: 2 ** 53 }, '"len"'],
+  ])("with %s is rejected", (_, metadata, message) => {
     const error = thrownBy(() => contentDecoder(metadata));
     expect(codeOf(error)).toBe("encoding");
     expect(messageOf(error)).toContain(message);
@@ -55,7 +55,7 @@ describe.each(ENCODERS)("%s", (enc, encode) => {
   const source = prose(500 * KIB);
   const encoded = encode(source);
 
-  test("of nothing", async () => {
+  test("decodes an empty frame", async () => {
     const { pieces, error } = await decode(enc, encode(new Uint8Array(0)), 0);
     expect(error).toBeUndefined();
     expect(pieces).toEqual([]);
@@ -71,26 +71,29 @@ describe.each(ENCODERS)("%s", (enc, encode) => {
     },
   );
 
-  test("no frame at all is not the frame of nothing", async () => {
-    const { error } = await decode(enc, lent(new Uint8Array(0)), 0);
+  test("rejects an empty input", async () => {
+    const { error } = await decode(enc, borrowed(new Uint8Array(0)), 0);
     expect(codeOf(error)).toBe("encoding");
   });
 
-  test("passes on what reading the pieces throws, and ends there", async () => {
+  test("passes on an error of the pieces, and ends", async () => {
     const missing = new StorageError("not-found", "a leaf is missing");
     const { bytes, error } = await decode(enc, failing(encoded, missing), source.length);
     expect(error).toBe(missing);
     expect(Buffer.compare(bytes, source.subarray(0, bytes.length))).toBe(0);
   });
 
-  test("decodes twice, at the same time", async () => {
+  test("decodes two contents concurrently", async () => {
     const decoder = contentDecoder({ enc, len: source.length })!;
-    const each = [decoder.decode(lent(encoded, [999])), decoder.decode(lent(encoded, [77_777]))];
+    const each = [
+      decoder.decode(borrowed(encoded, [999])),
+      decoder.decode(borrowed(encoded, [77_777])),
+    ];
     const results = await Promise.all(each.map((pieces) => Array.fromAsync(pieces)));
     for (const pieces of results) expect(Buffer.compare(Buffer.concat(pieces), source)).toBe(0);
   });
 
-  test("ends the pieces when it is left, before or after the first one", async () => {
+  test("ends the pieces if the loop is left before or after the first one", async () => {
     for (const reads of [0, 1, 3]) {
       const pieces = counted(encoded, 1000);
       const decoded = contentDecoder({ enc, len: source.length })!.decode(pieces);
@@ -102,7 +105,7 @@ describe.each(ENCODERS)("%s", (enc, encode) => {
     }
   });
 
-  test("waits for its reader", async () => {
+  test("waits for its consumer", async () => {
     const noise = crypto.getRandomValues(new Uint8Array(64 * KIB));
     const large = encode(
       Buffer.alloc(32 * MIB).map((_, i) => noise[(i * 7 + (i >>> 12)) & 0xffff]!),
@@ -112,7 +115,7 @@ describe.each(ENCODERS)("%s", (enc, encode) => {
     expect(pieces.given).toBe(0);
     await decoded.next();
     await sleep(50);
-    // One block of LZ4, or some of zstd.
+    // One LZ4 block, or a few zstd blocks.
     expect(pieces.given).toBeLessThanOrEqual(4 * MIB + 16 * KIB);
     const { given } = pieces;
     await sleep(50);
@@ -121,7 +124,7 @@ describe.each(ENCODERS)("%s", (enc, encode) => {
   });
 });
 
-describe("a bomb", () => {
+describe("a decompression bomb", () => {
   /** 64 KiB of zeros: a literal, 65,530 bytes that repeat it, and five literals at the end. */
   const bytes = Buffer.concat([
     Uint8Array.of(0x1f, 0, 1, 0),
@@ -147,7 +150,7 @@ describe("a bomb", () => {
   test.each(bombs)(
     "of %s may claim any length, and no memory is made for it",
     async (enc, bomb) => {
-      const { memory, bytes, error } = await drained(enc, lent(bomb, [64 * KIB]), 2 ** 53 - 1);
+      const { memory, bytes, error } = await drained(enc, borrowed(bomb, [64 * KIB]), 2 ** 53 - 1);
       expect(codeOf(error)).toBe("encoding");
       expect(bytes).toBe(zeros);
       expect(memory).toBeLessThan(zeros / 2);
@@ -155,12 +158,12 @@ describe("a bomb", () => {
   );
 });
 
-/** A frame that does not state its length, so that what it decodes to has to be counted. */
+/** A frame that does not contain its length, so that its decoded bytes have to be counted. */
 function zstd(bytes: Uint8Array): Uint8Array {
   return zstdCompressSync(bytes, { params: { [constants.ZSTD_c_contentSizeFlag]: 0 } });
 }
 
-/** Decodes without keeping anything; `memory` is how many bytes more the process held at most. */
+/** Decodes without keeping anything; `memory` is the peak growth of the process in bytes. */
 async function drained(
   enc: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -181,7 +184,7 @@ async function drained(
   }
 }
 
-/** The bytes in pieces, and how much of them was asked for. */
+/** The bytes in pieces, and how much of them was requested. */
 function counted(
   bytes: Uint8Array,
   size: number,

@@ -1,4 +1,4 @@
-import { decode, lent, messageOf, prose } from "./encoding-frames.ts";
+import { decode, borrowed, messageOf, prose } from "./frames.ts";
 import { describe, expect, test } from "bun:test";
 import { codeOf } from "../../support.ts";
 import { spawnSync } from "node:child_process";
@@ -6,7 +6,7 @@ import { z } from "zod";
 
 const python = process.env["IDK_REFERENCE_PYTHON"];
 
-/** Frames of one content with every choice the encoders give, as lines of JSON. */
+/** Frames of one content with every option of the encoders, as lines of JSON. */
 const ENCODE = `
 import base64, itertools, json, sys
 import lz4.frame
@@ -64,7 +64,7 @@ if (python === undefined && process.env["CI"] === undefined) {
         expect(frames.length).toBe(4 * 2 ** 4 * 2 + 3 * 2 * 2 * 3);
         for (const { enc, name, frame } of frames) {
           const encoded = new Uint8Array(Buffer.from(frame, "base64"));
-          const whole = await decode(enc, lent(encoded, [9999, 1]), content.length);
+          const whole = await decode(enc, borrowed(encoded, [9999, 1]), content.length);
           expect([name, whole.error]).toEqual([name, undefined]);
           expect([name, Buffer.compare(whole.bytes, content)]).toEqual([name, 0]);
 
@@ -72,7 +72,7 @@ if (python === undefined && process.env["CI"] === undefined) {
           expect([name, codeOf(cut.error), messageOf(cut.error)]).toEqual([
             name,
             "encoding",
-            expect.stringContaining("is cut short"),
+            expect.stringContaining("is truncated"),
           ]);
         }
       },

@@ -4,13 +4,13 @@ import {
   content,
   decode,
   hex,
-  lent,
+  borrowed,
   lz4Frame,
   messageOf,
   pieceSizes,
   prose,
   uint32,
-} from "./encoding-frames.ts";
+} from "./frames.ts";
 import { codeOf, random } from "../../support.ts";
 import { describe, expect, test } from "bun:test";
 import { StorageError } from "../../../src/errors.ts";
@@ -22,7 +22,7 @@ const KIB = 1024;
 
 const FRAME = SENTENCE_FRAMES.lz4;
 
-/** One block by the block encoder of lz4js, which gives up on what it cannot make shorter. */
+/** One block by the block encoder of lz4js, which fails on incompressible data. */
 function encodeBlock(bytes: Uint8Array): { bytes: Uint8Array; stored?: boolean } {
   const into = new Uint8Array(lz4js.compressBound(bytes.length));
   const length = lz4js.compressBlock(bytes, into, 0, bytes.length, new Uint32Array(2 ** 16));
@@ -44,7 +44,7 @@ describe("frames by another encoder", () => {
     expect(bytes).toEqual(Buffer.from(SENTENCE));
   });
 
-  test("whose blocks depend on each other", async () => {
+  test("with dependent blocks", async () => {
     const source = prose(9 * 1024 * KIB);
     const { bytes, pieces, error } = await decode("lz4", lz4js.compress(source), source.length);
     expect(error).toBeUndefined();
@@ -53,10 +53,10 @@ describe("frames by another encoder", () => {
     expect(new Set(pieces.map((piece) => piece.buffer)).size).toBe(pieces.length);
   });
 
-  test("of anything, in pieces of any size", async () => {
+  test("of any content, in pieces of any size", async () => {
     await fc.assert(
       fc.asyncProperty(content, pieceSizes, async (source, sizes) => {
-        const encoded = lent(lz4js.compress(source), sizes);
+        const encoded = borrowed(lz4js.compress(source), sizes);
         const { bytes, error } = await decode("lz4", encoded, source.length);
         expect(error).toBeUndefined();
         expect(Buffer.compare(bytes, source)).toBe(0);
@@ -81,9 +81,9 @@ describe("blocks", () => {
     expect(Buffer.compare(bytes, source)).toBe(0);
   });
 
-  test("stored, empty and of one byte, each able to reach the 64 KiB before it", async () => {
+  test("that are stored, empty or of one byte can all reach the 64 KiB before them", async () => {
     const noise = random(64 * KIB);
-    // A match over the greatest distance, and no literals.
+    // A match with the largest offset, and no literals.
     const far = Uint8Array.of(0x04, 0xff, 0xff, 0x00);
     const blocks = [
       { bytes: noise, stored: true },
@@ -100,8 +100,8 @@ describe("blocks", () => {
     expect(Buffer.compare(bytes, decoded)).toBe(0);
   });
 
-  test("that lie about themselves never touch memory that is not theirs", () => {
-    // Mostly bytes that make tokens, lengths and offsets of sequences that almost fit.
+  test("that are malformed never touch other memory", () => {
+    // Mostly bytes that form tokens, lengths and offsets of sequences that almost fit.
     const telling = fc.constantFrom(0x00, 0x01, 0x02, 0x04, 0x0f, 0x10, 0x1f, 0x40, 0xf0, 0xff);
     const garbage = fc
       .array(fc.oneof({ weight: 9, arbitrary: telling }, fc.nat(255)), { maxLength: 60 })
@@ -127,10 +127,10 @@ describe("blocks", () => {
   test.each([
     ["nothing", "", "does not end in literals"],
     ["a match at the end", "10410100", "does not end in literals"],
-    ["a match at no distance", "10410000", "at no distance"],
+    ["a match with offset 0", "10410000", "offset 0"],
     ["a match from before the content", "1041020050", "before its history"],
     ["half an offset", "104101", "within an offset"],
-    ["fewer literals than it says", "2041", "within its literals"],
+    ["fewer literals than it states", "2041", "within its literals"],
     ["a length that does not end", "f0ff", "within a length"],
     ["a match's length that does not end", "1f410100ff", "within a length"],
   ])("with %s", async (_, digits, message) => {
@@ -141,7 +141,7 @@ describe("blocks", () => {
     expect(messageOf(error)).toContain(digits ? message : "fewer than the 99 bytes");
   });
 
-  test("that reach into an independent one's past", async () => {
+  test("that reach before an independent block", async () => {
     const blocks = [{ bytes: random(10), stored: true }, { bytes: hex("1041020050") }];
     const independent = await decode("lz4", lz4Frame({ blocks }), 99);
     expect(messageOf(independent.error)).toContain("before its history");
@@ -150,7 +150,7 @@ describe("blocks", () => {
   });
 });
 
-describe("refuses", () => {
+describe("rejects", () => {
   const stored = [{ bytes: random(100), stored: true }];
   const tooLong = [{ bytes: random(64 * KIB + 1), stored: true }];
   // One literal, and a match that repeats it for 4 + 15 + 257 * 255 bytes; no literals: 65,555.
@@ -175,32 +175,32 @@ describe("refuses", () => {
     [
       "another content size",
       lz4Frame({ blocks: stored, flags: 0x68, optional: hex("6500000000000000") }),
-      "another length",
+      "length differs",
     ],
     [
       "a content size of 2^64 - 1",
       lz4Frame({ blocks: stored, flags: 0x68, optional: hex("ffffffffffffffff") }),
-      "another length",
+      "length differs",
     ],
     ["a block that is too long", lz4Frame({ blocks: tooLong }), "longer than the frame's block"],
-    ["a second frame", Buffer.concat([good, good]), "goes on behind"],
-    ["an empty second frame", Buffer.concat([good, lz4Frame({ blocks: [] })]), "goes on behind"],
+    ["a second frame", Buffer.concat([good, good]), "continues after"],
+    ["an empty second frame", Buffer.concat([good, lz4Frame({ blocks: [] })]), "continues after"],
     [
       "a skippable frame after it",
       Buffer.concat([good, hex("502a4d1800000000")]),
-      "goes on behind",
+      "continues after",
     ],
-    ["a byte after it", Buffer.concat([good, hex("00")]), "goes on behind"],
+    ["a byte after it", Buffer.concat([good, hex("00")]), "continues after"],
   ])("%s", async (_, encoded, message) => {
     for (const size of [encoded.length, 1]) {
-      const { bytes, error } = await decode("lz4", lent(encoded, [size]), 100);
+      const { bytes, error } = await decode("lz4", borrowed(encoded, [size]), 100);
       expect(codeOf(error)).toBe("encoding");
       expect(messageOf(error)).toContain(message);
       expect(stored[0]!.bytes.subarray(0, bytes.length)).toEqual(new Uint8Array(bytes));
     }
   });
 
-  test("a block that decodes to more than a block may, where the content is long enough", async () => {
+  test("a block that decodes to more than the block maximum, if the content is long enough", async () => {
     const small = await decode("lz4", lz4Frame({ blocks: zeros }), 10 ** 6);
     expect(messageOf(small.error)).toContain("more than the frame's block length");
     const large = await decode("lz4", lz4Frame({ blocks: zeros, blockMax: 0x50 }), 65_555);
@@ -208,7 +208,7 @@ describe("refuses", () => {
     expect(large.bytes.length).toBe(65_555);
   });
 
-  test("a stored block that is longer than what is left of the content", async () => {
+  test("a stored block longer than the rest of the content", async () => {
     const noise = random(1000);
     const blocks = cut(noise, 600).map((bytes) => ({ bytes, stored: true }));
     const { bytes, error } = await decode("lz4", lz4Frame({ blocks }), 999);

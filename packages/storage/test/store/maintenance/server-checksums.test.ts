@@ -8,8 +8,8 @@ import { memory } from "../../../src/backend/memory.ts";
 const MiB = 2 ** 20;
 const CHUNK = 2 ** 18;
 
-describe("verify with attested", () => {
-  test("downloads nothing where the store attests the bytes, and says so", async () => {
+describe("verify with serverChecksums", () => {
+  test("downloads nothing if the server has verified the checksum, and reports that", async () => {
     const { backend, calls, forget } = watched(attesting());
     const store = aliceStore({ backend, chunkSize: CHUNK });
     await store.put(random(2 * MiB));
@@ -27,7 +27,7 @@ describe("verify with attested", () => {
     expect(calls.head).toHaveLength(8 + 1);
   });
 
-  test("reads and checks where it does not, and says so", async () => {
+  test("downloads and checks the blob otherwise, and reports that", async () => {
     const inner = attesting();
     const address = await aliceStore({ backend: inner }).put("x");
     const silent: Backend = {
@@ -39,8 +39,8 @@ describe("verify with attested", () => {
       head: async () => ({ size: 5, sha256: "0".repeat(64) }),
     };
     const { capabilities: _, ...plain } = inner;
-    for (const place of [silent, lying, plain]) {
-      const { backend, calls } = watched(place);
+    for (const target of [silent, lying, plain]) {
+      const { backend, calls } = watched(target);
       const store = aliceStore({ backend });
       expect(await store.verify(address, { serverChecksums: true })).toMatchObject({
         kind: "root",
@@ -57,7 +57,7 @@ describe("verify with attested", () => {
     expect(await outcome(store.verify(address, { serverChecksums: true }))).toBe("not-found");
   });
 
-  test("refuses a blob that is attested, but longer than any can be", async () => {
+  test("rejects a verified blob that is longer than the format allows", async () => {
     const inner = attesting();
     const address = await aliceStore({ backend: inner }).put("x");
     const backend: Backend = { ...inner, head: async () => ({ size: 2 ** 25, sha256: address }) };
@@ -66,7 +66,7 @@ describe("verify with attested", () => {
     );
   });
 
-  test("does not go with deep", async () => {
+  test("cannot be combined with deep", async () => {
     const store = aliceStore({ backend: attesting() });
     const address = await store.put("x");
     expect(await outcome(store.verify(address, { serverChecksums: true, deep: true }))).toBe(
@@ -76,7 +76,7 @@ describe("verify with attested", () => {
 });
 
 describe("stat", () => {
-  test("says how the store encrypts the root, where the backend can say it", async () => {
+  test("reports encryption at rest if the backend can", async () => {
     const { backend, calls, forget } = watched(attesting());
     const store = aliceStore({ backend });
     const address = await store.put("x");
@@ -85,7 +85,7 @@ describe("stat", () => {
     expect(calls).toEqual({ put: [], get: [address], head: [address] });
   });
 
-  test("makes no request more where it cannot, and leaves the entry out", async () => {
+  test("makes no extra request and omits the field otherwise", async () => {
     const { backend, calls } = watched(memory());
     const store = aliceStore({ backend });
     const stat = await store.stat(await store.put("x"));

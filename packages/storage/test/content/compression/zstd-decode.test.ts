@@ -4,11 +4,11 @@ import {
   content,
   decode,
   hex,
-  lent,
+  borrowed,
   messageOf,
   pieceSizes,
   prose,
-} from "./encoding-frames.ts";
+} from "./frames.ts";
 import { describe, expect, spyOn, test } from "bun:test";
 import zlib, { constants, zstdCompressSync } from "node:zlib";
 import { codeOf, random } from "../../support.ts";
@@ -22,7 +22,7 @@ const FRAME = SENTENCE_FRAMES.zstd;
 
 const MAGIC = "28b52ffd";
 
-/** What one byte says: no length, no checksum, a window of 2^(10 + n / 8). */
+/** A header with no length, no checksum, and a window of 2^(10 + n / 8). */
 const header = (window: number) => `${MAGIC}00${(window << 3).toString(16).padStart(2, "0")}`;
 
 describe("frames by another encoder", () => {
@@ -47,7 +47,7 @@ describe("frames by another encoder", () => {
     const source = Buffer.concat([prose(3000 * KIB), random(700 * KIB), Buffer.alloc(3000 * KIB)]);
     const { bytes, pieces, error } = await decode(
       "zstd",
-      lent(zstdCompressSync(source, { params }), [50_000, 1, 300_000]),
+      borrowed(zstdCompressSync(source, { params }), [50_000, 1, 300_000]),
       source.length,
     );
     expect(error).toBeUndefined();
@@ -56,10 +56,10 @@ describe("frames by another encoder", () => {
     expect(new Set(pieces.map((piece) => piece.buffer)).size).toBe(pieces.length);
   });
 
-  test("of anything, in pieces of any size", async () => {
+  test("of any content, in pieces of any size", async () => {
     await fc.assert(
       fc.asyncProperty(content, pieceSizes, async (source, sizes) => {
-        const encoded = lent(zstdCompressSync(source), sizes);
+        const encoded = borrowed(zstdCompressSync(source), sizes);
         const { bytes, error } = await decode("zstd", encoded, source.length);
         expect(error).toBeUndefined();
         expect(Buffer.compare(bytes, source)).toBe(0);
@@ -67,7 +67,7 @@ describe("frames by another encoder", () => {
     );
   });
 
-  test("whose blocks are tiny, and many", async () => {
+  test("with many tiny blocks", async () => {
     const raw = (byte: number, last: number) => Uint8Array.of((1 << 3) | last, 0, 0, byte);
     const parts = [hex(header(0))];
     for (let i = 0; i < 200_000; i++) parts.push(raw(i, Number(i === 199_999)));
@@ -76,7 +76,7 @@ describe("frames by another encoder", () => {
     expect(bytes.every((byte, i) => byte === (i & 0xff))).toBe(true);
   });
 
-  test("whose header has each width of length and window", async () => {
+  test("with each width of length and window in the header", async () => {
     for (const [digits, length] of [
       [`${header(17)}010000`, 0],
       [`${MAGIC}2000010000`, 0],
@@ -91,12 +91,12 @@ describe("frames by another encoder", () => {
   });
 });
 
-test("the runtime's decoder is closed at the end, on an error and when it is left", async () => {
+test("closes the runtime's decoder at the end, on an error and if the loop is left early", async () => {
   const opened = spyOn(zlib, "createZstdDecompress");
   try {
     await decode("zstd", FRAME, SENTENCE.length);
     await decode("zstd", FRAME.subarray(0, -1), SENTENCE.length);
-    const left = contentDecoder({ enc: "zstd", len: SENTENCE.length })!.decode(lent(FRAME));
+    const left = contentDecoder({ enc: "zstd", len: SENTENCE.length })!.decode(borrowed(FRAME));
     await left.next();
     await left.return(undefined);
     expect(opened.mock.results.map(({ value }) => (value as Readable).destroyed)).toEqual([
@@ -109,7 +109,7 @@ test("the runtime's decoder is closed at the end, on an error and when it is lef
   }
 });
 
-describe("refuses", () => {
+describe("rejects", () => {
   const source = random(100);
   const good = new Uint8Array(zstdCompressSync(source));
   const nothing = zstdCompressSync(new Uint8Array(0));
@@ -120,15 +120,15 @@ describe("refuses", () => {
     ["a format from before the first version", hex("27b52ffd0000010000"), "magic number"],
     ["a skippable frame", skippable, "magic number"],
     ["a skippable frame before the frame", Buffer.concat([skippable, good]), "magic number"],
-    ["a skippable frame after it", Buffer.concat([good, skippable]), "goes on behind"],
-    ["a second frame", Buffer.concat([good, good]), "goes on behind"],
-    ["an empty second frame", Buffer.concat([good, nothing]), "goes on behind"],
-    ["a byte after it", Buffer.concat([good, hex("00")]), "goes on behind"],
-    ["text after it", Buffer.concat([good, prose(500)]), "goes on behind"],
+    ["a skippable frame after it", Buffer.concat([good, skippable]), "continues after"],
+    ["a second frame", Buffer.concat([good, good]), "continues after"],
+    ["an empty second frame", Buffer.concat([good, nothing]), "continues after"],
+    ["a byte after it", Buffer.concat([good, hex("00")]), "continues after"],
+    ["text after it", Buffer.concat([good, prose(500)]), "continues after"],
     ["a reserved bit", hex(`${MAGIC}0800010000`), "reserved"],
     ["a dictionary", hex(`${MAGIC}010007010000`), "dictionary"],
-    ["another content size", hex(`${MAGIC}2065010000`), "another length"],
-    ["a content size of 2^64 - 1", hex(`${MAGIC}c000ffffffffffffffff010000`), "another length"],
+    ["another content size", hex(`${MAGIC}2065010000`), "length differs"],
+    ["a content size of 2^64 - 1", hex(`${MAGIC}c000ffffffffffffffff010000`), "length differs"],
     ["a window above 128 MiB", hex(`${MAGIC}008901000041`), "a window"],
     ["the largest window", hex(`${MAGIC}00ff090000 41`.replace(" ", "")), "a window"],
     ["a reserved block type", hex(`${header(10)}07000041`), "reserved type"],
@@ -137,14 +137,14 @@ describe("refuses", () => {
     ["a block that does not decode", hex(`${header(10)}2d0000ffffffffff`), "do not decode"],
   ])("%s", async (_, encoded, message) => {
     for (const size of [encoded.length, 1]) {
-      const { bytes, error } = await decode("zstd", lent(encoded, [size]), 100);
+      const { bytes, error } = await decode("zstd", borrowed(encoded, [size]), 100);
       expect(codeOf(error)).toBe("encoding");
       expect(messageOf(error)).toContain(message);
       expect(source.subarray(0, bytes.length)).toEqual(new Uint8Array(bytes));
     }
   });
 
-  test("a window that only `len` asks for, where the frame is one segment", async () => {
+  test("a window that follows only from `len`, if the frame is a single segment", async () => {
     const digits = `${MAGIC}a001000008010000`;
     const { error } = await decode("zstd", hex(digits), 2 ** 27 + 1);
     expect(messageOf(error)).toContain("a window");
@@ -158,7 +158,7 @@ describe("refuses", () => {
     expect((error as Error).cause).toBeInstanceOf(Error);
   });
 
-  test("everything, where the runtime has no zstd, before it asks for a piece", async () => {
+  test("everything if the runtime has no zstd, before requesting a piece", async () => {
     const modules = spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
     try {
       let asked = false;

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  // Rejections are reported once the microtasks are through.
+  // Unhandled rejections are reported after the microtasks have run.
   await sleep(1);
   process.off("unhandledRejection", onUnhandled);
   expect(unhandled).toEqual([]);
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const room = () => new Uint8Array(10);
 
-/** What a call fails with. */
+/** The error that a call fails with. */
 function failure(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => "the call succeeded",
@@ -61,14 +61,14 @@ describe("an error of the source", () => {
         }),
     ],
     ["an iterator", () => watched(() => Promise.reject(broken))],
-  ])("of %s is passed on as it is", async (_name, make) => {
+  ])("of %s is passed on unchanged", async (_name, make) => {
     expect(await failure(byteReader(make()).lookAhead(10))).toBe(broken);
     const reader = byteReader(make());
     expect(await failure(reader.fill(room()))).toBe(broken);
     reader.cancel();
   });
 
-  test("is passed on even while a signal is watched", async () => {
+  test("is passed on even if there is a signal", async () => {
     const { signal } = new AbortController();
     const content = watched(() => Promise.reject(broken));
     expect(await failure(byteReader(content, signal).fill(room()))).toBe(broken);
@@ -76,7 +76,7 @@ describe("an error of the source", () => {
 });
 
 describe("cancelling", () => {
-  test("tells the source once", async () => {
+  test("closes the source once", async () => {
     const content = watched(async (count) => piece(count));
     const reader = byteReader(content);
     await reader.fill(new Uint8Array(2));
@@ -85,13 +85,13 @@ describe("cancelling", () => {
     expect(content.asked).toEqual({ next: 2, return: 1 });
   });
 
-  test("tells a source that was never read", () => {
+  test("closes a source that was never read", () => {
     const content = watched(never);
     byteReader(content).cancel();
     expect(content.asked).toEqual({ next: 0, return: 1 });
   });
 
-  test("does not tell a source that has ended", async () => {
+  test("does not close a source that has ended", async () => {
     const content = watched(async () => ({ done: true, value: undefined }));
     const reader = byteReader(content);
     expect(await reader.fill(room())).toBe(0);
@@ -99,7 +99,7 @@ describe("cancelling", () => {
     expect(content.asked).toEqual({ next: 1, return: 0 });
   });
 
-  test("ends the reading: nothing more is asked for", async () => {
+  test("stops reading from the source", async () => {
     const content = watched(async (count) => piece(count));
     const reader = byteReader(content);
     reader.cancel();
@@ -153,25 +153,25 @@ describe("cancelling", () => {
   });
 
   test.each([
-    ["never answers", () => watched(never, never)],
+    ["never responds", () => watched(never, never)],
     ["fails to end", () => watched(never, () => Promise.reject(new Error("too late")))],
     [
-      "throws when it is told to end",
+      "throws when it is closed",
       () =>
         watched(never, () => {
           throw new Error("too late");
         }),
     ],
     [
-      "answers its end without a promise",
+      "returns no promise when it is closed",
       () => watched(never, () => ({ done: true, value: undefined }) as unknown as Promise<never>),
     ],
     [
-      "cannot be told to end",
+      "cannot be closed",
       () => ({ [Symbol.asyncIterator]: () => ({ next: never }) as AsyncIterator<Uint8Array> }),
     ],
     [
-      "is a web stream that never answers",
+      "is a web stream that never responds",
       () => new ReadableStream<Uint8Array>({ pull: never, cancel: never }),
     ],
     [
@@ -184,7 +184,7 @@ describe("cancelling", () => {
           },
         }),
     ],
-  ])("does not wait for a source that %s, nor fail", async (_name, make) => {
+  ])("does not wait for a source that %s, and does not fail", async (_name, make) => {
     const reader = byteReader(make());
     const reading = reader.fill(room());
     reading.catch(() => {});
@@ -192,7 +192,7 @@ describe("cancelling", () => {
     expect(() => reader.cancel()).not.toThrow();
   });
 
-  test("leaves content in memory alone", async () => {
+  test("does nothing for content in memory", async () => {
     const reader = byteReader("text");
     reader.cancel();
     reader.cancel();
@@ -220,13 +220,13 @@ describe("a signal", () => {
     },
   );
 
-  test("that has fired before ends the reading of a stream", async () => {
+  test("that has already fired fails the read of a stream", async () => {
     const reader = byteReader(watched(never), AbortSignal.abort());
     await rejects(reader.fill(room()), "aborted");
     reader.cancel();
   });
 
-  test("that fires keeps a later error of the source quiet", async () => {
+  test("that fires suppresses a later error of the source", async () => {
     const controller = new AbortController();
     const source = Promise.withResolvers<IteratorResult<Uint8Array>>();
     const waiting = byteReader(
@@ -235,7 +235,7 @@ describe("a signal", () => {
     ).fill(room());
     controller.abort();
     await rejects(waiting, "aborted");
-    source.reject(new Error("nobody listens any more"));
+    source.reject(new Error("too late"));
   });
 
   test("that fires after the end changes nothing", async () => {
@@ -247,7 +247,7 @@ describe("a signal", () => {
     expect(await reader.fill(room())).toBe(0);
   });
 
-  test("gathers no listeners over a long reading", async () => {
+  test("accumulates no listeners during a long read", async () => {
     const { signal } = new AbortController();
     const pieces = Array.from({ length: 100 }, () => Uint8Array.of(1));
     const reader = byteReader(yielding(pieces), signal);
@@ -259,7 +259,7 @@ describe("a signal", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(1);
   });
 
-  test("works for a source that answers without promises", async () => {
+  test("works for a source that does not return promises", async () => {
     const content = watched((count) =>
       count === 0
         ? (piece(1, 2) as unknown as Promise<IteratorResult<Uint8Array>>)
