@@ -1,5 +1,5 @@
 /** Many writers and readers of one store, each by itself: what they need of each other is nothing. */
-import { type Backend, createStore, generateIdentity } from "@idk/storage";
+import { type Backend, createStore, generateIdentity, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 
 export interface FleetOutcome {
@@ -83,18 +83,21 @@ function restless(backend: Backend): { backend: Backend; counts: { puts: number 
   const late = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
   return {
     counts,
-    backend: {
-      ...backend,
-      async put(name, bytes, options) {
-        counts.puts += 1;
-        await late();
-        await backend.put(name, bytes, options);
-        await late();
-      },
-      async get(name, buffer, options) {
-        await late();
-        return backend.get(name, buffer, options);
-      },
-    },
+    backend: wrapBackend(backend, {
+      put:
+        (put) =>
+        async (...call) => {
+          counts.puts += 1;
+          await late();
+          await put(...call);
+          await late();
+        },
+      get:
+        (get) =>
+        async (...call) => {
+          await late();
+          return get(...call);
+        },
+    }),
   };
 }

@@ -5,6 +5,7 @@ import {
   type StoreOptions,
   createStore,
   withRetry,
+  wrapBackend,
 } from "@idk/storage";
 import type { ObjectLocation } from "./object-locations.ts";
 import type { Session } from "./session.ts";
@@ -33,7 +34,7 @@ export async function openBackend(location: StoreLocation, session: Session): Pr
           durability: location.durability,
         })
       : await retrying(await openObjectStore(location, session), location, session);
-  return { ...backend, [Symbol.asyncDispose]: async () => backend.close?.() };
+  return { ...wrapBackend(backend), [Symbol.asyncDispose]: async () => backend.close?.() };
 }
 
 async function retrying(

@@ -1,4 +1,4 @@
-import type { Backend } from "@idk/storage";
+import { type Backend, wrapBackend } from "@idk/storage";
 
 /** What has gone between a store and its backend so far. */
 export interface Counts {
@@ -17,45 +17,35 @@ export interface CountingBackend {
 /** A backend that counts what it is asked for. Calls count when they are made, bytes when they came. */
 export function counting(inner: Backend): CountingBackend {
   let [requests, bytesSent, bytesReceived] = [0, 0, 0];
-  const backend: Backend = {
-    description: inner.description,
-    ...(inner.local !== undefined && { local: inner.local }),
-    async put(name, bytes, options) {
+  const counted =
+    <Call extends readonly unknown[], Result>(method: (...call: Call) => Result) =>
+    (...call: Call): Result => {
       requests++;
-      bytesSent += bytes.length;
-      await inner.put(name, bytes, options);
-    },
-    async get(name, buffer, options) {
+      return method(...call);
+    };
+  const received =
+    <Call extends readonly unknown[]>(read: (...call: Call) => Promise<number>) =>
+    async (...call: Call): Promise<number> => {
       requests++;
-      const length = await inner.get(name, buffer, options);
+      const length = await read(...call);
       bytesReceived += length;
       return length;
-    },
-    head(name, options) {
-      requests++;
-      return inner.head(name, options);
-    },
-    delete(name, options) {
-      requests++;
-      return inner.delete(name, options);
-    },
-    list(prefix, options) {
-      requests++;
-      return inner.list(prefix, options);
-    },
-    ...(inner.listAfter && {
-      listAfter: (...call: Parameters<NonNullable<Backend["listAfter"]>>) => {
+    };
+  const backend = wrapBackend(inner, {
+    put:
+      (put) =>
+      async (name, bytes, ...rest) => {
         requests++;
-        return inner.listAfter!(...call);
+        bytesSent += bytes.length;
+        await put(name, bytes, ...rest);
       },
-    }),
-    ...(inner.capabilities && {
-      capabilities: (...call: Parameters<NonNullable<Backend["capabilities"]>>) => {
-        requests++;
-        return inner.capabilities!(...call);
-      },
-    }),
-    ...(inner.close && { close: () => inner.close!() }),
-  };
+    get: received,
+    getPrefix: received,
+    head: counted,
+    delete: counted,
+    list: counted,
+    listAfter: counted,
+    capabilities: counted,
+  });
   return { backend, counts: () => ({ requests, bytesSent, bytesReceived }) };
 }

@@ -1,6 +1,6 @@
 import { usage } from "../errors.ts";
 import type { Backend } from "./backend.ts";
-import type { RetryOptions } from "./backoff.ts";
+import type { RetryOptions } from "./retry.ts";
 import { objectBackend } from "./s3/backend.ts";
 import { commonPlace, type Encryption, type Place, type PlaceOptions } from "./s3/place.ts";
 

@@ -20,14 +20,14 @@ import {
 /** Through MinIO's own client, which is loaded here and not before. */
 export async function minioProvisioner(
   place: Place,
-  { signal, persist }: ProvisionerOptions,
+  { signal, retrying }: ProvisionerOptions,
 ): Promise<Provisioner> {
   const { bucket, region = "", timeouts } = place;
   const doing = `prepare the bucket ${bucket}`;
   const transport = transportFor(place);
   const client = await clientFor(place, transport);
   const call = <T>(run: () => Promise<T>): Promise<T> =>
-    persist(async () => {
+    retrying(async () => {
       throwIfAborted(signal);
       const timer = deadline(signal, timeouts.firstByte + timeouts.stall, doing);
       transport.begin(timer.signal);

@@ -17,7 +17,7 @@ type Run<T> = (client: S3Client, options: { abortSignal: AbortSignal }) => Promi
 /** Through the AWS SDK, for Amazon S3, B2 and others. */
 export async function sdkProvisioner(
   place: Place,
-  { signal, persist }: ProvisionerOptions,
+  { signal, retrying }: ProvisionerOptions,
 ): Promise<Provisioner> {
   const { bucket } = place;
   const doing = `prepare the bucket ${bucket}`;
@@ -25,7 +25,7 @@ export async function sdkProvisioner(
     throw failure(error, doing, undefined);
   });
   const { sdk } = connection;
-  const call = <T>(run: Run<T>): Promise<T> => persist(() => connection.call(doing, signal, run));
+  const call = <T>(run: Run<T>): Promise<T> => retrying(() => connection.call(doing, signal, run));
   /** What a bucket says of a setting, or undefined where it never got it. */
   const ask = <T>(run: Run<T>): Promise<T | undefined> =>
     call((client, options) =>

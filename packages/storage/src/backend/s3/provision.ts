@@ -1,6 +1,6 @@
 import { throwIfAborted } from "../../abort.ts";
 import { StorageError, usage } from "../../errors.ts";
-import { patienceOf, persist, type RetryOptions, systemClock } from "../backoff.ts";
+import { retry as retryCall, type RetryOptions, retrySchedules, systemClock } from "../retry.ts";
 import { type B2Options, b2Place } from "../b2.ts";
 import { type MinioOptions, minioPlace } from "../minio.ts";
 import { type S3Options, s3Place } from "../s3.ts";
@@ -8,7 +8,7 @@ import { minioProvisioner } from "./provision-minio.ts";
 import { sdkProvisioner } from "./provision-sdk.ts";
 import type { DefaultEncryption, Provisioner, ProvisionerOptions } from "./provisioner.ts";
 
-export type { RetryOptions } from "../backoff.ts";
+export type { RetryOptions } from "../retry.ts";
 export type { DefaultEncryption } from "./provisioner.ts";
 
 /** A bucket, by the options of the backend that is to use it. */
@@ -73,10 +73,10 @@ export async function initBucket(
     throw usage("lifecycleDays must be a whole number of days from 1 on");
   }
   if (encryption !== undefined) checkEncryption(encryption, location.provider);
-  const patienceFor = patienceOf(retry, systemClock);
+  const startSchedule = retrySchedules(retry, systemClock);
   const provisioner = await provisionerOf(location, {
     signal,
-    persist: (attempt) => persist(patienceFor("initBucket"), attempt, signal),
+    retrying: (attempt) => retryCall(startSchedule("initBucket"), attempt, signal),
   });
   const made: BucketSetting[] = [];
   const there: BucketSetting[] = [];

@@ -9,7 +9,7 @@ export type DefaultEncryption = Exclude<Encryption, { readonly type: "SSE-C" }>;
 export interface ProvisionerOptions {
   readonly signal: AbortSignal | undefined;
   /** Makes a call again that failed for a while only. */
-  readonly persist: <T>(attempt: () => Promise<T>) => Promise<T>;
+  readonly retrying: <T>(attempt: () => Promise<T>) => Promise<T>;
 }
 
 /** How one provider's client does it. `has…` tells whether the bucket is that way already. */
