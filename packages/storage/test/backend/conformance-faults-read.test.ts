@@ -27,7 +27,7 @@ testFaults([
     }),
   },
   {
-    fault: "cuts off what does not fit the buffer",
+    fault: "cuts off what does not match the buffer",
     noticedBy: ["refuses a blob longer than the buffer"],
     spoil: (right) => ({
       async get(name, buffer, options) {
