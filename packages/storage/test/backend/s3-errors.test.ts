@@ -58,6 +58,7 @@ const TABLE: readonly Row[] = [
   [301, "PermanentRedirect", "unavailable", false, "in another region"],
   [307, "TemporaryRedirect", "unavailable", true, "busy"],
   [400, "AuthorizationHeaderMalformed", "unavailable", false, "in another region"],
+  [400, "constructor", "unavailable", false, "400 constructor words of the store"],
   [400, "SomethingNew", "unavailable", false, "400 SomethingNew words of the store"],
 ];
 
