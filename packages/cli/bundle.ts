@@ -14,7 +14,15 @@ const root = join(import.meta.dir, "../..");
 const folder = resolve(process.argv[2] ?? join(import.meta.dir, "dist"));
 
 /** What is loaded from where it is installed, when it is needed. */
-const EXTERNAL = ["@aws-sdk/*", "@idk/bench", "@smithy/*", "lz4-napi", "minio", "piscina"];
+const EXTERNAL = [
+  "@aws-sdk/*",
+  "@idk/bench",
+  "@smithy/*",
+  "fast-xml-parser",
+  "lz4-napi",
+  "minio",
+  "piscina",
+];
 
 /** What is written otherwise in the bundle than in the sources and in packages. */
 interface Seam {

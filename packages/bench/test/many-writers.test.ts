@@ -1,5 +1,5 @@
 /** Concurrent writers and readers of one backend that do not coordinate. */
-import { type Backend, createStore, generateIdentity } from "@idk/storage";
+import { type Backend, createStore, generateIdentity, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { expect, test } from "bun:test";
 
@@ -84,19 +84,22 @@ function delayed(backend: Backend): { backend: Backend; counts: { puts: number }
   const late = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
   return {
     counts,
-    backend: {
-      ...backend,
-      async put(name, bytes, options) {
-        counts.puts += 1;
-        await late();
-        await backend.put(name, bytes, options);
-        await late();
-      },
-      async get(name, buffer, options) {
-        await late();
-        return backend.get(name, buffer, options);
-      },
-    },
+    backend: wrapBackend(backend, {
+      put:
+        (put) =>
+        async (...call) => {
+          counts.puts += 1;
+          await late();
+          await put(...call);
+          await late();
+        },
+      get:
+        (get) =>
+        async (...call) => {
+          await late();
+          return get(...call);
+        },
+    }),
   };
 }
 

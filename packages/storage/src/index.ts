@@ -5,9 +5,9 @@ export type {
   ListedBlob,
   PutCallOptions,
 } from "./backend/backend.ts";
-export type { BackendCall, Retry, RetryOptions } from "./backend/backoff.ts";
 export { withLimit } from "./backend/limit.ts";
-export { withRetry } from "./backend/retry.ts";
+export { type BackendCall, type Retry, type RetryOptions, withRetry } from "./backend/retry.ts";
+export { type BackendWrappers, wrapBackend } from "./backend/wrap.ts";
 export { type Address, addressOf, parseAddress } from "./content/address.ts";
 export type { Compression } from "./content/compression/compress.ts";
 export type { Content } from "./content/byte-reader.ts";

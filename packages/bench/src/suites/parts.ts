@@ -1,4 +1,4 @@
-import { type Backend, type NaCl, addressOf } from "@idk/storage";
+import { type Backend, type NaCl, addressOf, wrapBackend } from "@idk/storage";
 
 /** Length of a wrapped content key; the body of a blob is longer. */
 const SLOT_LENGTH = 48;
@@ -67,19 +67,18 @@ export function partsMeter(naCl: NaCl, inner: Backend): PartsMeter {
       x25519: (...keys) => agreeing(() => naCl.x25519(...keys)),
       publicKey: (...key) => agreeing(() => naCl.publicKey(...key)),
     },
-    backend: {
-      ...inner,
-      async put(name, bytes, options) {
+    backend: wrapBackend(inner, {
+      put: (put) => (name, bytes, options) => {
         lengths.push(bytes.length);
-        await moving(() => inner.put(name, bytes, options));
+        return moving(() => put(name, bytes, options));
       },
-      get: (name, buffer, options) =>
+      get: (get) => (name, buffer, options) =>
         moving(async () => {
-          const length = await inner.get(name, buffer, options);
+          const length = await get(name, buffer, options);
           lengths.push(length);
           return length;
         }),
-    },
+    }),
     take() {
       const longest = Math.max(0, ...lengths);
       if (sample.length < longest) sample = new Uint8Array(longest).fill(0xa5);

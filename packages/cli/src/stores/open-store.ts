@@ -6,6 +6,7 @@ import {
   type Store,
   type StoreOptions,
   withRetry,
+  wrapBackend,
 } from "@idk/storage";
 import type { BucketLocation } from "@idk/storage/provision";
 import type { EncryptionSetting, ObjectLocation, StoreLocation } from "@idk/storage/url";
@@ -34,7 +35,7 @@ export async function openBackend(location: StoreLocation, session: Session): Pr
           durability: location.durability,
         })
       : await retrying(await openObjectStore(location, session), location, session);
-  return { ...backend, [Symbol.asyncDispose]: async () => backend.close?.() };
+  return { ...wrapBackend(backend), [Symbol.asyncDispose]: async () => backend.close?.() };
 }
 
 async function retrying(

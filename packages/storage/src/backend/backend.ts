@@ -1,30 +1,32 @@
 /**
- * The contract between the store and a place that keeps blobs. A backend knows opaque names and
- * bytes; it never sees keys, formats or content.
+ * The contract between the store and the storage that keeps its blobs. A backend handles opaque
+ * names and bytes; it never sees keys, formats or content.
  *
  * Rules for every implementation, checked by the suite in `@idk/storage/testing`:
  *
- * - A name is 64 lowercase hexadecimal digits. A backend may be asked for nothing else, and its
- *   listing yields nothing else, whatever other files or objects lie beside them.
- * - A blob is at most 16 MiB and a little, and is read and written whole.
- * - Writing is atomic and idempotent. When `put` resolves, the bytes are durable under the name;
- *   until then, and after any failure or crash, a reader sees the whole old value or none. Two
- *   writers of one name may race; one of them wins entirely.
- * - `put` replaces what is there. Whether something may be skipped is the store's decision.
- * - The bytes given to `put` and the buffer given to `get` are lent until the promise settles, and
- *   not touched after it, however it settles.
- * - Every failure is a StorageError: `not-found`, `limit`, `permission` or `unavailable`, with
- *   `transient` set where the same call may succeed later, and the original as `cause`. A backend
- *   does not retry; a decorator around it does.
- * - A signal that fires ends the call promptly with `aborted`, and leaves nothing half-written.
+ * - A name is 64 lowercase hexadecimal digits. A backend receives no other names, and its listing
+ *   yields no others, whatever other files or objects are stored beside the blobs.
+ * - A blob is at most slightly longer than 16 MiB, and is read and written whole.
+ * - Writes are atomic and idempotent. When `put` resolves, the bytes are durable under the name;
+ *   until then, and after any failure or crash, a reader sees the whole old value or none. If two
+ *   writers race for one name, one of them wins entirely.
+ * - `put` replaces an existing blob. Whether to skip an upload is the store's decision.
+ * - The bytes passed to `put` and the buffer passed to `get` are borrowed: the backend uses them
+ *   only until the promise settles, whether it resolves or rejects.
+ * - Every failure is a StorageError with the code `not-found`, `limit`, `permission` or
+ *   `unavailable`, with `transient` set if the same call may succeed later, and the original error
+ *   as `cause`. A backend does not retry; `withRetry` does.
+ * - A signal that fires ends the call promptly with `aborted` and leaves nothing half-written.
+ *
+ * Wrap a backend with `wrapBackend`, which keeps the optional methods.
  */
 export interface Backend {
-  /** For messages: what and where it is, such as `filesystem ./blobs`. No credentials. */
+  /** For messages: the kind and location, such as `filesystem ./blobs`. Contains no credentials. */
   readonly description: string;
 
   /**
-   * True where bytes are read without crossing a network: a blob that turns out damaged is so where
-   * it lies, and nothing is gained by reading it again. By default it may be the way that damages.
+   * True if reads do not cross a network. A blob that is damaged when read is then damaged on disk,
+   * and reading it again is pointless. By default, damage may have happened in transit.
    */
   readonly local?: boolean | undefined;
 
@@ -32,56 +34,55 @@ export interface Backend {
   put(name: string, bytes: Uint8Array, options?: PutCallOptions): Promise<void>;
 
   /**
-   * Reads the blob into the front of `buffer`, whatever is in it.
+   * Reads the whole blob into the beginning of `buffer`, whatever the buffer contains.
    *
-   * @returns its length
-   * @throws StorageError `not-found`; `limit` where the blob is longer than the buffer, found out
-   *   without reading more than the buffer holds
+   * @returns the blob's length
+   * @throws StorageError `not-found`; `limit` if the blob is longer than the buffer, without reading
+   *   more than the buffer holds
    */
   get(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
 
   /**
-   * As `get`, but of a blob that is longer than the buffer reads its beginning, and no more than the
-   * buffer holds crosses the network for it. For who wants to know what a blob is, and not to
-   * open it; a backend without it has whole blobs only.
+   * Reads the blob's prefix, as much as the buffer holds, and transfers no more than that: to
+   * inspect a blob without opening it. A backend without it can only read whole blobs.
    *
-   * @returns how many bytes were read: less than the buffer holds only where that is all of the blob
+   * @returns the number of bytes read, less than the buffer's length only if the blob is shorter
    * @throws StorageError `not-found`
    */
   getPrefix?(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
 
-  /** What the store knows of a blob without reading it, or undefined where there is none. */
+  /** What the storage knows about a blob without reading it, or undefined if there is none. */
   head(name: string, options?: CallOptions): Promise<BlobInfo | undefined>;
 
-  /** Removes a blob for good. Resolves also where there is none. */
+  /** Deletes a blob permanently. Resolves even if there is none. */
   delete(name: string, options?: CallOptions): Promise<void>;
 
   /**
-   * All blobs whose names begin with the prefix, in no particular order, in bounded memory. Blobs
-   * written or removed meanwhile may or may not show.
+   * All blobs whose names start with the prefix, in any order, in bounded memory. Blobs that are
+   * written or deleted during the listing may or may not appear.
    */
   list(prefix: string, options?: CallOptions): AsyncIterable<ListedBlob>;
 
   /**
-   * As `list`, but only names behind this one. A backend that has it lists in the order of names,
-   * here and in `list`, so that a listing that broke off can go on where it was.
+   * As `list`, but only names greater than `after`. A backend that has this method lists in order
+   * of names, here and in `list`, so that an interrupted listing can be resumed.
    */
   listAfter?(prefix: string, after: string, options?: CallOptions): AsyncIterable<ListedBlob>;
 
   /**
-   * What this place can do, found out once and remembered. A backend without it promises none of
-   * it, and nothing but plain puts is ever needed.
+   * What this storage supports, determined once and cached. A backend without it promises nothing
+   * beyond plain puts, which are always enough.
    */
   capabilities?(options?: CallOptions): Promise<Capabilities>;
 
   /**
-   * By how many milliseconds this machine's clock was ahead of the store's at the last answer that
-   * said what time it is there, to the second; negative where it was behind. Undefined as long as
-   * none did. Asks for nothing.
+   * How many milliseconds this machine's clock is ahead of the server's, to the second, according
+   * to the last response with a date; negative if it is behind, undefined before the first such
+   * response. Makes no request.
    */
   clockAheadMs?(): number | undefined;
 
-  /** Lets go of connections and handles. The backend is not used afterwards. */
+  /** Releases connections and handles. The backend must not be used afterwards. */
   close?(): Promise<void>;
 }
 
@@ -91,10 +92,10 @@ export interface CallOptions {
 
 export interface PutCallOptions extends CallOptions {
   /**
-   * The SHA-256 of the bytes, 64 lowercase hex digits, where the caller knows it: for the store to
-   * refuse an upload that was damaged on its way, and to attest the blob later. A backend may do
-   * without. Where it is wrong, the put fails or the bytes are stored all the same; what `head`
-   * attests is right in any case.
+   * The SHA-256 of the bytes, 64 lowercase hex digits, if the caller knows it. It lets the storage
+   * reject an upload that was damaged in transit and report the checksum later. A backend may
+   * ignore it. If it is wrong, either the put fails or the bytes are stored all the same; what
+   * `head` reports is correct in either case.
    */
   readonly sha256?: string | undefined;
 }
@@ -103,28 +104,28 @@ export interface BlobInfo {
   /** Bytes stored. */
   readonly size: number;
   /**
-   * The SHA-256 of all the bytes stored, 64 lowercase hex digits, where the store itself keeps one
-   * that it has computed or checked; never one that the adapter or a writer merely claims. Where
-   * that has to be found out, only from the answer of `capabilities` on.
+   * The SHA-256 of all stored bytes, 64 lowercase hex digits, if the server keeps one that it
+   * computed or verified itself; never one that the adapter or a writer merely claims. If the
+   * backend has to test that first, it is present only after `capabilities` has resolved.
    */
   readonly sha256?: string | undefined;
-  /** How the store encrypts this blob at rest, in the provider's words, such as `AES256`. */
+  /** How the blob is encrypted at rest, in the provider's terms, such as `AES256`. */
   readonly encryption?: string | undefined;
   /**
-   * When the blob was stored, in milliseconds since 1970-01-01 00:00 UTC, where the store says so: by
-   * its own clock, and its own word.
+   * When the blob was stored, in milliseconds since 1970-01-01 00:00 UTC, if the storage reports it.
+   * It comes from the storage's own clock and cannot be verified.
    */
   readonly storedAt?: number | undefined;
 }
 
 export interface Capabilities {
-  /** `head` gives `sha256`, so that integrity can be attested without a download. */
+  /** `head` returns `sha256`, so that integrity can be checked without a download. */
   readonly verifiesChecksums: boolean;
-  /** The store can write only where nothing is. An economy, never needed for being right. */
+  /** A put can require that the name is unused. An optimization, never needed for correctness. */
   readonly conditionalPut: boolean;
-  /** Old versions stay after a delete or an overwrite, until they are removed by their ids. */
+  /** Deleted or overwritten versions remain until they are deleted by their version IDs. */
   readonly versions: boolean;
-  /** How new blobs are encrypted at rest, in the provider's words, or undefined. */
+  /** How new blobs are encrypted at rest, in the provider's terms, or undefined. */
   readonly encryption?: string | undefined;
 }
 

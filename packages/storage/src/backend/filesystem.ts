@@ -1,30 +1,30 @@
-import { throwIfAborted } from "../abort.ts";
 import { type FileHandle, lstat, mkdir, open, rename, stat, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { throwIfAborted } from "../abort.ts";
+import { StorageError, usage } from "../errors.ts";
 import { type Backend, isBlobName, type ListedBlob } from "./backend.ts";
-import { failure, noDirectory, notAFile, systemCode } from "./filesystem-errors.ts";
+import { noDirectory, notAFile, systemCode, systemError } from "./filesystem/errors.ts";
 import {
+  createFolders,
   FILE_MODE,
   fillFile,
   FOLDER_MODE,
-  makeFolders,
   readFileInto,
   syncFolder,
   unlessMissing,
-} from "./filesystem-files.ts";
-import { blobsIn, shardOf, shardsIn, temporaryName } from "./filesystem-listing.ts";
-import { StorageError, usage } from "../errors.ts";
+} from "./filesystem/files.ts";
+import { blobsIn, shardOf, shardsIn, temporaryName } from "./filesystem/listing.ts";
 
 export interface FilesystemOptions {
   /**
-   * What a `put` or `delete` that has resolved outlives.
+   * What a resolved `put` or `delete` survives.
    *
-   * - `full`, the default: a power cut and a crash of the system. Each waits until the disk has the
-   *   bytes of the file and the names in its folders (`fsync`).
-   * - `none`: the end of this process, however it comes, and nothing more. The system writes to the
-   *   disk when it likes. After a power cut or a crash of the system blobs may be missing, empty or
-   *   cut short, in any order, also below a root that is there, and deleted ones may be back. What
-   *   is damaged is found when it is read. For what can be made again, and for tests.
+   * - `full`, the default: a power failure or system crash. Each call syncs the file and the folder
+   *   entries to the disk (`fsync`).
+   * - `none`: only the end of this process. The system writes to the disk at its own pace; after a
+   *   power failure or system crash, blobs may be missing, empty or truncated, in any order, even
+   *   if the root above them exists, and deleted blobs may reappear. Damage is detected when a blob
+   *   is read. For reproducible data and for tests.
    */
   readonly durability?: Durability | undefined;
 }
@@ -33,14 +33,14 @@ export type Durability = "full" | "none";
 
 /**
  * Keeps each blob in a file, `<directory>/<first two digits>/<name>`. The first `put` creates the
- * directory; all other calls fail with `unavailable` where it does not exist, so that a mistyped
- * path is not taken for an empty store. Folders get mode 0700 and files 0600.
+ * directory; all other calls fail with `unavailable` if it does not exist, so that a mistyped path
+ * is not mistaken for an empty store. Folders get mode 0700 and files 0600.
  *
- * A blob is a regular file. The directory and the folders in it may be symbolic links, to another
- * disk for example; a link in a blob's place is refused, as is anything else that is no file.
+ * A blob is a regular file. The directory and the folders in it may be symbolic links, for example
+ * to another disk; a symbolic link or any other non-file in place of a blob is rejected.
  *
- * @param directory relative to the working directory of this moment
- * @throws StorageError `usage` where the directory is the empty text, or an option is wrong
+ * @param directory relative to the current working directory at the time of the call
+ * @throws StorageError `usage` if the directory is empty or an option is invalid
  */
 export function filesystem(directory: string, options: FilesystemOptions = {}): Backend {
   if (directory === "") throw usage("the directory of a filesystem backend must not be empty");
@@ -50,17 +50,17 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     throw usage('durability must be "full" or "none"');
   }
   const fsync = durability === "full";
-  /** Folders whose own entry in the root this process has brought to the disk. */
-  const settled = new Set<string>();
-  let makingRoot: Promise<void> | undefined;
+  /** Folders whose own entry in the root this process has synced. */
+  const synced = new Set<string>();
+  let creatingRoot: Promise<void> | undefined;
 
-  const makeShard = async (folder: string): Promise<void> => {
-    settled.delete(folder);
-    // One promise for all writers: none may go on before the root's own entry is on the disk.
-    makingRoot ??= makeFolders(root, fsync).finally(() => {
-      makingRoot = undefined;
+  const createShard = async (folder: string): Promise<void> => {
+    synced.delete(folder);
+    // One promise for all writers: none may continue before the root's own entry is synced.
+    creatingRoot ??= createFolders(root, fsync).finally(() => {
+      creatingRoot = undefined;
     });
-    await makingRoot;
+    await creatingRoot;
     try {
       await mkdir(folder, { mode: FOLDER_MODE });
     } catch (error) {
@@ -68,26 +68,26 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     }
   };
 
-  /** Makes the folder only where opening fails: nearly always it is there. */
+  /** Creates the folder only if opening fails, because it nearly always exists. */
   const create = async (folder: string, path: string): Promise<FileHandle> => {
     const handle = await unlessMissing(open(path, "wx", FILE_MODE));
     if (handle !== undefined) return handle;
-    await makeShard(folder);
+    await createShard(folder);
     return open(path, "wx", FILE_MODE);
   };
 
   /**
-   * Brings the names in a folder to the disk; the first time also the folder's own name, whoever
-   * made it, since its maker may not have come so far yet.
+   * Syncs a folder's entries, and once also the folder's own entry, even if another process created
+   * the folder, because that process may not have synced it yet.
    */
-  const settle = async (folder: string): Promise<void> => {
+  const syncEntries = async (folder: string): Promise<void> => {
     await syncFolder(folder);
-    if (settled.has(folder)) return;
+    if (synced.has(folder)) return;
     await syncFolder(root);
-    settled.add(folder);
+    synced.add(folder);
   };
 
-  /** Tells a missing blob from a missing store. */
+  /** Distinguishes a missing blob from a missing store. */
   const requireRoot = async (): Promise<void> => {
     await stat(root).catch((error: unknown) => {
       throw systemCode(error) === "ENOENT" ? noDirectory(root, error) : error;
@@ -107,7 +107,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       if (length !== undefined) return length;
       await requireRoot();
     } catch (error) {
-      throw failure(error, `read the blob ${path}`);
+      throw systemError(error, `read the blob ${path}`);
     }
     throw new StorageError("not-found", `the directory ${root} holds no blob ${name}`);
   };
@@ -127,14 +127,14 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
           throwIfAborted(signal);
           await rename(temporary, path);
         } catch (error) {
-          // The first failure is the one to report. If this one fails too, listing cleans up.
+          // The first error is the one to report. If this fails too, a listing cleans up later.
           await unlink(temporary).catch(() => undefined);
           throw error;
         }
-        // Readers see the blob from here on, so the call is finished rather than aborted.
-        if (fsync) await settle(folder);
+        // Readers see the blob from here on, so the call is no longer aborted.
+        if (fsync) await syncEntries(folder);
       } catch (error) {
-        throw failure(error, `store the blob ${path}`);
+        throw systemError(error, `store the blob ${path}`);
       }
     },
 
@@ -152,7 +152,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
         await requireRoot();
         return undefined;
       } catch (error) {
-        throw failure(error, `look at the blob ${path}`);
+        throw systemError(error, `stat the blob ${path}`);
       }
     },
 
@@ -164,7 +164,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
         if (!removed) await requireRoot();
         else if (fsync) await syncFolder(folder);
       } catch (error) {
-        throw failure(error, `delete the blob ${path}`);
+        throw systemError(error, `delete the blob ${path}`);
       }
     },
 
@@ -175,15 +175,15 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
         for (const shard of await shardsIn(root, prefix))
           yield* blobsIn(join(root, shard), shard, prefix, signal);
       } catch (error) {
-        throw failure(error, `list the directory ${root}`);
+        throw systemError(error, `list the directory ${root}`);
       }
     },
   };
 }
 
-/** A name from elsewhere must never lead out of the directory. */
+/** Checks the name, which must never lead out of the directory. */
 function locate(root: string, name: string): { folder: string; path: string } {
-  if (!isBlobName(name)) throw usage("a blob's name is 64 lowercase hexadecimal digits");
+  if (!isBlobName(name)) throw usage("a blob's name must be 64 lowercase hexadecimal digits");
   const folder = join(root, shardOf(name));
   return { folder, path: join(folder, name) };
 }

@@ -1,14 +1,15 @@
-import { aborted } from "../abort.ts";
 import pLimit from "p-limit";
-import type { Backend, CallOptions, ListedBlob } from "./backend.ts";
+import { throwIfAborted, untilAborted } from "../abort.ts";
 import { usage } from "../errors.ts";
+import type { Backend, ListedBlob } from "./backend.ts";
+import { wrapBackend } from "./wrap.ts";
 
 /**
- * A backend that has at most so many calls in flight, whoever makes them: several stores, puts and
- * gets may share it. The others wait in the order in which they came, and a signal ends that wait.
+ * A backend with at most `inFlight` concurrent calls, shared by all stores and operations that use
+ * it. Further calls are queued in order, and a signal removes a call from the queue.
  *
- * A listing takes a place only while it is asked for its next blob, so that whoever works through
- * one can make other calls meanwhile.
+ * A listing occupies a slot only while it fetches its next blob, so that its consumer can make
+ * other calls meanwhile.
  *
  * @throws StorageError `usage`
  */
@@ -18,28 +19,29 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
   }
   const limit = pLimit(inFlight);
 
-  const inTurn = <T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(aborted(signal));
-        return;
-      }
-      let queued: typeof call | undefined = call;
-      const leave = (): void => {
-        // The empty turn stays in the queue, but holds on to nothing that the caller lent.
-        queued = undefined;
-        if (signal) reject(aborted(signal));
-      };
-      signal?.addEventListener("abort", leave, { once: true });
-      void limit(async () => {
-        signal?.removeEventListener("abort", leave);
-        try {
-          if (queued) resolve(await queued());
-        } catch (error) {
-          reject(error);
-        }
-      });
+  const queued = async <T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+    throwIfAborted(signal);
+    let pending: typeof call | undefined = call;
+    let start = (): void => {};
+    const started = new Promise<void>((resolve) => {
+      start = resolve;
     });
+    const result = limit(async () => {
+      throwIfAborted(signal);
+      start();
+      return pending!();
+    });
+    try {
+      await untilAborted(started, signal);
+    } catch (error) {
+      // The queue keeps its entry, which must not keep the caller's buffers alive.
+      pending = undefined;
+      result.catch(() => {});
+      throw error;
+    }
+    // From here on the signal is left to the backend, which borrows the buffers until it settles.
+    return result;
+  };
 
   async function* list(
     blobs: AsyncIterable<ListedBlob>,
@@ -48,7 +50,7 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
     const iterator = blobs[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await inTurn(() => iterator.next(), signal);
+        const next = await queued(() => iterator.next(), signal);
         if (next.done) return;
         yield next.value;
       }
@@ -57,27 +59,16 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
     }
   }
 
-  return {
-    description: backend.description,
-    ...(backend.local && { local: true }),
-    put: (name, bytes, given) => inTurn(() => backend.put(name, bytes, given), given?.signal),
-    get: (name, buffer, given) => inTurn(() => backend.get(name, buffer, given), given?.signal),
-    ...(backend.getPrefix && {
-      getPrefix: (name: string, buffer: Uint8Array, given?: CallOptions) =>
-        inTurn(async () => backend.getPrefix!(name, buffer, given), given?.signal),
-    }),
-    head: (name, given) => inTurn(() => backend.head(name, given), given?.signal),
-    delete: (name, given) => inTurn(() => backend.delete(name, given), given?.signal),
-    list: (prefix, given) => list(backend.list(prefix, given), given?.signal),
-    ...(backend.listAfter && {
-      listAfter: (prefix: string, after: string, given?: CallOptions) =>
-        list(backend.listAfter!(prefix, after, given), given?.signal),
-    }),
-    ...(backend.capabilities && {
-      capabilities: (given?: CallOptions) =>
-        inTurn(async () => backend.capabilities!(given), given?.signal),
-    }),
-    ...(backend.clockAheadMs && { clockAheadMs: () => backend.clockAheadMs!() }),
-    ...(backend.close && { close: () => backend.close!() }),
-  };
+  return wrapBackend(backend, {
+    put: (put) => (name, bytes, given) => queued(() => put(name, bytes, given), given?.signal),
+    get: (get) => (name, buffer, given) => queued(() => get(name, buffer, given), given?.signal),
+    getPrefix: (getPrefix) => (name, buffer, given) =>
+      queued(() => getPrefix(name, buffer, given), given?.signal),
+    head: (head) => (name, given) => queued(() => head(name, given), given?.signal),
+    delete: (remove) => (name, given) => queued(() => remove(name, given), given?.signal),
+    list: (listAll) => (prefix, given) => list(listAll(prefix, given), given?.signal),
+    listAfter: (listAfter) => (prefix, after, given) =>
+      list(listAfter(prefix, after, given), given?.signal),
+    capabilities: (capabilities) => (given) => queued(() => capabilities(given), given?.signal),
+  });
 }

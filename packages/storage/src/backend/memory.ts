@@ -1,16 +1,16 @@
 import { throwIfAborted } from "../abort.ts";
-import type { Backend, ListedBlob } from "./backend.ts";
 import { StorageError } from "../errors.ts";
+import type { Backend, ListedBlob } from "./backend.ts";
 
 export interface MemoryOptions {
   /**
-   * How many bytes of deleted blobs to keep for later blobs of the same length, because the first
-   * touch of a fresh page costs several times a copy into an old one. By default 64 MiB.
+   * How many bytes of deleted blobs' memory to keep for later blobs of the same length, because the
+   * first write to a fresh page takes several times as long as a copy. By default 64 MiB.
    */
   readonly idleBytes?: number;
 }
 
-/** Keeps blobs in this process: for tests, caches and measuring. */
+/** Keeps blobs in this process: for tests, caches and benchmarks. */
 export function memory(options: MemoryOptions = {}): Backend {
   const { idleBytes = 64 * 2 ** 20 } = options;
   const blobs = new Map<string, Uint8Array>();
@@ -35,6 +35,12 @@ export function memory(options: MemoryOptions = {}): Backend {
     return reused;
   };
 
+  const stored = (name: string): Uint8Array => {
+    const bytes = blobs.get(name);
+    if (bytes === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
+    return bytes;
+  };
+
   return {
     description: "memory",
     local: true,
@@ -47,18 +53,16 @@ export function memory(options: MemoryOptions = {}): Backend {
     },
     async get(name, buffer, { signal } = {}) {
       throwIfAborted(signal);
-      const bytes = blobs.get(name);
-      if (bytes === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
+      const bytes = stored(name);
       if (bytes.length > buffer.length) {
-        throw new StorageError("limit", `the blob ${name} has more than ${buffer.length} bytes`);
+        throw new StorageError("limit", `the blob ${name} is longer than ${buffer.length} bytes`);
       }
       buffer.set(bytes);
       return bytes.length;
     },
     async getPrefix(name, buffer, { signal } = {}) {
       throwIfAborted(signal);
-      const bytes = blobs.get(name);
-      if (bytes === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
+      const bytes = stored(name);
       const length = Math.min(bytes.length, buffer.length);
       buffer.set(bytes.subarray(0, length));
       return length;

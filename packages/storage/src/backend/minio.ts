@@ -1,45 +1,45 @@
 import { usage } from "../errors.ts";
 import type { Backend } from "./backend.ts";
 import { objectBackend } from "./s3/backend.ts";
-import { commonPlace, type Place, type PlaceOptions } from "./s3/place.ts";
+import { type BucketConfig, type BucketOptions, commonConfig } from "./s3/bucket-config.ts";
 
-export type { Encryption, Timeouts } from "./s3/place.ts";
+export type { Encryption, Timeouts } from "./s3/bucket-config.ts";
 
-export interface MinioOptions extends PlaceOptions {
-  /** The whole origin, such as `https://minio.example:9000`; or host, port and tls apart. */
+export interface MinioOptions extends BucketOptions {
+  /** The origin, such as `https://minio.example:9000`; or else pass host, port and tls. */
   readonly endpoint?: string | undefined;
   readonly host?: string | undefined;
   /** By default 9000. */
   readonly port?: number | undefined;
-  /** By default true: without, anyone on the way sees what is stored when, and how much. */
+  /** By default true. Without TLS, others on the network see what is stored when, and its size. */
   readonly tls?: boolean | undefined;
   readonly accessKey: string;
   readonly secretKey: string;
-  /** Of temporary keys. */
+  /** For temporary credentials. */
   readonly sessionToken?: string | undefined;
-  /** What the server was configured with, if anything. By default us-east-1. */
+  /** The region in the server's configuration. By default us-east-1, as on the server. */
   readonly region?: string | undefined;
 }
 
 /**
  * Keeps each blob as an object `<prefix>/<name>` in a bucket of a MinIO server.
  *
- * @throws StorageError `usage` where the options are malformed
+ * @throws StorageError `usage` if the options are malformed
  */
 export function minio(options: MinioOptions): Backend {
-  return objectBackend(minioPlace(options));
+  return objectBackend(minioConfig(options));
 }
 
-export function minioPlace(options: MinioOptions): Place {
+export function minioConfig(options: MinioOptions): BucketConfig {
   const { region = "us-east-1", accessKey, secretKey, sessionToken } = options;
   return {
     provider: "minio",
-    ...commonPlace(options, endpointOf(options)),
+    ...commonConfig(options, endpointOf(options)),
     region,
     pathStyle: true,
     credentials: { accessKeyId: accessKey, secretAccessKey: secretKey, sessionToken },
-    checksums: true,
-    checksumsChecked: true,
+    sendChecksums: true,
+    trustChecksums: true,
     conditionalPut: true,
     versioned: false,
   };

@@ -1,87 +1,221 @@
+import { sleep, throwIfAborted } from "../abort.ts";
+import { type ErrorCode, StorageError, usage } from "../errors.ts";
 import type { Backend, CallOptions, ListedBlob } from "./backend.ts";
-import {
-  type BackendCall,
-  type Clock,
-  patienceOf,
-  persist,
-  type RetryOptions,
-  systemClock,
-} from "./backoff.ts";
+import { wrapBackend } from "./wrap.ts";
+
+/** The backend calls that `withRetry` retries. A `getPrefix` is reported as `get`. */
+export type BackendCall = Extract<
+  keyof Backend,
+  "put" | "get" | "head" | "delete" | "list" | "capabilities"
+>;
+
+/** A failed call that is about to be retried. */
+export interface Retry {
+  readonly call: BackendCall | "initBucket";
+  /** How many attempts have failed, from 1. */
+  readonly attempt: number;
+  /** The wait before the next attempt. */
+  readonly delayMs: number;
+  /** The failure of the last attempt. */
+  readonly error: StorageError;
+}
+
+export interface RetryOptions {
+  /**
+   * The retry budget: for how long a call is retried, counted from its first attempt. By default
+   * 60 s. It is a time rather than a number of attempts because outages last for a time.
+   */
+  readonly budgetMs?: number | undefined;
+  /** The upper bound of the first delay; each further bound is twice as long. By default 250 ms. */
+  readonly firstDelayMs?: number | undefined;
+  /** The upper bound of all delays, unless the store requests a longer one. By default 20 s. */
+  readonly maxDelayMs?: number | undefined;
+  /**
+   * The number of attempts that are made even if the budget is exhausted, because one attempt may
+   * use all of it before it times out. By default 3.
+   */
+  readonly minAttempts?: number | undefined;
+  /** Called before each delay. */
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
+}
+
+/** The source of time and randomness; tests replace it. */
+export interface Clock {
+  /** Milliseconds, monotonic. */
+  now(): number;
+  /** From 0 up to but not including 1. */
+  random(): number;
+  /** @throws StorageError `aborted` as soon as the signal fires */
+  sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  random: () => Math.random(),
+  sleep,
+};
+
+/** The retry schedule of one call. */
+export interface RetrySchedule {
+  /** Restarts the budget and the backoff, because the call has made progress. */
+  restart(): void;
+  /**
+   * Waits until the next attempt is due.
+   *
+   * @throws the error itself if it is permanent or the budget is exhausted; StorageError `aborted`
+   */
+  afterFailure(error: unknown, signal: AbortSignal | undefined): Promise<void>;
+}
+
+/** Codes that no retry changes, even if the error is marked as transient. */
+const PERMANENT: ReadonlySet<ErrorCode> = new Set(["limit", "not-found", "permission", "aborted"]);
+
+/** Timers with a longer delay fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * A backend that makes calls again that failed with a transient error: with growing, random waits,
- * not earlier than the store asks for, and until a time is over. The signal of a call ends its
- * attempts and its waits. Whatever is no transient StorageError passes through at once.
+ * Checks the options and returns a function that starts the schedule of one call: exponential
+ * backoff with full jitter within the retry budget.
  *
- * A listing is begun again where it fails before its first blob. Later it goes on behind the last
- * one, if the backend has `listAfter`, and each blob listed renews the time. Without `listAfter`
- * the error passes through: to tell what had been listed before would take a memory without bound.
+ * @throws StorageError `usage`
+ */
+export function retrySchedules(
+  options: RetryOptions,
+  clock: Clock,
+): (call: Retry["call"]) => RetrySchedule {
+  const {
+    budgetMs = 60_000,
+    firstDelayMs = 250,
+    maxDelayMs = 20_000,
+    minAttempts = 3,
+    onRetry,
+  } = options;
+  for (const [name, value] of Object.entries({ budgetMs, firstDelayMs, maxDelayMs })) {
+    if (!(value >= 0)) throw usage(`${name} must be a number of milliseconds, 0 or more`);
+  }
+  if (!Number.isInteger(minAttempts) || minAttempts < 1) {
+    throw usage("minAttempts must be an integer, 1 or more");
+  }
+
+  /**
+   * Full jitter, so that clients that failed together do not retry together. A delay that the store
+   * requests is a minimum that all clients share, so the jitter is added to it.
+   */
+  const delayAfter = (attempts: number, { retryAfterMs = 0 }: StorageError): number => {
+    const bound = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempts - 1));
+    return Math.min(MAX_TIMER_MS, Math.ceil(retryAfterMs + clock.random() * bound));
+  };
+
+  return (call) => {
+    let start = clock.now();
+    let attempts = 0;
+    return {
+      restart() {
+        start = clock.now();
+        attempts = 0;
+      },
+      async afterFailure(error, signal) {
+        if (!isTransient(error)) throw error;
+        throwIfAborted(signal);
+        attempts += 1;
+        // An attempt before the requested delay is bound to fail, and the delay exceeds the budget.
+        if ((error.retryAfterMs ?? 0) > budgetMs) throw error;
+        const delayMs = delayAfter(attempts, error);
+        const elapsedMs = clock.now() - start + delayMs;
+        if (attempts >= minAttempts && elapsedMs > budgetMs) throw error;
+        onRetry?.({ call, attempt: attempts, delayMs, error });
+        await clock.sleep(delayMs, signal);
+      },
+    };
+  };
+}
+
+/** Runs attempts until one succeeds or the schedule ends. */
+export async function retry<T>(
+  schedule: RetrySchedule,
+  attempt: () => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      await schedule.afterFailure(error, signal);
+    }
+  }
+}
+
+function isTransient(error: unknown): error is StorageError {
+  return error instanceof StorageError && error.transient && !PERMANENT.has(error.code);
+}
+
+/**
+ * A backend that retries transient failures, with exponential backoff and full jitter, no earlier
+ * than the store requests, until the retry budget is exhausted. The signal of a call ends its
+ * attempts and its delays. Any other error passes through at once.
  *
- * Around `withLimit`, not within it, so that a call that waits keeps nobody else waiting.
+ * A listing that fails before its first blob is restarted. After that it continues behind the last
+ * blob if the backend has `listAfter`, and each blob restarts the budget. Without `listAfter` the
+ * error passes through, because skipping the blobs already listed would take unbounded memory.
  *
- * @throws StorageError `usage` where an option is wrong
+ * Wrap `withLimit` in `withRetry` and not the reverse, so that a call that waits for its retry does
+ * not occupy a slot.
+ *
+ * @throws StorageError `usage` if an option is invalid
  */
 export function withRetry(
   backend: Backend,
   options: RetryOptions = {},
   clock: Clock = systemClock,
 ): Backend {
-  const patienceFor = patienceOf(options, clock);
+  const startSchedule = retrySchedules(options, clock);
 
-  const again = <T>(
+  const retrying = <T>(
     call: BackendCall,
     attempt: () => Promise<T>,
     signal: AbortSignal | undefined,
-  ): Promise<T> => persist(patienceFor(call), attempt, signal);
+  ): Promise<T> => retry(startSchedule(call), attempt, signal);
 
   async function* list(
     prefix: string,
     after: string | undefined,
     given: CallOptions | undefined,
   ): AsyncGenerator<ListedBlob> {
-    const patience = patienceFor("list");
+    const schedule = startSchedule("list");
     let last = after;
-    let begun = false;
+    let yielded = false;
     for (;;) {
       try {
         for await (const blob of listFrom(backend, prefix, last, given)) {
-          begun = true;
+          yielded = true;
           yield blob;
           last = blob.name;
-          // Only now: the time that the consumer took is none of the store's.
-          patience.renew();
+          // Only after the yield, so that the consumer's own time does not count.
+          schedule.restart();
         }
         return;
       } catch (error) {
-        if (begun && backend.listAfter === undefined) throw error;
-        await patience.afterFailure(error, given?.signal);
+        if (yielded && backend.listAfter === undefined) throw error;
+        await schedule.afterFailure(error, given?.signal);
       }
     }
   }
 
-  return {
-    description: backend.description,
-    ...(backend.local && { local: true }),
-    put: (name, bytes, given) => again("put", () => backend.put(name, bytes, given), given?.signal),
-    get: (name, buffer, given) =>
-      again("get", () => backend.get(name, buffer, given), given?.signal),
-    ...(backend.getPrefix && {
-      getPrefix: (name: string, buffer: Uint8Array, given?: CallOptions) =>
-        again("get", async () => backend.getPrefix!(name, buffer, given), given?.signal),
-    }),
-    head: (name, given) => again("head", () => backend.head(name, given), given?.signal),
-    delete: (name, given) => again("delete", () => backend.delete(name, given), given?.signal),
-    list: (prefix, given) => list(prefix, undefined, given),
-    ...(backend.listAfter && {
-      listAfter: (prefix: string, after: string, given?: CallOptions) => list(prefix, after, given),
-    }),
-    ...(backend.capabilities && {
-      capabilities: (given?: CallOptions) =>
-        again("capabilities", async () => backend.capabilities!(given), given?.signal),
-    }),
-    ...(backend.clockAheadMs && { clockAheadMs: () => backend.clockAheadMs!() }),
-    ...(backend.close && { close: () => backend.close!() }),
-  };
+  return wrapBackend(backend, {
+    put: (put) => (name, bytes, given) =>
+      retrying("put", () => put(name, bytes, given), given?.signal),
+    get: (get) => (name, buffer, given) =>
+      retrying("get", () => get(name, buffer, given), given?.signal),
+    getPrefix: (getPrefix) => (name, buffer, given) =>
+      retrying("get", () => getPrefix(name, buffer, given), given?.signal),
+    head: (head) => (name, given) => retrying("head", () => head(name, given), given?.signal),
+    delete: (remove) => (name, given) =>
+      retrying("delete", () => remove(name, given), given?.signal),
+    list: () => (prefix, given) => list(prefix, undefined, given),
+    listAfter: () => (prefix, after, given) => list(prefix, after, given),
+    capabilities: (capabilities) => (given) =>
+      retrying("capabilities", () => capabilities(given), given?.signal),
+  });
 }
 
 function listFrom(

@@ -1,42 +1,47 @@
 import type { Backend } from "./backend.ts";
 import { objectBackend } from "./s3/backend.ts";
-import { commonPlace, type Credentials, type Place, type PlaceOptions } from "./s3/place.ts";
+import {
+  type BucketConfig,
+  type BucketOptions,
+  commonConfig,
+  type Credentials,
+} from "./s3/bucket-config.ts";
 
-export type { Credentials, Encryption, Timeouts } from "./s3/place.ts";
+export type { Credentials, Encryption, Timeouts } from "./s3/bucket-config.ts";
 
-export interface S3Options extends PlaceOptions {
-  /** An origin such as `https://storage.example:9000`. By default that of Amazon in the region. */
+export interface S3Options extends BucketOptions {
+  /** An origin such as `https://storage.example:9000`. By default Amazon's in the region. */
   readonly endpoint?: string | undefined;
-  /** By default what the environment and the profile say. */
+  /** By default from the environment or the AWS profile. */
   readonly region?: string | undefined;
-  /** Keys or what gives them; by default the chain of the AWS SDK: variables, profile, role. */
+  /** By default the AWS SDK's chain: environment variables, profile, the machine's role. */
   readonly credentials?: Credentials | (() => Promise<Credentials>) | undefined;
-  /** Whether the bucket is in the path rather than in the host's name. By default with an endpoint. */
+  /** Whether URLs have the bucket in the path. By default true if `endpoint` is set. */
   readonly forcePathStyle?: boolean | undefined;
 }
 
 /**
- * Keeps each blob as an object `<prefix>/<name>` in a bucket of Amazon S3, or of another store
- * that speaks its protocol. Deleting is for good also where the bucket keeps versions, and needs
- * the permissions for it there.
+ * Keeps each blob as an object `<prefix>/<name>` in a bucket of Amazon S3 or of an S3-compatible
+ * store. Deletes are permanent even if the bucket keeps versions, and then need the permissions to
+ * list and delete versions.
  *
- * @throws StorageError `usage` where the options are malformed
+ * @throws StorageError `usage` if the options are malformed
  */
 export function s3(options: S3Options): Backend {
-  return objectBackend(s3Place(options));
+  return objectBackend(s3Config(options));
 }
 
-export function s3Place(options: S3Options): Place {
+export function s3Config(options: S3Options): BucketConfig {
   const { endpoint, region, credentials, forcePathStyle = endpoint !== undefined } = options;
   return {
     provider: "s3",
-    ...commonPlace(options, endpoint),
+    ...commonConfig(options, endpoint),
     region,
     pathStyle: forcePathStyle,
     credentials,
-    checksums: true,
-    // Amazon does. What else speaks its protocol may keep whatever a writer claims.
-    checksumsChecked: endpoint === undefined,
+    sendChecksums: true,
+    // Amazon verifies checksums; a compatible store may keep whatever a writer claims.
+    trustChecksums: endpoint === undefined,
     conditionalPut: true,
     versioned: false,
   };

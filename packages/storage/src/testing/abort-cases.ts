@@ -16,13 +16,13 @@ import {
 const OLD = 4 * MIB;
 const NEW = 8 * MIB;
 
-/** Milliseconds from the beginning of a call to its abort; none is at once, without waiting. */
+/** Milliseconds from the start of a call to its abort; undefined aborts synchronously. */
 const DELAYS = [undefined, 0, 0, 1, 2, 3, 5, 8, 13];
 
-/** What a caller's signal does. */
+/** Cases for the signal of a call. */
 export const abortCases: readonly Case[] = [
   {
-    name: "stores nothing when the signal has fired before put",
+    name: "stores nothing if the signal has fired before put",
     async check({ backend }) {
       const [fresh, old] = [newName(), newName()];
       await backend.put(old, blobOf(100, 1));
@@ -34,7 +34,7 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "reads nothing when the signal has fired before get",
+    name: "reads nothing if the signal has fired before get",
     async check({ backend }) {
       const [name, buffer] = [newName(), new Uint8Array(100)];
       await backend.put(name, blobOf(100));
@@ -43,19 +43,19 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "prefers aborted to not found",
+    name: "fails with aborted rather than not-found",
     async check({ backend }) {
       await fails(backend.get(newName(), new Uint8Array(1), fired()), "aborted");
     },
   },
   {
-    name: "does not look when the signal has fired before head",
+    name: "does nothing if the signal has fired before head",
     async check({ backend }) {
       await fails(backend.head(newName(), fired()), "aborted");
     },
   },
   {
-    name: "deletes nothing when the signal has fired before delete",
+    name: "deletes nothing if the signal has fired before delete",
     async check({ backend }) {
       const name = newName();
       await backend.put(name, blobOf(100));
@@ -64,14 +64,14 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "lists nothing when the signal has fired before list",
+    name: "lists nothing if the signal has fired before list",
     async check({ backend }) {
       await backend.put(newName(), blobOf(100));
       await fails(collect(backend.list("", fired())), "aborted");
     },
   },
   {
-    name: "keeps the reason of an abort as cause",
+    name: "keeps the reason of an abort as the cause",
     async check({ backend }) {
       const reason = new Error("no longer needed");
       await assert.rejects(backend.head(newName(), { signal: AbortSignal.abort(reason) }), {
@@ -80,7 +80,7 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "keeps the old blob or the whole new one when a put is aborted",
+    name: "keeps the old blob or the whole new one if a put is aborted",
     async check({ backend }) {
       const name = newName();
       const [before, after] = [blobOf(OLD, 1), blobOf(NEW, 2)];
@@ -93,24 +93,24 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "keeps nothing or the whole blob when its first put is aborted",
+    name: "keeps nothing or the whole blob if its first put is aborted",
     async check({ backend }) {
       const bytes = blobOf(NEW);
       for (const delay of DELAYS) {
         const name = newName();
         const stored = await endsOrAborts((options) => backend.put(name, bytes, options), delay);
-        // Looked at once: a server may finish what it had received after the caller gave up.
+        // Read only once: a server may still complete a put that it has received in full.
         const found = await read(backend, name, NEW).catch((error: unknown) => {
           assertFailure(error, "not-found");
           return undefined;
         });
-        assert.ok(found !== undefined || !stored, "a put that succeeded has stored nothing");
+        assert.ok(found !== undefined || !stored, "a put succeeded without storing the blob");
         if (found !== undefined) assertSame(found, bytes);
       }
     },
   },
   {
-    name: "reads the whole blob or fails when a get is aborted",
+    name: "reads the whole blob or fails if a get is aborted",
     async check({ backend }) {
       const [name, bytes] = [newName(), blobOf(NEW)];
       await backend.put(name, bytes);
@@ -123,7 +123,7 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "does not touch the buffer of a get that was aborted once it has settled",
+    name: "does not write to the buffer after an aborted get has settled",
     async check({ backend }) {
       const [name, bytes] = [newName(), blobOf(NEW)];
       await backend.put(name, bytes);
@@ -132,7 +132,7 @@ export const abortCases: readonly Case[] = [
       for (const delay of DELAYS) {
         const buffer = new Uint8Array(NEW);
         await endsOrAborts((options) => backend.get(name, buffer, options), delay);
-        // It belongs to the caller again, who puts something else into it.
+        // The buffer belongs to the caller again.
         buffer.set(sentinel);
         buffers.push(buffer);
       }
@@ -141,14 +141,14 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "does not read the bytes of a put that was aborted once it has settled",
+    name: "does not read the bytes after an aborted put has settled",
     async check({ backend }) {
       const after = blobOf(NEW, 2);
       const names: string[] = [];
       for (const delay of DELAYS) {
-        const [name, lent] = [newName(), after.slice()];
-        await endsOrAborts((options) => backend.put(name, lent, options), delay);
-        lent.fill(0x5e);
+        const [name, borrowed] = [newName(), after.slice()];
+        await endsOrAborts((options) => backend.put(name, borrowed, options), delay);
+        borrowed.fill(0x5e);
         names.push(name);
       }
       await settle();
@@ -158,7 +158,7 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "ends a listing that is aborted on the way",
+    name: "ends a listing that is aborted midway",
     async check({ backend }) {
       for (let i = 0; i < 5; i++) await backend.put(newName("ab"), blobOf(1));
       const controller = new AbortController();
@@ -169,7 +169,7 @@ export const abortCases: readonly Case[] = [
     },
   },
   {
-    name: "lets a signal fire when the call is over",
+    name: "ignores a signal that fires after the call",
     async check({ backend }) {
       const [name, bytes, controller] = [newName(), blobOf(1000), new AbortController()];
       await backend.put(name, bytes, controller);
@@ -179,7 +179,7 @@ export const abortCases: readonly Case[] = [
   },
 ];
 
-/** Time for whatever a backend goes on doing after it has given up. */
+/** Gives a backend time to continue work that it should have ended. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 100));
 }
@@ -188,7 +188,7 @@ function fired(): { signal: AbortSignal } {
   return { signal: AbortSignal.abort() };
 }
 
-/** Whether the call ended in spite of the abort. It must fail with `aborted` otherwise. */
+/** Whether the call succeeded despite the abort. It must fail with `aborted` otherwise. */
 async function endsOrAborts(
   call: (options: { signal: AbortSignal }) => Promise<unknown>,
   delay: number | undefined,

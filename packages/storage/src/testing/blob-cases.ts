@@ -16,7 +16,7 @@ import {
 
 const SIZES = [0, 1, 59, 64 * KIB, MIB, LONGEST];
 
-/** One blob at a time: put, get, head and delete. */
+/** Cases for put, get, head and delete. */
 export const blobCases: readonly Case[] = [
   {
     name: "describes itself in one line",
@@ -28,7 +28,7 @@ export const blobCases: readonly Case[] = [
   ...SIZES.map(
     (size) =>
       ({
-        name: `gives back a blob of ${size} bytes`,
+        name: `returns a blob of ${size} bytes`,
         async check({ backend }): Promise<void> {
           const [name, bytes] = [newName(), blobOf(size)];
           await backend.put(name, bytes);
@@ -39,7 +39,7 @@ export const blobCases: readonly Case[] = [
   ),
 
   {
-    name: "keeps what was put when opened again",
+    name: "keeps a blob when reopened",
     async check({ backend, reopen }) {
       const [name, bytes] = [newName(), blobOf(70 * KIB)];
       await backend.put(name, bytes);
@@ -47,7 +47,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "keeps blobs apart",
+    name: "keeps blobs with similar names separate",
     async check({ backend }) {
       const shared = newName();
       const names = ["0", "1", "f"].map((digit) => shared.slice(0, -1) + digit);
@@ -68,7 +68,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "takes the same blob twice",
+    name: "stores the same blob twice",
     async check({ backend }) {
       const [name, bytes] = [newName(), blobOf(1000)];
       await backend.put(name, bytes);
@@ -77,7 +77,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "stores only the part of memory it was given",
+    name: "stores only the given part of a buffer",
     async check({ backend }) {
       const [name, memory] = [newName(), blobOf(3000)];
       await backend.put(name, memory.subarray(1000, 2000));
@@ -85,25 +85,25 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "keeps its own copy once a put has settled",
+    name: "does not depend on the bytes after put has settled",
     async check({ backend }) {
-      const [name, lent] = [newName(), blobOf(100 * KIB)];
-      const original = lent.slice();
-      await backend.put(name, lent);
-      lent.fill(0);
+      const [name, borrowed] = [newName(), blobOf(100 * KIB)];
+      const original = borrowed.slice();
+      await backend.put(name, borrowed);
+      borrowed.fill(0);
       await assertHolds(backend, name, original);
     },
   },
   {
-    name: "leaves the bytes it is given as they are",
+    name: "does not change the bytes of a put",
     async check({ backend }) {
-      const lent = blobOf(100 * KIB);
-      await backend.put(newName(), lent);
-      assertSame(lent, blobOf(100 * KIB));
+      const borrowed = blobOf(100 * KIB);
+      await backend.put(newName(), borrowed);
+      assertSame(borrowed, blobOf(100 * KIB));
     },
   },
   {
-    name: "keeps no hold on the reader's buffer",
+    name: "does not depend on the buffer after get has settled",
     async check({ backend }) {
       const [name, bytes] = [newName(), blobOf(100 * KIB)];
       await backend.put(name, bytes);
@@ -124,7 +124,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "leaves the rest of a longer buffer and the memory around it alone",
+    name: "writes nothing after the blob in a longer buffer, and nothing outside the buffer",
     async check({ backend }) {
       const [name, bytes] = [newName(), blobOf(1000)];
       await backend.put(name, bytes);
@@ -136,7 +136,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "refuses a blob longer than the buffer, and stays within it",
+    name: "rejects a blob longer than the buffer, and writes nothing outside the buffer",
     async check({ backend }) {
       const name = newName();
       await backend.put(name, blobOf(1000));
@@ -149,7 +149,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "gives the beginning of a blob as far as the buffer goes, if it can",
+    name: "reads a prefix of a blob, if it has getPrefix",
     async check({ backend }) {
       if (backend.getPrefix === undefined) return;
       for (const size of [0, 1, 1000, MIB]) {
@@ -160,7 +160,7 @@ export const blobCases: readonly Case[] = [
           const expected = memory.slice();
           expected.set(bytes.subarray(0, room), 500);
           const length = await backend.getPrefix(name, memory.subarray(500, 500 + room));
-          assert.equal(length, Math.min(size, room), `of ${size} bytes, with room for ${room}`);
+          assert.equal(length, Math.min(size, room), `${size} bytes into a buffer of ${room}`);
           assertSame(memory, expected);
         }
       }
@@ -169,7 +169,7 @@ export const blobCases: readonly Case[] = [
   },
 
   {
-    name: "reports a missing blob as not found, and leaves the buffer alone",
+    name: "fails with not-found for a missing blob, and does not change the buffer",
     async check({ backend }) {
       const buffer = new Uint8Array(100);
       await fails(backend.get(newName(), buffer), "not-found");
@@ -177,7 +177,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "reports a missing blob as not found beside one with nearly its name",
+    name: "fails with not-found for a missing blob with a similar name",
     async check({ backend }) {
       const name = `${newName().slice(0, -1)}0`;
       await backend.put(name, blobOf(10));
@@ -185,7 +185,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "knows nothing of a missing blob",
+    name: "returns undefined from head for a missing blob",
     async check({ backend }) {
       assert.equal(await backend.head(newName()), undefined);
     },
@@ -194,17 +194,17 @@ export const blobCases: readonly Case[] = [
   {
     name: "deletes a blob, and only that one",
     async check({ backend, reopen }) {
-      const [gone, kept] = [newName("aa"), newName("aa")];
-      await backend.put(gone, blobOf(100));
+      const [deleted, kept] = [newName("aa"), newName("aa")];
+      await backend.put(deleted, blobOf(100));
       await backend.put(kept, blobOf(200));
-      await backend.delete(gone);
-      await assertMissing(backend, gone);
-      await assertMissing(await reopen(), gone);
+      await backend.delete(deleted);
+      await assertMissing(backend, deleted);
+      await assertMissing(await reopen(), deleted);
       await assertHolds(backend, kept, blobOf(200));
     },
   },
   {
-    name: "deletes what is not there, as often as asked",
+    name: "deletes a missing blob without an error",
     async check({ backend }) {
       const name = newName();
       await backend.delete(name);
@@ -215,7 +215,7 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
-    name: "deletes a blob that was replaced, with all that it was before",
+    name: "deletes a replaced blob with all its versions",
     async check({ backend, reopen }) {
       const name = newName();
       for (const size of [100, 200, 300]) await backend.put(name, blobOf(size));
@@ -223,13 +223,13 @@ export const blobCases: readonly Case[] = [
       await assertMissing(backend, name);
       await assertMissing(await reopen(), name);
       assert.deepEqual(await collect(backend.list("")), []);
-      // Again, for a place that hides what it deletes: what it hid must not come back.
+      // Again, because a store with versions may uncover an older one.
       await backend.delete(name);
       await assertMissing(backend, name);
     },
   },
   {
-    name: "takes a blob again after it was deleted",
+    name: "stores a blob again after it was deleted",
     async check({ backend }) {
       const name = newName();
       await backend.put(name, blobOf(2000, 1));

@@ -6,10 +6,10 @@ import { type ErrorCode, StorageError } from "../errors.ts";
 
 export interface Case {
   readonly name: string;
-  check(place: Place): Promise<void>;
+  check(opened: Opened): Promise<void>;
 }
 
-interface Place {
+interface Opened {
   readonly backend: Backend;
   reopen(): Promise<Backend>;
 }
@@ -17,15 +17,15 @@ interface Place {
 export const KIB: number = 2 ** 10;
 export const MIB: number = 2 ** 20;
 
-/** The longest blob a backend must take: a 16 MiB chunk with an envelope around it. */
+/** The longest blob a backend must accept: a 16 MiB chunk with its envelope. */
 export const LONGEST: number = 16 * MIB + 59;
 
-/** A name that nothing else has, beginning with the given digits. */
-export function newName(beginning = ""): string {
-  return beginning + toHex(crypto.getRandomValues(new Uint8Array(32))).slice(beginning.length);
+/** A random name that starts with the given digits. */
+export function newName(prefix = ""): string {
+  return prefix + toHex(crypto.getRandomValues(new Uint8Array(32))).slice(prefix.length);
 }
 
-/** Bytes without a short period, so that a part in the wrong place shows; the same for each seed. */
+/** Bytes that depend on the seed and do not repeat, so that a misplaced part is detected. */
 export function blobOf(length: number, seed = 1): Uint8Array {
   const words = new Uint32Array(Math.ceil(length / 4));
   let state = (seed * 2_654_435_761) >>> 0 || 1;
@@ -38,12 +38,12 @@ export function blobOf(length: number, seed = 1): Uint8Array {
   return new Uint8Array(words.buffer, 0, length);
 }
 
-/** The SHA-256 of a blob, as a backend is given it and gives it back. */
+/** The SHA-256 of a blob in the form that the contract uses. */
 export function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Reads a blob with room to spare, so that a wrong length is seen rather than refused. */
+/** Reads a blob into a longer buffer, so that a wrong length is detected rather than rejected. */
 export async function read(
   backend: Backend,
   name: string,
@@ -67,10 +67,10 @@ export async function assertHolds(
   assertSame(await read(backend, name, bytes.length), bytes);
 }
 
-/** As deepEqual, but does not print or walk megabytes. */
+/** As deepEqual, but fast and without printing megabytes. */
 export function assertSame(actual: Uint8Array, expected: Uint8Array): void {
-  assert.equal(actual.length, expected.length, "the blob has another length");
-  assert.ok(equal(actual, expected), "the blob has other bytes");
+  assert.equal(actual.length, expected.length, "the blob has a different length");
+  assert.ok(equal(actual, expected), "the blob has different bytes");
 }
 
 export async function assertMissing(backend: Backend, name: string): Promise<void> {
@@ -78,13 +78,13 @@ export async function assertMissing(backend: Backend, name: string): Promise<voi
   await fails(backend.get(name, new Uint8Array(KIB)), "not-found");
 }
 
-/** Asserts a failure with this code, and that it is one no retry would mend. */
+/** Asserts that the call fails with this code and is not transient. */
 export async function fails(call: Promise<unknown>, code: ErrorCode): Promise<void> {
   const error = await call.then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  assert.ok(error !== undefined, `the call succeeded, where ${code} was expected`);
+  assert.ok(error !== undefined, `the call succeeded, but ${code} was expected`);
   assertFailure(error, code);
 }
 

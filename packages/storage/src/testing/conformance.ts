@@ -1,38 +1,38 @@
 import { abortCases } from "./abort-cases.ts";
-import { attestationCases } from "./attestation-cases.ts";
+import { metadataCases } from "./metadata-cases.ts";
 import { blobCases } from "./blob-cases.ts";
 import type { Case } from "./cases.ts";
 import { listCases } from "./list-cases.ts";
 import { raceCases } from "./race-cases.ts";
 import type { Backend } from "../backend/backend.ts";
 
-/** Where the blobs of one case are kept. */
-export interface BackendPlace {
-  /** A handle on the place, which is empty. */
+/** The storage for one case. */
+export interface BackendFixture {
+  /** A backend over empty storage. */
   readonly backend: Backend;
   /**
-   * A second handle on the same place, as another process would have it. Where blobs live and die
-   * with the first handle, that handle itself.
+   * Opens a second backend over the same storage, as another process would. If the blobs exist only
+   * within the first backend, returns that one.
    */
   reopen(): Backend | Promise<Backend>;
-  /** Removes the place, after its handles have been closed. */
+  /** Removes the storage, after all its backends have been closed. */
   cleanup?(): void | Promise<void>;
 }
 
 export interface ConformanceOptions {
-  /** Makes a new empty place. Each case has its own, so cases may run in any order or together. */
-  open(): BackendPlace | Promise<BackendPlace>;
+  /** Creates new empty storage. Each case calls it, so cases may run in any order or concurrently. */
+  open(): BackendFixture | Promise<BackendFixture>;
   /**
-   * How many blobs the longest listing has. By default 300. For a backend that lists page by page,
-   * more than fill a page.
+   * The number of blobs in the longest listing. By default 300. A backend that lists page by page
+   * should set it to more than a page.
    */
   readonly listed?: number;
 }
 
 export interface ConformanceCase {
-  /** What is expected, as a sentence about the backend, such as `replaces a blob`. */
+  /** What the backend does, such as `replaces a blob`. */
   readonly name: string;
-  /** Resolves where the backend does that, and rejects with an AssertionError where not. */
+  /** Resolves if the backend does that, and rejects with an AssertionError otherwise. */
   run(): Promise<void>;
 }
 
@@ -41,12 +41,12 @@ export interface ConformanceCase {
  *
  *     for (const { name, run } of backendConformance({ open })) test(name, run);
  *
- * The whole takes seconds on a local backend. Over a network, allow each case a minute.
+ * The suite takes seconds on a local backend. Over a network, allow each case a minute.
  */
 export function backendConformance(options: ConformanceOptions): readonly ConformanceCase[] {
   const cases = [
     ...blobCases,
-    ...attestationCases,
+    ...metadataCases,
     ...listCases(options.listed ?? 300),
     ...raceCases,
     ...abortCases,
@@ -55,17 +55,17 @@ export function backendConformance(options: ConformanceOptions): readonly Confor
 }
 
 async function runIn(options: ConformanceOptions, check: Case["check"]): Promise<void> {
-  const place = await options.open();
-  const handles = new Set([place.backend]);
+  const fixture = await options.open();
+  const backends = new Set([fixture.backend]);
   const reopen = async (): Promise<Backend> => {
-    const handle = await place.reopen();
-    handles.add(handle);
-    return handle;
+    const backend = await fixture.reopen();
+    backends.add(backend);
+    return backend;
   };
   try {
-    await check({ backend: place.backend, reopen });
+    await check({ backend: fixture.backend, reopen });
   } finally {
-    for (const handle of handles) await handle.close?.();
-    await place.cleanup?.();
+    for (const backend of backends) await backend.close?.();
+    await fixture.cleanup?.();
   }
 }

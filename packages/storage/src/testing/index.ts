@@ -1,2 +1,2 @@
 export { backendConformance } from "./conformance.ts";
-export type { BackendPlace, ConformanceCase, ConformanceOptions } from "./conformance.ts";
+export type { BackendFixture, ConformanceCase, ConformanceOptions } from "./conformance.ts";

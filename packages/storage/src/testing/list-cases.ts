@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { type Case, blobOf, collect, newName } from "./cases.ts";
 import { type Backend, isBlobName, type ListedBlob } from "../backend/backend.ts";
+import { blobOf, type Case, collect, newName } from "./cases.ts";
 
-const BEGINNINGS = ["a0", "ab", "ab", "ac", "b0", "0a", "ff"];
+const PREFIXES = ["a0", "ab", "ab", "ac", "b0", "0a", "ff"];
 
-/** Which blobs there are. */
+/** Cases for listings. */
 export function listCases(many: number): readonly Case[] {
   return [
     {
-      name: "lists nothing where nothing is",
+      name: "lists nothing if there are no blobs",
       async check({ backend }) {
         assert.deepEqual(await collect(backend.list("")), []);
         assert.deepEqual(await collect(backend.list("ab")), []);
@@ -17,15 +17,15 @@ export function listCases(many: number): readonly Case[] {
     {
       name: "lists all blobs with their sizes",
       async check({ backend, reopen }) {
-        const stored = await putBeginnings(backend);
+        const stored = await putPrefixes(backend);
         assert.deepEqual(await collect(backend.list("")), stored);
         assert.deepEqual(await collect((await reopen()).list("")), stored);
       },
     },
     {
-      name: "lists the blobs whose names begin with a prefix",
+      name: "lists the blobs whose names start with a prefix",
       async check({ backend }) {
-        const stored = await putBeginnings(backend);
+        const stored = await putPrefixes(backend);
         const whole = stored.find(({ name }) => name.startsWith("ab"))!.name;
         for (const prefix of ["a", "ab", "b", "0", whole.slice(0, 3), whole.slice(0, 63), whole]) {
           const expected = stored.filter(({ name }) => name.startsWith(prefix));
@@ -34,17 +34,17 @@ export function listCases(many: number): readonly Case[] {
       },
     },
     {
-      name: "lists nothing for a prefix that no name has",
+      name: "lists nothing for a prefix that matches no name",
       async check({ backend }) {
-        await putBeginnings(backend);
-        // "b" and "ba" occur within names and in the middle of others' first digits.
+        await putPrefixes(backend);
+        // Such digits may occur elsewhere in names.
         for (const prefix of ["ba", "c", "fe", newName("ab"), newName("ee")]) {
           assert.deepEqual(await collect(backend.list(prefix)), [], `prefix ${prefix}`);
         }
       },
     },
     {
-      name: "lists the size of what replaced a blob, once",
+      name: "lists a replaced blob once, with its new size",
       async check({ backend }) {
         const name = newName();
         await backend.put(name, blobOf(500));
@@ -53,17 +53,17 @@ export function listCases(many: number): readonly Case[] {
       },
     },
     {
-      name: "lists a deleted blob no more",
+      name: "does not list a deleted blob",
       async check({ backend }) {
-        const [gone, kept] = [newName("ab"), newName("ab")];
-        await backend.put(gone, blobOf(1));
+        const [deleted, kept] = [newName("ab"), newName("ab")];
+        await backend.put(deleted, blobOf(1));
         await backend.put(kept, blobOf(2));
-        await backend.delete(gone);
+        await backend.delete(deleted);
         assert.deepEqual(await collect(backend.list("")), [{ name: kept, size: 2 }]);
       },
     },
     {
-      name: `lists ${many} blobs, each once and under its name`,
+      name: `lists each of ${many} blobs once`,
       async check({ backend }) {
         const stored = await putMany(backend, many);
         const listed = await collect(backend.list(""));
@@ -72,14 +72,14 @@ export function listCases(many: number): readonly Case[] {
       },
     },
     {
-      name: "lists many blobs of one prefix, each once",
+      name: "lists each of many blobs with one prefix once",
       async check({ backend }) {
         const stored = await putMany(backend, many, "7e");
         assert.deepEqual(await collect(backend.list("7e")), stored);
       },
     },
     {
-      name: "lists in the order of names, and goes on behind any, if it can go on at all",
+      name: "lists in order of names, and after any name, if it has listAfter",
       async check({ backend }) {
         if (backend.listAfter === undefined) return;
         const stored = await putMany(backend, many, "7e");
@@ -96,9 +96,9 @@ export function listCases(many: number): readonly Case[] {
       },
     },
     {
-      name: "can be left in the middle of a listing",
+      name: "lets a caller leave a listing midway",
       async check({ backend }) {
-        const stored = await putBeginnings(backend);
+        const stored = await putPrefixes(backend);
         for (let i = 0; i < 10; i++) {
           for await (const { name } of backend.list("")) {
             assert.ok(isBlobName(name));
@@ -109,20 +109,20 @@ export function listCases(many: number): readonly Case[] {
       },
     },
     {
-      name: "lists every blob that stays, while others come and go",
+      name: "lists every blob that remains while others are stored and deleted",
       async check({ backend }) {
-        const staying = await putMany(backend, 50);
-        const passing = await putMany(backend, 50);
+        const remaining = await putMany(backend, 50);
+        const transient = await putMany(backend, 50);
         const seen: ListedBlob[] = [];
         for await (const blob of backend.list("")) {
           seen.push(blob);
-          const { name } = passing.pop() ?? { name: newName() };
+          const { name } = transient.pop() ?? { name: newName() };
           await backend.delete(name);
           if (seen.length < 100) await backend.put(newName(), blobOf(1));
         }
         const names = new Set(seen.map(({ name }) => name));
         assert.equal(names.size, seen.length, "a name was listed twice");
-        for (const { name } of staying) assert.ok(names.has(name), `${name} was not listed`);
+        for (const { name } of remaining) assert.ok(names.has(name), `${name} was not listed`);
       },
     },
   ];
@@ -134,17 +134,17 @@ async function inOrder(blobs: AsyncIterable<ListedBlob>): Promise<ListedBlob[]> 
   return all;
 }
 
-function putBeginnings(backend: Backend): Promise<ListedBlob[]> {
+function putPrefixes(backend: Backend): Promise<ListedBlob[]> {
   return putAll(
     backend,
-    BEGINNINGS.map((beginning, i) => ({ name: newName(beginning), size: i * 7 })),
+    PREFIXES.map((prefix, i) => ({ name: newName(prefix), size: i * 7 })),
   );
 }
 
-function putMany(backend: Backend, count: number, beginning = ""): Promise<ListedBlob[]> {
+function putMany(backend: Backend, count: number, prefix = ""): Promise<ListedBlob[]> {
   return putAll(
     backend,
-    Array.from({ length: count }, (_, i) => ({ name: newName(beginning), size: i % 5 })),
+    Array.from({ length: count }, (_, i) => ({ name: newName(prefix), size: i % 5 })),
   );
 }
 

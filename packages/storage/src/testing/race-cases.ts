@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { Backend } from "../backend/backend.ts";
+import { StorageError } from "../errors.ts";
 import {
   assertFailure,
   assertHolds,
@@ -11,8 +13,6 @@ import {
   newName,
   read,
 } from "./cases.ts";
-import type { Backend } from "../backend/backend.ts";
-import { StorageError } from "../errors.ts";
 
 const WRITERS = 8;
 const ROUNDS = 20;
@@ -21,8 +21,8 @@ const SHORTEST_VALUE = 200 * KIB;
 const STEP = 1000;
 
 /**
- * Values that differ in every byte and in length, so that a mixture of two is recognized. New for
- * each use: a wrong backend may have changed those it was lent.
+ * Values that differ in every byte and in length, so that a mixture of two is detected. New ones for
+ * each use, because a faulty backend may change the bytes that it borrows.
  */
 function valueOf(writer: number): Uint8Array {
   return new Uint8Array(SHORTEST_VALUE + STEP * writer).fill(writer + 1);
@@ -32,10 +32,10 @@ function newValues(): Uint8Array[] {
   return Array.from({ length: WRITERS }, (_, writer) => valueOf(writer));
 }
 
-/** Several callers at once. */
+/** Cases with concurrent callers. */
 export const raceCases: readonly Case[] = [
   {
-    name: "takes many blobs at once",
+    name: "stores many blobs concurrently",
     async check({ backend }) {
       const names = newValues().map(() => newName());
       await Promise.all(names.map((name, i) => backend.put(name, valueOf(i))));
@@ -43,7 +43,7 @@ export const raceCases: readonly Case[] = [
     },
   },
   {
-    name: "takes the same blob from several writers at once",
+    name: "stores the same blob from concurrent writers",
     async check({ backend, reopen }) {
       const [name, bytes, other] = [newName(), blobOf(300 * KIB), await reopen()];
       const handles = [backend, other, backend, other, backend, other];
@@ -53,11 +53,11 @@ export const raceCases: readonly Case[] = [
     },
   },
   {
-    name: "lets one of several writers win entirely",
+    name: "lets one of several concurrent writers win entirely",
     async check({ backend, reopen }) {
       const [name, other] = [newName(), await reopen()];
       for (let round = 0; round < ROUNDS; round++) {
-        // Longer values come last in one round and first in the next.
+        // From short to long values in one round, from long to short in the next.
         const values = round % 2 === 0 ? newValues() : newValues().toReversed();
         await Promise.all(
           values.map((value, i) => (i % 2 === 0 ? backend : other).put(name, value)),
@@ -69,7 +69,7 @@ export const raceCases: readonly Case[] = [
     },
   },
   {
-    name: "shows readers whole blobs only, while writers replace them",
+    name: "returns only whole blobs while writers replace them",
     async check({ backend, reopen }) {
       const [name, reader] = [newName(), await reopen()];
       await backend.put(name, valueOf(0));
@@ -80,7 +80,7 @@ export const raceCases: readonly Case[] = [
     },
   },
   {
-    name: "shows readers whole blobs or none, while blobs come and go",
+    name: "returns whole blobs or none while blobs are stored and deleted",
     async check({ backend, reopen }) {
       const [name, reader] = [newName(), await reopen()];
       await whileBusy(writeAndDeleteAll(backend, name), async () => {
@@ -122,37 +122,37 @@ async function writeAndDeleteAll(backend: Backend, name: string): Promise<void> 
   }
 }
 
-/** Repeats the look until the work is done. Ends after both, so that nothing runs on. */
-async function whileBusy(work: Promise<void>, look: () => Promise<void>): Promise<void> {
+/** Repeats the check until the work is done. Settles after both have ended. */
+async function whileBusy(work: Promise<void>, check: () => Promise<void>): Promise<void> {
   let busy = true;
   const working = work.finally(() => {
     busy = false;
   });
-  const looking = (async () => {
+  const checking = (async () => {
     while (busy) {
-      await look();
-      // A backend that never leaves the microtask queue would keep the writer from its turn.
+      await check();
+      // Lets the writer run even if the backend never leaves the microtask queue.
       await new Promise((resume) => setTimeout(resume, 0));
     }
   })();
-  for (const ended of await Promise.allSettled([looking, working])) {
+  for (const ended of await Promise.allSettled([checking, working])) {
     if (ended.status === "rejected") throw ended.reason;
   }
 }
 
-/** Reads one of the values, and checks that it is no mixture. */
+/** Reads one of the values and checks that it is not a mixture. */
 async function readWhole(backend: Backend, name: string): Promise<Uint8Array> {
   const bytes = await read(backend, name, SHORTEST_VALUE + STEP * WRITERS);
   assertSame(bytes, valueOf(writerOf(bytes.length)));
   return bytes;
 }
 
-/** Who wrote the value of this length. */
+/** The writer of the value with this length. */
 function writerOf(length: number | undefined): number {
   const writer = ((length ?? 0) - SHORTEST_VALUE) / STEP;
   assert.ok(
     Number.isInteger(writer) && writer >= 0 && writer < WRITERS,
-    `a reader saw ${length} bytes, which nobody wrote`,
+    `a reader saw ${length} bytes, which no writer wrote`,
   );
   return writer;
 }

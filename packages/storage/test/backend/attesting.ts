@@ -6,6 +6,7 @@ import type {
   ListedBlob,
 } from "../../src/backend/backend.ts";
 import { memory } from "../../src/backend/memory.ts";
+import { wrapBackend } from "../../src/backend/wrap.ts";
 import { throwIfAborted } from "../../src/abort.ts";
 import { sha256 } from "../support.ts";
 
@@ -19,18 +20,20 @@ export const CAPABILITIES: Capabilities = {
 /** A backend that keeps the SHA-256 of what it stores, as object stores do, and lists in order. */
 export function attesting(inner: Backend = memory()): Backend {
   const infos = new Map<string, BlobInfo>();
-  return {
-    ...inner,
-    local: false,
-    async put(name, bytes, options) {
+  const wrapped = wrapBackend(inner, {
+    put: (put) => async (name, bytes, options) => {
       const info = { size: bytes.length, sha256: sha256(bytes), encryption: "AES256" };
-      await inner.put(name, bytes, options);
+      await put(name, bytes, options);
       infos.set(name, info);
     },
-    async head(name, options) {
-      const info = await inner.head(name, options);
+    head: (head) => async (name, options) => {
+      const info = await head(name, options);
       return info && { ...info, ...infos.get(name) };
     },
+  });
+  return {
+    ...wrapped,
+    local: false,
     list: (prefix, options) => inOrder(inner, prefix, "", options),
     listAfter: (prefix, after, options) => inOrder(inner, prefix, after, options),
     capabilities: async () => CAPABILITIES,

@@ -4,7 +4,7 @@ import { b2RulesProxy, type B2RulesProxy } from "../../../../tests/servers/b2-ru
 import { requireServer } from "../../../../tests/servers/require-server.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { b2, type B2Options } from "../../src/backend/b2.ts";
-import { b2Place } from "../../src/backend/b2.ts";
+import { b2Config } from "../../src/backend/b2.ts";
 import { rejects } from "./rejects.ts";
 import { bucketForAll, NAME } from "./s3-setting.ts";
 
@@ -15,12 +15,12 @@ describe("the region of B2", () => {
   test("gives the endpoint, and the other way round", () => {
     const endpoint = "https://s3.eu-central-003.backblazeb2.com";
     expect(b2({ ...KEYS, region: "eu-central-003" }).description).toBe(`b2 bucket at ${endpoint}`);
-    expect(b2Place({ ...KEYS, endpoint }).region).toBe("eu-central-003");
+    expect(b2Config({ ...KEYS, endpoint }).region).toBe("eu-central-003");
   });
 
   test.each([
     [{}, "a region or an endpoint"],
-    [{ endpoint: "https://s3.example" }, "give its region too"],
+    [{ endpoint: "https://s3.example" }, "pass its region too"],
     [{ region: "us-west-004/.." }, "the region is malformed"],
   ] satisfies [Partial<B2Options>, string][])("%p is a wrong call: %p", (options, part) => {
     expect(() => b2({ ...KEYS, ...options })).toThrow(part);

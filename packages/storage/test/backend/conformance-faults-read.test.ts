@@ -4,9 +4,9 @@ import { testFaults } from "./conformance-faults.ts";
 
 testFaults([
   {
-    fault: "goes on writing into the buffer of an aborted get",
-    noticedBy: ["does not touch the buffer of a get"],
-    spoil: (right) => ({
+    fault: "writes to the buffer after an aborted get",
+    detectedBy: ["does not write to the buffer after"],
+    override: (correct) => ({
       async get(name, buffer, options) {
         if (options?.signal) {
           await sleep(1);
@@ -15,41 +15,41 @@ testFaults([
             throw new StorageError("aborted", "aborted");
           }
         }
-        return right.get(name, buffer, options);
+        return correct.get(name, buffer, options);
       },
     }),
   },
   {
     fault: "returns a length beyond the blob",
-    noticedBy: ["gives back a blob of 59 bytes", "fills a buffer of exactly"],
-    spoil: (right) => ({
-      get: async (name, buffer, options) => (await right.get(name, buffer, options)) + 1,
+    detectedBy: ["returns a blob of 59 bytes", "fills a buffer of exactly"],
+    override: (correct) => ({
+      get: async (name, buffer, options) => (await correct.get(name, buffer, options)) + 1,
     }),
   },
   {
-    fault: "cuts off what does not fit the buffer",
-    noticedBy: ["refuses a blob longer than the buffer"],
-    spoil: (right) => ({
+    fault: "truncates a blob that is longer than the buffer",
+    detectedBy: ["rejects a blob longer than the buffer"],
+    override: (correct) => ({
       async get(name, buffer, options) {
-        const whole = new Uint8Array((await right.head(name))?.size ?? 0);
-        await right.get(name, whole, options);
+        const whole = new Uint8Array((await correct.head(name))?.size ?? 0);
+        await correct.get(name, whole, options);
         buffer.set(whole.subarray(0, buffer.length));
         return Math.min(whole.length, buffer.length);
       },
     }),
   },
   {
-    fault: "refuses the beginning of a blob that is longer",
-    noticedBy: ["gives the beginning of a blob"],
-    spoil: (right) => ({ getPrefix: (...given) => right.get(...given) }),
+    fault: "rejects the prefix of a longer blob",
+    detectedBy: ["reads a prefix of a blob"],
+    override: (correct) => ({ getPrefix: (...given) => correct.get(...given) }),
   },
   {
-    fault: "gives the end of a blob for its beginning",
-    noticedBy: ["gives the beginning of a blob"],
-    spoil: (right) => ({
+    fault: "returns the end of a blob as its prefix",
+    detectedBy: ["reads a prefix of a blob"],
+    override: (correct) => ({
       async getPrefix(name, buffer, options) {
-        const whole = new Uint8Array((await right.head(name))?.size ?? 0);
-        await right.get(name, whole, options);
+        const whole = new Uint8Array((await correct.head(name))?.size ?? 0);
+        await correct.get(name, whole, options);
         const end = whole.subarray(Math.max(0, whole.length - buffer.length));
         buffer.set(end);
         return end.length;
@@ -58,10 +58,10 @@ testFaults([
   },
   {
     fault: "clears the rest of the buffer",
-    noticedBy: ["leaves the rest of a longer buffer"],
-    spoil: (right) => ({
+    detectedBy: ["writes nothing after the blob"],
+    override: (correct) => ({
       async get(name, buffer, options) {
-        const length = await right.get(name, buffer, options);
+        const length = await correct.get(name, buffer, options);
         buffer.fill(0, length);
         return length;
       },
@@ -69,18 +69,18 @@ testFaults([
   },
   {
     fault: "reads a missing blob as an empty one",
-    noticedBy: ["reports a missing blob as not found", "deletes a blob, and only that one"],
-    spoil: (right) => ({
+    detectedBy: ["fails with not-found for a missing blob", "deletes a blob, and only that one"],
+    override: (correct) => ({
       get: async (name, buffer, options) =>
-        (await right.head(name, options)) ? right.get(name, buffer, options) : 0,
+        (await correct.head(name, options)) ? correct.get(name, buffer, options) : 0,
     }),
   },
   {
-    fault: "fails to look at a missing blob",
-    noticedBy: ["knows nothing of a missing blob"],
-    spoil: (right) => ({
+    fault: "fails in head for a missing blob",
+    detectedBy: ["returns undefined from head"],
+    override: (correct) => ({
       async head(name, options) {
-        const info = await right.head(name, options);
+        const info = await correct.head(name, options);
         if (info === undefined) throw new StorageError("not-found", "no such blob");
         return info;
       },
@@ -88,20 +88,20 @@ testFaults([
   },
   {
     fault: "fails with an error of its own",
-    noticedBy: ["reports a missing blob as not found", "refuses a blob longer"],
-    spoil: (right) => ({
+    detectedBy: ["fails with not-found for a missing blob", "rejects a blob longer"],
+    override: (correct) => ({
       get: (name, buffer, options) =>
-        right.get(name, buffer, options).catch((error: unknown) => {
+        correct.get(name, buffer, options).catch((error: unknown) => {
           throw new Error("ENOENT", { cause: error });
         }),
     }),
   },
   {
-    fault: "has a missing blob tried again",
-    noticedBy: ["reports a missing blob as not found"],
-    spoil: (right) => ({
+    fault: "reports a missing blob as transient",
+    detectedBy: ["fails with not-found for a missing blob"],
+    override: (correct) => ({
       get: (name, buffer, options) =>
-        right.get(name, buffer, options).catch((error: unknown) => {
+        correct.get(name, buffer, options).catch((error: unknown) => {
           if (!(error instanceof StorageError)) throw error;
           throw new StorageError(error.code, error.message, { transient: true });
         }),
@@ -109,20 +109,20 @@ testFaults([
   },
   {
     fault: "ignores signals",
-    noticedBy: [
+    detectedBy: [
       "before put",
       "before get",
       "before head",
       "before delete",
       "before list",
-      "listing that is aborted on the way",
+      "listing that is aborted midway",
     ],
-    spoil: (right) => ({
-      put: (name, bytes) => right.put(name, bytes),
-      get: (name, buffer) => right.get(name, buffer),
-      head: (name) => right.head(name),
-      delete: (name) => right.delete(name),
-      list: (prefix) => right.list(prefix),
+    override: (correct) => ({
+      put: (name, bytes) => correct.put(name, bytes),
+      get: (name, buffer) => correct.get(name, buffer),
+      head: (name) => correct.head(name),
+      delete: (name) => correct.delete(name),
+      list: (prefix) => correct.list(prefix),
     }),
   },
 ]);

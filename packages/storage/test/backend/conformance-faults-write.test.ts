@@ -6,146 +6,147 @@ import { testFaults } from "./conformance-faults.ts";
 testFaults([
   {
     fault: "has no description",
-    noticedBy: ["describes itself"],
-    spoil: () => ({ description: "" }),
+    detectedBy: ["describes itself"],
+    override: () => ({ description: "" }),
   },
   {
-    fault: "keeps the lent bytes instead of a copy",
-    noticedBy: ["keeps its own copy once a put has settled"],
-    spoil: keepsLentBytes,
+    fault: "keeps the borrowed bytes instead of a copy",
+    detectedBy: ["does not depend on the bytes after put"],
+    override: keepsBorrowedBytes,
   },
   {
-    fault: "gives its own bytes away to be wiped",
-    noticedBy: ["leaves the bytes it is given as they are"],
-    spoil: (right) => ({
+    fault: "clears the bytes of a put",
+    detectedBy: ["does not change the bytes of a put"],
+    override: (correct) => ({
       async put(name, bytes, options) {
-        await right.put(name, bytes, options);
+        await correct.put(name, bytes, options);
         bytes.fill(0);
       },
     }),
   },
   {
-    fault: "stores all the memory behind a part",
-    noticedBy: ["stores only the part of memory"],
-    spoil: (right) => ({
-      put: (name, bytes, options) => right.put(name, new Uint8Array(bytes.buffer), options),
+    fault: "stores the whole buffer of a part",
+    detectedBy: ["stores only the given part of a buffer"],
+    override: (correct) => ({
+      put: (name, bytes, options) => correct.put(name, new Uint8Array(bytes.buffer), options),
     }),
   },
   {
     fault: "overwrites in place and keeps the tail",
-    noticedBy: ["replaces a blob with a longer and with a shorter one", "win entirely"],
-    spoil: (right) => ({
+    detectedBy: ["replaces a blob with a longer and with a shorter one", "win entirely"],
+    override: (correct) => ({
       async put(name, bytes, options) {
-        const old = new Uint8Array((await right.head(name))?.size ?? 0);
-        if (old.length > 0) await right.get(name, old);
+        const old = new Uint8Array((await correct.head(name))?.size ?? 0);
+        if (old.length > 0) await correct.get(name, old);
         const mixed = new Uint8Array(Math.max(old.length, bytes.length));
         mixed.set(old);
         mixed.set(bytes);
-        await right.put(name, mixed, options);
+        await correct.put(name, mixed, options);
       },
     }),
   },
   {
-    fault: "goes on storing the bytes of an aborted put",
-    noticedBy: ["does not read the bytes of a put"],
-    spoil: (right) => ({
+    fault: "stores the bytes of an aborted put later",
+    detectedBy: ["does not read the bytes after"],
+    override: (correct) => ({
       async put(name, bytes, options) {
         if (options?.signal) {
           await sleep(1);
           if (options.signal.aborted) {
-            setTimeout(() => void right.put(name, bytes), 20);
+            setTimeout(() => void correct.put(name, bytes), 20);
             throw new StorageError("aborted", "aborted");
           }
         }
-        await right.put(name, bytes, options);
+        await correct.put(name, bytes, options);
       },
     }),
   },
   {
-    fault: "keeps what is there already",
-    noticedBy: ["replaces a blob"],
-    spoil: (right) => ({
+    fault: "does not replace a blob",
+    detectedBy: ["replaces a blob"],
+    override: (correct) => ({
       async put(name, bytes, options) {
-        if ((await right.head(name, options)) === undefined) await right.put(name, bytes, options);
+        if ((await correct.head(name, options)) === undefined)
+          await correct.put(name, bytes, options);
       },
     }),
   },
   {
-    fault: "mixes what several write at once",
-    noticedBy: ["win entirely"],
-    spoil: usesOneTemporaryFile,
+    fault: "mixes concurrent writes",
+    detectedBy: ["win entirely"],
+    override: usesOneTemporaryFile,
   },
   {
     fault: "writes in two steps",
-    noticedBy: [
-      "shows readers whole blobs only",
-      "shows readers whole blobs or none",
+    detectedBy: [
+      "returns only whole blobs",
+      "returns whole blobs or none",
       "lists only whole blobs",
     ],
-    spoil: (right) => ({
+    override: (correct) => ({
       async put(name, bytes, options) {
-        await right.put(name, bytes.subarray(0, bytes.length / 2), options);
+        await correct.put(name, bytes.subarray(0, bytes.length / 2), options);
         await sleep(1);
-        await right.put(name, bytes, options);
+        await correct.put(name, bytes, options);
       },
     }),
   },
   {
     fault: "leaves half a blob when aborted",
-    noticedBy: ["old blob or the whole new one", "nothing or the whole blob"],
-    spoil: (right) => ({
+    detectedBy: ["old blob or the whole new one", "nothing or the whole blob"],
+    override: (correct) => ({
       async put(name, bytes, { signal } = {}) {
-        if (signal === undefined || signal.aborted) return right.put(name, bytes, { signal });
-        await right.put(name, bytes.subarray(0, bytes.length / 2));
+        if (signal === undefined || signal.aborted) return correct.put(name, bytes, { signal });
+        await correct.put(name, bytes.subarray(0, bytes.length / 2));
         await sleep(1);
-        await right.put(name, bytes, { signal });
+        await correct.put(name, bytes, { signal });
       },
     }),
   },
   {
-    fault: "takes nothing longer than 16 MiB",
-    noticedBy: ["gives back a blob of 16777275 bytes"],
-    spoil: (right) => ({
-      put: (name, bytes, options) => right.put(name, bytes.subarray(0, 2 ** 24), options),
+    fault: "truncates blobs to 16 MiB",
+    detectedBy: ["returns a blob of 16777275 bytes"],
+    override: (correct) => ({
+      put: (name, bytes, options) => correct.put(name, bytes.subarray(0, 2 ** 24), options),
     }),
   },
   {
-    fault: "mixes up names that begin alike",
-    noticedBy: ["keeps blobs apart", "nearly its name"],
-    spoil: (right) => ({
-      put: (name, bytes, options) => right.put(`${name.slice(0, 63)}0`, bytes, options),
-      get: (name, buffer, options) => right.get(`${name.slice(0, 63)}0`, buffer, options),
+    fault: "confuses similar names",
+    detectedBy: ["keeps blobs with similar names separate", "with a similar name"],
+    override: (correct) => ({
+      put: (name, bytes, options) => correct.put(`${name.slice(0, 63)}0`, bytes, options),
+      get: (name, buffer, options) => correct.get(`${name.slice(0, 63)}0`, buffer, options),
     }),
   },
   {
-    fault: "forgets when opened again",
-    noticedBy: ["keeps what was put when opened again"],
-    spoil: () => ({}),
-    forgets: true,
+    fault: "loses its blobs when reopened",
+    detectedBy: ["keeps a blob when reopened"],
+    override: () => ({}),
+    losesBlobs: true,
   },
   {
-    fault: "fails to delete what is not there",
-    noticedBy: ["deletes what is not there"],
-    spoil: (right) => ({
+    fault: "fails to delete a missing blob",
+    detectedBy: ["deletes a missing blob"],
+    override: (correct) => ({
       async delete(name, options) {
-        if (!(await right.head(name))) throw new StorageError("not-found", "no such blob");
-        await right.delete(name, options);
+        if (!(await correct.head(name))) throw new StorageError("not-found", "no such blob");
+        await correct.delete(name, options);
       },
     }),
   },
   {
     fault: "deletes nothing",
-    noticedBy: ["deletes a blob, and only", "lists a deleted blob no more"],
-    spoil: () => ({ delete: async () => undefined }),
+    detectedBy: ["deletes a blob, and only", "does not list a deleted blob"],
+    override: () => ({ delete: async () => undefined }),
   },
   {
-    fault: "keeps what a blob was before",
-    noticedBy: ["deletes a blob that was replaced"],
-    spoil: showsOlderVersions,
+    fault: "keeps older versions of a blob",
+    detectedBy: ["deletes a replaced blob"],
+    override: showsOlderVersions,
   },
 ]);
 
-function keepsLentBytes(): Partial<Backend> {
+function keepsBorrowedBytes(): Partial<Backend> {
   const blobs = new Map<string, Uint8Array>();
   return {
     async put(name, bytes) {
@@ -159,8 +160,8 @@ function keepsLentBytes(): Partial<Backend> {
   };
 }
 
-/** The writers of a name share the place where it is prepared. */
-function usesOneTemporaryFile(right: Backend): Partial<Backend> {
+/** The writers of a name share one temporary buffer. */
+function usesOneTemporaryFile(correct: Backend): Partial<Backend> {
   const temporaries = new Map<string, Uint8Array>();
   return {
     async put(name, bytes, options) {
@@ -170,24 +171,24 @@ function usesOneTemporaryFile(right: Backend): Partial<Backend> {
       temporary.set(bytes.subarray(0, half));
       await sleep(((bytes[0] ?? 0) * 5) % 7);
       temporary.set(bytes.subarray(half), half);
-      await right.put(name, temporary.subarray(0, bytes.length), options);
+      await correct.put(name, temporary.subarray(0, bytes.length), options);
     },
   };
 }
 
-/** A delete uncovers the value before, as it does where only the newest version is removed. */
-function showsOlderVersions(right: Backend): Partial<Backend> {
+/** A delete uncovers the previous value, as if only the latest version was deleted. */
+function showsOlderVersions(correct: Backend): Partial<Backend> {
   const versions = new Map<string, Uint8Array[]>();
   return {
     async put(name, bytes, options) {
-      await right.put(name, bytes, options);
+      await correct.put(name, bytes, options);
       versions.set(name, [...(versions.get(name) ?? []), bytes.slice()]);
     },
     async delete(name, options) {
-      await right.delete(name, options);
+      await correct.delete(name, options);
       versions.get(name)?.pop();
       const before = versions.get(name)?.at(-1);
-      if (before) await right.put(name, before, options);
+      if (before) await correct.put(name, before, options);
     },
   };
 }

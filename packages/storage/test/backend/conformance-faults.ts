@@ -3,41 +3,48 @@ import type { Backend } from "../../src/backend/backend.ts";
 import { memory } from "../../src/backend/memory.ts";
 import { backendConformance } from "../../src/testing/index.ts";
 
-/** A wrong backend, and parts of the names of cases that must notice. */
+/** A faulty backend. */
 export interface Fault {
   readonly fault: string;
-  readonly noticedBy: readonly string[];
-  /** What is spoilt; by default `memory()`, which attests nothing and cannot go on behind a name. */
-  readonly right?: () => Backend;
-  readonly spoil: (right: Backend) => Partial<Backend>;
-  /** Another place at each opening. */
-  readonly forgets?: true;
+  /** For each part, at least one case with it in its name must fail. */
+  readonly detectedBy: readonly string[];
+  /** The backend to break; by default `memory()`, without capabilities and listAfter. */
+  readonly correct?: () => Backend;
+  readonly override: (correct: Backend) => Partial<Backend>;
+  /** Whether each reopen starts with empty storage. */
+  readonly losesBlobs?: true;
 }
 
-/** A test for each fault: every case that must notice it fails over a backend that has it. */
+/** Tests for each fault that the suite detects it. */
 export function testFaults(faults: readonly Fault[]): void {
-  for (const { fault, noticedBy, right = () => memory(), spoil, forgets = false } of faults) {
-    test(`the suite notices a backend that ${fault}`, async () => {
+  for (const {
+    fault,
+    detectedBy,
+    correct = () => memory(),
+    override,
+    losesBlobs = false,
+  } of faults) {
+    test(`detects a backend that ${fault}`, async () => {
       const build = (): Backend => {
-        const inner = right();
-        return { ...inner, ...spoil(inner) };
+        const inner = correct();
+        return { ...inner, ...override(inner) };
       };
-      for (const part of noticedBy) {
-        expect(await failedCases(part, build, forgets)).not.toBeEmpty();
+      for (const part of detectedBy) {
+        expect(await failedCases(part, build, losesBlobs)).not.toBeEmpty();
       }
     });
   }
 }
 
-/** Which cases fail, of those whose names have the part. */
+/** The cases that fail, among those whose names contain the part. */
 async function failedCases(
   part: string,
   build: () => Backend,
-  forgets: boolean,
+  losesBlobs: boolean,
 ): Promise<string[]> {
   const open = () => {
     const backend = build();
-    return { backend, reopen: () => (forgets ? build() : backend) };
+    return { backend, reopen: () => (losesBlobs ? build() : backend) };
   };
   const failed: string[] = [];
   for (const { name, run } of backendConformance({ open })) {

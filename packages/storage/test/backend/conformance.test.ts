@@ -6,15 +6,15 @@ import { type Durability, filesystem } from "../../src/backend/filesystem.ts";
 import { withLimit } from "../../src/backend/limit.ts";
 import { memory } from "../../src/backend/memory.ts";
 import { withRetry } from "../../src/backend/retry.ts";
-import { backendConformance, type BackendPlace } from "../../src/testing/index.ts";
+import { backendConformance, type BackendFixture } from "../../src/testing/index.ts";
 import { attesting } from "./attesting.ts";
 
-function inMemory(): BackendPlace {
+function inMemory(): BackendFixture {
   const backend = memory();
   return { backend, reopen: () => backend };
 }
 
-async function inDirectory(durability: Durability): Promise<BackendPlace> {
+async function inDirectory(durability: Durability): Promise<BackendFixture> {
   const directory = await mkdtemp(join(tmpdir(), "idk-conformance-"));
   return {
     backend: filesystem(directory, { durability }),
@@ -23,27 +23,27 @@ async function inDirectory(durability: Durability): Promise<BackendPlace> {
   };
 }
 
-function attestingInMemory(): BackendPlace {
+function verifyingInMemory(): BackendFixture {
   const backend = attesting();
   return { backend, reopen: () => backend };
 }
 
-/** Backends in backends keep to the contract, too. */
-function decorated(): BackendPlace {
+/** Decorators must satisfy the contract too. */
+function decorated(): BackendFixture {
   const backend = withRetry(withLimit(attesting(), 2));
   return { backend, reopen: () => backend };
 }
 
-const places = {
+const FIXTURES = {
   memory: inMemory,
-  "memory that attests": attestingInMemory,
+  "memory that verifies checksums": verifyingInMemory,
   "memory with a limit and retries": decorated,
   filesystem: () => inDirectory("full"),
   "filesystem without durability": () => inDirectory("none"),
 };
 
-for (const [place, open] of Object.entries(places)) {
-  describe(place, () => {
-    for (const { name, run } of backendConformance({ open })) test(name, run, 30_000);
+for (const [name, open] of Object.entries(FIXTURES)) {
+  describe(name, () => {
+    for (const { name: rule, run } of backendConformance({ open })) test(rule, run, 30_000);
   });
 }

@@ -7,7 +7,7 @@ import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
 import { smallDisk, smallDiskMissing } from "../../../../tests/servers/small-disk.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { filesystem } from "../../src/backend/filesystem.ts";
-import { failure } from "../../src/backend/filesystem-errors.ts";
+import { systemError } from "../../src/backend/filesystem/errors.ts";
 import { type ErrorCode, StorageError } from "../../src/errors.ts";
 import { rejects } from "./rejects.ts";
 
@@ -57,7 +57,7 @@ describe("a directory that does not exist", () => {
 
 test("a file where the directory should be is unavailable", async () => {
   await writeFile(directory, "not a store");
-  const says = "a file stands where a folder is needed";
+  const says = "a parent of this path is a file";
   await rejects(backend.put(NAME, BYTES), "unavailable", says);
   await rejects(backend.get(NAME, new Uint8Array(1)), "unavailable", says);
   await rejects(backend.head(NAME), "unavailable", says);
@@ -193,21 +193,21 @@ describe("what the system reports", () => {
     ["EPERM", "permission", false, "check the owner and mode"],
     ["EROFS", "permission", false, "mounted read-only"],
     ["ENOSPC", "unavailable", false, "the disk is full"],
-    ["EDQUOT", "unavailable", false, "the disk is full"],
+    ["EDQUOT", "unavailable", false, "quota"],
     ["EMFILE", "unavailable", true, "too many files are open"],
     ["ENFILE", "unavailable", true, "too many files are open"],
     ["EAGAIN", "unavailable", true, "try again"],
     ["EBUSY", "unavailable", true, "try again"],
     ["ESTALE", "unavailable", true, "try again"],
     ["EIO", "unavailable", false, "check the disk"],
-    ["ENOENT", "unavailable", true, "vanished"],
-    ["ENOTDIR", "unavailable", false, "a file stands where a folder"],
+    ["ENOENT", "unavailable", true, "was deleted"],
+    ["ENOTDIR", "unavailable", false, "a parent of this path is a file"],
     ["EUNHEARD", "unavailable", false, "as the system said"],
   ];
   for (const [system, code, transient, part] of cases) {
     test(`${system} becomes ${code}${transient ? ", to be tried again" : ""}`, () => {
       const cause = Object.assign(new Error("as the system said"), { code: system });
-      const error = failure(cause, "store the blob /store/ab/abcd");
+      const error = systemError(cause, "store the blob /store/ab/abcd");
       expect(error).toMatchObject({ code, transient, cause });
       expect(error.message).toStartWith("cannot store the blob /store/ab/abcd: ");
       expect(error.message).toContain(part);
@@ -216,11 +216,11 @@ describe("what the system reports", () => {
 
   test("an error of the library stays what it is", () => {
     const error = new StorageError("limit", "too long");
-    expect(failure(error, "read")).toBe(error);
+    expect(systemError(error, "read")).toBe(error);
   });
 
   test("anything else that is thrown becomes unavailable", () => {
-    expect(failure("odd", "read")).toMatchObject({ code: "unavailable", cause: "odd" });
+    expect(systemError("odd", "read")).toMatchObject({ code: "unavailable", cause: "odd" });
   });
 });
 

@@ -160,7 +160,11 @@ describe("temporary files", () => {
 
   test("none is left by a put that fails", async () => {
     await mkdir(pathOf(NAME), { recursive: true });
-    await rejects(backend.put(NAME, BYTES), "unavailable", "a folder stands where a blob belongs");
+    await rejects(
+      backend.put(NAME, BYTES),
+      "unavailable",
+      "there is a folder in place of the blob",
+    );
     expect(await readdir(join(directory, "ab"))).toEqual([NAME]);
   });
 
@@ -203,7 +207,11 @@ describe("temporary files", () => {
     const signal = beforeRename(() => {
       for (const name of temporariesIn("ab")) rmSync(join(directory, "ab", name));
     });
-    const error = await rejects(backend.put(NAME, BYTES, { signal }), "unavailable", "vanished");
+    const error = await rejects(
+      backend.put(NAME, BYTES, { signal }),
+      "unavailable",
+      "was deleted during the operation",
+    );
     expect(error.transient).toBe(true);
     await backend.put(NAME, BYTES);
     await expectHolds(NAME, BYTES);
@@ -212,7 +220,11 @@ describe("temporary files", () => {
   test("a writer whose directory is taken away says so, and may try again", async () => {
     await backend.put(NAME, BYTES);
     const signal = beforeRename(() => rmSync(directory, { recursive: true }));
-    const error = await rejects(backend.put(NAME, BYTES, { signal }), "unavailable", "vanished");
+    const error = await rejects(
+      backend.put(NAME, BYTES, { signal }),
+      "unavailable",
+      "was deleted during the operation",
+    );
     expect(error.transient).toBe(true);
     await backend.put(NAME, BYTES);
     await expectHolds(NAME, BYTES);
@@ -274,7 +286,7 @@ describe("foreign files", () => {
     await backend.put(NAME, BYTES);
     await mkdir(join(directory, "cd"));
     await symlink(pathOf(NAME), pathOf(OTHER));
-    await backend.put(OTHER, Buffer.from("something else"));
+    await backend.put(OTHER, Buffer.from("the checksum of other data"));
     await expectHolds(NAME, BYTES);
     await backend.delete(OTHER);
     expect(await listed("")).toEqual([NAME]);
@@ -320,9 +332,9 @@ describe("what is no blob in a blob's place", () => {
   test("a file where a folder belongs is refused, but does not stop a listing", async () => {
     await backend.put(NAME, BYTES);
     await writeFile(join(directory, "cd"), "");
-    await rejects(backend.put(OTHER, BYTES), "unavailable", "a file stands where a folder");
-    await rejects(backend.get(OTHER, new Uint8Array(100)), "unavailable", "a file stands where");
-    await rejects(backend.head(OTHER), "unavailable", "a file stands where a folder");
+    await rejects(backend.put(OTHER, BYTES), "unavailable", "a parent of this path is a file");
+    await rejects(backend.get(OTHER, new Uint8Array(100)), "unavailable", "a parent of this path");
+    await rejects(backend.head(OTHER), "unavailable", "a parent of this path is a file");
     expect(await listed("")).toEqual([NAME]);
   });
 
@@ -333,7 +345,7 @@ describe("what is no blob in a blob's place", () => {
       return false;
     });
     const reading = backend.get(NAME, new Uint8Array(1000), { signal });
-    const error = await rejects(reading, "unavailable", "shrank while it was read");
+    const error = await rejects(reading, "unavailable", "shrank during the read");
     expect(error.transient).toBe(true);
   });
 });

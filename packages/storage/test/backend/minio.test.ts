@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { requireServer } from "../../../../tests/servers/require-server.ts";
 import { minio, type MinioOptions } from "../../src/backend/minio.ts";
-import { initBucket } from "../../src/backend/s3/provision.ts";
+import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
 import { bucketForAll, listingAnswer, NAME, objectAnswer, OTHER } from "./s3-setting.ts";
 
 const BYTES = Buffer.from("opaque bytes");

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import type { Backend } from "../../src/backend/backend.ts";
+import { memory } from "../../src/backend/memory.ts";
 import {
   type Clock,
   type Retry,
   type RetryOptions,
   systemClock,
-} from "../../src/backend/backoff.ts";
-import { memory } from "../../src/backend/memory.ts";
-import { withRetry } from "../../src/backend/retry.ts";
+  withRetry,
+} from "../../src/backend/retry.ts";
 import { aborted } from "../../src/abort.ts";
 import { type ErrorCode, StorageError } from "../../src/errors.ts";
 import { attesting } from "./attesting.ts";

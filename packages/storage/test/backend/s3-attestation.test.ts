@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { requireServer } from "../../../../tests/servers/require-server.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { minio } from "../../src/backend/minio.ts";
-import { connect } from "../../src/backend/s3/connection.ts";
-import { type S3Options, s3Place } from "../../src/backend/s3.ts";
+import { connect } from "../../src/backend/s3/http/connection.ts";
+import { type S3Options, s3Config } from "../../src/backend/s3.ts";
 import { sha256 } from "../support.ts";
 import { bucketForAll, errorAnswer, NAME, on, served } from "./s3-setting.ts";
 
@@ -66,10 +66,10 @@ describe("that it is Amazon", () => {
   const options: S3Options = { bucket: "bucket", region: "eu-west-3", credentials };
 
   const believed = async (given: Partial<S3Options> = {}): Promise<boolean> => {
-    const place = s3Place({ ...options, ...given });
-    const connection = await connect(place);
+    const config = s3Config({ ...options, ...given });
+    const connection = await connect(config);
     connection.close();
-    return place.checksumsChecked && !connection.elsewhere;
+    return config.trustChecksums && !connection.endpointFromEnvironment;
   };
 
   test("is so where nothing names another endpoint", async () => {

@@ -18,7 +18,7 @@ import { backendConformance } from "../../src/testing/index.ts";
 
 const MORE_THAN_A_PAGE = 1100;
 
-/** All cases in one bucket, each under a prefix of its own, so that they meet neighbours too. */
+/** Runs all cases in one bucket, each under its own prefix, so that they also have neighbours. */
 function conforms(
   bucketOn: () => Promise<Bucket>,
   open: (bucket: Bucket, prefix: string) => Backend,
@@ -32,15 +32,16 @@ function conforms(
   afterAll(async () => {
     await bucket.remove();
   }, 60_000);
-  const place = () => {
+  const fixture = () => {
     count += 1;
     const prefix = `case ${count}`;
-    // Servers answer 500 now and then, above all where writers race: retried, as a store would, but
-    // not for long, because an upload with a wrong hash looks like one that was damaged.
+    // Servers sometimes respond with 500, mostly if writers race. Retries are short, because an
+    // upload with a wrong hash also fails with a transient error.
     const handle = () => withRetry(open(bucket, prefix), { budgetMs: 2000, firstDelayMs: 50 });
     return { backend: handle(), reopen: handle };
   };
-  for (const { name, run } of backendConformance({ open: place, listed })) test(name, run, 60_000);
+  for (const { name, run } of backendConformance({ open: fixture, listed }))
+    test(name, run, 60_000);
 }
 
 function overS3(bucket: Bucket, prefix: string): Backend {
@@ -86,7 +87,7 @@ requireServer("minio")("minio on MinIO", () => {
   );
 });
 
-/** A server behind a front with the habits of B2. */
+/** Runs the cases on a server behind a proxy that behaves like B2. */
 function conformsAsB2(serverOf: () => S3Server, region?: string): void {
   let front: B2RulesProxy;
   let server: S3Server;
@@ -110,9 +111,9 @@ function conformsAsB2(serverOf: () => S3Server, region?: string): void {
   );
 }
 
-requireServer("minio")("b2 on MinIO behind the rules of B2", () => conformsAsB2(minioServer));
+requireServer("minio")("b2 on MinIO behind a B2-like proxy", () => conformsAsB2(minioServer));
 
-// It takes signatures for its own region alone.
-requireServer("versitygw")("b2 on versitygw behind the rules of B2", () =>
+// versitygw accepts signatures for its own region only.
+requireServer("versitygw")("b2 on versitygw behind a B2-like proxy", () =>
   conformsAsB2(versitygwServer, REGION),
 );

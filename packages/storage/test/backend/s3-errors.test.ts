@@ -19,7 +19,7 @@ const TABLE: readonly Row[] = [
   [403, "AccessDenied", "permission", false, "check their policy"],
   [403, "AllAccessDisabled", "permission", false, "check their policy"],
   [403, "InvalidAccessKeyId", "permission", false, "the access key is unknown"],
-  [403, "SignatureDoesNotMatch", "permission", false, "does not fit the access key"],
+  [403, "SignatureDoesNotMatch", "permission", false, "does not match the access key"],
   [400, "ExpiredToken", "permission", false, "expired; sign in again"],
   [401, "Unauthorized", "permission", false, "check them"],
   [403, "RequestTimeTooSkewed", "permission", false, "the clock of this machine"],
@@ -58,6 +58,7 @@ const TABLE: readonly Row[] = [
   [301, "PermanentRedirect", "unavailable", false, "in another region"],
   [307, "TemporaryRedirect", "unavailable", true, "busy"],
   [400, "AuthorizationHeaderMalformed", "unavailable", false, "in another region"],
+  [400, "constructor", "unavailable", false, "400 constructor words of the store"],
   [400, "SomethingNew", "unavailable", false, "400 SomethingNew words of the store"],
 ];
 
@@ -135,7 +136,9 @@ describe("what the store answers", () => {
     try {
       setSystemTime(now + 3_600_000);
       const message = await messageOf(place.backend.put(NAME, BYTES));
-      expect(message).toMatch(/the clock of this machine is 360\d s ahead of the store's; set it/u);
+      expect(message).toMatch(
+        /the clock of this machine is 360\d s ahead of the store's; set the clock$/u,
+      );
     } finally {
       setSystemTime();
     }
@@ -161,7 +164,7 @@ describe("what the store answers", () => {
       for (const call of calls) {
         setSystemTime(now - 20 * 60_000);
         expect(await messageOf(call())).toMatch(
-          /the clock of this machine is (?:1199|120\d) s behind the store's; set it right$/u,
+          /the clock of this machine is (?:1199|120\d) s behind the store's; set the clock$/u,
         );
         setSystemTime(now + 14 * 60_000);
         await rejects(call(), "permission", "the credentials do not allow it");
@@ -199,7 +202,7 @@ describe("what the store answers", () => {
   test("a wrong clock is not blamed for what the store says itself", async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
     using place = served(() => errorAnswer(403, "SignatureDoesNotMatch", "", { date }));
-    await rejects(place.backend.put(NAME, BYTES), "permission", "does not fit the access key");
+    await rejects(place.backend.put(NAME, BYTES), "permission", "does not match the access key");
   });
 
   test("the region of the bucket is named", async () => {

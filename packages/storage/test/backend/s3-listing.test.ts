@@ -1,59 +1,194 @@
 import { describe, expect, test } from "bun:test";
 import type { Backend } from "../../src/backend/backend.ts";
 import { b2 } from "../../src/backend/b2.ts";
+import { parseXml, textOf } from "../../src/backend/s3/http/xml.ts";
+import { sha256 } from "../support.ts";
 import { rejects } from "./rejects.ts";
-import { listingAnswer, NAME, served } from "./s3-setting.ts";
+import { errorAnswer, listingAnswer, NAME, OTHER, served } from "./s3-setting.ts";
 
 const ENTRY = `<Contents><Key>${NAME}</Key><Size>5</Size></Contents>`;
+const LAST = "<IsTruncated>false</IsTruncated>";
 const MORE = "<IsTruncated>true</IsTruncated>";
+
+const ENTITY_BOMB = `<?xml version="1.0"?><!DOCTYPE ListBucketResult [<!ENTITY a "${"a".repeat(1000)}">${Array.from(
+  { length: 10 },
+  (_, i) => `<!ENTITY a${i} "${`&a${i === 0 ? "" : i - 1};`.repeat(100)}">`,
+).join("")}]><ListBucketResult>${LAST}<Prefix>&a9;</Prefix></ListBucketResult>`;
 
 const all = (backend: Backend) => Array.fromAsync(backend.list(""));
 
-describe("what is no whole listing is an error that may pass, and not an empty listing", () => {
-  test.each([
-    ["an empty answer", () => new Response()],
-    ["a web page", () => new Response("<html><body>hello</body></html>")],
-    ["a web page that is no XML", () => new Response("<html><body>hello<br></body></html>")],
-    ["text", () => new Response("hello")],
-    ["a page that does not say whether it is the last", () => listingAnswer(ENTRY)],
-    ["a page that does not say how to go on", () => listingAnswer(ENTRY + MORE)],
+/** Responses that are valid for no listing, of objects or of versions. */
+type Row = [what: string, response: () => Response];
+
+const INVALID: readonly Row[] = [
+  ["an empty response", () => new Response()],
+  ["a web page", () => new Response("<html><body>hello</body></html>")],
+  ["a web page with a doctype", () => new Response("<!DOCTYPE html><html><body></body></html>")],
+  ["a web page that is not XML", () => new Response("<html><body>hello<br></body></html>")],
+  ["text", () => new Response("hello")],
+  ["XML that ends early", () => new Response(`<ListBucketResult>${LAST}${ENTRY}`)],
+  ["XML that ends within a tag", () => new Response(`<ListBucketResult>${LAST}</ListBucketRes`)],
+  ["two roots", () => new Response(`<a>${LAST}</a><b>${LAST}</b>`)],
+  ["an element named __proto__", () => listingAnswer(`${LAST}<__proto__>x</__proto__>`)],
+  ["an element named constructor", () => listingAnswer(`${LAST}<constructor>x</constructor>`)],
+  ["entities that expand", () => new Response(ENTITY_BOMB)],
+  ["deep nesting", () => listingAnswer(LAST + "<a>".repeat(5000) + "</a>".repeat(5000))],
+  ["a page without IsTruncated", () => listingAnswer(ENTRY)],
+  ["a page with another IsTruncated", () => listingAnswer("<IsTruncated>1</IsTruncated>")],
+];
+
+describe("an invalid ListObjectsV2 response is a transient error and not an empty listing", () => {
+  const invalid =
+    "cannot list bucket/: the response is not a valid ListObjectsV2 result; check the endpoint URL";
+  test.each<Row>([
+    ...INVALID,
     [
-      "a page that leads to itself",
-      () => listingAnswer(`${ENTRY}${MORE}<NextContinuationToken>t</NextContinuationToken>`),
+      "a size that is not a number",
+      () => listingAnswer(`${LAST}<Contents><Key>${NAME}</Key><Size>5e9</Size></Contents>`),
     ],
-  ])("%s", async (_, answer) => {
-    using place = served(answer);
-    const error = await rejects(all(place.backend), "unavailable", "cannot list bucket/");
+  ])("%s", async (_, response) => {
+    using place = served(response);
+    const error = await rejects(all(place.backend), "unavailable", invalid);
     expect(error.transient).toBe(true);
   });
 
-  test("one blob on each of two pages is two pages", async () => {
-    using place = served(({ url }) =>
-      url.includes("continuation-token=t")
-        ? listingAnswer("<IsTruncated>false</IsTruncated>")
-        : listingAnswer(`${ENTRY}${MORE}<NextContinuationToken>t</NextContinuationToken>`),
+  test("a response over 8 MiB, which is not read to its end", async () => {
+    let sent = 0;
+    const entries = new TextEncoder().encode(ENTRY.repeat(1000));
+    using place = served(
+      () =>
+        new Response(
+          new ReadableStream({
+            start: (controller) =>
+              controller.enqueue(new TextEncoder().encode(`<ListBucketResult>${LAST}`)),
+            async pull(controller) {
+              await Bun.sleep(0);
+              sent += entries.length;
+              if (sent < 2 ** 28) controller.enqueue(entries);
+              else controller.close();
+            },
+          }),
+        ),
     );
-    expect(await all(place.backend)).toEqual([{ name: NAME, size: 5 }]);
+    const error = await rejects(all(place.backend), "unavailable", invalid);
+    expect(error.transient).toBe(true);
+    expect(sent).toBeLessThan(2 ** 26);
+  });
+
+  test.each([
+    ["a truncated page without a continuation token", ENTRY + MORE],
+    [
+      "a truncated page with an empty continuation token",
+      `${MORE}<NextContinuationToken></NextContinuationToken>`,
+    ],
+    [
+      "a truncated page with its own continuation token",
+      `${ENTRY}${MORE}<NextContinuationToken>t</NextContinuationToken>`,
+    ],
+  ])("%s", async (_, page) => {
+    using place = served(() => listingAnswer(page));
+    const text = "cannot list bucket/: the ListObjectsV2 result is truncated but has no new";
+    expect((await rejects(all(place.backend), "unavailable", text)).transient).toBe(true);
   });
 });
 
-describe("a blob is not deleted where its versions cannot be found", () => {
-  const more = `${MORE}<NextKeyMarker>${NAME}</NextKeyMarker><NextVersionIdMarker>v</NextVersionIdMarker>`;
-  test.each([
-    ["an empty answer", () => new Response()],
-    ["a web page", () => new Response("<html><body>hello</body></html>")],
-    ["a page that does not say how to go on", () => listingAnswer(MORE, "ListVersionsResult")],
-    ["a page that leads to itself", () => listingAnswer(more, "ListVersionsResult")],
-  ])("%s", async (_, answer) => {
+describe("a listing", () => {
+  /** Two pages; records their requests. */
+  const twoPages = (token: string) => {
+    const requests: Pick<Request, "method" | "url" | "headers">[] = [];
+    const answer = (request: Request) => {
+      const { method, url } = request;
+      requests.push({ method, url, headers: new Headers(request.headers) });
+      return new URL(request.url).searchParams.has("continuation-token")
+        ? listingAnswer(LAST)
+        : listingAnswer(`${ENTRY}${MORE}<NextContinuationToken>${token}</NextContinuationToken>`);
+    };
+    return { requests, answer };
+  };
+
+  test("of one blob on the first of two pages makes two requests", async () => {
+    const { requests, answer } = twoPages("t");
+    using place = served(answer);
+    expect(await all(place.backend)).toEqual([{ name: NAME, size: 5 }]);
+    expect(requests).toHaveLength(2);
+  });
+
+  test("sends signed requests with these queries", async () => {
+    const { requests, answer } = twoPages("t/+=&amp;&#x6B;&#107;&lt;");
+    using place = served(answer, { prefix: "a folder/+(é)'" });
+    await Array.fromAsync(place.backend.listAfter!("ab", OTHER));
+    const query = {
+      "list-type": "2",
+      delimiter: "/",
+      "encoding-type": "url",
+      "max-keys": "1000",
+      prefix: "a folder/+(é)'/ab",
+      "start-after": `a folder/+(é)'/${OTHER}`,
+    };
+    expect(requests.map(({ url }) => Object.fromEntries(new URL(url).searchParams))).toEqual([
+      query,
+      { ...query, "continuation-token": "t/+=&kk<" },
+    ]);
+    for (const { method, url, headers } of requests) {
+      expect(method).toBe("GET");
+      expect(new URL(url).pathname).toBe("/bucket/");
+      expect(headers.get("x-amz-content-sha256")).toBe(sha256(new Uint8Array()));
+      expect(headers.get("authorization")).toMatch(
+        /SignedHeaders=host;x-amz-content-sha256;x-amz-date/u,
+      );
+    }
+  });
+
+  test.each(["a&amp;b/", "a%26b/", "a&#38;b/", "<![CDATA[a%26b/]]>"])(
+    "finds the key prefix a&b in the form %s",
+    async (prefix) => {
+      const entry = `<Contents><Key>${prefix}${NAME}</Key><Size>5</Size></Contents>`;
+      using place = served(() => listingAnswer(entry + LAST), { prefix: "a&b" });
+      expect(await all(place.backend)).toEqual([{ name: NAME, size: 5 }]);
+    },
+  );
+
+  test("skips entries without a key, with foreign keys and outside the requested range", async () => {
+    const keys = ["", "x", `${NAME}.txt`, `sub/${NAME}`, NAME.toUpperCase(), "%E0", OTHER, NAME];
+    const entries = keys.map((key) => `<Contents><Key>${key}</Key><Size>5</Size></Contents>`);
+    using place = served(() => listingAnswer(`<Contents/>${entries.join("")}${LAST}`));
+    expect(await Array.fromAsync(place.backend.listAfter!("", NAME))).toEqual([
+      { name: OTHER, size: 5 },
+    ]);
+    expect(await Array.fromAsync(place.backend.list("ab"))).toEqual([{ name: NAME, size: 5 }]);
+  });
+});
+
+test("XML text is decoded once, and unknown references stay", async () => {
+  const xml = "<r><a>&amp;lt; &lt;&gt;&quot;&apos; &#65;&#x42; &nope; &#x110000; &</a></r>";
+  const root = await parseXml(xml.replace(" &<", "<"));
+  expect(textOf(root!, "a")).toBe("&lt; <>\"' AB &nope; &#x110000;");
+});
+
+describe("a delete does not delete a blob if the list of its versions is invalid", () => {
+  const stuck = `${MORE}<NextKeyMarker>${NAME}</NextKeyMarker><NextVersionIdMarker>v</NextVersionIdMarker>`;
+  test.each<Row>([
+    ...INVALID,
+    ["a page without markers", () => listingAnswer(MORE, "ListVersionsResult")],
+    ["a page with its own markers", () => listingAnswer(stuck, "ListVersionsResult")],
+  ])("%s", async (_, response) => {
     const methods: string[] = [];
     using place = served(({ method }) => {
       methods.push(method);
-      return answer();
+      return response();
     });
     const keys = { region: "r", keyId: "id", applicationKey: "key" };
     const backend = b2({ bucket: "bucket", endpoint: place.endpoint, ...keys });
     const error = await rejects(backend.delete(NAME), "unavailable", "cannot find the versions");
+    expect(error.message).toContain("ListObjectVersions result");
     expect(error.transient).toBe(true);
     expect(methods).not.toContain("DELETE");
+  });
+
+  test("an error response", async () => {
+    using place = served(() => errorAnswer(403, "AccessDenied"));
+    const keys = { region: "r", keyId: "id", applicationKey: "key" };
+    const backend = b2({ bucket: "bucket", endpoint: place.endpoint, ...keys });
+    await rejects(backend.delete(NAME), "permission", "cannot find the versions");
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { rejects } from "./rejects.ts";
 import type { Backend, CallOptions } from "../../src/backend/backend.ts";
-import { initBucket } from "../../src/backend/s3/provision.ts";
+import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
 import { first, locationsAt, NAME, served } from "./s3-setting.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
@@ -41,11 +41,11 @@ describe("without an answer", () => {
       () => place.backend.delete(NAME),
       () => first(place.backend.list("")),
     ]) {
-      const error = await rejects(call(), "unavailable", "did not answer for 0.");
+      const error = await rejects(call(), "unavailable", "did not respond for 0.");
       expect(error.transient).toBe(true);
     }
     for (const location of locationsAt(place.endpoint, { firstByte: 50, stall: 50 })) {
-      const error = await rejects(initBucket(location, {}, ONCE), "unavailable", "answer for 0.1");
+      const error = await rejects(initBucket(location, {}, ONCE), "unavailable", "respond for 0.1");
       expect(error.transient).toBe(true);
     }
     expect(performance.now() - start).toBeLessThan(30_000);
@@ -165,7 +165,7 @@ describe("credentials that never come", () => {
       timeouts: { firstByte: 50, stall: 50 },
     });
     for (const call of everyCall(place.backend)) {
-      await rejects(call({}), "unavailable", "did not answer for 0.");
+      await rejects(call({}), "unavailable", "did not respond for 0.");
     }
   });
 

@@ -64,7 +64,7 @@ requireServer("minio")("credentials", () => {
       }
     }
     const wrong = on(bucket(), { credentials: { accessKeyId, secretAccessKey: "not-the-secret" } });
-    await rejects(wrong.put(NAME, BYTES), "permission", "does not fit the access key");
+    await rejects(wrong.put(NAME, BYTES), "permission", "does not match the access key");
   });
 
   test("that only read can read, and find out what can be seen", async () => {

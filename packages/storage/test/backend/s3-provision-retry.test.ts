@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { initBucket } from "../../src/backend/s3/provision.ts";
+import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
 import { rejects } from "./rejects.ts";
 import { errorAnswer, locationsAt, served } from "./s3-setting.ts";
 

@@ -16,7 +16,7 @@ import {
   versitygwServer,
 } from "../../../../tests/servers/s3-servers.ts";
 import { minio } from "../../src/backend/minio.ts";
-import { type BucketLocation, initBucket } from "../../src/backend/s3/provision.ts";
+import { type BucketLocation, initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
 import { rejects } from "./rejects.ts";
 import { NAME, on } from "./s3-setting.ts";
 
@@ -181,7 +181,7 @@ requireServer("minio")("a bucket", () => {
 
   test("takes no encryption that its provider does not have", async () => {
     const defaultEncryption = { type: "aws:kms" } as const;
-    await rejects(initBucket(overMinio("b"), { defaultEncryption }), "usage", "give the ID");
+    await rejects(initBucket(overMinio("b"), { defaultEncryption }), "usage", "pass the ID");
     const keys = { bucket: "b", region: "us-east-005", keyId: "id", applicationKey: "key" };
     const atB2 = initBucket({ provider: "b2", ...keys }, { defaultEncryption });
     await rejects(atB2, "usage", "no key management");

@@ -6,7 +6,7 @@ import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 import { minio } from "../../src/backend/minio.ts";
 import { s3 } from "../../src/backend/s3.ts";
-import { initBucket } from "../../src/backend/s3/provision.ts";
+import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
 import { rejects } from "./rejects.ts";
 import { first, NAME, objectAnswer, served } from "./s3-setting.ts";
 
@@ -77,7 +77,7 @@ describe("an error of the program", () => {
     const error = new TypeError('Headers.append: "hidden" is an invalid header value.');
     using place = served(() => objectAnswer(), failing(error));
     for (const call of everyCall(place.backend)) {
-      const failure = await rejects(call(), "unavailable", "the request could not be made");
+      const failure = await rejects(call(), "unavailable", "the request could not be sent");
       expect(failure.transient).toBe(false);
       // Where it came from is kept.
       expect(failure.cause).toMatchObject({ message: "TypeError" });

@@ -13,7 +13,7 @@ import {
   type S3Server,
 } from "../../../../tests/servers/s3-servers.ts";
 import { s3, type S3Options, type Timeouts } from "../../src/backend/s3.ts";
-import type { BucketLocation } from "../../src/backend/s3/provision.ts";
+import type { BucketLocation } from "../../src/backend/s3/provision/init-bucket.ts";
 import type { Backend } from "../../src/backend/backend.ts";
 
 export const NAME: string = "ab".padEnd(64, "0123456789");

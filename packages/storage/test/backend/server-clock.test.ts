@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { s3 } from "../../src/backend/s3.ts";
-import { serverClock } from "../../src/backend/s3/server-clock.ts";
+import { serverClock } from "../../src/backend/s3/http/connection.ts";
 import { NAME } from "./s3-setting.ts";
 
 describe("the clock of a store", () => {
@@ -10,12 +10,12 @@ describe("the clock of a store", () => {
     let here = noon + 90_500;
     const clock = serverClock(() => here);
     expect(clock.aheadMs).toBeUndefined();
-    clock.heard("Mon, 04 May 2026 12:00:00 GMT");
+    clock.observe("Mon, 04 May 2026 12:00:00 GMT");
     expect(clock.aheadMs).toBe(90_000);
-    for (const nothing of [null, "", "soon"]) clock.heard(nothing);
+    for (const nothing of [null, "", "soon"]) clock.observe(nothing);
     expect(clock.aheadMs).toBe(90_000);
     here = noon - 59_500;
-    clock.heard("Mon, 04 May 2026 12:00:00 GMT");
+    clock.observe("Mon, 04 May 2026 12:00:00 GMT");
     expect(clock.aheadMs).toBe(-60_000);
   });
 

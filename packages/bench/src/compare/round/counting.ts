@@ -10,48 +10,38 @@ export interface Tally {
 /**
  * Wraps a backend and counts its calls. A listing is one call, regardless of its length. To count actual
  * network requests, use `countingProxy`.
+ *
+ * It runs in the worktree of another revision, whose library may lack `wrapBackend`.
  */
 export function countingBackend(backend: Backend, tally: Tally): Backend {
-  const { listAfter, capabilities, close } = backend;
+  const counted =
+    <Call extends unknown[], Result>(method: (...call: Call) => Result) =>
+    (...call: Call): Result => {
+      tally.requests += 1;
+      return method.apply(backend, call);
+    };
+  const received =
+    <Call extends unknown[]>(read: (...call: Call) => Promise<number>) =>
+    async (...call: Call): Promise<number> => {
+      const length = await counted(read)(...call);
+      tally.bytesReceived += length;
+      return length;
+    };
+  const { getPrefix, listAfter, capabilities } = backend;
   return {
-    description: backend.description,
-    local: backend.local,
+    ...backend,
     async put(name, bytes, options) {
       tally.requests += 1;
       tally.bytesSent += bytes.length;
-      return backend.put(name, bytes, options);
+      await backend.put(name, bytes, options);
     },
-    async get(name, buffer, options) {
-      tally.requests += 1;
-      const length = await backend.get(name, buffer, options);
-      tally.bytesReceived += length;
-      return length;
-    },
-    async head(name, options) {
-      tally.requests += 1;
-      return backend.head(name, options);
-    },
-    async delete(name, options) {
-      tally.requests += 1;
-      return backend.delete(name, options);
-    },
-    list(prefix, options) {
-      tally.requests += 1;
-      return backend.list(prefix, options);
-    },
-    ...(listAfter && {
-      listAfter(prefix, after, options) {
-        tally.requests += 1;
-        return listAfter.call(backend, prefix, after, options);
-      },
-    }),
-    ...(capabilities && {
-      async capabilities(options) {
-        tally.requests += 1;
-        return capabilities.call(backend, options);
-      },
-    }),
-    ...(close && { close: () => close.call(backend) }),
+    get: received(backend.get),
+    ...(getPrefix && { getPrefix: received(getPrefix) }),
+    head: counted(backend.head),
+    delete: counted(backend.delete),
+    list: counted(backend.list),
+    ...(listAfter && { listAfter: counted(listAfter) }),
+    ...(capabilities && { capabilities: counted(capabilities) }),
   };
 }
 

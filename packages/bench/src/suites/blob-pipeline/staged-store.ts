@@ -1,6 +1,6 @@
 /* The stages of a put, measured by wrapping the NaCl and the backend of the store. */
 import { readFile } from "node:fs/promises";
-import { type Identity, type NaCl, loadNaCl } from "@idk/storage";
+import { type Identity, type NaCl, loadNaCl, wrapBackend } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
 import { compressFrame } from "lz4-napi";
 import { openStore } from "./contenders.ts";
@@ -17,15 +17,15 @@ export async function stagedStore(
 ): Promise<(source: string) => Promise<StageTimes>> {
   const spent = { key: 0, encrypt: 0, write: 0 };
   const naCl = timedNaCl(await loadNaCl(), spent);
-  const inner = filesystem(folder, { durability: "none" });
-  const backend: typeof inner = {
-    ...inner,
-    async put(...call) {
-      const start = performance.now();
-      await inner.put(...call);
-      spent.write += secondsSince(start);
-    },
-  };
+  const backend = wrapBackend(filesystem(folder, { durability: "none" }), {
+    put:
+      (put) =>
+      async (...call) => {
+        const start = performance.now();
+        await put(...call);
+        spent.write += secondsSince(start);
+      },
+  });
   const { store } = openStore(folder, identity, { nacl: naCl, backend });
   return async (source) => {
     Object.assign(spent, { key: 0, encrypt: 0, write: 0 });

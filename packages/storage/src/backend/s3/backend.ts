@@ -1,50 +1,54 @@
 import { throwIfAborted, untilAborted } from "../../abort.ts";
 import { usage } from "../../errors.ts";
 import { type Backend, type Capabilities, isBlobName } from "../backend.ts";
-import { findCapabilities } from "./capabilities.ts";
-import { connect, type Connection } from "./connection.ts";
-import { failure } from "./errors.ts";
-import { getBlob } from "./download.ts";
-import { listBlobs } from "./listing.ts";
-import { headBlob } from "./look.ts";
-import type { Place } from "./place.ts";
-import { removeBlob } from "./removal.ts";
-import type { Learned, Session, Signal } from "./session.ts";
-import type { ServerClock } from "./server-clock.ts";
-import { trialBlob } from "./trial-blob.ts";
-import { putBlob } from "./upload.ts";
+import type { BucketConfig } from "./bucket-config.ts";
+import { findCapabilities, trialBlob } from "./capabilities.ts";
+import { connect, type Connection } from "./http/connection.ts";
+import { exceptionError } from "./http/errors.ts";
+import { deleteBlob } from "./objects/delete.ts";
+import { getBlob } from "./objects/download.ts";
+import { headBlob } from "./objects/head.ts";
+import { listBlobs } from "./objects/list.ts";
+import { putBlob } from "./objects/upload.ts";
+import type { Observed, OpenBucket } from "./open-bucket.ts";
 
-/** The one data path of all object stores; they differ in what is known of them beforehand. */
-export function objectBackend(place: Place): Backend {
-  const { provider, bucket, folder, endpoint } = place;
-  const description = `${provider} ${bucket}${folder && `/${folder.slice(0, -1)}`}${endpoint === undefined ? "" : ` at ${endpoint}`}`;
-  const learned: Learned = { checksums: place.checksums, attests: false, bucketSeen: false };
+type Signal = AbortSignal | undefined;
+
+/** The data path of all object stores, which differ only in their configuration. */
+export function objectBackend(config: BucketConfig): Backend {
+  const { provider, bucket, keyPrefix, endpoint } = config;
+  const description = `${provider} ${bucket}${keyPrefix && `/${keyPrefix.slice(0, -1)}`}${endpoint === undefined ? "" : ` at ${endpoint}`}`;
+  const observed: Observed = {
+    sendChecksums: config.sendChecksums,
+    trustChecksums: false,
+    bucketExists: false,
+  };
   let connecting: Promise<Connection> | undefined;
-  let clock: ServerClock | undefined;
-  let probing: Promise<Capabilities> | undefined;
-  // One for all attempts: the next removes what the last could not.
+  let connected: Connection | undefined;
+  let findingCapabilities: Promise<Capabilities> | undefined;
+  // The same for all attempts, so that the next one deletes what a failed one left behind.
   let trial: Uint8Array | undefined;
 
-  const open = async (signal: Signal): Promise<Session> => {
+  const open = async (signal: Signal): Promise<OpenBucket> => {
     throwIfAborted(signal);
-    connecting ??= connect(place).then(
+    connecting ??= connect(config).then(
       (connection) => {
-        clock = connection.clock;
-        learned.attests = place.checksumsChecked && !connection.elsewhere;
+        connected = connection;
+        observed.trustChecksums = config.trustChecksums && !connection.endpointFromEnvironment;
         return connection;
       },
       (error: unknown) => {
         connecting = undefined;
-        throw failure(error, `open ${description}`, undefined);
+        throw exceptionError(error, `open ${description}`, undefined);
       },
     );
     const connection = await untilAborted(connecting, signal);
-    return { connection, place, learned };
+    return { connection, config, observed };
   };
 
-  /** As `open`, for one blob. A name from elsewhere must not become another path. */
-  const openFor = (name: string, signal: Signal): Promise<Session> => {
-    if (!isBlobName(name)) throw usage("a blob's name is 64 lowercase hexadecimal digits");
+  /** As `open`, for one blob. Any other name could lead to another path. */
+  const openFor = (name: string, signal: Signal): Promise<OpenBucket> => {
+    if (!isBlobName(name)) throw usage("a blob's name must be 64 lowercase hexadecimal digits");
     return open(signal);
   };
 
@@ -67,21 +71,22 @@ export function objectBackend(place: Place): Backend {
       return headBlob(await openFor(name, signal), name, signal);
     },
     async delete(name, { signal } = {}) {
-      await removeBlob(await openFor(name, signal), name, signal);
+      await deleteBlob(await openFor(name, signal), name, signal);
     },
     list: (prefix, { signal } = {}) => list(prefix, "", signal),
     listAfter: (prefix, after, { signal } = {}) => list(prefix, after, signal),
     async capabilities({ signal } = {}) {
-      const session = await open(signal);
-      // Not with the signal of one caller: others wait for it too, and it cleans up after itself.
+      const opened = await open(signal);
       trial ??= trialBlob();
-      probing ??= findCapabilities(session, trial).catch((error: unknown) => {
-        probing = undefined;
+      // Without the signal of this caller, because others share the result, and so that the trial
+      // blob is deleted.
+      findingCapabilities ??= findCapabilities(opened, trial).catch((error: unknown) => {
+        findingCapabilities = undefined;
         throw error;
       });
-      return untilAborted(probing, signal);
+      return untilAborted(findingCapabilities, signal);
     },
-    clockAheadMs: () => clock?.aheadMs,
+    clockAheadMs: () => connected?.clock.aheadMs,
     async close() {
       const connection = await connecting?.catch(() => undefined);
       connection?.close();

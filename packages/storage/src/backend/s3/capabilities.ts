@@ -1,35 +1,64 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { StorageError } from "../../errors.ts";
 import type { BlobInfo, Capabilities } from "../backend.ts";
-import { listBlobs } from "./listing.ts";
-import { headBlob } from "./look.ts";
-import { removeBlob, removeVersion } from "./removal.ts";
-import type { Session } from "./session.ts";
-import { checksumHeader, isMismatch, isUnknownHeader, send, type Upload } from "./upload.ts";
+import { textOf } from "./http/xml.ts";
+import { deleteBlob, deleteVersion } from "./objects/delete.ts";
+import { headBlob } from "./objects/head.ts";
+import { listBlobs, queryBucket } from "./objects/list.ts";
+import {
+  checksumHeader,
+  isMismatch,
+  isUnsupportedHeader,
+  sendUpload,
+  type Upload,
+} from "./objects/upload.ts";
+import type { OpenBucket } from "./open-bucket.ts";
 
 /**
- * Finds out what the place can do, by trying. What the credentials do not allow to find out counts
- * as not there.
- *
- * A small blob is stored only after it is known that it can be deleted again. Its name is its
- * address, so that what a crash leaves behind is no damaged blob.
- *
- * @param bytes of that blob; where it fails, the next attempt gets the same
+ * How every tree leaf starts (docs/format.md, "Envelope" and "Header"): "IDK", version 1, the length
+ * of the header, and a header with a 32-byte field named "c".
  */
-export async function findCapabilities(session: Session, bytes: Uint8Array): Promise<Capabilities> {
+const LEAF_PREFIX = Uint8Array.of(0x49, 0x44, 0x4b, 1, 0, 37, 0xa1, 0x61, 0x63, 0x58, 32);
+
+/** The 32 bytes of that field, a 16-byte tag, and 32 bytes of content. */
+const LEAF_REST = 32 + 16 + 32;
+
+/**
+ * A blob for testing what a store supports. If a crash leaves it behind, it looks like a leaf of
+ * someone else's tree and not like a damaged blob. It is random, so that concurrent tests of one
+ * store use different names and do not delete each other's blob.
+ */
+export function trialBlob(): Uint8Array {
+  return new Uint8Array(Buffer.concat([LEAF_PREFIX, randomBytes(LEAF_REST)]));
+}
+
+/**
+ * Determines by trial what the store supports. What the credentials do not permit to test counts as
+ * not supported.
+ *
+ * The trial blob is stored only after a test has shown that it can be deleted. Its name is its
+ * address, so that a crash does not leave a damaged blob behind.
+ *
+ * @param bytes the trial blob; the same one for each attempt, so that the next attempt deletes what
+ *   a failed one left behind
+ */
+export async function findCapabilities(
+  bucket: OpenBucket,
+  bytes: Uint8Array,
+): Promise<Capabilities> {
   const sha256 = hash(bytes);
   const upload: Upload = { name: sha256, bytes, sha256, signal: undefined };
-  const verdict = await permitted(tryChecksum(session, upload));
-  if (verdict !== undefined) {
-    // A header that is taken and not checked would have the store attest what a writer claims.
-    session.learned.checksums = verdict === "checked";
-    session.learned.attests = verdict === "checked";
+  const checksum = await ifPermitted(tryWrongChecksum(bucket, upload));
+  if (checksum !== undefined) {
+    // A store that accepts the header without verifying it would return what a writer claimed.
+    bucket.observed.sendChecksums = checksum === "verified";
+    bucket.observed.trustChecksums = checksum === "verified";
   }
-  const versioned = await permitted(tryRemoval(session, sha256));
+  const versioned = await ifPermitted(tryDelete(bucket, sha256));
   const found =
-    verdict === undefined || versioned === undefined
-      ? await lookAround(session)
-      : await tryBlob(session, upload, versioned);
+    checksum === undefined || versioned === undefined
+      ? await inspectBucket(bucket)
+      : await tryPut(bucket, upload, versioned);
   return {
     verifiesChecksums: found.info?.sha256 !== undefined,
     conditionalPut: found.conditionalPut,
@@ -38,49 +67,49 @@ export async function findCapabilities(session: Session, bytes: Uint8Array): Pro
   };
 }
 
-interface Found {
+interface Findings {
   readonly info: BlobInfo | undefined;
   readonly conditionalPut: boolean;
   readonly versions: boolean;
 }
 
-/** The result, or undefined where the credentials do not allow to have it. */
-async function permitted<T>(work: Promise<T>): Promise<T | undefined> {
+/** The result, or undefined if the credentials do not permit the request. */
+async function ifPermitted<T>(work: Promise<T>): Promise<T | undefined> {
   return work.catch((error: unknown) => {
     if (error instanceof StorageError && error.code === "permission") return undefined;
     throw error;
   });
 }
 
-/** Whether an upload with a wrong checksum is refused, as it should be. Then nothing is stored. */
-async function tryChecksum(
-  session: Session,
+/** Uploads with a wrong checksum, which the store should reject. */
+async function tryWrongChecksum(
+  bucket: OpenBucket,
   upload: Upload,
-): Promise<"checked" | "ignored" | "unknown"> {
+): Promise<"verified" | "ignored" | "unsupported"> {
   const wrong = checksumHeader(hash(new Uint8Array()));
-  const refused = await send(
-    session,
+  const rejection = await sendUpload(
+    bucket,
     upload,
     wrong,
-    (answer) => isMismatch(answer) || isUnknownHeader(answer),
+    (response) => isMismatch(response) || isUnsupportedHeader(response),
   );
-  if (refused === undefined) return "ignored";
-  return isMismatch(refused) ? "checked" : "unknown";
+  if (rejection === undefined) return "ignored";
+  return isMismatch(rejection) ? "verified" : "unsupported";
 }
 
 /**
- * Whether blobs can be deleted, tried on a name that is not there or holds what the upload above
- * was wrongly allowed to store. Fails where not.
+ * Tests that blobs can be deleted, on a name that does not exist, or that the store has because it
+ * wrongly accepted the upload above. Throws if they cannot.
  *
  * @returns whether the bucket is known to keep versions
  */
-async function tryRemoval(session: Session, name: string): Promise<boolean> {
-  const versioned = await seenVersioned(session);
-  await removeBlob(session, name, undefined, versioned);
+async function tryDelete(bucket: OpenBucket, name: string): Promise<boolean> {
+  const versioned = await isVisiblyVersioned(bucket);
+  await deleteBlob(bucket, name, undefined, versioned);
   if (!versioned) return false;
-  // There was no version to try it on. One that does not exist is refused in many ways; only that
-  // it is not allowed matters.
-  await removeVersion(session, name, "none", undefined).catch((error: unknown) => {
+  // There was no version to delete. Stores reject an unknown version ID in various ways; only a
+  // missing permission matters.
+  await deleteVersion(bucket, name, "none", undefined).catch((error: unknown) => {
     const harmless = error instanceof StorageError && error.code !== "permission";
     if (!harmless || error.transient) throw error;
   });
@@ -88,83 +117,85 @@ async function tryRemoval(session: Session, name: string): Promise<boolean> {
 }
 
 /**
- * Whether it can be seen that the bucket keeps versions. Then a delete without a version, which
- * leaves a mark, is not even tried: who deletes may not be allowed to remove the mark.
+ * Whether the bucket is seen to keep versions. If so, no plain DELETE is tried, because it leaves a
+ * delete marker that the credentials may not be permitted to delete.
  */
-async function seenVersioned(session: Session): Promise<boolean> {
-  return keepsVersions(session).catch((error: unknown) => {
-    // Some credentials may not ask that, and some stores do not know the question.
+async function isVisiblyVersioned(bucket: OpenBucket): Promise<boolean> {
+  return keepsVersions(bucket).catch((error: unknown) => {
+    // Some credentials do not permit the request, and some stores do not support it.
     if (error instanceof StorageError && !error.transient) return false;
     throw error;
   });
 }
 
-/** Stores a blob, looks at it, stores it again where nothing may be, and removes it. */
-async function tryBlob(session: Session, upload: Upload, versioned: boolean): Promise<Found> {
-  const headers = session.learned.checksums ? checksumHeader(upload.sha256) : {};
+/** Stores a blob, inspects it, tries a conditional put, and deletes it. */
+async function tryPut(bucket: OpenBucket, upload: Upload, versioned: boolean): Promise<Findings> {
+  const headers = bucket.observed.sendChecksums ? checksumHeader(upload.sha256) : {};
   let versions: boolean | undefined;
   let info: BlobInfo | undefined;
   let conditionalPut: boolean;
   try {
-    await send(session, upload, headers);
-    info = await permitted(headBlob(session, upload.name, undefined));
-    conditionalPut = await tryCondition(session, upload, headers);
+    await sendUpload(bucket, upload, headers);
+    info = await ifPermitted(headBlob(bucket, upload.name, undefined));
+    conditionalPut = await tryConditionalPut(bucket, upload, headers);
   } finally {
-    // Where there are versions, who may delete may still not be allowed to remove them. Then the
-    // blob is hidden, which is as good as it gets.
-    versions = await permitted(removeBlob(session, upload.name, undefined, versioned));
+    // Credentials that may delete may still not be permitted to delete versions. The blob is then
+    // hidden by a delete marker, which is the best possible outcome.
+    versions = await ifPermitted(deleteBlob(bucket, upload.name, undefined, versioned));
   }
   return { info, conditionalPut, versions: versions ?? true };
 }
 
-async function tryCondition(
-  session: Session,
+async function tryConditionalPut(
+  bucket: OpenBucket,
   upload: Upload,
   headers: Readonly<Record<string, string>>,
 ): Promise<boolean> {
-  if (!session.place.conditionalPut) return false;
-  const refused = await send(
-    session,
+  if (!bucket.config.conditionalPut) return false;
+  const rejection = await sendUpload(
+    bucket,
     upload,
     { ...headers, "if-none-match": "*" },
     ({ status }) => status === 412 || status === 501 || status === 400,
   );
-  return refused?.status === 412;
+  return rejection?.status === 412;
 }
 
-/** What can be seen without storing anything: of the bucket, and of a few blobs in it. */
-async function lookAround(session: Session): Promise<Found> {
-  const info = await permitted(someBlob(session));
-  const versions = (await permitted(keepsVersions(session))) ?? false;
+/** What can be determined without a write: from the bucket and from a few of its blobs. */
+async function inspectBucket(bucket: OpenBucket): Promise<Findings> {
+  const info = await ifPermitted(inspectBlobs(bucket));
+  const versions = (await ifPermitted(keepsVersions(bucket))) ?? false;
   return { info, conditionalPut: false, versions };
 }
 
-/** Blobs that are looked at, as long as none has a hash: others may have put some without. */
-const LOOKS = 4;
+/** How many blobs to inspect for a checksum, because other writers may have stored some without. */
+const MAX_INSPECTED = 4;
 
-/** The first blob that has a hash, or else the last that was looked at. */
-async function someBlob(session: Session): Promise<BlobInfo | undefined> {
+/** The first blob with a checksum, or else the last one inspected. */
+async function inspectBlobs(bucket: OpenBucket): Promise<BlobInfo | undefined> {
   let info: BlobInfo | undefined;
-  let looks = 0;
-  for await (const { name } of listBlobs(session, "", "", undefined)) {
-    info = (await headBlob(session, name, undefined)) ?? info;
-    looks += 1;
-    // Of a store that is not believed, none ever has one.
-    if (info?.sha256 !== undefined || looks === LOOKS || !session.learned.attests) return info;
+  let inspected = 0;
+  for await (const { name } of listBlobs(bucket, "", "", undefined)) {
+    info = (await headBlob(bucket, name, undefined)) ?? info;
+    inspected += 1;
+    if (info?.sha256 !== undefined || inspected === MAX_INSPECTED) return info;
+    // Without trust no checksum is ever read.
+    if (!bucket.observed.trustChecksums) return info;
   }
   return info;
 }
 
-async function keepsVersions({ connection, place }: Session): Promise<boolean> {
-  if (place.versioned) return true;
-  const command = new connection.sdk.GetBucketVersioningCommand({ Bucket: place.bucket });
-  const { Status: status } = await connection.call(
-    `ask whether ${place.bucket} keeps versions`,
-    undefined,
-    (client, options) => client.send(command, options),
-  );
-  // Also where it is suspended: what was there before stays.
-  return status !== undefined;
+async function keepsVersions(bucket: OpenBucket): Promise<boolean> {
+  const { config } = bucket;
+  if (config.versioned) return true;
+  const result = await queryBucket(bucket, {
+    query: { versioning: "" },
+    operation: "GetBucketVersioning",
+    action: `get the versioning state of ${config.bucket}`,
+    signal: undefined,
+  });
+  // Suspended counts too, because existing versions remain.
+  return Boolean(textOf(result, "Status"));
 }
 
 function hash(bytes: Uint8Array): string {

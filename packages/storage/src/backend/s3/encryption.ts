@@ -1,35 +1,35 @@
 import { createHash } from "node:crypto";
-import type { Encryption } from "./place.ts";
+import type { Encryption } from "./bucket-config.ts";
 
-type Headers = Readonly<Record<string, string>>;
+type HeaderValues = Readonly<Record<string, string>>;
 
-/** The headers of an upload. */
-export function uploadHeaders(encryption: Encryption | undefined): Headers {
+/** The encryption headers of an upload. */
+export function uploadHeaders(encryption: Encryption | undefined): HeaderValues {
   if (encryption === undefined) return {};
   if (encryption.type === "SSE-C") return customerKeyHeaders(encryption.key);
-  const asked = { "x-amz-server-side-encryption": encryption.type };
-  if (encryption.type !== "aws:kms" || encryption.keyId === undefined) return asked;
-  return { ...asked, "x-amz-server-side-encryption-aws-kms-key-id": encryption.keyId };
+  const headers = { "x-amz-server-side-encryption": encryption.type };
+  if (encryption.type !== "aws:kms" || encryption.keyId === undefined) return headers;
+  return { ...headers, "x-amz-server-side-encryption-aws-kms-key-id": encryption.keyId };
 }
 
-/** The headers of a download and of a look: only who brought the key has to bring it again. */
-export function accessHeaders(encryption: Encryption | undefined): Headers {
+/** The encryption headers of a GET or HEAD: only SSE-C needs its key again. */
+export function readHeaders(encryption: Encryption | undefined): HeaderValues {
   return encryption?.type === "SSE-C" ? customerKeyHeaders(encryption.key) : {};
 }
 
-function customerKeyHeaders(key: Uint8Array): Headers {
+function customerKeyHeaders(key: Uint8Array): HeaderValues {
   const prefix = "x-amz-server-side-encryption-customer";
   return {
     [`${prefix}-algorithm`]: "AES256",
     [`${prefix}-key`]: Buffer.from(key).toString("base64"),
-    // A transmission check that the protocol demands; nothing rests on MD5.
+    // The protocol requires MD5 as a transmission check; no security depends on it.
     [`${prefix}-key-md5`]: createHash("md5").update(key).digest("base64"),
   };
 }
 
-/** How a blob is encrypted at rest, as the store says. */
+/** How a blob is encrypted at rest, according to the response. */
 export function encryptionIn(headers: { get(name: string): string | null }): string | undefined {
-  const own = headers.get("x-amz-server-side-encryption-customer-algorithm");
-  if (own !== null) return `SSE-C ${own}`;
+  const customer = headers.get("x-amz-server-side-encryption-customer-algorithm");
+  if (customer !== null) return `SSE-C ${customer}`;
   return headers.get("x-amz-server-side-encryption") ?? undefined;
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { Backend } from "../backend/backend.ts";
+import { StorageError } from "../errors.ts";
 import {
   assertHolds,
   assertMissing,
@@ -11,18 +13,16 @@ import {
   LONGEST,
   newName,
 } from "./cases.ts";
-import type { Backend } from "../backend/backend.ts";
-import { StorageError } from "../errors.ts";
 
 const SIZES = [0, 1, 100 * KIB, LONGEST];
 
 /**
- * What the place can do and what it knows of its blobs. What a backend does not claim, it need not
- * do; but what it says is true, since whole uploads are left out on the strength of it.
+ * Cases for capabilities, checksums and encryption. A backend need not support any of them, but what
+ * it reports must be true, because the store skips uploads that it makes unnecessary.
  */
-export const attestationCases: readonly Case[] = [
+export const metadataCases: readonly Case[] = [
   {
-    name: "says what it can do, and the same to everyone who asks",
+    name: "reports its capabilities, the same each time and in each backend",
     async check({ backend, reopen }) {
       const first = await backend.capabilities?.();
       if (first === undefined) return;
@@ -30,14 +30,16 @@ export const attestationCases: readonly Case[] = [
         assert.equal(typeof first[key], "boolean", key);
       }
       assert.ok(["undefined", "string"].includes(typeof first.encryption), "encryption");
-      const again = [backend, backend, await reopen()].map(async (other) => other.capabilities?.());
-      for (const said of await Promise.all(again)) assert.deepEqual(said, first);
+      const others = [backend, backend, await reopen()].map(async (other) =>
+        other.capabilities?.(),
+      );
+      for (const other of await Promise.all(others)) assert.deepEqual(other, first);
       await backend.put(newName(), blobOf(100));
       assert.deepEqual(await backend.capabilities?.(), first);
     },
   },
   {
-    name: "leaves nothing behind when it finds out what it can do",
+    name: "leaves nothing behind when it determines its capabilities",
     async check({ backend, reopen }) {
       await backend.capabilities?.();
       assert.deepEqual(await collect(backend.list("")), []);
@@ -45,23 +47,23 @@ export const attestationCases: readonly Case[] = [
     },
   },
   {
-    name: "can be asked again what it can do when the first who asked gave up",
+    name: "determines its capabilities after the first caller has aborted",
     async check({ backend, reopen }) {
       if (backend.capabilities === undefined) return;
       await ignoringAbort(backend.capabilities({ signal: AbortSignal.abort() }));
-      const said = await backend.capabilities();
-      // Others who wait for the same answer still get it.
+      const expected = await backend.capabilities();
+      // Other callers that wait for the same result still get it.
       const other = await reopen();
       const controller = new AbortController();
       const leaving = other.capabilities!(controller);
       const staying = other.capabilities!();
       controller.abort();
       await ignoringAbort(leaving);
-      assert.deepEqual(await staying, said);
+      assert.deepEqual(await staying, expected);
     },
   },
   {
-    name: "takes the SHA-256 of the bytes with them",
+    name: "accepts the SHA-256 of the bytes",
     async check({ backend }) {
       for (const size of SIZES) {
         const [name, bytes] = [newName(), blobOf(size)];
@@ -71,16 +73,16 @@ export const attestationCases: readonly Case[] = [
     },
   },
   {
-    name: "attests the SHA-256 of each blob, if it attests any",
+    name: "returns the SHA-256 of each blob, if it verifies checksums",
     async check({ backend, reopen }) {
-      if (!(await attests(backend))) return;
+      if (!(await verifies(backend))) return;
       for (const size of SIZES) {
         const bytes = blobOf(size);
         const name = hashOf(bytes);
         await backend.put(name, bytes, { sha256: name });
-        for (const handle of [backend, await reopen()]) {
-          assert.ok(await attests(handle), "another handle says otherwise");
-          const info = await handle.head(name);
+        for (const each of [backend, await reopen()]) {
+          assert.ok(await verifies(each), "another backend reports otherwise");
+          const info = await each.head(name);
           assert.equal(info?.sha256, name, `${size} bytes`);
           assert.equal(info?.size, size);
         }
@@ -88,10 +90,10 @@ export const attestationCases: readonly Case[] = [
     },
   },
   {
-    name: "attests the bytes that are there, not those that were, nor the name",
+    name: "returns the SHA-256 of the current bytes, not of earlier ones or from the name",
     async check({ backend, reopen }) {
       const name = hashOf(blobOf(1000, 1));
-      const required = await attests(backend);
+      const required = await verifies(backend);
       for (const [seed, known] of [
         [1, true],
         [2, true],
@@ -102,9 +104,9 @@ export const attestationCases: readonly Case[] = [
         const bytes = blobOf(1000, seed);
         const hash = hashOf(bytes);
         await backend.put(name, bytes, known ? { sha256: hash } : {});
-        for (const handle of [backend, await reopen()]) {
-          // Not every other handle has found out what it attests.
-          await assertAttested(handle, name, hash, required && known && handle === backend);
+        for (const each of [backend, await reopen()]) {
+          // Another backend may not have determined yet whether the store verifies checksums.
+          await assertSha256(each, name, hash, required && known && each === backend);
         }
       }
       await backend.delete(name);
@@ -112,7 +114,7 @@ export const attestationCases: readonly Case[] = [
     },
   },
   {
-    name: "fails or stores the bytes as they are, where their SHA-256 is given wrong",
+    name: "fails or stores the bytes if their SHA-256 is wrong",
     async check({ backend }) {
       const [old, given] = [blobOf(1000, 1), blobOf(1000, 2)];
       const wrong = hashOf(blobOf(1000, 3));
@@ -122,19 +124,19 @@ export const attestationCases: readonly Case[] = [
         [newName(), old],
       ] as const) {
         if (before) await backend.put(name, before, { sha256: hashOf(before) });
-        const taken = await accepts(backend.put(name, given, { sha256: wrong }));
-        const now = taken ? given : before;
+        const stored = await succeeds(backend.put(name, given, { sha256: wrong }));
+        const now = stored ? given : before;
         if (now === undefined) {
           await assertMissing(backend, name);
           continue;
         }
         await assertHolds(backend, name, now);
-        await assertAttested(backend, name, hashOf(now), false);
+        await assertSha256(backend, name, hashOf(now), false);
       }
     },
   },
   {
-    name: "attests nothing of a blob that is not there",
+    name: "returns no SHA-256 of a deleted blob",
     async check({ backend }) {
       const bytes = blobOf(1000);
       const name = hashOf(bytes);
@@ -145,7 +147,7 @@ export const attestationCases: readonly Case[] = [
     },
   },
   {
-    name: "says of a blob how it is encrypted, as it says of all",
+    name: "reports the encryption of a blob as in its capabilities",
     async check({ backend }) {
       const expected = (await backend.capabilities?.())?.encryption;
       if (expected === undefined) return;
@@ -156,12 +158,12 @@ export const attestationCases: readonly Case[] = [
   },
 ];
 
-async function attests(backend: Backend): Promise<boolean> {
+async function verifies(backend: Backend): Promise<boolean> {
   return (await backend.capabilities?.())?.verifiesChecksums === true;
 }
 
-/** Whatever is said of the blob, by `head` or in a listing, is its hash. */
-async function assertAttested(
+/** Asserts that `head` and listings return this hash, or none unless it is required. */
+async function assertSha256(
   backend: Backend,
   name: string,
   hash: string,
@@ -174,8 +176,8 @@ async function assertAttested(
   }
 }
 
-/** Whether a put was done. If not, it failed with an error of the library, transient or not. */
-async function accepts(put: Promise<void>): Promise<boolean> {
+/** Whether a put succeeded. If not, it must fail with a StorageError, transient or not. */
+async function succeeds(put: Promise<void>): Promise<boolean> {
   try {
     await put;
     return true;
@@ -185,7 +187,7 @@ async function accepts(put: Promise<void>): Promise<boolean> {
   }
 }
 
-/** An answer that needs no request may come in spite of the signal. */
+/** The call may also succeed, because a cached result needs no request. */
 async function ignoringAbort(call: Promise<unknown>): Promise<void> {
   await call.catch((error: unknown) => {
     assert.ok(error instanceof StorageError && error.code === "aborted", String(error));

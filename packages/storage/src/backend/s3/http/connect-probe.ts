@@ -1,0 +1,109 @@
+import { connect, type Socket } from "node:net";
+import { StorageError } from "../../../errors.ts";
+import type { Deadline } from "./deadline.ts";
+
+/**
+ * Tests beside the first requests whether the server accepts connections, because `fetch` does not
+ * distinguish a server that cannot be reached from one that is slow to respond. See
+ * docs/decisions/0009-a-connection-beside-the-first-request.md.
+ */
+export interface ConnectProbe {
+  /**
+   * Fails a request if no connection succeeds in time. Does nothing if the server responded last
+   * time.
+   *
+   * @returns a function to call when the request has ended
+   */
+  watch(request: Pick<Deadline, "fail">, action: string): () => void;
+  /** Reports that the server responded, so it can be reached. */
+  responded(): void;
+  /** Reports a request without a response, so that the next request is watched again. */
+  failed(): void;
+  close(): void;
+}
+
+/** If a proxy may be in use, a direct connection to the server proves nothing. */
+const PROXIES = ["http_proxy", "https_proxy", "all_proxy"];
+
+const NOT_WATCHED = (): void => undefined;
+
+/**
+ * @param ms for name resolution and connecting together
+ */
+export function connectProbe({ protocol, hostname, port }: URL, ms: number): ConnectProbe {
+  const host = hostname.replaceAll(/[[\]]/gu, "");
+  const target = { host, port: Number(port) || (protocol === "https:" ? 443 : 80) };
+  const proxied = PROXIES.some((name) => process.env[name] || process.env[name.toUpperCase()]);
+  const watched = new Set<() => void>();
+  let reachable = false;
+  let attempt: { cancel(): void } | undefined;
+
+  const cancel = (): void => {
+    attempt?.cancel();
+    attempt = undefined;
+  };
+  const start = (): void => {
+    attempt ??= tryToConnect(target, ms, (outcome) => {
+      attempt = undefined;
+      if (outcome === "connected") reachable = true;
+      // Any other failure also occurs in the requests themselves, which report it.
+      if (outcome === "timeout") for (const fail of watched) fail();
+    });
+  };
+
+  return {
+    watch(request, action) {
+      if (reachable || proxied) return NOT_WATCHED;
+      const fail = (): void => {
+        const seconds = Math.round(ms / 100) / 10;
+        request.fail(
+          new StorageError(
+            "unavailable",
+            `cannot ${action}: no connection to ${host}:${target.port} within ${seconds} s; check the address, the network and its firewalls`,
+            { transient: true },
+          ),
+        );
+      };
+      watched.add(fail);
+      start();
+      return () => {
+        watched.delete(fail);
+        if (watched.size === 0) cancel();
+      };
+    },
+    responded() {
+      reachable = true;
+      watched.clear();
+      cancel();
+    },
+    failed() {
+      reachable = false;
+    },
+    close: cancel,
+  };
+}
+
+/** Connects and disconnects. Does not keep the process alive. */
+function tryToConnect(
+  target: { readonly host: string; readonly port: number },
+  ms: number,
+  done: (outcome: "connected" | "failed" | "timeout") => void,
+): { cancel(): void } {
+  // If the host has several addresses, any of them will do, as for `fetch`.
+  const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
+  const socket: Socket = connect({ ...target, ...anyAddress });
+  let over = false;
+  const finish = (outcome?: "connected" | "failed" | "timeout"): void => {
+    if (over) return;
+    over = true;
+    clearTimeout(timer);
+    socket.destroy();
+    if (outcome !== undefined) done(outcome);
+  };
+  const timer = setTimeout(() => finish("timeout"), ms);
+  timer.unref();
+  socket.unref();
+  socket.once("connect", () => finish("connected"));
+  socket.on("error", () => finish("failed"));
+  return { cancel: () => finish() };
+}

@@ -1,0 +1,61 @@
+import { StorageError } from "../../../errors.ts";
+
+/** A timeout that can be extended, combined with the caller's signal. */
+export interface Deadline {
+  /** Fires when the caller's signal fires or the time is up. */
+  readonly signal: AbortSignal;
+  /** The error to report if the time is up or `fail` was called. */
+  readonly error: StorageError | undefined;
+  /** Sets the time left to this many milliseconds from now. */
+  extend(ms: number): void;
+  /** Ends the request at once with this error. */
+  fail(error: StorageError): void;
+  /** Cancels a request whose result is no longer needed. */
+  cancel(): void;
+  /** Stops the timer and detaches from the caller's signal. Must always be called. */
+  end(): void;
+}
+
+/**
+ * @param ms until the first `extend`
+ * @param action what is being attempted, to follow "cannot"
+ */
+export function startDeadline(
+  signal: AbortSignal | undefined,
+  ms: number,
+  action: string,
+): Deadline {
+  // Not AbortSignal.any: one signal may outlive thousands of requests, each of which detaches here.
+  const controller = new AbortController();
+  const cancel = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
+  let failure: StorageError | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const fail = (error: StorageError): void => {
+    failure = error;
+    controller.abort(error);
+  };
+  const extend = (duration: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const seconds = Math.round(duration / 100) / 10;
+      const text = `cannot ${action}: the store did not respond for ${seconds} s; try again`;
+      fail(new StorageError("unavailable", text, { transient: true }));
+    }, duration);
+  };
+  extend(ms);
+  return {
+    signal: controller.signal,
+    get error() {
+      return failure;
+    },
+    extend,
+    fail,
+    cancel,
+    end(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { discardBody, exchange } from "../http/requests.ts";
+import { childrenOf, textOf } from "../http/xml.ts";
+import { describeBlob, type OpenBucket } from "../open-bucket.ts";
+import { isTruncated, noContinuation, queryBucket } from "./list.ts";
+
+/**
+ * Deletes a blob permanently. In a bucket with versions a plain DELETE only adds a delete marker,
+ * so every version is deleted by its ID; this fails if the credentials do not allow it.
+ *
+ * @param versioned whether the bucket is known to keep versions, so that no plain DELETE is tried
+ * @returns whether the bucket keeps versions
+ */
+export async function deleteBlob(
+  bucket: OpenBucket,
+  name: string,
+  signal: AbortSignal | undefined,
+  versioned: boolean = bucket.config.versioned,
+): Promise<boolean> {
+  if (!versioned && !(await addsDeleteMarker(bucket, name, signal))) return false;
+  // The latest version is deleted last, so that no older one ever becomes visible.
+  for (const version of await versionIds(bucket, name, signal)) {
+    await deleteVersion(bucket, name, version, signal);
+  }
+  return true;
+}
+
+/** Sends a plain DELETE. Returns whether it only added a delete marker. */
+async function addsDeleteMarker(
+  bucket: OpenBucket,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const headers = await sendDelete(bucket, name, undefined, signal);
+  return headers?.get("x-amz-delete-marker") === "true";
+}
+
+/** Deletes a version. Resolves even if another client has deleted it. */
+export async function deleteVersion(
+  bucket: OpenBucket,
+  name: string,
+  version: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await sendDelete(bucket, name, version, signal);
+}
+
+/** The headers of the response, or undefined if there was nothing to delete. */
+async function sendDelete(
+  bucket: OpenBucket,
+  name: string,
+  version: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Headers | undefined> {
+  const { config, observed } = bucket;
+  const headers = await exchange<Headers | "missing">(
+    bucket,
+    {
+      method: "DELETE",
+      key: config.keyPrefix + name,
+      ...(version === undefined ? {} : { query: { versionId: version } }),
+      headers: {},
+      action: `delete ${version === undefined ? "" : "a version of "}${describeBlob(config, name)}`,
+      signal,
+    },
+    discardBody,
+    ({ code }) => (code === "NoSuchKey" || code === "NoSuchVersion" ? "missing" : undefined),
+  );
+  observed.bucketExists = true;
+  return headers === "missing" ? undefined : headers;
+}
+
+/** The IDs of all versions and delete markers of a blob, the latest one last. */
+async function versionIds(
+  bucket: OpenBucket,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const key = bucket.config.keyPrefix + name;
+  const action = `find the versions of ${describeBlob(bucket.config, name)}`;
+  const operation = "ListObjectVersions";
+  const [older, latest]: [string[], string[]] = [[], []];
+  let [keyMarker, versionMarker]: [string?, string?] = [];
+  for (;;) {
+    const query = {
+      versions: "",
+      prefix: key,
+      ...(keyMarker && { "key-marker": keyMarker }),
+      ...(versionMarker && { "version-id-marker": versionMarker }),
+    };
+    const page = await queryBucket(bucket, { query, operation, action, signal });
+    for (const entry of [...childrenOf(page, "Version"), ...childrenOf(page, "DeleteMarker")]) {
+      const version = textOf(entry, "VersionId");
+      if (textOf(entry, "Key") !== key || !version) continue;
+      (textOf(entry, "IsLatest") === "true" ? latest : older).push(version);
+    }
+    if (!isTruncated(page, action, operation)) break;
+    const nextKey = textOf(page, "NextKeyMarker");
+    const nextVersion = textOf(page, "NextVersionIdMarker");
+    if (!nextKey) throw noContinuation(action, operation);
+    // The prefix also matches longer keys, which follow this one.
+    if (nextKey !== key) break;
+    const stuck = nextKey === keyMarker && nextVersion === versionMarker;
+    if (stuck) throw noContinuation(action, operation);
+    [keyMarker, versionMarker] = [nextKey, nextVersion];
+  }
+  return [...older, ...latest];
+}

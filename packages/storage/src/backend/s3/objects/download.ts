@@ -1,0 +1,93 @@
+import { StorageError } from "../../../errors.ts";
+import { readHeaders } from "../encryption.ts";
+import { type ErrorResponse, responseError } from "../http/errors.ts";
+import { contentLength, exchange, type StoreResponse } from "../http/requests.ts";
+import { describeBlob, type OpenBucket } from "../open-bucket.ts";
+import { requireBucket } from "./head.ts";
+
+/** Downloads into the beginning of the buffer: the whole blob, or with `prefixOnly` what fits. */
+export async function getBlob(
+  bucket: OpenBucket,
+  name: string,
+  buffer: Uint8Array,
+  signal: AbortSignal | undefined,
+  { prefixOnly = false }: { readonly prefixOnly?: boolean } = {},
+): Promise<number> {
+  const { config, observed } = bucket;
+  const action = `read ${describeBlob(config, name)}`;
+  const result = await exchange<number | ErrorResponse>(
+    bucket,
+    {
+      method: "GET",
+      key: config.keyPrefix + name,
+      headers: {
+        ...(prefixOnly && { range: `bytes=0-${Math.max(0, buffer.length - 1)}` }),
+        ...readHeaders(config.encryption),
+      },
+      action,
+      signal,
+    },
+    async (response) => {
+      observed.bucketExists = true;
+      return (prefixOnly ? readPrefix : readWhole)(buffer, response, action);
+    },
+    (error) => {
+      // An empty blob has no range of bytes.
+      if (prefixOnly && error.status === 416) return 0;
+      if (error.code === "NoSuchKey") observed.bucketExists = true;
+      // A 404 without a code does not say whether the blob or the bucket is missing.
+      return error.status === 404 && error.code === "" ? error : undefined;
+    },
+  );
+  if (typeof result === "number") return result;
+  await requireBucket(bucket, signal);
+  throw responseError(result, action, config.bucket);
+}
+
+async function readWhole(
+  buffer: Uint8Array,
+  response: StoreResponse,
+  action: string,
+): Promise<number> {
+  const tooLong = (): StorageError =>
+    new StorageError("limit", `cannot ${action}: it is longer than ${buffer.length} bytes`);
+  const announced = contentLength(response.headers);
+  if (announced !== undefined && announced > buffer.length) {
+    response.cancel();
+    throw tooLong();
+  }
+  let length = 0;
+  for await (const chunk of response.chunks()) {
+    if (length + chunk.length > buffer.length) throw tooLong();
+    buffer.set(chunk, length);
+    length += chunk.length;
+  }
+  if (announced !== undefined && length !== announced) throw truncated(length, announced, action);
+  return length;
+}
+
+/** Reads no more than fits, even if the server ignores ranges and sends the whole blob. */
+async function readPrefix(
+  buffer: Uint8Array,
+  response: StoreResponse,
+  action: string,
+): Promise<number> {
+  const announced = contentLength(response.headers);
+  let length = 0;
+  for await (const chunk of response.chunks()) {
+    const part = chunk.subarray(0, buffer.length - length);
+    buffer.set(part, length);
+    length += part.length;
+    if (length === buffer.length) return length;
+  }
+  if (announced !== undefined && length !== announced) throw truncated(length, announced, action);
+  return length;
+}
+
+function truncated(length: number, announced: number, action: string): StorageError {
+  return new StorageError(
+    "unavailable",
+    `cannot ${action}: the response ended after ${length} of ${announced} bytes; try again`,
+    { transient: true },
+  );
+}

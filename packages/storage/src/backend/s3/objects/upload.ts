@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import { StorageError, usage } from "../../../errors.ts";
+import { isBlobName, type PutCallOptions } from "../../backend.ts";
+import { uploadHeaders } from "../encryption.ts";
+import type { ErrorResponse } from "../http/errors.ts";
+import { discardBody, exchange, requireEtag } from "../http/requests.ts";
+import { describeBlob, type OpenBucket } from "../open-bucket.ts";
+
+/**
+ * Uploads in one request. One SHA-256 of the body serves the signature, which lets the store reject
+ * an upload that was damaged in transit, and the checksum that the store keeps with the object.
+ */
+export async function putBlob(
+  bucket: OpenBucket,
+  name: string,
+  bytes: Uint8Array,
+  { signal, sha256 = createHash("sha256").update(bytes).digest("hex") }: PutCallOptions,
+): Promise<void> {
+  // It becomes part of headers.
+  if (!isBlobName(sha256)) throw usage("sha256 must be 64 lowercase hexadecimal digits");
+  const { observed } = bucket;
+  const upload = { name, bytes, sha256, signal };
+  if (!observed.sendChecksums) {
+    await sendUpload(bucket, upload, {});
+  } else if (await sendUpload(bucket, upload, checksumHeader(sha256), isUnsupportedHeader)) {
+    await sendUpload(bucket, upload, {});
+    // Only this success proves that the header was the reason for the error.
+    observed.sendChecksums = false;
+    observed.trustChecksums = false;
+  }
+  observed.bucketExists = true;
+}
+
+export interface Upload {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly sha256: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Sends one upload.
+ *
+ * @param expected selects the error responses to return instead of throwing
+ * @returns that error response, or undefined if the blob is stored
+ */
+export async function sendUpload(
+  bucket: OpenBucket,
+  { name, bytes, sha256, signal }: Upload,
+  headers: Readonly<Record<string, string>>,
+  expected?: (response: ErrorResponse) => boolean,
+): Promise<ErrorResponse | undefined> {
+  const { config } = bucket;
+  const action = `store ${describeBlob(config, name)}`;
+  return exchange<ErrorResponse | undefined>(
+    bucket,
+    {
+      method: "PUT",
+      key: config.keyPrefix + name,
+      headers: { ...headers, ...uploadHeaders(config.encryption) },
+      body: { bytes, sha256 },
+      action,
+      signal,
+    },
+    async (response) => {
+      checkStored(await discardBody(response), sha256, headers[CHECKSUM], action);
+      return undefined;
+    },
+    (response) => (expected?.(response) ? response : undefined),
+  );
+}
+
+const CHECKSUM = "x-amz-checksum-sha256";
+
+export function checksumHeader(sha256: string): Record<string, string> {
+  return { [CHECKSUM]: Buffer.from(sha256, "hex").toString("base64") };
+}
+
+/**
+ * Checks that the response comes from a store that now has the blob. Another web server may accept
+ * any request with a 200 and keep nothing.
+ *
+ * @param sent the checksum header of the upload; a wrong one is sent as a test and may be returned
+ */
+function checkStored(
+  headers: Headers,
+  sha256: string,
+  sent: string | undefined,
+  action: string,
+): void {
+  requireEtag(headers, action);
+  const expected = checksumHeader(sha256)[CHECKSUM];
+  const returned = headers.get(CHECKSUM);
+  if (returned === null || returned === expected || (sent !== undefined && sent !== expected)) {
+    return;
+  }
+  throw new StorageError(
+    "unavailable",
+    `cannot ${action}: the store returned the checksum of other data; try again`,
+    { transient: true },
+  );
+}
+
+const MISMATCH = new Set(["BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch"]);
+
+/** Whether the store rejected the body because it does not match its checksum. */
+export function isMismatch({ code }: ErrorResponse): boolean {
+  return MISMATCH.has(code);
+}
+
+/** The response of some B2 clusters, and of servers that lack the checksum headers. */
+export function isUnsupportedHeader(response: ErrorResponse): boolean {
+  const { status, code, message } = response;
+  if ((status !== 400 && status !== 501) || isMismatch(response)) return false;
+  return (
+    code === "NotImplemented" || /unsupported header|not implemented|x-amz-checksum/iu.test(message)
+  );
+}

@@ -1,0 +1,24 @@
+import type { BucketConfig } from "./bucket-config.ts";
+import type { Connection } from "./http/connection.ts";
+
+/** What every operation on a bucket needs. */
+export interface OpenBucket {
+  readonly connection: Connection;
+  readonly config: BucketConfig;
+  readonly observed: Observed;
+}
+
+/** What earlier calls have found out about the store, for later calls. */
+export interface Observed {
+  /** Whether uploads send `x-amz-checksum-sha256`. */
+  sendChecksums: boolean;
+  /** Whether the store verifies that checksum, so that the one it returns can be trusted. */
+  trustChecksums: boolean;
+  /** Whether the bucket is known to exist. */
+  bucketExists: boolean;
+}
+
+/** A blob as it appears in messages. */
+export function describeBlob({ bucket, keyPrefix }: BucketConfig, name: string): string {
+  return `the blob ${bucket}/${keyPrefix}${name}`;
+}

@@ -1,0 +1,194 @@
+import type { BucketLocationConstraint, LifecycleRule, S3Client } from "@aws-sdk/client-s3";
+import { throwIfAborted, untilAborted } from "../../../abort.ts";
+import { StorageError } from "../../../errors.ts";
+import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
+import { connect } from "../http/connection.ts";
+import { startDeadline } from "../http/deadline.ts";
+import { type ErrorResponse, exceptionError, responseError } from "../http/errors.ts";
+import {
+  encryptionRule,
+  nameTaken,
+  NOT_CONFIGURED,
+  type Provisioner,
+  type ProvisionerOptions,
+  ruleIdOf,
+  satisfies,
+} from "./provisioner.ts";
+
+type Run<T> = (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<T>;
+
+/** Uses the AWS SDK, for Amazon S3, B2 and S3-compatible stores. */
+export async function awsProvisioner(
+  config: BucketConfig,
+  { signal, retrying }: ProvisionerOptions,
+): Promise<Provisioner> {
+  const { bucket, timeouts } = config;
+  const action = `prepare the bucket ${bucket}`;
+  const { sdk, client, probe, close } = await connect(config).catch((error: unknown) => {
+    throw exceptionError(error, action, undefined);
+  });
+
+  const send = async <T>(run: Run<T>): Promise<T> => {
+    throwIfAborted(signal);
+    const deadline = startDeadline(signal, timeouts.firstByte + timeouts.stall, action);
+    const unwatch = probe.watch(deadline, action);
+    try {
+      const work = client.config.credentials().then((keys) => {
+        requirePrintableKeys(keys);
+        return run(client, { abortSignal: deadline.signal });
+      });
+      // Finding credentials ignores the signal.
+      const result = await untilAborted(work, deadline.signal);
+      probe.responded();
+      return result;
+    } catch (error) {
+      const response = signal?.aborted ? undefined : errorResponseOf(error);
+      if (response === undefined || deadline.error !== undefined) probe.failed();
+      else probe.responded();
+      if (deadline.error !== undefined) throw deadline.error;
+      throw response
+        ? responseError(response, action, bucket)
+        : sdkException(error, action, signal);
+    } finally {
+      unwatch();
+      deadline.end();
+    }
+  };
+  const call = <T>(run: Run<T>): Promise<T> => retrying(() => send(run));
+  /** A setting of the bucket, or undefined if it is not configured. */
+  const getSetting = <T>(run: Run<T>): Promise<T | undefined> =>
+    call((s3, options) =>
+      run(s3, options).catch((error: unknown) => {
+        if (error instanceof Error && NOT_CONFIGURED.has(error.name)) return undefined;
+        throw error;
+      }),
+    );
+  const Bucket = bucket;
+  const ruleId = ruleIdOf(config);
+
+  const lifecycleRules = async (): Promise<LifecycleRule[]> => {
+    const command = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket });
+    return (await getSetting((s3, options) => s3.send(command, options)))?.Rules ?? [];
+  };
+
+  return {
+    async exists() {
+      return call((s3, options) =>
+        s3.send(new sdk.HeadBucketCommand({ Bucket }), options).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof Error && error.name === "NotFound") return false;
+            throw error;
+          },
+        ),
+      );
+    },
+    async create(objectLock) {
+      const region = config.region ?? (await call((s3) => s3.config.region()));
+      const command = new sdk.CreateBucketCommand({
+        Bucket,
+        ...(objectLock ? { ObjectLockEnabledForBucket: true } : {}),
+        // us-east-1 is not a valid location constraint. On B2 the endpoint determines the region.
+        ...(region === "us-east-1" || config.provider === "b2"
+          ? {}
+          : {
+              CreateBucketConfiguration: { LocationConstraint: region as BucketLocationConstraint },
+            }),
+      });
+      return call((s3, options) =>
+        s3.send(command, options).then(
+          () => true,
+          (error: unknown) => {
+            const name = error instanceof Error ? error.name : "";
+            if (name === "BucketAlreadyOwnedByYou") return false;
+            throw name === "BucketAlreadyExists" ? nameTaken(bucket) : error;
+          },
+        ),
+      );
+    },
+    async hasVersioning() {
+      const command = new sdk.GetBucketVersioningCommand({ Bucket });
+      return (await call((s3, options) => s3.send(command, options))).Status === "Enabled";
+    },
+    async setVersioning() {
+      const command = new sdk.PutBucketVersioningCommand({
+        Bucket,
+        VersioningConfiguration: { Status: "Enabled" },
+      });
+      await call((s3, options) => s3.send(command, options));
+    },
+    async hasObjectLock() {
+      const command = new sdk.GetObjectLockConfigurationCommand({ Bucket });
+      const result = await getSetting((s3, options) => s3.send(command, options));
+      return result?.ObjectLockConfiguration?.ObjectLockEnabled === "Enabled";
+    },
+    async hasLifecycle(days) {
+      const rules = await lifecycleRules();
+      return rules.some(
+        ({ ID, Status, NoncurrentVersionExpiration: expiration }) =>
+          ID === ruleId && Status === "Enabled" && expiration?.NoncurrentDays === days,
+      );
+    },
+    async setLifecycle(days) {
+      // The request replaces all rules, so it contains the others too.
+      const others = (await lifecycleRules()).filter(({ ID }) => ID !== ruleId);
+      const rule: LifecycleRule = {
+        ID: ruleId,
+        Status: "Enabled",
+        Filter: { Prefix: config.keyPrefix },
+        NoncurrentVersionExpiration: { NoncurrentDays: days },
+      };
+      const command = new sdk.PutBucketLifecycleConfigurationCommand({
+        Bucket,
+        LifecycleConfiguration: { Rules: [...others, rule] },
+      });
+      await call((s3, options) => s3.send(command, options));
+    },
+    async hasEncryption(encryption) {
+      const command = new sdk.GetBucketEncryptionCommand({ Bucket });
+      const result = await getSetting((s3, options) => s3.send(command, options));
+      const rules = result?.ServerSideEncryptionConfiguration?.Rules ?? [];
+      return rules.some((rule) => satisfies(rule.ApplyServerSideEncryptionByDefault, encryption));
+    },
+    async setEncryption(encryption) {
+      const command = new sdk.PutBucketEncryptionCommand({
+        Bucket,
+        ServerSideEncryptionConfiguration: {
+          Rules: [{ ApplyServerSideEncryptionByDefault: encryptionRule(encryption) }],
+        },
+      });
+      await call((s3, options) => s3.send(command, options));
+    },
+    close,
+  };
+}
+
+/** The error response in an error of the SDK, or undefined if the error has another cause. */
+function errorResponseOf(error: unknown): ErrorResponse | undefined {
+  if (!(error instanceof Error) || !("$metadata" in error)) return undefined;
+  const { httpStatusCode: status } = error.$metadata as { httpStatusCode?: number };
+  // A 200 that the SDK cannot parse counts as no response.
+  if (status === undefined || status < 300) return undefined;
+  const { headers = {} } = ("$response" in error ? error.$response : {}) as {
+    headers?: Record<string, string>;
+  };
+  return {
+    status,
+    // A response to HEAD has no body, and the SDK then invents a name.
+    code: /^(?:Unknown|UnknownError|\d+)$/u.test(error.name) ? "" : error.name,
+    message: error.message,
+    header: (name) => headers[name] ?? null,
+  };
+}
+
+function sdkException(
+  error: unknown,
+  action: string,
+  signal: AbortSignal | undefined,
+): StorageError {
+  if (error instanceof Error && "$response" in error && !signal?.aborted) {
+    const text = `cannot ${action}: the response cannot be parsed; check the endpoint URL, or try again`;
+    return new StorageError("unavailable", text, { cause: error, transient: true });
+  }
+  return exceptionError(error, action, signal);
+}

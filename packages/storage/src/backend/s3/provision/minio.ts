@@ -1,0 +1,195 @@
+import http, { type IncomingMessage, type RequestOptions } from "node:http";
+import https from "node:https";
+import { throwIfAborted, untilAborted } from "../../../abort.ts";
+import { StorageError, usage } from "../../../errors.ts";
+import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
+import { startDeadline } from "../http/deadline.ts";
+import { exceptionError, responseError } from "../http/errors.ts";
+import {
+  encryptionRule,
+  type EncryptionRule,
+  nameTaken,
+  NOT_CONFIGURED,
+  type Provisioner,
+  type ProvisionerOptions,
+  ruleIdOf,
+  satisfies,
+} from "./provisioner.ts";
+
+/** Uses MinIO's own client, which is loaded when this is called. */
+export async function minioProvisioner(
+  config: BucketConfig,
+  { signal, retrying }: ProvisionerOptions,
+): Promise<Provisioner> {
+  const { bucket, region = "", timeouts } = config;
+  const action = `prepare the bucket ${bucket}`;
+  const transport = transportFor(config);
+  const client = await clientFor(config, transport);
+  const call = <T>(run: () => Promise<T>): Promise<T> =>
+    retrying(async () => {
+      throwIfAborted(signal);
+      const deadline = startDeadline(signal, timeouts.firstByte + timeouts.stall, action);
+      transport.useSignal(deadline.signal);
+      try {
+        return await untilAborted(run(), deadline.signal);
+      } catch (error) {
+        // An abandoned request must not keep the process alive.
+        deadline.cancel();
+        throw (
+          deadline.error ?? clientError(error, transport.lastResponse(), action, bucket, signal)
+        );
+      } finally {
+        deadline.end();
+      }
+    });
+  /** A setting of the bucket, or undefined if it is not configured. */
+  const getSetting = <T>(run: () => Promise<T>): Promise<T | undefined> =>
+    call(() =>
+      run().catch((error: unknown) => {
+        if (NOT_CONFIGURED.has(codeOf(error))) return undefined;
+        throw error;
+      }),
+    );
+  const ruleId = ruleIdOf(config);
+  const lifecycleRules = async () =>
+    // The client's types declare an array, but a single rule is not in one.
+    [(await getSetting(() => client.getBucketLifecycle(bucket)))?.Rule ?? []].flat();
+
+  return {
+    exists: () => call(() => client.bucketExists(bucket)),
+    create: (objectLock) =>
+      call(() =>
+        client.makeBucket(bucket, region, { ObjectLocking: objectLock }).then(
+          () => true,
+          (error: unknown) => {
+            if (codeOf(error) === "BucketAlreadyOwnedByYou") return false;
+            throw codeOf(error) === "BucketAlreadyExists" ? nameTaken(bucket) : error;
+          },
+        ),
+      ),
+    async hasVersioning() {
+      return (await call(() => client.getBucketVersioning(bucket))).Status === "Enabled";
+    },
+    setVersioning: () => call(() => client.setBucketVersioning(bucket, { Status: "Enabled" })),
+    async hasObjectLock() {
+      // The client's types declare no result.
+      const get = () => client.getObjectLockConfig(bucket) as unknown as Promise<object | null>;
+      return "objectLockEnabled" in ((await getSetting(get)) ?? {});
+    },
+    async hasLifecycle(days) {
+      return (await lifecycleRules()).some(
+        ({ ID, Status, NoncurrentVersionExpiration: expiration }) =>
+          ID === ruleId && Status === "Enabled" && expiration?.NoncurrentDays === days,
+      );
+    },
+    async setLifecycle(days) {
+      // The request replaces all rules, so it contains the others too.
+      const others = (await lifecycleRules()).filter(({ ID }) => ID !== ruleId);
+      const rule = {
+        ID: ruleId,
+        Status: "Enabled",
+        Filter: { Prefix: config.keyPrefix },
+        NoncurrentVersionExpiration: { NoncurrentDays: days },
+      };
+      await call(() => client.setBucketLifecycle(bucket, { Rule: [...others, rule] }));
+    },
+    async hasEncryption(encryption) {
+      const result = (await getSetting(() => client.getBucketEncryption(bucket))) as
+        | EncryptionResult
+        | undefined;
+      const rules = [result?.ServerSideEncryptionConfiguration?.Rule ?? []].flat();
+      return rules.some((rule) => satisfies(rule.ApplyServerSideEncryptionByDefault, encryption));
+    },
+    async setEncryption(encryption) {
+      const rule = { ApplyServerSideEncryptionByDefault: encryptionRule(encryption) };
+      await call(() => client.setBucketEncryption(bucket, { Rule: [rule] }));
+    },
+    // The client closes its connections by itself.
+    close: () => undefined,
+  };
+}
+
+/** The client has no type for it. A single rule is not in an array. */
+interface EncryptionResult {
+  readonly ServerSideEncryptionConfiguration?: {
+    readonly Rule?: DefaultRule | readonly DefaultRule[];
+  };
+}
+
+interface DefaultRule {
+  readonly ApplyServerSideEncryptionByDefault?: EncryptionRule;
+}
+
+async function clientFor(
+  { endpoint = "", region = "", credentials }: BucketConfig,
+  transport: Transport,
+) {
+  if (typeof credentials !== "object") throw new TypeError("MinIO's credentials are an object");
+  const { Client } = await import("minio");
+  const { protocol, hostname, port } = new URL(endpoint);
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  requirePrintableKeys(credentials);
+  const tls = protocol === "https:";
+  return new Client({
+    endPoint: hostname.replaceAll(/[[\]]/gu, ""),
+    port: port === "" ? (tls ? 443 : 80) : Number(port),
+    useSSL: tls,
+    accessKey: accessKeyId,
+    secretKey: secretAccessKey,
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+    region,
+    // The client would print a warning before each retry.
+    retryOptions: { disableRetry: true },
+    transport,
+  });
+}
+
+/** Sends the client's requests. */
+interface Transport extends Pick<typeof http, "request"> {
+  /** Further requests end when this signal fires. */
+  useSignal(signal: AbortSignal): void;
+  /** The last response since then; the client's errors lack its status and headers. */
+  lastResponse(): IncomingMessage | undefined;
+}
+
+function transportFor({ endpoint = "" }: BucketConfig): Transport {
+  const { request } = endpoint.startsWith("https:") ? https : http;
+  let signal: AbortSignal | undefined;
+  let last: IncomingMessage | undefined;
+  return {
+    useSignal(next) {
+      signal = next;
+      last = undefined;
+    },
+    lastResponse: () => last,
+    request: (options: unknown, read: unknown) =>
+      request({ ...(options as RequestOptions), ...(signal && { signal }) }, (response) => {
+        last = response;
+        (read as (response: IncomingMessage) => void)(response);
+      }),
+  };
+}
+
+function clientError(
+  error: unknown,
+  response: IncomingMessage | undefined,
+  action: string,
+  bucket: string,
+  signal: AbortSignal | undefined,
+): StorageError {
+  if (signal?.aborted) return exceptionError(error, action, signal);
+  if (error instanceof Error && error.name === "InvalidBucketNameError") {
+    return usage(`the bucket's name ${bucket} is not valid on MinIO; choose another`);
+  }
+  const status = response?.statusCode ?? 0;
+  if (status < 300 || error instanceof StorageError) return exceptionError(error, action, signal);
+  // The client does not parse the body of responses that it considers worth a retry.
+  const parsed = error instanceof Error && error.name === "S3Error";
+  const header = (name: string): string | null => [response?.headers[name] ?? []].flat()[0] ?? null;
+  const [code, message] = parsed ? [codeOf(error), error.message] : ["", ""];
+  return responseError({ status, code, message, header }, action, bucket);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
