@@ -9,7 +9,7 @@ const LIBRARY = "packages/storage/src";
 
 /** An extra HEAD request per blob. */
 const EXTRA_REQUEST: Patch = {
-  file: `${LIBRARY}/store/store-blob.ts`,
+  file: `${LIBRARY}/store/write/store-blob.ts`,
   find: "  await backend.put(address, blob, { signal, sha256: address });",
   replace:
     "  await backend.head(address, { signal });\n  await backend.put(address, blob, { signal, sha256: address });",
