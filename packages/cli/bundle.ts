@@ -41,7 +41,7 @@ const SEAMS: readonly Seam[] = [
   {
     // A bundle knows where it was made, not where it lies.
     file: /\/workers\/pool\.ts$/u,
-    from: 'import.meta.url.replace("/pool.", "/worker.")',
+    from: String.raw`import.meta.url.replace(/\/pool\.([jt]s)$/u, "/worker.$1")`,
     to: 'require.resolve("./worker.cjs")',
   },
   {

@@ -1,16 +1,9 @@
-export type {
-  Backend,
-  BlobInfo,
-  Capabilities,
-  ListedBlob,
-  PutCallOptions,
-} from "./backend/backend.ts";
-export { withLimit } from "./backend/limit.ts";
-export { type BackendCall, type Retry, type RetryOptions, withRetry } from "./backend/retry.ts";
-export { type BackendWrappers, wrapBackend } from "./backend/wrap.ts";
 export { type Address, addressOf, parseAddress } from "./content/address.ts";
-export type { Compression } from "./content/compression/compress.ts";
 export type { Content } from "./content/byte-reader.ts";
+export type { Compression } from "./content/compression/compress.ts";
+export { type ErrorCode, StorageError } from "./errors.ts";
+export type { Metadata, MetadataValue } from "./format/metadata.ts";
+
 export {
   type Passphrase,
   isProtectedIdentityFile,
@@ -30,33 +23,51 @@ export {
   recipientFromPublicKey,
   secretKeyOf,
 } from "./crypto/keys.ts";
-export type { NaCl } from "./crypto/nacl.ts";
 export { type NaClChoice, loadNaCl } from "./crypto/load-nacl.ts";
-export { type ErrorCode, StorageError } from "./errors.ts";
-export type { Metadata, MetadataValue } from "./format/metadata.ts";
-export type { Items } from "./store/items.ts";
-export type { PutReport } from "./store/write/put-report.ts";
+export type { NaCl } from "./crypto/nacl.ts";
+
+export type {
+  Backend,
+  BlobInfo,
+  Capabilities,
+  ListedBlob,
+  PutCallOptions,
+} from "./backend/backend.ts";
+export { withLimit } from "./backend/limit.ts";
+export { type BackendCall, type Retry, type RetryOptions, withRetry } from "./backend/retry.ts";
+export { type BackendWrappers, wrapBackend } from "./backend/wrap.ts";
+
 export { createStore } from "./store/create-store.ts";
+export type { FailedItem, Items } from "./store/items.ts";
+export type {
+  CallOptions,
+  Progress,
+  ReadOptions,
+  StoreOptions,
+  WriteOptions,
+} from "./store/options.ts";
+export type { Store } from "./store/store.ts";
+
 export type { LeafReference, PutJournal } from "./store/write/journal.ts";
+export type { PutItem, PutManyOptions, PutResult } from "./store/write/put-many.ts";
+export type { PutReport } from "./store/write/put-report.ts";
+export type { PutOptions } from "./store/write/put.ts";
+
+export type { ReadAt } from "./store/read/content-reader.ts";
+export type { GetItem, GetManyOptions, GetResult } from "./store/read/get-many.ts";
+export type { GetOptions } from "./store/read/get.ts";
+export type { BytesOptions, StoredBlob, StreamOptions } from "./store/read/stored-blob.ts";
+
+export type { DeleteReport, DeleteTreeOptions } from "./store/tree/delete-tree.ts";
+
+export type { BlobInspection } from "./store/maintenance/inspect.ts";
+export type { ListOptions, ListedAddress } from "./store/maintenance/list.ts";
 export {
   type ReplicateFailure,
   type ReplicateOptions,
   type ReplicateReport,
   replicate,
 } from "./store/maintenance/replicate.ts";
-export type { BytesOptions, StoredBlob, StreamOptions } from "./store/read/stored-blob.ts";
-export type { GetItem, GetManyOptions, GetResult } from "./store/read/get-many.ts";
-export type { GetOptions } from "./store/read/get.ts";
-export type { ReadAt } from "./store/read/content-reader.ts";
-export type { CallOptions, Progress, ReadOptions, WriteOptions } from "./store/options.ts";
-export type { FailedItem } from "./store/items.ts";
-export type { PutItem, PutManyOptions, PutResult } from "./store/write/put-many.ts";
-export type { PutOptions } from "./store/write/put.ts";
-export type { BlobInspection } from "./store/maintenance/inspect.ts";
-export type { BlobStat } from "./store/maintenance/stat.ts";
-export type { DeleteReport, DeleteTreeOptions } from "./store/tree/delete-tree.ts";
-export type { ListOptions, ListedAddress } from "./store/maintenance/list.ts";
 export type { ScanOptions, ScannedBlob } from "./store/maintenance/scan.ts";
+export type { BlobStat } from "./store/maintenance/stat.ts";
 export type { VerifyOptions, VerifyReport } from "./store/maintenance/verify.ts";
-export type { Store } from "./store/store.ts";
-export type { StoreOptions } from "./store/options.ts";

@@ -90,7 +90,7 @@ export function createStoredBlob(
 ): StoredBlob {
   const encoded = root.metadata["enc"] !== undefined;
   if (encoded && requested) {
-    throw usage("this content is compressed, and compressed content has no ranges");
+    throw usage("this content is compressed and can only be read as a whole");
   }
   const range = checkedRange(root, requested);
   const size = decodedLength(root);
@@ -171,7 +171,7 @@ function checkedRange(root: OpenedRoot, range: RequestedRange): ByteRange {
     throw usage("a range is two integers with 0 <= start <= end");
   }
   if (end > root.contentLength) {
-    throw usage(`the range ends at ${end}, but the content has ${root.contentLength} bytes`);
+    throw usage(`the range ends at ${end} and the content at ${root.contentLength}`);
   }
   return { start, end, whole: range === undefined };
 }

@@ -142,5 +142,5 @@ export function threadsOf(requested: number | undefined): number {
 
 /** What each thread runs: the module next to this one, both as source and compiled. */
 function workerFile(): string {
-  return import.meta.url.replace("/pool.", "/worker.");
+  return import.meta.url.replace(/\/pool\.([jt]s)$/u, "/worker.$1");
 }

@@ -172,7 +172,11 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
 
     test("is not a child", () => {
       for (const kind of KINDS) {
-        fails(() => openChild(naCl, kind, contentKey, root()), "format", "root where a child");
+        fails(
+          () => openChild(naCl, kind, contentKey, root()),
+          "format",
+          "root in place of a child",
+        );
       }
     });
 

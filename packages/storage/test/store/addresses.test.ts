@@ -1,6 +1,6 @@
-import { aliceStore, bob, outcome, random } from "../../support.ts";
+import { aliceStore, bob, outcome, random } from "../support.ts";
 import { describe, expect, test } from "bun:test";
-import { memory } from "../../../src/backend/memory.ts";
+import { memory } from "../../src/backend/memory.ts";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
