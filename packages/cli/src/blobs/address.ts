@@ -1,19 +1,19 @@
 import type { Address, Store } from "@idk/storage";
 
-/** Whether a text is an address, or long enough a beginning of one to be looked for. */
+/** Whether a text is an address or a prefix of at least 8 digits. */
 export function isAddressOrPrefix(text: string): boolean {
   return /^[0-9a-f]{8,64}$/u.test(text);
 }
 
-/** Whether the store has to be asked which address is meant. */
+/** Whether the address has to be resolved by listing the store. */
 export function isPrefix(given: string): boolean {
   return given.length < 64;
 }
 
 /**
- * Finds the address that was meant. A whole one takes no request.
+ * Completes a prefix. A full address takes no request.
  *
- * @throws StorageError `usage` where several begin with it, `not-found` where none does
+ * @throws StorageError `usage` if several addresses begin with it, `not-found` if none does
  */
 export async function resolveAddress(
   store: Pick<Store, "resolve">,
@@ -23,14 +23,14 @@ export async function resolveAddress(
   return store.resolve(given, { signal });
 }
 
-/** Several at once, each only once; in their order. */
+/** Resolves several, without duplicates, in order. */
 export async function resolveAddresses(
   store: Pick<Store, "resolve">,
   given: readonly string[],
   signal: AbortSignal,
 ): Promise<Set<Address>> {
   const addresses = new Set<Address>();
-  // One after the other: people type a few, and lists of thousands hold whole addresses.
+  // Sequentially: prefixes are typed, so there are few.
   for (const each of given) addresses.add(await resolveAddress(store, each, signal));
   return addresses;
 }

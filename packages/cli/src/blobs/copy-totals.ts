@@ -2,12 +2,12 @@ import type { ReplicateReport } from "@idk/storage";
 import { count, formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 
-/** What a copy of several parts has done so far. */
+/** The sum of a copy in several parts. */
 export interface CopyTotals {
   readonly sum: ReplicateReport;
-  /** Takes the state of the part at work. */
+  /** Sets the state of the current part. */
   update(part: ReplicateReport): void;
-  /** The part is over. */
+  /** Ends the current part. */
   next(): void;
 }
 
@@ -23,7 +23,7 @@ const NOTHING: ReplicateReport = {
 export function createCopyTotals(meter: Meter): CopyTotals {
   let done = NOTHING;
   let part = NOTHING;
-  const tell = meter.part();
+  const report = meter.part();
   const sum = (): ReplicateReport => ({
     copied: done.copied + part.copied,
     copiedBytes: done.copiedBytes + part.copiedBytes,
@@ -39,7 +39,7 @@ export function createCopyTotals(meter: Meter): CopyTotals {
     update(state) {
       part = state;
       const { copied, copiedBytes, skipped, failed, withheld, removed } = sum();
-      tell({
+      report({
         bytes: copiedBytes,
         items: copied + skipped + failed + withheld + removed,
       });
@@ -54,6 +54,6 @@ export function createCopyTotals(meter: Meter): CopyTotals {
 export function describeCopy(report: ReplicateReport): string {
   const { copied, copiedBytes, skipped, withheld, removed } = report;
   const left = withheld > 0 ? `, ${count(withheld, "root")} withheld` : "";
-  const gone = removed > 0 ? `, ${removed} removed meanwhile` : "";
-  return `copied ${count(copied, "blob")}, ${formatBytes(copiedBytes)}; ${skipped} there already${left}${gone}`;
+  const gone = removed > 0 ? `, ${removed} removed during the copy` : "";
+  return `copied ${count(copied, "blob")}, ${formatBytes(copiedBytes)}; ${skipped} already there${left}${gone}`;
 }

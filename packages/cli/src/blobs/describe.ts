@@ -2,15 +2,15 @@ import type { BlobInspection, BlobStat, Metadata, MetadataValue } from "@idk/sto
 import { CHUNK_LOG2_DEFAULT, FANOUT, padme, REFERENCE_LENGTH } from "@idk/storage/format";
 import { aligned, formatBytes, printable, roundBytes, type Row, toHex } from "../output/text.ts";
 
-/** What a blob shows without a key, explained to people. */
+/** Explains what is visible of a blob without a key. */
 export function describeInspection(seen: BlobInspection): string {
   const isRoot = seen.kind === "root";
   const rows: Row[] = [
     ["address", seen.address],
-    ["kind", isRoot ? "root: what `idk put` gives an address of" : "chunk: below some root"],
+    ["kind", isRoot ? "root: has an address that `idk put` printed" : "chunk: below some root"],
     ["format", `idk, version ${seen.version}`],
     ["stored", formatBytes(seen.storedBytes)],
-    ["header", `${formatBytes(seen.prefixBytes)}, open to everybody`],
+    ["header", `${formatBytes(seen.prefixBytes)}, not encrypted`],
     ["sealed", formatBytes(seen.sealedBytes)],
     ["", isRoot ? rootLength(seen.sealedBytes) : childLength(seen.sealedBytes)],
     ...(seen.recipients === undefined ? [] : [recipientsRow(seen.recipients)]),
@@ -18,35 +18,38 @@ export function describeInspection(seen: BlobInspection): string {
       ? []
       : [
           ["ephemeral", toHex(seen.ephemeral)] as const,
-          ["", "a public key made for this root alone; says nothing of the recipients"] as const,
+          ["", "a public key created for this root; reveals nothing about the recipients"] as const,
         ]),
     ["commitment", toHex(seen.commitment)],
-    ["", "fixes the key of the content, so that all readers see the same; tells nothing of it"],
+    [
+      "",
+      "binds the content key, so that all readers see the same content; does not reveal the key",
+    ],
     ...(seen.storedAt === undefined
       ? []
       : [["stored at", `${new Date(seen.storedAt).toISOString()}, by the store's clock`] as const]),
-    ["attested", attestation(seen.verifiedByServer)],
+    ["checksum", checksum(seen.verifiedByServer)],
     ...(seen.encryption === undefined
       ? []
-      : [["encryption", printable(`${seen.encryption}, by the store on top of ours`)] as const]),
+      : [["encryption", printable(`${seen.encryption}, by the store, on top of idk's`)] as const]),
   ];
   return [...aligned(rows), "", ...hidden(isRoot)].join("\n");
 }
 
 function recipientsRow(recipients: number): Row {
-  return ["recipients", `${recipients}: how many shows, not who`];
+  return ["recipients", `${recipients}: the number is visible, their keys are not`];
 }
 
-/** What a length tells of what a root holds. */
+/** The possible content lengths of a root. */
 function rootLength(sealed: number): string {
   const least = unpadded(sealed);
   const range = least === sealed ? `${sealed} bytes` : `${least} to ${sealed} bytes`;
   return `metadata, with content of up to 1 MiB or a list of chunks: ${range}`;
 }
 
-/** The shortest length that padding rounds up to this one. */
+/** The shortest length that is padded to this one. */
 function unpadded(sealed: number): number {
-  // Not written with padding, and so exact.
+  // Not a padded length, so it is exact.
   if (padme(sealed) !== sealed) return sealed;
   let [low, high] = [0, sealed];
   while (low < high) {
@@ -62,29 +65,29 @@ const CHUNK_LENGTHS: ReadonlySet<number> = new Set([18, 19, 20, 21, 22, 23, 24].
 function childLength(sealed: number): string {
   const node = sealed === FANOUT * REFERENCE_LENGTH ? ", or a full list of other chunks" : "";
   if (CHUNK_LENGTHS.has(sealed)) {
-    const standard = sealed === 2 ** CHUNK_LOG2_DEFAULT ? ", the usual size" : "";
+    const standard = sealed === 2 ** CHUNK_LOG2_DEFAULT ? ", the default size" : "";
     return `a full chunk of ${roundBytes(sealed)}${standard}${node}`;
   }
   const list = sealed % REFERENCE_LENGTH === 0 && sealed < FANOUT * REFERENCE_LENGTH;
   return `the last chunk of some content${list ? ", or a list of other chunks" : ""}`;
 }
 
-function attestation(attested: boolean | undefined): string {
-  if (attested === undefined) return "no: the store keeps no checksum of it, or does not say";
+function checksum(attested: boolean | undefined): string {
+  if (attested === undefined) return "none: the store does not report a checksum";
   return attested
-    ? "yes: the store says that it received these bytes"
-    : "NO: the store says that it received other bytes under this name";
+    ? "ok: the store reports the checksum of these bytes"
+    : "WRONG: the store reports the checksum of other bytes";
 }
 
 function hidden(isRoot: boolean): string[] {
-  const what = isRoot ? "content, name, type and dates" : "content, and the root it is below";
+  const what = isRoot ? "content, name, type and dates" : "content, its root";
   return [
     `Hidden from the store: ${what}, and who can read it.`,
-    "It does see when blobs come and are asked for, and so which belong together.",
+    "The store sees when blobs are written and read, and so which ones belong together.",
   ];
 }
 
-/** What an address holds, as its recipients can see it. */
+/** Describes content as its recipients see it. */
 export function describeStat(found: BlobStat): string {
   const lines = aligned([
     ["address", found.address],
@@ -97,9 +100,9 @@ export function describeStat(found: BlobStat): string {
     ["recipients", String(found.recipients)],
     ["depth", String(found.depth)],
     ["chunks", String(found.chunks)],
-    // Content that stands in the root is not cut.
+    // Content inline in the root has no chunks.
     ...(found.depth > 0 ? [["chunk size", formatBytes(found.chunkSize)] as const] : []),
-    // The provider's own encryption, on top of ours and without weight for it.
+    // The provider's encryption, on top of ours, which does not depend on it.
     ...(found.encryption === undefined
       ? []
       : [["encryption", printable(`${found.encryption}, by the store`)] as const]),
@@ -108,12 +111,12 @@ export function describeStat(found: BlobStat): string {
   return [...lines, ...(metadata.length > 0 ? ["metadata", ...metadata] : [])].join("\n");
 }
 
-/** By the sender's word, which may be anything. */
+/** `enc` is whatever the sender wrote. */
 function describeEncoding(size: number, enc: MetadataValue | undefined): string {
   return `${formatBytes(size)}, ${enc === "zstd" || enc === "lz4" ? enc : describeValue("enc", enc)}`;
 }
 
-/** Indented, so that no key can be mistaken for a field; it is whatever the sender wrote. */
+/** Indented, so that a metadata key, which the sender chose, cannot be mistaken for a field. */
 function describeMetadata(metadata: Metadata): string[] {
   const rows = Object.entries(metadata).map(([key, value]): Row => [
     printable(key),

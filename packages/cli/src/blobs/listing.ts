@@ -4,13 +4,13 @@ import { createListFailures } from "../errors/item-failures.ts";
 import { count, formatBytes, printable, roundBytes } from "../output/text.ts";
 import type { Session } from "../session.ts";
 
-/** Failures of the store in a row after which it is given up: as many as are looked at together. */
+/** Consecutive store failures that end the run: the number of blobs scanned concurrently. */
 const FAILURES_MAX = 16;
 
 /**
- * Prints a line for each content that the identities open, as they are found.
+ * Prints a line for each content that the identities open.
  *
- * @param options with `all` also a line for each other blob; otherwise these are counted
+ * @param options with `all`, also prints other blobs, which otherwise are only counted
  */
 export async function listContents(
   opened: Pick<Store, "scan">,
@@ -27,19 +27,19 @@ export async function listContents(
     meter.itemDone();
     if (blob.kind === "failed") {
       const code = codeOf(blob.error);
-      // It was listed, and somebody removed it before its turn.
+      // Removed since it was listed.
       if (code === "not-found") continue;
       await failures.add(blob.address, blob.error);
       refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
       if (refusals < FAILURES_MAX) continue;
-      throw new Failure(code, `gave up: the store failed ${refusals} blobs in a row`);
+      throw new Failure(code, `stopped: the store failed ${refusals} blobs in a row`);
     }
     refusals = 0;
     sum[blob.kind] += 1;
     if (blob.kind === "opened") sum.bytes += blob.stat.size;
     else if (!all) continue;
     await out.result(listing.line(columnsOf(blob)), jsonOf(blob));
-    // People read along.
+    // Print immediately for people.
     if (out.terminal) await out.flush();
   }
   meter.finish();
@@ -53,14 +53,14 @@ function summary(
   all: boolean,
 ): string {
   const rest = [
-    ...(sum.closed > 0 ? [`${count(sum.closed, "root")} for others`] : []),
+    ...(sum.closed > 0 ? [`${count(sum.closed, "root")} for other recipients`] : []),
     ...(sum.child > 0 ? [count(sum.child, "chunk")] : []),
   ].join(" and ");
-  const left = rest === "" ? "" : `; besides ${rest}${all ? "" : " (--all lists them, too)"}`;
+  const left = rest === "" ? "" : `; and ${rest}${all ? "" : " (list them with --all)"}`;
   return `${count(sum.opened, "content")}, ${formatBytes(sum.bytes)}${left}`;
 }
 
-/** What a line says. */
+/** The cells of a line. */
 interface Columns {
   readonly address: string;
   readonly size: string;
@@ -69,26 +69,26 @@ interface Columns {
   readonly name: string;
 }
 
-/** Lines of a listing, whose columns stand below each other. */
+/** Formats aligned lines. */
 export interface LongListing {
   line(columns: Columns): string;
 }
 
-/** Enough to find a blob among as many as there will ever be, and short enough for a terminal. */
-const SHOWN_DIGITS = 16;
+/** Enough to be unique in any store, and short enough for a terminal. */
+const TERMINAL_DIGITS = 16;
 const SIZE_WIDTH = 10;
 const DATE_WIDTH = 16;
 const TYPE_WIDTH = 16;
 
-/** Whoever wrote the metadata decides how long it is, and not how much of a terminal it fills. */
+/** Metadata can be long; these limits keep it from filling the terminal. */
 const TYPE_MAX = 40;
 const NAME_MAX = 255;
 
 const NOTHING = "-";
 
-/** Widths are the same from the first line to the last, for lines are printed as they come. */
+/** Column widths are fixed, because lines are printed as they arrive. */
 export function createLongListing(terminal: boolean): LongListing {
-  const digits = terminal ? SHOWN_DIGITS : 64;
+  const digits = terminal ? TERMINAL_DIGITS : 64;
   const join = ({ address, size, date, type, name }: Columns): string =>
     [
       address.slice(0, digits).padEnd(digits),
@@ -109,10 +109,10 @@ export function createLongListing(terminal: boolean): LongListing {
   };
 }
 
-type Shown = Exclude<ScannedBlob, { readonly kind: "failed" }>;
+type ListedBlob = Exclude<ScannedBlob, { readonly kind: "failed" }>;
 
-/** What people want to know of a blob; what is not content stands in parentheses. */
-export function columnsOf(blob: Shown): Columns {
+/** The cells for a blob; descriptions that are not names are in parentheses. */
+export function columnsOf(blob: ListedBlob): Columns {
   const { address, size, storedAt } = blob;
   const outside = { address, size: roundBytes(size), date: dateOf(storedAt), type: NOTHING };
   if (blob.kind === "child") return { ...outside, name: "(a chunk)" };
@@ -130,8 +130,8 @@ export function columnsOf(blob: Shown): Columns {
   };
 }
 
-/** The same for programs. */
-export function jsonOf(blob: Shown): unknown {
+/** The JSON for a blob. */
+export function jsonOf(blob: ListedBlob): unknown {
   const { address, size, storedAt, kind } = blob;
   const stored = storedAt === undefined ? {} : { storedAt };
   switch (kind) {
@@ -159,7 +159,7 @@ function textOf(value: unknown, max: number): string {
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
-/** In the time zone of whoever looks: `2026-05-04 12:00`. */
+/** In local time: `2026-05-04 12:00`. */
 function dateOf(milliseconds: number | undefined): string {
   const date = new Date(milliseconds ?? Number.NaN);
   const year = date.getFullYear();

@@ -8,15 +8,15 @@ import type { IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
 import { aligned, type Row } from "../output/text.ts";
 
-/** What holds where nobody says anything; null for nothing. */
+/** The defaults; null for none. */
 const DEFAULTS: Readonly<Record<string, string | null>> = {
   chunkSize: "4M",
   compress: "none",
   padding: "true",
-  workers: "one a core",
+  workers: "one per core",
 };
 
-interface Shown {
+interface SettingView {
   readonly value: string | readonly string[] | null;
   readonly from: Origin["kind"];
   readonly where: string | null;
@@ -26,9 +26,9 @@ export const config: Command = async (invocation, session) => {
   const resolved = await resolveSettings(invocation, ["store", ...CONFIGURABLE]);
   const { options, env } = invocation;
   const file = configPath(options["config"], env).path;
-  const settings: [name: string, shown: Shown][] = ["store", ...CONFIGURABLE].map((name) => [
+  const settings: [name: string, view: SettingView][] = ["store", ...CONFIGURABLE].map((name) => [
     keyOf(name),
-    shownSetting(name, resolved),
+    settingView(name, resolved),
   ]);
   const passphrase = env["IDK_PASSPHRASE"] ? "IDK_PASSPHRASE" : null;
   const stores = Array.from(resolved.config?.stores ?? [], ([name, entry]) => ({
@@ -37,10 +37,10 @@ export const config: Command = async (invocation, session) => {
   }));
   const rows: Row[] = [
     ["config", resolved.config === undefined ? `none (${safeText(file)})` : safeText(file)],
-    ...settings.map(([name, shown]): Row => [name, described(name, shown, resolved)]),
+    ...settings.map(([name, view]): Row => [name, describe(name, view, resolved)]),
     [
       "passphrase",
-      passphrase === null ? "asked for where needed" : `set, not shown (${passphrase})`,
+      passphrase === null ? "prompted for if needed" : `set, not shown (${passphrase})`,
     ],
   ];
   const others = stores.filter(({ name }) => name !== resolved.storeName);
@@ -58,17 +58,17 @@ export const config: Command = async (invocation, session) => {
   );
 };
 
-function shownSetting(name: string, { values, sources }: Resolved): Shown {
+function settingView(name: string, { values, sources }: Resolved): SettingView {
   const found = sources[name];
   const value = values[name];
   if (found === undefined || value === undefined) {
     return { value: DEFAULTS[name] ?? null, from: "default", where: null };
   }
   const { kind: from, where } = found.origin;
-  return { value: shownValue(name, value), from, where: safeText(where) };
+  return { value: printableValue(name, value), from, where: safeText(where) };
 }
 
-function shownValue(name: string, value: unknown): string | readonly string[] {
+function printableValue(name: string, value: unknown): string | readonly string[] {
   switch (name) {
     case "store":
       return redactedUrl((value as StoreSource).url);
@@ -81,8 +81,12 @@ function shownValue(name: string, value: unknown): string | readonly string[] {
   }
 }
 
-function described(name: string, { value, from, where }: Shown, { storeName }: Resolved): string {
+function describe(
+  name: string,
+  { value, from, where }: SettingView,
+  { storeName }: Resolved,
+): string {
   const text = typeof value === "string" || value === null ? (value ?? "none") : value.join(", ");
-  const called = name === "store" && storeName !== undefined ? `${storeName}: ` : "";
-  return `${called}${text}  (${where ?? from})`;
+  const storeLabel = name === "store" && storeName !== undefined ? `${storeName}: ` : "";
+  return `${storeLabel}${text}  (${where ?? from})`;
 }

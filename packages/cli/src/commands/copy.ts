@@ -23,13 +23,13 @@ export const copy: Command = command(
   async (settings, session) => {
     const { tree, trustSize } = settings;
     if (tree && settings.address.length === 0) {
-      throw usage("--tree takes addresses that `idk put` printed; without it all blobs are copied");
+      throw usage("--tree needs addresses that `idk put` printed; omit it to copy all blobs");
     }
     const identities = tree ? await loadIdentities(settings, session) : [];
     const { out, signal } = session;
     await using from = await openBackend(settings.from, session);
     const named = await resolveAddresses(createStore({ backend: from }), settings.address, signal);
-    // As with put, which makes the folder, too.
+    // As put does.
     if (settings.to.kind === "filesystem") await createFolder(settings.to.folder);
     await using to = await openBackend(settings.to, session);
 
@@ -46,7 +46,9 @@ export const copy: Command = command(
         return await replicate(from, to, { trustSize, signal, ...options });
       } catch (error) {
         if (signal.aborted && !out.json) {
-          await out.note(`idk: ${describeCopy(totals.sum)}: the same command goes on there`);
+          await out.note(
+            `idk: ${describeCopy(totals.sum)}: run the same command again to continue`,
+          );
         }
         throw error;
       }
@@ -55,19 +57,22 @@ export const copy: Command = command(
       const source = createStore({ backend: from, identities });
       for (const root of named) {
         let unread: unknown;
-        const names = watched(source.treeAddresses(root, { signal }), (error) => (unread = error));
+        const names = withErrorObserver(
+          source.treeAddresses(root, { signal }),
+          (error) => (unread = error),
+        );
         try {
           const { withheld } = await copyBlobs({ names, roots: "if-complete" });
           if (withheld > 0) {
-            await out.note(`idk: note: ${root} is left out, for some of its content failed`);
+            await out.note(`idk: note: ${root} was not copied, because some of its content failed`);
           }
         } catch (error) {
-          // A tree that cannot be read is no reason to leave out the next one; a store is.
+          // An unreadable tree does not stop the run, but an unavailable store does.
           const unreadable =
             error === unread &&
             codeOf(error) === "unavailable" &&
             (await succeeds(from.head(root, { signal })));
-          if (!unreadable && !isFaultOfTree(error)) throw error;
+          if (!unreadable && !isTreeFailure(error)) throw error;
           await failures.add(root, error);
         }
       }
@@ -86,7 +91,7 @@ export const copy: Command = command(
 
 type Replicate = (options: ReplicateOptions) => ReturnType<typeof replicate>;
 
-/** Counts and prints what happens on the way. */
+/** Counts copied blobs and prints failures as they occur. */
 function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): Replicate {
   return async (options) => {
     let printed = Promise.resolve();
@@ -96,7 +101,7 @@ function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): 
         onProgress: totals.update,
         onFailure: ({ name, error }) => {
           printed = printed.then(() => failures.add(name, error));
-          // It is waited for below; until then its failure must not count as nobody's.
+          // Awaited below; until then a rejection must not count as unhandled.
           printed.catch(() => undefined);
         },
       });
@@ -115,7 +120,7 @@ async function measured(from: Backend, signal: AbortSignal): Promise<Totals> {
   return { totalItems };
 }
 
-async function* watched<T>(
+async function* withErrorObserver<T>(
   items: AsyncIterable<T>,
   onError: (error: unknown) => void,
 ): AsyncGenerator<T> {
@@ -134,6 +139,6 @@ async function succeeds(call: Promise<unknown>): Promise<boolean> {
   );
 }
 
-function isFaultOfTree(error: unknown): boolean {
+function isTreeFailure(error: unknown): boolean {
   return [3, 4, 5].includes(EXIT_CODES[codeOf(error)]);
 }

@@ -9,7 +9,7 @@ import {
   store,
   workers,
 } from "../config/settings.ts";
-import { type Check, failedBy, warning, worstCode } from "../doctor/check.ts";
+import { type Check, failedWith, warning, worstCode } from "../doctor/check.ts";
 import { checkIdentities, checkRecipients } from "../doctor/keys.ts";
 import {
   checkConfig,
@@ -27,17 +27,16 @@ import { count, printable } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { openBackend } from "../stores/open-store.ts";
 
-/** What a setting is called where it cannot be read. */
 const SETTINGS = ["store", "identity", "recipients", "workers"] as const;
 
-/** Not made as other commands are: settings that are wrong are what it is there to tell. */
+/** Reads its settings itself, because an invalid setting is a finding and not a failure. */
 export const doctor: Command = async (invocation, session) => {
   const { out } = session;
   const checks: Check[] = [];
   for await (const check of examine(invocation, session)) {
     checks.push(check);
     await out.result(describe(check), check);
-    // Some take a while, and the last may never come.
+    // Print immediately, because some checks take a while.
     await out.flush();
   }
   await summarize(checks, out);
@@ -51,21 +50,21 @@ async function* examine(invocation: Invocation, session: Session): AsyncGenerato
     resolved = await resolveSettings(invocation, [...SETTINGS, "workers"]);
     yield await checkConfig(resolved.config);
   } catch (error) {
-    yield failedBy(
+    yield failedWith(
       "configuration",
       error,
-      "mend the file; without it nothing else can be looked at",
+      "fix the file; nothing else can be checked without it",
     );
     return;
   }
   const { values, labels } = resolved;
-  /** One setting at a time, so that one that is wrong leaves the others. */
+  /** Reads one setting at a time, so that an invalid one does not hide the others. */
   const read = <T>(take: () => T, name: string): { value: T } | { wrong: Check } => {
     try {
       return { value: take() };
     } catch (error) {
       return {
-        wrong: failedBy(name, error, "mend the flag, the variable or the file that says so"),
+        wrong: failedWith(name, error, "fix the flag, the variable or the file that sets it"),
       };
     }
   };
@@ -96,8 +95,8 @@ async function* examine(invocation: Invocation, session: Session): AsyncGenerato
   yield "wrong" in to ? to.wrong : await checkRecipients(to.value, keys);
 
   if (values["store"] === undefined) {
-    const remedy = "`idk init` sets one; --store URL or IDK_STORE name one";
-    yield warning("store", "none named, and so none looked at", remedy);
+    const remedy = "create one with `idk init`, or name one with --store or IDK_STORE";
+    yield warning("store", "none named, so none was checked", remedy);
     return;
   }
   yield* examineStore({ values, labels }, read, session);
@@ -121,7 +120,7 @@ async function* examineStore(
     yield* await checkStore(backend, location, { readOnly }, session.signal);
   } catch (error) {
     if (session.signal.aborted) throw error;
-    yield failedBy("store", error, "`idk store check` says more");
+    yield failedWith("store", error, "run `idk store check` for details");
   }
 }
 
@@ -149,5 +148,7 @@ async function summarize(checks: readonly Check[], out: Output): Promise<void> {
     throw new Failure(code, `${failures} of ${count(checks.length, "check")} failed`);
   }
   if (out.json) return;
-  await out.note(warnings === 0 ? "all is well" : `nothing failed; ${count(warnings, "warning")}`);
+  await out.note(
+    warnings === 0 ? "all checks passed" : `no failures; ${count(warnings, "warning")}`,
+  );
 }

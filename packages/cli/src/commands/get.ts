@@ -18,7 +18,7 @@ import {
 import { codeOf, Failure, usage } from "../errors/failures.ts";
 import { download } from "../get/download.ts";
 import { type GetFile, getFiles } from "../get/get-files.ts";
-import { given, readList } from "../input/list-file.ts";
+import { allEntries, readList } from "../input/list-file.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import type { Output } from "../output/output.ts";
 import { createTextCheck } from "../output/text.ts";
@@ -45,7 +45,7 @@ export const get: Command = command(
     const named = checkedAddress(settings);
     const toFile = output !== undefined && output !== "-";
     if (named !== undefined && resume === true && (!toFile || range !== undefined)) {
-      throw usage(`--resume takes ${toFile ? "no --range" : "-o FILE"}`);
+      throw usage(`--resume ${toFile ? "excludes --range" : "needs -o FILE"}`);
     }
     const { out, signal } = session;
     const identities = await loadIdentities(settings, session);
@@ -56,26 +56,26 @@ export const get: Command = command(
     if (named === undefined) {
       const { fromFile } = settings;
       const list = fromFile === undefined ? undefined : readList(fromFile, "\n");
-      // Large contents take turns, so that memory does not grow with their number.
-      const largeTurn = pLimit(1);
-      const into = { ranged: false, takePresent: true, follow: false, keepTime: true };
+      // One large content at a time, so that memory does not grow with their number.
+      const limitLarge = pLimit(1);
+      const into = { ranged: false, acceptExisting: true, follow: false, keepTime: true };
       const getFile: GetFile = {
         resolve: (each, stop) => resolveAddress(opened, each, stop),
         open: (each, stop) => opened.get(each, { signal: stop }),
         write: (blob, file, meter) => {
-          const how = { ...into, address: blob.address, force, resume, largeTurn, meter };
+          const how = { ...into, address: blob.address, force, resume, limitLarge, meter };
           return download(async () => blob, file, how, session);
         },
       };
       const target = { folder: outputDir!, names: settings.names ?? true };
-      await getFiles(given(settings.address, list), target, getFile, session);
+      await getFiles(allEntries(settings.address, list), target, getFile, session);
       return;
     }
     const address = await resolveAddress(opened, named, signal);
     const fetchBlob = () => opened.get(address, { range, signal });
     if (!toFile) {
       const blob = await fetchBlob();
-      // Where the content itself shows on the terminal, it is its own progress.
+      // Content printed on the terminal would mix with the progress bar.
       const started = out.terminal
         ? undefined
         : session.progress.start({ command: "get", totalBytes: lengthOf(range, blob.size) });
@@ -105,20 +105,20 @@ interface Targets {
   readonly range: Range | undefined;
 }
 
-/** The one address to fetch, or undefined where each goes to a file of a folder. */
+/** The single address to fetch, or undefined if contents go to files in a folder. */
 function checkedAddress(targets: Targets): string | undefined {
   const { address, fromFile, output, outputDir, range } = targets;
   const [only] = address;
   if (fromFile === undefined && only === undefined) {
-    throw usage("name an ADDRESS, or a list of them with --from-file");
+    throw usage("name an ADDRESS, or a list of addresses with --from-file");
   }
   const many = fromFile !== undefined || address.length > 1;
   if (outputDir === undefined) {
-    if (many) throw usage("several addresses take a folder: give --output-dir DIR");
+    if (many) throw usage("several addresses need a folder: use --output-dir DIR");
     return only;
   }
-  if (output !== undefined) throw usage("-o and --output-dir exclude each other: give one of them");
-  if (range !== undefined) throw usage("--range is for one address, with -o or standard output");
+  if (output !== undefined) throw usage("-o and --output-dir exclude each other");
+  if (range !== undefined) throw usage("--range takes one address, and -o or standard output");
   return undefined;
 }
 
@@ -126,29 +126,31 @@ function lengthOf(range: Range | undefined, size: number): number {
   return (range?.end ?? size) - (range?.start ?? 0);
 }
 
-/** Handed to standard output at once. */
+/** The largest write to standard output. */
 const OUTPUT_BYTES = 256 * 1024;
 
-/** Pieces are released as they are verified: what is printed before a fault is good. */
+/** Writes pieces as they are verified: output before a failure is valid. */
 async function toStandardOutput(
   blob: StoredBlob,
   out: Output,
   { explicit, meter }: { readonly explicit: boolean; readonly meter: Meter | undefined },
 ): Promise<void> {
   const isText = out.terminal && !explicit ? createTextCheck() : () => true;
-  const tell = meter?.part();
+  const update = meter?.part();
   let written = 0;
   try {
     for await (const chunk of blob.chunks()) {
       if (!isText(chunk)) {
-        throw usage("this is binary and may confuse the terminal: use -o FILE, or -o - to insist");
+        throw usage(
+          "this is binary and may garble the terminal: use -o FILE, or -o - to print it anyway",
+        );
       }
-      // In parts, for how much is out is told while it goes on and where it ends.
+      // In parts, for the progress, and to know how much was written before a failure.
       for (let start = 0; start < chunk.length; start += OUTPUT_BYTES) {
         const part = chunk.subarray(start, start + OUTPUT_BYTES);
         await out.bytes(part);
         written += part.length;
-        tell?.({ bytes: written });
+        update?.({ bytes: written });
       }
     }
   } catch (error) {
@@ -156,7 +158,7 @@ async function toStandardOutput(
     if (written === 0 || !(error instanceof Error) || code === "unexpected") throw error;
     throw new Failure(
       code,
-      `${error.message} (the output is cut short after ${written} bytes)`,
+      `${error.message} (the output is incomplete after ${written} bytes)`,
       error,
     );
   }

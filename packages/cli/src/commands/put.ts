@@ -93,7 +93,7 @@ interface Sources {
   readonly resume: boolean | undefined;
 }
 
-/** The one file to store, or undefined where they are many and each gets a line with its path. */
+/** The single file to store, or undefined if there are several, whose paths are printed. */
 async function checkedFile({
   file,
   fromFile,
@@ -105,14 +105,14 @@ async function checkedFile({
   const [only] = file;
   if (fromFile === undefined) {
     if (only === undefined) throw usage("name a file, a folder, or - for standard input");
-    if (zero) throw usage("--null says how a list is written: give one with --from-file");
+    if (zero) throw usage("--null applies to a list: name one with --from-file");
     if (file.length === 1 && done === undefined && (only === "-" || !(await isFolder(only))))
       return only;
   }
-  if (typeof name === "string") throw usage("--name is for one file: put it by itself");
-  if (resume === true) throw usage("--resume is for one file: put it by itself");
+  if (typeof name === "string") throw usage("--name takes a single file");
+  if (resume === true) throw usage("--resume takes a single file");
   if ([...file, fromFile, done].filter((path) => path === "-").length > 1) {
-    throw usage("standard input can be read once: give one -");
+    throw usage("standard input can be read only once: use - once");
   }
   return undefined;
 }
@@ -141,7 +141,7 @@ async function sourceOf(
   };
 }
 
-/** What a list names are files: one that is called - as well. */
+/** In a list, - is the name of a file. */
 async function* listOf(settings: Sources): AsyncGenerator<string> {
   if (settings.fromFile === undefined) return;
   for await (const path of readList(settings.fromFile, settings.null ? "\0" : "\n")) {

@@ -29,7 +29,7 @@ export const rm: Command = command(
   },
   async (settings, session) => {
     const { out, signal } = session;
-    // Opening what is removed alone takes no key.
+    // Only a tree has to be decrypted.
     const identities = settings.tree ? await loadIdentities(settings, session) : [];
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
     await using opened = await openStore(settings.store, session, { identities, dedupSecret });
@@ -42,18 +42,18 @@ export const rm: Command = command(
       await out.report({ address, blobs });
       return;
     }
-    // The library's delete is idempotent; at a terminal a missing blob is rather a slip.
+    // The library's delete is idempotent. On a command line, a missing blob is probably a typo.
     if (!(await opened.has(address, { signal }))) {
       throw new Failure("not-found", `the store has no blob ${address}`);
     }
     await opened.delete(address, { signal });
-    // Who abbreviates gets to see what was meant.
+    // Print the address that the prefix was resolved to.
     if (abbreviated) await out.note(`removed ${address}`);
     await out.report({ address, blobs: 1 });
   },
 );
 
-/** @returns how many blobs went */
+/** @returns the number of blobs removed */
 async function removeTree(
   opened: Store,
   address: string,
@@ -73,8 +73,8 @@ async function removeTree(
     meter.finish();
     if (removed > 0 && !out.json) {
       await out.note(
-        `idk: ${count(removed, "blob")} of ${address} went, the root first: what is left only takes ` +
-          "up space, for nothing opens it",
+        `idk: ${count(removed, "blob")} of ${address} deleted, root first; the remaining chunks are ` +
+          "unreachable and only take up space",
       );
     }
     throw error;

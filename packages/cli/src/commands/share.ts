@@ -16,8 +16,8 @@ import { count } from "../output/text.ts";
 import { openStore } from "../stores/open-store.ts";
 
 /**
- * A new root for more readers: the ones that are named, and whoever shares. Only flags name them,
- * for what the environment says is who reads everything that is put, and not who is meant here.
+ * Writes a new root for the given recipients and the user's own. Ignores IDK_RECIPIENTS and the
+ * configuration, which name the recipients of new content.
  */
 export const share: Command = command(
   {
@@ -35,7 +35,7 @@ export const share: Command = command(
       ...settings.recipientsFile.map((path) => ({ kind: "file" as const, path })),
     ];
     if (named.length === 0) {
-      throw usage("say who is to read it, with -r RECIPIENT or -R FILE: no variable counts here");
+      throw usage("name a recipient with -r RECIPIENT or -R FILE; share ignores IDK_RECIPIENTS");
     }
     const others = await loadRecipients(named);
     const identities = await loadIdentities(settings, session);
@@ -58,13 +58,13 @@ export const share: Command = command(
     for (const reader of readers) await out.note(`  ${reader}${own.has(reader) ? " (yours)" : ""}`);
     if (before > 1) {
       await out.note(
-        `idk: note: ${previous} has ${before} recipients, and does not say who they are. Who of them ` +
-          "is not listed here cannot read the new address: share again with -r for each",
+        `idk: note: ${previous} has ${before} recipients and does not list them. Recipients not listed ` +
+          "here cannot read the new address; to include them, share again with -r for each",
       );
     }
-    const tree = depth === 0 ? "" : "; not with --tree, for the chunks below belong to both";
+    const tree = depth === 0 ? "" : " (without --tree, because both share the chunks)";
     await out.note(
-      `idk: note: ${previous} stays for who could read it, until \`idk rm\` removes it${tree}`,
+      `idk: note: recipients of ${previous} can still read it until you remove it with \`idk rm\`${tree}`,
     );
   },
 );
@@ -80,7 +80,7 @@ export const rewrap: Command = command(
     const rewrapped = await opened.rewrap(previous, to, { signal });
     await out.result(rewrapped, { address: rewrapped, previous });
     await out.note(
-      `idk: note: ${previous} can still be read by its recipients until you remove it: idk rm`,
+      `idk: note: recipients of ${previous} can still read it until you remove it with \`idk rm\``,
     );
   },
 );

@@ -18,7 +18,7 @@ export const ls: Command = command(
       await listLong(settings, { all }, session);
       return;
     }
-    if (all) throw usage("--all goes with --long: without it every blob is listed anyway");
+    if (all) throw usage("--all needs --long: without it, all blobs are listed anyway");
     const { out, signal } = session;
     await using opened = await openStore(settings.store, session);
     for await (const { address, size } of opened.list({ signal })) {
@@ -49,7 +49,7 @@ export const stat: Command = command(
   },
 );
 
-/** What the store can see of a blob: no identity is loaded. */
+/** Shows what the store can see, so it loads no identity. */
 export const inspect: Command = command({ address, store }, async (settings, session) => {
   const { out, signal } = session;
   await using opened = await openStore(settings.store, session);

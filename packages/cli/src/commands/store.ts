@@ -20,7 +20,7 @@ export const storeInit: Command = command(
     kmsKey: optional(text),
   },
   async ({ target, versioning, objectLock, lifecycleDays, defaultSse, kmsKey }, session) => {
-    const wishes: BucketSettings = {
+    const settings: BucketSettings = {
       versioning,
       objectLock,
       lifecycleDays,
@@ -28,14 +28,14 @@ export const storeInit: Command = command(
     };
     const { made, there } =
       target.kind === "filesystem"
-        ? await initFolder(target.folder, wishes)
-        : await init(target, wishes, session);
+        ? await initFolder(target.folder, settings)
+        : await init(target, settings, session);
     const name = target.kind === "filesystem" ? target.folder : target.bucket;
     const line = (setting: string): string =>
       setting === "folder" || setting === "bucket" ? `${setting} ${name}` : setting;
     const lines = [
-      ...made.map((setting) => `made   ${line(setting)}`),
-      ...there.map((setting) => `there  ${line(setting)}`),
+      ...made.map((setting) => `created  ${line(setting)}`),
+      ...there.map((setting) => `exists   ${line(setting)}`),
     ];
     await session.out.result(lines.join("\n"), { made, there });
   },
@@ -48,19 +48,19 @@ type InitReport = {
 
 async function init(
   location: ObjectLocation,
-  wishes: BucketSettings,
+  settings: BucketSettings,
   session: Session,
 ): Promise<BucketReport> {
   const { initBucket } = await import("@idk/storage/provision");
-  return initBucket(await bucketOptions(location, session), wishes, {
+  return initBucket(await bucketOptions(location, session), settings, {
     signal: session.signal,
     retry: await retryOptions(location, session),
   });
 }
 
-async function initFolder(folder: string, wishes: BucketSettings): Promise<InitReport> {
-  if (Object.values(wishes).some(Boolean)) {
-    throw usage("a folder has no versions, locks or encryption of its own to be set");
+async function initFolder(folder: string, settings: BucketSettings): Promise<InitReport> {
+  if (Object.values(settings).some(Boolean)) {
+    throw usage("a folder has no versioning, locks or encryption settings");
   }
   return (await createFolder(folder))
     ? { made: ["folder"], there: [] }
@@ -70,12 +70,12 @@ async function initFolder(folder: string, wishes: BucketSettings): Promise<InitR
 function parseDays(text: string): number {
   const days = Number(text);
   if (/^\d{1,5}$/u.test(text) && days >= 1) return days;
-  throw new Error("must be a number of days, 1 or more");
+  throw new Error("must be a number of days from 1");
 }
 
 function parseEncryption(text: string): DefaultEncryption["type"] {
   if (text === "AES256" || text === "aws:kms") return text;
-  throw new Error("must be AES256 or aws:kms; a key of one's own goes with each blob: sse-c-key");
+  throw new Error("must be AES256 or aws:kms; for your own key, use sse-c-key in the URL");
 }
 
 function withKey(
@@ -84,7 +84,7 @@ function withKey(
 ): DefaultEncryption | undefined {
   if (keyId === "") throw usage("--kms-key must not be empty");
   if (type === "aws:kms") return { type, keyId };
-  if (keyId !== undefined) throw usage("--kms-key goes with --default-sse aws:kms");
+  if (keyId !== undefined) throw usage("--kms-key needs --default-sse aws:kms");
   return type && { type };
 }
 
@@ -109,7 +109,9 @@ export const storeCheck: Command = command({ target: store }, async (settings, s
   });
   await out.flush();
   if (found.left !== undefined) {
-    await out.note(`idk: note: the probe stays in the store: idk rm ${found.left}`);
+    await out.note(
+      `idk: note: the test blob could not be removed; remove it with \`idk rm ${found.left}\``,
+    );
   }
   throwIfFailed(failures);
 });
@@ -122,13 +124,13 @@ function throwIfFailed(failures: readonly CheckFailure[]): void {
 
 function describe(store: string, found: Findings, failures: readonly CheckFailure[]): string {
   const { needs, roundTripMs, encryption = "unknown" } = found;
-  const need = (name: Need): string => (needs[name].ok === undefined ? "not tried" : "yes");
+  const need = (name: Need): string => (needs[name].ok === undefined ? "not tested" : "yes");
   const facts: [string, string][] = [
     ...NEEDS.map((name): [string, string] => [name, need(name)]),
-    ["attestation", yesOrNo(found.attestation, ATTESTATION)],
+    ["checksums", yesOrNo(found.attestation, CHECKSUMS)],
     ["conditional put", yesOrNo(found.conditionalPut)],
     ["versions", yesOrNo(found.versions, VERSIONS)],
-    ["encryption", encryption || "none at rest by the store"],
+    ["encryption", encryption || "none at rest"],
     [
       "round trip",
       roundTripMs === undefined ? "unknown" : `${Number(roundTripMs.toPrecision(2))} ms`,
@@ -145,20 +147,20 @@ function describe(store: string, found: Findings, failures: readonly CheckFailur
   return aligned([["store", printable(store)], ...rows]).join("\n");
 }
 
-type Meaning = Readonly<Record<"yes" | "no", string>>;
+type Answers = Readonly<Record<"yes" | "no", string>>;
 
-const ATTESTATION: Meaning = {
-  yes: "yes: it keeps the SHA-256 of what it received, for `idk verify --attested`",
-  no: "no: `idk verify` has to read every blob",
+const CHECKSUMS: Answers = {
+  yes: "yes: verifies and keeps SHA-256, for `idk verify --server-checksums`",
+  no: "no: `idk verify` has to download every blob",
 };
-const VERSIONS: Meaning = {
-  yes: "yes: what is overwritten or deleted by others can be kept",
+const VERSIONS: Answers = {
+  yes: "yes: can keep overwritten and deleted objects",
   no: "no",
 };
 
 function yesOrNo(
   value: boolean | undefined,
-  { yes, no }: Meaning = { yes: "yes", no: "no" },
+  { yes, no }: Answers = { yes: "yes", no: "no" },
 ): string {
   if (value === undefined) return "unknown";
   return value ? yes : no;

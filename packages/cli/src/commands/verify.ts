@@ -17,17 +17,19 @@ import { count, formatBytes } from "../output/text.ts";
 import type { Totals } from "../progress/meter.ts";
 import { openStore } from "../stores/open-store.ts";
 
-/** Blobs checked at a time; each may take 16 MiB of memory. */
+/** Blobs checked concurrently; each may take 16 MiB of memory. */
 const AT_ONCE = 4;
 
-/** How far a check goes. */
-type Depth = "attested" | "blob" | "deep";
+/** How thoroughly to check. */
+type Depth = "checksum" | "blob" | "deep";
 
 export const verify: Command = command(
   {
     address: addresses,
     store,
     deep: flag,
+    serverChecksums: flag,
+    /** An alias of --server-checksums. */
     attested: flag,
     identity: identitySources,
     passphrase,
@@ -55,19 +57,19 @@ export const verify: Command = command(
     });
     const targets = named ? wanted : listed(opened, signal);
     const checkOne = async (address: string): Promise<void> => {
-      const tell = meter.part();
+      const update = meter.part();
       const onProgress = (content: Progress): void => {
-        tell(content);
+        update(content);
         if (wanted.size === 1) meter.setTotals({ totalBytes: content.total });
       };
       try {
         const result = await check(opened, address, { named, signal, onProgress });
         tally.add(result);
-        if (!result.deep) tell(result);
+        if (!result.deep) update(result);
         const { verifiedByServer, deep, ...rest } = result;
         await out.report({ ok: true, ...rest, attested: verifiedByServer, deep });
       } catch (error) {
-        // A chunk that is missing below a root names itself.
+        // If a chunk below a root is missing, the error contains the chunk's address.
         const gone =
           !named && isMissing(error, address) && !(await isListed(opened, address, signal));
         if (!gone) {
@@ -80,7 +82,7 @@ export const verify: Command = command(
         meter.itemDone();
       }
     };
-    // In the order in which they get done, and without gathering results: a store may be large.
+    // In the order of completion, without keeping results, because a store may be large.
     const checks = pMapIterable(targets, checkOne, { concurrency: AT_ONCE, preserveOrder: false });
     for await (const _ of checks);
     meter.finish();
@@ -90,21 +92,26 @@ export const verify: Command = command(
   },
 );
 
-function depthOf({ deep, attested }: { deep: boolean; attested: boolean }): Depth {
-  if (deep && attested) {
-    throw usage("--deep reads all content, which --attested is to avoid: give one of them");
+function depthOf({
+  deep,
+  serverChecksums,
+  attested,
+}: Readonly<Record<"deep" | "serverChecksums" | "attested", boolean>>): Depth {
+  const checksums = serverChecksums || attested;
+  if (deep && checksums) {
+    throw usage("--deep and --server-checksums exclude each other");
   }
   if (deep) return "deep";
-  return attested ? "attested" : "blob";
+  return checksums ? "checksum" : "blob";
 }
 
 interface Checked extends VerifyReport {
-  /** Whether all content was decrypted and checked, too. */
+  /** Whether all content was also decrypted and checked. */
   readonly deep: boolean;
 }
 
 interface CheckOptions {
-  /** Whether the address was asked for by name. */
+  /** Whether the address is on the command line. */
   readonly named: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: NonNullable<VerifyOptions["onProgress"]>;
@@ -113,7 +120,7 @@ interface CheckOptions {
 type Check = (opened: Store, address: string, options: CheckOptions) => Promise<Checked>;
 
 const CHECKS: Readonly<Record<Depth, Check>> = {
-  attested: async (opened, address, { signal }) => ({
+  checksum: async (opened, address, { signal }) => ({
     ...(await opened.verify(address, { serverChecksums: true, signal })),
     deep: false,
   }),
@@ -129,16 +136,16 @@ async function checkBlob(
   return { ...(await opened.verify(address, { signal })), deep: false };
 }
 
-/** Without names, what no identity opens is somebody else's, and checked as well as one can. */
+/** When checking the whole store, other recipients' roots are checked without decrypting. */
 async function checkDeep(opened: Store, address: string, options: CheckOptions): Promise<Checked> {
   const { named, signal, onProgress } = options;
   const blob = await checkBlob(opened, address, options);
   if (blob.kind === "child") {
-    if (named) throw usage("this is a chunk: --deep takes addresses that `idk put` printed");
+    if (named) throw usage("this is a chunk; --deep takes addresses that `idk put` printed");
     return blob;
   }
   try {
-    // One chunk at a time here, since several roots are checked at once.
+    // One chunk at a time, because several roots are checked concurrently.
     const tree = await opened.verify(address, { deep: true, concurrency: 1, signal, onProgress });
     return { ...tree, deep: true };
   } catch (error) {
@@ -147,7 +154,7 @@ async function checkDeep(opened: Store, address: string, options: CheckOptions):
   }
 }
 
-/** All of the store. What is below a root is read with it, and so more often than it is listed. */
+/** The whole store. With --deep, chunks are also read with their roots, so bytes have no total. */
 async function measured(opened: Store, depth: Depth, signal: AbortSignal): Promise<Totals> {
   let [totalItems, totalBytes] = [0, 0];
   for await (const { size } of opened.list({ signal })) {
@@ -161,7 +168,7 @@ async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<strin
   for await (const { address } of opened.list({ signal })) yield address;
 }
 
-/** Whether a store that does not give a blob claims to have it: then it has lost its bytes. */
+/** Whether the store still lists a blob it did not return, and so has lost its bytes. */
 async function isListed(opened: Store, address: string, signal: AbortSignal): Promise<boolean> {
   for await (const found of opened.list({ prefix: address, signal })) {
     if (found.address === address) return true;
@@ -174,10 +181,10 @@ function isMissing(error: unknown, address: string): boolean {
 }
 
 interface Tally {
-  /** Checked, with or without success. */
+  /** The number checked, including failures. */
   readonly blobs: number;
   add(result: Checked): void;
-  /** One that was listed, and that somebody removed before its turn. */
+  /** Counts a blob that was removed after it was listed. */
   addRemoved(): void;
   summary(depth: Depth): string;
 }
@@ -185,15 +192,15 @@ interface Tally {
 function createTally(failures: ItemFailures): Tally {
   const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0, attested: 0, removed: 0 };
 
-  const ways: Readonly<Record<Depth, () => string>> = {
+  const details: Readonly<Record<Depth, () => string>> = {
     blob: () => "",
-    attested: () =>
-      `: ${counted.attested} by the store's word, ${counted.blobs - counted.attested} read`,
+    checksum: () =>
+      `: ${counted.attested} by server checksum, ${counted.blobs - counted.attested} downloaded`,
     deep: () =>
       `: ${count(counted.deep, "root")} with all content, ` +
-      `${counted.blobs - counted.deep} by name and form only` +
+      `${counted.blobs - counted.deep} by address and format only` +
       (counted.unopened > 0
-        ? ` (of these ${count(counted.unopened, "root")} that no identity opens)`
+        ? ` (including ${count(counted.unopened, "root")} that no identity opens)`
         : ""),
   };
 
@@ -212,8 +219,8 @@ function createTally(failures: ItemFailures): Tally {
       counted.removed += 1;
     },
     summary(depth) {
-      const removed = counted.removed > 0 ? `, ${counted.removed} removed meanwhile` : "";
-      return `checked ${count(this.blobs, "blob")}, ${formatBytes(counted.bytes)}${ways[depth]()}; ${failures.count || "none"} failed${removed}`;
+      const removed = counted.removed > 0 ? `, ${counted.removed} removed during the check` : "";
+      return `checked ${count(this.blobs, "blob")}, ${formatBytes(counted.bytes)}${details[depth]()}; ${failures.count || "none"} failed${removed}`;
     },
   };
 }

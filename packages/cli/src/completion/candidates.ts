@@ -1,24 +1,24 @@
 import type { Command, Option } from "commander";
 
-/** A word that could stand at the cursor. */
+/** A possible word at the cursor. */
 export interface Candidate {
   readonly word: string;
-  readonly meaning: string;
+  readonly description: string;
 }
 
 export interface Completions {
   readonly candidates: readonly Candidate[];
-  /** Whether a path could stand there as well. */
+  /** Whether a path is possible, too. */
   readonly files: boolean;
 }
 
-/** What an option or operand takes, by the name that commander has for it. */
+/** The values of an option or operand, by its name in commander. */
 export type Values = (name: string) => Completions;
 
 /**
- * What could stand as the last of the words.
+ * Completes the last word.
  *
- * @param words behind the program's name, as they were typed; the last one is being written
+ * @param words the words typed after the program's name; the last one is incomplete
  */
 export function completionsOf(
   program: Command,
@@ -26,23 +26,23 @@ export function completionsOf(
   values: Values,
 ): Completions {
   const current = words.at(-1) ?? "";
-  const place = placeOf(program, words.slice(0, -1));
-  const { candidates, files } = completionsAt(place, current, values);
+  const cursor = cursorOf(program, words.slice(0, -1));
+  const { candidates, files } = completionsAt(cursor, current, values);
   return { candidates: candidates.filter(({ word }) => word.startsWith(current)), files };
 }
 
-/** Where the cursor is. */
-interface Place {
+/** The position of the cursor. */
+interface Cursor {
   readonly command: Command;
-  /** How many operands stand before it. */
+  /** The number of operands before it. */
   readonly operands: number;
-  /** The option whose value it is. */
+  /** The option whose value is being typed. */
   readonly option: Option | undefined;
-  /** Behind `--`, nothing is an option. */
+  /** After `--`, where nothing is an option. */
   readonly literal: boolean;
 }
 
-function placeOf(program: Command, before: readonly string[]): Place {
+function cursorOf(program: Command, before: readonly string[]): Cursor {
   let command = program;
   let operands = 0;
   let option: Option | undefined;
@@ -63,7 +63,7 @@ function placeOf(program: Command, before: readonly string[]): Place {
 }
 
 function completionsAt(
-  { command, operands, option, literal }: Place,
+  { command, operands, option, literal }: Cursor,
   current: string,
   values: Values,
 ): Completions {
@@ -71,15 +71,15 @@ function completionsAt(
   const joined = literal ? undefined : joinedValue(command, current);
   if (joined !== undefined) {
     const { candidates, files } = values(joined.attributeName());
-    const whole = candidates.map(({ word, meaning }) => ({
+    const whole = candidates.map(({ word, description }) => ({
       word: `${joined.long}=${word}`,
-      meaning,
+      description,
     }));
     return { candidates: whole, files };
   }
   if (current.startsWith("-") && !literal) {
     const candidates = optionsOf(command).flatMap(({ long, description }) =>
-      long ? [{ word: long, meaning: description }] : [],
+      long ? [{ word: long, description }] : [],
     );
     return { candidates, files: false };
   }
@@ -99,10 +99,10 @@ function joinedValue(command: Command, current: string): Option | undefined {
 }
 
 function describe(command: Command): Candidate {
-  return { word: command.name(), meaning: command.summary() };
+  return { word: command.name(), description: command.summary() };
 }
 
-/** Its own and those above it, which stand everywhere. */
+/** The command's own options and the global ones. */
 function optionsOf(command: Command): Option[] {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];

@@ -5,7 +5,7 @@ import type { Environment } from "../invocation.ts";
 import { type Candidate, completionsOf, type Values } from "./candidates.ts";
 import { SCRIPTS } from "./scripts.ts";
 
-/** The answer to a shell, as scripts.ts says it is. */
+/** The output for a shell, in the format described in scripts.ts. */
 export async function complete(
   program: Command,
   words: readonly string[],
@@ -16,31 +16,31 @@ export async function complete(
     words,
     await loadValues(program, words, env),
   );
-  const lines = candidates.map(({ word, meaning }) => `${word}\t${meaning}`);
+  const lines = candidates.map(({ word, description }) => `${word}\t${description}`);
   if (files) lines.push(":files");
   return lines.map((line) => `${line}\n`).join("");
 }
 
 const STORES: readonly Candidate[] = [
-  { word: "s3://", meaning: "Amazon S3, and what speaks its protocol" },
-  { word: "minio://", meaning: "MinIO" },
-  { word: "b2://", meaning: "Backblaze B2" },
+  { word: "s3://", description: "Amazon S3 or compatible" },
+  { word: "minio://", description: "MinIO" },
+  { word: "b2://", description: "Backblaze B2" },
 ];
 
 const listed = (words: readonly string[]): readonly Candidate[] =>
-  words.map((word) => ({ word, meaning: "" }));
+  words.map((word) => ({ word, description: "" }));
 
-/** By the names that commander has for flags and operands. */
+/** By the names of flags and operands in commander. */
 const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
   compress: [
-    { word: "zstd", meaning: "smaller" },
-    { word: "lz4", meaning: "faster" },
-    { word: "auto", meaning: "where it pays" },
-    { word: "none", meaning: "as it is" },
+    { word: "zstd", description: "smaller" },
+    { word: "lz4", description: "faster" },
+    { word: "auto", description: "if it saves space" },
+    { word: "none", description: "uncompressed" },
   ],
   defaultSse: [
-    { word: "AES256", meaning: "by keys of the provider" },
-    { word: "aws:kms", meaning: "by keys of its key service" },
+    { word: "AES256", description: "the provider's keys" },
+    { word: "aws:kms", description: "the provider's key service" },
   ],
   chunkSize: listed(["256K", "512K", "1M", "2M", "4M", "8M", "16M"]),
   shell: listed(Object.keys(SCRIPTS)),
@@ -58,8 +58,8 @@ const FILES = new Set([
   "recipientsFile",
 ]);
 
-/** A name in the configuration, the beginning of a URL, or a folder. */
-const PLACES = new Set(["store", "from", "to", "url"]);
+/** Take the name of a store, a URL or a folder. */
+const STORE_ARGUMENTS = new Set(["store", "from", "to", "url"]);
 
 async function loadValues(
   program: Command,
@@ -71,24 +71,24 @@ async function loadValues(
   const known: Readonly<Record<string, readonly Candidate[]>> = {
     ...WORDS,
     topic: [
-      ...commands.map((each) => ({ word: each.name(), meaning: each.summary() })),
-      ...[...Object.keys(TOPICS), "man"].map((word) => ({ word, meaning: "a topic" })),
+      ...commands.map((each) => ({ word: each.name(), description: each.summary() })),
+      ...[...Object.keys(TOPICS), "man"].map((word) => ({ word, description: "a topic" })),
     ],
   };
   return (name) => ({
-    candidates: PLACES.has(name) ? stores : (known[name] ?? []),
-    files: PLACES.has(name) || FILES.has(name),
+    candidates: STORE_ARGUMENTS.has(name) ? stores : (known[name] ?? []),
+    files: STORE_ARGUMENTS.has(name) || FILES.has(name),
   });
 }
 
-/** What `--config` says in front of the cursor. */
+/** The value of `--config` before the cursor. */
 function configOf(words: readonly string[]): string | undefined {
   const at = words.slice(0, -1).findLastIndex((word) => /^--config(?:=|$)/u.test(word));
   const word = words[at];
   return word === "--config" ? words[at + 1] : word?.slice("--config=".length);
 }
 
-/** A configuration that cannot be read is told of when a command runs, and not at a TAB. */
+/** Ignores an invalid configuration, which the command itself will report. */
 async function namedStores(
   file: string | undefined,
   env: Environment,
@@ -96,7 +96,7 @@ async function namedStores(
   try {
     const config = await loadConfig(file, env);
     const names = [...(config?.stores.keys() ?? [])];
-    return names.map((word) => ({ word, meaning: "of the configuration" }));
+    return names.map((word) => ({ word, description: "from the configuration" }));
   } catch {
     return [];
   }

@@ -1,13 +1,13 @@
 /*
- * What a shell reads once. At each TAB it asks `idk complete -- WORDS…`, which prints a line for each
- * word that could stand there: the word, a tab, what it means; and `:files` where a path may. Words are
- * handed on as arguments: nothing that stands on a command line is evaluated.
+ * Completion scripts. At each TAB they run `idk complete -- WORDS…`, which prints a line for each
+ * candidate: the word, a tab, a description; and `:files` if a path is possible. The words are passed
+ * as arguments, so nothing on the command line is evaluated.
  */
 
 const BASH = `# bash completion of idk. In ~/.bashrc: source <(idk completion bash)
 _idk() {
   local rest=$COMP_LINE word words=() current line
-  # Bash takes words apart at = and at :, too; what no blank stands between is one word.
+  # Bash also splits words at = and :. Join those without a blank between them.
   for word in "\${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
     if [[ \${#words[@]} -eq 0 || $rest == [[:space:]]* ]]; then
       words+=("$word")
@@ -18,12 +18,12 @@ _idk() {
     rest=\${rest#"$word"}
   done
   current=\${words[\${#words[@]}-1]}
-  # Only what stands behind the last of those is replaced.
+  # Bash replaces only the part after the last of those.
   word=
   [[ $COMP_WORDBREAKS == *=* ]] && word=\${current%"\${current##*=}"}
   [[ $COMP_WORDBREAKS == *:* && $current == *:* ]] && word=\${current%"\${current##*:}"}
   COMPREPLY=()
-  # Bash 3.2, as macOS has it, cannot be told here; it then offers files where nothing else fits.
+  # Bash 3.2, as on macOS, has no compopt; it offers files if nothing else matches.
   compopt +o default 2>/dev/null
   while IFS= read -r line; do
     if [[ $line == :files ]]; then
@@ -39,21 +39,21 @@ complete -o default -F _idk idk
 `;
 
 const ZSH = `#compdef idk
-# zsh completion of idk. In ~/.zshrc, behind compinit: source <(idk completion zsh)
-# or as a file _idk in a folder of $fpath.
+# zsh completion of idk. In ~/.zshrc, after compinit: source <(idk completion zsh)
+# or as a file _idk in a folder in $fpath.
 _idk() {
   local line files
-  local -a described begun
+  local -a described partial
   for line in "\${(@f)$(idk complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
     case $line in
       :files) files=yes ;;
-      */$'\\t'*) begun+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") ;;
+      */$'\\t'*) partial+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") ;;
       ?*) described+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") ;;
     esac
   done
   (( $#described )) && _describe -V -t idk idk described
-  # More follows these: no blank behind them.
-  (( $#begun )) && _describe -V -t idk-places idk begun -S ''
+  # These are incomplete: add no blank.
+  (( $#partial )) && _describe -V -t idk-stores idk partial -S ''
   if [[ -n $files ]]; then
     compset -P '--*='
     _files
@@ -68,22 +68,22 @@ fi
 `;
 
 const FISH = `# fish completion of idk: idk completion fish > ~/.config/fish/completions/idk.fish
-# Asks once for what is on the command line, and says whether a path may stand there.
-function __idk_asked
+# Runs idk once for each command line. Succeeds if a path is possible.
+function __idk_files
     set -l line (commandline -c | string collect)
     if not set -q __idk_line; or test "$line" != "$__idk_line"
         set -l words (commandline -opc) (commandline -ct)
-        set -g __idk_answer (idk complete -- $words[2..-1] 2>/dev/null)
+        set -g __idk_output (idk complete -- $words[2..-1] 2>/dev/null)
         set -g __idk_line $line
     end
-    contains -- :files $__idk_answer
+    contains -- :files $__idk_output
 end
 function __idk_candidates
-    __idk_asked
-    string match -v -- :files $__idk_answer
+    __idk_files
+    string match -v -- :files $__idk_output
 end
 complete -c idk -f -a '(__idk_candidates)'
-complete -c idk -F -n __idk_asked
+complete -c idk -F -n __idk_files
 `;
 
 export const SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: FISH };

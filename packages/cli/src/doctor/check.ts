@@ -1,19 +1,19 @@
 import { codeOf, type FailureCode, worstOf } from "../errors/failures.ts";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Check {
   /** One or two words. */
   readonly check: string;
   readonly status: "ok" | "warning" | "failed";
-  /** What was found, in one line. */
+  /** The finding, in one line. */
   readonly message: string;
-  /** What to do about it, where it is not well. */
+  /** How to fix it. */
   readonly remedy?: string;
-  /** Of a failure. */
+  /** Set if it failed. */
   readonly code?: FailureCode;
 }
 
-export function well(check: string, message: string): Check {
+export function passed(check: string, message: string): Check {
   return { check, status: "ok", message };
 }
 
@@ -25,14 +25,14 @@ export function failed(check: string, code: FailureCode, message: string, remedy
   return { check, status: "failed", message, remedy, code };
 }
 
-/** A failure from what was thrown; what is no expected failure is thrown on. */
-export function failedBy(check: string, error: unknown, remedy: string): Check {
+/** Turns an error into a failed check; rethrows unexpected errors and interruptions. */
+export function failedWith(check: string, error: unknown, remedy: string): Check {
   const code = codeOf(error);
   if (code === "unexpected" || code === "aborted" || !(error instanceof Error)) throw error;
   return failed(check, code, error.message, remedy);
 }
 
-/** The code of a run with these checks, or undefined where nothing failed. */
+/** The code of a run with these checks; undefined if none failed. */
 export function worstCode(checks: readonly Check[]): FailureCode | undefined {
   const codes = checks.flatMap(({ code }) => code ?? []);
   return codes.length === 0 ? undefined : worstOf(codes);

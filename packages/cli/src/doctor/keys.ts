@@ -6,17 +6,17 @@ import { readKeyFile } from "../keys/key-files.ts";
 import { loadRecipients, type RecipientSource } from "../keys/recipients.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
-import { type Check, failedBy, warning, well } from "./check.ts";
+import { type Check, failedWith, warning, passed } from "./check.ts";
 
-/** What is known of keys; recipients of identities that can be opened without asking. */
+/** The checks of identities, and the recipients of those opened without a prompt. */
 export interface KeyChecks {
   readonly checks: readonly Check[];
   readonly own: readonly string[];
-  /** Whether there are identities of which that is not known. */
+  /** Whether there are identities that were not opened. */
   readonly locked: boolean;
 }
 
-/** Looks at each identity. What a passphrase protects is not opened, and nothing is asked. */
+/** Checks each identity. Does not prompt, and so does not open protected ones. */
 export async function checkIdentities(
   sources: readonly IdentitySource[],
   passphrase: string | undefined,
@@ -24,9 +24,9 @@ export async function checkIdentities(
 ): Promise<KeyChecks> {
   if (sources.length === 0) {
     const remedy =
-      "`idk init` makes one, -i FILE or IDK_IDENTITY names one; who only writes needs none";
+      "create one with `idk init`, or name one with -i FILE or IDK_IDENTITY; storing files needs none";
     return {
-      checks: [warning("identity", "none: nothing can be opened", remedy)],
+      checks: [warning("identity", "none: no content can be decrypted", remedy)],
       own: [],
       locked: false,
     };
@@ -43,15 +43,19 @@ export async function checkIdentities(
           await readKeyFile(source.path, "identity file"),
         );
         if (open) {
-          const how = isProtected ? ", protected by its passphrase alone" : "";
+          const how = isProtected ? ", only its passphrase protects it" : "";
           checks.push(
-            warning("identity", `${name}: others may read it${how}`, `chmod 600 ${source.path}`),
+            warning(
+              "identity",
+              `${name}: other users can read it${how}`,
+              `chmod 600 ${source.path}`,
+            ),
           );
         }
         if (isProtected && passphrase === undefined) {
           locked = true;
           if (!open)
-            checks.push(well("identity", `${name}: protected by a passphrase, not opened`));
+            checks.push(passed("identity", `${name}: protected by a passphrase, not opened`));
           continue;
         }
         if (open) {
@@ -61,10 +65,14 @@ export async function checkIdentities(
       }
       const found = await recipientsOf(source, passphrase, session);
       own.push(...found);
-      checks.push(well("identity", `${name}: ${found.join(", ")}`));
+      checks.push(passed("identity", `${name}: ${found.join(", ")}`));
     } catch (error) {
       checks.push(
-        failedBy("identity", error, "name the right one, or take it from where you backed it up"),
+        failedWith(
+          "identity",
+          error,
+          "name another identity, or restore this one from your backup",
+        ),
       );
     }
   }
@@ -76,32 +84,32 @@ async function recipientsOf(
   passphrase: string | undefined,
   session: Session,
 ): Promise<string[]> {
-  // Modes have been told of.
+  // File modes were checked already.
   const quiet = { ...session, out: { ...session.out, note: async () => {} } };
   const identities = await loadIdentities({ identity: [source], passphrase }, quiet);
   return identities.map(({ recipient }) => recipient);
 }
 
-/** Who will read what is put. */
+/** Checks the recipients of new content. */
 export async function checkRecipients(
   sources: readonly RecipientSource[],
   { own, locked }: Pick<KeyChecks, "own" | "locked">,
 ): Promise<Check> {
   if (sources.length === 0) {
-    const remedy = "`idk init` sets them, -r or -R or IDK_RECIPIENTS names them";
-    return warning("recipients", "none: put has to be told each time who can read it", remedy);
+    const remedy = "set them with `idk init`, or name them with -r, -R or IDK_RECIPIENTS";
+    return warning("recipients", "none: each put has to name its recipients", remedy);
   }
   try {
     const recipients: readonly string[] = await loadRecipients(sources);
     const number = count(recipients.length, "recipient");
     if (recipients.some((recipient) => own.includes(recipient))) {
-      return well("recipients", `${number}, you among them`);
+      return passed("recipients", `${number}, including you`);
     }
-    if (locked || own.length === 0) return well("recipients", number);
-    const remedy = "add your own, which `idk recipient` prints, unless that is what you want";
-    return warning("recipients", `${number}: you will not be able to read what you put`, remedy);
+    if (locked || own.length === 0) return passed("recipients", number);
+    const remedy = "add your own recipient, which `idk recipient` prints, unless this is intended";
+    return warning("recipients", `${number}: you will not be able to read what you store`, remedy);
   } catch (error) {
-    return failedBy("recipients", error, "have it sent again: all of it, idk1 and 58 letters");
+    return failedWith("recipients", error, "get the complete recipient: idk1 and 58 characters");
   }
 }
 

@@ -4,65 +4,65 @@ import { availableParallelism } from "node:os";
 import type { Config } from "../config/config.ts";
 import type { UserFolders } from "../folders.ts";
 import { count } from "../output/text.ts";
-import { type Check, warning, well } from "./check.ts";
+import { type Check, warning, passed } from "./check.ts";
 
-/** Threads that the library starts at most by itself. */
+/** The library's default maximum number of threads. */
 const THREADS_MAX = 8;
 
-/** What runs this program; where it is too old, that is said before there is a doctor. */
+/** The runtime. main.ts has rejected one that is too old. */
 export function checkRuntime(): Check {
-  return well("runtime", `Bun ${Bun.version} on ${process.platform} ${process.arch}`);
+  return passed("runtime", `Bun ${Bun.version} on ${process.platform} ${process.arch}`);
 }
 
-/** Both implementations give the same bytes; one of them takes many times as long. */
+/** Both implementations give the same bytes, but one is many times slower. */
 export async function checkCrypto(): Promise<Check> {
   const { name } = await loadNaCl();
-  if (name === "native") return well("crypto", "native: libsodium, by sodium-native");
+  if (name === "native") return passed("crypto", "native: libsodium, through sodium-native");
   return warning(
     "crypto",
-    `${name}: JavaScript, right but slow`,
-    "install the optional package sodium-native, if there is one for this machine",
+    `${name}: JavaScript, correct but slow`,
+    "install the optional package sodium-native, if it supports this machine",
   );
 }
 
-/** @param workers what `--workers` or its like say */
+/** @param workers the setting `workers` */
 export function checkThreads(workers: number | undefined): Check {
   const cores = availableParallelism();
   const threads = workers ?? (cores === 1 ? 0 : Math.min(cores, THREADS_MAX));
   const of = `${cores} ${cores === 1 ? "core" : "cores"}`;
   if (threads <= cores) {
-    return well("threads", `${threads || "none"} for large files, ${of}`);
+    return passed("threads", `${threads || "none"} for large files, ${of}`);
   }
   return warning(
     "threads",
-    `${threads} for large files, more than the ${of}`,
-    `--workers ${cores} is as fast, with less memory`,
+    `${threads} for large files, but only ${of}`,
+    `use --workers ${cores}, which is as fast and needs less memory`,
   );
 }
 
-/** @param config undefined where there is none */
+/** @param config undefined if there is none */
 export async function checkConfig(config: Config | undefined): Promise<Check> {
-  if (config === undefined) return well("configuration", "no file; `idk init` writes one");
+  if (config === undefined) return passed("configuration", "no file; create one with `idk init`");
   const { path, stores } = config;
-  if (await mayOthers(path, 0o022)) {
-    const message = `${path}: others on this machine may write it, and say where your files go`;
+  if (await othersHaveAccess(path, 0o022)) {
+    const message = `${path}: other users of this machine can write it and redirect your files`;
     return warning("configuration", message, `chmod go-w ${path}`);
   }
-  return well("configuration", `${path}: ${count(stores.size, "store")}`);
+  return passed("configuration", `${path}: ${count(stores.size, "store")}`);
 }
 
-/** The folders of journals and of the key that seals them. */
+/** The folders of the journals and of their key. */
 export async function checkFolders({ cache, state }: UserFolders): Promise<Check> {
   for (const folder of [state, cache]) {
-    if (await mayOthers(folder, 0o022)) {
-      const message = `${folder}: others on this machine may write there`;
+    if (await othersHaveAccess(folder, 0o022)) {
+      const message = `${folder}: other users of this machine can write to it`;
       return warning("journals", message, `chmod 700 ${folder}`);
     }
   }
-  return well("journals", `of interrupted puts: ${cache}`);
+  return passed("journals", `for interrupted puts: ${cache}`);
 }
 
-async function mayOthers(path: string, bits: number): Promise<boolean> {
+async function othersHaveAccess(path: string, bits: number): Promise<boolean> {
   if (process.platform === "win32") return false;
   const stats = await stat(path).catch(() => undefined);
   return stats !== undefined && (stats.mode & bits) !== 0;

@@ -2,15 +2,14 @@ import type { Backend } from "@idk/storage";
 import type { StoreLocation } from "@idk/storage/url";
 import { type Findings, NEEDS, probe, probeReading } from "../stores/probe.ts";
 import { encryptionFailure, failuresOf } from "../stores/remedies.ts";
-import { type Check, failed, warning, well } from "./check.ts";
+import { type Check, failed, warning, passed } from "./check.ts";
 
-/** From how many milliseconds on a clock is worth a word; at 15 minutes stores refuse to answer. */
+/** Clock skew in milliseconds that is worth a warning. Beyond 15 minutes, stores reject requests. */
 const SKEW_WARNED = 60_000;
 const SKEW_MAX = 15 * 60_000;
 
 /**
- * Tries a store: with one small blob that goes through it and is removed again, or with what can be
- * seen without writing.
+ * Tests a store by writing, reading and removing one small blob, or without writing.
  */
 export async function checkStore(
   backend: Backend,
@@ -25,12 +24,12 @@ export async function checkStore(
   );
   const done = NEEDS.filter((need) => found.needs[need].ok === true);
   if (found.needs.reachable.ok) {
-    checks.unshift(well("store", `${backend.description}: ${done.join(", ")}`));
+    checks.unshift(passed("store", `${backend.description}: ${done.join(", ")}`));
   }
   checks.push(...clockCheck(backend));
   if (found.needs.reachable.ok) checks.push(...factsOf(found, readOnly));
   if (found.left !== undefined) {
-    const message = `the blob that was tried stays in the store: ${found.left}`;
+    const message = `the test blob could not be removed: ${found.left}`;
     checks.push(warning("round trip", message, `idk rm ${found.left}`));
   }
   return checks;
@@ -41,13 +40,13 @@ function clockCheck({ clockAheadMs }: Backend): Check[] {
   if (ahead === undefined) return [];
   const seconds = Math.round(Math.abs(ahead) / 1000);
   const message = `this machine is ${seconds} s ${ahead < 0 ? "behind" : "ahead of"} the store`;
-  const remedy = "set this machine's clock, by NTP for example: timedatectl set-ntp true";
+  const remedy = "set this machine's clock, for example by NTP: timedatectl set-ntp true";
   if (Math.abs(ahead) < SKEW_WARNED) {
-    return [well("clock", seconds < 2 ? "the same time as at the store" : message)];
+    return [passed("clock", seconds < 2 ? "matches the store's clock" : message)];
   }
   return [
     Math.abs(ahead) < SKEW_MAX
-      ? warning("clock", `${message}; from 15 minutes on it refuses requests`, remedy)
+      ? warning("clock", `${message}; it rejects requests from 15 minutes on`, remedy)
       : failed("clock", "permission", message, remedy),
   ];
 }
@@ -55,24 +54,24 @@ function clockCheck({ clockAheadMs }: Backend): Check[] {
 function factsOf(found: Findings, readOnly: boolean): Check[] {
   const { roundTripMs } = found;
   const time =
-    roundTripMs === undefined ? "" : `; ${Number(roundTripMs.toPrecision(2))} ms a request`;
+    roundTripMs === undefined ? "" : `; ${Number(roundTripMs.toPrecision(2))} ms per request`;
   if (readOnly) {
     return [
-      well("round trip", `not tried, as told${time}`),
-      well("capabilities", "not tried: that takes writing"),
+      passed("round trip", `not tested (--read-only)${time}`),
+      passed("capabilities", "not tested: needs a write"),
     ];
   }
   const able = [
-    ...(found.attestation ? ["attests SHA-256"] : []),
+    ...(found.attestation ? ["verifies SHA-256"] : []),
     ...(found.conditionalPut ? ["conditional writes"] : []),
     ...(found.versions ? ["versions"] : []),
     ...(found.encryption ? [`encrypts at rest: ${found.encryption}`] : []),
   ].join(", ");
   return [
-    ...(found.needs.read.ok ? [well("round trip", `a blob came back as it was put${time}`)] : []),
-    // Where it was not found out, something has failed that says more.
+    ...(found.needs.read.ok ? [passed("round trip", `read back a test blob${time}`)] : []),
+    // If it is undefined, a failure above explains why.
     ...(found.attestation === undefined
       ? []
-      : [well("capabilities", able || "plain storage, which is enough")]),
+      : [passed("capabilities", able || "basic storage, which is enough")]),
   ];
 }

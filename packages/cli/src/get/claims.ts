@@ -1,21 +1,21 @@
 import { foldedName, marked } from "./safe-name.ts";
 
-/** Gives each file of one run a path of its own. */
+/** Assigns each file of one run a unique path. */
 export interface Claims {
   /**
    * @param segments safe names: folders, and the file
-   * @param address of its content, for a mark where another file has the path already
-   * @returns the segments to use: no other file has them, on no file system
+   * @param address the content's address, whose digits are added if the path is taken
+   * @returns segments that no other file has, on any file system
    */
   claim(segments: readonly string[], address: string): readonly string[];
 }
 
-/** Digits of an address that tell files of one name apart. */
+/** Numbers of address digits that distinguish files of the same name. */
 const MARK_LENGTHS = [8, 16, 32] as const;
 
 export function createClaims(): Claims {
   const files = new Set<string>();
-  /** Folders by their folded path, as they were spelled first. */
+  /** The first spelling of each folder, by its folded path. */
   const folders = new Map<string, string>();
 
   const below = (folder: string, name: string): string => `${folder}/${foldedName(name)}`;

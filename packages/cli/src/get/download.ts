@@ -5,43 +5,43 @@ import { formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { createOutputFile, type OutputFile } from "./output-file.ts";
-import { openPresentFile } from "./present-file.ts";
+import { openExistingFile } from "./existing-file.ts";
 
 export interface DownloadOptions {
   readonly address: string;
   readonly force: boolean;
-  /** What `--resume` and `--no-resume` say. */
+  /** The value of `--resume` and `--no-resume`. */
   readonly resume: boolean | undefined;
-  /** Only some of the content is wanted. */
+  /** Only part of the content is requested. */
   readonly ranged: boolean;
-  /** A file that is there and holds the content already is as good as fetched. */
-  readonly takePresent?: boolean;
-  /** Runs the reading of content that does not come with its root, when its turn has come. */
-  readonly largeTurn?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** A symbolic link stands for what it leads to; otherwise it is what it is, in the way. */
+  /** Accept an existing file that already has this content. */
+  readonly acceptExisting?: boolean;
+  /** Limits the concurrent reads of content that is not inline in its root. */
+  readonly limitLarge?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Follow a symbolic link; otherwise it counts as an existing file. */
   readonly follow: boolean;
-  /** The file gets the time that the content has inside. */
+  /** Set the modification time from the metadata. */
   readonly keepTime?: boolean;
   readonly meter: Meter;
 }
 
-/** Content up to this size comes with its root. */
+/** Content up to this size is inline in its root. */
 const INLINE_MAX = 2 ** 20;
 
 export interface Downloaded {
-  /** Bytes of content, whatever range was asked for. */
+  /** Length of the whole content in bytes. */
   readonly size: number;
-  /** Bytes of the file. */
+  /** Bytes written to the file. */
   readonly written: number;
-  /** How many of them an earlier run had fetched; left out where there are none. */
+  /** Bytes fetched by an earlier run; absent if there are none. */
   readonly continued?: number;
-  /** The file was there, with this content; left out where it was not. */
+  /** The file existed with this content; absent otherwise. */
   readonly alreadyThere?: true;
 }
 
 /**
- * Fetches content into a file, which appears when all of it has been verified. What an earlier run
- * fetched is verified, and not fetched again.
+ * Fetches content into a file, which appears when all of it has been verified. Bytes from an earlier
+ * run are verified and not fetched again.
  */
 export async function download(
   fetchBlob: () => Promise<StoredBlob>,
@@ -49,62 +49,61 @@ export async function download(
   options: DownloadOptions,
   { out }: Session,
 ): Promise<Downloaded> {
-  const { address, force, resume, ranged, takePresent, largeTurn, follow, meter } = options;
-  const tell = meter.part();
+  const { address, force, resume, ranged, acceptExisting, limitLarge, follow, meter } = options;
+  const update = meter.part();
   const note = async (text: string): Promise<void> => {
     if (!out.json) await out.note(`idk: ${text}`);
   };
-  const present = takePresent && !force ? await openPresentFile(path, { follow }) : undefined;
-  if (present !== undefined) {
+  const existing = acceptExisting && !force ? await openExistingFile(path, { follow }) : undefined;
+  if (existing !== undefined) {
     try {
       const blob = await fetchBlob();
-      const compare = () => present.holds(blob, (bytes) => tell({ bytes }));
-      const same = await (largeTurn && blob.size > INLINE_MAX ? largeTurn(compare) : compare());
-      if (!same) throw usage(`${path} already exists, with other content: --force replaces it`);
+      const compare = () => existing.matches(blob, (bytes) => update({ bytes }));
+      const same = await (limitLarge && blob.size > INLINE_MAX ? limitLarge(compare) : compare());
+      if (!same)
+        throw usage(`${path} already exists with different content; use --force to replace it`);
       return { size: blob.size, written: 0, alreadyThere: true };
     } finally {
-      await present.close();
+      await existing.close();
     }
   }
-  // First, for nothing has to be fetched to know that it cannot be written.
+  // Before fetching anything, to fail early if the file cannot be written.
   const file = await createOutputFile(path, { force, address, follow });
   let written = 0;
   try {
     const blob = await fetchBlob();
     const encoded = blob.metadata["enc"] !== undefined;
     if (encoded && resume === true) {
-      await note(
-        "this content is stored encoded, and cannot be continued: it is fetched as a whole",
-      );
+      await note("this content is stored compressed and cannot be resumed: fetching all of it");
     }
     const resumed = isResumed(resume, blob.size) && !ranged && !encoded;
     const read = async (): Promise<number> => {
-      const start = resumed ? await whatIsThere(file, blob, tell, note) : 0;
+      const start = resumed ? await resumeOffset(file, blob, update, note) : 0;
       written = start;
       let chunks = 0;
       for await (const piece of blob.chunks({ start })) {
         await file.write(piece);
         written += piece.length;
         if (blob.size > INLINE_MAX) chunks += 1;
-        tell({ bytes: written, chunks });
+        update({ bytes: written, chunks });
       }
       return start;
     };
-    const start = largeTurn && blob.size > INLINE_MAX ? await largeTurn(read) : await read();
+    const start = limitLarge && blob.size > INLINE_MAX ? await limitLarge(read) : await read();
     await file.commit(options.keepTime ? timeOf(blob.metadata) : undefined);
     if (resumed || resume === false) await file.clearAway();
     return { size: blob.size, written, ...(start > 0 && { continued: start }) };
   } catch (error) {
     const kept = await file.discard();
     if (kept !== undefined) {
-      const done = written > 0 ? `${formatBytes(written)} are verified and kept` : "it is kept";
-      await note(`${done} in ${kept}: the same command continues there`);
+      const done = written > 0 ? `${formatBytes(written)} verified and kept` : "kept";
+      await note(`${done} in ${kept}: run the same command again to resume`);
     }
     throw error;
   }
 }
 
-/** Whatever stands there: a date that a file system can have is none of what is promised. */
+/** Metadata is whatever the sender wrote: ignore times that a file cannot have. */
 function timeOf({ mtime }: StoredBlob["metadata"]): Date | undefined {
   return typeof mtime === "number" && mtime <= TIME_MAX ? new Date(mtime) : undefined;
 }
@@ -112,20 +111,20 @@ function timeOf({ mtime }: StoredBlob["metadata"]): Date | undefined {
 /** The end of the year 9999, in milliseconds. */
 const TIME_MAX = 253_402_300_799_999;
 
-/** @returns how many bytes of an earlier run are right */
-async function whatIsThere(
+/** @returns the number of valid bytes from an earlier run */
+async function resumeOffset(
   file: OutputFile,
   blob: StoredBlob,
-  tell: ReturnType<Meter["part"]>,
+  update: ReturnType<Meter["part"]>,
   note: (text: string) => Promise<void>,
 ): Promise<number> {
   if ((await file.keep()) === 0) return 0;
   const start = await blob.matchingPrefix(async (offset, into) => {
     const length = await file.read(offset, into);
-    tell({ bytes: offset + length });
+    update({ bytes: offset + length });
     return length;
   });
   file.continueAt(start);
-  await note(`continued: ${formatBytes(start)} of ${blob.size} were there`);
+  await note(`resumed: ${formatBytes(start)} of ${blob.size} already fetched`);
   return start;
 }

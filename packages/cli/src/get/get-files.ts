@@ -9,12 +9,12 @@ import type { Session } from "../session.ts";
 import type { Downloaded } from "./download.ts";
 import { openOutputFolder } from "./output-folder.ts";
 
-/** Contents fetched at once. */
+/** Contents fetched concurrently. */
 const AT_ONCE = 16;
 
-/** How a content gets into its file. */
+/** The operations that fetch content into its file. */
 export interface GetFile {
-  /** Makes an address of its beginning. */
+  /** Completes an address prefix. */
   resolve(prefix: string, signal: AbortSignal): Promise<string>;
   open(address: string, signal: AbortSignal): Promise<StoredBlob>;
   write(blob: StoredBlob, path: string, meter: Meter): Promise<Downloaded>;
@@ -22,17 +22,17 @@ export interface GetFile {
 
 export interface GetFilesOptions {
   readonly folder: string;
-  /** Whether files get the names that contents have inside; otherwise all have addresses. */
+  /** Whether to name files by the names in their metadata; otherwise by address. */
   readonly names: boolean;
 }
 
 /**
- * Fetches what is listed, each into a file of the folder. What fails does not keep the others from
- * it. A file that is there with this content is done, so that what was interrupted can be run again:
- * places are given in the order of the list, and so the same ones each time.
+ * Fetches each listed content into a file in the folder. A failed content does not stop the others.
+ * An existing file with the right content counts as fetched, so that an interrupted run can be
+ * repeated: file names are assigned in the order of the list, and so are the same each time.
  *
- * @param entries addresses or beginnings of them, or lines as `idk put` prints them: an address and
- *   anything behind it
+ * @param entries addresses or their prefixes, or lines as `idk put` prints them: an address, and
+ *   anything after it
  */
 export async function getFiles(
   entries: AsyncIterable<string>,
@@ -52,7 +52,7 @@ export async function getFiles(
   async function* distinct(): AsyncGenerator<string> {
     for await (const entry of entries) {
       const given = /^[0-9a-f]{8,64}(?=\s|$)/u.exec(entry)?.[0] ?? entry;
-      // What is not to be found fails in its turn, and not here, where it would end all.
+      // An error here would end the run. The item itself will fail in getOne.
       const address = isAddressOrPrefix(given)
         ? await resolve(given, signal).catch(() => given)
         : given;
@@ -62,22 +62,22 @@ export async function getFiles(
       yield address;
     }
   }
-  let lastTurn = Promise.resolve();
+  let lastAssigned = Promise.resolve();
   const getOne = async (given: string): Promise<void> => {
-    const placed = Promise.withResolvers<void>();
-    const turn = lastTurn;
-    lastTurn = turn.then(() => placed.promise);
+    const assigned = Promise.withResolvers<void>();
+    const previous = lastAssigned;
+    lastAssigned = previous.then(() => assigned.promise);
     try {
       if (!isAddressOrPrefix(given)) {
         throw usage(
-          "not an address: 64 lowercase hexadecimal digits, as `idk put` prints them, or the first 8",
+          "not an address: must be 64 lowercase hexadecimal digits, as `idk put` prints them, or the first 8",
         );
       }
       const address = await resolve(given, signal);
       const blob = await open(address, signal);
-      await turn;
-      const { path: file, original } = await target.place(address, blob.metadata);
-      placed.resolve();
+      await previous;
+      const { path: file, original } = await target.destinationFor(address, blob.metadata);
+      assigned.resolve();
       if (original !== undefined && !out.json) {
         await out.note(
           `idk: ${address}: its name is ${JSON.stringify(original)}, written as ${file}`,
@@ -90,7 +90,7 @@ export async function getFiles(
     } catch (error) {
       await failures.add(given, error);
     } finally {
-      placed.resolve();
+      assigned.resolve();
       meter.itemDone();
     }
   };
@@ -108,18 +108,18 @@ export async function getFiles(
     const all = pMapIterable(distinct(), start, { concurrency: AT_ONCE, preserveOrder: false });
     for await (const _ of all) await out.flush();
   } finally {
-    // Each removes what it wrote, or says where it is kept.
+    // Wait: each download removes its partial file or prints where it is kept.
     stop.abort();
     await Promise.allSettled(inFlight);
     meter.finish();
     if (session.signal.aborted && done > 0 && !out.json) {
       await out.note(
-        `idk: ${count(done, "file")} written whole: the same command goes on with the others`,
+        `idk: ${count(done, "file")} complete: run the same command again to fetch the others`,
       );
     }
   }
   if (alreadyThere > 0 && !out.json) {
-    await out.note(`idk: ${alreadyThere} of ${count(seen.size, "file")} were there already`);
+    await out.note(`idk: ${alreadyThere} of ${count(seen.size, "file")} already existed`);
   }
   failures.throwIfAny(seen.size);
 }

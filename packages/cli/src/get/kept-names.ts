@@ -2,8 +2,8 @@ import type { Metadata } from "@idk/storage";
 import { safeName } from "./safe-name.ts";
 
 /**
- * The metadata key under which `idk put FOLDER` keeps where in the folder a file was: a path with
- * `/`, relative to the folder. `name` is a label and never a path.
+ * The metadata key under which `idk put FOLDER` stores the path of a file relative to the folder,
+ * with `/`. `name` is a label and never a path.
  */
 export const PATH_KEY = "idk.path";
 
@@ -11,13 +11,13 @@ const DEPTH_MAX = 64;
 const LENGTH_MAX = 1024;
 
 export interface KeptName {
-  /** The folders on the way and the file, each safe to join; never empty. */
+  /** The folders and the file, each safe to join; never empty. */
   readonly segments: readonly string[];
-  /** As it was written, where that is not the same. */
+  /** The stored name, if it differs. */
   readonly original?: string | undefined;
 }
 
-/** @returns undefined where the content has no name, or none that can be kept */
+/** @returns undefined if the content has no usable name */
 export function keptName(metadata: Metadata): KeptName | undefined {
   const path = metadata[PATH_KEY];
   if (typeof path === "string") {
@@ -35,7 +35,7 @@ export function keptName(metadata: Metadata): KeptName | undefined {
   return { segments: [safe], original: unlessSame(name, safe) };
 }
 
-/** The normal form of Unicode makes no difference to people. */
+/** Ignores differences in Unicode normalization. */
 function unlessSame(original: string, safe: string): string | undefined {
   return original.normalize("NFC") === safe ? undefined : original;
 }

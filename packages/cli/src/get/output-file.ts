@@ -14,54 +14,54 @@ import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { partFiles } from "./part-file.ts";
 import { createWriteBack } from "./write-back.ts";
 
-/** A file that appears under its name whole or not at all. */
+/** A file that appears under its name complete or not at all. */
 export interface OutputFile {
   write(bytes: Uint8Array): Promise<void>;
   /**
-   * From now on what is written stays where it is if this run fails, for the next one; and what an
-   * earlier run left is taken over, to be checked with `read`.
+   * Keeps the partial file if this run fails, for the next run, and takes over the one of an earlier
+   * run, to be verified with `read`.
    *
-   * @returns how many bytes there are
+   * @returns its length in bytes
    */
   keep(): Promise<number>;
-  /** Reads what is there; fewer bytes than there is room for only at its end. */
+  /** Reads until `into` is full or the file ends. */
   read(offset: number, into: Uint8Array): Promise<number>;
-  /** Writing goes on behind so many bytes. */
+  /** Sets the offset of the next write. */
   continueAt(offset: number): void;
   /**
-   * Gives the file its name. Nothing of it was visible under that name before.
+   * Gives the file its name.
    *
-   * @param time of its last change; by default it has just been changed
+   * @param time the modification time, by default now
    */
   commit(time?: Date): Promise<void>;
-  /** Removes what earlier runs left of the same. */
+  /** Removes partial files of earlier runs. */
   clearAway(): Promise<void>;
   /**
-   * Removes what was written, unless it was committed or is to be kept.
+   * Removes the partial file unless it is kept.
    *
-   * @returns where it is, if it was kept
+   * @returns its path if it was kept
    */
   discard(): Promise<string | undefined>;
 }
 
 export interface OutputFileOptions {
-  /** Replace a file that is there. */
+  /** Replace an existing file. */
   readonly force: boolean;
-  /** Of what is written: for what an earlier run left of the same. */
+  /** The address of the content, to find partial files of earlier runs. */
   readonly address: string;
-  /** Replace what a symbolic link leads to, and not the link itself. */
+  /** Replace the target of a symbolic link, not the link itself. */
   readonly follow: boolean;
 }
 
 interface Target {
   readonly path: string;
-  /** Of the file to replace. */
+  /** The mode of the file to replace. */
   readonly mode: number | undefined;
 }
 
 /**
- * Creates a file of another name in the same folder. Until it is complete it can be read by nobody
- * else; then it gets the mode that the umask leaves, or that of the file it replaces.
+ * Creates a file of another name in the same folder. Only the owner can read it until it is complete;
+ * then it gets the mode set by the umask, or that of the file it replaces.
  */
 export async function createOutputFile(
   path: string,
@@ -81,10 +81,10 @@ export async function createOutputFile(
   }
   let end = 0;
   const writeBack = createWriteBack(() => handle.datasync());
-  /** Asked to be kept, and whether there is something to keep. */
+  /** Set by `keep`. */
   let kept = false;
   let takenOver = false;
-  /** What a failed sync leaves reads well until it is gone from memory: nobody could tell later. */
+  /** After a failed sync, the page cache may hide data loss, which would only show later. */
   let lost = false;
   const worthKeeping = () => kept && !lost && (takenOver || end > 0);
   const synced = async (sync: () => Promise<void>): Promise<void> => {
@@ -95,7 +95,7 @@ export async function createOutputFile(
       throw error;
     }
   };
-  // Holds for whatever ends the process in an orderly way, such as a second Ctrl-C.
+  // Covers every orderly exit, such as after a second Ctrl-C.
   const removeAtExit = (): void => {
     if (!worthKeeping()) rmSync(temporary, { force: true });
   };
@@ -147,13 +147,13 @@ export async function createOutputFile(
     async commit(time) {
       try {
         await synced(() => writeBack.assertGood());
-        // What an earlier run left may go on behind what of it is right.
+        // The earlier run's file may be longer than its valid part.
         if (takenOver) await handle.truncate(end);
-        // Of what is kept twice, because the first may take long, and what is killed meanwhile is
-        // to be continued: as a file of other modes it would not be.
+        // Sync a kept file before chmod as well: the sync may take long, and if the process is killed
+        // meanwhile, only a file with mode 600 is resumed.
         if (kept) await synced(() => handle.sync());
         await handle.chmod(target.mode ?? 0o666 & ~process.umask());
-        // A file system that cannot have this time has all of the content nevertheless.
+        // Some file systems cannot store this time. The content is complete nevertheless.
         if (time !== undefined) await handle.utimes(time, time).catch(() => {});
         await synced(() => handle.sync());
         await handle.close();
@@ -171,7 +171,7 @@ export async function createOutputFile(
       await synced(() => writeBack.assertGood()).catch(() => {});
       await handle.close().catch(() => {});
       if (worthKeeping()) {
-        // It may have been on its way to its name already, with the mode it would have there.
+        // commit may have changed the mode already.
         await chmod(temporary, 0o600).catch(() => {});
         return temporary;
       }
@@ -189,7 +189,7 @@ async function findTarget(
   try {
     isLink = (await lstat(path)).isSymbolicLink();
   } catch (error) {
-    // A missing folder is reported when the file is created in it.
+    // A missing folder is reported when the file is created.
     if (systemCodeOf(error) === "ENOENT") return { path, mode: undefined };
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   }
@@ -198,32 +198,32 @@ async function findTarget(
     return { path, mode: undefined };
   }
   const stats = await stat(path).catch((error: unknown) => {
-    // A symbolic link to nothing: it is the link that gets replaced.
+    // A dangling symbolic link: the link is replaced.
     if (systemCodeOf(error) === "ENOENT") return undefined;
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   });
-  if (stats?.isDirectory()) throw usage(`${path} is a folder: name a file in it`);
+  if (stats?.isDirectory()) throw usage(`${path} is a folder; name a file in it`);
   if (stats?.isFile() === false) {
-    throw usage(`${path} is not a regular file: write to it with -o - and the shell's > ${path}`);
+    throw usage(`${path} is not a regular file; write to it with -o - > ${path}`);
   }
   if (!force) throw alreadyExists(path);
-  // The file a symbolic link leads to is replaced, not the link.
+  // Replace the target of a symbolic link, not the link.
   return stats
     ? { path: await realpath(path), mode: stats.mode & 0o7777 }
     : { path, mode: undefined };
 }
 
 function alreadyExists(path: string): Failure {
-  return usage(`${path} already exists: --force replaces it`);
+  return usage(`${path} already exists; use --force to replace it`);
 }
 
-/** A link, other than a rename, never replaces a file that appeared meanwhile. */
+/** Unlike a rename, a link never replaces a file created in the meantime. */
 async function nameExclusively(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path);
   } catch (error) {
     if (systemCodeOf(error) === "EEXIST") throw error;
-    // A file system without hard links: the name was free a moment ago.
+    // A file system without hard links. The name was free a moment ago.
     await rename(temporary, path);
     return;
   }

@@ -6,30 +6,30 @@ import { folderFailure } from "../folders.ts";
 import { createClaims } from "./claims.ts";
 import { keptName } from "./kept-names.ts";
 
-/** A folder that files are written into, and that nothing written into it leaves. */
+/** A folder for output files. No file is written outside of it. */
 export interface OutputFolder {
   /**
-   * Finds the place of a content: by the name that it has inside, or else by its address. Makes the
-   * folders on the way.
+   * Chooses the path of content, from the name in its metadata or else its address, and creates the
+   * folders leading to it.
    *
-   * @throws Failure `usage` where something is in the way, such as a symbolic link
+   * @throws Failure `usage` if a folder is blocked, for example by a symbolic link
    */
-  place(address: string, metadata: Metadata): Promise<Place>;
+  destinationFor(address: string, metadata: Metadata): Promise<Destination>;
 }
 
-export interface Place {
-  /** Below the folder as it was given. */
+export interface Destination {
+  /** Starts with the folder as it was given. */
   readonly path: string;
-  /** The name inside, where the file could not have it. */
+  /** The stored name, if the file could not have it. */
   readonly original?: string | undefined;
 }
 
 export interface OutputFolderOptions {
-  /** Whether files get the names that contents have inside; otherwise all have addresses. */
+  /** Whether to name files by the names in their metadata; otherwise by address. */
   readonly names: boolean;
 }
 
-/** Makes the folder, unless it is there. That it may be a symbolic link is its owner's affair. */
+/** Creates the folder if it does not exist. It may be a symbolic link. */
 export async function openOutputFolder(
   folder: string,
   { names }: OutputFolderOptions,
@@ -43,7 +43,7 @@ export async function openOutputFolder(
   }
   const claims = createClaims();
   return {
-    async place(address, metadata) {
+    async destinationFor(address, metadata) {
       const kept = names ? keptName(metadata) : undefined;
       const wanted = kept?.segments ?? [address];
       const segments = claims.claim(wanted, address);
@@ -58,9 +58,9 @@ export async function openOutputFolder(
 }
 
 /**
- * One after the other, since a recursive mkdir would follow links. Another program that exchanges
- * folders for links at this very moment is not kept from it: whoever can do that can also move the
- * files afterwards.
+ * Creates one folder at a time, because a recursive mkdir would follow links. This does not protect
+ * against another program that replaces folders by links at the same time, but such a program could
+ * also move the files afterwards.
  */
 async function makeFolders(
   folder: string,
@@ -78,13 +78,13 @@ async function makeFolders(
       }
       const stats = await lstat(path);
       if (stats.isSymbolicLink()) {
-        throw usage(`${path} is a symbolic link: nothing is written through it`);
+        throw usage(`${path} is a symbolic link; nothing is written through it`);
       }
-      if (!stats.isDirectory()) throw usage(`${path} is in the way: a folder is to be there`);
+      if (!stats.isDirectory()) throw usage(`${path} exists and is not a folder`);
     }
   }
   const real = await realpath(path);
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
-    throw usage(`${path} leads out of ${folder}: nothing is written there`);
+    throw usage(`${path} leads out of ${folder}; nothing is written there`);
   }
 }

@@ -4,24 +4,23 @@ import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promis
 import { basename, dirname, join } from "node:path";
 
 /**
- * Files beside a target that hold the beginning of what it will be. Their name says of which target
- * and address they are, and which process writes them, so that the next one finds those that are
- * nobody's any more.
+ * Partial files next to a target. Their names contain the target, the address and the process that
+ * writes them, so that the next run finds those whose process has ended.
  */
 export interface PartFiles {
-  /** Of this process alone. */
+  /** The path of this process's own file. */
   readonly own: string;
   /**
-   * Takes over the longest that was left behind, under the own name, in place of what has it.
+   * Renames the longest abandoned file to `own`, replacing it.
    *
-   * @returns undefined where there is none
+   * @returns undefined if there is none
    */
   takeOver(): Promise<FileHandle | undefined>;
-  /** Removes what was left behind. */
+  /** Removes all abandoned files. */
   removeLeft(): Promise<void>;
 }
 
-/** File systems take names of 255 bytes, some of them fewer. */
+/** Most file systems allow names of 255 bytes, some fewer. */
 const BASE_MAX = 80;
 
 const SUFFIX = ".idk-part";
@@ -29,15 +28,15 @@ const SUFFIX = ".idk-part";
 export function partFiles(target: string, address: string): PartFiles {
   const folder = dirname(target);
   const base = basename(target);
-  const shown =
+  const label =
     Buffer.byteLength(base) > BASE_MAX
       ? createHash("sha256").update(base).digest("hex").slice(0, 32)
       : base;
-  const prefix = `.${shown}.${address.slice(0, 16)}.`;
+  const prefix = `.${label}.${address.slice(0, 16)}.`;
   const writer = processIdentity(process.pid) ?? `${process.pid}`;
   const own = join(folder, `${prefix}${writer}.${randomBytes(6).toString("hex")}${SUFFIX}`);
 
-  const left = async (): Promise<string[]> => {
+  const abandoned = async (): Promise<string[]> => {
     const paths: string[] = [];
     for (const name of await readdir(folder)) {
       if (!name.startsWith(prefix) || !name.endsWith(SUFFIX)) continue;
@@ -53,13 +52,13 @@ export function partFiles(target: string, address: string): PartFiles {
     own,
     async takeOver() {
       const sized = await Promise.all(
-        (await left()).map(async (path) => ({ path, size: await sizeOf(path) })),
+        (await abandoned()).map(async (path) => ({ path, size: await sizeOf(path) })),
       );
       for (const { path } of sized.toSorted((a, b) => b.size - a.size)) {
         const handle = await openOwned(path);
         if (handle === undefined) continue;
         try {
-          // Of several processes that want it, one finds it under its old name.
+          // If several processes try, only one finds it under its old name.
           await rename(path, own);
           return handle;
         } catch {
@@ -69,7 +68,7 @@ export function partFiles(target: string, address: string): PartFiles {
       return undefined;
     },
     async removeLeft() {
-      for (const path of await left()) await rm(path, { force: true }).catch(() => {});
+      for (const path of await abandoned()) await rm(path, { force: true }).catch(() => {});
     },
   };
 }
@@ -83,7 +82,7 @@ async function sizeOf(path: string): Promise<number> {
 
 const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Only what this program may have left: in a folder of all, others can place files, and links. */
+/** Only this user's own file: in a shared folder, others can place files and links. */
 async function openOwned(path: string): Promise<FileHandle | undefined> {
   let handle: FileHandle;
   try {
@@ -99,12 +98,12 @@ async function openOwned(path: string): Promise<FileHandle | undefined> {
 }
 
 /**
- * Names a process so that one which comes later under the same number has another name.
+ * Identifies a process, even if its number is reused later.
  *
- * @returns undefined where there is no such process, or it has ended and only waits to be collected
+ * @returns undefined if there is no such process, or it is a zombie
  */
 export function processIdentity(pid: number): string | undefined {
-  if (!hasProc) return answers(pid) ? `${pid}` : undefined;
+  if (!hasProc) return isAlive(pid) ? `${pid}` : undefined;
   const stat = statOf(pid);
   return stat === undefined || "ZX".includes(stat.state) ? undefined : `${pid}-${stat.startTime}`;
 }
@@ -116,7 +115,7 @@ export function isRunning(identity: string): boolean {
 
 const hasProc = statOf(process.pid) !== undefined;
 
-/** See proc_pid_stat(5): the command's name, in brackets, may hold any character. */
+/** See proc_pid_stat(5): the command's name, in parentheses, may contain any character. */
 function statOf(pid: number): { state: string; startTime: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -128,8 +127,8 @@ function statOf(pid: number): { state: string; startTime: string } | undefined {
   }
 }
 
-/** A process of somebody else's, which may not be asked, is not one of this program's. */
-function answers(pid: number): boolean {
+/** Signalling another user's process fails, but that is not one of ours. */
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -1,28 +1,28 @@
 import filenamify from "filenamify";
 
-/** With room for a mark within the 255 bytes that file systems take. */
+/** Leaves room for a suffix within the usual limit of 255 bytes. */
 const BYTES_MAX = 200;
-/** No name is so long, and no expression is to work through one that is. */
-const LOOKED_AT = 1000;
+/** Bounds the work for an overlong name. */
+const INPUT_MAX = 1000;
 const EXTENSION_MAX = 16;
 
-/** Ends the names of files that are not whole yet; see part-file.ts. */
+/** The suffix of partial files; see part-file.ts. */
 const PART_SUFFIX = /\.idk-part$/iu;
 
 /**
- * The name of a file or folder, one that every system takes and that stands for itself alone:
- * neither `..` nor a device, without separators, controls and what shows nothing. Whoever wrote it,
- * joined to a folder it names something in that folder.
+ * Turns an untrusted name into one that every system accepts and that, joined to a folder, names
+ * something in that folder: not `..` or a device, without separators, controls and invisible
+ * characters.
  */
 export function safeName(name: string): string {
-  const safe = cleaned(cut(name.slice(0, LOOKED_AT).toWellFormed()));
-  // Cutting and cleaning both may call for the other; what they leave only gets shorter.
+  const safe = cleaned(cut(name.slice(0, INPUT_MAX).toWellFormed()));
+  // Cleaning may lengthen the name again. The second pass only shortens it.
   const short = byteLength(safe) > BYTES_MAX ? cleaned(cut(safe)) : safe;
   if (foldedName(short) === "") return "_";
   return PART_SUFFIX.test(short) ? `${short}_` : short;
 }
 
-/** Names that some file system takes for the same have the same of these. */
+/** Equal for names that some file system considers equal. */
 export function foldedName(name: string): string {
   return name
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
@@ -32,7 +32,7 @@ export function foldedName(name: string): string {
     .normalize("NFKC");
 }
 
-/** The name with a mark that tells it from others, in front of its extension. */
+/** Inserts a mark before the extension. */
 export function marked(name: string, mark: string): string {
   const dot = name.lastIndexOf(".");
   return dot > 0 && name.length - dot <= EXTENSION_MAX
@@ -41,10 +41,10 @@ export function marked(name: string, mark: string): string {
 }
 
 function cleaned(name: string): string {
-  return filenamify(name, { replacement: "_", maxLength: LOOKED_AT });
+  return filenamify(name, { replacement: "_", maxLength: INPUT_MAX });
 }
 
-/** Whole characters, with a short extension kept, and room for two more. */
+/** Truncates between characters, keeps a short extension, and leaves room for two bytes. */
 function cut(name: string): string {
   if (byteLength(name) <= BYTES_MAX) return name;
   const dot = name.lastIndexOf(".");

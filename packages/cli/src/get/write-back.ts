@@ -1,19 +1,19 @@
-/** Has the disk write while more is still coming, so that the sync at the end finds little to do. */
+/** Starts syncs during a download, so that the final sync has little left to write. */
 export interface WriteBack {
-  /** So many bytes more have been written. */
+  /** Counts written bytes. */
   wrote(bytes: number): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when no sync is running. */
   idle(): Promise<void>;
   /**
-   * Waits likewise.
+   * Waits until no sync is running.
    *
-   * @throws the error of the first sync that failed. The system reports what it could not write to
-   *   one sync of an open file, and lets the next one succeed
+   * @throws the error of the first sync that failed, because the system reports a write error to
+   *   one sync of an open file only, and the next one succeeds
    */
   assertGood(): Promise<void>;
 }
 
-/** Enough for a disk to be worth waking, little against what a download takes in a second. */
+/** Large enough for one disk write, small compared with a second of download. */
 const STEP = 32 * 2 ** 20;
 
 export function createWriteBack(sync: () => Promise<void>): WriteBack {

@@ -3,16 +3,16 @@ import { reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 
 /** Content to store. */
 export interface Input {
-  /** Bytes are lent until the next piece is asked for. */
+  /** Pieces are borrowed: valid until the next one is requested. */
   readonly content: AsyncIterable<Uint8Array>;
-  /** Undefined where it is no regular file, and so cannot be read again. */
+  /** Undefined if it is not a regular file and so cannot be read again. */
   readonly file: FileState | undefined;
 }
 
-/** What changes when a file is written to or replaced. */
+/** Changes when a file is written to or replaced. */
 export interface FileState {
   readonly size: number;
-  /** Of the last change of its content, in nanoseconds. */
+  /** The modification time in nanoseconds. */
   readonly mtimeNs: bigint;
   readonly inode: bigint;
 }
@@ -21,15 +21,14 @@ const PIECE_LENGTH = 2 ** 20;
 const STANDARD_INPUT = 0;
 
 export interface InputOptions {
-  /** What to say where it is a folder. */
+  /** The error message if it is a folder. */
   readonly folder?: string;
-  /** Whether a symbolic link stands for what it leads to, as it does where people name it. */
+  /** Whether to follow a symbolic link, as for a path named by the user. */
   readonly follow?: boolean;
 }
 
 /**
- * Opens a file, or standard input for `-`, so that what cannot be read is known before anything
- * is stored.
+ * Opens a file, or standard input for `-`, so that a read error is found before anything is stored.
  */
 export async function openInput(
   path: string,
@@ -45,7 +44,7 @@ export async function openInput(
     const stats = await statsOf(file);
     if (stats.isDirectory()) {
       throw usage(
-        folder ?? `${path} is a folder: name it on the command line, and all in it is stored`,
+        folder ?? `${path} is a folder: name it on the command line to store all files in it`,
       );
     }
     const state = stats.isFile() ? stateOf(stats) : undefined;
@@ -74,16 +73,16 @@ function stateOf({ size, mtimeNs, ino }: BigIntStats): FileState {
 }
 
 /**
- * Reads into one buffer again and again: several times as fast as a stream that makes a new one
- * for each piece, and for a pipe a third of the calls.
+ * Reads into one reused buffer, which is several times as fast as a stream with a new buffer for
+ * each piece, and takes a third of the calls for a pipe.
  */
 async function* pieces(
   file: number,
   name: string,
   before: FileState | undefined,
 ): AsyncGenerator<Uint8Array> {
-  // Not a Buffer, whose slice() is a view: whoever copies a piece with it would see the next one.
-  // Of a small file, with room for one byte more, so that one that has grown shows.
+  // Not a Buffer, whose slice() is a view and not a copy: it would change with the next piece.
+  // For a small file, one byte larger than the file, to detect that it has grown.
   const buffer = new Uint8Array(Math.min(PIECE_LENGTH, (before?.size || PIECE_LENGTH) + 1));
   try {
     for (;;) {
@@ -95,7 +94,7 @@ async function* pieces(
       yield buffer.subarray(0, length);
     }
   } catch (error) {
-    // Standard input that someone made non-blocking cannot be read this way when it is empty.
+    // Another process has made standard input non-blocking.
     if (file === STANDARD_INPUT && systemCodeOf(error) === "EAGAIN") {
       yield* process.stdin;
       return;
@@ -107,12 +106,12 @@ async function* pieces(
   }
 }
 
-/** Said at the end of the content, before there is an address: a mix of two states is no content. */
+/** Fails at the end of the content, before there is an address, instead of storing a mix of states. */
 function assertUnchanged(before: FileState, after: FileState, name: string): void {
   if (before.size === after.size && before.mtimeNs === after.mtimeNs) return;
   throw usage(
-    `${name} changed while it was read, so that it has no address: try again when nothing writes ` +
-      "to it, or store a copy (on standard input, any content is taken as it comes)",
+    `${name} changed while it was read and was not stored: try again when nothing writes to it, ` +
+      "or store a copy (standard input is not checked for changes)",
   );
 }
 

@@ -2,21 +2,22 @@ import { usage } from "../errors/failures.ts";
 import { looksLikeIdentity, printable } from "../output/text.ts";
 import { openInput } from "./input.ts";
 
-/** No path and no address is so long; what has no end of line is no list. */
+/** Longer than any path or address: a file without line ends is not a list. */
 const ENTRY_MAX = 64 * 1024;
 
 /**
- * Reads the entries of a list, or of standard input for `-`, as they come. Empty ones say nothing.
+ * Reads the entries of a list, or of standard input for `-`, as they arrive. Skips empty ones.
  *
- * @param separator what ends an entry: an end of line (LF, or CRLF), or a zero byte
+ * @param separator terminates an entry; with "\n", CRLF does too
  */
 export async function* readList(path: string, separator: "\n" | "\0"): AsyncGenerator<string> {
   const name = path === "-" ? "standard input" : path;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const check = (entry: string): string => {
-    if (entry.length > ENTRY_MAX) throw usage(`${name} is no list: an entry has no end`);
-    // It must not be repeated as one that failed.
-    if (looksLikeIdentity(entry)) throw usage(`${name} is no list: it holds an identity`);
+    if (entry.length > ENTRY_MAX)
+      throw usage(`${name} is not a list: it has an entry of more than 64 KiB`);
+    // An error message must not repeat it.
+    if (looksLikeIdentity(entry)) throw usage(`${name} is not a list: it contains an identity`);
     return separator === "\n" && entry.endsWith("\r") ? entry.slice(0, -1) : entry;
   };
   let rest = "";
@@ -31,8 +32,8 @@ export async function* readList(path: string, separator: "\n" | "\0"): AsyncGene
   if (last !== "") yield last;
 }
 
-/** Entries that stand on the command line, and then those of a list. */
-export async function* given(
+/** The entries on the command line, followed by those of a list. */
+export async function* allEntries(
   first: readonly string[],
   list: AsyncIterable<string> | undefined,
 ): AsyncGenerator<string> {
@@ -41,10 +42,9 @@ export async function* given(
 }
 
 /**
- * Reads which files an earlier put has stored, from what it printed: lines of address and path, or
- * of JSON. Other lines say nothing.
+ * Reads the output of an earlier put: lines of address and path, or of JSON. Ignores other lines.
  *
- * @returns whether a path is among them
+ * @returns whether a path was stored
  */
 export async function storedBefore(list: string): Promise<(path: string) => boolean> {
   const stored = new Set<string>();
@@ -54,7 +54,7 @@ export async function storedBefore(list: string): Promise<(path: string) => bool
       : /^[0-9a-f]{64} {2}(.+)$/u.exec(line)?.[1];
     if (path !== undefined) stored.add(path);
   }
-  // As it is printed: a path that holds controls stands there in another form.
+  // The output contains escaped paths.
   return (path) => stored.has(printable(path));
 }
 

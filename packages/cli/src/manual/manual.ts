@@ -4,7 +4,7 @@ import { ENVIRONMENT, EXIT_CODES, STORES } from "../command-line/overview.ts";
 import { RELEASED, VERSION } from "../version.ts";
 import { escaped, filled, type Item, list } from "./roff.ts";
 
-/** The manual page idk(1), of what commander knows and what `idk help` says of the rest. */
+/** The manual page idk(1), generated from the commands and the help topics. */
 export function manualOf(program: Command): string {
   const lines = [
     `.Dd ${RELEASED}`,
@@ -21,12 +21,12 @@ export function manualOf(program: Command): string {
     ".Sh DESCRIPTION",
     ...filled(DESCRIPTION),
     ".Sh OPTIONS",
-    "These go with every command.",
+    "These apply to every command.",
     ...list(program.createHelp().visibleOptions(program).map(optionItem)),
     ".Sh COMMANDS",
     ...commandsBelow(program, ""),
     ".Sh STORES",
-    ...filled("What `--store`, `IDK_STORE` and the configuration take:"),
+    ...filled("The values of `--store`, `IDK_STORE` and `url` in the configuration:"),
     ...list(itemsOf(STORES)),
     ".Sh ENVIRONMENT",
     ...list(itemsOf(ENVIRONMENT)),
@@ -39,19 +39,19 @@ export function manualOf(program: Command): string {
 }
 
 const DESCRIPTION =
-  "`put` seals content for one or many public keys and names it by its SHA-256; `get` checks that " +
-  "name, opens the content and gives it back, or gives back nothing. The store keeps bytes that " +
-  "it cannot read. `idk init` sets up an identity, a store and the configuration. Results go to " +
-  "standard output, and everything else to standard error.";
+  "`put` encrypts content for one or more recipients and prints its address, a SHA-256. `get` " +
+  "verifies and decrypts the content of an address, and returns nothing if that fails. The store " +
+  "cannot read what it stores. `idk init` sets up an identity, a store and the configuration. " +
+  "Results go to standard output, everything else to standard error.";
 
 const FILES: readonly Item[] = [
   {
     tag: "Pa \\(ti/.config/idk/config.toml",
-    text: "the configuration: stores by name, identities and defaults; `idk config` shows it",
+    text: "the configuration: named stores, identities and defaults; printed by `idk config`",
   },
   {
     tag: "Pa \\(ti/.local/share/idk",
-    text: "where `idk init` puts the identity and the store, unless it is told otherwise",
+    text: "the default location of the identity and the store created by `idk init`",
   },
 ];
 
@@ -80,7 +80,7 @@ function commandLines(command: Command, path: string): string[] {
   ];
 }
 
-/** From `-o, --output <file>`. */
+/** Parses flags such as `-o, --output <file>`. */
 function optionItem({ short, long, flags, description }: Option): Item {
   const names = [short, long].flatMap((flag) => (flag ? [`Fl ${escaped(flag.slice(1))}`] : []));
   const value = /[<[](?<name>.+)[\]>]/u.exec(flags)?.groups?.["name"];
@@ -90,13 +90,13 @@ function optionItem({ short, long, flags, description }: Option): Item {
   };
 }
 
-/** A command and, behind three spaces, what is to be said of it. */
+/** A command line and, after three or more spaces, its explanation. */
 function exampleItem(example: string): Item {
-  const [typed = "", ...said] = example.split(/ {3,}/u);
-  return { tag: `Li ${escaped(typed)}`, text: said.join(" ") };
+  const [commandLine = "", ...explanation] = example.split(/ {3,}/u);
+  return { tag: `Li ${escaped(commandLine)}`, text: explanation.join(" ") };
 }
 
-/** Of a topic: a line with two columns each, and lines that go on in the second. */
+/** The entries of a topic: lines of two columns, with continuation lines in the second. */
 function itemsOf(topic: string): Item[] {
   const rows: { tag: string; text: string }[] = [];
   for (const line of topic.trimEnd().split("\n").slice(1)) {

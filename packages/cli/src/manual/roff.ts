@@ -1,8 +1,8 @@
 /*
- * Texts as mdoc, the macros of BSD's manual pages, which groff and mandoc both read.
+ * Formats text as mdoc, the macros of BSD's manual pages, which groff and mandoc both support.
  */
 
-/** A text without a meaning to roff. What is between backticks stands out. */
+/** Escapes text for roff. Text in backticks becomes bold. */
 export function escaped(text: string): string {
   return text
     .replaceAll("\\", "\\e")
@@ -19,7 +19,7 @@ function hexOf(character: string): string {
 
 const WIDTH = 78;
 
-/** The lines of a paragraph; roff wants each sentence to begin on one of its own. */
+/** The lines of a paragraph. In roff, each sentence starts on a new line. */
 export function filled(text: string): string[] {
   const lines: string[] = [];
   for (const sentence of escaped(text).split(/(?<=\.) (?=[A-Z])/u)) {
@@ -36,8 +36,8 @@ export function filled(text: string): string[] {
   return lines.map((line) => line.replace(/^(?=[.'])/u, "\\&"));
 }
 
-/** @param tag a line of macros */
 export interface Item {
+  /** A line of macros. */
   readonly tag: string;
   readonly text: string;
 }

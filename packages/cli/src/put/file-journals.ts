@@ -8,7 +8,7 @@ import type { Output } from "../output/output.ts";
 import { count } from "../output/text.ts";
 import type { OpenPutJournal } from "./put-journal.ts";
 
-/** How the content of files is cut and sealed, all of it said. */
+/** The put options of files, with explicit defaults. */
 export type FilePutOptions = Pick<
   PutOptions,
   "metadata" | "chunkSize" | "dedupSecret" | "signal"
@@ -19,19 +19,19 @@ export type FilePutOptions = Pick<
 };
 
 export interface FileJournalSettings {
-  /** What `--resume` and `--no-resume` say. */
+  /** The value of `--resume` and `--no-resume`. */
   readonly resume: boolean | undefined;
   readonly store: StoreLocation;
   readonly folders: UserFolders;
 }
 
-/** @returns undefined where the file is to have no journal, or cannot have one */
+/** @returns undefined if the file needs no journal or cannot have one */
 export type OpenFileJournal = (
   path: string,
   file: FileState | undefined,
 ) => Promise<OpenPutJournal | undefined>;
 
-/** Opens the journals of files that are put in one way. */
+/** Opens the journals of files stored with the same options. */
 export function fileJournals(
   options: FilePutOptions,
   { resume, store, folders }: FileJournalSettings,
@@ -41,7 +41,7 @@ export function fileJournals(
   const cut = { chunkSize, padding: padding === "padme", compress: compression };
   return async (path, file) => {
     if (file === undefined || !isResumed(resume, file.size)) return undefined;
-    // SQLite is loaded where there is something to keep.
+    // Load SQLite only if a journal is needed.
     const { openPutJournal } = await import("./put-journal.ts");
     return openPutJournal({ path, file, store, recipients, cut, dedupSecret }, folders, out);
   };
@@ -50,7 +50,7 @@ export function fileJournals(
 /**
  * Closes the journal of a put that failed.
  *
- * @returns what to tell people, where the next run has something to continue
+ * @returns a note for the user if the next run can resume
  */
 export function closeUnfinished(
   journal: OpenPutJournal | undefined,
@@ -58,7 +58,7 @@ export function closeUnfinished(
 ): string | undefined {
   const noted = journal?.count() ?? 0;
   journal?.close();
-  // A file that changed is another one the next time.
+  // A file that has changed cannot be resumed.
   if (noted === 0 || codeOf(error) === "usage") return undefined;
-  return `${count(noted, "chunk")} are stored: the same command continues there`;
+  return `${count(noted, "chunk")} are stored: run the same command again to resume`;
 }

@@ -8,19 +8,19 @@ import { walkFolder } from "./walk-folder.ts";
 /** A file to store. */
 export interface FileToPut {
   readonly path: string;
-  /** Where it was found in a folder that was named, relative to it, with `/`. */
+  /** Its path relative to the named folder it was found in, with `/`. */
   readonly inside?: string | undefined;
 }
 
-/** What happens to the other things that are found in folders. */
+/** Called for everything else found in folders. */
 export interface FolderEvents {
   skipped(path: string, why: string): Promise<void>;
   unreadable(path: string, error: Error): Promise<void>;
 }
 
-/** What happens to all that is not stored. */
+/** Called for everything that is not stored. */
 export interface PutEvents extends FolderEvents {
-  /** One that an earlier put has stored. */
+  /** A file that an earlier put has stored. */
   storedBefore(): void;
 }
 
@@ -32,9 +32,9 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * The files that are named, and those of folders that are.
+ * The named files, and the files in named folders.
  *
- * @param store the folder of the store, if it is one
+ * @param store the folder of the store, if it is one, which is skipped
  */
 export async function* filesToPut(
   paths: Iterable<string>,
@@ -54,7 +54,7 @@ export async function* filesToPut(
   }
 }
 
-/** How much there is to store; what cannot be known before counts nothing. */
+/** The totals of the files to store. Unreadable files count as empty. */
 export async function measureFiles(
   paths: readonly string[],
   store: string | undefined,
@@ -70,11 +70,11 @@ export async function measureFiles(
       () => 0,
     );
   }
-  // Nobody knows how much comes from standard input.
+  // The length of standard input is unknown.
   return paths.includes("-") ? {} : { totalItems, totalBytes };
 }
 
-/** What is kept with a file of a folder: also where it was. */
+/** The metadata of a file, with its path if it was found in a folder. */
 export async function metadataInside(
   { path, inside }: FileToPut,
   metadataOf: MetadataOf,
@@ -85,32 +85,31 @@ export async function metadataInside(
 }
 
 export interface MetadataSettings {
-  /** A name, `false` for none at all, or undefined for the file's own. */
+  /** A name, `false` for none, or undefined for the file's own. */
   readonly name: string | boolean | undefined;
   readonly type: string | undefined;
-  /** Content is to give the same address again, wherever it comes from. */
+  /** Equal content must have equal addresses, whatever its source. */
   readonly deduplicated: boolean;
 }
 
-/** What is kept, encrypted, with the content of one file. */
+/** The metadata stored, encrypted, with the content of a file. */
 export type MetadataOf = (path: string) => Promise<Metadata>;
 
 /**
- * Keeps the base name of a file and when it was last changed, as people expect of a place for
- * files; never its path. Not so with a dedup secret, for then equal content of two files would be two
- * roots; and standard input has neither.
+ * The base name and modification time of a file, never its path. With a dedup secret neither is
+ * stored, so that identical content has one root. Standard input has neither.
  */
 export function metadataOf({ name, type, deduplicated }: MetadataSettings): MetadataOf {
-  const said = {
+  const fixed = {
     ...(typeof name === "string" && { name }),
     ...(type !== undefined && { type }),
   };
   return async (path) => {
-    if (path === "-" || name === false || deduplicated) return said;
-    // What cannot be looked at cannot be read either, and reading says so better.
+    if (path === "-" || name === false || deduplicated) return fixed;
+    // If stat fails, reading will fail with a better message.
     const stats = await stat(path).catch(() => undefined);
-    if (!stats?.isFile()) return said;
+    if (!stats?.isFile()) return fixed;
     const mtime = Math.trunc(stats.mtimeMs);
-    return { name: basename(path), ...(mtime >= 0 && { mtime }), ...said };
+    return { name: basename(path), ...(mtime >= 0 && { mtime }), ...fixed };
   };
 }

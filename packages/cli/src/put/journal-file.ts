@@ -3,16 +3,16 @@ import { closeSync, openSync, rmSync } from "node:fs";
 import type { RecordSeal } from "./journal-seal.ts";
 
 /**
- * Sealed records by number, in an SQLite database that one process has to itself. A record that was
- * written outlives the end of the process, however it comes; after a power cut the last ones may be
- * missing. SQLite's lock ends with the process that holds it, so nothing is left to be cleared away.
+ * Sealed records by number, in an SQLite database that is locked by one process. A written record
+ * survives the end of the process, even a kill; a power cut may lose the last ones. SQLite's lock ends
+ * with its process, so there are no stale locks.
  */
 export interface JournalFile {
-  /** Whether there was something under this name that could not be used, and is discarded. */
+  /** Whether an unusable file of this name was discarded. */
   readonly discarded: boolean;
-  /** How many records there are. */
+  /** The number of records. */
   count(): number;
-  /** @returns undefined where there is none, or what is there was not sealed for this place */
+  /** @returns undefined if there is none, or it was not sealed for this journal and number */
   read(id: number): Uint8Array | undefined;
   /** @throws the system's own error, such as a full disk */
   write(id: number, record: Uint8Array): void;
@@ -22,14 +22,14 @@ export interface JournalFile {
   remove(): void;
 }
 
-/** Changes with what the records mean. A journal of another version is discarded. */
+/** The version of the records. A journal of another version is discarded. */
 const VERSION = 1;
 
 /**
- * Opens a journal, or begins one, readable by its owner alone.
+ * Opens or creates a journal that only its owner can read.
  *
- * @param name of what the journal is about: a record copied from another one does not open
- * @returns undefined where another process has it open
+ * @param name the journal's name, to which its records are bound
+ * @returns undefined if another process has it open
  * @throws the system's own error
  */
 export function openJournalFile(
@@ -50,7 +50,7 @@ export function openJournalFile(
     records = openRecords(path);
   }
   const { database, select, insert } = records;
-  const place = (id: number) => `${name} ${id}`;
+  const context = (id: number) => `${name} ${id}`;
   const clear = (): void => void database.run("DELETE FROM records");
   return {
     discarded,
@@ -58,13 +58,13 @@ export function openJournalFile(
       database.query<{ n: number }, []>("SELECT count(*) AS n FROM records").get()?.n ?? 0,
     read(id) {
       const found = select.get(id);
-      return found?.sealed instanceof Uint8Array ? seal.open(place(id), found.sealed) : undefined;
+      return found?.sealed instanceof Uint8Array ? seal.open(context(id), found.sealed) : undefined;
     },
-    write: (id, record) => void insert.run(id, seal.seal(place(id), record)),
+    write: (id, record) => void insert.run(id, seal.seal(context(id), record)),
     clear,
     close: () => database.close(),
     remove() {
-      // First, because another process may have opened the file and be waiting for its turn.
+      // Clear first, because another process may have opened the file and be waiting for the lock.
       clear();
       database.close();
       removeJournal(path);
@@ -82,7 +82,7 @@ const UNUSABLE_CODE = "UNUSABLE";
 const UNUSABLE: ReadonlySet<string | undefined> = new Set([
   "SQLITE_NOTADB",
   "SQLITE_CORRUPT",
-  // A database, but not one of these.
+  // Another kind of database.
   "SQLITE_ERROR",
   UNUSABLE_CODE,
 ]);
@@ -94,13 +94,13 @@ interface Records {
 }
 
 function openRecords(path: string): Records {
-  // SQLite gives the files beside it the mode of the database.
+  // SQLite gives its other files the mode of the database.
   closeSync(openSync(path, "a", 0o600));
   const database = new Database(path, { readwrite: true, strict: true });
   try {
     database.run("PRAGMA locking_mode = EXCLUSIVE");
     database.run("PRAGMA journal_mode = WAL");
-    // Whole after a power cut, without waiting for the disk at each record.
+    // Consistent after a power cut, without waiting for the disk at each record.
     database.run("PRAGMA synchronous = NORMAL");
     database.run("BEGIN IMMEDIATE");
     const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get();
@@ -128,7 +128,7 @@ function unusable(message: string): Error {
   return Object.assign(new Error(message), { code: UNUSABLE_CODE });
 }
 
-/** The primary code: extended ones say more than is asked here. */
+/** SQLite's primary code, without the extension. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   const code = String(error.code);

@@ -4,11 +4,11 @@ import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCodeOf } from "../errors/failures.ts";
 
-/** Seals short records with a secretbox, each for its one place. */
+/** Seals short records with a secretbox, each bound to its context. */
 export interface RecordSeal {
-  seal(place: string, record: Uint8Array): Uint8Array;
-  /** @returns undefined where the bytes were not sealed with this key for this place */
-  open(place: string, sealed: Uint8Array): Uint8Array | undefined;
+  seal(context: string, record: Uint8Array): Uint8Array;
+  /** @returns undefined if the bytes were not sealed with this key and context */
+  open(context: string, sealed: Uint8Array): Uint8Array | undefined;
 }
 
 const NONCE = 24;
@@ -17,22 +17,22 @@ const TAG = 16;
 /** @param key 32 bytes */
 export function recordSeal(naCl: NaCl, key: Uint8Array): RecordSeal {
   return {
-    seal(place, record) {
-      // The place has a terminator that it cannot hold: no two of both give the same text.
-      const text = Buffer.concat([Buffer.from(`${place}\0`), record]);
+    seal(context, record) {
+      // A context contains no NUL, so the encoding is unambiguous.
+      const text = Buffer.concat([Buffer.from(`${context}\0`), record]);
       const sealed = new Uint8Array(NONCE + TAG + text.length);
-      // Long enough to be drawn at random for as many records as there will ever be.
+      // 24 random bytes do not repeat in any realistic number of records.
       const nonce = randomBytes(NONCE);
       sealed.set(nonce);
       naCl.seal(sealed.subarray(NONCE), text, nonce, key);
       return sealed;
     },
-    open(place, sealed) {
+    open(context, sealed) {
       if (sealed.length < NONCE + TAG) return undefined;
       const text = new Uint8Array(sealed.length - NONCE - TAG);
       const nonce = sealed.subarray(0, NONCE);
       if (!naCl.open(text, sealed.subarray(NONCE), nonce, key)) return undefined;
-      const prefix = Buffer.from(`${place}\0`);
+      const prefix = Buffer.from(`${context}\0`);
       if (Buffer.compare(text.subarray(0, prefix.length), prefix) !== 0) return undefined;
       return text.subarray(prefix.length);
     },
@@ -42,10 +42,10 @@ export function recordSeal(naCl: NaCl, key: Uint8Array): RecordSeal {
 const LENGTH = 32;
 
 /**
- * The key that this user's journals on this machine are sealed with; made when it is first needed.
- * It is not kept beside them: caches get copied and cleared where nobody would copy a key.
+ * Loads the key for this user's journals on this machine, or creates it. It is kept apart from the
+ * journals, because caches are copied and cleared more freely than keys.
  *
- * @param folder made where it is missing, for its owner alone
+ * @param folder created if it is missing, for its owner only
  * @throws the system's own error
  */
 export async function loadLocalKey(folder: string): Promise<Uint8Array> {
@@ -57,7 +57,7 @@ export async function loadLocalKey(folder: string): Promise<Uint8Array> {
   const temporary = `${path}.${randomBytes(8).toString("hex")}`;
   try {
     await writeFile(temporary, key, { flag: "wx", mode: 0o600, flush: true });
-    // Of two that come at once, one makes the key and both use it.
+    // If two processes create it at once, both use the one that was linked first.
     await link(temporary, path);
     return key;
   } catch (error) {
@@ -77,7 +77,7 @@ async function read(path: string): Promise<Uint8Array | undefined> {
     if (systemCodeOf(error) === "ENOENT") return undefined;
     throw error;
   }
-  // Cut short by something else than this program: what was sealed with it is lost in any case.
+  // Truncated by something else: what was sealed with it is lost in any case.
   await rm(path);
   return undefined;
 }

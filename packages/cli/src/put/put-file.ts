@@ -12,7 +12,7 @@ import {
 import { describeSkipped } from "./put-report.ts";
 
 interface PutFileSettings extends FileJournalSettings {
-  /** Threads; undefined leaves it to the library. */
+  /** Number of threads; undefined for the library's default. */
   readonly workers: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export async function putFile(
   const { resume, store, workers } = settings;
   const { content, file } = await openInput(path);
   if (resume === true && file === undefined) {
-    throw usage("--resume takes a regular file: what it continues has to be read once more");
+    throw usage("--resume takes a regular file, because the file is read again");
   }
   await using opened = await openStore(store, session, { workers });
   const journal = await fileJournals(options, settings, out)(path, file);
@@ -46,11 +46,11 @@ export async function putFile(
     });
     summary = meter.finish();
     await out.result(address, { address, ...report });
-    // Who does not get to see the address asks for it again, and shall not wait as long.
+    // Print the address before anything else: a put that did not print it has to be repeated.
     await out.flush();
   } catch (error) {
-    const remark = closeUnfinished(journal, error);
-    if (remark !== undefined && !out.json) await out.note(`idk: ${remark}`);
+    const note = closeUnfinished(journal, error);
+    if (note !== undefined && !out.json) await out.note(`idk: ${note}`);
     throw error;
   }
   journal?.remove();
@@ -58,7 +58,7 @@ export async function putFile(
   if (summary !== undefined) await out.note(`idk: stored ${summary}`);
   const { chunks, skippedChunks } = report;
   if (continues && skippedChunks > 0) {
-    await out.note(`idk: continued: ${skippedChunks} of ${chunks} chunks were there`);
+    await out.note(`idk: resumed: ${skippedChunks} of ${chunks} chunks were already stored`);
     return;
   }
   const skipped = describeSkipped(report);

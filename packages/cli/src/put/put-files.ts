@@ -10,7 +10,7 @@ import type { FileToPut, PutEvents } from "./files-to-put.ts";
 import type { OpenPutJournal } from "./put-journal.ts";
 import { createPutTable, describeSkipped } from "./put-report.ts";
 
-/** Files in flight at once, and failures of the store in a row after which it is given up. */
+/** Files stored concurrently, and the number of consecutive store failures that end the run. */
 const AT_ONCE = 16;
 
 /** How files are stored, each with its own metadata. */
@@ -18,26 +18,25 @@ export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
   readonly metadata: (file: FileToPut) => Promise<Metadata>;
 }
 
-/** What is to be stored. */
+/** The files to store. */
 export interface FileSource {
   readonly files: (events: PutEvents) => AsyncIterable<FileToPut>;
-  /** Finds out how much that is; undefined where nobody can know beforehand. */
+  /** Determines the totals; undefined if they cannot be known in advance. */
   readonly measure?: ((signal: AbortSignal) => Promise<Totals>) | undefined;
 }
 
-/** A file in its turn. */
+/** A file being stored. */
 interface FileItem {
   readonly path: string;
-  /** Found in a folder: a symbolic link that has taken its place meanwhile is not followed. */
+  /** Found in a folder. If a symbolic link has replaced it since, the link is not followed. */
   readonly found: boolean;
-  /** There from when the file was opened to when its result is known, if it has one. */
+  /** Set from opening the file until its result, if it has a journal. */
   journal: OpenPutJournal | undefined;
 }
 
 /**
- * Stores many files and prints a line for each, in the order in which they get done. A file that
- * cannot be read or stored does not keep the others from it; a large one is continued where an
- * interrupted run stopped.
+ * Stores files concurrently and prints a line for each as it completes. A failed file does not stop
+ * the others. A large file is resumed where an interrupted run stopped.
  */
 export async function putFiles(
   opened: Store,
@@ -59,14 +58,14 @@ export async function putFiles(
     sum.skippedBytes += report.skippedBytes;
   };
 
-  let leftOut = 0;
-  let before = 0;
+  let skippedFiles = 0;
+  let alreadyStored = 0;
   const events: PutEvents = {
     storedBefore() {
-      before += 1;
+      alreadyStored += 1;
     },
     async skipped(path, why) {
-      leftOut += 1;
+      skippedFiles += 1;
       await out.report({ skipped: true, file: path, reason: why });
       if (!out.json) await out.note(`idk: skipped: ${path} ${why}`);
     },
@@ -76,8 +75,8 @@ export async function putFiles(
   const unfinished = new Set<FileItem>();
   const end = async (item: FileItem, error: unknown): Promise<void> => {
     unfinished.delete(item);
-    const remark = closeUnfinished(item.journal, error);
-    if (remark !== undefined && !out.json) await out.note(`idk: ${item.path}: ${remark}`);
+    const note = closeUnfinished(item.journal, error);
+    if (note !== undefined && !out.json) await out.note(`idk: ${item.path}: ${note}`);
   };
 
   async function* items(): AsyncGenerator<PutItem<FileItem>> {
@@ -107,7 +106,7 @@ export async function putFiles(
           address,
           ...report,
         });
-        // At once: nobody finds what is stored under an address that was never printed.
+        // At once, because content whose address was never printed cannot be found.
         await out.flush();
         unfinished.delete(item);
         item.journal?.remove();
@@ -120,17 +119,17 @@ export async function putFiles(
       if (refusals === AT_ONCE) {
         throw new Failure(
           code,
-          `gave up: the store failed ${refusals} files in a row; what has no address here is not stored`,
+          `stopped: the store failed ${refusals} files in a row; files without an address here are not stored`,
         );
       }
     }
   } catch (error) {
-    // Nothing is being written any more.
+    // By now no writes are pending.
     for (const item of unfinished) await end(item, error);
     if (sum.files > 0 && session.signal.aborted && !out.json) {
       await out.note(
-        `idk: ${count(sum.files, "file")} stored, with the addresses above; a list of them leaves ` +
-          "them out of the next put: --done LIST",
+        `idk: ${count(sum.files, "file")} stored, with the addresses above; save them to a list and ` +
+          "skip these files in the next put with --done LIST",
       );
     }
     throw error;
@@ -139,15 +138,15 @@ export async function putFiles(
   const parts = [
     `stored ${count(sum.files, "file")}, ${formatBytes(sum.bytes)}`,
     describeSkipped(sum),
-    before === 0 ? undefined : `${before} stored before`,
-    leftOut === 0 ? undefined : `${leftOut} left out`,
+    alreadyStored === 0 ? undefined : `${alreadyStored} already stored`,
+    skippedFiles === 0 ? undefined : `${skippedFiles} skipped`,
     `${failures.count || "none"} failed`,
   ];
   await out.note(parts.filter((part) => part !== undefined).join("; "));
   failures.throwIfAny(sum.files + failures.count);
 }
 
-/** Opened when it is its turn, so that thousands of files are not open at once. */
+/** Opens the file when it is read, so that thousands of files are not open at once. */
 async function* contentOf(
   item: FileItem,
   openJournal: OpenFileJournal,
@@ -157,7 +156,7 @@ async function* contentOf(
   yield* content;
 }
 
-/** Asked for leaves only when content has been read, and so when the file is open. */
+/** Used only after content has been read, and so when the file is open. */
 function journalOf(item: FileItem): PutJournal {
   return {
     known: async (index) => item.journal?.known(index),

@@ -11,32 +11,31 @@ import type { Output } from "../output/output.ts";
 import { type JournalFile, openJournalFile, removeJournal } from "./journal-file.ts";
 import { loadLocalKey, recordSeal } from "./journal-seal.ts";
 
-/** What a put has to have in common with an earlier one in order to continue it. */
+/** What a put must have in common with an earlier one to resume it. */
 export interface PutBinding {
   readonly path: string;
-  /** Of the open file; a change discards the journal. */
+  /** The state of the open file; a change discards the journal. */
   readonly file: FileState;
   readonly store: StoreLocation;
   readonly recipients: readonly string[];
-  /** How the content is cut: whatever else changes the chunks. */
+  /** Everything else that changes the chunks. */
   readonly cut: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** With another one, every leaf is another. */
+  /** Another secret changes every leaf. */
   readonly dedupSecret: Uint8Array | undefined;
 }
 
 /** A journal on disk, for one put. */
 export interface OpenPutJournal extends PutJournal {
-  /** Leaves that the next run would find. */
+  /** The number of leaves recorded. */
   count(): number;
-  /** The content is stored: the journal has done its work. */
   remove(): void;
   close(): void;
 }
 
 /**
- * Opens the journal of an earlier put of the same file in the same way, or begins one. A put is
- * never kept from being made: where there can be no journal, or not the earlier one, people are told
- * why, and it begins at the start.
+ * Opens the journal of an earlier put of the same file with the same options, or starts one. A put
+ * never fails because of its journal: if there can be none, or the earlier one is unusable, the reason
+ * is printed and the put starts from the beginning.
  */
 export async function openPutJournal(
   binding: PutBinding,
@@ -56,25 +55,23 @@ export async function openPutJournal(
     const journal = join(folder, `${name}${SUFFIX}`);
     const seal = recordSeal(await loadNaCl(), key);
     let file = openJournalFile(journal, name, seal);
-    // Two that come at the same moment may each be in the other's way.
+    // Two processes that open it at the same time may both fail.
     for (let attempt = 0; file === undefined && attempt < OPEN_ATTEMPTS; attempt++) {
       await setTimeout(Math.random() * OPEN_DELAY_MAX);
       file = openJournalFile(journal, name, seal);
     }
     if (file === undefined) {
-      await note(`another put of ${path} is at work, and has the journal: this one keeps none`);
+      await note(`another put of ${path} is running and uses the journal: this one keeps none`);
       return undefined;
     }
-    const remark = takeUp(file, binding);
-    if (remark !== undefined) await note(remark);
+    const reason = discardUnlessSame(file, binding);
+    if (reason !== undefined) await note(reason);
     return journalOver(file, async (error) =>
-      note(
-        `the journal of ${path} cannot be kept any longer, and the put goes on: ${reasonOf(error)}`,
-      ),
+      note(`cannot write the journal of ${path}: ${reasonOf(error)}; the put continues without it`),
     );
   } catch (error) {
     await note(
-      `no journal is kept, and after an interruption the put of ${path} would start again: ${reasonOf(error)}`,
+      `cannot keep a journal: ${reasonOf(error)}; if interrupted, the put of ${path} starts from the beginning`,
     );
     return undefined;
   }
@@ -86,17 +83,17 @@ const OPEN_ATTEMPTS = 4;
 /** Milliseconds. */
 const OPEN_DELAY_MAX = 50;
 
-/** The record of the file's state; those of leaves have the leaves' indices. */
+/** The record number of the file's state; leaves use their indices. */
 const STATE = -1;
 
-/** Keyed, since a bare hash would let whoever can list the folder confirm a guess of the path. */
+/** Keyed, because a plain hash would let anyone who can list the folder confirm a guessed path. */
 function nameOf(binding: PutBinding, key: Uint8Array): string {
   const { path, store, recipients, cut, dedupSecret } = binding;
   const keyed = (bytes: string | Uint8Array) =>
     createHmac("sha256", key).update(bytes).digest("hex");
   const parts: unknown[] = [
     resolve(path),
-    placeOf(store),
+    storeKey(store),
     recipients.toSorted(),
     Object.entries(cut),
     dedupSecret && keyed(dedupSecret),
@@ -104,19 +101,22 @@ function nameOf(binding: PutBinding, key: Uint8Array): string {
   return keyed(JSON.stringify(parts)).slice(0, 40);
 }
 
-/** Which store it is, whoever asks: credentials change. */
-function placeOf(store: StoreLocation): readonly unknown[] {
+/** Identifies the store without its credentials, which may change. */
+function storeKey(store: StoreLocation): readonly unknown[] {
   if (store.kind === "filesystem") return [store.kind, resolve(store.folder)];
   const where = store.kind === "minio" ? [store.host, store.port] : [store.endpoint, store.region];
   return [store.kind, ...where, store.bucket, store.prefix];
 }
 
 /**
- * Keeps what an earlier run of the same put noted, and nothing else.
+ * Clears the journal unless it belongs to the file's present state.
  *
- * @returns what to tell people where something had to go
+ * @returns the reason, if records were discarded
  */
-function takeUp(file: JournalFile, { path, file: state }: PutBinding): string | undefined {
+function discardUnlessSame(
+  file: JournalFile,
+  { path, file: state }: PutBinding,
+): string | undefined {
   const now = `${state.size} ${state.mtimeNs} ${state.inode}`;
   const then = file.read(STATE);
   if (then !== undefined && Buffer.from(then).toString() === now) return undefined;
@@ -124,10 +124,10 @@ function takeUp(file: JournalFile, { path, file: state }: PutBinding): string | 
   file.clear();
   file.write(STATE, Buffer.from(now));
   if (unreadable) {
-    return `the journal of an earlier put of ${path} cannot be read and is discarded: this one starts at the beginning`;
+    return `the journal of an earlier put of ${path} cannot be read and is discarded: starting from the beginning`;
   }
   if (then === undefined) return undefined;
-  return `${path} has changed since the put that was interrupted: this one starts at the beginning`;
+  return `${path} has changed since the interrupted put: starting from the beginning`;
 }
 
 const ADDRESS_LENGTH = 32;
@@ -137,7 +137,7 @@ function journalOver(
   onFailure: (error: unknown) => Promise<void>,
 ): OpenPutJournal {
   let failed = false;
-  // The journal is an economy: what goes wrong with it is no reason to stop.
+  // The journal only saves time, so its failure does not stop the put.
   const unlessFailed = async <T>(work: () => T): Promise<T | undefined> => {
     if (failed) return undefined;
     try {
@@ -167,7 +167,7 @@ function journalOver(
   };
 }
 
-/** At the end of a put its outcome alone is of interest. */
+/** A failure to close or remove the journal does not matter. */
 function quietly<T>(work: () => T): T | undefined {
   try {
     return work();
@@ -178,14 +178,14 @@ function quietly<T>(work: () => T): T | undefined {
 
 const DAYS_KEPT = 30;
 
-/** Removes the journals of puts that nobody has taken up again. */
+/** Removes old journals. */
 async function prune(folder: string): Promise<void> {
   const names = await readdir(folder);
   const oldest = Date.now() - DAYS_KEPT * 86_400_000;
   for (const name of names) {
     if (!name.endsWith(SUFFIX)) continue;
     const path = join(folder, name);
-    // What is written goes into the second file first.
+    // Writes go to the WAL first.
     const times = await Promise.all(
       [path, `${path}-wal`].map(async (file) =>
         stat(file).then(

@@ -1,7 +1,7 @@
 import type { PutReport } from "@idk/storage";
 import { formatBytes, printable, roundBytes } from "../output/text.ts";
 
-/** Lines for the results of a put of several files. */
+/** The output lines of a put of several files. */
 export interface PutTable {
   line(address: string, bytes: number, path: string): string;
 }
@@ -9,7 +9,7 @@ export interface PutTable {
 const ADDRESS_WIDTH = 64;
 const SIZE_WIDTH = 10;
 
-/** The address and the path for programs; on a terminal a table for people. */
+/** The address and path; on a terminal, a table. */
 export function createPutTable(terminal: boolean): PutTable {
   if (!terminal) return { line: (address, _, path) => `${address}  ${printable(path)}` };
   let header = `${"ADDRESS".padEnd(ADDRESS_WIDTH)}  ${"SIZE".padStart(SIZE_WIDTH)}  FILE\n`;
@@ -23,7 +23,7 @@ export function createPutTable(terminal: boolean): PutTable {
   };
 }
 
-/** What a put had not to send because the store has it; undefined where that is nothing. */
+/** What a put did not upload because the store has it; undefined if there is none. */
 export function describeSkipped({
   chunks,
   skippedChunks,
@@ -31,5 +31,5 @@ export function describeSkipped({
 }: Pick<PutReport, "chunks" | "skippedChunks" | "skippedBytes">): string | undefined {
   if (skippedBytes === 0 && skippedChunks === 0) return undefined;
   const parts = skippedChunks === 0 ? "" : `${skippedChunks} of ${chunks} chunks, `;
-  return `skipped ${parts}${formatBytes(skippedBytes)}, which the store has already`;
+  return `skipped ${parts}${formatBytes(skippedBytes)}, already in the store`;
 }

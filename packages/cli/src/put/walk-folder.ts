@@ -3,23 +3,22 @@ import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 
-/** What there is in a folder, and below. */
+/** An entry in a folder or below it. */
 export type Found =
   | { readonly kind: "file"; readonly path: string; readonly inside: string }
-  /** Of no kind that is stored; `why` follows the path. */
+  /** Not a regular file; `why` follows the path in messages. */
   | { readonly kind: "skipped"; readonly path: string; readonly why: string }
-  /** What should be stored, and cannot be read. */
+  /** A file or folder that cannot be read. */
   | { readonly kind: "unreadable"; readonly path: string; readonly error: Error };
 
 export interface WalkOptions {
-  /** A folder to leave out, where it lies below: the store, when it is in what it is to hold. */
+  /** The folder of the store, which is skipped if it is inside. */
   readonly store?: string | undefined;
 }
 
 /**
- * Walks a folder and all below it: in the order of the names, folder by folder, hidden files as
- * well. Symbolic links are not followed, except where the folder itself is one: nothing from outside
- * gets in.
+ * Walks a folder depth-first in the order of names, including hidden files. Symbolic links are not
+ * followed, unless the folder itself is one, so that no file from outside is included.
  */
 export async function* walkFolder(
   folder: string,
@@ -45,7 +44,7 @@ export async function* walkFolder(
       return;
     }
     if (entries.length === 0) yield { kind: "skipped", path, why: "is an empty folder" };
-    // By code units: the same on every machine, whatever its language.
+    // By code units, so that the order does not depend on the locale.
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const here = [...parts, entry.name];
       if (entry.isDirectory()) yield* walk(here);
@@ -55,7 +54,7 @@ export async function* walkFolder(
   yield* walk([]);
 }
 
-/** Also of what is not there yet, such as a store before its first put. */
+/** Also for a path that does not exist yet, such as a store before its first put. */
 async function realPathOf(path: string): Promise<string> {
   const whole = resolve(path);
   const above = dirname(whole);
@@ -67,7 +66,7 @@ async function realPathOf(path: string): Promise<string> {
 async function classified(entry: Dirent, path: string, inside: string): Promise<Found> {
   if (entry.isFile()) {
     if (await isUnnameable(path)) {
-      const error = usage(`cannot read ${path}: its name is not UTF-8: give it another`);
+      const error = usage(`cannot read ${path}: its name is not UTF-8; rename it`);
       return { kind: "unreadable", path, error };
     }
     return { kind: "file", path, inside };
@@ -75,7 +74,7 @@ async function classified(entry: Dirent, path: string, inside: string): Promise<
   return { kind: "skipped", path, why: kindOf(entry) };
 }
 
-/** The system shows bytes that are no text as U+FFFD, and does not know that name. */
+/** The runtime decodes invalid UTF-8 as U+FFFD, and the file does not exist under that name. */
 async function isUnnameable(path: string): Promise<boolean> {
   if (!path.includes("\ufffd")) return false;
   return lstat(path).then(
@@ -88,5 +87,5 @@ function kindOf(entry: Dirent): string {
   if (entry.isSymbolicLink()) return "is a symbolic link, which is not followed";
   if (entry.isFIFO()) return "is a pipe";
   if (entry.isSocket()) return "is a socket";
-  return "is no regular file";
+  return "is not a regular file";
 }

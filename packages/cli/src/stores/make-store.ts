@@ -4,16 +4,16 @@ import { createFolder } from "../folders.ts";
 import type { Session } from "../session.ts";
 import { bucketOptions } from "./open-store.ts";
 
-/** `named` is a bucket that could neither be found nor made, for a reason safe to print. */
+/** `named`: the bucket could neither be found nor created; the reason is safe to print. */
 export type MadeStore =
   | { readonly state: "made" | "there" }
   | { readonly state: "named"; readonly reason: string };
 
 /**
- * Makes the folder or the bucket of a store, unless it is there. A bucket that cannot be made is
- * told, not thrown: the server may be down, and who only writes may not ask for buckets.
+ * Creates the folder or bucket of a store if it does not exist. Reports rather than throws if a
+ * bucket cannot be created: the server may be down, and write-only credentials may not list buckets.
  *
- * @throws an error with the code `usage` for a store that there can never be, such as by its name
+ * @throws an error with the code `usage` if the store can never exist, for example for its name
  */
 export async function makeStore(location: StoreLocation, session: Session): Promise<MadeStore> {
   if (location.kind === "filesystem") {
@@ -22,7 +22,7 @@ export async function makeStore(location: StoreLocation, session: Session): Prom
   const { signal } = session;
   try {
     const { initBucket } = await import("@idk/storage/provision");
-    // Somebody is waiting, and everything else is made already: once has to do.
+    // Do not retry, because the user is waiting and everything else is done.
     const retry = { budgetMs: 0, minAttempts: 1 };
     const options = await bucketOptions(location, session);
     const { made } = await initBucket(options, {}, { signal, retry });

@@ -14,7 +14,7 @@ import { usage } from "../errors/failures.ts";
 import { readSecretBytes } from "../keys/key-files.ts";
 import type { Session } from "../session.ts";
 
-/** Opens the store. A backend's code loads only when it is the one in use. */
+/** Opens the store. Loads only the code of its backend. */
 export async function openStore(
   location: StoreLocation,
   session: Session,
@@ -23,22 +23,22 @@ export async function openStore(
   return createStore({ ...options, backend: await openBackend(location, session) });
 }
 
-/** A backend that is let go of at the end of a block. */
+/** A backend that is closed at the end of a block. */
 export type OpenBackend = Backend & AsyncDisposable;
 
-/** Opens the place that keeps the blobs, such that calls are made again that may yet succeed. */
+/** Opens the backend, with retries for object stores. */
 export async function openBackend(location: StoreLocation, session: Session): Promise<OpenBackend> {
   const backend =
     location.kind === "filesystem"
-      ? // What fails on a disk fails again.
+      ? // A disk error is permanent: do not retry.
         (await import("@idk/storage/filesystem")).filesystem(location.folder, {
           durability: location.durability,
         })
-      : await retrying(await openObjectStore(location, session), location, session);
+      : await withRetries(await openObjectStore(location, session), location, session);
   return { ...wrapBackend(backend), [Symbol.asyncDispose]: async () => backend.close?.() };
 }
 
-async function retrying(
+async function withRetries(
   backend: Backend,
   location: ObjectLocation,
   session: Session,
@@ -46,7 +46,7 @@ async function retrying(
   return withRetry(backend, await retryOptions(location, session));
 }
 
-/** How often and for how long requests to an object store are made again. */
+/** The retry policy of an object store. */
 export async function retryOptions(
   { kind, retrySeconds }: ObjectLocation,
   session: Pick<Session, "out" | "progress">,
@@ -55,20 +55,20 @@ export async function retryOptions(
     ...(kind === "b2" && (await import("@idk/storage/b2")).B2_RETRY),
     ...(retrySeconds !== undefined && {
       budgetMs: 1000 * retrySeconds,
-      // Whoever names a time is not kept longer than by the library's least number of attempts; no
-      // time at all has to mean none of them.
+      // The library makes a minimum number of attempts whatever the budget. 0 seconds must mean no
+      // retry.
       minAttempts: retrySeconds === 0 ? 1 : undefined,
     }),
     onRetry: retryObserver(session),
   };
 }
 
-/** Server-side encryption with the key at hand, as the backends take it. */
+/** Server-side encryption with its key, as the backends take it. */
 type Encryption =
   | Exclude<EncryptionSetting, { readonly type: "SSE-C" }>
   | { readonly type: "SSE-C"; readonly key: Uint8Array };
 
-/** Opens a bucket, without asking for anything yet. Only the module of its provider is loaded. */
+/** Opens a bucket without sending a request. Loads only the module of its provider. */
 export async function openObjectStore(
   location: ObjectLocation,
   session: Session,
@@ -79,23 +79,23 @@ export async function openObjectStore(
   return (await import("@idk/storage/b2")).b2(options);
 }
 
-/** The options of a provider's backend. Reads the file of an SSE-C key, if there is one. */
+/** The options of a provider's backend. Reads the SSE-C key file, if there is one. */
 export async function bucketOptions(
   location: ObjectLocation,
   session: Session,
 ): Promise<BucketLocation> {
   const { bucket, prefix } = location;
   const encryption = await loadEncryption(location.encryption, session);
-  const place = { bucket, prefix, encryption };
+  const common = { bucket, prefix, encryption };
   switch (location.kind) {
     case "s3": {
       const { endpoint, region } = location;
-      return { provider: "s3", ...place, endpoint, region };
+      return { provider: "s3", ...common, endpoint, region };
     }
     case "minio": {
       const { host, port, tls, accessKey, secretKey, sessionToken } = location;
       const keys = { accessKey, secretKey, sessionToken };
-      return { provider: "minio", ...place, ...keys, host, port, tls };
+      return { provider: "minio", ...common, ...keys, host, port, tls };
     }
     case "b2": {
       const { endpoint, region, accessKeyId: keyId, secretAccessKey: applicationKey } = location;
@@ -105,7 +105,7 @@ export async function bucketOptions(
         bucket,
         prefix,
         ...keys,
-        encryption: ofB2(encryption),
+        encryption: b2Encryption(encryption),
         endpoint,
         region,
       };
@@ -115,10 +115,10 @@ export async function bucketOptions(
   }
 }
 
-function ofB2(
+function b2Encryption(
   encryption: Encryption | undefined,
 ): Exclude<Encryption, { readonly type: "aws:kms" }> | undefined {
-  if (encryption?.type === "aws:kms") throw usage("B2 has no key management");
+  if (encryption?.type === "aws:kms") throw usage("B2 does not support aws:kms");
   return encryption;
 }
 
@@ -135,8 +135,8 @@ async function loadEncryption(
 const INTERVAL = 1000;
 
 /**
- * Tells people why nothing seems to happen: at most once a second, and not of a first attempt that
- * fails, for a single hiccup is no news. Programs get the number with the progress.
+ * Prints a note about retries, at most once a second and only from the second retry on, because a
+ * single failure is normal. Programs get the number of retries with the progress.
  */
 export function retryObserver({
   out,

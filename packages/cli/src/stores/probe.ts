@@ -2,47 +2,47 @@ import { type Backend, createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { codeOf, Failure } from "../errors/failures.ts";
 
-/** What a store has to do for idk, in the order in which it is tried. */
+/** What idk needs from a store, in the order of the tests. */
 export const NEEDS = ["reachable", "credentials", "write", "read", "list", "delete"] as const;
 export type Need = (typeof NEEDS)[number];
 
 export interface Trial {
-  /** Undefined where it was not tried, for something before it had failed. */
+  /** Undefined if it was not tested, because something before it failed. */
   readonly ok: boolean | undefined;
   readonly error?: unknown;
 }
 
-/** What a store turned out to do. What nobody could find out is undefined. */
+/** The results for a store. Undefined: could not be determined. */
 export interface Findings {
   readonly needs: Readonly<Record<Need, Trial>>;
   readonly attestation: boolean | undefined;
   readonly conditionalPut: boolean | undefined;
   readonly versions: boolean | undefined;
-  /** In the provider's words; empty where it says that there is none. */
+  /** In the provider's words; empty if it reports none. */
   readonly encryption: string | undefined;
-  /** Milliseconds from asking for a blob's size to the answer: the median. */
+  /** The median duration of a HEAD request, in milliseconds. */
   readonly roundTripMs: number | undefined;
-  /** The name of a probe that could not be removed. */
+  /** The name of the test blob, if it could not be removed. */
   readonly left: string | undefined;
 }
 
 const ROUND_TRIPS = 5;
 
-/** More than the probe takes. */
+/** More than the length of the test blob. */
 const PROBE_MAX = 64 * 1024;
 
-/** The longest that removing the probe takes after an interruption. */
-const FAREWELL_MS = 5000;
+/** The timeout for removing the test blob after an interruption, in milliseconds. */
+const CLEANUP_MS = 5000;
 
 const NOT_TRIED: Trial = { ok: undefined };
 
-/** Writes one small blob, looks at it in every way, and removes it. */
+/** Writes one small blob, tests every operation on it, and removes it. */
 export async function probe(backend: Backend, signal: AbortSignal): Promise<Findings> {
   const { name, bytes } = await makeProbe();
   const first = await attempt(() => backend.head(name, { signal }), signal);
-  // Refused is an answer, too.
+  // A server that denies access has been reached.
   const reached = first.ok === true || codeOf(first.error) === "permission";
-  if (!reached) return nothingBut({ reachable: first });
+  if (!reached) return partialFindings({ reachable: first });
 
   try {
     const write = await attempt(() => backend.put(name, bytes, { signal, sha256: name }), signal);
@@ -53,7 +53,7 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
     const roundTripMs = info.ok ? await roundTrip(backend, name, signal) : undefined;
     const removed = await attempt(() => remove(backend, name, info.ok === true, signal), signal);
     const credentials = credentialsOf([write, first, read, list, removed]);
-    if (credentials.ok === false) return nothingBut({ reachable: { ok: true }, credentials });
+    if (credentials.ok === false) return partialFindings({ reachable: { ok: true }, credentials });
     const able = capabilities.ok ? capabilities.value : undefined;
     const unknown = capabilities.ok ? false : undefined;
     return {
@@ -61,7 +61,7 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
         reachable: { ok: true },
         credentials,
         write,
-        // Without a blob there is nothing to read, and a refusal is all that shows.
+        // Without a blob to read, only a denied read is conclusive.
         read: write.ok || codeOf(read.error) === "permission" ? read : NOT_TRIED,
         list,
         delete: removed,
@@ -77,24 +77,25 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
       left: write.ok && removed.ok !== true ? name : undefined,
     };
   } catch (error) {
-    // Interrupted: the probe must go all the same, also where the store may have got it although
-    // it was the writing that was cut short. Not for as long as requests are retried: somebody waits.
-    const farewell = AbortSignal.timeout(FAREWELL_MS);
-    await backend.delete(name, { signal: farewell }).catch(() => undefined);
+    // Interrupted. Remove the blob even if the write was aborted, because the store may have it. Use
+    // a short timeout instead of the retry budget, because the user is waiting.
+    const cleanup = AbortSignal.timeout(CLEANUP_MS);
+    await backend.delete(name, { signal: cleanup }).catch(() => undefined);
     throw error;
   }
 }
 
-/** The same as far as it goes without writing anything. */
+/** The same without writing anything. */
 export async function probeReading(backend: Backend, signal: AbortSignal): Promise<Findings> {
   const { name } = await makeProbe();
   const first = await attempt(() => backend.head(name, { signal }), signal);
-  if (!first.ok && codeOf(first.error) !== "permission") return nothingBut({ reachable: first });
+  if (!first.ok && codeOf(first.error) !== "permission")
+    return partialFindings({ reachable: first });
   const list = await attempt(() => firstListed(backend, signal), signal);
   const credentials = credentialsOf([first, list]);
-  if (credentials.ok === false) return nothingBut({ reachable: { ok: true }, credentials });
+  if (credentials.ok === false) return partialFindings({ reachable: { ok: true }, credentials });
   const roundTripMs = first.ok ? await roundTrip(backend, name, signal) : undefined;
-  return { ...nothingBut({ reachable: { ok: true }, credentials, list }), roundTripMs };
+  return { ...partialFindings({ reachable: { ok: true }, credentials, list }), roundTripMs };
 }
 
 async function firstListed(backend: Backend, signal: AbortSignal): Promise<void> {
@@ -102,8 +103,8 @@ async function firstListed(backend: Backend, signal: AbortSignal): Promise<void>
 }
 
 /**
- * A sound root for a key that nobody has: where the credentials do not allow to remove it again,
- * `idk verify` finds nothing wrong with what stays.
+ * A valid root for a discarded key, so that `idk verify` accepts it if the credentials do not allow
+ * removing it.
  */
 async function makeProbe(): Promise<{ name: string; bytes: Uint8Array }> {
   const [backend, { recipient }] = [memory(), await generateIdentity()];
@@ -112,8 +113,8 @@ async function makeProbe(): Promise<{ name: string; bytes: Uint8Array }> {
   return { name, bytes: buffer.subarray(0, await backend.get(name, buffer)) };
 }
 
-/** What is known where it ends early. */
-function nothingBut(tried: Partial<Findings["needs"]>): Findings {
+/** The findings if the tests end early. */
+function partialFindings(tried: Partial<Findings["needs"]>): Findings {
   return {
     needs: {
       reachable: NOT_TRIED,
@@ -146,7 +147,7 @@ async function attempt<T>(action: () => Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-/** Credentials are wrong where everything is refused; where anything works, it is the rights. */
+/** If everything is denied, the credentials are wrong; if anything works, permissions are missing. */
 function credentialsOf(trials: readonly Trial[]): Trial {
   if (trials.some(({ ok }) => ok)) return { ok: true };
   return trials.find(({ error }) => codeOf(error) === "permission") ?? NOT_TRIED;
@@ -161,7 +162,7 @@ async function readBack(
   const buffer = new Uint8Array(PROBE_MAX);
   const length = await backend.get(name, buffer, { signal });
   if (Buffer.compare(buffer.subarray(0, length), bytes) !== 0) {
-    throw new Failure("address", "the store gave other bytes back than were put");
+    throw new Failure("address", "the store returned other bytes than were written");
   }
 }
 
@@ -173,18 +174,18 @@ async function listed(
 ): Promise<void> {
   for await (const found of backend.list(name, { signal })) if (found.name === name) return;
   if (expected)
-    throw new Failure("unavailable", "the store did not list a blob that it had just taken");
+    throw new Failure("unavailable", "the store did not list a blob that was just written");
 }
 
 async function remove(
   backend: Backend,
   name: string,
-  canLook: boolean,
+  canHead: boolean,
   signal: AbortSignal,
 ): Promise<void> {
   await backend.delete(name, { signal });
-  if (canLook && (await backend.head(name, { signal })) !== undefined) {
-    throw new Failure("unavailable", "the store still has a blob that it had removed");
+  if (canHead && (await backend.head(name, { signal })) !== undefined) {
+    throw new Failure("unavailable", "the store still has a blob that was just removed");
   }
 }
 

@@ -2,7 +2,7 @@ import type { StoreLocation } from "@idk/storage/url";
 import { codeOf, type FailureCode } from "../errors/failures.ts";
 import { type Findings, type Need, NEEDS } from "./probe.ts";
 
-/** A check of a store that failed. */
+/** A failed check of a store. */
 export interface CheckFailure {
   readonly check: Need | "encryption";
   readonly code: FailureCode;
@@ -10,7 +10,7 @@ export interface CheckFailure {
   readonly remedy: string;
 }
 
-/** The needs that a store does not meet, and what to do about each. */
+/** The failed checks, with a remedy for each. */
 export function failuresOf({ needs }: Findings, kind: StoreLocation["kind"]): CheckFailure[] {
   const failures: CheckFailure[] = [];
   for (const check of NEEDS) {
@@ -23,35 +23,37 @@ export function failuresOf({ needs }: Findings, kind: StoreLocation["kind"]): Ch
   return failures;
 }
 
-/** Some servers take the request, and store the blob as it is. */
+/** Some servers accept a request for encryption and ignore it. */
 export function encryptionFailure(
   { encryption }: Findings,
   location: StoreLocation,
 ): CheckFailure[] {
-  const asked = location.kind === "filesystem" ? undefined : location.encryption?.type;
-  if (asked === undefined || encryption === undefined || encryption.startsWith(asked)) return [];
-  const message = `it was asked for ${asked}, and the blob has ${encryption || "none"}`;
-  const remedy = "ask for none, or take another store: what idk has sealed stays sealed either way";
+  const requested = location.kind === "filesystem" ? undefined : location.encryption?.type;
+  if (requested === undefined || encryption === undefined || encryption.startsWith(requested))
+    return [];
+  const message = `${requested} was requested, but the blob has ${encryption || "none"}`;
+  const remedy =
+    "remove sse from the URL, or use another store; idk encrypts the content either way";
   return [{ check: "encryption", code: "unavailable", message, remedy }];
 }
 
 type Kind = StoreLocation["kind"];
 
 const REACHABLE: Readonly<Record<Kind, string>> = {
-  filesystem: "create the folder: idk store init DIR, or the first idk put",
-  s3: "check the bucket, the region, the endpoint and the network; idk store init makes a bucket",
-  minio: "check host, port, tls and the bucket; idk store init makes a bucket",
-  b2: "check the bucket and its region; idk store init makes a bucket",
+  filesystem: "create the folder with idk store init DIR, or by storing a file",
+  s3: "check the bucket, the region, the endpoint and the network; create a bucket with idk store init",
+  minio: "check host, port, tls and the bucket; create a bucket with idk store init",
+  b2: "check the bucket and its region; create a bucket with idk store init",
 };
 
 const CREDENTIALS: Readonly<Record<Kind, string>> = {
-  filesystem: "run it as the owner of the folder, or change its mode",
+  filesystem: "run idk as the owner of the folder, or change its mode",
   s3: "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the profile, and that its policy names this bucket and prefix",
   minio: "check MINIO_ACCESS_KEY and MINIO_SECRET_KEY, and that their policy names this bucket",
-  b2: "check B2_ACCESS_KEY_ID and B2_SECRET_ACCESS_KEY: an application key, for the master key does not work",
+  b2: "check B2_ACCESS_KEY_ID and B2_SECRET_ACCESS_KEY: an application key is needed, the master key does not work",
 };
 
-/** What a policy has to allow, in the words of AWS and MinIO. */
+/** The policy actions of AWS and MinIO. */
 const ACTIONS: Readonly<Partial<Record<Need, string>>> = {
   write: "s3:PutObject",
   read: "s3:GetObject",
@@ -59,7 +61,7 @@ const ACTIONS: Readonly<Partial<Record<Need, string>>> = {
   delete: "s3:DeleteObject (and s3:DeleteObjectVersion, s3:ListBucketVersions with versions)",
 };
 
-/** The same for an application key of B2. */
+/** The capabilities of a B2 application key. */
 const CAPABILITIES: Readonly<Partial<Record<Need, string>>> = {
   write: "writeFiles",
   read: "readFiles",
@@ -67,7 +69,7 @@ const CAPABILITIES: Readonly<Partial<Record<Need, string>>> = {
   delete: "deleteFiles",
 };
 
-/** What to do about a need that a store does not meet. */
+/** What to do about a failed check. */
 export function remedyFor(need: Need, code: FailureCode, kind: Kind): string {
   if (need === "reachable") return REACHABLE[kind];
   if (need === "credentials" || (kind === "filesystem" && code === "permission")) {
@@ -75,10 +77,10 @@ export function remedyFor(need: Need, code: FailureCode, kind: Kind): string {
   }
   if (code === "permission") {
     return kind === "b2"
-      ? `give the application key the capability ${CAPABILITIES[need]}`
-      : `allow ${ACTIONS[need]} to who uses it, unless it is meant to be refused`;
+      ? `add the capability ${CAPABILITIES[need]} to the application key`
+      : `allow ${ACTIONS[need]} in the user's policy, unless it is denied on purpose`;
   }
   return code === "address"
-    ? "do not keep blobs there before this is understood"
-    : "try again; if it stays, see the server's log";
+    ? "do not use this store until the cause is found"
+    : "try again; if it still fails, check the server's log";
 }

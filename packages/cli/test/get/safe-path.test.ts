@@ -192,7 +192,7 @@ describe("an output folder", () => {
         const written = new Map<string, string>();
         for (const [index, content] of contents.entries()) {
           const address = `${index}`.padStart(64, "0");
-          const { path } = await folder.place(address, content);
+          const { path } = await folder.destinationFor(address, content);
           expect(resolve(path).startsWith(root + sep)).toBe(true);
           // Exclusively: no two are at one place.
           writeFileSync(path, address, { flag: "wx" });
@@ -217,10 +217,12 @@ describe("an output folder", () => {
     writeFileSync(join(around, "in/file"), "");
     const folder = await openOutputFolder(join(around, "in"), { names: true });
     for (const at of ["link/x", "link/y/x", "inner/x", "dangling/x", "real/deep/x"]) {
-      const placed = folder.place(A, { [PATH_KEY]: at });
+      const placed = folder.destinationFor(A, { [PATH_KEY]: at });
       expect(await placed.catch(String)).toContain("is a symbolic link: nothing is written");
     }
-    expect(await folder.place(A, { [PATH_KEY]: "file/x" }).catch(String)).toContain("in the way");
+    expect(await folder.destinationFor(A, { [PATH_KEY]: "file/x" }).catch(String)).toContain(
+      "in the way",
+    );
     expect(readdirSync(join(around, "elsewhere"))).toEqual([]);
     expect(readdirSync(join(around, "in/real"))).toEqual(["deep"]);
   });
@@ -230,7 +232,7 @@ describe("an output folder", () => {
     mkdirSync(join(around, "real"));
     symlinkSync("real", join(around, "link"));
     const folder = await openOutputFolder(join(around, "link"), { names: true });
-    const { path } = await folder.place(A, { [PATH_KEY]: "a/b" });
+    const { path } = await folder.destinationFor(A, { [PATH_KEY]: "a/b" });
     expect(path).toBe(join(around, "link/a/b"));
     expect(lstatSync(join(around, "real/a")).isDirectory()).toBe(true);
   });
@@ -248,7 +250,7 @@ describe("an output folder", () => {
   test("goes by addresses where names are not wanted, or there are none", async () => {
     const around = newFolder();
     const by = async (names: boolean, content: Metadata) =>
-      (await (await openOutputFolder(around, { names })).place(A, content)).path;
+      (await (await openOutputFolder(around, { names })).destinationFor(A, content)).path;
     expect(await by(false, { name: "x", [PATH_KEY]: "y/x" })).toBe(join(around, A));
     expect(await by(true, {})).toBe(join(around, A));
     expect(readdirSync(around)).toEqual([]);

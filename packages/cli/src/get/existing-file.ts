@@ -3,25 +3,25 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { reasonOf, usage } from "../errors/failures.ts";
 
-/** A file that is there before its content is fetched. */
-export interface PresentFile {
+/** A file that exists before its content is fetched. */
+export interface ExistingFile {
   /**
-   * Whether it holds exactly this content: chunk by chunk, without fetching any. Encoded content has
-   * no chunks to compare, and is fetched.
+   * Whether it has exactly this content. Compares chunk hashes without fetching chunks; compressed
+   * content has to be fetched.
    *
-   * @param onCompared told how many leading bytes have been looked at
+   * @param onCompared receives the number of leading bytes compared
    */
-  holds(blob: StoredBlob, onCompared: (bytes: number) => void): Promise<boolean>;
+  matches(blob: StoredBlob, onCompared: (bytes: number) => void): Promise<boolean>;
   close(): Promise<void>;
 }
 
 const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
 
-/** @returns undefined where there is no regular file, or none that can be read */
-export async function openPresentFile(
+/** @returns undefined if there is no regular file, or it cannot be read */
+export async function openExistingFile(
   path: string,
   { follow }: { readonly follow: boolean },
-): Promise<PresentFile | undefined> {
+): Promise<ExistingFile | undefined> {
   let handle: FileHandle;
   try {
     handle = await open(path, O_RDONLY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
@@ -46,7 +46,7 @@ export async function openPresentFile(
     }
   };
   return {
-    async holds(blob, onCompared) {
+    async matches(blob, onCompared) {
       if (stats.size !== blob.size) return false;
       if (blob.metadata["enc"] === undefined) {
         const matching = await blob.matchingPrefix(async (offset, into) => {
