@@ -2,15 +2,15 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeCertificate } from "../../../../tests/servers/certificate.ts";
-import { needing } from "../../../../tests/servers/needs.ts";
+import { makeCertificate } from "../../../../../tests/servers/certificate.ts";
+import { needing } from "../../../../../tests/servers/needs.ts";
 import {
   type OwnServer,
   ownServerKinds,
   startOwnServer,
-} from "../../../../tests/servers/own-server.ts";
-import { minio } from "../../src/backend/minio.ts";
-import { rejects } from "./rejects.ts";
+} from "../../../../../tests/servers/own-server.ts";
+import { minio } from "../../../src/backend/minio.ts";
+import { rejects } from "../rejects.ts";
 
 const missing = [
   ...(ownServerKinds().includes("minio") ? [] : ["executable of MinIO"]),
