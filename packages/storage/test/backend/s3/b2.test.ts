@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
-import { b2RulesProxy, type B2RulesProxy } from "../../../../tests/servers/b2-rules-proxy.ts";
-import { requireServer } from "../../../../tests/servers/require-server.ts";
-import type { Backend } from "../../src/backend/backend.ts";
-import { b2, type B2Options } from "../../src/backend/b2.ts";
-import { b2Config } from "../../src/backend/b2.ts";
-import { rejects } from "./rejects.ts";
-import { bucketForAll, NAME } from "./s3-setting.ts";
+import { b2RulesProxy, type B2RulesProxy } from "../../../../../tests/servers/b2-rules-proxy.ts";
+import { requireServer } from "../../../../../tests/servers/require-server.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { b2, type B2Options } from "../../../src/backend/b2.ts";
+import { b2Config } from "../../../src/backend/b2.ts";
+import { rejects } from "../rejects.ts";
+import { bucketForAll, NAME } from "./fixtures.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 const KEYS = { bucket: "bucket", keyId: "id", applicationKey: "key" };

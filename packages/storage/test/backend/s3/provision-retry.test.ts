@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
-import { rejects } from "./rejects.ts";
-import { errorAnswer, locationsAt, served } from "./s3-setting.ts";
+import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
+import { rejects } from "../rejects.ts";
+import { errorResponse, locationsAt, served } from "./fixtures.ts";
 
 const QUICK = { firstDelayMs: 1, maxDelayMs: 1 };
 
@@ -11,16 +11,16 @@ describe.each([
 ] as const)("making a bucket through %s", (_, which) => {
   test("goes on after a store was busy, and says nothing of it by itself", async () => {
     const seen: string[] = [];
-    using place = served(({ method }) => {
+    using fake = served(({ method }) => {
       seen.push(method);
-      if (seen.length === 1) return errorAnswer(503, "SlowDown");
+      if (seen.length === 1) return errorResponse(503, "SlowDown");
       return new Response(null, { status: method === "HEAD" ? 404 : 200 });
     });
     const warn = spyOn(console, "warn").mockImplementation(() => undefined);
     try {
       const retries: unknown[] = [];
       const onRetry = (retry: object) => retries.push(retry);
-      const location = locationsAt(place.endpoint)[which]!;
+      const location = locationsAt(fake.endpoint)[which]!;
       const report = await initBucket(location, {}, { retry: { ...QUICK, onRetry } });
       expect(report).toEqual({ made: ["bucket"], there: [] });
       expect(seen).toEqual(["HEAD", "HEAD", "PUT"]);
@@ -32,8 +32,8 @@ describe.each([
   });
 
   test("keeps to the time that a busy store asks for", async () => {
-    using place = served(() => errorAnswer(503, "SlowDown", "", { "retry-after": "7" }));
-    const location = locationsAt(place.endpoint)[which]!;
+    using fake = served(() => errorResponse(503, "SlowDown", "", { "retry-after": "7" }));
+    const location = locationsAt(fake.endpoint)[which]!;
     const once = { retry: { budgetMs: 0, minAttempts: 1 } };
     const error = await rejects(initBucket(location, {}, once), "unavailable", "busy");
     expect(error).toMatchObject({ transient: true, retryAfterMs: 7000 });
@@ -41,11 +41,11 @@ describe.each([
 
   test("asks once where the answer stays the same", async () => {
     let asked = 0;
-    using place = served(() => {
+    using fake = served(() => {
       asked += 1;
-      return errorAnswer(403, "AccessDenied");
+      return errorResponse(403, "AccessDenied");
     });
-    await rejects(initBucket(locationsAt(place.endpoint)[which]!), "permission", "check their");
+    await rejects(initBucket(locationsAt(fake.endpoint)[which]!), "permission", "check their");
     expect(asked).toBe(1);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { s3 } from "../../src/backend/s3.ts";
-import { serverClock } from "../../src/backend/s3/http/connection.ts";
-import { NAME } from "./s3-setting.ts";
+import { s3 } from "../../../src/backend/s3.ts";
+import { serverClock } from "../../../src/backend/s3/http/connection.ts";
+import { NAME } from "./fixtures.ts";
 
 describe("the clock of a store", () => {
   const noon = Date.parse("2026-05-04T12:00:00Z");

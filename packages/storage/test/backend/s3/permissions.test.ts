@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
 import { AssumeRoleProvider } from "minio/dist/esm/AssumeRoleProvider.mjs";
-import { requireServer } from "../../../../tests/servers/require-server.ts";
-import type { Backend } from "../../src/backend/backend.ts";
-import type { Credentials } from "../../src/backend/s3.ts";
-import { rejects } from "./rejects.ts";
-import { bucketForAll, NAME, on, OTHER } from "./s3-setting.ts";
+import { requireServer } from "../../../../../tests/servers/require-server.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import type { Credentials } from "../../../src/backend/s3.ts";
+import { rejects } from "../rejects.ts";
+import { bucketForAll, NAME, on, OTHER } from "./fixtures.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 
@@ -125,7 +125,7 @@ requireServer("minio")("credentials", () => {
 
 requireServer("versitygw")("on a server whose 404 to HEAD has no error code", () => {
   test("a missing bucket is told from a missing blob all the same", async () => {
-    const { versitygwServer } = await import("../../../../tests/servers/s3-servers.ts");
+    const { versitygwServer } = await import("../../../../../tests/servers/s3-servers.ts");
     const backend = on({ server: versitygwServer(), name: "idk-test-no-such-bucket" });
     await rejects(backend.head(NAME), "unavailable", "no-such-bucket does not exist");
   });

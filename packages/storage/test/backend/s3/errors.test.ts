@@ -1,7 +1,7 @@
 import { describe, expect, setSystemTime, test } from "bun:test";
-import type { ErrorCode } from "../../src/errors.ts";
-import { rejects } from "./rejects.ts";
-import { errorAnswer, first, messageOf, NAME, served } from "./s3-setting.ts";
+import type { ErrorCode } from "../../../src/errors.ts";
+import { rejects } from "../rejects.ts";
+import { errorResponse, first, messageOf, NAME, served } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
 
@@ -67,13 +67,13 @@ describe("what the store answers", () => {
     "%p %p is %p, transient %p",
     async (status, answer, code, transient, says, ...rest) => {
       const [message] = rest;
-      using place = served(() => errorAnswer(status, answer, message));
+      using fake = served(() => errorResponse(status, answer, message));
       // Where the checksum header may be what is refused, put asks again without.
       for (const call of [
-        () => place.backend.put(NAME, BYTES),
-        () => place.backend.get(NAME, new Uint8Array(1)),
-        () => place.backend.delete(NAME),
-        () => first(place.backend.list("")),
+        () => fake.backend.put(NAME, BYTES),
+        () => fake.backend.get(NAME, new Uint8Array(1)),
+        () => fake.backend.delete(NAME),
+        () => first(fake.backend.list("")),
       ]) {
         const error = await rejects(call(), code, says);
         expect(error.transient).toBe(transient);
@@ -86,56 +86,56 @@ describe("what the store answers", () => {
   );
 
   test("an answer to HEAD that gives no reason tells what it can be", async () => {
-    using place = served(() => new Response(null, { status: 400 }));
-    await rejects(place.backend.head(NAME), "unavailable", "have not expired");
+    using fake = served(() => new Response(null, { status: 400 }));
+    await rejects(fake.backend.head(NAME), "unavailable", "have not expired");
   });
 
   test("a missing blob is not found", async () => {
-    using place = served(() => errorAnswer(404, "NoSuchKey"));
-    await rejects(place.backend.get(NAME, new Uint8Array(1)), "not-found", NAME);
-    await place.backend.delete(NAME);
+    using fake = served(() => errorResponse(404, "NoSuchKey"));
+    await rejects(fake.backend.get(NAME, new Uint8Array(1)), "not-found", NAME);
+    await fake.backend.delete(NAME);
   });
 
   test.each([
     ["7", 7000],
     ["0", 0],
   ])("Retry-After: %p is kept", async (value, ms) => {
-    using place = served(() => errorAnswer(503, "SlowDown", "", { "retry-after": value }));
-    expect(await rejects(place.backend.put(NAME, BYTES), "unavailable")).toHaveProperty(
+    using fake = served(() => errorResponse(503, "SlowDown", "", { "retry-after": value }));
+    expect(await rejects(fake.backend.put(NAME, BYTES), "unavailable")).toHaveProperty(
       "retryAfterMs",
       ms,
     );
-    expect(await rejects(first(place.backend.list("")), "unavailable")).toHaveProperty(
+    expect(await rejects(first(fake.backend.list("")), "unavailable")).toHaveProperty(
       "retryAfterMs",
       ms,
     );
   });
 
   test("a MinIO that starts may be asked again before the minute that it asks for", async () => {
-    using place = served(() =>
-      errorAnswer(503, "XMinioServerNotInitialized", "Server not initialized yet", {
+    using fake = served(() =>
+      errorResponse(503, "XMinioServerNotInitialized", "Server not initialized yet", {
         "retry-after": "60",
       }),
     );
-    const error = await rejects(place.backend.put(NAME, BYTES), "unavailable");
+    const error = await rejects(fake.backend.put(NAME, BYTES), "unavailable");
     expect(error.transient).toBe(true);
     expect(error.retryAfterMs).toBeUndefined();
   });
 
   test("a Retry-After with a date is counted from now", async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
-    using place = served(() => errorAnswer(503, "SlowDown", "", { "retry-after": date }));
-    const { retryAfterMs } = await rejects(place.backend.put(NAME, BYTES), "unavailable");
+    using fake = served(() => errorResponse(503, "SlowDown", "", { "retry-after": date }));
+    const { retryAfterMs } = await rejects(fake.backend.put(NAME, BYTES), "unavailable");
     expect(retryAfterMs).toBeWithin(50_000, 61_000);
   });
 
   test("a wrong clock is told by how much", async () => {
     const now = Date.now();
     const date = new Date(now).toUTCString();
-    using place = served(() => errorAnswer(403, "RequestTimeTooSkewed", "", { date }));
+    using fake = served(() => errorResponse(403, "RequestTimeTooSkewed", "", { date }));
     try {
       setSystemTime(now + 3_600_000);
-      const message = await messageOf(place.backend.put(NAME, BYTES));
+      const message = await messageOf(fake.backend.put(NAME, BYTES));
       expect(message).toMatch(
         /the clock of this machine is 360\d s ahead of the store's; set the clock$/u,
       );
@@ -146,19 +146,19 @@ describe("what the store answers", () => {
 
   test.each([
     ["an answer to HEAD, which has no words", () => new Response(null, { status: 403 })],
-    ["an answer that does not say why", () => errorAnswer(403, "AccessDenied")],
+    ["an answer that does not say why", () => errorResponse(403, "AccessDenied")],
   ])("a wrong clock is told from %s", async (_, refuse) => {
     const now = Date.now();
-    using place = served((request) => {
+    using fake = served((request) => {
       const answer = request.method === "HEAD" ? new Response(null, { status: 403 }) : refuse();
       answer.headers.set("date", new Date(now).toUTCString());
       return answer;
     });
     const calls = [
-      () => place.backend.head(NAME),
-      () => place.backend.get(NAME, new Uint8Array(1)),
-      () => place.backend.put(NAME, BYTES),
-      () => place.backend.delete(NAME),
+      () => fake.backend.head(NAME),
+      () => fake.backend.get(NAME, new Uint8Array(1)),
+      () => fake.backend.put(NAME, BYTES),
+      () => fake.backend.delete(NAME),
     ];
     try {
       for (const call of calls) {
@@ -177,17 +177,17 @@ describe("what the store answers", () => {
   test("a wrong clock stays wrong, whatever was called before", async () => {
     const now = Date.now();
     const dates: (string | null)[] = [];
-    using place = served(({ headers }) => {
+    using fake = served(({ headers }) => {
       dates.push(headers.get("x-amz-date"));
-      return errorAnswer(403, "RequestTimeTooSkewed", "", { date: new Date(now).toUTCString() });
+      return errorResponse(403, "RequestTimeTooSkewed", "", { date: new Date(now).toUTCString() });
     });
     try {
       setSystemTime(now + 3_600_000);
       for (const call of [
-        () => first(place.backend.list("")),
-        () => place.backend.put(NAME, BYTES),
-        () => first(place.backend.list("")),
-        () => place.backend.get(NAME, new Uint8Array(1)),
+        () => first(fake.backend.list("")),
+        () => fake.backend.put(NAME, BYTES),
+        () => first(fake.backend.list("")),
+        () => fake.backend.get(NAME, new Uint8Array(1)),
       ]) {
         await rejects(call(), "permission", "the clock of this machine is 360");
       }
@@ -201,15 +201,15 @@ describe("what the store answers", () => {
 
   test("a wrong clock is not blamed for what the store says itself", async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
-    using place = served(() => errorAnswer(403, "SignatureDoesNotMatch", "", { date }));
-    await rejects(place.backend.put(NAME, BYTES), "permission", "does not match the access key");
+    using fake = served(() => errorResponse(403, "SignatureDoesNotMatch", "", { date }));
+    await rejects(fake.backend.put(NAME, BYTES), "permission", "does not match the access key");
   });
 
   test("the region of the bucket is named", async () => {
-    using place = served(() =>
-      errorAnswer(301, "PermanentRedirect", "", { "x-amz-bucket-region": "eu-west-3" }),
+    using fake = served(() =>
+      errorResponse(301, "PermanentRedirect", "", { "x-amz-bucket-region": "eu-west-3" }),
     );
-    await rejects(place.backend.put(NAME, BYTES), "unavailable", "another region, eu-west-3; set");
+    await rejects(fake.backend.put(NAME, BYTES), "unavailable", "another region, eu-west-3; set");
   });
 
   test("a redirect is not followed", async () => {
@@ -222,25 +222,25 @@ describe("what the store answers", () => {
         return new Response();
       },
     });
-    using place = served(() => Response.redirect(elsewhere.url.href, 307));
-    await rejects(place.backend.put(NAME, BYTES), "unavailable");
-    await rejects(place.backend.get(NAME, new Uint8Array(9)), "unavailable");
-    await rejects(place.backend.head(NAME), "unavailable");
+    using fake = served(() => Response.redirect(elsewhere.url.href, 307));
+    await rejects(fake.backend.put(NAME, BYTES), "unavailable");
+    await rejects(fake.backend.get(NAME, new Uint8Array(9)), "unavailable");
+    await rejects(fake.backend.head(NAME), "unavailable");
     expect(asked).toBe(0);
     void elsewhere.stop(true);
   });
 
   test("words that control a terminal, or go on for ever, are cut", async () => {
     const words = `\u001B[31m${"long ".repeat(1000)}`;
-    using place = served(() => errorAnswer(400, "Odd", words));
-    const message = await messageOf(place.backend.put(NAME, BYTES));
+    using fake = served(() => errorResponse(400, "Odd", words));
+    const message = await messageOf(fake.backend.put(NAME, BYTES));
     expect(message).toContain("long long");
     expect(message).not.toContain("\u001B");
     expect(message.length).toBeLessThan(600);
   });
 
   test("an endless error answer is not read to its end", async () => {
-    using place = served(
+    using fake = served(
       () =>
         new Response(
           new ReadableStream({
@@ -252,13 +252,13 @@ describe("what the store answers", () => {
           { status: 500 },
         ),
     );
-    await rejects(place.backend.put(NAME, BYTES), "unavailable");
+    await rejects(fake.backend.put(NAME, BYTES), "unavailable");
   });
 
   test("no message holds a secret, a signature or a query", async () => {
     for (const [status, code] of TABLE) {
-      using place = served(() => errorAnswer(status, code));
-      const { backend } = place;
+      using fake = served(() => errorResponse(status, code));
+      const { backend } = fake;
       for (const call of [
         () => backend.put(NAME, BYTES),
         () => backend.delete(NAME),

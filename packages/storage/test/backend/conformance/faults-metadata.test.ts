@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Backend, Capabilities } from "../../src/backend/backend.ts";
-import { StorageError } from "../../src/errors.ts";
-import { sha256 } from "../support.ts";
-import { attesting, CAPABILITIES } from "./attesting.ts";
-import { testFaults } from "./conformance-faults.ts";
+import type { Backend, Capabilities } from "../../../src/backend/backend.ts";
+import { StorageError } from "../../../src/errors.ts";
+import { sha256 } from "../../support.ts";
+import { attesting, CAPABILITIES } from "../attesting.ts";
+import { testFaults } from "./faults.ts";
 
 testFaults([
   {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { Backend } from "../../src/backend/backend.ts";
-import { b2 } from "../../src/backend/b2.ts";
-import { parseXml, textOf } from "../../src/backend/s3/http/xml.ts";
-import { sha256 } from "../support.ts";
-import { rejects } from "./rejects.ts";
-import { errorAnswer, listingAnswer, NAME, OTHER, served } from "./s3-setting.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { b2 } from "../../../src/backend/b2.ts";
+import { parseXml, textOf } from "../../../src/backend/s3/http/xml.ts";
+import { sha256 } from "../../support.ts";
+import { rejects } from "../rejects.ts";
+import { errorResponse, xmlResponse, NAME, OTHER, served } from "./fixtures.ts";
 
 const ENTRY = `<Contents><Key>${NAME}</Key><Size>5</Size></Contents>`;
 const LAST = "<IsTruncated>false</IsTruncated>";
@@ -29,12 +29,12 @@ const INVALID: readonly Row[] = [
   ["XML that ends early", () => new Response(`<ListBucketResult>${LAST}${ENTRY}`)],
   ["XML that ends within a tag", () => new Response(`<ListBucketResult>${LAST}</ListBucketRes`)],
   ["two roots", () => new Response(`<a>${LAST}</a><b>${LAST}</b>`)],
-  ["an element named __proto__", () => listingAnswer(`${LAST}<__proto__>x</__proto__>`)],
-  ["an element named constructor", () => listingAnswer(`${LAST}<constructor>x</constructor>`)],
+  ["an element named __proto__", () => xmlResponse(`${LAST}<__proto__>x</__proto__>`)],
+  ["an element named constructor", () => xmlResponse(`${LAST}<constructor>x</constructor>`)],
   ["entities that expand", () => new Response(ENTITY_BOMB)],
-  ["deep nesting", () => listingAnswer(LAST + "<a>".repeat(5000) + "</a>".repeat(5000))],
-  ["a page without IsTruncated", () => listingAnswer(ENTRY)],
-  ["a page with another IsTruncated", () => listingAnswer("<IsTruncated>1</IsTruncated>")],
+  ["deep nesting", () => xmlResponse(LAST + "<a>".repeat(5000) + "</a>".repeat(5000))],
+  ["a page without IsTruncated", () => xmlResponse(ENTRY)],
+  ["a page with another IsTruncated", () => xmlResponse("<IsTruncated>1</IsTruncated>")],
 ];
 
 describe("an invalid ListObjectsV2 response is a transient error and not an empty listing", () => {
@@ -44,18 +44,18 @@ describe("an invalid ListObjectsV2 response is a transient error and not an empt
     ...INVALID,
     [
       "a size that is not a number",
-      () => listingAnswer(`${LAST}<Contents><Key>${NAME}</Key><Size>5e9</Size></Contents>`),
+      () => xmlResponse(`${LAST}<Contents><Key>${NAME}</Key><Size>5e9</Size></Contents>`),
     ],
   ])("%s", async (_, response) => {
-    using place = served(response);
-    const error = await rejects(all(place.backend), "unavailable", invalid);
+    using fake = served(response);
+    const error = await rejects(all(fake.backend), "unavailable", invalid);
     expect(error.transient).toBe(true);
   });
 
   test("a response over 8 MiB, which is not read to its end", async () => {
     let sent = 0;
     const entries = new TextEncoder().encode(ENTRY.repeat(1000));
-    using place = served(
+    using fake = served(
       () =>
         new Response(
           new ReadableStream({
@@ -70,7 +70,7 @@ describe("an invalid ListObjectsV2 response is a transient error and not an empt
           }),
         ),
     );
-    const error = await rejects(all(place.backend), "unavailable", invalid);
+    const error = await rejects(all(fake.backend), "unavailable", invalid);
     expect(error.transient).toBe(true);
     expect(sent).toBeLessThan(2 ** 26);
   });
@@ -86,9 +86,9 @@ describe("an invalid ListObjectsV2 response is a transient error and not an empt
       `${ENTRY}${MORE}<NextContinuationToken>t</NextContinuationToken>`,
     ],
   ])("%s", async (_, page) => {
-    using place = served(() => listingAnswer(page));
+    using fake = served(() => xmlResponse(page));
     const text = "cannot list bucket/: the ListObjectsV2 result is truncated but has no new";
-    expect((await rejects(all(place.backend), "unavailable", text)).transient).toBe(true);
+    expect((await rejects(all(fake.backend), "unavailable", text)).transient).toBe(true);
   });
 });
 
@@ -100,23 +100,23 @@ describe("a listing", () => {
       const { method, url } = request;
       requests.push({ method, url, headers: new Headers(request.headers) });
       return new URL(request.url).searchParams.has("continuation-token")
-        ? listingAnswer(LAST)
-        : listingAnswer(`${ENTRY}${MORE}<NextContinuationToken>${token}</NextContinuationToken>`);
+        ? xmlResponse(LAST)
+        : xmlResponse(`${ENTRY}${MORE}<NextContinuationToken>${token}</NextContinuationToken>`);
     };
     return { requests, answer };
   };
 
   test("of one blob on the first of two pages makes two requests", async () => {
     const { requests, answer } = twoPages("t");
-    using place = served(answer);
-    expect(await all(place.backend)).toEqual([{ name: NAME, size: 5 }]);
+    using fake = served(answer);
+    expect(await all(fake.backend)).toEqual([{ name: NAME, size: 5 }]);
     expect(requests).toHaveLength(2);
   });
 
   test("sends signed requests with these queries", async () => {
     const { requests, answer } = twoPages("t/+=&amp;&#x6B;&#107;&lt;");
-    using place = served(answer, { prefix: "a folder/+(é)'" });
-    await Array.fromAsync(place.backend.listAfter!("ab", OTHER));
+    using fake = served(answer, { prefix: "a folder/+(é)'" });
+    await Array.fromAsync(fake.backend.listAfter!("ab", OTHER));
     const query = {
       "list-type": "2",
       delimiter: "/",
@@ -143,19 +143,19 @@ describe("a listing", () => {
     "finds the key prefix a&b in the form %s",
     async (prefix) => {
       const entry = `<Contents><Key>${prefix}${NAME}</Key><Size>5</Size></Contents>`;
-      using place = served(() => listingAnswer(entry + LAST), { prefix: "a&b" });
-      expect(await all(place.backend)).toEqual([{ name: NAME, size: 5 }]);
+      using fake = served(() => xmlResponse(entry + LAST), { prefix: "a&b" });
+      expect(await all(fake.backend)).toEqual([{ name: NAME, size: 5 }]);
     },
   );
 
   test("skips entries without a key, with foreign keys and outside the requested range", async () => {
     const keys = ["", "x", `${NAME}.txt`, `sub/${NAME}`, NAME.toUpperCase(), "%E0", OTHER, NAME];
     const entries = keys.map((key) => `<Contents><Key>${key}</Key><Size>5</Size></Contents>`);
-    using place = served(() => listingAnswer(`<Contents/>${entries.join("")}${LAST}`));
-    expect(await Array.fromAsync(place.backend.listAfter!("", NAME))).toEqual([
+    using fake = served(() => xmlResponse(`<Contents/>${entries.join("")}${LAST}`));
+    expect(await Array.fromAsync(fake.backend.listAfter!("", NAME))).toEqual([
       { name: OTHER, size: 5 },
     ]);
-    expect(await Array.fromAsync(place.backend.list("ab"))).toEqual([{ name: NAME, size: 5 }]);
+    expect(await Array.fromAsync(fake.backend.list("ab"))).toEqual([{ name: NAME, size: 5 }]);
   });
 });
 
@@ -169,16 +169,16 @@ describe("a delete does not delete a blob if the list of its versions is invalid
   const stuck = `${MORE}<NextKeyMarker>${NAME}</NextKeyMarker><NextVersionIdMarker>v</NextVersionIdMarker>`;
   test.each<Row>([
     ...INVALID,
-    ["a page without markers", () => listingAnswer(MORE, "ListVersionsResult")],
-    ["a page with its own markers", () => listingAnswer(stuck, "ListVersionsResult")],
+    ["a page without markers", () => xmlResponse(MORE, "ListVersionsResult")],
+    ["a page with its own markers", () => xmlResponse(stuck, "ListVersionsResult")],
   ])("%s", async (_, response) => {
     const methods: string[] = [];
-    using place = served(({ method }) => {
+    using fake = served(({ method }) => {
       methods.push(method);
       return response();
     });
     const keys = { region: "r", keyId: "id", applicationKey: "key" };
-    const backend = b2({ bucket: "bucket", endpoint: place.endpoint, ...keys });
+    const backend = b2({ bucket: "bucket", endpoint: fake.endpoint, ...keys });
     const error = await rejects(backend.delete(NAME), "unavailable", "cannot find the versions");
     expect(error.message).toContain("ListObjectVersions result");
     expect(error.transient).toBe(true);
@@ -186,9 +186,9 @@ describe("a delete does not delete a blob if the list of its versions is invalid
   });
 
   test("an error response", async () => {
-    using place = served(() => errorAnswer(403, "AccessDenied"));
+    using fake = served(() => errorResponse(403, "AccessDenied"));
     const keys = { region: "r", keyId: "id", applicationKey: "key" };
-    const backend = b2({ bucket: "bucket", endpoint: place.endpoint, ...keys });
+    const backend = b2({ bucket: "bucket", endpoint: fake.endpoint, ...keys });
     await rejects(backend.delete(NAME), "permission", "cannot find the versions");
   });
 });

@@ -4,17 +4,17 @@ import {
   type ProxyRules,
   type HttpProxy,
   type ProxiedRequest,
-} from "../../../../tests/servers/http-proxy.ts";
+} from "../../../../../tests/servers/http-proxy.ts";
 import {
   type Bucket,
   minioServer,
   newBucket,
   REGION,
   type S3Server,
-} from "../../../../tests/servers/s3-servers.ts";
-import { s3, type S3Options, type Timeouts } from "../../src/backend/s3.ts";
-import type { BucketLocation } from "../../src/backend/s3/provision/init-bucket.ts";
-import type { Backend } from "../../src/backend/backend.ts";
+} from "../../../../../tests/servers/s3-servers.ts";
+import { s3, type S3Options, type Timeouts } from "../../../src/backend/s3.ts";
+import type { BucketLocation } from "../../../src/backend/s3/provision/init-bucket.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
 
 export const NAME: string = "ab".padEnd(64, "0123456789");
 export const OTHER: string = "cd".padEnd(64, "0123456789");
@@ -95,7 +95,7 @@ export function locationsAt(
 }
 
 /** An error answer of the protocol. */
-export function errorAnswer(
+export function errorResponse(
   status: number,
   code: string,
   message = "words of the store",
@@ -108,14 +108,14 @@ export function errorAnswer(
 }
 
 /** A page of a listing, of objects or of versions. */
-export function listingAnswer(inner: string, root = "ListBucketResult"): Response {
+export function xmlResponse(inner: string, root = "ListBucketResult"): Response {
   return new Response(`<?xml version="1.0"?><${root}>${inner}</${root}>`, {
     headers: { "content-type": "application/xml" },
   });
 }
 
 /** A store that has taken an upload, or has the object that is looked for. */
-export function objectAnswer(headers: Record<string, string> = {}): Response {
+export function objectResponse(headers: Record<string, string> = {}): Response {
   return new Response(null, { headers: { etag: '"0"', ...headers } });
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { rejects } from "./rejects.ts";
-import type { Backend, CallOptions } from "../../src/backend/backend.ts";
-import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
-import { first, locationsAt, NAME, served } from "./s3-setting.ts";
+import { rejects } from "../rejects.ts";
+import type { Backend, CallOptions } from "../../../src/backend/backend.ts";
+import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
+import { first, locationsAt, NAME, served } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
 const ONCE = { retry: { budgetMs: 0, minAttempts: 1 } };
@@ -24,27 +24,27 @@ describe("without an answer", () => {
   });
 
   test("a host that does not resolve may be tried again", async () => {
-    using place = served(() => new Response(), { endpoint: "http://nowhere.invalid" });
-    const error = await rejects(place.backend.put(NAME, BYTES), "unavailable", "connection failed");
+    using fake = served(() => new Response(), { endpoint: "http://nowhere.invalid" });
+    const error = await rejects(fake.backend.put(NAME, BYTES), "unavailable", "connection failed");
     expect(error.transient).toBe(true);
   });
 
   test("a server that says nothing is waited for only so long", async () => {
-    using place = served(() => new Promise<Response>(() => {}), {
+    using fake = served(() => new Promise<Response>(() => {}), {
       timeouts: { firstByte: 50, stall: 50 },
     });
     const start = performance.now();
     for (const call of [
-      () => place.backend.put(NAME, BYTES),
-      () => place.backend.get(NAME, new Uint8Array(1)),
-      () => place.backend.head(NAME),
-      () => place.backend.delete(NAME),
-      () => first(place.backend.list("")),
+      () => fake.backend.put(NAME, BYTES),
+      () => fake.backend.get(NAME, new Uint8Array(1)),
+      () => fake.backend.head(NAME),
+      () => fake.backend.delete(NAME),
+      () => first(fake.backend.list("")),
     ]) {
       const error = await rejects(call(), "unavailable", "did not respond for 0.");
       expect(error.transient).toBe(true);
     }
-    for (const location of locationsAt(place.endpoint, { firstByte: 50, stall: 50 })) {
+    for (const location of locationsAt(fake.endpoint, { firstByte: 50, stall: 50 })) {
       const error = await rejects(initBucket(location, {}, ONCE), "unavailable", "respond for 0.1");
       expect(error.transient).toBe(true);
     }
@@ -52,30 +52,29 @@ describe("without an answer", () => {
   });
 
   test("a body that stalls is waited for only so long", async () => {
-    using place = served(
-      () => new Response(stalling(), { headers: { "content-length": "1000" } }),
-      { timeouts: { stall: 50 } },
-    );
-    const error = await rejects(place.backend.get(NAME, new Uint8Array(1000)), "unavailable");
+    using fake = served(() => new Response(stalling(), { headers: { "content-length": "1000" } }), {
+      timeouts: { stall: 50 },
+    });
+    const error = await rejects(fake.backend.get(NAME, new Uint8Array(1000)), "unavailable");
     expect(error.transient).toBe(true);
   });
 
   test("a signal ends every call at once, also a stalled body", async () => {
-    using place = served(({ method }) =>
+    using fake = served(({ method }) =>
       method === "GET"
         ? new Response(stalling(), { headers: { "content-length": "1000" } })
         : new Promise<Response>(() => {}),
     );
     // The SDK is loaded before the clock runs.
-    await place.backend.head(NAME, { signal: AbortSignal.timeout(500) }).catch(() => undefined);
+    await fake.backend.head(NAME, { signal: AbortSignal.timeout(500) }).catch(() => undefined);
     for (const call of [
-      (options: { signal: AbortSignal }) => place.backend.put(NAME, BYTES, options),
-      (options: { signal: AbortSignal }) => place.backend.get(NAME, new Uint8Array(1000), options),
-      (options: { signal: AbortSignal }) => place.backend.head(NAME, options),
-      (options: { signal: AbortSignal }) => place.backend.delete(NAME, options),
-      (options: { signal: AbortSignal }) => place.backend.capabilities!(options),
-      (options: { signal: AbortSignal }) => first(place.backend.list("", options)),
-      ...locationsAt(place.endpoint).map(
+      (options: { signal: AbortSignal }) => fake.backend.put(NAME, BYTES, options),
+      (options: { signal: AbortSignal }) => fake.backend.get(NAME, new Uint8Array(1000), options),
+      (options: { signal: AbortSignal }) => fake.backend.head(NAME, options),
+      (options: { signal: AbortSignal }) => fake.backend.delete(NAME, options),
+      (options: { signal: AbortSignal }) => fake.backend.capabilities!(options),
+      (options: { signal: AbortSignal }) => first(fake.backend.list("", options)),
+      ...locationsAt(fake.endpoint).map(
         (location) => (options: { signal: AbortSignal }) => initBucket(location, {}, options),
       ),
     ]) {
@@ -91,7 +90,7 @@ describe("without an answer", () => {
 
   test("nothing comes into the buffer after the abort", async () => {
     let release = (): void => undefined;
-    using place = served(
+    using fake = served(
       () =>
         new Response(
           new ReadableStream({
@@ -108,7 +107,7 @@ describe("without an answer", () => {
         ),
     );
     const [buffer, controller] = [new Uint8Array(20), new AbortController()];
-    const call = place.backend.get(NAME, buffer, controller);
+    const call = fake.backend.get(NAME, buffer, controller);
     while (buffer[0] === 0) await Bun.sleep(5);
     controller.abort();
     await rejects(call, "aborted");
@@ -128,16 +127,16 @@ describe("without an answer", () => {
         },
       },
     });
-    using place = served(() => new Response(), { endpoint: `http://127.0.0.1:${listener.port}` });
-    const error = await rejects(place.backend.get(NAME, new Uint8Array(1000)), "unavailable");
+    using fake = served(() => new Response(), { endpoint: `http://127.0.0.1:${listener.port}` });
+    const error = await rejects(fake.backend.get(NAME, new Uint8Array(1000)), "unavailable");
     expect(error.transient).toBe(true);
     listener.stop(true);
   });
 
   test("a blob that is longer than announced stays within the buffer", async () => {
-    using place = served(() => new Response(endless()));
+    using fake = served(() => new Response(endless()));
     const store = new Uint8Array(3000);
-    await rejects(place.backend.get(NAME, store.subarray(1000, 2000)), "limit");
+    await rejects(fake.backend.get(NAME, store.subarray(1000, 2000)), "limit");
     expect(store.subarray(0, 1000)).toEqual(new Uint8Array(1000));
     expect(store.subarray(2000)).toEqual(new Uint8Array(1000));
   });
@@ -145,9 +144,9 @@ describe("without an answer", () => {
   test("missing credentials are told as such", async () => {
     const error = new Error("Could not load credentials from any providers");
     error.name = "CredentialsProviderError";
-    using place = served(() => new Response(), { credentials: () => Promise.reject(error) });
-    await rejects(place.backend.put(NAME, BYTES), "permission", "no credentials");
-    await rejects(first(place.backend.list("")), "permission", "no credentials");
+    using fake = served(() => new Response(), { credentials: () => Promise.reject(error) });
+    await rejects(fake.backend.put(NAME, BYTES), "permission", "no credentials");
+    await rejects(first(fake.backend.list("")), "permission", "no credentials");
   });
 });
 
@@ -160,18 +159,18 @@ describe("credentials that never come", () => {
   ];
 
   test("are waited for only so long", async () => {
-    using place = served(() => new Response(), {
+    using fake = served(() => new Response(), {
       ...hanging,
       timeouts: { firstByte: 50, stall: 50 },
     });
-    for (const call of everyCall(place.backend)) {
+    for (const call of everyCall(fake.backend)) {
       await rejects(call({}), "unavailable", "did not respond for 0.");
     }
   });
 
   test("do not outlast the caller's signal", async () => {
-    using place = served(() => new Response(), hanging);
-    for (const call of everyCall(place.backend)) {
+    using fake = served(() => new Response(), hanging);
+    for (const call of everyCall(fake.backend)) {
       await rejects(call({ signal: AbortSignal.timeout(100) }), "aborted");
     }
   });

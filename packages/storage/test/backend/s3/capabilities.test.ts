@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { minio } from "../../src/backend/minio.ts";
-import { withRetry } from "../../src/backend/retry.ts";
-import { sha256 } from "../support.ts";
-import { errorAnswer, listingAnswer, NAME, objectAnswer, OTHER, served } from "./s3-setting.ts";
+import { minio } from "../../../src/backend/minio.ts";
+import { withRetry } from "../../../src/backend/retry.ts";
+import { sha256 } from "../../support.ts";
+import { errorResponse, xmlResponse, NAME, objectResponse, OTHER, served } from "./fixtures.ts";
 
 interface Rules {
   readonly status?: string;
@@ -19,25 +19,25 @@ function smallStore({ status = "", answer }: Rules = {}) {
     const own = answer?.(request);
     if (own !== undefined) return own;
     const { pathname, searchParams } = new URL(request.url);
-    if (searchParams.has("versioning")) return listingAnswer(status, "VersioningConfiguration");
+    if (searchParams.has("versioning")) return xmlResponse(status, "VersioningConfiguration");
     if (searchParams.has("versions")) {
-      return listingAnswer("<IsTruncated>false</IsTruncated>", "ListVersionsResult");
+      return xmlResponse("<IsTruncated>false</IsTruncated>", "ListVersionsResult");
     }
     if (request.method === "PUT") {
       const hash = Buffer.from(sha256(await request.bytes()), "hex").toString("base64");
       const claim = request.headers.get("x-amz-checksum-sha256");
-      if (claim !== null && claim !== hash) return errorAnswer(400, "BadDigest");
+      if (claim !== null && claim !== hash) return errorResponse(400, "BadDigest");
       if (request.headers.has("if-none-match") && blobs.has(pathname)) {
-        return errorAnswer(412, "PreconditionFailed");
+        return errorResponse(412, "PreconditionFailed");
       }
       blobs.add(pathname);
-      return objectAnswer();
+      return objectResponse();
     }
     if (request.method === "DELETE") blobs.delete(pathname);
     if (request.method === "DELETE") return new Response(null, { status: 204 });
     return blobs.has(pathname)
-      ? objectAnswer({ "content-length": "91" })
-      : errorAnswer(404, "NoSuchKey");
+      ? objectResponse({ "content-length": "91" })
+      : errorResponse(404, "NoSuchKey");
   };
   return { blobs, requests, fetch };
 }
@@ -51,11 +51,11 @@ describe("finding out what a place can do", () => {
       answer: ({ method }) => {
         if (method !== "DELETE" || store.blobs.size === 0 || failures === 2) return undefined;
         failures += 1;
-        return errorAnswer(503, "SlowDown");
+        return errorResponse(503, "SlowDown");
       },
     });
-    using place = served(store.fetch);
-    const backend = withRetry(place.backend, { firstDelayMs: 1, maxDelayMs: 1 });
+    using fake = served(store.fetch);
+    const backend = withRetry(fake.backend, { firstDelayMs: 1, maxDelayMs: 1 });
     expect(await backend.capabilities!()).toMatchObject({ conditionalPut: true });
     expect(failures).toBe(2);
     expect(store.blobs.size).toBe(0);
@@ -68,14 +68,14 @@ describe("finding out what a place can do", () => {
     ]) {
       const store = smallStore({
         status: ENABLED,
-        answer: (request) => (refused(request) ? errorAnswer(403, "AccessDenied") : undefined),
+        answer: (request) => (refused(request) ? errorResponse(403, "AccessDenied") : undefined),
       });
-      using place = served((request) =>
+      using fake = served((request) =>
         request.url.includes("list-type=2")
-          ? listingAnswer("<IsTruncated>false</IsTruncated>")
+          ? xmlResponse("<IsTruncated>false</IsTruncated>")
           : store.fetch(request),
       );
-      expect(await place.backend.capabilities!()).toMatchObject({ versions: true });
+      expect(await fake.backend.capabilities!()).toMatchObject({ versions: true });
       const deletes = store.requests.filter(({ method }) => method === "DELETE");
       // A delete without a version is what puts a mark there.
       for (const { url } of deletes) expect(url).toContain("versionId=");
@@ -86,10 +86,10 @@ describe("finding out what a place can do", () => {
   test("goes on where the store does not say whether it keeps versions", async () => {
     const store = smallStore({
       answer: ({ url }) =>
-        url.includes("versioning=") ? errorAnswer(501, "NotImplemented") : undefined,
+        url.includes("versioning=") ? errorResponse(501, "NotImplemented") : undefined,
     });
-    using place = served(store.fetch);
-    expect(await place.backend.capabilities!()).toMatchObject({
+    using fake = served(store.fetch);
+    expect(await fake.backend.capabilities!()).toMatchObject({
       conditionalPut: true,
       versions: false,
     });
@@ -97,8 +97,8 @@ describe("finding out what a place can do", () => {
 
   test("sends the checksum with every upload, as puts do", async () => {
     const store = smallStore();
-    using place = served(store.fetch);
-    await place.backend.capabilities!();
+    using fake = served(store.fetch);
+    await fake.backend.capabilities!();
     const puts = store.requests.filter(({ method }) => method === "PUT");
     expect(puts).toHaveLength(3);
     for (const { headers } of puts) expect(headers.has("x-amz-checksum-sha256")).toBe(true);
@@ -107,15 +107,15 @@ describe("finding out what a place can do", () => {
   test("judges by more than the first blob where it may only read", async () => {
     const claim = { "x-amz-checksum-sha256": Buffer.from(OTHER, "hex").toString("base64") };
     const entries = [NAME, OTHER].map((name) => `<Contents><Key>${name}</Key></Contents>`);
-    using place = served(({ method, url }) => {
+    using fake = served(({ method, url }) => {
       if (method === "HEAD") {
-        return objectAnswer({ "content-length": "5", ...(url.includes(OTHER) ? claim : {}) });
+        return objectResponse({ "content-length": "5", ...(url.includes(OTHER) ? claim : {}) });
       }
-      if (method !== "GET") return errorAnswer(403, "AccessDenied");
-      return listingAnswer(`${entries.join("")}<IsTruncated>false</IsTruncated>`);
+      if (method !== "GET") return errorResponse(403, "AccessDenied");
+      return xmlResponse(`${entries.join("")}<IsTruncated>false</IsTruncated>`);
     });
     const keys = { accessKey: "access-key", secretKey: "secret-key" };
-    const backend = minio({ bucket: "bucket", endpoint: place.endpoint, ...keys });
+    const backend = minio({ bucket: "bucket", endpoint: fake.endpoint, ...keys });
     expect((await backend.capabilities!()).verifiesChecksums).toBe(true);
   });
 });

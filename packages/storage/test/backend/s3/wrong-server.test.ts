@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { sha256 } from "../support.ts";
-import { rejects } from "./rejects.ts";
-import { errorAnswer, NAME, objectAnswer, served } from "./s3-setting.ts";
+import { sha256 } from "../../support.ts";
+import { rejects } from "../rejects.ts";
+import { errorResponse, NAME, objectResponse, served } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
 
@@ -9,8 +9,8 @@ describe("a web server that takes anything", () => {
   const page = () => new Response("<html><body>It works!</body></html>");
 
   test("is taken for no store", async () => {
-    using place = served(page);
-    for (const call of [() => place.backend.put(NAME, BYTES), () => place.backend.head(NAME)]) {
+    using fake = served(page);
+    for (const call of [() => fake.backend.put(NAME, BYTES), () => fake.backend.head(NAME)]) {
       const error = await rejects(call(), "unavailable", "is not from an S3 store");
       expect(error.transient).toBe(false);
     }
@@ -21,10 +21,10 @@ describe("a web server that has nothing", () => {
   const page = () => new Response("<html><body>Not here</body></html>", { status: 404 });
 
   test("has no blob that could be missing, but no bucket", async () => {
-    using place = served(page);
+    using fake = served(page);
     for (const call of [
-      () => place.backend.get(NAME, new Uint8Array(1)),
-      () => place.backend.head(NAME),
+      () => fake.backend.get(NAME, new Uint8Array(1)),
+      () => fake.backend.head(NAME),
     ]) {
       await rejects(call(), "unavailable", "the bucket bucket does not exist");
     }
@@ -32,12 +32,12 @@ describe("a web server that has nothing", () => {
 
   test("is told from a store whose bucket is there", async () => {
     const seen: string[] = [];
-    using place = served(({ method, url }) => {
+    using fake = served(({ method, url }) => {
       seen.push(method);
       return url.endsWith("/bucket/") ? new Response() : page();
     });
     for (let run = 0; run < 2; run++) {
-      await rejects(place.backend.get(NAME, new Uint8Array(1)), "not-found", NAME);
+      await rejects(fake.backend.get(NAME, new Uint8Array(1)), "not-found", NAME);
     }
     // The bucket is asked for once.
     expect(seen).toEqual(["GET", "HEAD", "GET"]);
@@ -45,11 +45,11 @@ describe("a web server that has nothing", () => {
 
   test("a store that says itself that the blob is missing is not asked for the bucket", async () => {
     const seen: string[] = [];
-    using place = served(({ method }) => {
+    using fake = served(({ method }) => {
       seen.push(method);
-      return errorAnswer(404, "NoSuchKey");
+      return errorResponse(404, "NoSuchKey");
     });
-    await rejects(place.backend.get(NAME, new Uint8Array(1)), "not-found");
+    await rejects(fake.backend.get(NAME, new Uint8Array(1)), "not-found");
     expect(seen).toEqual(["GET"]);
   });
 });
@@ -58,13 +58,13 @@ test("a store that says it has received something else has not stored the blob",
   const kept = (hex: string) => ({
     "x-amz-checksum-sha256": Buffer.from(hex, "hex").toString("base64"),
   });
-  using other = served(() => objectAnswer(kept(NAME)));
+  using other = served(() => objectResponse(kept(NAME)));
   const error = await rejects(
     other.backend.put(NAME, BYTES),
     "unavailable",
     "the checksum of other data",
   );
   expect(error.transient).toBe(true);
-  using same = served(() => objectAnswer(kept(sha256(BYTES))));
+  using same = served(() => objectResponse(kept(sha256(BYTES))));
   await same.backend.put(NAME, BYTES);
 });

@@ -1,4 +1,4 @@
-import { errorAnswer, NAME, served } from "./s3-setting.ts";
+import { errorResponse, NAME, served } from "./fixtures.ts";
 import { expect, test } from "bun:test";
 
 const KEY = `store/${NAME}`;
@@ -10,7 +10,7 @@ const PAGE = 1000;
 test("removes all versions of a blob, also those behind the first page", async () => {
   const pages: [key: string | null, version: string | null][] = [];
   const removed: string[] = [];
-  using place = served(
+  using fake = served(
     ({ method, url }) => {
       const { searchParams: query } = new URL(url);
       if (method === "DELETE") {
@@ -21,14 +21,14 @@ test("removes all versions of a blob, also those behind the first page", async (
         removed.push(version);
         return new Response(null, { status: 204 });
       }
-      if (!query.has("versions")) return errorAnswer(501, "NotImplemented");
+      if (!query.has("versions")) return errorResponse(501, "NotImplemented");
       const after = query.get("version-id-marker");
       pages.push([query.get("key-marker"), after]);
       return page(after === null ? 0 : VERSIONS.indexOf(after) + 1);
     },
     { prefix: "store" },
   );
-  await place.backend.delete(NAME);
+  await fake.backend.delete(NAME);
   expect(pages).toEqual([
     [null, null],
     [KEY, VERSIONS[PAGE - 1]!],

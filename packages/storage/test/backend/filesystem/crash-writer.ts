@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
-import { filesystem } from "../../src/backend/filesystem.ts";
+import { filesystem } from "../../../src/backend/filesystem.ts";
 
 const [directory, seed] = process.argv.slice(2);
 const backend = filesystem(directory!);

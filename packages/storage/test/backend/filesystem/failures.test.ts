@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
-import { smallDisk, smallDiskMissing } from "../../../../tests/servers/small-disk.ts";
-import type { Backend } from "../../src/backend/backend.ts";
-import { filesystem } from "../../src/backend/filesystem.ts";
-import { systemError } from "../../src/backend/filesystem/errors.ts";
-import { type ErrorCode, StorageError } from "../../src/errors.ts";
-import { rejects } from "./rejects.ts";
+import { skipIfMissing } from "../../../../../tests/servers/require-server.ts";
+import { smallDisk, smallDiskMissing } from "../../../../../tests/servers/small-disk.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { filesystem } from "../../../src/backend/filesystem.ts";
+import { systemError } from "../../../src/backend/filesystem/errors.ts";
+import { type ErrorCode, StorageError } from "../../../src/errors.ts";
+import { rejects } from "../rejects.ts";
 
 const onSmallDisk = skipIfMissing(await smallDiskMissing());
 
@@ -247,7 +247,7 @@ async function unprivileged(body: () => Promise<void>): Promise<void> {
 /** Lets another process store blobs and kills it at a moment that depends on the seed. */
 async function storeUntilKilled(seed: number): Promise<string[]> {
   const writer = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "filesystem-crash-writer.ts"), directory, `${seed}`],
+    [process.execPath, join(import.meta.dir, "crash-writer.ts"), directory, `${seed}`],
     { stdout: "pipe", stderr: "inherit" },
   );
   let printed = "";

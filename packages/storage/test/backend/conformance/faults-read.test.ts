@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { StorageError } from "../../src/errors.ts";
-import { testFaults } from "./conformance-faults.ts";
+import { StorageError } from "../../../src/errors.ts";
+import { testFaults } from "./faults.ts";
 
 testFaults([
   {

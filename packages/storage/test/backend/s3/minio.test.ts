@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { requireServer } from "../../../../tests/servers/require-server.ts";
-import { minio, type MinioOptions } from "../../src/backend/minio.ts";
-import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
-import { bucketForAll, listingAnswer, NAME, objectAnswer, OTHER } from "./s3-setting.ts";
+import { requireServer } from "../../../../../tests/servers/require-server.ts";
+import { minio, type MinioOptions } from "../../../src/backend/minio.ts";
+import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
+import { bucketForAll, xmlResponse, NAME, objectResponse, OTHER } from "./fixtures.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 const KEYS = { bucket: "bucket", accessKey: "access", secretKey: "secret" };
@@ -31,8 +31,8 @@ test("a session's token goes along with every request, and is signed", async () 
     fetch({ headers, url }) {
       requests.push(headers);
       return url.includes("list-type=2")
-        ? listingAnswer("<IsTruncated>false</IsTruncated>")
-        : objectAnswer();
+        ? xmlResponse("<IsTruncated>false</IsTruncated>")
+        : objectResponse();
     },
   });
   const options = { ...KEYS, endpoint: server.url.origin, sessionToken: "token" };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Backend } from "../../src/backend/backend.ts";
-import { StorageError } from "../../src/errors.ts";
-import { testFaults } from "./conformance-faults.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { StorageError } from "../../../src/errors.ts";
+import { testFaults } from "./faults.ts";
 
 testFaults([
   {

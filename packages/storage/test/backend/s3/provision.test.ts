@@ -6,7 +6,7 @@ import {
   PutBucketLifecycleConfigurationCommand,
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
-import { requireServer } from "../../../../tests/servers/require-server.ts";
+import { requireServer } from "../../../../../tests/servers/require-server.ts";
 import {
   minioServer,
   newBucket,
@@ -14,11 +14,11 @@ import {
   REGION,
   type S3Server,
   versitygwServer,
-} from "../../../../tests/servers/s3-servers.ts";
-import { minio } from "../../src/backend/minio.ts";
-import { type BucketLocation, initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
-import { rejects } from "./rejects.ts";
-import { NAME, on } from "./s3-setting.ts";
+} from "../../../../../tests/servers/s3-servers.ts";
+import { minio } from "../../../src/backend/minio.ts";
+import { type BucketLocation, initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
+import { rejects } from "../rejects.ts";
+import { NAME, on } from "./fixtures.ts";
 
 const made: { server: S3Server; name: string }[] = [];
 

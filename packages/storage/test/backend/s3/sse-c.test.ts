@@ -2,15 +2,15 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeCertificate } from "../../../../tests/servers/certificate.ts";
-import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
+import { makeCertificate } from "../../../../../tests/servers/certificate.ts";
+import { skipIfMissing } from "../../../../../tests/servers/require-server.ts";
 import {
   type ServerProcess,
   installedServers,
   startServer,
-} from "../../../../tests/servers/server-process.ts";
-import { minio } from "../../src/backend/minio.ts";
-import { rejects } from "./rejects.ts";
+} from "../../../../../tests/servers/server-process.ts";
+import { minio } from "../../../src/backend/minio.ts";
+import { rejects } from "../rejects.ts";
 
 const missing = [
   ...(installedServers().includes("minio") ? [] : ["executable of MinIO"]),

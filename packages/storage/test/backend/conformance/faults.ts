@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import type { Backend } from "../../src/backend/backend.ts";
-import { memory } from "../../src/backend/memory.ts";
-import { backendConformance } from "../../src/testing/index.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { memory } from "../../../src/backend/memory.ts";
+import { backendConformance } from "../../../src/testing/index.ts";
 
 /** A faulty backend. */
 export interface Fault {

@@ -2,13 +2,13 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { requireServer } from "../../../../tests/servers/require-server.ts";
-import type { Backend } from "../../src/backend/backend.ts";
-import { minio } from "../../src/backend/minio.ts";
-import { connect } from "../../src/backend/s3/http/connection.ts";
-import { type S3Options, s3Config } from "../../src/backend/s3.ts";
-import { sha256 } from "../support.ts";
-import { bucketForAll, errorAnswer, NAME, on, served } from "./s3-setting.ts";
+import { requireServer } from "../../../../../tests/servers/require-server.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { minio } from "../../../src/backend/minio.ts";
+import { connect } from "../../../src/backend/s3/http/connection.ts";
+import { type S3Options, s3Config } from "../../../src/backend/s3.ts";
+import { sha256 } from "../../support.ts";
+import { bucketForAll, errorResponse, NAME, on, served } from "./fixtures.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 const CLAIM = Buffer.from(NAME, "hex").toString("base64");
@@ -20,7 +20,7 @@ function claiming(request: Request): Response {
       headers: { etag: '"0"', "content-length": "12", "x-amz-checksum-sha256": CLAIM },
     });
   }
-  if (request.method !== "GET") return errorAnswer(403, "AccessDenied");
+  if (request.method !== "GET") return errorResponse(403, "AccessDenied");
   return new Response(
     `<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>
     <Contents><Key>${NAME}</Key><Size>12</Size></Contents></ListBucketResult>`,
@@ -30,8 +30,8 @@ function claiming(request: Request): Response {
 
 describe("with credentials that only read", () => {
   test("an unknown store attests nothing, before and after it was asked what it can do", async () => {
-    using place = served(claiming);
-    const { backend } = place;
+    using fake = served(claiming);
+    const { backend } = fake;
     expect(await backend.head(NAME)).toEqual({ size: 12 });
     expect((await backend.capabilities!()).verifiesChecksums).toBe(false);
     expect(await backend.head(NAME)).toEqual({ size: 12 });

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { skipIfMissing } from "../../../../tests/servers/require-server.ts";
-import type { Backend } from "../../src/backend/backend.ts";
-import { minio } from "../../src/backend/minio.ts";
-import { s3 } from "../../src/backend/s3.ts";
-import { initBucket } from "../../src/backend/s3/provision/init-bucket.ts";
-import { rejects } from "./rejects.ts";
-import { first, NAME, objectAnswer, served } from "./s3-setting.ts";
+import { skipIfMissing } from "../../../../../tests/servers/require-server.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { minio } from "../../../src/backend/minio.ts";
+import { s3 } from "../../../src/backend/s3.ts";
+import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
+import { rejects } from "../rejects.ts";
+import { first, NAME, objectResponse, served } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
 const [accessKeyId, secretAccessKey] = ["access-key", "secret-key"];
@@ -28,18 +28,18 @@ describe("what no header can carry is a wrong call, which is not quoted", () => 
     let asked = 0;
     const answer = () => {
       asked += 1;
-      return objectAnswer();
+      return objectResponse();
     };
     const credentials = { accessKeyId, secretAccessKey, sessionToken };
     for (const given of [credentials, async () => credentials]) {
-      using place = served(answer, { credentials: given });
-      for (const call of everyCall(place.backend)) {
+      using fake = served(answer, { credentials: given });
+      for (const call of everyCall(fake.backend)) {
         const error = await rejects(call(), "usage", "the session token has characters");
         expect(Bun.inspect(error)).not.toMatch(/hidden|secret-key/u);
       }
     }
-    using place = served(answer);
-    const { endpoint } = place;
+    using fake = served(answer);
+    const { endpoint } = fake;
     const keys = { accessKey: accessKeyId, secretKey: secretAccessKey, sessionToken };
     const made = initBucket({ provider: "minio", bucket: "bucket", endpoint, ...keys });
     const error = await rejects(made, "usage", "the session token has characters");
@@ -48,10 +48,10 @@ describe("what no header can carry is a wrong call, which is not quoted", () => 
   });
 
   test("an access key", async () => {
-    using place = served(() => objectAnswer(), {
+    using fake = served(() => objectResponse(), {
       credentials: { accessKeyId: "hidden\nhidden", secretAccessKey },
     });
-    for (const call of everyCall(place.backend)) {
+    for (const call of everyCall(fake.backend)) {
       const error = await rejects(call(), "usage", "the access key has characters");
       expect(Bun.inspect(error)).not.toContain("hidden");
     }
@@ -75,20 +75,20 @@ describe("an error of the program", () => {
 
   test("stays, and its words are not passed on where they may quote a header", async () => {
     const error = new TypeError('Headers.append: "hidden" is an invalid header value.');
-    using place = served(() => objectAnswer(), failing(error));
-    for (const call of everyCall(place.backend)) {
+    using fake = served(() => objectResponse(), failing(error));
+    for (const call of everyCall(fake.backend)) {
       const failure = await rejects(call(), "unavailable", "the request could not be sent");
       expect(failure.transient).toBe(false);
       // Where it came from is kept.
       expect(failure.cause).toMatchObject({ message: "TypeError" });
-      expect((failure.cause as Error).stack).toContain("s3-secrets.test.ts");
+      expect((failure.cause as Error).stack).toContain("secrets.test.ts");
       expect(`${failure.message}${(failure.cause as Error).stack}`).not.toContain("hidden");
     }
   });
 
   test("stays", async () => {
-    using place = served(() => objectAnswer(), failing(new Error("the vault is sealed")));
-    for (const call of everyCall(place.backend)) {
+    using fake = served(() => objectResponse(), failing(new Error("the vault is sealed")));
+    for (const call of everyCall(fake.backend)) {
       const failure = await rejects(call(), "unavailable", "the vault is sealed");
       expect(failure.transient).toBe(false);
     }
@@ -104,8 +104,8 @@ describe("an error of the program", () => {
       new TypeError("fetch failed", { cause: new Error("no reason") }),
       new DOMException("too late", "TimeoutError"),
     ]) {
-      using place = served(() => objectAnswer(), failing(error));
-      for (const call of everyCall(place.backend)) {
+      using fake = served(() => objectResponse(), failing(error));
+      for (const call of everyCall(fake.backend)) {
         const failure = await rejects(call(), "unavailable", "the connection failed");
         expect(failure.transient).toBe(true);
       }
@@ -121,7 +121,7 @@ skipIfMissing(node === null ? ["node"] : [])("in Node", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "idk-secrets-"));
     const { success } = await Bun.build({
-      entrypoints: [join(import.meta.dir, "../../src/backend/s3.ts")],
+      entrypoints: [join(import.meta.dir, "../../../src/backend/s3.ts")],
       outdir: folder,
       target: "node",
       naming: "s3.mjs",

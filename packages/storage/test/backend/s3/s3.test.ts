@@ -6,20 +6,20 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
-import { requireServer } from "../../../../tests/servers/require-server.ts";
-import { readHeaders, encryptionIn, uploadHeaders } from "../../src/backend/s3/encryption.ts";
-import { s3, s3Config } from "../../src/backend/s3.ts";
-import { rejects } from "./rejects.ts";
+import { requireServer } from "../../../../../tests/servers/require-server.ts";
+import { readHeaders, encryptionIn, uploadHeaders } from "../../../src/backend/s3/encryption.ts";
+import { s3, s3Config } from "../../../src/backend/s3.ts";
+import { rejects } from "../rejects.ts";
 import {
   bucketForAll,
-  errorAnswer,
+  errorResponse,
   NAME,
-  objectAnswer,
+  objectResponse,
   on,
   OTHER,
   recording,
   served,
-} from "./s3-setting.ts";
+} from "./fixtures.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 const DIGEST = createHash("sha256").update(BYTES).digest();
@@ -67,16 +67,16 @@ describe("options", () => {
 
   test("a name that is none is a wrong call, and nothing is sent", async () => {
     let asked = 0;
-    using place = served(() => {
+    using fake = served(() => {
       asked += 1;
       return new Response();
     });
     for (const name of ["", "../x", NAME.toUpperCase(), `${NAME}?acl`]) {
-      await rejects(place.backend.put(name, BYTES), "usage");
-      await rejects(place.backend.get(name, new Uint8Array(1)), "usage");
-      await rejects(place.backend.delete(name), "usage");
+      await rejects(fake.backend.put(name, BYTES), "usage");
+      await rejects(fake.backend.get(name, new Uint8Array(1)), "usage");
+      await rejects(fake.backend.delete(name), "usage");
     }
-    await rejects(place.backend.put(NAME, BYTES, { sha256: "a\r\nb: c" }), "usage");
+    await rejects(fake.backend.put(NAME, BYTES, { sha256: "a\r\nb: c" }), "usage");
     expect(asked).toBe(0);
   });
 
@@ -193,7 +193,7 @@ requireServer("minio")("requests to the store", () => {
     using front = recording(bucket().server, {
       respond: ({ headers }) =>
         headers.has("x-amz-checksum-sha256")
-          ? errorAnswer(400, "InvalidRequest", "Unsupported header 'x-amz-checksum-sha256'")
+          ? errorResponse(400, "InvalidRequest", "Unsupported header 'x-amz-checksum-sha256'")
           : undefined,
     });
     const backend = on(bucket(), { endpoint: front.endpoint });
@@ -208,7 +208,7 @@ requireServer("minio")("requests to the store", () => {
       respond({ method, headers }) {
         const wrong = createHash("sha256").digest("base64");
         return method === "PUT" && headers.get("x-amz-checksum-sha256") === wrong
-          ? objectAnswer()
+          ? objectResponse()
           : undefined;
       },
     });
@@ -219,7 +219,7 @@ requireServer("minio")("requests to the store", () => {
   });
 
   test("an object from several parts has no hash of the whole", async () => {
-    using place = served(
+    using fake = served(
       () =>
         new Response(null, {
           headers: {
@@ -229,7 +229,7 @@ requireServer("minio")("requests to the store", () => {
           },
         }),
     );
-    expect((await place.backend.head(NAME))?.sha256).toBeUndefined();
+    expect((await fake.backend.head(NAME))?.sha256).toBeUndefined();
     using composite = served(
       () =>
         new Response(null, {

@@ -16,10 +16,10 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Backend } from "../../src/backend/backend.ts";
-import { filesystem } from "../../src/backend/filesystem.ts";
-import { StorageError } from "../../src/errors.ts";
-import { rejects } from "./rejects.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { filesystem } from "../../../src/backend/filesystem.ts";
+import { StorageError } from "../../../src/errors.ts";
+import { rejects } from "../rejects.ts";
 
 const HOUR = 60 * 60 * 1000;
 const NAME = "ab".padEnd(64, "0123456789");

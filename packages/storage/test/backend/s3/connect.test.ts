@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type AddressInfo } from "node:net";
-import { type BlackHole, blackHole } from "../../../../tests/servers/black-hole.ts";
-import type { Backend } from "../../src/backend/backend.ts";
-import { s3, type Timeouts } from "../../src/backend/s3.ts";
-import { rejects } from "./rejects.ts";
-import { first, NAME } from "./s3-setting.ts";
+import { type BlackHole, blackHole } from "../../../../../tests/servers/black-hole.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { s3, type Timeouts } from "../../../src/backend/s3.ts";
+import { rejects } from "../rejects.ts";
+import { first, NAME } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100);
 

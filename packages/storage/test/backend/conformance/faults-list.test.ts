@@ -1,5 +1,5 @@
-import { attesting } from "./attesting.ts";
-import { testFaults } from "./conformance-faults.ts";
+import { attesting } from "../attesting.ts";
+import { testFaults } from "./faults.ts";
 
 const FOREIGN = "notes.txt";
 

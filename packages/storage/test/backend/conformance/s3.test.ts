@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, test } from "bun:test";
-import { b2RulesProxy, type B2RulesProxy } from "../../../../tests/servers/b2-rules-proxy.ts";
-import { requireServer } from "../../../../tests/servers/require-server.ts";
+import { b2RulesProxy, type B2RulesProxy } from "../../../../../tests/servers/b2-rules-proxy.ts";
+import { requireServer } from "../../../../../tests/servers/require-server.ts";
 import {
   type Bucket,
   minioServer,
@@ -8,13 +8,13 @@ import {
   REGION,
   type S3Server,
   versitygwServer,
-} from "../../../../tests/servers/s3-servers.ts";
-import type { Backend } from "../../src/backend/backend.ts";
-import { b2 } from "../../src/backend/b2.ts";
-import { minio } from "../../src/backend/minio.ts";
-import { s3 } from "../../src/backend/s3.ts";
-import { withRetry } from "../../src/backend/retry.ts";
-import { backendConformance } from "../../src/testing/index.ts";
+} from "../../../../../tests/servers/s3-servers.ts";
+import type { Backend } from "../../../src/backend/backend.ts";
+import { b2 } from "../../../src/backend/b2.ts";
+import { minio } from "../../../src/backend/minio.ts";
+import { s3 } from "../../../src/backend/s3.ts";
+import { withRetry } from "../../../src/backend/retry.ts";
+import { backendConformance } from "../../../src/testing/index.ts";
 
 const MORE_THAN_A_PAGE = 1100;
 

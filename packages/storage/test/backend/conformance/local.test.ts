@@ -2,12 +2,12 @@ import { describe, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Durability, filesystem } from "../../src/backend/filesystem.ts";
-import { withLimit } from "../../src/backend/limit.ts";
-import { memory } from "../../src/backend/memory.ts";
-import { withRetry } from "../../src/backend/retry.ts";
-import { backendConformance, type BackendFixture } from "../../src/testing/index.ts";
-import { attesting } from "./attesting.ts";
+import { type Durability, filesystem } from "../../../src/backend/filesystem.ts";
+import { withLimit } from "../../../src/backend/limit.ts";
+import { memory } from "../../../src/backend/memory.ts";
+import { withRetry } from "../../../src/backend/retry.ts";
+import { backendConformance, type BackendFixture } from "../../../src/testing/index.ts";
+import { attesting } from "../attesting.ts";
 
 function inMemory(): BackendFixture {
   const backend = memory();

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { memory } from "../../src/backend/memory.ts";
-import { createStore } from "../../src/index.ts";
-import { sha256 } from "../support.ts";
-import { errorAnswer, objectAnswer, served } from "./s3-setting.ts";
+import { memory } from "../../../src/backend/memory.ts";
+import { createStore } from "../../../src/index.ts";
+import { sha256 } from "../../support.ts";
+import { errorResponse, objectResponse, served } from "./fixtures.ts";
 
 test("what a crash leaves of finding out what a place can do is a sound blob of nobody's", async () => {
   const left: [name: string, bytes: Uint8Array][] = [];
@@ -12,14 +12,15 @@ test("what a crash leaves of finding out what a place can do is a sound blob of 
     if (request.method !== "PUT") return new Response(null, { status: 204 });
     const bytes = await request.bytes();
     const hash = Buffer.from(sha256(bytes), "hex").toString("base64");
-    if (request.headers.get("x-amz-checksum-sha256") !== hash) return errorAnswer(400, "BadDigest");
+    if (request.headers.get("x-amz-checksum-sha256") !== hash)
+      return errorResponse(400, "BadDigest");
     left.push([new URL(request.url).pathname.split("/").at(-1)!, bytes]);
-    return objectAnswer();
+    return objectResponse();
   };
   const names = new Set<string>();
   for (let run = 0; run < 2; run++) {
-    using place = served(crashing);
-    expect(await place.backend.capabilities!().catch(() => "crashed")).toBe("crashed");
+    using fake = served(crashing);
+    expect(await fake.backend.capabilities!().catch(() => "crashed")).toBe("crashed");
     const [[name, bytes] = ["", new Uint8Array()]] = left.splice(0);
     const backend = memory();
     await backend.put(name, bytes);
