@@ -17,7 +17,7 @@ export const CAPABILITIES: Capabilities = {
   encryption: "AES256",
 };
 
-/** A backend that keeps the SHA-256 of what it stores, as object stores do, and lists in order. */
+/** A backend that verifies and returns checksums and lists in order, as object stores do. */
 export function attesting(inner: Backend = memory()): Backend {
   const infos = new Map<string, BlobInfo>();
   const wrapped = wrapBackend(inner, {

@@ -15,7 +15,7 @@ const DECORATORS: [name: string, decorate: (backend: Backend) => Backend][] = [
 ];
 
 describe.each(DECORATORS)("%s", (_, decorate) => {
-  test("offers what the backend has, and no more", async () => {
+  test("has the methods of the backend and no others", async () => {
     const plain = decorate(memory());
     expect(plain.description).toBe("memory");
     expect(Object.keys(plain).toSorted()).toEqual(
@@ -33,7 +33,7 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     expect(closed).toBe(1);
   });
 
-  test("gives the beginning of a blob", async () => {
+  test("reads a prefix", async () => {
     const backend = decorate(memory());
     await backend.put(NAME, BYTES);
     const buffer = new Uint8Array(2);
@@ -41,7 +41,7 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     expect(buffer).toEqual(BYTES.subarray(0, 2));
   });
 
-  test("hands on what a call is given", async () => {
+  test("passes the arguments of a call on", async () => {
     const seen: unknown[] = [];
     const backend: Backend = { ...memory(), put: async (...given) => void seen.push(...given) };
     const options = { sha256: NAME };
@@ -49,7 +49,7 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     expect(seen).toEqual([NAME, BYTES, options]);
   });
 
-  test("closes a listing that is left", async () => {
+  test("closes a listing that its consumer leaves", async () => {
     let closed = 0;
     const backend: Backend = {
       ...memory(),

@@ -8,7 +8,7 @@ import { rejects } from "./rejects.ts";
 const NAMES = ["0", "1", "2", "3", "4", "5"].map((digit) => digit.repeat(64));
 const BYTES = Uint8Array.of(1, 2, 3);
 
-/** A backend whose calls wait until they are let go, one after the other. */
+/** A backend whose calls wait until they are released. */
 function gated() {
   const inner = attesting();
   const begun: string[] = [];
@@ -32,7 +32,7 @@ function gated() {
     head: async (...given) => gate(`head ${given[0][0]}`, () => inner.head(...given)),
     delete: async (...given) => gate(`delete ${given[0][0]}`, () => inner.delete(...given)),
   };
-  /** Lets calls end as they come, until nothing more comes. */
+  /** Releases calls as they arrive, until no more arrive. */
   const openAll = async (): Promise<void> => {
     for (let idle = 0; idle < 3; idle++) {
       await Bun.sleep(1);
@@ -43,30 +43,33 @@ function gated() {
   return { backend, begun, waiting, seen, openAll };
 }
 
-describe("a limit", () => {
-  test.each([1, 2, 5])("of %d holds over all calls, which go in their order", async (inFlight) => {
-    const { backend, begun, seen, openAll } = gated();
-    const limited = withLimit(backend, inFlight);
-    const calls = NAMES.flatMap((name) => [
-      limited.put(name, BYTES),
-      limited.head(name),
-      limited.get(name, new Uint8Array(3)).catch(() => 0),
-      limited.delete(name),
-    ]);
-    await openAll();
-    await Promise.all(calls);
-    expect(seen.most).toBe(inFlight);
-    expect(begun).toEqual(
-      NAMES.flatMap(([digit]) => [
-        `put ${digit}`,
-        `head ${digit}`,
-        `get ${digit}`,
-        `delete ${digit}`,
-      ]),
-    );
-  });
+describe("withLimit", () => {
+  test.each([1, 2, 5])(
+    "allows %d concurrent calls and queues the others in order",
+    async (inFlight) => {
+      const { backend, begun, seen, openAll } = gated();
+      const limited = withLimit(backend, inFlight);
+      const calls = NAMES.flatMap((name) => [
+        limited.put(name, BYTES),
+        limited.head(name),
+        limited.get(name, new Uint8Array(3)).catch(() => 0),
+        limited.delete(name),
+      ]);
+      await openAll();
+      await Promise.all(calls);
+      expect(seen.most).toBe(inFlight);
+      expect(begun).toEqual(
+        NAMES.flatMap(([digit]) => [
+          `put ${digit}`,
+          `head ${digit}`,
+          `get ${digit}`,
+          `delete ${digit}`,
+        ]),
+      );
+    },
+  );
 
-  test("gives what the backend gives, results and errors", async () => {
+  test("returns the results and errors of the backend", async () => {
     const inner = attesting();
     const limited = withLimit(inner, 1);
     await limited.put(NAMES[0]!, BYTES);
@@ -79,7 +82,7 @@ describe("a limit", () => {
     expect(await Array.fromAsync(limited.list(""))).toEqual([]);
   });
 
-  test("frees its place after a failure, also of a backend that throws at once", async () => {
+  test("releases the slot after a failure, even a synchronous one", async () => {
     const broken: Backend = {
       ...memory(),
       put: () => {
@@ -93,7 +96,7 @@ describe("a limit", () => {
     expect(await limited.head(NAMES[0]!)).toBeUndefined();
   });
 
-  test("is at least one, and whole", () => {
+  test("requires an integer of 1 or more", () => {
     for (const wrong of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => withLimit(memory(), wrong)).toThrow("must be an integer");
     }
@@ -103,7 +106,7 @@ describe("a limit", () => {
 describe("a signal", () => {
   const reason = new Error("the user left");
 
-  test("ends the wait of a call that has not begun, which never reaches the backend", async () => {
+  test("removes a queued call, which never reaches the backend", async () => {
     const { backend, begun, openAll } = gated();
     const limited = withLimit(backend, 1);
     const first = limited.put(NAMES[0]!, BYTES);
@@ -112,21 +115,21 @@ describe("a signal", () => {
     const third = limited.head(NAMES[2]!);
     await Bun.sleep(1);
     controller.abort(reason);
-    // While the first still occupies the only place.
+    // The first call still occupies the only slot.
     expect((await rejects(second, "aborted")).cause).toBe(reason);
     await openAll();
     await Promise.all([first, third]);
     expect(begun).toEqual(["put 0", "head 2"]);
   });
 
-  test("that has fired takes no place", async () => {
+  test("that has fired rejects at once", async () => {
     const { backend, begun } = gated();
     const limited = withLimit(backend, 1);
     await rejects(limited.head(NAMES[0]!, { signal: AbortSignal.abort(reason) }), "aborted");
     expect(begun).toEqual([]);
   });
 
-  test("is the backend's matter once the call has begun", async () => {
+  test("is left to the backend once the call has started", async () => {
     const { backend, openAll } = gated();
     const controller = new AbortController();
     let settled = false;
@@ -137,7 +140,7 @@ describe("a signal", () => {
     await Bun.sleep(1);
     controller.abort(reason);
     await Bun.sleep(5);
-    // The bytes are lent until the backend lets go of them.
+    // The bytes are borrowed until the backend settles.
     expect(settled).toBe(false);
     await openAll();
     await rejected;
@@ -145,7 +148,7 @@ describe("a signal", () => {
 });
 
 describe("a listing", () => {
-  test("leaves its place to the calls of whoever works through it", async () => {
+  test("occupies no slot while its consumer makes other calls", async () => {
     const limited = withLimit(attesting(), 1);
     for (const name of NAMES) await limited.put(name, BYTES);
     const seen: string[] = [];
@@ -156,7 +159,7 @@ describe("a listing", () => {
     expect(seen).toEqual(NAMES);
   });
 
-  test("waits for its place", async () => {
+  test("waits for a slot", async () => {
     const { backend, openAll } = gated();
     const limited = withLimit(backend, 1);
     const put = limited.put(NAMES[0]!, BYTES);

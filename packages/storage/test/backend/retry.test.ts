@@ -20,7 +20,7 @@ const BYTES = Uint8Array.of(1, 2, 3);
 const busy = (retryAfterMs?: number) =>
   new StorageError("unavailable", "slow down", { transient: true, retryAfterMs });
 
-/** Time that passes only in waits, and chance that is always the same. */
+/** A clock that advances only in delays, with constant randomness. */
 function fakeClock(random = 0.5, attemptMs = 0) {
   const waits: number[] = [];
   let time = 1000;
@@ -36,7 +36,7 @@ function fakeClock(random = 0.5, attemptMs = 0) {
   return { clock, waits, pass: (ms = attemptMs) => void (time += ms) };
 }
 
-/** A backend each of whose calls first throws what is left in the list. */
+/** A backend whose calls throw the errors in the list, one each, before they succeed. */
 function failing(errors: readonly unknown[], inner: Backend = attesting()) {
   const left = [...errors];
   const calls: string[] = [];
@@ -75,7 +75,7 @@ function failing(errors: readonly unknown[], inner: Backend = attesting()) {
 }
 
 describe("a transient error", () => {
-  test("is followed by the same call, until it succeeds", async () => {
+  test("is retried until the call succeeds", async () => {
     const calls = {
       put: (backend: Backend) => backend.put(NAME, BYTES),
       get: (backend: Backend) => backend.get(NAME, new Uint8Array(3)),
@@ -97,7 +97,7 @@ describe("a transient error", () => {
     }
   });
 
-  test("is thrown as it is when the time is over, which is measured from the first attempt", async () => {
+  test("is thrown once the budget, counted from the first attempt, is exhausted", async () => {
     const { clock, waits } = fakeClock(0.5);
     const options: RetryOptions = { budgetMs: 10_000, firstDelayMs: 1000, minAttempts: 1 };
     const errors = Array.from({ length: 20 }, () => busy());
@@ -109,7 +109,7 @@ describe("a transient error", () => {
     expect(calls).toHaveLength(5);
   });
 
-  test("may be all there is as often as minAttempts says, however long that takes", async () => {
+  test("is retried up to minAttempts even if the budget is exhausted", async () => {
     const { clock, waits, pass } = fakeClock();
     const { backend, calls } = failing(Array.from({ length: 20 }, () => busy()));
     const slow: Backend = {
@@ -127,7 +127,7 @@ describe("a transient error", () => {
     expect(waits).toHaveLength(2 + 7);
   });
 
-  test("makes waits grow to their bound, anywhere below which chance puts them", async () => {
+  test("is followed by exponential backoff with full jitter up to maxDelayMs", async () => {
     for (const [random, expected] of [
       [0, [0, 0, 0, 0, 0]],
       [0.25, [250, 500, 1000, 1500, 1500]],
@@ -140,21 +140,21 @@ describe("a transient error", () => {
     }
   });
 
-  test("is not followed earlier than the store asks for", async () => {
+  test("is not retried earlier than the store requests", async () => {
     const { clock, waits } = fakeClock(0.5);
     const { backend } = failing([busy(3000), busy(25_000), busy()]);
     await withRetry(backend, { maxDelayMs: 1000 }, clock).head(NAME);
     expect(waits).toEqual([3125, 25_250, 500]);
   });
 
-  test("is final where the store asks for more than all the time there is", async () => {
+  test("is thrown if the store requests a longer delay than the budget", async () => {
     const { clock, waits } = fakeClock();
     const { backend } = failing([busy(60_001)]);
     await rejects(withRetry(backend, { minAttempts: 8 }, clock).head(NAME), "unavailable");
     expect(waits).toEqual([]);
   });
 
-  test("is told to an observer before the wait", async () => {
+  test("is reported to onRetry before the delay", async () => {
     const { clock, waits } = fakeClock();
     const seen: (Retry & { waited: number })[] = [];
     const [first, second] = [busy(), busy(1000)];
@@ -168,7 +168,7 @@ describe("a transient error", () => {
   });
 });
 
-describe("another error", () => {
+describe("a permanent error", () => {
   const others: unknown[] = [
     new StorageError("unavailable", "full"),
     ...(["limit", "not-found", "permission", "aborted"] satisfies ErrorCode[]).map(
@@ -193,7 +193,7 @@ describe("another error", () => {
 describe("a signal", () => {
   const reason = new Error("the user left");
 
-  test("that fires while an attempt fails keeps the call from being made again", async () => {
+  test("that fires during a failing attempt prevents a retry", async () => {
     const controller = new AbortController();
     const { backend, calls } = failing([]);
     const broken: Backend = {
@@ -211,7 +211,7 @@ describe("a signal", () => {
     expect(waits).toEqual([]);
   });
 
-  test("ends a wait at once", async () => {
+  test("ends a delay at once", async () => {
     const controller = new AbortController();
     const { backend, calls } = failing([busy(30_000)]);
     const retrying = withRetry(backend, {
@@ -239,7 +239,7 @@ describe("a signal", () => {
     expect(seen).toEqual([signal, signal, signal]);
   });
 
-  test("that never fires keeps no listener behind", async () => {
+  test("that never fires keeps no listener", async () => {
     const { signal } = new AbortController();
     let listeners = 0;
     const watched = new Proxy(signal, {
@@ -255,11 +255,11 @@ describe("a signal", () => {
 });
 
 describe("a listing", () => {
-  /** Fails before the blobs at these places, once each, as a page that does not come. */
-  async function breaking(places: readonly number[], resumable: boolean) {
+  /** Fails once before each of the blobs with these indexes, as if a page failed. */
+  async function breaking(indexes: readonly number[], resumable: boolean) {
     const inner = attesting();
     for (const name of NAMES) await inner.put(name, BYTES);
-    const left = new Set(places);
+    const left = new Set(indexes);
     const asked: (string | undefined)[] = [];
     async function* list(prefix: string, after: string | undefined) {
       asked.push(after);
@@ -279,7 +279,7 @@ describe("a listing", () => {
   const namesOf = (blobs: AsyncIterable<{ name: string }>) =>
     Array.fromAsync(blobs, ({ name }) => name);
 
-  test("goes on behind the last blob where the backend can, and misses and repeats nothing", async () => {
+  test("continues after the last blob with listAfter, without gaps or repeats", async () => {
     const { backend, asked } = await breaking([0, 2, 3, 5], true);
     const { clock } = fakeClock();
     const retrying = withRetry(backend, {}, clock);
@@ -290,7 +290,7 @@ describe("a listing", () => {
     expect(asked).toEqual([NAMES[3]]);
   });
 
-  test("begins again before its first blob, and afterwards passes the error on", async () => {
+  test("restarts before its first blob, and later throws without listAfter", async () => {
     const { clock } = fakeClock();
     const early = withRetry((await breaking([0], false)).backend, {}, clock);
     expect(early.listAfter).toBeUndefined();
@@ -304,7 +304,7 @@ describe("a listing", () => {
     expect(seen).toEqual(NAMES.slice(0, 3));
   });
 
-  test("has all the time again after each blob, however slow its reader is", async () => {
+  test("restarts the budget after each blob, however slow the consumer is", async () => {
     const { backend } = await breaking([1, 2, 3, 4], true);
     const { clock, waits, pass } = fakeClock();
     const seen: string[] = [];
@@ -318,7 +318,7 @@ describe("a listing", () => {
   });
 });
 
-test("refuses options that make no sense", () => {
+test("withRetry rejects invalid options", () => {
   for (const options of [
     { budgetMs: -1 },
     { firstDelayMs: Number.NaN },

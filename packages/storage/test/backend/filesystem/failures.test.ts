@@ -23,7 +23,7 @@ let backend: Backend;
 
 beforeEach(async () => {
   place = await mkdtemp(join(tmpdir(), "idk-filesystem-"));
-  // Whoever `unprivileged` is has to get as far as the store.
+  // So that the unprivileged user of these tests can reach the store.
   await chmod(place, 0o755);
   directory = join(place, "store");
   backend = filesystem(directory);
@@ -34,13 +34,13 @@ afterEach(async () => {
 });
 
 describe("a directory that does not exist", () => {
-  test("is no empty store, and is not made by looking", async () => {
-    const says = `the directory ${directory} does not exist`;
-    await rejects(backend.get(NAME, new Uint8Array(1)), "unavailable", says);
-    await rejects(backend.head(NAME), "unavailable", says);
-    await rejects(backend.delete(NAME), "unavailable", says);
+  test("is not an empty store, and reads do not create it", async () => {
+    const text = `the directory ${directory} does not exist`;
+    await rejects(backend.get(NAME, new Uint8Array(1)), "unavailable", text);
+    await rejects(backend.head(NAME), "unavailable", text);
+    await rejects(backend.delete(NAME), "unavailable", text);
     for (const prefix of ["", "a", NAME]) {
-      const error = await rejects(list(prefix), "unavailable", says);
+      const error = await rejects(list(prefix), "unavailable", text);
       expect(error.transient).toBe(false);
     }
     expect(await readdir(place)).toEqual([]);
@@ -57,16 +57,16 @@ describe("a directory that does not exist", () => {
 
 test("a file where the directory should be is unavailable", async () => {
   await writeFile(directory, "not a store");
-  const says = "a parent of this path is a file";
-  await rejects(backend.put(NAME, BYTES), "unavailable", says);
-  await rejects(backend.get(NAME, new Uint8Array(1)), "unavailable", says);
-  await rejects(backend.head(NAME), "unavailable", says);
-  await rejects(backend.delete(NAME), "unavailable", says);
-  await rejects(list(""), "unavailable", says);
+  const text = "a parent of this path is a file";
+  await rejects(backend.put(NAME, BYTES), "unavailable", text);
+  await rejects(backend.get(NAME, new Uint8Array(1)), "unavailable", text);
+  await rejects(backend.head(NAME), "unavailable", text);
+  await rejects(backend.delete(NAME), "unavailable", text);
+  await rejects(list(""), "unavailable", text);
 });
 
 describe("without permission", () => {
-  test("a directory that must not be entered is refused", async () => {
+  test("a directory that cannot be entered fails", async () => {
     await backend.put(NAME, BYTES);
     await chmod(directory, 0);
     await unprivileged(async () => {
@@ -79,7 +79,7 @@ describe("without permission", () => {
     await chmod(directory, 0o700);
   });
 
-  test("a directory that must not be written to can be read", async () => {
+  test("a read-only directory can be read", async () => {
     await backend.put(NAME, BYTES);
     await chmod(directory, 0o555);
     await chmod(join(directory, "ab"), 0o555);
@@ -95,7 +95,7 @@ describe("without permission", () => {
     await chmod(join(directory, "ab"), 0o700);
   });
 
-  test("a directory cannot be made where writing is not allowed", async () => {
+  test("a directory cannot be created without write permission", async () => {
     await chmod(place, 0o555);
     await unprivileged(async () => {
       await rejects(backend.put(NAME, BYTES), "permission", directory);
@@ -103,7 +103,7 @@ describe("without permission", () => {
     await chmod(place, 0o755);
   });
 
-  test("a folder that cannot be read fails the listing rather than leave its blobs out", async () => {
+  test("a folder that cannot be read fails the listing", async () => {
     await backend.put(NAME, BYTES);
     await backend.put(OTHER, BYTES);
     await chmod(directory, 0o755);
@@ -116,7 +116,7 @@ describe("without permission", () => {
     await chmod(join(directory, "cd"), 0o700);
   });
 
-  test("a blob that cannot be read is refused", async () => {
+  test("a blob that cannot be read fails", async () => {
     await backend.put(NAME, BYTES);
     await chmod(directory, 0o755);
     await chmod(join(directory, "ab"), 0o755);
@@ -128,7 +128,7 @@ describe("without permission", () => {
 });
 
 onSmallDisk("a disk mounted read-only", () => {
-  test("can be read, and refuses the rest", async () => {
+  test("can be read, but not written", async () => {
     await using disk = await smallDisk(1);
     const onDisk = filesystem(disk.folder);
     await onDisk.put(NAME, BYTES);
@@ -144,7 +144,7 @@ onSmallDisk("a disk mounted read-only", () => {
 });
 
 onSmallDisk("a full disk", () => {
-  test("is reported as such, and keeps what it held", async () => {
+  test("is reported, and keeps its blobs", async () => {
     await using disk = await smallDisk(1);
     const onDisk = filesystem(disk.folder);
     await onDisk.put(NAME, BYTES);
@@ -159,7 +159,7 @@ onSmallDisk("a full disk", () => {
     expect(await readdir(join(disk.folder, "cd"))).toEqual([]);
   });
 
-  test("takes blobs again once there is room", async () => {
+  test("stores blobs again once there is space", async () => {
     await using disk = await smallDisk(1);
     const onDisk = filesystem(disk.folder);
     const half = new Uint8Array(700 * 2 ** 10);
@@ -171,15 +171,15 @@ onSmallDisk("a full disk", () => {
   });
 });
 
-describe("a writer killed in the midst of its work", () => {
+describe("a writer that is killed", () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    test(`leaves only whole blobs, and all that it had stored (seed ${seed})`, async () => {
+    test(`leaves only whole blobs, and all blobs it had stored (seed ${seed})`, async () => {
       const stored = await storeUntilKilled(seed);
       expect(stored.length).toBeGreaterThan(0);
       const found = await verifiedNames();
       expect(found).toEqual(expect.arrayContaining(stored));
 
-      // What it left behind is in nobody's way.
+      // Its remains do not disturb others.
       const before = found.length;
       await storeUntilKilled(seed);
       expect((await verifiedNames()).length).toBeGreaterThanOrEqual(before);
@@ -187,7 +187,7 @@ describe("a writer killed in the midst of its work", () => {
   }
 });
 
-describe("what the system reports", () => {
+describe("systemError", () => {
   const cases: readonly (readonly [string, ErrorCode, boolean, string])[] = [
     ["EACCES", "permission", false, "check the owner and mode"],
     ["EPERM", "permission", false, "check the owner and mode"],
@@ -205,7 +205,7 @@ describe("what the system reports", () => {
     ["EUNHEARD", "unavailable", false, "as the system said"],
   ];
   for (const [system, code, transient, part] of cases) {
-    test(`${system} becomes ${code}${transient ? ", to be tried again" : ""}`, () => {
+    test(`${system} becomes ${code}${transient ? ", transient" : ""}`, () => {
       const cause = Object.assign(new Error("as the system said"), { code: system });
       const error = systemError(cause, "store the blob /store/ab/abcd");
       expect(error).toMatchObject({ code, transient, cause });
@@ -214,12 +214,12 @@ describe("what the system reports", () => {
     });
   }
 
-  test("an error of the library stays what it is", () => {
+  test("passes errors of the library through", () => {
     const error = new StorageError("limit", "too long");
     expect(systemError(error, "read")).toBe(error);
   });
 
-  test("anything else that is thrown becomes unavailable", () => {
+  test("converts anything else to unavailable", () => {
     expect(systemError("odd", "read")).toMatchObject({ code: "unavailable", cause: "odd" });
   });
 });
@@ -230,7 +230,7 @@ async function list(prefix: string): Promise<string[]> {
 
 const NOBODY = 65_534;
 
-/** Runs as somebody whom modes bind: the administrator is not bound by them. */
+/** Runs as an unprivileged user, because file modes do not restrict root. */
 async function unprivileged(body: () => Promise<void>): Promise<void> {
   if (process.geteuid?.() !== 0) return body();
   const group = process.getegid!();
@@ -244,7 +244,7 @@ async function unprivileged(body: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Lets another process store blobs and kills it at a moment that depends on the seed. */
+/** Starts a process that stores blobs and kills it at a time that depends on the seed. */
 async function storeUntilKilled(seed: number): Promise<string[]> {
   const writer = Bun.spawn(
     [process.execPath, join(import.meta.dir, "crash-writer.ts"), directory, `${seed}`],
@@ -262,7 +262,7 @@ async function storeUntilKilled(seed: number): Promise<string[]> {
   return printed.split("\n").filter((line) => line.length === 64);
 }
 
-/** The names listed, each of which is the SHA-256 of the whole file. */
+/** The listed names; checks that each is the SHA-256 of its file. */
 async function verifiedNames(): Promise<string[]> {
   const names: string[] = [];
   const buffer = new Uint8Array(2 ** 20);

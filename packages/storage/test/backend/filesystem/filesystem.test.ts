@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 describe("durability", () => {
-  /** How often something is brought to the disk. */
+  /** The number of fsync calls. */
   async function syncsDuring(work: () => Promise<void>): Promise<number> {
     const handle = await open(import.meta.path);
     await handle.close();
@@ -56,7 +56,7 @@ describe("durability", () => {
   }
 
   test.each([
-    // The file, its folder, the folder's own name in the store, the store's own name above it.
+    // The file, its folder, the root with the folder's entry, and the root's parent.
     [undefined, 4, 2, 1],
     ["full", 4, 2, 1],
     ["none", 0, 0, 0],
@@ -68,14 +68,14 @@ describe("durability", () => {
   });
 });
 
-describe("what lies on the disk", () => {
+describe("files on the disk", () => {
   test("a blob is a file under the first two digits of its name", async () => {
     await backend.put(NAME, BYTES);
     expect(await tree(directory)).toEqual(["ab", `ab/${NAME}`]);
     expect(await readFile(pathOf(NAME))).toEqual(BYTES);
   });
 
-  test("only the owner can read files and folders", async () => {
+  test("only the owner can access files and folders", async () => {
     const deep = join(place, "new", "folders", "store");
     await filesystem(deep).put(NAME, BYTES);
     for (const folder of ["new", "new/folders", "new/folders/store", "new/folders/store/ab"]) {
@@ -84,20 +84,20 @@ describe("what lies on the disk", () => {
     expect(await modeOf(join(deep, "ab", NAME))).toBe(0o600);
   });
 
-  test("the mode of a directory that was there stays", async () => {
+  test("the mode of an existing directory is kept", async () => {
     await mkdir(directory, { mode: 0o750 });
     await backend.put(NAME, BYTES);
     expect(await modeOf(directory)).toBe(0o750);
   });
 
-  test("replacing a blob gives a new file, so that a reader keeps the old one", async () => {
+  test("replacing a blob creates a new file, so that a reader keeps the old one", async () => {
     await backend.put(NAME, BYTES);
     const before = await stat(pathOf(NAME));
     await backend.put(NAME, BYTES);
     expect((await stat(pathOf(NAME))).ino).not.toBe(before.ino);
   });
 
-  test("a relative directory stays where it was when the process goes elsewhere", async () => {
+  test("a relative directory does not change with the working directory", async () => {
     const home = process.cwd();
     process.chdir(place);
     try {
@@ -111,16 +111,16 @@ describe("what lies on the disk", () => {
     expect(await tree(directory)).toContain(`ab/${NAME}`);
   });
 
-  test("an empty directory name is a wrong call", () => {
+  test("an empty directory is a usage error", () => {
     expect(() => filesystem("")).toThrow("must not be empty");
   });
 
-  test("a durability that does not exist is a wrong call", () => {
+  test("an unknown durability is a usage error", () => {
     const durability = "some" as "none";
     expect(() => filesystem(directory, { durability })).toThrow('must be "full" or "none"');
   });
 
-  test("a name that leads elsewhere is a wrong call, and touches nothing", async () => {
+  test("an invalid name is a usage error, and touches nothing", async () => {
     for (const name of ["", "ab", "../../escaped", `../${NAME.slice(3)}`, NAME.toUpperCase()]) {
       await rejects(backend.put(name, BYTES), "usage");
       await rejects(backend.get(name, new Uint8Array(100)), "usage");
@@ -130,7 +130,7 @@ describe("what lies on the disk", () => {
     expect(await tree(place)).toEqual([]);
   });
 
-  test("the directory and the folders in it may be links to another disk", async () => {
+  test("the directory and its folders may be symbolic links", async () => {
     await mkdir(join(place, "disk", "shard"), { recursive: true });
     await symlink(join(place, "disk"), directory);
     await symlink(join(place, "disk", "shard"), join(directory, "ab"));
@@ -142,12 +142,12 @@ describe("what lies on the disk", () => {
 });
 
 describe("temporary files", () => {
-  test("none is left by a put that succeeds", async () => {
+  test("are not left by a put that succeeds", async () => {
     await Promise.all([1, 2, 3, 4].map(() => backend.put(NAME, BYTES)));
     expect(await readdir(join(directory, "ab"))).toEqual([NAME]);
   });
 
-  test("none is left by a put that is aborted, at whatever step", async () => {
+  test("are not left by a put that is aborted at any step", async () => {
     const bytes = new Uint8Array(10 * 2 ** 20);
     for (let step = 2; step <= STEPS_OF_PUT; step++) {
       const signal = signalWith((look) => look >= step);
@@ -158,7 +158,7 @@ describe("temporary files", () => {
     expect(await listed("")).toEqual([NAME]);
   });
 
-  test("none is left by a put that fails", async () => {
+  test("are not left by a put that fails", async () => {
     await mkdir(pathOf(NAME), { recursive: true });
     await rejects(
       backend.put(NAME, BYTES),
@@ -168,14 +168,14 @@ describe("temporary files", () => {
     expect(await readdir(join(directory, "ab"))).toEqual([NAME]);
   });
 
-  test("those of others are no blobs", async () => {
+  test("of other writers are not blobs", async () => {
     await backend.put(NAME, BYTES);
     await writeFile(join(directory, "ab", TEMPORARY), "half a blob");
     expect(await listed("")).toEqual([NAME]);
     expect(await listed("ab")).toEqual([NAME]);
   });
 
-  test("listing removes those older than an hour, and no younger ones", async () => {
+  test("are deleted by a listing if older than an hour", async () => {
     await backend.put(NAME, BYTES);
     const young = await temporaryOfAge(HOUR - 60_000);
     await temporaryOfAge(HOUR + 60_000);
@@ -185,14 +185,14 @@ describe("temporary files", () => {
     expect(temporariesIn("ab")).toEqual([young, fromTheFuture].toSorted());
   });
 
-  test("listing removes old ones where there are no blobs at all", async () => {
+  test("are deleted by a listing even without blobs", async () => {
     await mkdir(join(directory, "ab"), { recursive: true });
     await temporaryOfAge(2 * HOUR);
     expect(await listed("a")).toEqual([]);
     expect(temporariesIn("ab")).toEqual([]);
   });
 
-  test("listing removes nothing else, however old", async () => {
+  test("are the only files that a listing deletes", async () => {
     await backend.put(NAME, BYTES);
     const kept = [".tmp-mine", `${TEMPORARY}.bak`, "notes.tmp"];
     for (const name of kept) await writeAged(join(directory, "ab", name), 1000 * HOUR);
@@ -203,7 +203,7 @@ describe("temporary files", () => {
     expect(await readdir(directory)).toContain(TEMPORARY);
   });
 
-  test("a writer whose temporary file is taken away says so, and may try again", async () => {
+  test("deleted during a put make it fail with a transient error", async () => {
     const signal = beforeRename(() => {
       for (const name of temporariesIn("ab")) rmSync(join(directory, "ab", name));
     });
@@ -217,7 +217,7 @@ describe("temporary files", () => {
     await expectHolds(NAME, BYTES);
   });
 
-  test("a writer whose directory is taken away says so, and may try again", async () => {
+  test("deleted with the directory during a put make it fail with a transient error", async () => {
     await backend.put(NAME, BYTES);
     const signal = beforeRename(() => rmSync(directory, { recursive: true }));
     const error = await rejects(
@@ -230,7 +230,7 @@ describe("temporary files", () => {
     await expectHolds(NAME, BYTES);
   });
 
-  test("a directory that was removed is made again", async () => {
+  test("are created in a new directory if the old one was deleted", async () => {
     await backend.put(NAME, BYTES);
     await rm(directory, { recursive: true });
     await backend.put(NAME, BYTES);
@@ -265,7 +265,7 @@ describe("foreign files", () => {
     for (const prefix of ["f", "ff", "c", "cd", OTHER]) expect(await listed(prefix)).toEqual([]);
   });
 
-  test("in the wrong folder are not listed, although their names are right", async () => {
+  test("in the wrong folder are not listed, even with a blob's name", async () => {
     await backend.put(NAME, BYTES);
     await writeFile(join(directory, "ab", OTHER), "foreign");
     expect(await listed("")).toEqual([NAME]);
@@ -273,7 +273,7 @@ describe("foreign files", () => {
     await rejects(backend.get(OTHER, new Uint8Array(100)), "not-found");
   });
 
-  test("that are links are not listed, and no blob is read through them", async () => {
+  test("that are symbolic links are not listed and not followed", async () => {
     await backend.put(NAME, BYTES);
     await mkdir(join(directory, "cd"));
     await symlink(pathOf(NAME), pathOf(OTHER));
@@ -282,7 +282,7 @@ describe("foreign files", () => {
     await rejects(backend.head(OTHER), "unavailable", "not a regular file");
   });
 
-  test("that are links give way to a blob, and what they point to stays", async () => {
+  test("that are symbolic links are replaced by a blob, and their targets are kept", async () => {
     await backend.put(NAME, BYTES);
     await mkdir(join(directory, "cd"));
     await symlink(pathOf(NAME), pathOf(OTHER));
@@ -293,20 +293,20 @@ describe("foreign files", () => {
   });
 });
 
-describe("what is no blob in a blob's place", () => {
-  test("a folder is refused", async () => {
+describe("in place of a blob", () => {
+  test("a folder is rejected", async () => {
     await mkdir(pathOf(NAME), { recursive: true });
     await rejects(backend.get(NAME, new Uint8Array(100)), "unavailable", "not a regular file");
     await rejects(backend.head(NAME), "unavailable", "not a regular file");
     await rejects(backend.put(NAME, BYTES), "unavailable", pathOf(NAME));
-    // Linux says EISDIR, macOS EPERM.
+    // EISDIR on Linux, EPERM on macOS.
     const error = await backend.delete(NAME).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StorageError);
     expect(error).toHaveProperty("message", expect.stringContaining(pathOf(NAME)));
     expect(await listed("")).toEqual([]);
   });
 
-  test("a pipe is refused at once, and gives way to a blob", async () => {
+  test("a pipe is rejected at once, and replaced by a blob", async () => {
     await mkdir(join(directory, "ab"), { recursive: true });
     expect(Bun.spawnSync(["mkfifo", pathOf(NAME)]).exitCode).toBe(0);
     await rejects(backend.get(NAME, new Uint8Array(100)), "unavailable", "not a regular file");
@@ -316,9 +316,9 @@ describe("what is no blob in a blob's place", () => {
     await expectHolds(NAME, BYTES);
   });
 
-  test("a socket is refused", async () => {
+  test("a socket is rejected", async () => {
     await mkdir(join(directory, "ab"), { recursive: true });
-    // The path of a socket must be short, so it is made elsewhere and moved.
+    // The path of a socket must be short, so it is created elsewhere and moved.
     const server = Bun.listen({ unix: join(place, "socket"), socket: { data() {} } });
     try {
       await rename(join(place, "socket"), pathOf(NAME));
@@ -329,7 +329,7 @@ describe("what is no blob in a blob's place", () => {
     }
   });
 
-  test("a file where a folder belongs is refused, but does not stop a listing", async () => {
+  test("a file in place of a folder is rejected, but a listing skips it", async () => {
     await backend.put(NAME, BYTES);
     await writeFile(join(directory, "cd"), "");
     await rejects(backend.put(OTHER, BYTES), "unavailable", "a parent of this path is a file");
@@ -338,7 +338,7 @@ describe("what is no blob in a blob's place", () => {
     expect(await listed("")).toEqual([NAME]);
   });
 
-  test("a blob that shrinks while it is read fails, and may be tried again", async () => {
+  test("a blob that shrinks during the read fails with a transient error", async () => {
     await backend.put(NAME, new Uint8Array(1000));
     const signal = signalWith((look) => {
       if (look === 2) truncateSync(pathOf(NAME), 10);
@@ -350,10 +350,10 @@ describe("what is no blob in a blob's place", () => {
   });
 });
 
-/** How often a put of ten MiB looks at its signal: first, before each of three writes, then twice. */
+/** How often a put of 10 MiB checks its signal: first, before each of three writes, then twice. */
 const STEPS_OF_PUT = 6;
 
-/** A signal that decides at each look, counted from one, whether it has fired. */
+/** A signal that calls back at each check, counted from 1, to decide whether it has fired. */
 function signalWith(fired: (look: number) => boolean): AbortSignal {
   let looks = 0;
   return Object.defineProperty(new AbortController().signal, "aborted", {
@@ -361,7 +361,7 @@ function signalWith(fired: (look: number) => boolean): AbortSignal {
   });
 }
 
-/** A signal that never fires, but acts when a put of a small blob looks at it for the last time. */
+/** A signal that never fires, but runs a function at the last check of a small put. */
 function beforeRename(act: () => void): AbortSignal {
   return signalWith((look) => {
     if (look === 4) act();

@@ -11,8 +11,8 @@ import { bucketForAll, NAME } from "./fixtures.ts";
 const BYTES = Buffer.from("opaque bytes");
 const KEYS = { bucket: "bucket", keyId: "id", applicationKey: "key" };
 
-describe("the region of B2", () => {
-  test("gives the endpoint, and the other way round", () => {
+describe("the B2 region", () => {
+  test("determines the endpoint, and the reverse", () => {
     const endpoint = "https://s3.eu-central-003.backblazeb2.com";
     expect(b2({ ...KEYS, region: "eu-central-003" }).description).toBe(`b2 bucket at ${endpoint}`);
     expect(b2Config({ ...KEYS, endpoint }).region).toBe("eu-central-003");
@@ -27,7 +27,7 @@ describe("the region of B2", () => {
   });
 });
 
-requireServer("minio")("behind the rules of B2", () => {
+requireServer("minio")("b2 behind a B2-like proxy", () => {
   const bucket = bucketForAll({ versioning: true });
   let front: B2RulesProxy;
   let backend: Backend;
@@ -60,7 +60,7 @@ requireServer("minio")("behind the rules of B2", () => {
     await backend.delete(NAME);
   });
 
-  test("delete removes all versions by their ids, and leaves no mark", async () => {
+  test("delete removes all versions by their IDs and leaves no delete marker", async () => {
     for (let i = 0; i < 3; i++) await backend.put(NAME, BYTES);
     expect(await versions()).toBe(3);
     const before = front.count("DELETE");
@@ -69,7 +69,7 @@ requireServer("minio")("behind the rules of B2", () => {
     expect(await versions()).toBe(0);
   });
 
-  test("less is found out than elsewhere, and nothing is left behind", async () => {
+  test("capabilities are limited, and nothing is left behind", async () => {
     expect(await backend.capabilities!()).toEqual({
       verifiesChecksums: false,
       conditionalPut: false,
@@ -79,7 +79,7 @@ requireServer("minio")("behind the rules of B2", () => {
     expect(await versions()).toBe(0);
   });
 
-  test("being told to slow down may be tried again after the time that is asked for", async () => {
+  test("SlowDown is transient and keeps the requested delay", async () => {
     for (const call of [
       () => backend.put(NAME, BYTES),
       () => backend.get(NAME, new Uint8Array(1)),
@@ -93,7 +93,7 @@ requireServer("minio")("behind the rules of B2", () => {
     }
   });
 
-  test("a failed look at what the place can do is not remembered", async () => {
+  test("a failure of `capabilities` is not cached", async () => {
     const { name, server } = bucket();
     const fresh = b2({
       bucket: name,
@@ -109,7 +109,7 @@ requireServer("minio")("behind the rules of B2", () => {
     const [one, other] = await Promise.all([fresh.capabilities!(), fresh.capabilities!()]);
     expect(one).toBe(other);
     expect(await fresh.capabilities!()).toBe(one);
-    // One with a wrong checksum, one to look at.
+    // One with a wrong checksum, one to inspect.
     expect(front.count("PUT") - before).toBe(2);
   });
 });

@@ -6,11 +6,11 @@ import { errorResponse, xmlResponse, NAME, objectResponse, OTHER, served } from 
 
 interface Rules {
   readonly status?: string;
-  /** Answers in the store's place. */
+  /** Overrides the store's response. */
   readonly answer?: (request: Request) => Response | undefined;
 }
 
-/** A store that checks checksums and knows conditions, as far as finding out what it can needs. */
+/** A store that verifies checksums and supports conditional puts, as far as `capabilities` needs. */
 function smallStore({ status = "", answer }: Rules = {}) {
   const blobs = new Set<string>();
   const requests: Request[] = [];
@@ -44,8 +44,8 @@ function smallStore({ status = "", answer }: Rules = {}) {
 
 const ENABLED = "<Status>Enabled</Status>";
 
-describe("finding out what a place can do", () => {
-  test("leaves nothing behind where the removal fails for a while", async () => {
+describe("determining capabilities", () => {
+  test("leaves nothing behind if deletes fail for a while", async () => {
     let failures = 0;
     const store = smallStore({
       answer: ({ method }) => {
@@ -61,7 +61,7 @@ describe("finding out what a place can do", () => {
     expect(store.blobs.size).toBe(0);
   });
 
-  test("leaves no mark where versions may not be listed, or not be removed", async () => {
+  test("leaves no delete marker if versions may not be listed or deleted", async () => {
     for (const refused of [
       ({ url }: Request) => url.includes("versions="),
       ({ url }: Request) => url.includes("versionId="),
@@ -77,13 +77,13 @@ describe("finding out what a place can do", () => {
       );
       expect(await fake.backend.capabilities!()).toMatchObject({ versions: true });
       const deletes = store.requests.filter(({ method }) => method === "DELETE");
-      // A delete without a version is what puts a mark there.
+      // A DELETE without a version would add a delete marker.
       for (const { url } of deletes) expect(url).toContain("versionId=");
       expect(store.blobs.size).toBe(0);
     }
   });
 
-  test("goes on where the store does not say whether it keeps versions", async () => {
+  test("succeeds if the store does not support GetBucketVersioning", async () => {
     const store = smallStore({
       answer: ({ url }) =>
         url.includes("versioning=") ? errorResponse(501, "NotImplemented") : undefined,
@@ -95,7 +95,7 @@ describe("finding out what a place can do", () => {
     });
   });
 
-  test("sends the checksum with every upload, as puts do", async () => {
+  test("sends the checksum with every upload", async () => {
     const store = smallStore();
     using fake = served(store.fetch);
     await fake.backend.capabilities!();
@@ -104,7 +104,7 @@ describe("finding out what a place can do", () => {
     for (const { headers } of puts) expect(headers.has("x-amz-checksum-sha256")).toBe(true);
   });
 
-  test("judges by more than the first blob where it may only read", async () => {
+  test("inspects more than the first blob with read-only credentials", async () => {
     const claim = { "x-amz-checksum-sha256": Buffer.from(OTHER, "hex").toString("base64") };
     const entries = [NAME, OTHER].map((name) => `<Contents><Key>${name}</Key></Contents>`);
     using fake = served(({ method, url }) => {

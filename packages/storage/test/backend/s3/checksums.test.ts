@@ -13,7 +13,7 @@ import { bucketForAll, errorResponse, NAME, on, served } from "./fixtures.ts";
 const BYTES = Buffer.from("opaque bytes");
 const CLAIM = Buffer.from(NAME, "hex").toString("base64");
 
-/** A store that lets nobody write, and gives back whatever a writer once claimed. */
+/** A read-only store that returns whatever checksum a writer claimed. */
 function claiming(request: Request): Response {
   if (request.method === "HEAD") {
     return new Response(null, {
@@ -28,8 +28,8 @@ function claiming(request: Request): Response {
   );
 }
 
-describe("with credentials that only read", () => {
-  test("an unknown store attests nothing, before and after it was asked what it can do", async () => {
+describe("read-only credentials", () => {
+  test("return no SHA-256 from an unknown store, before and after `capabilities`", async () => {
     using fake = served(claiming);
     const { backend } = fake;
     expect(await backend.head(NAME)).toEqual({ size: 12 });
@@ -37,7 +37,7 @@ describe("with credentials that only read", () => {
     expect(await backend.head(NAME)).toEqual({ size: 12 });
   });
 
-  test("a store of which it is known that it checks is believed", async () => {
+  test("return the SHA-256 from a store that is known to verify it", async () => {
     using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: claiming });
     const backend = minio({
       bucket: "bucket",
@@ -51,7 +51,7 @@ describe("with credentials that only read", () => {
   });
 });
 
-describe("that it is Amazon", () => {
+describe("trust in Amazon's checksums", () => {
   const variables = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE", "AWS_PROFILE"];
   const before = variables.map((name) => process.env[name]);
   const folder = mkdtempSync(join(tmpdir(), "idk-test-"));
@@ -65,36 +65,36 @@ describe("that it is Amazon", () => {
   const credentials = { accessKeyId: "access-key", secretAccessKey: "secret-key" };
   const options: S3Options = { bucket: "bucket", region: "eu-west-3", credentials };
 
-  const believed = async (given: Partial<S3Options> = {}): Promise<boolean> => {
+  const trusted = async (given: Partial<S3Options> = {}): Promise<boolean> => {
     const config = s3Config({ ...options, ...given });
     const connection = await connect(config);
     connection.close();
     return config.trustChecksums && !connection.endpointFromEnvironment;
   };
 
-  test("is so where nothing names another endpoint", async () => {
-    expect(await believed()).toBe(true);
-    expect(await believed({ endpoint: "https://s3.example" })).toBe(false);
+  test("applies if no other endpoint is set", async () => {
+    expect(await trusted()).toBe(true);
+    expect(await trusted({ endpoint: "https://s3.example" })).toBe(false);
   });
 
-  test.each(["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])("is not so with %s", async (name) => {
+  test.each(["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])("does not apply with %s", async (name) => {
     process.env[name] = "https://s3.example";
-    expect(await believed()).toBe(false);
+    expect(await trusted()).toBe(false);
   });
 
-  test("is not so where a profile names another", async () => {
+  test("does not apply if the profile sets another endpoint", async () => {
     const file = join(folder, "config");
     writeFileSync(file, "[profile other]\nendpoint_url = https://s3.example\n");
     process.env["AWS_CONFIG_FILE"] = file;
     process.env["AWS_PROFILE"] = "other";
-    expect(await believed()).toBe(false);
+    expect(await trusted()).toBe(false);
   });
 });
 
-requireServer("minio")("on a MinIO that is reached as any store", () => {
+requireServer("minio")("an s3 backend on MinIO", () => {
   const bucket = bucketForAll();
 
-  test("hashes are given from when it has shown that it checks them", async () => {
+  test("returns the SHA-256 once `capabilities` has shown that MinIO verifies it", async () => {
     const backend: Backend = on(bucket());
     await backend.put(NAME, BYTES);
     expect(await backend.head(NAME)).toEqual({

@@ -7,10 +7,10 @@ const BYTES = new Uint8Array(100).fill(7);
 
 type Row = [
   status: number,
-  answer: string,
+  s3Code: string,
   code: ErrorCode,
   transient: boolean,
-  says: string,
+  explanation: string,
   message?: string,
 ];
 
@@ -32,7 +32,7 @@ const TABLE: readonly Row[] = [
   [409, "OperationAborted", "unavailable", true, "busy"],
   [409, "ConditionalRequestConflict", "unavailable", true, "busy"],
   [429, "", "unavailable", true, "busy"],
-  [500, "InternalError", "unavailable", true, "500 InternalError words"],
+  [500, "InternalError", "unavailable", true, "500 InternalError the store"],
   [501, "NotImplemented", "unavailable", false, "NotImplemented"],
   [502, "", "unavailable", true, "502"],
   [503, "SlowDown", "unavailable", true, "busy"],
@@ -58,39 +58,41 @@ const TABLE: readonly Row[] = [
   [301, "PermanentRedirect", "unavailable", false, "in another region"],
   [307, "TemporaryRedirect", "unavailable", true, "busy"],
   [400, "AuthorizationHeaderMalformed", "unavailable", false, "in another region"],
-  [400, "constructor", "unavailable", false, "400 constructor words of the store"],
-  [400, "SomethingNew", "unavailable", false, "400 SomethingNew words of the store"],
+  [400, "constructor", "unavailable", false, "400 constructor the store's message"],
+  [400, "SomethingNew", "unavailable", false, "400 SomethingNew the store's message"],
 ];
 
-describe("what the store answers", () => {
+describe("an error response", () => {
   test.each(TABLE)(
     "%p %p is %p, transient %p",
-    async (status, answer, code, transient, says, ...rest) => {
+    async (status, s3Code, code, transient, explanation, ...rest) => {
       const [message] = rest;
-      using fake = served(() => errorResponse(status, answer, message));
-      // Where the checksum header may be what is refused, put asks again without.
+      using fake = served(() => errorResponse(status, s3Code, message));
+      // A put retries without the checksum header if that may be the reason.
       for (const call of [
         () => fake.backend.put(NAME, BYTES),
         () => fake.backend.get(NAME, new Uint8Array(1)),
         () => fake.backend.delete(NAME),
         () => first(fake.backend.list("")),
       ]) {
-        const error = await rejects(call(), code, says);
+        const error = await rejects(call(), code, explanation);
         expect(error.transient).toBe(transient);
-        // The store's own words are kept, and said once.
-        const own = [status, answer, message ?? "words of the store"].filter(Boolean).join(" ");
-        const said = error.message.includes(own);
-        expect(error.cause).toEqual(said ? undefined : new Error(own));
+        // The original message is kept, either in the message or as the cause.
+        const original = [status, s3Code, message ?? "the store's message"]
+          .filter(Boolean)
+          .join(" ");
+        const included = error.message.includes(original);
+        expect(error.cause).toEqual(included ? undefined : new Error(original));
       }
     },
   );
 
-  test("an answer to HEAD that gives no reason tells what it can be", async () => {
+  test("to HEAD without a reason lists possible reasons", async () => {
     using fake = served(() => new Response(null, { status: 400 }));
     await rejects(fake.backend.head(NAME), "unavailable", "have not expired");
   });
 
-  test("a missing blob is not found", async () => {
+  test("for a missing blob is not-found, and a success of delete", async () => {
     using fake = served(() => errorResponse(404, "NoSuchKey"));
     await rejects(fake.backend.get(NAME, new Uint8Array(1)), "not-found", NAME);
     await fake.backend.delete(NAME);
@@ -99,7 +101,7 @@ describe("what the store answers", () => {
   test.each([
     ["7", 7000],
     ["0", 0],
-  ])("Retry-After: %p is kept", async (value, ms) => {
+  ])("with Retry-After: %p sets retryAfterMs", async (value, ms) => {
     using fake = served(() => errorResponse(503, "SlowDown", "", { "retry-after": value }));
     expect(await rejects(fake.backend.put(NAME, BYTES), "unavailable")).toHaveProperty(
       "retryAfterMs",
@@ -111,7 +113,7 @@ describe("what the store answers", () => {
     );
   });
 
-  test("a MinIO that starts may be asked again before the minute that it asks for", async () => {
+  test("of a starting MinIO ignores its Retry-After of a minute", async () => {
     using fake = served(() =>
       errorResponse(503, "XMinioServerNotInitialized", "Server not initialized yet", {
         "retry-after": "60",
@@ -122,14 +124,14 @@ describe("what the store answers", () => {
     expect(error.retryAfterMs).toBeUndefined();
   });
 
-  test("a Retry-After with a date is counted from now", async () => {
+  test("with a date in Retry-After sets retryAfterMs from now", async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
     using fake = served(() => errorResponse(503, "SlowDown", "", { "retry-after": date }));
     const { retryAfterMs } = await rejects(fake.backend.put(NAME, BYTES), "unavailable");
     expect(retryAfterMs).toBeWithin(50_000, 61_000);
   });
 
-  test("a wrong clock is told by how much", async () => {
+  test("for clock skew reports the difference", async () => {
     const now = Date.now();
     const date = new Date(now).toUTCString();
     using fake = served(() => errorResponse(403, "RequestTimeTooSkewed", "", { date }));
@@ -145,9 +147,9 @@ describe("what the store answers", () => {
   });
 
   test.each([
-    ["an answer to HEAD, which has no words", () => new Response(null, { status: 403 })],
-    ["an answer that does not say why", () => errorResponse(403, "AccessDenied")],
-  ])("a wrong clock is told from %s", async (_, refuse) => {
+    ["a response to HEAD, which has no body", () => new Response(null, { status: 403 })],
+    ["a response without a reason", () => errorResponse(403, "AccessDenied")],
+  ])("reports clock skew from %s", async (_, refuse) => {
     const now = Date.now();
     using fake = served((request) => {
       const answer = request.method === "HEAD" ? new Response(null, { status: 403 }) : refuse();
@@ -174,7 +176,7 @@ describe("what the store answers", () => {
     }
   });
 
-  test("a wrong clock stays wrong, whatever was called before", async () => {
+  test("for clock skew does not change the date of later requests", async () => {
     const now = Date.now();
     const dates: (string | null)[] = [];
     using fake = served(({ headers }) => {
@@ -199,20 +201,20 @@ describe("what the store answers", () => {
     }
   });
 
-  test("a wrong clock is not blamed for what the store says itself", async () => {
+  test("with another reason does not report clock skew", async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
     using fake = served(() => errorResponse(403, "SignatureDoesNotMatch", "", { date }));
     await rejects(fake.backend.put(NAME, BYTES), "permission", "does not match the access key");
   });
 
-  test("the region of the bucket is named", async () => {
+  test("with the region of the bucket reports it", async () => {
     using fake = served(() =>
       errorResponse(301, "PermanentRedirect", "", { "x-amz-bucket-region": "eu-west-3" }),
     );
     await rejects(fake.backend.put(NAME, BYTES), "unavailable", "another region, eu-west-3; set");
   });
 
-  test("a redirect is not followed", async () => {
+  test("that redirects is not followed", async () => {
     let asked = 0;
     using elsewhere = Bun.serve({
       port: 0,
@@ -230,16 +232,16 @@ describe("what the store answers", () => {
     void elsewhere.stop(true);
   });
 
-  test("words that control a terminal, or go on for ever, are cut", async () => {
-    const words = `\u001B[31m${"long ".repeat(1000)}`;
-    using fake = served(() => errorResponse(400, "Odd", words));
+  test("with control characters or a long message is sanitized", async () => {
+    const text = `\u001B[31m${"long ".repeat(1000)}`;
+    using fake = served(() => errorResponse(400, "Odd", text));
     const message = await messageOf(fake.backend.put(NAME, BYTES));
     expect(message).toContain("long long");
     expect(message).not.toContain("\u001B");
     expect(message.length).toBeLessThan(600);
   });
 
-  test("an endless error answer is not read to its end", async () => {
+  test("without an end is not read to its end", async () => {
     using fake = served(
       () =>
         new Response(
@@ -255,7 +257,7 @@ describe("what the store answers", () => {
     await rejects(fake.backend.put(NAME, BYTES), "unavailable");
   });
 
-  test("no message holds a secret, a signature or a query", async () => {
+  test("never puts a secret, a signature or a query into the message", async () => {
     for (const [status, code] of TABLE) {
       using fake = served(() => errorResponse(status, code));
       const { backend } = fake;

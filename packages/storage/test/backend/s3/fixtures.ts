@@ -19,7 +19,7 @@ import type { Backend } from "../../../src/backend/backend.ts";
 export const NAME: string = "ab".padEnd(64, "0123456789");
 export const OTHER: string = "cd".padEnd(64, "0123456789");
 
-/** A backend for a bucket, at the server or at what stands before it. */
+/** A backend for a bucket, at its server or at the given endpoint. */
 export function on(
   { server, name }: Pick<Bucket, "server" | "name">,
   options: Partial<S3Options> = {},
@@ -35,7 +35,7 @@ export function on(
   });
 }
 
-/** A bucket on MinIO for all tests of a group. */
+/** A bucket on MinIO that all tests of a describe block share. */
 export function bucketForAll(options: { versioning?: boolean } = {}): () => Bucket {
   let bucket: Bucket;
   beforeAll(async () => {
@@ -51,7 +51,7 @@ export interface Recorded extends HttpProxy {
   readonly requests: ProxiedRequest[];
 }
 
-/** A front that remembers what passes. */
+/** A proxy that records the requests. */
 export function recording(server: S3Server, rules: ProxyRules = {}): Recorded {
   const requests: ProxiedRequest[] = [];
   const front = httpProxy(server.endpoint, {
@@ -64,7 +64,7 @@ export function recording(server: S3Server, rules: ProxyRules = {}): Recorded {
   return { ...front, requests };
 }
 
-/** A backend whose server is this function. */
+/** A backend whose server is the given function. */
 export function served(
   answer: (request: Request) => Response | Promise<Response>,
   options: Partial<S3Options> = {},
@@ -81,24 +81,24 @@ export function served(
   return { backend, endpoint, [Symbol.dispose]: () => void server.stop(true) };
 }
 
-/** The bucket of `served`, for both ways of making one. */
+/** The bucket of `served`, for both provisioning clients. */
 export function locationsAt(
   endpoint: string,
   timeouts?: Timeouts,
 ): (BucketLocation & { provider: "s3" | "minio" })[] {
   const [accessKeyId, secretAccessKey] = ["access-key", "secret-key"];
-  const place = { bucket: "bucket", endpoint, region: REGION, timeouts };
+  const common = { bucket: "bucket", endpoint, region: REGION, timeouts };
   return [
-    { provider: "s3", ...place, credentials: { accessKeyId, secretAccessKey } },
-    { provider: "minio", ...place, accessKey: accessKeyId, secretKey: secretAccessKey },
+    { provider: "s3", ...common, credentials: { accessKeyId, secretAccessKey } },
+    { provider: "minio", ...common, accessKey: accessKeyId, secretKey: secretAccessKey },
   ];
 }
 
-/** An error answer of the protocol. */
+/** An S3 error response. */
 export function errorResponse(
   status: number,
   code: string,
-  message = "words of the store",
+  message = "the store's message",
   headers: Record<string, string> = {},
 ): Response {
   return new Response(
@@ -107,14 +107,14 @@ export function errorResponse(
   );
 }
 
-/** A page of a listing, of objects or of versions. */
+/** An XML response, by default a page of ListObjectsV2. */
 export function xmlResponse(inner: string, root = "ListBucketResult"): Response {
   return new Response(`<?xml version="1.0"?><${root}>${inner}</${root}>`, {
     headers: { "content-type": "application/xml" },
   });
 }
 
-/** A store that has taken an upload, or has the object that is looked for. */
+/** The response to a successful upload or HEAD. */
 export function objectResponse(headers: Record<string, string> = {}): Response {
   return new Response(null, { headers: { etag: '"0"', ...headers } });
 }
@@ -128,7 +128,7 @@ export async function messageOf(call: Promise<unknown>): Promise<string> {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Begins a listing, as far as its first blob. */
+/** Reads a listing up to its first blob. */
 export async function first(items: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of items) return;
 }

@@ -7,7 +7,7 @@ import { bucketForAll, xmlResponse, NAME, objectResponse, OTHER } from "./fixtur
 const BYTES = Buffer.from("opaque bytes");
 const KEYS = { bucket: "bucket", accessKey: "access", secretKey: "secret" };
 
-describe("the address of a MinIO", () => {
+describe("the MinIO endpoint", () => {
   test.each([
     [{ endpoint: "http://minio.example:9010" }, "http://minio.example:9010"],
     [{ host: "minio.example" }, "https://minio.example:9000"],
@@ -17,13 +17,13 @@ describe("the address of a MinIO", () => {
     expect(minio({ ...KEYS, ...options }).description).toBe(`minio bucket at ${endpoint}`);
   });
 
-  test("is given in one way", () => {
+  test("is set in one way only", () => {
     expect(() => minio(KEYS)).toThrow("either an endpoint, or a host");
     expect(() => minio({ ...KEYS, host: "a", endpoint: "https://a" })).toThrow("either");
   });
 });
 
-test("a session's token goes along with every request, and is signed", async () => {
+test("the session token is sent with every request, and is signed", async () => {
   const requests: Headers[] = [];
   using server = Bun.serve({
     port: 0,
@@ -64,7 +64,7 @@ requireServer("minio")("a blob on MinIO", () => {
     });
   };
 
-  test("is encrypted at rest where that is asked for, and says so", async () => {
+  test("is encrypted at rest on request, and reports it", async () => {
     const encrypted = open({ encryption: { type: "AES256" } });
     await encrypted.put(NAME, BYTES);
     await open().put(OTHER, BYTES);
@@ -73,12 +73,12 @@ requireServer("minio")("a blob on MinIO", () => {
     expect((await encrypted.capabilities!()).encryption).toBe("AES256");
     expect((await open().capabilities!()).encryption).toBeUndefined();
     const buffer = Buffer.alloc(BYTES.length);
-    // Who may read gets it decrypted without asking.
+    // Reads need no encryption option.
     await open().get(NAME, buffer);
     expect(buffer).toEqual(BYTES);
   });
 
-  test("keeps its hash with encryption too", async () => {
+  test("keeps its SHA-256 with encryption", async () => {
     const encrypted = open({ encryption: { type: "AES256" } });
     await encrypted.put(NAME, BYTES);
     expect((await encrypted.head(NAME))?.sha256).toBe(

@@ -7,8 +7,8 @@ import { first, locationsAt, NAME, served } from "./fixtures.ts";
 const BYTES = new Uint8Array(100).fill(7);
 const ONCE = { retry: { budgetMs: 0, minAttempts: 1 } };
 
-describe("without an answer", () => {
-  test("a refused connection may be tried again", async () => {
+describe("a request without a complete response", () => {
+  test("is transient if the connection is refused", async () => {
     const { backend, [Symbol.dispose]: stop } = served(() => new Response());
     stop();
     for (const call of [
@@ -23,13 +23,13 @@ describe("without an answer", () => {
     }
   });
 
-  test("a host that does not resolve may be tried again", async () => {
+  test("is transient if the host does not resolve", async () => {
     using fake = served(() => new Response(), { endpoint: "http://nowhere.invalid" });
     const error = await rejects(fake.backend.put(NAME, BYTES), "unavailable", "connection failed");
     expect(error.transient).toBe(true);
   });
 
-  test("a server that says nothing is waited for only so long", async () => {
+  test("times out if the server does not respond", async () => {
     using fake = served(() => new Promise<Response>(() => {}), {
       timeouts: { firstByte: 50, stall: 50 },
     });
@@ -51,7 +51,7 @@ describe("without an answer", () => {
     expect(performance.now() - start).toBeLessThan(30_000);
   });
 
-  test("a body that stalls is waited for only so long", async () => {
+  test("times out if the body stalls", async () => {
     using fake = served(() => new Response(stalling(), { headers: { "content-length": "1000" } }), {
       timeouts: { stall: 50 },
     });
@@ -59,13 +59,13 @@ describe("without an answer", () => {
     expect(error.transient).toBe(true);
   });
 
-  test("a signal ends every call at once, also a stalled body", async () => {
+  test("ends at once when the signal fires, even if the body stalls", async () => {
     using fake = served(({ method }) =>
       method === "GET"
         ? new Response(stalling(), { headers: { "content-length": "1000" } })
         : new Promise<Response>(() => {}),
     );
-    // The SDK is loaded before the clock runs.
+    // Loads the SDK before the time is measured.
     await fake.backend.head(NAME, { signal: AbortSignal.timeout(500) }).catch(() => undefined);
     for (const call of [
       (options: { signal: AbortSignal }) => fake.backend.put(NAME, BYTES, options),
@@ -88,7 +88,7 @@ describe("without an answer", () => {
     }
   });
 
-  test("nothing comes into the buffer after the abort", async () => {
+  test("writes nothing to the buffer after the abort", async () => {
     let release = (): void => undefined;
     using fake = served(
       () =>
@@ -117,7 +117,7 @@ describe("without an answer", () => {
     expect(buffer.every((byte) => byte === 9)).toBe(true);
   });
 
-  test("a body that ends early may be fetched again", async () => {
+  test("is transient if the body ends early", async () => {
     const listener = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
@@ -133,7 +133,7 @@ describe("without an answer", () => {
     listener.stop(true);
   });
 
-  test("a blob that is longer than announced stays within the buffer", async () => {
+  test("does not write past the buffer if the blob is longer than announced", async () => {
     using fake = served(() => new Response(endless()));
     const store = new Uint8Array(3000);
     await rejects(fake.backend.get(NAME, store.subarray(1000, 2000)), "limit");
@@ -141,7 +141,7 @@ describe("without an answer", () => {
     expect(store.subarray(2000)).toEqual(new Uint8Array(1000));
   });
 
-  test("missing credentials are told as such", async () => {
+  test("reports missing credentials", async () => {
     const error = new Error("Could not load credentials from any providers");
     error.name = "CredentialsProviderError";
     using fake = served(() => new Response(), { credentials: () => Promise.reject(error) });
@@ -150,7 +150,7 @@ describe("without an answer", () => {
   });
 });
 
-describe("credentials that never come", () => {
+describe("credentials that never resolve", () => {
   const hanging = { credentials: () => new Promise<never>(() => {}) };
   const everyCall = (backend: Backend) => [
     (options: CallOptions) => backend.put(NAME, BYTES, options),
@@ -158,7 +158,7 @@ describe("credentials that never come", () => {
     (options: CallOptions) => first(backend.list("", options)),
   ];
 
-  test("are waited for only so long", async () => {
+  test("time out", async () => {
     using fake = served(() => new Response(), {
       ...hanging,
       timeouts: { firstByte: 50, stall: 50 },
@@ -168,7 +168,7 @@ describe("credentials that never come", () => {
     }
   });
 
-  test("do not outlast the caller's signal", async () => {
+  test("end with the signal", async () => {
     using fake = served(() => new Response(), hanging);
     for (const call of everyCall(fake.backend)) {
       await rejects(call({ signal: AbortSignal.timeout(100) }), "aborted");

@@ -12,7 +12,7 @@ const BYTES = Buffer.from("opaque bytes");
 requireServer("minio")("credentials", () => {
   const bucket = bucketForAll();
 
-  /** Credentials of a session that allows only these actions. */
+  /** Temporary credentials that allow only these actions. */
   const limitedTo = async (...actions: string[]): Promise<Credentials> => {
     const { server, name } = bucket();
     const provider = new AssumeRoleProvider({
@@ -53,7 +53,7 @@ requireServer("minio")("credentials", () => {
     return Versions.map(({ Key }) => Key);
   };
 
-  test("that are wrong are refused in every call, and not tried again", async () => {
+  test("that are wrong fail every call with a permanent error", async () => {
     const { accessKeyId, secretAccessKey } = bucket().server;
     for (const credentials of [
       { accessKeyId, secretAccessKey: "not-the-secret" },
@@ -67,7 +67,7 @@ requireServer("minio")("credentials", () => {
     await rejects(wrong.put(NAME, BYTES), "permission", "does not match the access key");
   });
 
-  test("that only read can read, and find out what can be seen", async () => {
+  test("that only permit reads can read and determine some capabilities", async () => {
     await on(bucket()).put(OTHER, BYTES);
     const credentials = await limitedTo("s3:GetObject", "s3:ListBucket", "s3:GetBucketVersioning");
     const reader = on(bucket(), { credentials });
@@ -77,7 +77,7 @@ requireServer("minio")("credentials", () => {
     expect(await Array.fromAsync(reader.list(""))).toHaveLength(1);
     await rejects(reader.put(NAME, BYTES), "permission", "check their policy");
     await rejects(reader.delete(OTHER), "permission", "check their policy");
-    // Whether this server checks what it keeps could not be tried.
+    // Without a write it is unknown whether this server verifies checksums.
     expect(await reader.capabilities!()).toEqual({
       verifiesChecksums: false,
       conditionalPut: false,
@@ -87,7 +87,7 @@ requireServer("minio")("credentials", () => {
     expect(await keys()).toEqual([`store/${OTHER}`]);
   });
 
-  test("that only write can write, and leave nothing else behind", async () => {
+  test("that only permit writes can write, and leave no trial blob behind", async () => {
     const writer = on(bucket(), { credentials: await limitedTo("s3:PutObject") });
     await writer.put(OTHER, BYTES);
     await rejects(writer.get(OTHER, new Uint8Array(100)), "permission");
@@ -99,7 +99,7 @@ requireServer("minio")("credentials", () => {
     expect(await keys()).toEqual([`store/${OTHER}`]);
   });
 
-  test("from a provider are asked for when they are needed", async () => {
+  test("from a function are requested once, when needed", async () => {
     let asked = 0;
     const backend = on(bucket(), {
       credentials: async () => {
@@ -113,7 +113,7 @@ requireServer("minio")("credentials", () => {
     expect(asked).toBe(1);
   });
 
-  test("do not help where the bucket is missing", async () => {
+  test("do not hide that the bucket is missing", async () => {
     const { server } = bucket();
     const backend = on({ server, name: "idk-test-no-such-bucket" });
     for (const call of [...everyCall(backend), () => backend.capabilities!()]) {
@@ -123,8 +123,8 @@ requireServer("minio")("credentials", () => {
   });
 });
 
-requireServer("versitygw")("on a server whose 404 to HEAD has no error code", () => {
-  test("a missing bucket is told from a missing blob all the same", async () => {
+requireServer("versitygw")("head on a server whose response to HEAD has no code", () => {
+  test("distinguishes a missing bucket from a missing blob", async () => {
     const { versitygwServer } = await import("../../../../../tests/servers/s3-servers.ts");
     const backend = on({ server: versitygwServer(), name: "idk-test-no-such-bucket" });
     await rejects(backend.head(NAME), "unavailable", "no-such-bucket does not exist");

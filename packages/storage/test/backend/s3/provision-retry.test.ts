@@ -8,8 +8,8 @@ const QUICK = { firstDelayMs: 1, maxDelayMs: 1 };
 describe.each([
   ["the AWS SDK", 0],
   ["MinIO's client", 1],
-] as const)("making a bucket through %s", (_, which) => {
-  test("goes on after a store was busy, and says nothing of it by itself", async () => {
+] as const)("initBucket with %s", (_, which) => {
+  test("retries if the store is busy, and prints nothing", async () => {
     const seen: string[] = [];
     using fake = served(({ method }) => {
       seen.push(method);
@@ -31,7 +31,7 @@ describe.each([
     }
   });
 
-  test("keeps to the time that a busy store asks for", async () => {
+  test("reports the delay that a busy store requests", async () => {
     using fake = served(() => errorResponse(503, "SlowDown", "", { "retry-after": "7" }));
     const location = locationsAt(fake.endpoint)[which]!;
     const once = { retry: { budgetMs: 0, minAttempts: 1 } };
@@ -39,7 +39,7 @@ describe.each([
     expect(error).toMatchObject({ transient: true, retryAfterMs: 7000 });
   });
 
-  test("asks once where the answer stays the same", async () => {
+  test("does not retry a permanent error", async () => {
     let asked = 0;
     using fake = served(() => {
       asked += 1;
@@ -50,7 +50,7 @@ describe.each([
   });
 });
 
-test("a bucket's name that MinIO does not take is a wrong call", async () => {
+test("initBucket rejects a bucket name that is invalid on MinIO", async () => {
   const [, location] = locationsAt("http://127.0.0.1:1");
   await rejects(initBucket({ ...location!, bucket: "No_Such" }), "usage", "the bucket's name");
 });

@@ -46,7 +46,7 @@ function overSdk(bucket: string, server = minioServer()): BucketLocation {
   return { provider: "s3", bucket, prefix: "store", endpoint, region: REGION, credentials };
 }
 
-/** The key that the server uses where none is named. */
+/** The server's default key. */
 async function kmsKey(): Promise<string> {
   const { client, name, remove } = await newBucket(minioServer());
   const object = { Bucket: name, Key: "x", Body: "x", ServerSideEncryption: "aws:kms" } as const;
@@ -62,22 +62,22 @@ const WISHES = {
   defaultEncryption: { type: "AES256" },
 } as const;
 
-requireServer("minio")("a bucket", () => {
+requireServer("minio")("initBucket", () => {
   describe.each([
     ["through MinIO's client", overMinio],
     ["through the AWS SDK", overSdk],
   ] as const)("%s", (_, at) => {
-    test("is made, and found the second time", async () => {
+    test("creates a bucket, and finds it the second time", async () => {
       const location = at(newName(minioServer()));
       expect(await initBucket(location)).toEqual({ made: ["bucket"], there: [] });
       expect(await initBucket(location)).toEqual({ made: [], there: ["bucket"] });
       await on({ server: minioServer(), name: location.bucket }).head(NAME);
     });
 
-    test("gets what is wished for, once", async () => {
+    test("applies each setting once", async () => {
       const location = at(newName(minioServer()));
       const first = await initBucket(location, WISHES);
-      // Object lock brings versions along.
+      // Object lock implies versioning.
       expect(first).toEqual({
         made: ["bucket", "object lock", "lifecycle", "default encryption"],
         there: ["versioning"],
@@ -88,7 +88,7 @@ requireServer("minio")("a bucket", () => {
       });
     });
 
-    test("gets a key of the key management, in place of a weaker default", async () => {
+    test("replaces a weaker default encryption with aws:kms", async () => {
       const location = at(newName(minioServer()));
       const keyId = await kmsKey();
       const kms = { defaultEncryption: { type: "aws:kms", keyId } } as const;
@@ -100,7 +100,7 @@ requireServer("minio")("a bucket", () => {
       });
       const done = { made: [], there: ["bucket", "default encryption"] };
       expect<object>(await initBucket(location, kms)).toEqual(done);
-      // What is stronger than what is wished for stays.
+      // A stronger default is kept.
       expect<object>(await initBucket(location, weaker)).toEqual(done);
       const command = new GetBucketEncryptionCommand({ Bucket: location.bucket });
       const { ServerSideEncryptionConfiguration } = await plainClient(minioServer()).send(command);
@@ -111,13 +111,13 @@ requireServer("minio")("a bucket", () => {
       expect((await backend.capabilities!()).encryption).toBe("aws:kms");
     });
 
-    test("gets no key that there is not", async () => {
+    test("fails with a KMS key that does not exist", async () => {
       const location = at(newName(minioServer()));
       const defaultEncryption = { type: "aws:kms", keyId: "no-such-key" } as const;
       await rejects(initBucket(location, { defaultEncryption }), "unavailable", "and its key");
     });
 
-    test("gets versions later", async () => {
+    test("enables versioning on an existing bucket", async () => {
       const location = at(newName(minioServer()));
       await initBucket(location);
       expect(await initBucket(location, { versioning: true })).toEqual({
@@ -126,13 +126,13 @@ requireServer("minio")("a bucket", () => {
       });
     });
 
-    test("cannot get object lock later", async () => {
+    test("cannot enable object lock on an existing bucket", async () => {
       const location = at(newName(minioServer()));
       await initBucket(location);
       await rejects(initBucket(location, { objectLock: true }), "usage", "without object lock");
     });
 
-    test("keeps the rules of others", async () => {
+    test("keeps other lifecycle rules", async () => {
       const location = at(newName(minioServer()));
       await initBucket(location, { versioning: true });
       const client = plainClient(minioServer());
@@ -158,7 +158,7 @@ requireServer("minio")("a bucket", () => {
       ]);
     });
 
-    test("is not made with wrong credentials", async () => {
+    test("fails with wrong credentials", async () => {
       const wrong = { ...minioServer(), secretAccessKey: "not-the-secret" };
       const location =
         at === overSdk
@@ -167,7 +167,7 @@ requireServer("minio")("a bucket", () => {
       await rejects(initBucket(location), "permission");
     });
 
-    test("is not made on a server that does not answer", async () => {
+    test("fails if the server does not respond", async () => {
       const location = { ...at("idk-test-never"), endpoint: "http://127.0.0.1:1" };
       const once = { retry: { budgetMs: 0, minAttempts: 1 } };
       const error = await rejects(
@@ -179,7 +179,7 @@ requireServer("minio")("a bucket", () => {
     });
   });
 
-  test("takes no encryption that its provider does not have", async () => {
+  test("rejects encryption that the provider does not support", async () => {
     const defaultEncryption = { type: "aws:kms" } as const;
     await rejects(initBucket(overMinio("b"), { defaultEncryption }), "usage", "pass the ID");
     const keys = { bucket: "b", region: "us-east-005", keyId: "id", applicationKey: "key" };
@@ -187,23 +187,23 @@ requireServer("minio")("a bucket", () => {
     await rejects(atB2, "usage", "no key management");
   });
 
-  test("takes whole days", async () => {
+  test("accepts only whole days", async () => {
     for (const lifecycleDays of [0, -1, 1.5, Number.NaN]) {
       await rejects(initBucket(overMinio("b"), { lifecycleDays }), "usage", "days");
     }
   });
 
-  test("asks for encryption by itself then", async () => {
+  test("then encrypts uploads that request nothing", async () => {
     const location = overMinio(newName(minioServer()));
     await initBucket(location, { defaultEncryption: { type: "AES256" } });
-    if (location.provider !== "minio") throw new Error("another place");
+    if (location.provider !== "minio") throw new Error("not MinIO");
     const backend = minio(location);
     expect((await backend.capabilities!()).encryption).toBe("AES256");
   });
 });
 
-requireServer("versitygw")("a bucket on versitygw", () => {
-  test("is made, and found the second time", async () => {
+requireServer("versitygw")("initBucket on versitygw", () => {
+  test("creates a bucket, and finds it the second time", async () => {
     const location = overSdk(newName(versitygwServer()), versitygwServer());
     expect(await initBucket(location)).toEqual({ made: ["bucket"], there: [] });
     expect(await initBucket(location)).toEqual({ made: [], there: ["bucket"] });

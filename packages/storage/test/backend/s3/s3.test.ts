@@ -28,20 +28,20 @@ const BASE = { bucket: "bucket", endpoint: "https://s3.example" };
 describe("options", () => {
   test.each([
     ["an empty bucket", { ...BASE, bucket: "" }, "bucket's name"],
-    ["a bucket with a query", { ...BASE, bucket: "b?acl" }, "bucket's name"],
-    ["an endpoint that is no URL", { ...BASE, endpoint: "s3.example" }, "must be a URL"],
+    ["a bucket with a query string", { ...BASE, bucket: "b?acl" }, "bucket's name"],
+    ["an endpoint that is not a URL", { ...BASE, endpoint: "s3.example" }, "must be a URL"],
     ["an endpoint with a path", { ...BASE, endpoint: "https://s3.example/x" }, "https://HOST"],
     ["an endpoint of another protocol", { ...BASE, endpoint: "ftp://s3.example" }, "https://HOST"],
     ["credentials in the endpoint", { ...BASE, endpoint: "https://a:b@s3.example" }, "credentials"],
-    ["a prefix that leads upwards", { ...BASE, prefix: "a/../b" }, "the prefix"],
+    ["a prefix with ..", { ...BASE, prefix: "a/../b" }, "the prefix"],
     ["a prefix with an empty segment", { ...BASE, prefix: "a//b" }, "the prefix"],
     ["a prefix longer than a key", { ...BASE, prefix: "é".repeat(451) }, "900 bytes"],
-    ["no time at all", { ...BASE, timeouts: { stall: 0 } }, "timeouts.stall"],
-  ])("%s is a wrong call", (_, options, part) => {
+    ["a timeout of 0", { ...BASE, timeouts: { stall: 0 } }, "timeouts.stall"],
+  ])("%s is a usage error", (_, options, part) => {
     expect(() => s3(options)).toThrow(part);
   });
 
-  test("an SSE-C key must have 32 bytes, and never travels in the clear", () => {
+  test("an SSE-C key must have 32 bytes, and needs TLS", () => {
     const encryption = (length: number) =>
       ({ type: "SSE-C", key: new Uint8Array(length) }) as const;
     expect(() => s3({ ...BASE, encryption: encryption(31) })).toThrow("32 bytes");
@@ -50,14 +50,14 @@ describe("options", () => {
     ).toThrow("https://");
   });
 
-  test("an SSE-C key is the one that was given, whatever the caller does with it later", () => {
+  test("an SSE-C key is copied", () => {
     const key = new Uint8Array(32).fill(1);
     const { encryption } = s3Config({ ...BASE, encryption: { type: "SSE-C", key } });
     key.fill(0);
     expect(encryption).toEqual({ type: "SSE-C", key: new Uint8Array(32).fill(1) });
   });
 
-  test("the description names the place and no credentials", () => {
+  test("the description has the location and no credentials", () => {
     const credentials = { accessKeyId: "access", secretAccessKey: "secret" };
     expect(s3({ ...BASE, prefix: "/a/b/", credentials }).description).toBe(
       "s3 bucket/a/b at https://s3.example",
@@ -65,7 +65,7 @@ describe("options", () => {
     expect(s3({ bucket: "bucket" }).description).toBe("s3 bucket");
   });
 
-  test("a name that is none is a wrong call, and nothing is sent", async () => {
+  test("an invalid name is a usage error, and sends nothing", async () => {
     let asked = 0;
     using fake = served(() => {
       asked += 1;
@@ -95,7 +95,7 @@ describe("options", () => {
 describe("encryption headers", () => {
   const name = "x-amz-server-side-encryption";
 
-  test("are those of the kind that is asked for", () => {
+  test("match the encryption option", () => {
     expect(uploadHeaders(undefined)).toEqual({});
     expect(uploadHeaders({ type: "AES256" })).toEqual({ [name]: "AES256" });
     expect(uploadHeaders({ type: "aws:kms" })).toEqual({ [name]: "aws:kms" });
@@ -106,7 +106,7 @@ describe("encryption headers", () => {
     for (const type of ["AES256", "aws:kms"] as const) expect(readHeaders({ type })).toEqual({});
   });
 
-  test("bring the customer's own key to every upload, download and look", () => {
+  test("contain the SSE-C key for every upload, download and HEAD", () => {
     const encryption = { type: "SSE-C", key: new Uint8Array(32).fill(1) } as const;
     const own = {
       [`${name}-customer-algorithm`]: "AES256",
@@ -121,7 +121,7 @@ describe("encryption headers", () => {
     [{ [name]: "aws:kms" }, "aws:kms"],
     [{ [`${name}-customer-algorithm`]: "AES256" }, "SSE-C AES256"],
     [{}, undefined],
-  ])("of an answer, %p, say %p", (headers, said) => {
+  ])("of a response, %p, mean %p", (headers, said) => {
     expect(encryptionIn(new Headers(headers))).toBe(said as never);
   });
 });
@@ -129,7 +129,7 @@ describe("encryption headers", () => {
 requireServer("minio")("requests to the store", () => {
   const bucket = bucketForAll();
 
-  test("put, get and head are one request each, and signed with the hash of the body", async () => {
+  test("put, get and head are one request each, signed with the hash of the body", async () => {
     using front = recording(bucket().server);
     const backend = on(bucket(), { endpoint: front.endpoint });
     await backend.put(NAME, BYTES);
@@ -165,7 +165,7 @@ requireServer("minio")("requests to the store", () => {
     }
   });
 
-  test("the hash is the caller's where there is one, and a wrong one is refused", async () => {
+  test("the caller's hash is used if there is one, and a wrong one is rejected", async () => {
     const backend = on(bucket());
     await backend.capabilities!();
     await backend.put(NAME, BYTES, { sha256: DIGEST.toString("hex") });
@@ -173,7 +173,7 @@ requireServer("minio")("requests to the store", () => {
     expect((await backend.head(NAME))?.sha256).toBe(DIGEST.toString("hex"));
   });
 
-  test("an upload that is damaged on its way is refused and may be tried again", async () => {
+  test("an upload damaged in transit fails with a transient error", async () => {
     using front = recording(bucket().server, {
       respond({ method, body }) {
         if (method === "PUT") body[3]! ^= 1;
@@ -189,7 +189,7 @@ requireServer("minio")("requests to the store", () => {
     expect(await on(bucket(), { prefix: "damaged" }).head(NAME)).toBeUndefined();
   });
 
-  test("a store that does not know the checksum header is asked again, once", async () => {
+  test("put retries once without the checksum header if the store does not support it", async () => {
     using front = recording(bucket().server, {
       respond: ({ headers }) =>
         headers.has("x-amz-checksum-sha256")
@@ -203,7 +203,7 @@ requireServer("minio")("requests to the store", () => {
     expect((await backend.head(NAME))?.sha256).toBeUndefined();
   });
 
-  test("a checksum that the store takes without checking attests nothing", async () => {
+  test("a checksum that the store does not verify is not returned", async () => {
     using front = recording(bucket().server, {
       respond({ method, headers }) {
         const wrong = createHash("sha256").digest("base64");
@@ -218,7 +218,7 @@ requireServer("minio")("requests to the store", () => {
     expect((await backend.head(NAME))?.sha256).toBeUndefined();
   });
 
-  test("an object from several parts has no hash of the whole", async () => {
+  test("an object uploaded in parts has no SHA-256 of the whole", async () => {
     using fake = served(
       () =>
         new Response(null, {
@@ -244,7 +244,7 @@ requireServer("minio")("requests to the store", () => {
   });
 });
 
-requireServer("minio")("what lies in the bucket", () => {
+requireServer("minio")("objects in the bucket", () => {
   const bucket = bucketForAll();
 
   test("a blob is an object under the prefix", async () => {
@@ -258,7 +258,7 @@ requireServer("minio")("what lies in the bucket", () => {
     }
   });
 
-  test("what a writer without our care has left there is overwritten", async () => {
+  test("put replaces an existing object", async () => {
     const { client, name } = bucket();
     const backend = on(bucket());
     const command = new PutObjectCommand({ Bucket: name, Key: `store/${NAME}`, Body: "garbage" });
@@ -269,7 +269,7 @@ requireServer("minio")("what lies in the bucket", () => {
     expect(buffer).toEqual(BYTES);
   });
 
-  test("objects of others are neither listed nor in the way", async () => {
+  test("foreign objects are not listed and do no harm", async () => {
     const { client, name } = bucket();
     const backend = on(bucket(), { prefix: "mixed" });
     for (const key of [
@@ -289,7 +289,7 @@ requireServer("minio")("what lies in the bucket", () => {
     ]);
   });
 
-  test("a listing goes on behind a name", async () => {
+  test("listAfter continues after a name", async () => {
     const backend = on(bucket(), { prefix: "after" });
     const names = ["a", "ab", "b", "c"].map((start) => start.padEnd(64, "0")).toSorted();
     for (const name of names) await backend.put(name, BYTES);
@@ -310,7 +310,7 @@ requireServer("minio")("versions", () => {
     return [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].map(({ Key }) => Key);
   };
 
-  test("delete leaves no version and no mark, and spares the neighbours", async () => {
+  test("delete leaves no version and no delete marker, and spares other keys", async () => {
     const { client, name } = bucket();
     const backend = on(bucket());
     const neighbour = `store/${NAME}.old`;
@@ -327,7 +327,7 @@ requireServer("minio")("versions", () => {
     expect(await versions()).toEqual([neighbour]);
   });
 
-  test("are found out, and finding out leaves nothing", async () => {
+  test("are detected, and the trial leaves nothing behind", async () => {
     const before = await versions();
     expect(await on(bucket()).capabilities!()).toEqual({
       verifiesChecksums: true,

@@ -21,7 +21,7 @@ const everyCall = (backend: Backend): (() => Promise<unknown>)[] => [
   () => first(backend.list("")),
 ];
 
-describe("what no header can carry is a wrong call, which is not quoted", () => {
+describe("a value that is invalid in a header is a usage error that does not quote it", () => {
   const ODD = ["hidden\nhidden", "hidden\u2014hidden", "hidd\u00E9n hidden", "hidden\0hidden"];
 
   test.each(ODD)("a session token %j", async (sessionToken) => {
@@ -59,34 +59,34 @@ describe("what no header can carry is a wrong call, which is not quoted", () => 
 
   test("the ID of a KMS key", () => {
     const encryption = { type: "aws:kms", keyId: "hidden\nhidden" } as const;
-    const place = { bucket: "bucket", endpoint: "https://s3.example", encryption };
-    const says = "the ID of the KMS key has characters";
-    expect(() => s3(place)).toThrow(says);
-    expect(() => minio({ ...place, accessKey: accessKeyId, secretKey: "s" })).toThrow(says);
+    const options = { bucket: "bucket", endpoint: "https://s3.example", encryption };
+    const text = "the ID of the KMS key has characters";
+    expect(() => s3(options)).toThrow(text);
+    expect(() => minio({ ...options, accessKey: accessKeyId, secretKey: "s" })).toThrow(text);
   });
 });
 
-describe("an error of the program", () => {
+describe("an exception in the credentials function", () => {
   const failing = (error: unknown) => ({
     credentials: async (): Promise<never> => {
       throw error;
     },
   });
 
-  test("stays, and its words are not passed on where they may quote a header", async () => {
+  test("is permanent, and its message is dropped if it may quote a header", async () => {
     const error = new TypeError('Headers.append: "hidden" is an invalid header value.');
     using fake = served(() => objectResponse(), failing(error));
     for (const call of everyCall(fake.backend)) {
       const failure = await rejects(call(), "unavailable", "the request could not be sent");
       expect(failure.transient).toBe(false);
-      // Where it came from is kept.
+      // The stack is kept.
       expect(failure.cause).toMatchObject({ message: "TypeError" });
       expect((failure.cause as Error).stack).toContain("secrets.test.ts");
       expect(`${failure.message}${(failure.cause as Error).stack}`).not.toContain("hidden");
     }
   });
 
-  test("stays", async () => {
+  test("is permanent", async () => {
     using fake = served(() => objectResponse(), failing(new Error("the vault is sealed")));
     for (const call of everyCall(fake.backend)) {
       const failure = await rejects(call(), "unavailable", "the vault is sealed");
@@ -94,7 +94,7 @@ describe("an error of the program", () => {
     }
   });
 
-  test("passes where it is one of the network", async () => {
+  test("is transient if it is a network error", async () => {
     for (const error of [
       Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
       Object.assign(new Error("lookup"), { code: "EAI_AGAIN" }),
@@ -115,7 +115,7 @@ describe("an error of the program", () => {
 
 const node = Bun.which("node");
 
-// Its fetch quotes what it does not take.
+// Its fetch quotes invalid values.
 skipIfMissing(node === null ? ["node"] : [])("in Node", () => {
   let folder: string;
   beforeAll(async () => {
@@ -130,7 +130,7 @@ skipIfMissing(node === null ? ["node"] : [])("in Node", () => {
   }, 60_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  test("no secret shows, and a network that fails is told from a call that is wrong", async () => {
+  test("no secret is shown, and network errors are distinguished from usage errors", async () => {
     const script = `
       import { inspect } from "node:util";
       import { createServer } from "node:net";

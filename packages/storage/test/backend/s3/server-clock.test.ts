@@ -3,10 +3,10 @@ import { s3 } from "../../../src/backend/s3.ts";
 import { serverClock } from "../../../src/backend/s3/http/connection.ts";
 import { NAME } from "./fixtures.ts";
 
-describe("the clock of a store", () => {
+describe("the server's clock", () => {
   const noon = Date.parse("2026-05-04T12:00:00Z");
 
-  test("is compared to the second, by the last answer that tells the time", () => {
+  test("is compared to the second, by the last response with a date", () => {
     let here = noon + 90_500;
     const clock = serverClock(() => here);
     expect(clock.aheadMs).toBeUndefined();
@@ -19,7 +19,7 @@ describe("the clock of a store", () => {
     expect(clock.aheadMs).toBe(-60_000);
   });
 
-  test("is known of a backend once it was asked for anything, even in vain", async () => {
+  test("is known after the first response, even an error", async () => {
     const skewed = new Date(Date.now() - 3_600_000).toUTCString();
     using server = Bun.serve({
       port: 0,

@@ -17,8 +17,8 @@ const missing = [
   ...(Bun.which("openssl") === null ? ["openssl"] : []),
 ];
 
-// Keys of the customer's own go over TLS alone, so this MinIO has a certificate of its own. A
-// runtime takes certificates to trust only at its start, so the backend is driven in another.
+// SSE-C needs TLS, so this MinIO has its own certificate. A runtime reads trusted certificates only
+// at start-up, so the backend runs in another process.
 skipIfMissing(missing)("SSE-C on MinIO over TLS", () => {
   let folder: string;
   let server: ServerProcess;
@@ -59,7 +59,7 @@ skipIfMissing(missing)("SSE-C on MinIO over TLS", () => {
     60_000,
   );
 
-  test("is not talked to by who does not trust its certificate", async () => {
+  test("is rejected by a client that does not trust its certificate", async () => {
     const key = new Uint8Array(32).fill(1);
     const backend = minio({
       bucket: "bucket",

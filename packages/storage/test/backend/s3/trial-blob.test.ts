@@ -4,9 +4,9 @@ import { createStore } from "../../../src/index.ts";
 import { sha256 } from "../../support.ts";
 import { errorResponse, objectResponse, served } from "./fixtures.ts";
 
-test("what a crash leaves of finding out what a place can do is a sound blob of nobody's", async () => {
+test("a trial blob left behind by a crash is a valid blob for no one", async () => {
   const left: [name: string, bytes: Uint8Array][] = [];
-  // It takes no more requests once it has stored something.
+  // Rejects all requests after the first upload.
   const crashing = async (request: Request): Promise<Response> => {
     if (left.length > 0) return new Response(null, { status: 500 });
     if (request.method !== "PUT") return new Response(null, { status: 204 });
@@ -27,6 +27,6 @@ test("what a crash leaves of finding out what a place can do is a sound blob of 
     expect(await createStore({ backend }).verify(name)).toMatchObject({ kind: "child" });
     names.add(name);
   }
-  // Who tries the same place at the same time is not in the way.
+  // Concurrent clients use different names.
   expect(names.size).toBe(2);
 });

@@ -3,11 +3,11 @@ import { expect, test } from "bun:test";
 
 const KEY = `store/${NAME}`;
 
-/** More versions than a page has, in the order in which stores list them: the latest first. */
+/** More versions than fit on a page, in the order of the protocol: the latest first. */
 const VERSIONS = Array.from({ length: 1003 }, (_, index) => `v${index}`);
 const PAGE = 1000;
 
-test("removes all versions of a blob, also those behind the first page", async () => {
+test("delete removes all versions of a blob, including those after the first page", async () => {
   const pages: [key: string | null, version: string | null][] = [];
   const removed: string[] = [];
   using fake = served(
@@ -33,7 +33,7 @@ test("removes all versions of a blob, also those behind the first page", async (
     [null, null],
     [KEY, VERSIONS[PAGE - 1]!],
   ]);
-  // That which shows goes last.
+  // The latest version is deleted last.
   expect(removed).toEqual([...VERSIONS.slice(1), VERSIONS[0]!]);
 });
 

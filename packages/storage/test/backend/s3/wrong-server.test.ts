@@ -5,10 +5,10 @@ import { errorResponse, NAME, objectResponse, served } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
 
-describe("a web server that takes anything", () => {
+describe("a web server that accepts every request", () => {
   const page = () => new Response("<html><body>It works!</body></html>");
 
-  test("is taken for no store", async () => {
+  test("is not mistaken for a store", async () => {
     using fake = served(page);
     for (const call of [() => fake.backend.put(NAME, BYTES), () => fake.backend.head(NAME)]) {
       const error = await rejects(call(), "unavailable", "is not from an S3 store");
@@ -17,10 +17,10 @@ describe("a web server that takes anything", () => {
   });
 });
 
-describe("a web server that has nothing", () => {
+describe("a web server that responds 404 to every request", () => {
   const page = () => new Response("<html><body>Not here</body></html>", { status: 404 });
 
-  test("has no blob that could be missing, but no bucket", async () => {
+  test("is reported as a missing bucket, not a missing blob", async () => {
     using fake = served(page);
     for (const call of [
       () => fake.backend.get(NAME, new Uint8Array(1)),
@@ -30,7 +30,7 @@ describe("a web server that has nothing", () => {
     }
   });
 
-  test("is told from a store whose bucket is there", async () => {
+  test("is distinguished from a store that has the bucket", async () => {
     const seen: string[] = [];
     using fake = served(({ method, url }) => {
       seen.push(method);
@@ -39,11 +39,11 @@ describe("a web server that has nothing", () => {
     for (let run = 0; run < 2; run++) {
       await rejects(fake.backend.get(NAME, new Uint8Array(1)), "not-found", NAME);
     }
-    // The bucket is asked for once.
+    // One HEAD request for the bucket.
     expect(seen).toEqual(["GET", "HEAD", "GET"]);
   });
 
-  test("a store that says itself that the blob is missing is not asked for the bucket", async () => {
+  test("NoSuchKey needs no request for the bucket", async () => {
     const seen: string[] = [];
     using fake = served(({ method }) => {
       seen.push(method);
@@ -54,7 +54,7 @@ describe("a web server that has nothing", () => {
   });
 });
 
-test("a store that says it has received something else has not stored the blob", async () => {
+test("a put fails if the store returns the checksum of other data", async () => {
   const kept = (hex: string) => ({
     "x-amz-checksum-sha256": Buffer.from(hex, "hex").toString("base64"),
   });
