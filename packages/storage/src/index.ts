@@ -1,4 +1,4 @@
-export { type Address, addressOf, parseAddress } from "./content/address.ts";
+export { type Address, addressOf, parseAddress } from "./crypto/address.ts";
 export type { Content } from "./content/byte-reader.ts";
 export type { Compression } from "./content/compression/compress.ts";
 export { type ErrorCode, StorageError } from "./errors.ts";

@@ -18,7 +18,7 @@ import {
   writePrefix,
 } from "../format/envelope.ts";
 import type { NaCl } from "./nacl.ts";
-import { type KeyPair, unwrapContentKey, wrapContentKey } from "./wrap.ts";
+import { type KeyPair, unwrapContentKey, wrapContentKey } from "./wrap-key.ts";
 import { StorageError } from "../errors.ts";
 import { equal } from "../bytes.ts";
 

@@ -11,7 +11,7 @@ import type { ReadOptions, StoreOptions, WriteOptions } from "./options.ts";
 import { assertLength, compare, equal, typeName } from "../bytes.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";
-import type { KeyPair } from "../crypto/wrap.ts";
+import type { KeyPair } from "../crypto/wrap-key.ts";
 import type { LeafWorkers } from "./workers/pool.ts";
 import type { NaCl } from "../crypto/nacl.ts";
 import { usage } from "../errors.ts";

@@ -1,4 +1,4 @@
-import type { Address } from "../content/address.ts";
+import type { Address } from "../crypto/address.ts";
 import type { Content } from "../content/byte-reader.ts";
 import type { GetItem, GetManyOptions, GetResult } from "./read/get-many.ts";
 import type { GetOptions } from "./read/get.ts";

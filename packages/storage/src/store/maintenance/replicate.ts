@@ -5,7 +5,7 @@ import { type StorageError, usage } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions } from "../options.ts";
 import { pMapIterable } from "p-map";
-import { parseAddress } from "../../content/address.ts";
+import { parseAddress } from "../../crypto/address.ts";
 import { HASH_LENGTH } from "../../format/limits.ts";
 import { fromHex, toHex } from "../../bytes.ts";
 

@@ -1,11 +1,11 @@
 import { type BlobStat, statOf } from "./stat.ts";
-import { type KeyPair, unwrapContentKey } from "../../crypto/wrap.ts";
+import { type KeyPair, unwrapContentKey } from "../../crypto/wrap-key.ts";
 import { type ListedAddress, list } from "./list.ts";
 import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
 import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
 import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
 import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { NaCl } from "../../crypto/nacl.ts";
 import type { ReadOptions } from "../options.ts";
 import { StorageError } from "../../errors.ts";

@@ -1,4 +1,4 @@
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import type { ReadOptions } from "../options.ts";
 import type { StoreContext } from "../context.ts";

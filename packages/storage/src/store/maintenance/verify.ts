@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import type { Progress, ReadOptions } from "../options.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import { type StoreContext, assertOptions, concurrencyOf } from "../context.ts";
@@ -6,7 +6,7 @@ import { StorageError, usage } from "../../errors.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { allocate } from "../buffers.ts";
 import { allLeaves } from "../tree/walk.ts";
-import { assertEphemeral } from "../../crypto/wrap.ts";
+import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { verifiedSize } from "../write/store-blob.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { inspectBlob } from "../../format/envelope.ts";

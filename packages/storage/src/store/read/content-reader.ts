@@ -3,7 +3,7 @@ import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { BorrowedRoot, OpenedRoot } from "./read-root.ts";
 import type { Progress } from "../options.ts";
 import type { StoreContext } from "../context.ts";
-import { addressOf } from "../../content/address.ts";
+import { addressOf } from "../../crypto/address.ts";
 import { equal } from "../../bytes.ts";
 import { plaintextLength } from "../../format/tree.ts";
 import { readLeaves } from "./read-leaves.ts";

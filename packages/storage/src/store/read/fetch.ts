@@ -4,7 +4,7 @@ import type { ChildKind } from "../../crypto/key-schedule.ts";
 import type { Reference } from "../../format/tree.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
-import { addressOf } from "../../content/address.ts";
+import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
 

@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import { type Root, decodeRoot } from "../../format/root.ts";
 import { type StoreContext, keyPairsOf } from "../context.ts";
 import { ROOT_BLOB_MAX } from "../../format/limits.ts";

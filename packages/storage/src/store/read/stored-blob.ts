@@ -1,7 +1,7 @@
 import type { ByteRange, ContentReader, ReadAt, Reading } from "./content-reader.ts";
 import { type OpenedRoot, decodedLength } from "./read-root.ts";
 import { type StorageError, usage } from "../../errors.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import { allocate } from "../buffers.ts";
 import { concatAll } from "../../bytes.ts";

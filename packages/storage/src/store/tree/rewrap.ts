@@ -1,5 +1,5 @@
 import { type StoreContext, assertOptions, planWrite } from "../context.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { ReadOptions } from "../options.ts";
 import { metadataEntries } from "../../format/metadata.ts";
 import { readRoot } from "../read/read-root.ts";

@@ -10,7 +10,7 @@ import {
 import { type OpenedRoot, readRoot } from "../read/read-root.ts";
 import type { StoreContext } from "../context.ts";
 import { fetchChild } from "../read/fetch.ts";
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import type { ReadOptions } from "../options.ts";
 
 /** A node or leaf of a tree. */

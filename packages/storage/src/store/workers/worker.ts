@@ -4,7 +4,7 @@ import { type NaClChoice, loadNaCl } from "../../crypto/load-nacl.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { Reference } from "../../format/tree.ts";
-import { addressOf } from "../../content/address.ts";
+import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
 import { sealLeaf } from "../write/seal-leaf.ts";
 

@@ -2,7 +2,7 @@ import type { CallOptions, WriteOptions } from "../options.ts";
 import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
 import { type PutOptions, put } from "./put.ts";
 import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "../context.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Content } from "../../content/byte-reader.ts";
 import type { PutReport } from "./put-report.ts";
 import { aheadOf } from "../workers/pool.ts";

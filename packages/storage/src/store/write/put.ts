@@ -7,7 +7,7 @@ import { type PutJournal, checkedJournal } from "./journal.ts";
 import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
 import { type StoreContext, type WritePlan, assertOptions, planWrite } from "../context.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import type { RootDraft } from "../../format/root.ts";
 import { byteReader } from "../../content/byte-reader.ts";

@@ -3,7 +3,7 @@ import { openChild, sealChild } from "../../crypto/seal.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { NaCl } from "../../crypto/nacl.ts";
 import type { Reference } from "../../format/tree.ts";
-import { addressOf } from "../../content/address.ts";
+import { addressOf } from "../../crypto/address.ts";
 import { equal } from "../../bytes.ts";
 
 /** A leaf or node to seal. */

@@ -1,4 +1,4 @@
-import { type Address, addressOf } from "../../content/address.ts";
+import { type Address, addressOf } from "../../crypto/address.ts";
 import { type RootDraft, layOutRoot } from "../../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../../crypto/key-schedule.ts";
 import type { StoreContext, WritePlan } from "../context.ts";
