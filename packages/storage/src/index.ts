@@ -56,7 +56,7 @@ export type { PutOptions } from "./store/write/put.ts";
 export type { ReadAt } from "./store/read/content-reader.ts";
 export type { GetItem, GetManyOptions, GetResult } from "./store/read/get-many.ts";
 export type { GetOptions } from "./store/read/get.ts";
-export type { BytesOptions, StoredBlob, StreamOptions } from "./store/read/stored-blob.ts";
+export type { BytesOptions, StoredContent, StreamOptions } from "./store/read/stored-content.ts";
 
 export type { DeleteReport, DeleteTreeOptions } from "./store/tree/delete-tree.ts";
 

@@ -16,7 +16,7 @@ export interface ContentReader {
   pieces(range: ByteRange, reading: Reading): AsyncGenerator<Uint8Array>;
   /** Writes the range into memory of its length. */
   copyTo(result: Uint8Array<ArrayBuffer>, range: ByteRange, reading: Reading): Promise<void>;
-  /** How many leading bytes the caller already has; see `StoredBlob.matchingPrefix`. */
+  /** How many leading bytes the caller already has; see `StoredContent.matchingPrefix`. */
   matchingPrefix(have: ReadAt, whole: ByteRange, reading: Reading): Promise<number>;
 }
 

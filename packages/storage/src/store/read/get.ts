@@ -2,7 +2,7 @@ import type { Progress, ReadOptions } from "../options.ts";
 import { type ContentReader, inlineContent, treeContent } from "./content-reader.ts";
 import { type OpenedRoot, borrowRoot, keepRoot } from "./read-root.ts";
 import { type StoreContext, assertOptions, concurrencyOf } from "../context.ts";
-import { type StoredBlob, createStoredBlob } from "./stored-blob.ts";
+import { type StoredContent, createStoredContent } from "./stored-content.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 
 export interface GetOptions extends ReadOptions {
@@ -25,12 +25,12 @@ export async function get(
   address: string,
   options: GetOptions,
   rootSignal: AbortSignal | undefined = options.signal,
-): Promise<StoredBlob> {
+): Promise<StoredContent> {
   assertOptions(options);
   throwIfAborted(options.signal);
   const concurrency = concurrencyOf(context.defaults, options.concurrency);
   const { root, content } = await fetchRoot(context, address, options, rootSignal);
-  return createStoredBlob(root, content, {
+  return createStoredContent(root, content, {
     range: options.range,
     startReading() {
       const { signal, stop } = linkedAbort(options.signal);

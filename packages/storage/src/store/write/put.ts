@@ -81,10 +81,10 @@ export async function put(
 const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: STREAM_MAX };
 
 /** The part of a root's plaintext that depends on the content. */
-type StoredContent = Omit<RootDraft, "metadata">;
+type RootBody = Omit<RootDraft, "metadata">;
 
 /** @param length bytes that have been looked ahead to: all of the content */
-function readInline(reader: ByteReader, length: number, options: PutOptions): StoredContent {
+function readInline(reader: ByteReader, length: number, options: PutOptions): RootBody {
   const body = reader.take(length)!;
   const bytes = reader.position();
   options.onProgress?.({ bytes, total: bytes, chunks: 0 });
@@ -94,7 +94,7 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): St
 async function putTree(
   { context, plan, options, tally }: PutCall,
   reader: ByteReader,
-): Promise<StoredContent> {
+): Promise<RootBody> {
   const { signal, stop } = linkedAbort(options.signal);
   const tree = createTreeWriter(context, plan.dedupSecret, { signal, tally });
   const convergent = plan.dedupSecret !== undefined;

@@ -11,7 +11,7 @@ import { contentDecoder } from "../../content/compression/decompress.ts";
  * A verified and opened root. It can be read any number of times, and each read fetches the chunks
  * again; content of up to 1 MiB arrives with the root, for one read.
  */
-export interface StoredBlob {
+export interface StoredContent {
   readonly address: Address;
   /** Bytes of the whole content after decompression, even if a range was requested. */
   readonly size: number;
@@ -68,7 +68,7 @@ export interface BytesOptions {
   readonly into?: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** How a blob is to be read. */
+/** How the content is to be read. */
 export interface ReadPlan {
   readonly range: RequestedRange;
   /** Called once for each read. */
@@ -83,11 +83,11 @@ type RequestedRange =
 const MAX_BYTES_DEFAULT = 2 ** 30;
 
 /** @throws StorageError `usage` if the range is not within the content, or the content is compressed */
-export function createStoredBlob(
+export function createStoredContent(
   root: OpenedRoot,
   content: ContentReader,
   { range: requested, startReading }: ReadPlan,
-): StoredBlob {
+): StoredContent {
   const encoded = root.metadata["enc"] !== undefined;
   if (encoded && requested) {
     throw usage("this content is compressed and can only be read as a whole");
