@@ -2,7 +2,7 @@ import { type BlobStat, statOf } from "./stat.ts";
 import { type KeyPair, unwrapContentKey } from "../../crypto/wrap-key.ts";
 import { type ListedAddress, list } from "./list.ts";
 import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
-import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
+import { PREAMBLE_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
 import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
 import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
 import type { Address } from "../../crypto/address.ts";
@@ -107,8 +107,8 @@ function identifyByHeader(
   start: Uint8Array,
   keyPairs: readonly KeyPair[],
 ): Identified | undefined {
-  if (start.length < PREFIX_LENGTH) return undefined;
-  const end = PREFIX_LENGTH + ((start[4]! << 8) | start[5]!);
+  if (start.length < PREAMBLE_LENGTH) return undefined;
+  const end = PREAMBLE_LENGTH + ((start[4]! << 8) | start[5]!);
   try {
     const header = decodeHeader(splitEnvelope(start.subarray(0, end + TAG_LENGTH)).header);
     if (header.ephemeral === undefined) return { kind: "child" };

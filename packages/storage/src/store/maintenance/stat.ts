@@ -45,7 +45,7 @@ export function statOf(root: OpenedRoot): BlobStat {
     size: decodedLength(root),
     ...(root.metadata["enc"] === undefined ? {} : { encodedSize: root.contentLength }),
     metadata: root.metadata,
-    depth: root.shape.counts.length,
+    depth: root.shape.depth,
     chunkSize: root.shape.chunkSize,
     chunks: root.shape.counts[0] ?? 0,
     recipients: root.recipients,

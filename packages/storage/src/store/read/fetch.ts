@@ -60,7 +60,7 @@ export interface ChildRequest {
   readonly reference: Reference;
   /** Bytes of plaintext, which the tree's shape determines. */
   readonly length: number;
-  /** Holds the blob: 59 bytes longer than the plaintext. */
+  /** Holds the blob: `CHILD_OVERHEAD` bytes longer than the plaintext. */
   readonly buffer: Uint8Array<ArrayBuffer>;
   /** Receives the plaintext; by default it stays in the buffer. */
   readonly into?: Uint8Array<ArrayBuffer> | undefined;
@@ -82,7 +82,8 @@ export async function fetchChild(
   try {
     blob = await fetchBlob(backend, address, buffer, signal);
   } catch (error) {
-    // Longer than its place in the tree allows: read it into the largest buffer, to name the fault.
+    // Too long: download it with room for any child, so that a damaged blob gives `address` and a
+    // wrong length `tree`.
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
     blob = await fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
   }

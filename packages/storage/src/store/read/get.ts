@@ -46,7 +46,7 @@ async function fetchRoot(
   rootSignal: AbortSignal | undefined,
 ): Promise<{ root: OpenedRoot; content: ContentReader }> {
   const borrowed = await borrowRoot(context, address, { ...options, signal: rootSignal });
-  if (borrowed.root.shape.counts.length > 0) {
+  if (borrowed.root.shape.depth > 0) {
     const root = keepRoot(borrowed);
     return { root, content: treeContent(context, root) };
   }

@@ -46,7 +46,7 @@ export async function deleteTree(
   // Nodes are opened before anything is deleted, and deleted last, because walking to the
   // leaves fetches them again.
   const nodes = new Set<string>();
-  if (root.shape.counts.length > 1) {
+  if (root.shape.depth > 1) {
     for await (const { level, reference } of everything()) {
       if (level > 1) nodes.add(reference.address);
     }

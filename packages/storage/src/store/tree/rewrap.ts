@@ -19,8 +19,8 @@ export async function rewrap(
     address,
     options,
   );
-  const depth = shape.counts.length;
-  const draft = {
+  const { depth } = shape;
+  const fields = {
     depth,
     chunkLog2: depth === 0 ? 0 : Math.log2(shape.chunkSize),
     contentLength,
@@ -28,5 +28,5 @@ export async function rewrap(
     metadata: metadataEntries(metadata),
     body,
   };
-  return writeRoot(context, plan, draft, { signal: options.signal });
+  return writeRoot(context, plan, fields, { signal: options.signal });
 }

@@ -65,7 +65,7 @@ export function walk(
     }
   }
 
-  return below(root.body, shape.counts.length, 0);
+  return below(root.body, shape.depth, 0);
 }
 
 /** Only the leaves, in stream order. */

@@ -14,7 +14,7 @@ import { sealLeaf } from "../write/seal-leaf.ts";
  */
 export interface SealJob {
   readonly nacl: NaClChoice;
-  /** The plaintext is at offset 59. */
+  /** The plaintext is at offset `CHILD_OVERHEAD`. */
   readonly buffer: Uint8Array<ArrayBuffer>;
   /** Bytes of plaintext. */
   readonly length: number;

@@ -1,4 +1,4 @@
-import { CHILD_OVERHEAD, STREAM_MAX } from "../../format/limits.ts";
+import { CHILD_OVERHEAD, PADDED_LENGTH_MAX } from "../../format/limits.ts";
 import { type ReadyWorkers, WORTH_WORKERS, aheadOf } from "../workers/pool.ts";
 import { type SealedLeaf, sealLeaf } from "./seal-leaf.ts";
 import type { StoreContext, WritePlan } from "../context.ts";
@@ -137,7 +137,8 @@ async function* sealInOrder(
 
 /** Zero bytes after the content; 0 if padding would exceed the format's maximum length. */
 function paddingOf(contentLength: number, pad: boolean): number {
-  if (contentLength > STREAM_MAX) throw usage("the content is longer than the format allows");
+  if (contentLength > PADDED_LENGTH_MAX)
+    throw usage("the content is longer than the format allows");
   const padded = pad ? padme(contentLength) : contentLength;
-  return padded > STREAM_MAX ? 0 : padded - contentLength;
+  return padded > PADDED_LENGTH_MAX ? 0 : padded - contentLength;
 }

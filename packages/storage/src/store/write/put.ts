@@ -1,7 +1,7 @@
 import type { ByteReader, Content } from "../../content/byte-reader.ts";
 import type { CallOptions, Progress, WriteOptions } from "../options.ts";
 import { type ContentEncoding, metadataToCbor, withEncoding } from "../../format/metadata.ts";
-import { INLINE_MAX, STREAM_MAX } from "../../format/limits.ts";
+import { INLINE_MAX, PADDED_LENGTH_MAX } from "../../format/limits.ts";
 import { type Leaf, cutLeaves } from "./cut-leaves.ts";
 import { type PutJournal, checkedJournal } from "./journal.ts";
 import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
@@ -9,7 +9,7 @@ import { type StoreContext, type WritePlan, assertOptions, planWrite } from "../
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
-import type { RootDraft } from "../../format/root.ts";
+import type { RootFields } from "../../format/root.ts";
 import { byteReader } from "../../content/byte-reader.ts";
 import { compressed } from "../../content/compression/compress.ts";
 import { createTreeWriter } from "./tree-writer.ts";
@@ -69,8 +69,8 @@ export async function put(
         ? await queueTree(() => putTree({ context, plan, options, tally }, reader))
         : readInline(reader, available, options);
     const encoding = encoded.encoding();
-    const draft = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
-    const address = await writeRoot(context, plan, draft, { signal: options.signal, tally });
+    const fields = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
+    const address = await writeRoot(context, plan, fields, { signal: options.signal, tally });
     options.onReport?.(tally.report());
     return address;
   } finally {
@@ -78,10 +78,10 @@ export async function put(
   }
 }
 
-const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: STREAM_MAX };
+const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: PADDED_LENGTH_MAX };
 
 /** The part of a root's plaintext that depends on the content. */
-type RootBody = Omit<RootDraft, "metadata">;
+type RootBody = Omit<RootFields, "metadata">;
 
 /** @param length bytes that have been looked ahead to: all of the content */
 function readInline(reader: ByteReader, length: number, options: PutOptions): RootBody {

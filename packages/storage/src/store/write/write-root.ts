@@ -1,5 +1,5 @@
 import { type Address, addressOf } from "../../crypto/address.ts";
-import { type RootDraft, layOutRoot } from "../../format/root.ts";
+import { type RootFields, encodeRoot } from "../../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../../crypto/key-schedule.ts";
 import type { StoreContext, WritePlan } from "../context.ts";
 import type { TalliedOptions } from "./put-report.ts";
@@ -11,17 +11,17 @@ import { storeBlob } from "./store-blob.ts";
 export async function writeRoot(
   { backend, naCl, writeBuffers }: StoreContext,
   plan: Pick<WritePlan, "publicKeys" | "pad" | "dedupSecret">,
-  draft: RootDraft,
+  fields: RootFields,
   { signal, tally }: TalliedOptions,
 ): Promise<Address> {
   const { publicKeys, dedupSecret } = plan;
-  const layout = layOutRoot(draft, plan.pad);
+  const encoded = encodeRoot(fields, plan.pad);
   const overhead = rootOverhead(publicKeys.length);
-  const buffer = writeBuffers.acquireAtLeast(overhead + layout.length);
-  const blob = buffer.subarray(0, overhead + layout.length);
+  const buffer = writeBuffers.acquireAtLeast(overhead + encoded.length);
+  const blob = buffer.subarray(0, overhead + encoded.length);
   // The plaintext is now in our own memory: the bytes hashed for the keys are the bytes sealed.
   const plaintext = blob.subarray(overhead);
-  layout.write(plaintext);
+  encoded.write(plaintext);
   const keys: RootKeys = dedupSecret
     ? convergentRootKeys(dedupSecret, publicKeys, plaintext)
     : { contentKey: randomKey(), ephemeralSecret: randomKey() };
@@ -29,7 +29,7 @@ export async function writeRoot(
   const address = addressOf(blob);
   const convergent = dedupSecret !== undefined;
   const sent = await storeBlob(backend, address, blob, { convergent, signal });
-  tally?.root(sent, blob.length, draft.depth === 0 ? draft.contentLength : 0);
+  tally?.root(sent, blob.length, fields.depth === 0 ? fields.contentLength : 0);
   writeBuffers.release(buffer);
   return address;
 }
