@@ -3,7 +3,8 @@ import { type KeyPair, unwrapContentKey } from "../../crypto/wrap-key.ts";
 import { type ListedAddress, list } from "./list.ts";
 import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
 import { PREAMBLE_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
-import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
+import { checkConcurrency, checkIdentities } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { NaCl } from "../../crypto/nacl.ts";
@@ -60,8 +61,8 @@ export async function* scan(
 ): AsyncGenerator<ScannedBlob> {
   const { backend, naCl } = context;
   const { prefix, signal } = options;
-  const keyPairs = keyPairsOf(context.defaults, options);
-  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const keyPairs = checkIdentities(context.defaults, options);
+  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
   const buffers = createBufferPool(concurrency + 1);
 
   const identify = async (

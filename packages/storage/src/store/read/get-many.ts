@@ -3,7 +3,8 @@ import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from
 import { type GetOptions, get } from "./get.ts";
 import type { StoredContent } from "./stored-content.ts";
 import { throwIfAborted } from "../../abort.ts";
-import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
+import { checkConcurrency, checkIdentities } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { usage } from "../../errors.ts";
 import { createBufferPool } from "../buffers.ts";
 import { typeName } from "../../bytes.ts";
@@ -33,8 +34,8 @@ export async function* getMany(
   items: Items<string | GetItem<unknown>>,
   options: GetManyOptions,
 ): AsyncGenerator<GetResult<unknown>> {
-  const keyPairs = keyPairsOf(context.defaults, options);
-  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const keyPairs = checkIdentities(context.defaults, options);
+  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
   const shared: StoreContext = {
     ...context,
     defaults: { ...context.defaults, keyPairs },

@@ -1,7 +1,8 @@
 import type { Progress, ReadOptions } from "../options.ts";
 import { type ContentReader, inlineContent, treeContent } from "./content-reader.ts";
 import { type OpenedRoot, borrowRoot, keepRoot } from "./read-root.ts";
-import { type StoreContext, assertOptions, concurrencyOf } from "../context.ts";
+import { assertOptions, checkConcurrency } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { type StoredContent, createStoredContent } from "./stored-content.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 
@@ -28,7 +29,7 @@ export async function get(
 ): Promise<StoredContent> {
   assertOptions(options);
   throwIfAborted(options.signal);
-  const concurrency = concurrencyOf(context.defaults, options.concurrency);
+  const concurrency = checkConcurrency(context.defaults, options.concurrency);
   const { root, content } = await fetchRoot(context, address, options, rootSignal);
   return createStoredContent(root, content, {
     range: options.range,

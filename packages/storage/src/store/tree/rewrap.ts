@@ -1,4 +1,5 @@
-import { type StoreContext, assertOptions, planWrite } from "../context.ts";
+import { assertOptions, checkPutOptions } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { ReadOptions } from "../options.ts";
 import { metadataEntries } from "../../format/metadata.ts";
@@ -13,7 +14,7 @@ export async function rewrap(
   options: ReadOptions,
 ): Promise<Address> {
   assertOptions(options);
-  const plan = planWrite(context.defaults, { recipients });
+  const settings = checkPutOptions(context.defaults, { recipients });
   const { shape, contentLength, padding, metadata, body } = await readRoot(
     context,
     address,
@@ -28,5 +29,5 @@ export async function rewrap(
     metadata: metadataEntries(metadata),
     body,
   };
-  return writeRoot(context, plan, fields, { signal: options.signal });
+  return writeRoot(context, settings, fields, { signal: options.signal });
 }

@@ -1,7 +1,8 @@
 import { CHILD_OVERHEAD, PADDED_LENGTH_MAX } from "../../format/limits.ts";
 import { type ReadyWorkers, WORTH_WORKERS, aheadOf } from "../workers/pool.ts";
 import { type SealedLeaf, sealLeaf } from "./seal-leaf.ts";
-import type { StoreContext, WritePlan } from "../context.ts";
+import type { WriteSettings } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import type { ByteReader } from "../../content/byte-reader.ts";
 import type { PutJournal } from "./journal.ts";
 import type { Reference } from "../../format/tree.ts";
@@ -36,10 +37,10 @@ export interface LeafSource {
  */
 export function cutLeaves(
   context: StoreContext,
-  plan: WritePlan,
+  settings: WriteSettings,
   source: LeafSource,
 ): AsyncIterable<Leaf> {
-  const leaves = sealInOrder(context, plan, source);
+  const leaves = sealInOrder(context, settings, source);
   if (!context.workers) return awaitEach(leaves);
   return pMapIterable(leaves, ({ sealed }) => sealed, { concurrency: aheadOf(context.workers) });
 }
@@ -59,11 +60,11 @@ interface PendingLeaf {
  */
 async function* sealInOrder(
   { naCl, writeBuffers: buffers, workers }: StoreContext,
-  plan: WritePlan,
+  settings: WriteSettings,
   { reader, journal, signal }: LeafSource,
 ): AsyncGenerator<PendingLeaf> {
-  const { dedupSecret } = plan;
-  const chunkSize = 2 ** plan.chunkLog2;
+  const { dedupSecret } = settings;
+  const chunkSize = 2 ** settings.chunkLog2;
   let index = 0;
   let contentRead = 0;
   let known: Reference | undefined;
@@ -113,7 +114,7 @@ async function* sealInOrder(
       yield seal(buffer, { contentLength: chunkSize, padding: 0 }, view);
       continue;
     }
-    const padding = paddingOf(contentRead, plan.pad);
+    const padding = paddingOf(contentRead, settings.pad);
     const inLastLeaf = Math.min(chunkSize - filled, padding);
     const end = CHILD_OVERHEAD + filled;
     buffer.fill(0, end, end + inLastLeaf);

@@ -5,7 +5,8 @@ import { INLINE_MAX, PADDED_LENGTH_MAX } from "../../format/limits.ts";
 import { type Leaf, cutLeaves } from "./cut-leaves.ts";
 import { type PutJournal, checkedJournal } from "./journal.ts";
 import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
-import { type StoreContext, type WritePlan, assertOptions, planWrite } from "../context.ts";
+import { type WriteSettings, assertOptions, checkPutOptions } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
@@ -35,7 +36,7 @@ export interface PutOptions extends WriteOptions, CallOptions {
 /** One call of `put`. */
 interface PutCall {
   readonly context: StoreContext;
-  readonly plan: WritePlan;
+  readonly settings: WriteSettings;
   readonly options: PutOptions;
   readonly tally: PutTally;
 }
@@ -53,24 +54,24 @@ export async function put(
 ): Promise<Address> {
   assertOptions(options);
   throwIfAborted(options.signal);
-  const plan = planWrite(context.defaults, options);
+  const settings = checkPutOptions(context.defaults, options);
   const metadata = metadataToCbor(options.metadata ?? {});
   // Fail now if the metadata will be too long, not after all content is stored.
-  if (plan.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
+  if (settings.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
   const source = byteReader(content, options.signal);
   let reader = source;
   const tally = createPutTally();
   try {
-    const encoded = await compressed(source, plan.compression, options.signal);
+    const encoded = await compressed(source, settings.compression, options.signal);
     reader = encoded.reader;
     const available = await reader.lookAhead(INLINE_MAX + 1);
     const body =
       available > INLINE_MAX
-        ? await queueTree(() => putTree({ context, plan, options, tally }, reader))
+        ? await queueTree(() => putTree({ context, settings, options, tally }, reader))
         : readInline(reader, available, options);
     const encoding = encoded.encoding();
     const fields = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
-    const address = await writeRoot(context, plan, fields, { signal: options.signal, tally });
+    const address = await writeRoot(context, settings, fields, { signal: options.signal, tally });
     options.onReport?.(tally.report());
     return address;
   } finally {
@@ -92,12 +93,12 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): Ro
 }
 
 async function putTree(
-  { context, plan, options, tally }: PutCall,
+  { context, settings, options, tally }: PutCall,
   reader: ByteReader,
 ): Promise<RootBody> {
   const { signal, stop } = linkedAbort(options.signal);
-  const tree = createTreeWriter(context, plan.dedupSecret, { signal, tally });
-  const convergent = plan.dedupSecret !== undefined;
+  const tree = createTreeWriter(context, settings.dedupSecret, { signal, tally });
+  const convergent = settings.dedupSecret !== undefined;
   const journal = checkedJournal(options.journal);
 
   const inFlight = new Set<Promise<void>>();
@@ -131,8 +132,8 @@ async function putTree(
 
   try {
     let [chunks, contentLength, padding] = [0, 0, 0];
-    const leaves = cutLeaves(context, plan, { reader, journal, signal });
-    const stored = pMapIterable(leaves, upload, { concurrency: plan.concurrency });
+    const leaves = cutLeaves(context, settings, { reader, journal, signal });
+    const stored = pMapIterable(leaves, upload, { concurrency: settings.concurrency });
     for await (const leaf of stored) {
       await tree.add(leaf.reference);
       chunks += 1;
@@ -146,7 +147,7 @@ async function putTree(
       });
     }
     const { depth, references } = await tree.finish();
-    return { depth, chunkLog2: plan.chunkLog2, contentLength, padding, body: references };
+    return { depth, chunkLog2: settings.chunkLog2, contentLength, padding, body: references };
   } catch (error) {
     stop(error);
     // Wait for the writes in flight, so that a caller that exits now leaves nothing half-done.

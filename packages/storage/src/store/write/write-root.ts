@@ -1,7 +1,8 @@
 import { type Address, addressOf } from "../../crypto/address.ts";
 import { type RootFields, encodeRoot } from "../../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../../crypto/key-schedule.ts";
-import type { StoreContext, WritePlan } from "../context.ts";
+import type { WriteSettings } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import type { TalliedOptions } from "./put-report.ts";
 import { rootOverhead } from "../../format/envelope.ts";
 import { sealRoot } from "../../crypto/seal.ts";
@@ -10,12 +11,12 @@ import { storeBlob } from "./store-blob.ts";
 /** Seals and stores a root. Everything it refers to must already be stored. */
 export async function writeRoot(
   { backend, naCl, writeBuffers }: StoreContext,
-  plan: Pick<WritePlan, "publicKeys" | "pad" | "dedupSecret">,
+  settings: Pick<WriteSettings, "publicKeys" | "pad" | "dedupSecret">,
   fields: RootFields,
   { signal, tally }: TalliedOptions,
 ): Promise<Address> {
-  const { publicKeys, dedupSecret } = plan;
-  const encoded = encodeRoot(fields, plan.pad);
+  const { publicKeys, dedupSecret } = settings;
+  const encoded = encodeRoot(fields, settings.pad);
   const overhead = rootOverhead(publicKeys.length);
   const buffer = writeBuffers.acquireAtLeast(overhead + encoded.length);
   const blob = buffer.subarray(0, overhead + encoded.length);
