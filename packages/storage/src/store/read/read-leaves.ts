@@ -1,6 +1,6 @@
 import { type Child, type LeafRange, leavesIn } from "../tree/walk.ts";
 import { type ChildRequest, fetchChild, untilIntact, wrongLength } from "./fetch.ts";
-import { type ReadyWorkers, WORTH_WORKERS } from "../workers/pool.ts";
+import { type ReadyWorkers, WORKERS_MIN_BYTES } from "../workers/pool.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import { StorageError } from "../../errors.ts";
@@ -39,7 +39,7 @@ export function readLeaves(
   const { readBuffers } = context;
   const { shape, contentLength } = root;
   const { signal } = options;
-  const large = (range.end - range.first) * shape.chunkSize >= WORTH_WORKERS;
+  const large = (range.end - range.first) * shape.chunkSize >= WORKERS_MIN_BYTES;
 
   const open = async ({ index, reference }: Child): Promise<OpenedLeaf> => {
     const length = plaintextLength(shape, 1, index);

@@ -6,7 +6,7 @@ import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { Reference } from "../../format/tree.ts";
 import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
-import { sealLeaf } from "../write/seal-leaf.ts";
+import { sealLeaf } from "../write/seal-child.ts";
 
 /**
  * A job for a leaf. Its buffer is transferred to the thread and back without a copy: a call gives

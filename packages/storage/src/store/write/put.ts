@@ -2,9 +2,9 @@ import type { ByteReader, Content } from "../../content/byte-reader.ts";
 import type { CallOptions, Progress, WriteOptions } from "../options.ts";
 import { type ContentEncoding, metadataToCbor, withEncoding } from "../../format/metadata.ts";
 import { INLINE_MAX, PADDED_LENGTH_MAX } from "../../format/limits.ts";
-import { type Leaf, cutLeaves } from "./cut-leaves.ts";
+import { type Leaf, sealLeaves } from "./seal-leaves.ts";
 import { type PutJournal, checkedJournal } from "./journal.ts";
-import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
+import { type PutReport, type PutCounters, createPutCounters } from "./put-report.ts";
 import { type WriteSettings, assertOptions, checkPutOptions } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
@@ -12,7 +12,7 @@ import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import type { RootFields } from "../../format/root.ts";
 import { byteReader } from "../../content/byte-reader.ts";
-import { compressed } from "../../content/compression/compress.ts";
+import { encodeContent } from "../../content/compression/compress.ts";
 import { createTreeWriter } from "./tree-writer.ts";
 import { pMapIterable } from "p-map";
 import { storeBlob } from "./store-blob.ts";
@@ -33,18 +33,18 @@ export interface PutOptions extends WriteOptions, CallOptions {
   readonly onReport?: ((report: PutReport) => void) | undefined;
 }
 
-/** One call of `put`. */
 interface PutCall {
   readonly context: StoreContext;
   readonly settings: WriteSettings;
   readonly options: PutOptions;
-  readonly tally: PutTally;
+  readonly counters: PutCounters;
 }
 
 /**
  * Seals and stores content; see `Store.put`.
  *
- * @param queueTree runs the storing of content that needs a tree, when its turn comes
+ * @param queueTree stores content that needs a tree. `putMany` passes a queue so that only one tree
+ *   uploads at a time
  */
 export async function put(
   context: StoreContext,
@@ -60,19 +60,22 @@ export async function put(
   if (settings.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
   const source = byteReader(content, options.signal);
   let reader = source;
-  const tally = createPutTally();
+  const counters = createPutCounters();
   try {
-    const encoded = await compressed(source, settings.compression, options.signal);
+    const encoded = await encodeContent(source, settings.compression, options.signal);
     reader = encoded.reader;
     const available = await reader.lookAhead(INLINE_MAX + 1);
     const body =
       available > INLINE_MAX
-        ? await queueTree(() => putTree({ context, settings, options, tally }, reader))
+        ? await queueTree(() => putTree({ context, settings, options, counters }, reader))
         : readInline(reader, available, options);
     const encoding = encoded.encoding();
     const fields = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
-    const address = await writeRoot(context, settings, fields, { signal: options.signal, tally });
-    options.onReport?.(tally.report());
+    const address = await writeRoot(context, settings, fields, {
+      signal: options.signal,
+      counters,
+    });
+    options.onReport?.(counters.report());
     return address;
   } finally {
     reader.cancel();
@@ -81,7 +84,7 @@ export async function put(
 
 const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: PADDED_LENGTH_MAX };
 
-/** The part of a root's plaintext that depends on the content. */
+/** The fields of a root that depend on the content. */
 type RootBody = Omit<RootFields, "metadata">;
 
 /** @param length bytes that have been looked ahead to: all of the content */
@@ -93,31 +96,31 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): Ro
 }
 
 async function putTree(
-  { context, settings, options, tally }: PutCall,
+  { context, settings, options, counters }: PutCall,
   reader: ByteReader,
 ): Promise<RootBody> {
   const { signal, stop } = linkedAbort(options.signal);
-  const tree = createTreeWriter(context, settings.dedupSecret, { signal, tally });
+  const tree = createTreeWriter(context, settings.dedupSecret, { signal, counters });
   const convergent = settings.dedupSecret !== undefined;
   const journal = checkedJournal(options.journal);
 
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
-  const store = async (leaf: Leaf): Promise<void> => {
+  const sendLeaf = async (leaf: Leaf): Promise<void> => {
     const { index, blob, contentLength, reference, storedBefore } = leaf;
     const how = { convergent, storedBefore, signal };
     const sent = await storeBlob(context.backend, reference.address, blob, how);
-    tally.leaf(sent, blob.length, contentLength);
+    counters.leaf(sent, blob.length, contentLength);
     if (sent) await journal.stored(index, reference);
   };
-  const upload = async (leaf: Leaf) => {
+  const sendAndRelease = async (leaf: Leaf) => {
     throwIfAborted(signal);
-    const { buffer, reference, contentLength, padding, contentEnd } = leaf;
-    const stored = store(leaf);
-    inFlight.add(stored);
+    const { buffer, reference, contentLength, padding, sourceEnd } = leaf;
+    const sending = sendLeaf(leaf);
+    inFlight.add(sending);
     try {
-      await stored;
+      await sending;
       context.writeBuffers.release(buffer);
     } catch (error) {
       // Stop at once, not when this leaf's turn comes: an earlier upload may hang on the same fault.
@@ -125,23 +128,23 @@ async function putTree(
       stop(error);
       throw error;
     } finally {
-      inFlight.delete(stored);
+      inFlight.delete(sending);
     }
-    return { reference, contentLength, padding, contentEnd };
+    return { reference, contentLength, padding, sourceEnd };
   };
 
   try {
     let [chunks, contentLength, padding] = [0, 0, 0];
-    const leaves = cutLeaves(context, settings, { reader, journal, signal });
-    const stored = pMapIterable(leaves, upload, { concurrency: settings.concurrency });
-    for await (const leaf of stored) {
+    const leaves = sealLeaves(context, settings, { reader, journal, signal });
+    const sentLeaves = pMapIterable(leaves, sendAndRelease, { concurrency: settings.concurrency });
+    for await (const leaf of sentLeaves) {
       await tree.add(leaf.reference);
       chunks += 1;
       contentLength += leaf.contentLength;
       padding += leaf.padding;
       const { total } = reader;
       options.onProgress?.({
-        bytes: leaf.contentEnd,
+        bytes: leaf.sourceEnd,
         ...(total === undefined ? {} : { total }),
         chunks,
       });

@@ -3,7 +3,7 @@ import { type RootFields, encodeRoot } from "../../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../../crypto/key-schedule.ts";
 import type { WriteSettings } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
-import type { TalliedOptions } from "./put-report.ts";
+import type { CountedOptions } from "./put-report.ts";
 import { rootOverhead } from "../../format/envelope.ts";
 import { sealRoot } from "../../crypto/seal.ts";
 import { storeBlob } from "./store-blob.ts";
@@ -13,7 +13,7 @@ export async function writeRoot(
   { backend, naCl, writeBuffers }: StoreContext,
   settings: Pick<WriteSettings, "publicKeys" | "pad" | "dedupSecret">,
   fields: RootFields,
-  { signal, tally }: TalliedOptions,
+  { signal, counters }: CountedOptions,
 ): Promise<Address> {
   const { publicKeys, dedupSecret } = settings;
   const encoded = encodeRoot(fields, settings.pad);
@@ -30,7 +30,7 @@ export async function writeRoot(
   const address = addressOf(blob);
   const convergent = dedupSecret !== undefined;
   const sent = await storeBlob(backend, address, blob, { convergent, signal });
-  tally?.root(sent, blob.length, fields.depth === 0 ? fields.contentLength : 0);
+  counters?.root(sent, blob.length, fields.depth === 0 ? fields.contentLength : 0);
   writeBuffers.release(buffer);
   return address;
 }

@@ -1,6 +1,6 @@
 import { CHILD_OVERHEAD, PADDED_LENGTH_MAX } from "../../format/limits.ts";
-import { type ReadyWorkers, WORTH_WORKERS, aheadOf } from "../workers/pool.ts";
-import { type SealedLeaf, sealLeaf } from "./seal-leaf.ts";
+import { type ReadyWorkers, WORKERS_MIN_BYTES, aheadOf } from "../workers/pool.ts";
+import { type SealedLeaf, sealLeaf } from "./seal-child.ts";
 import type { WriteSettings } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import type { ByteReader } from "../../content/byte-reader.ts";
@@ -15,15 +15,15 @@ import { usage } from "../../errors.ts";
 export interface Leaf extends SealedLeaf {
   readonly index: number;
   readonly buffer: Uint8Array<ArrayBuffer>;
-  /** Bytes of content in the leaf, as they are stored. */
+  /** Bytes of content in the leaf, after compression. */
   readonly contentLength: number;
   /** Zero bytes that follow them. */
   readonly padding: number;
-  /** Bytes of the caller's content, before compression, read up to the end of this leaf. */
-  readonly contentEnd: number;
+  /** Bytes of the caller's content, before compression, up to the end of this leaf. */
+  readonly sourceEnd: number;
 }
 
-/** The content to cut into leaves. */
+/** The content to seal in leaves. */
 export interface LeafSource {
   readonly reader: ByteReader;
   readonly journal: PutJournal;
@@ -31,11 +31,11 @@ export interface LeafSource {
 }
 
 /**
- * Cuts content into sealed leaves, in order. For large content the store's workers seal them, as far
- * ahead of the consumer as it takes to keep the workers busy. The stream's padding follows the
+ * Cuts content into leaves and seals them, in order. If the store has workers, leaves are prepared
+ * ahead of the consumer, and from 32 MiB of content on the workers seal them. Padding follows the
  * content; what does not fit into the last leaf of content becomes leaves of its own.
  */
-export function cutLeaves(
+export function sealLeaves(
   context: StoreContext,
   settings: WriteSettings,
   source: LeafSource,
@@ -74,7 +74,7 @@ async function* sealInOrder(
   const prepare = async (): Promise<void> => {
     throwIfAborted(signal);
     known = await journal.known(index);
-    const large = Math.max(contentRead, reader.total ?? 0) >= WORTH_WORKERS;
+    const large = Math.max(contentRead, reader.total ?? 0) >= WORKERS_MIN_BYTES;
     ready = large ? await workers?.ready() : undefined;
   };
 
@@ -84,7 +84,7 @@ async function* sealInOrder(
     { contentLength, padding }: Pick<Leaf, "contentLength" | "padding">,
     elsewhere?: Uint8Array,
   ): PendingLeaf => {
-    const leaf = { index: index++, contentLength, padding, contentEnd: reader.position() };
+    const leaf = { index: index++, contentLength, padding, sourceEnd: reader.position() };
     const length = contentLength + padding;
     const inBuffer = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
     if (!ready) {
