@@ -53,7 +53,7 @@ export type { PutItem, PutManyOptions, PutResult } from "./store/write/put-many.
 export type { PutReport } from "./store/write/put-report.ts";
 export type { PutOptions } from "./store/write/put.ts";
 
-export type { ReadAt } from "./store/read/content-reader.ts";
+export type { ReadAt } from "./store/read/matching-prefix.ts";
 export type { GetItem, GetManyOptions, GetResult } from "./store/read/get-many.ts";
 export type { GetOptions } from "./store/read/get.ts";
 export type { BytesOptions, StoredContent, StreamOptions } from "./store/read/stored-content.ts";

@@ -26,7 +26,7 @@ export async function fetchBlob(
   buffer: Uint8Array<ArrayBuffer>,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  return untilIntact(backend, address, async () => {
+  return downloadVerified(backend, address, async () => {
     const length = await backend.get(address, buffer, { signal });
     const blob = buffer.subarray(0, length);
     return addressOf(blob) === address ? blob : undefined;
@@ -39,7 +39,7 @@ export async function fetchBlob(
  * @param attempt downloads once; returns undefined if the bytes do not match
  * @throws StorageError `address`, and what an attempt throws
  */
-export async function untilIntact<T>(
+export async function downloadVerified<T>(
   backend: Backend,
   address: string,
   attempt: () => Promise<T | undefined>,

@@ -28,11 +28,11 @@ export async function readRoot(
   text: string,
   options: ReadOptions,
 ): Promise<OpenedRoot> {
-  return keepRoot(await borrowRoot(context, text, options));
+  return copyAndRelease(await borrowRoot(context, text, options));
 }
 
 /** Copies a borrowed root's body and returns the buffer. */
-export function keepRoot({ root, release }: BorrowedRoot): OpenedRoot {
+export function copyAndRelease({ root, release }: BorrowedRoot): OpenedRoot {
   const body = new Uint8Array(root.body);
   release();
   return { ...root, body };
