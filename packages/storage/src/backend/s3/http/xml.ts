@@ -20,7 +20,7 @@ const PARSER_OPTIONS = {
 
 /**
  * Parses a document and returns its root element, or undefined if it is not well-formed. An empty
- * document counts as an empty root. A document type is rejected: no response of an S3 store has
+ * document counts as an empty root. A document type is rejected: no response of an S3 server has
  * one, and only a document type can define entities.
  */
 export async function parseXml(text: string): Promise<XmlElement | undefined> {
