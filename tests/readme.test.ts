@@ -78,7 +78,7 @@ needs("minio")("the README, with an object store", () => {
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     expect(stdout).toContain("the minutes");
     expect(stdout).toMatch(/attestation +yes/u);
-    expect(stderr).toContain("1 by the store's word");
+    expect(stderr).toContain("1 by server checksum");
   });
 });
 
