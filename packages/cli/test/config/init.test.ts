@@ -119,7 +119,7 @@ created  configuration ${config}
     expect(stdout).toBe(
       `exists   identity ${identity}\ncreated  store my.own: ${home}/second\nupdated  configuration ${config}\n`,
     );
-    expect(stderr).toBe("idk: next: \`idk put FILE --store my.own\` stores a file there\n");
+    expect(stderr).toBe("idk: next: `idk put FILE --store my.own` stores a file there\n");
     const after = `${before}\n\n[store."my.own"]\nurl = "${home}/second"\n`;
     expect(readFileSync(config, "utf8")).toBe(after);
     writeFileSync(join(home, "report.txt"), "the report");
