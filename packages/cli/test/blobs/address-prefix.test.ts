@@ -29,7 +29,7 @@ describe("the beginning of an address", () => {
     expect((await ok(["ls", "--store", "mirror"])).stdout).toBe(`${address}\n`);
     const rewrapped = await ok(["rewrap", short, "--json"]);
     expect(JSON.parse(rewrapped.stdout)).toMatchObject({ previous: address });
-    expect(rewrapped.stderr).toContain(`${address} can still be read`);
+    expect(rewrapped.stderr).toContain(`recipients of ${address} can still read it`);
   });
 
   test("is enough in a list, where it counts as the address it stands for", async () => {

@@ -36,7 +36,7 @@ describe("between folders", () => {
     const args = ["copy", "--from", "blobs", "--to", "all"];
     const first = await ok(args, { env });
     expect(first.stdout).toBe("");
-    expect(first.stderr).toMatch(/^copied 7 blobs, \d+ bytes .*; 0 there already; none failed\n$/u);
+    expect(first.stderr).toMatch(/^copied 7 blobs, \d+ bytes .*; 0 already there; none failed\n$/u);
     expect(blobsIn("all")).toEqual(all);
     const again = await ok([...args, "--json"], { env });
     expect(JSON.parse(again.stdout)).toEqual({
@@ -126,7 +126,7 @@ describe("between folders", () => {
   test.each<[args: string[], code: number, message: string]>([
     [["--to", "x"], 2, "--from <url>' not specified"],
     [["--from", "blobs"], 2, "--to <url>' not specified"],
-    [["--from", "blobs", "--to", "x", "--tree"], 2, "--tree takes addresses"],
+    [["--from", "blobs", "--to", "x", "--tree"], 2, "--tree needs addresses"],
     [["--from", "blobs", "--to", "s4://x"], 2, '--to does not support "s4:"'],
     [["--from", "nowhere", "--to", "x"], 6, "nowhere does not exist"],
     [["--from", "blobs", "--to", "me.key/x"], 2, "cannot create the folder"],
@@ -145,7 +145,7 @@ await describeMinio("between folders and MinIO", (minio, bucket) => {
     expect((await minio.listKeys(bucket)).toSorted()).toEqual(all.map((name) => `copies/${name}`));
     // The second time the server's own checksums are enough.
     const again = await ok(["copy", "--from", "blobs", "--to", there], { env });
-    expect(again.stderr).toContain("copied 0 blobs, 0 bytes; 7 there already; none failed");
+    expect(again.stderr).toContain("copied 0 blobs, 0 bytes; 7 already there; none failed");
     await ok(["copy", "--from", there, "--to", "back"], { env });
     expect(blobsIn("back")).toEqual(all);
     await ok(["verify", "--deep", "--store", "back"]);

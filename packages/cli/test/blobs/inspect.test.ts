@@ -22,22 +22,22 @@ describe("inspect", () => {
     expect(masked(stdout)).toBe(
       [
         `address     ${address}`,
-        "kind        root: what `idk put` gives an address of",
+        "kind        root: an address as `idk put` prints it",
         "format      idk, version 1",
         "stored      243 bytes",
-        "header      179 bytes, open to everybody",
+        "header      179 bytes, not encrypted",
         "sealed      48 bytes",
         "            metadata, with content of up to 1 MiB or a list of chunks: 45 to 48 bytes",
-        "recipients  2: how many shows, not who",
+        "recipients  2: the number is visible, their keys are not",
         "ephemeral HEX",
-        "            a public key made for this root alone; says nothing of the recipients",
+        "            a public key created for this root; reveals nothing about the recipients",
         "commitment HEX",
-        "            fixes the key of the content, so that all readers see the same; tells nothing of it",
+        "            binds the content key, so that all readers see the same content; does not reveal the key",
         "stored at   TIME, by the store's clock",
-        "attested    no: the store keeps no checksum of it, or does not say",
+        "checksum    none: the store does not report a checksum",
         "",
         "Hidden from the store: content, name, type and dates, and who can read it.",
-        "It does see when blobs come and are asked for, and so which belong together.",
+        "The store sees when blobs are written and read, and so which ones belong together.",
         "",
       ].join("\n"),
     );
@@ -74,7 +74,7 @@ describe("inspect", () => {
       }
       expect(stdout).toContain("kind        chunk: below some root\n");
       expect(stdout).not.toContain("recipients");
-      expect(stdout).toContain("Hidden from the store: content, and the root it is below");
+      expect(stdout).toContain("Hidden from the store: content, its root");
       seen.add(/sealed .*\n +(.*)\n/u.exec(stdout)![1]!);
     }
     expect(seen).toEqual(new Set(["a full chunk of 512 KiB", "the last chunk of some content"]));
@@ -97,9 +97,9 @@ await describeMinio("inspect on MinIO", (minio, bucket) => {
     const result = await ok(["inspect", address], { env: { ...env, IDK_IDENTITY: "" } });
     expectNoCredentials(result, env);
     expect(result.stdout).toContain(
-      "attested    yes: the store says that it received these bytes\n",
+      "checksum    ok: the store reports the checksum of these bytes\n",
     );
-    expect(result.stdout).toContain("encryption  AES256, by the store on top of ours\n");
+    expect(result.stdout).toContain("encryption  AES256, by the store, on top of idk's\n");
     expect(result.stdout).toMatch(/^stored at {3}20.*Z, by the store's clock$/mu);
   });
 });

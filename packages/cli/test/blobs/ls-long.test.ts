@@ -45,7 +45,7 @@ describe("ls --long", () => {
       ].toSorted(),
     );
     expect(stderr).toBe(
-      "2 contents, 3145733 bytes (3.0 MiB); besides 3 chunks (--all lists them, too)\n",
+      "2 contents, 3145733 bytes (3.0 MiB); and 3 chunks (list them with --all)\n",
     );
     expect((await ok(["ls", "-l"], where)).stdout.length).toBe(stdout.length);
   });
@@ -89,7 +89,7 @@ describe("ls --long", () => {
       /^[0-9a-f]{64} {3}\d{3} bytes {2}[-\d: ]{16} {2}- {15} {2}\(for 1 other\)$/mu,
     );
     expect(stdout).toMatch(/^[0-9a-f]{64} {5}1\.0 MiB {2}[-\d: ]{16} {2}- {15} {2}\(a chunk\)$/mu);
-    expect(stderr).toEndWith("; besides 1 root for others and 1 chunk\n");
+    expect(stderr).toEndWith("; and 1 root for other recipients and 1 chunk\n");
     const both = await ok(["ls", "-l", "-i", "me.key", "-i", "other.key"], where);
     expect(lines(both.stdout)).toHaveLength(2);
   });
@@ -139,7 +139,7 @@ describe("ls --long", () => {
   test("is empty for an empty store, and takes an identity", async () => {
     const env = { IDK_STORE: "columns", IDK_IDENTITY: "" };
     expectFailure(await idk(["ls", "--long"], { env }), 2, "no identity");
-    expectFailure(await idk(["ls", "--all"]), 2, "--all goes with --long");
+    expectFailure(await idk(["ls", "--all"]), 2, "--all needs --long");
     expectFailure(await idk(["ls", "--long"], inStore("no-such-store")), 6, "does not exist");
   });
 });

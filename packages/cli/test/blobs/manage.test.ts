@@ -54,7 +54,7 @@ test("rm --tree says what it leaves where a chunk cannot be removed", async () =
   expect(result.code).not.toBe(0);
   expect(result.stderr).toMatch(
     new RegExp(
-      `^idk: [1-6] blobs? of ${address} went, the root first: what is left only takes`,
+      `^idk: [1-6] blobs? of ${address} deleted, root first; the remaining chunks are`,
       "u",
     ),
   );
@@ -79,7 +79,7 @@ test("gives the content to others and says what stays", async () => {
   const { stdout, stderr } = await ok(["rewrap", address, "-r", other]);
   const rewrapped = stdout.trim();
   expect(rewrapped).toMatch(/^[0-9a-f]{64}$/u);
-  expect(stderr).toContain(`${address} can still be read`);
+  expect(stderr).toContain(`recipients of ${address} can still read it`);
   expect(stderr).toContain("idk rm");
   expectFailure(await idk(["stat", rewrapped]), 4, "identities");
   expect((await ok(["stat", rewrapped, "-i", "other.key"])).stdout).toContain('"shared"');

@@ -22,8 +22,8 @@ describe("share", () => {
         "idk: 2 recipients can read the new address:",
         `  ${recipient} (yours)`,
         `  ${bob}`,
-        `idk: note: ${address} stays for who could read it, until \`idk rm\` removes it; not with ` +
-          "--tree, for the chunks below belong to both",
+        `idk: note: recipients of ${address} can still read it until you remove it with \`idk rm\` ` +
+          "(without --tree, because both share the chunks)",
         "",
       ].join("\n"),
     );
@@ -41,10 +41,10 @@ describe("share", () => {
     const address = await put("for two", "-r", recipient, "-r", eve);
     const { stdout, stderr } = await ok(["share", address, "-R", "bob.pub"]);
     expect(stderr).toContain(
-      `${address} has 2 recipients, and does not say who they are. Who of them is not listed here ` +
-        "cannot read the new address: share again with -r for each\n",
+      `${address} has 2 recipients and does not list them. Recipients not listed here cannot read ` +
+        "the new address; to include them, share again with -r for each\n",
     );
-    expect(stderr).toEndWith("until `idk rm` removes it\n");
+    expect(stderr).toEndWith("until you remove it with `idk rm`\n");
     expect(await canRead(stdout.trim(), "eve.key")).toBe(false);
     const all = (await ok(["share", address, "-r", bob, "-r", eve])).stdout.trim();
     for (const key of ["me.key", "bob.key", "eve.key"]) expect(await canRead(all, key)).toBe(true);
@@ -65,7 +65,7 @@ describe("share", () => {
   test("shares with nobody who is not named here", async () => {
     const address = await put("x");
     const env = { IDK_RECIPIENTS: bob };
-    expectFailure(await idk(["share", address], { env }), 2, "say who is to read it");
+    expectFailure(await idk(["share", address], { env }), 2, "name a recipient with -r");
     expectFailure(await idk(["share", address, "-r", "idk1x"]), 2, "recipient: ");
     expectFailure(await idk(["share", address, "-R", "nobody"]), 2, "no such file");
     expectFailure(await idk(["share", address, "-r", bob, "-i", "eve.key"]), 4, "identities");

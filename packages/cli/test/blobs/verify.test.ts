@@ -48,7 +48,9 @@ test("a sound store is quiet on standard output", async () => {
   expect(all.stderr).toMatch(/^checked 7 blobs, \d+ bytes \(1\.\d MiB\); none failed\n$/u);
   const deep = await ok(["verify", "--deep"]);
   expect(deep.stderr).toContain("7 blobs");
-  expect(deep.stderr).toContain("2 roots with all content, 5 by name and form only; none failed");
+  expect(deep.stderr).toContain(
+    "2 roots with all content, 5 by address and format only; none failed",
+  );
   expect((await ok(["verify", good, tree])).stderr).toStartWith("checked 2 blobs");
 });
 
@@ -66,7 +68,7 @@ test("roots of others are checked as far as it goes", async () => {
   await ok(["keygen", "-o", "other.key"]);
   const other = await ok(["verify", "--deep", "-i", "other.key"]);
   expect(other.stderr).toContain(
-    "0 roots with all content, 7 by name and form only (of these 2 roots that no identity opens)",
+    "0 roots with all content, 7 by address and format only (including 2 roots that no identity opens)",
   );
   const named = await idk(["verify", "--deep", good, "-i", "other.key"]);
   expect(named.stdout).toStartWith(`${good} no-match: `);

@@ -40,7 +40,7 @@ describe("idk bench", () => {
   });
 
   test("comes before all flags", async () => {
-    expectFailure(await idk(["--store", "x", "bench", "--list"]), 2, "`idk bench` comes first");
+    expectFailure(await idk(["--store", "x", "bench", "--list"]), 2, "`idk bench` must come first");
   });
 
   test("says what to do where the benchmarks are not installed", async () => {

@@ -71,8 +71,8 @@ describe("the runtime", () => {
   });
 
   test.each([
-    [[], "idk: this takes Bun"],
-    [["--json"], '{"error":{"code":"usage","message":"this takes Bun'],
+    [[], "idk: this needs Bun"],
+    [["--json"], '{"error":{"code":"usage","message":"this needs Bun'],
   ])("that is older runs no command, and says so: %p", async (flags, start) => {
     const older = write("older.ts", "Bun.semver.order = () => -1;");
     const run = (...args: string[]) =>
@@ -87,7 +87,7 @@ describe("the runtime", () => {
   test("is told of where it is older", () => {
     for (const version of ["1.4.4", "1.3.19"]) {
       expect(runtimeFault(version)).toBe(
-        `this takes Bun ${BUN_MIN} or later, and runs on ${version}: bun upgrade`,
+        `this needs Bun ${BUN_MIN} or later, but runs on ${version}: run bun upgrade`,
       );
     }
   });

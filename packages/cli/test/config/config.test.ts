@@ -140,7 +140,7 @@ describe("names of stores", () => {
     expectFailure(
       near,
       2,
-      `no store wrok in ${file} (did you mean work?); a folder is written ./wrok`,
+      `no store wrok in ${file} (did you mean work?); for a folder, write ./wrok`,
     );
     const far = await idk(BASIC, ["ls"], { IDK_STORE: "blobs-of-mine" });
     expectFailure(far, 2, "(it has work, home)");
@@ -181,22 +181,22 @@ describe("mistakes in it", () => {
     ['url = "a"\n', ":1: url belongs to a store"],
     ['store = "a"\n', ":1: store is a table for each store"],
     ["[store.a]\n", ":1: [store.a] has no url"],
-    ['[store."a/b"]\nurl = "a"\n', ":1: a store's name has letters"],
+    ['[store."a/b"]\nurl = "a"\n', ":1: the name of a store may only have letters"],
     ['[[store.a]]\nurl = "a"\n', ":1: store.a cannot be repeated"],
     [
       'default = "wrok"\n[store.work]\nurl = "a"\n',
-      ":1: default names no store of this file: wrok (did you mean work?)",
+      ":1: default does not name a store in this file: wrok (did you mean work?)",
     ],
     ['compress = "zip"\n', ":1: compress must be zstd, lz4, auto or none"],
-    ['workers = "2"\n', ":1: workers takes a number, without quotes"],
+    ['workers = "2"\n', ":1: workers must be a number, without quotes"],
     ["workers = 65\n", ":1: workers must be a number from 0 to 64"],
-    ['padding = "no"\n', ":1: padding takes true or false, without quotes"],
+    ['padding = "no"\n', ":1: padding must be true or false, without quotes"],
     ['chunk-size = "3M"\n', ":1: chunk-size must be a power of two"],
-    ["chunk-size = 1979-05-27\n", ":1:14: takes a text"],
-    ["identity = 1\n", ":1: identity takes a text in quotes, or a list of them"],
-    ['identity = "keychain:"\n', ":1: identity takes a name of letters"],
-    ["identity-command = []\n", ":1: identity-command takes a text in quotes"],
-    ["recipients = [[]]\n", ":1: recipients takes a text in quotes"],
+    ["chunk-size = 1979-05-27\n", ":1:14: must be a string"],
+    ["identity = 1\n", ":1: identity must be a string in quotes or a list of them"],
+    ['identity = "keychain:"\n', ":1: identity takes a keychain name"],
+    ["identity-command = []\n", ":1: identity-command must be a string in quotes"],
+    ["recipients = [[]]\n", ":1: recipients must be a string in quotes"],
   ])("%p", async (content, message) => {
     const result = await idk(content, ["ls"]);
     expectFailure(result, 2, `${file}${message}`);
@@ -263,7 +263,7 @@ chunk-size    4M  (default)
 padding       true  (default)
 dedup-secret  none  (default)
 workers       3  (IDK_WORKERS)
-passphrase    asked for where needed
+passphrase    prompted for if needed
   --store home  ${join(await homeOf(), "blobs")}
 `.replace(/^(?! )(\S+)( +)/gmu, (_, name: string) => name.padEnd(16)),
     );

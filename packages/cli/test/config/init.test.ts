@@ -52,10 +52,10 @@ describe("idk init", () => {
     const { home, config, identity, store, idk } = newHome();
     const { code, stdout, stderr } = await idk(["init", "--no-passphrase", "--store", "attic"]);
     expect(code).toBe(0);
-    expect(stdout.replace(/idk1\w+/u, "RECIPIENT")).toBe(`made  identity ${identity}
-made  store main: ${home}/attic
-made  configuration ${config}
-      recipient RECIPIENT
+    expect(stdout.replace(/idk1\w+/u, "RECIPIENT")).toBe(`created  identity ${identity}
+created  store main: ${home}/attic
+created  configuration ${config}
+         recipient RECIPIENT
 `);
     expect(stderr).toContain(`back up ${identity}`);
     expect([identity, config].map(modeOf)).toEqual([0o600, 0o600]);
@@ -79,9 +79,9 @@ made  configuration ${config}
       const again = await idk(["init", ...args], env);
       expect([again.code, again.stdout]).toEqual([
         0,
-        `there  identity ${identity}\nthere  store main: ${store}\nthere  configuration ${config}\n`,
+        `exists  identity ${identity}\nexists  store main: ${store}\nexists  configuration ${config}\n`,
       ]);
-      expect(again.stderr).toBe(`idk: nothing was changed: edit ${config} for that\n`);
+      expect(again.stderr).toBe(`idk: nothing was changed; to change settings, edit ${config}\n`);
     }
     expect([config, identity].map((path) => readFileSync(path))).toEqual(files);
 
@@ -94,7 +94,7 @@ made  configuration ${config}
       store: { name: "main", url: store, state: "missing" },
       recipient: null,
     });
-    expect(lost.stderr).toContain("bring it back from your backup");
+    expect(lost.stderr).toContain("restore it from your backup");
     expect(existsSync(identity)).toBe(false);
   });
 
@@ -104,7 +104,11 @@ made  configuration ${config}
     const before = readFileSync(config, "utf8").trimEnd();
     writeFileSync(config, before);
 
-    expectFailure(await idk(["init", "--store", "second"]), 2, "has another store main: name this");
+    expectFailure(
+      await idk(["init", "--store", "second"]),
+      2,
+      "already has another store main: choose a",
+    );
     expect([readFileSync(config, "utf8"), existsSync(join(home, "second"))]).toEqual([
       before,
       false,
@@ -113,9 +117,9 @@ made  configuration ${config}
     const { code, stdout, stderr } = await idk(["init", "--store", "second", "--name", "my.own"]);
     expect(code).toBe(0);
     expect(stdout).toBe(
-      `there     identity ${identity}\nmade      store my.own: ${home}/second\nadded to  configuration ${config}\n`,
+      `exists   identity ${identity}\ncreated  store my.own: ${home}/second\nupdated  configuration ${config}\n`,
     );
-    expect(stderr).toBe("idk: next: idk put FILE --store my.own stores there\n");
+    expect(stderr).toBe("idk: next: `idk put FILE --store my.own` stores a file there\n");
     const after = `${before}\n\n[store."my.own"]\nurl = "${home}/second"\n`;
     expect(readFileSync(config, "utf8")).toBe(after);
     writeFileSync(join(home, "report.txt"), "the report");
@@ -124,7 +128,7 @@ made  configuration ${config}
     expect((await idk(["ls"])).stdout).toBe("");
 
     const again = await idk(["init", "--store", "second"]);
-    expect(again.stdout).toContain(`there  store my.own: ${home}/second\n`);
+    expect(again.stdout).toContain(`exists  store my.own: ${home}/second\n`);
     expect(readFileSync(config, "utf8")).toBe(after);
   });
 
@@ -134,7 +138,7 @@ made  configuration ${config}
     const text = 'store = { work = { url = "/w" } }\n';
     writeFileSync(config, text);
     const result = await idk(["init", "--store", "./more", "--name", "more"]);
-    expectFailure(result, 2, `cannot add the store to ${config}, do so by hand`);
+    expectFailure(result, 2, `cannot add the store to ${config}: `);
     expect(readFileSync(config, "utf8")).toBe(text);
     expect(existsSync(join(home, "more"))).toBe(false);
   });
@@ -173,9 +177,13 @@ made  configuration ${config}
     const args = ["init", "--store", url, "--name", "work", "-o", "keys/me", "--no-passphrase"];
     const result = await idk([...args, "--config", "c/idk.toml"], env);
     expect(result.code).toBe(0);
-    expect(result.stdout).toContain(`made   identity ${home}/keys/me\nnamed  store work: ${url}\n`);
-    expect(result.stderr).toContain("warning: the bucket was not made: ");
-    expect(result.stderr).toContain("`idk store init` makes the bucket, `idk store check` tries");
+    expect(result.stdout).toContain(
+      `created  identity ${home}/keys/me\nnamed    store work: ${url}\n`,
+    );
+    expect(result.stderr).toContain("warning: the bucket was not created: ");
+    expect(result.stderr).toContain(
+      "create the bucket with `idk store init`, and test it with `idk store check`",
+    );
     expect(result.stdout + result.stderr).not.toContain("sesame");
     const shown = await idk(["config", "--config", "c/idk.toml", "--json"]);
     expect(JSON.parse(shown.stdout)).toMatchObject({
@@ -187,9 +195,9 @@ made  configuration ${config}
   test.each<[args: string[], message: string]>([
     [["--store", "ftp://sesame"], 'the store does not support "ftp:"'],
     [["--store", ""], "the store takes a folder"],
-    [["--store", "s", "--name", "a/b"], "--name takes a name"],
+    [["--store", "s", "--name", "a/b"], "--name must be a name"],
     [["--store", "s", "-o", "a", "--keychain", "b"], "-o and --keychain exclude each other"],
-    [["--store", "s", "--keychain", "a:b"], "--keychain takes a name"],
+    [["--store", "s", "--keychain", "a:b"], "--keychain takes a keychain name"],
     [["--store", "s", "-o", ".."], "it is a folder"],
   ])("init %p makes nothing", async (args, message) => {
     const { config, idk } = newHome();
@@ -229,7 +237,7 @@ await describeMinio("idk init, with MinIO", (minio) => {
     const bucket = minio.newBucketName();
     const url = minio.url(bucket, "/mine");
     const result = await idk(["init", "--no-passphrase", "--store", url], env);
-    expect(result.stdout).toContain(`made  store main: ${url}\n`);
+    expect(result.stdout).toContain(`created  store main: ${url}\n`);
     expect(result.stderr).not.toContain("store init");
     writeFileSync(join(home, "report.txt"), "the report");
     const { stdout } = await idk(["put", "report.txt"], env);
@@ -237,7 +245,7 @@ await describeMinio("idk init, with MinIO", (minio) => {
 
     rmSync(config);
     const again = await idk(["init", "--store", url], env);
-    expect(again.stdout).toContain(`there  store main: ${url}\n`);
+    expect(again.stdout).toContain(`exists  store main: ${url}\n`);
     expectNoCredentials(again, env);
   });
 
@@ -255,7 +263,7 @@ await describeMinio("idk init, with MinIO", (minio) => {
     const args = ["init", "--no-passphrase", "--store", minio.url(bucket)];
     const result = await idk(args, own);
     expect([result.code, existsSync(config)]).toEqual([0, true]);
-    expect(result.stderr).toContain("warning: the bucket was not made: ");
+    expect(result.stderr).toContain("warning: the bucket was not created: ");
     expectNoCredentials(result, own);
   });
 });
@@ -266,7 +274,7 @@ describe("idk init at a terminal", () => {
     const typed = ["\r", `${PASSPHRASE}\r`, `${PASSPHRASE}\r`];
     const { screen, code } = await type(home, typed, "init");
     expect(screen).toStartWith(
-      `Folder or URL of the store [${store}]: \nNew passphrase: \nThe same again: \nmade  identity`,
+      `Folder or URL of the store [${store}]: \nNew passphrase: \nRepeat the passphrase: \ncreated  identity`,
     );
     expect(screen).toContain("remember its passphrase");
     expect(code).toBe(0);
@@ -284,7 +292,7 @@ describe("idk init at a terminal", () => {
 
   test.each<[typed: string[], message: string, code: number]>([
     [["\r", "one\r", "two\r"], "idk: the two passphrases differ", 2],
-    [["\r", "\r"], "idk: the passphrase is empty: --no-passphrase is for none", 2],
+    [["\r", "\r"], "idk: the passphrase is empty: pass --no-passphrase to use none", 2],
     [["ab\u0003"], "idk: interrupted", 130],
     [["\u0004"], "idk: the terminal was closed before an answer was given", 2],
     [["\r", "one\u0003"], "idk: interrupted", 130],

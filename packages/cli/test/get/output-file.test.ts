@@ -32,7 +32,7 @@ describe("get -o", () => {
     expectFailure(
       await idk(["get", address, "-o", "old"]),
       2,
-      "old already exists: --force replaces it",
+      "old already exists; use --force to replace it",
     );
     expect(workspace.read("old").toString()).toBe("old content");
     await ok(["get", address, "-o", "old", "--force"]);
@@ -88,7 +88,7 @@ describe("get -o", () => {
     expect(strays()).toEqual([]);
 
     const streamed = await idk(["get", broken]);
-    expectFailure(streamed, 3, `(the output is cut short after ${streamed.bytes.length} bytes)`);
+    expectFailure(streamed, 3, `(the output is incomplete after ${streamed.bytes.length} bytes)`);
     expect(sameBytes(streamed.bytes, noise(2 ** 20 + 9).subarray(0, streamed.bytes.length))).toBe(
       true,
     );

@@ -58,20 +58,20 @@ describe("a get that was interrupted", () => {
     const { part, stderr, code } = await interruptedGet("SIGINT");
     expect(code).toBe(130);
     expect(stderr).toContain(
-      `verified and kept in ${part}: the same command continues there\nidk: interrupted\n`,
+      `verified and kept in ${part}: run the same command again to resume\nidk: interrupted\n`,
     );
     expect((await ok(await get())).stderr).toMatch(
-      /^idk: continued: \d+ bytes [^\n]* were there\n$/u,
+      /^idk: resumed: \d+ bytes [^\n]* already fetched\n$/u,
     );
     await expectCopy();
   });
 
   test.each<[what: string, continued: RegExp, change: (file: string) => void]>([
-    ["changed at its start", /continued: 0 bytes/u, (file) => overwrite(file, 10)],
-    ["changed in the middle", /continued: 2097152 bytes/u, (file) => overwrite(file, 2 * MIB + 1)],
+    ["changed at its start", /resumed: 0 bytes/u, (file) => overwrite(file, 10)],
+    ["changed in the middle", /resumed: 2097152 bytes/u, (file) => overwrite(file, 2 * MIB + 1)],
     [
       "longer than the content",
-      /continued: \d{7} bytes/u,
+      /resumed: \d{7} bytes/u,
       (file) => appendFileSync(file, noise(30 * MIB, 9)),
     ],
   ])("verifies what is there: %s", async (_, continued, change) => {
@@ -102,11 +102,11 @@ describe("a get that was interrupted", () => {
     for (let attempt = 0; attempt < 2; attempt++) {
       const { code, stderr } = await idk(args, { env });
       expect(code).toBe(5);
-      expect(stderr).toContain("are verified and kept");
+      expect(stderr).toContain("verified and kept");
       expect(existsSync(path("copy"))).toBe(false);
     }
     writeFileSync(newest, good);
-    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: 2");
+    expect((await ok(args, { env })).stderr).toStartWith("idk: resumed: 2");
     await expectCopy();
   });
 
@@ -146,7 +146,7 @@ describe("a get that was interrupted", () => {
       running.kill("SIGKILL");
       await running.exited;
     }
-    expect((await ok(await get())).stderr).toStartWith("idk: continued: 5242880 bytes");
+    expect((await ok(await get())).stderr).toStartWith("idk: resumed: 5242880 bytes");
     await expectCopy();
   });
 
@@ -159,11 +159,11 @@ describe("a get that was interrupted", () => {
 
   test("is one of a whole file", async () => {
     const address = await stored;
-    expectFailure(await idk(["get", address, "--resume"]), 2, "--resume takes -o FILE");
+    expectFailure(await idk(["get", address, "--resume"]), 2, "--resume needs -o FILE");
     expectFailure(
       await idk(["get", address, "-o", "x", "--resume", "--range", "0-5"]),
       2,
-      "--resume takes no --range",
+      "--resume excludes --range",
     );
   });
 

@@ -218,10 +218,10 @@ describe("an output folder", () => {
     const folder = await openOutputFolder(join(around, "in"), { names: true });
     for (const at of ["link/x", "link/y/x", "inner/x", "dangling/x", "real/deep/x"]) {
       const placed = folder.destinationFor(A, { [PATH_KEY]: at });
-      expect(await placed.catch(String)).toContain("is a symbolic link: nothing is written");
+      expect(await placed.catch(String)).toContain("is a symbolic link; nothing is written");
     }
     expect(await folder.destinationFor(A, { [PATH_KEY]: "file/x" }).catch(String)).toContain(
-      "in the way",
+      "is not a folder",
     );
     expect(readdirSync(join(around, "elsewhere"))).toEqual([]);
     expect(readdirSync(join(around, "in/real"))).toEqual(["deep"]);

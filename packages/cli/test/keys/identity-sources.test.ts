@@ -49,7 +49,7 @@ describe("an identity in a variable", () => {
       expect(result.stderr).not.toContain(secret.slice(16));
     }
     const inPlaceOfAFile = await recipientsOf({ IDK_IDENTITY: secret });
-    expectFailure(inPlaceOfAFile, 2, "a variable for that is IDK_IDENTITY_KEY");
+    expectFailure(inPlaceOfAFile, 2, "use the variable IDK_IDENTITY_KEY");
   });
 });
 
@@ -93,11 +93,11 @@ describe("an identity from a command", () => {
     ["./me.key", "IDK_IDENTITY_COMMAND: cannot run ./me.key: permission denied"],
     ["true", "IDK_IDENTITY_COMMAND: true printed nothing"],
     ["echo sesame", "IDK_IDENTITY_COMMAND: line 1: "],
-    ["cat me.key | head -1", "runs without a shell, which | needs"],
-    ["cat *.key", "runs without a shell, which *.key needs"],
-    ["cat $KEY", "runs without a shell, which $KEY needs"],
+    ["cat me.key | head -1", "runs without a shell, but | needs one"],
+    ["cat *.key", "runs without a shell, but *.key needs one"],
+    ["cat $KEY", "runs without a shell, but $KEY needs one"],
     [" ", "IDK_IDENTITY_COMMAND names no program"],
-    ["head -c 1100000 /dev/zero", "IDK_IDENTITY_COMMAND prints too much"],
+    ["head -c 1100000 /dev/zero", "IDK_IDENTITY_COMMAND prints more than an identity"],
   ])("%p", async (command, message) => {
     const result = await from(command);
     expectFailure(result, 2, message);
@@ -163,10 +163,10 @@ describe("an identity in the keychain, for which a file stands in", () => {
     const env = { HOME: `${folder}/home` };
     const args = ["init", "--keychain", "desk", "--store", "desk-blobs"];
     const first = await run([...args, "--config", "1.toml"], env);
-    expect(first.stdout).toContain("made  identity keychain:desk\n");
-    expect(first.stderr).toContain("keychain:desk has the only copy");
+    expect(first.stdout).toContain("created  identity keychain:desk\n");
+    expect(first.stderr).toContain("keychain:desk is the only copy");
     const again = await run([...args, "--config", "2.toml"], env);
-    expect(again.stdout).toContain("there  identity keychain:desk\n");
+    expect(again.stdout).toContain("exists   identity keychain:desk\n");
     const put = await run(["put", "me.key", "--config", "2.toml"], env);
     const got = await run(["get", put.stdout.trim(), "-o", "desk-copy", "--config", "1.toml"], env);
     expect(got.code).toBe(0);
@@ -174,8 +174,8 @@ describe("an identity in the keychain, for which a file stands in", () => {
   });
 
   test.each<[args: string[], env: Record<string, string>, message: string]>([
-    [["recipient", "-i", "keychain:nobody"], {}, "holds no identity called nobody, or is locked"],
-    [["recipient", "-i", "keychain:"], {}, "takes a name of letters"],
+    [["recipient", "-i", "keychain:nobody"], {}, "has no identity named nobody, or is locked"],
+    [["recipient", "-i", "keychain:"], {}, "takes a keychain name of up to 64 letters"],
     [["keygen", "--keychain", "a", "-o", "b"], {}, "exclude each other"],
     [["keygen", "--keychain", "a", "--passphrase"], {}, "--passphrase is for files"],
     [["keygen", "--keychain", "a"], { KEYCHAIN_FAULT: "1" }, "cannot be used (Cannot autolaunch"],

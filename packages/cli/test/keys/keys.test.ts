@@ -29,7 +29,7 @@ describe("keygen", () => {
     const before = workspace.read("me.key");
     for (const args of [[], ["--passphrase"]]) {
       const result = await idk(["keygen", "-o", "me.key", ...args]);
-      expectFailure(result, 2, "me.key already exists, and an identity is never overwritten");
+      expectFailure(result, 2, "me.key already exists, and identities are never overwritten");
     }
     expect(workspace.read("me.key")).toEqual(before);
   });
@@ -139,7 +139,7 @@ describe("a passphrase at the terminal", () => {
   test("is asked for twice, not shown, and can be corrected", async () => {
     const typed = [`oops\u0015${PASSPHRASE}é\u007f\r`, `${PASSPHRASE}\r`];
     const made = await type(typed, "keygen", "-o", "typed.key", "--passphrase");
-    expect(made.screen).toMatch(/^New passphrase: \nThe same again: \nidk1[0-9a-z]{58}\n$/u);
+    expect(made.screen).toMatch(/^New passphrase: \nRepeat the passphrase: \nidk1[0-9a-z]{58}\n$/u);
     expect(made.code).toBe(0);
     const recipient = made.screen.split("\n")[2]!;
 

@@ -374,7 +374,7 @@ describe("on a terminal", () => {
     );
     expect(code).toBe(130);
     expect(screen).toMatch(
-      /\u001b\[\?2026lidk: \d+ chunks are stored: the same command continues there\r\nidk: interrupted\r\n$/u,
+      /\u001b\[\?2026lidk: \d+ chunks are stored: run the same command again to resume\r\nidk: interrupted\r\n$/u,
     );
     expect(screen).toMatch(/put film  \u001b\[36m━+\u001b\[39m─+  \d+ %  /u);
   });

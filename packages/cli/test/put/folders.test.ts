@@ -73,7 +73,7 @@ describe("put of a folder", () => {
       );
     }
     expect(statSync(path("back/b/a")).mtimeMs).toBe(1_000_000_000_123);
-    expect((await ok(get)).stderr).toBe("idk: 5 of 5 files were there already\n");
+    expect((await ok(get)).stderr).toBe("idk: 5 of 5 files already existed\n");
   });
 
   test("keeps where each was, and --no-name nothing of it", async () => {
@@ -105,7 +105,7 @@ describe("put of a folder", () => {
       "idk: skipped: mixed/link is a symbolic link, which is not followed",
       "idk: skipped: mixed/pipe is a pipe",
       "idk: skipped: mixed/up is a symbolic link, which is not followed",
-      "stored 1 file, 4 bytes; 4 left out; none failed",
+      "stored 1 file, 4 bytes; 4 skipped; none failed",
     ]);
     const lines = (await ok(["put", "mixed", "--json"])).stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
@@ -145,7 +145,7 @@ describe("put of a folder", () => {
     const result = await idk(["put", "partly", "--quiet"]);
     chmodSync(path("partly/locked"), 0o700);
     expect(pathsOf(result.stdout)).toEqual(["partly/good"]);
-    expect(result.stderr).toContain("its name is not UTF-8: give it another");
+    expect(result.stderr).toContain("its name is not UTF-8; rename it");
     expect(result.stderr).toMatch(/idk: [12] of [23] files failed\n$/u);
     expect(result.code).toBe(2);
   });
@@ -155,8 +155,8 @@ describe("put of a folder", () => {
     write("single", "single");
     const { stdout } = await ok(["put", "some", "single"]);
     expect(pathsOf(stdout).toSorted()).toEqual(["single", "some/x"]);
-    expectFailure(await idk(["put", "some", "--name", "n"]), 2, "--name is for one file");
-    expectFailure(await idk(["put", "some", "--resume"]), 2, "--resume is for one file");
+    expectFailure(await idk(["put", "some", "--name", "n"]), 2, "--name takes a single file");
+    expectFailure(await idk(["put", "some", "--resume"]), 2, "--resume takes a single file");
     write("list", "some\n");
     const listed = await idk(["put", "--from-file", "list"]);
     expect(listed.stderr).toContain("some is a folder: name it on the command line");
@@ -178,7 +178,7 @@ describe("put of a folder", () => {
     });
     expect(first.code).toBe(130);
     expect(first.stderr).toMatch(
-      /^idk: long\/c\.bin: \d+ chunks are stored: the same command continues there\nidk: \d files? stored, with the addresses above; a list of them leaves them out of the next put: --done LIST\nidk: interrupted\n$/u,
+      /^idk: long\/c\.bin: \d+ chunks are stored: run the same command again to resume\nidk: \d files? stored, with the addresses above; save them to a list and skip these files in the next put with --done LIST\nidk: interrupted\n$/u,
     );
     write("first", first.stdout);
     const second = await ok([...args, "--done", "first"], { env });
@@ -215,7 +215,7 @@ test("a get and a copy that are interrupted say what is there, and go on", async
   });
   expect(first.code).toBe(130);
   expect(first.stderr).toMatch(
-    /idk: [12] files? written whole: the same command goes on with the others\nidk: interrupted\n$/u,
+    /idk: [12] files? complete: run the same command again to fetch the others\nidk: interrupted\n$/u,
   );
   await ok([...get], { env });
   expect(filesIn(target)).toEqual(["a", "b.bin", "c.bin"]);
@@ -227,9 +227,9 @@ test("a get and a copy that are interrupted say what is there, and go on", async
   });
   expect(second.code).toBe(130);
   expect(second.stderr).toMatch(
-    /^idk: copied \d+ blobs, .*: the same command goes on there\nidk: interrupted\n$/u,
+    /^idk: copied \d+ blobs, .*: run the same command again to continue\nidk: interrupted\n$/u,
   );
-  expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ there already; none failed\n$/u);
+  expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ already there; none failed\n$/u);
 });
 
 describe("get into a folder, of names that mean harm", () => {
@@ -272,7 +272,7 @@ describe("get into a folder, of names that mean harm", () => {
     // With a path, one of them leads through the link.
     expect(result.code).toBe(key === "name" ? 0 : 2);
     if (key === "idk.path") {
-      expect(result.stderr).toContain("link is a symbolic link: nothing is written through it\n");
+      expect(result.stderr).toContain("link is a symbolic link; nothing is written through it\n");
     }
     expect(readdirSync(outside)).toEqual([]);
     expect(readdirSync(around)).toEqual(["target"]);
@@ -300,7 +300,7 @@ describe("get into a folder, of names that mean harm", () => {
     expect(written).toContain("same.txt");
     expect(written).toContain(`same~${addresses[2]!.slice(0, 8)}.txt`);
     const again = await ok(get, { env: { IDK_STORE: store } });
-    expect(again.stderr).toContain("idk: 5 of 5 files were there already\n");
+    expect(again.stderr).toContain("idk: 5 of 5 files already existed\n");
     expect(filesIn(path("same-out"))).toEqual(written);
   });
 
@@ -313,7 +313,9 @@ describe("get into a folder, of names that mean harm", () => {
     const get = ["get", ...addresses, "--output-dir", "linked-out"];
     const env = { IDK_STORE: store };
     const refused = await idk(get, { env });
-    expect(refused.stderr).toContain("linked-out/victim already exists: --force replaces it\n");
+    expect(refused.stderr).toContain(
+      "linked-out/victim already exists; use --force to replace it\n",
+    );
     await ok([...get, "--force"], { env });
     expect(workspace.read("precious").toString()).toBe("precious");
     expect(lstatSync(path("linked-out/victim")).isSymbolicLink()).toBe(false);

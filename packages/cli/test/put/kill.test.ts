@@ -49,7 +49,7 @@ async function forEachSeed(work: (points: readonly Point[], seed: number) => Pro
 
 test(`a put that is killed continues, ${SEEDS} seeds`, async () => {
   let killed = 0;
-  let continued = 0;
+  let resumed = 0;
   await forEachSeed(async (points, seed) => {
     const env = { IDK_STORE: `store-${seed}`, ...ownFolders() };
     const blobs = () =>
@@ -64,7 +64,7 @@ test(`a put that is killed continues, ${SEEDS} seeds`, async () => {
       if (code === 137) killed += 1;
     }
     const { stdout, stderr } = await ok(PUT, { env });
-    if (stderr.startsWith("idk: continued: ")) continued += 1;
+    if (stderr.startsWith("idk: resumed: ")) resumed += 1;
     else expect(stderr).toBe("");
 
     expect(readdirSync(join(env.XDG_CACHE_HOME, "idk/put"))).toEqual([]);
@@ -76,7 +76,7 @@ test(`a put that is killed continues, ${SEEDS} seeds`, async () => {
   });
   // Otherwise nothing was shown.
   expect(killed).toBeGreaterThan(SEEDS / 2);
-  expect(continued).toBeGreaterThan(SEEDS / 2);
+  expect(resumed).toBeGreaterThan(SEEDS / 2);
 });
 
 test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
@@ -89,7 +89,7 @@ test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
       ...parts().map((name) => statSync(path(name), { throwIfNoEntry: false })?.size ?? 0),
     );
   let killed = 0;
-  let continued = 0;
+  let resumed = 0;
   await forEachSeed(async (points) => {
     for (const { chunks, delay } of points) {
       // Fetching takes no time to speak of, against writing with fsync.
@@ -105,12 +105,12 @@ test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
     const complete = existsSync(path("copy"));
     if (complete) expect(sameBytes(workspace.read("copy"), content)).toBe(true);
     const { stderr } = await ok(complete ? [...get, "--force"] : get);
-    if (/^idk: continued: [1-9]/u.test(stderr)) continued += 1;
+    if (/^idk: resumed: [1-9]/u.test(stderr)) resumed += 1;
     expect(sameBytes(workspace.read("copy"), content)).toBe(true);
     expect(parts()).toEqual([]);
     rmSync(path("copy"));
   });
   await ok(["verify"]);
   expect(killed).toBeGreaterThan(SEEDS / 2);
-  expect(continued).toBeGreaterThan(SEEDS / 2 - 1);
+  expect(resumed).toBeGreaterThan(SEEDS / 2 - 1);
 });

@@ -115,7 +115,7 @@ describe("put of several files", () => {
     // A file stands where the store should be.
     const result = await idk(["put", ...names], { env: { IDK_STORE: "a" } });
     expect(result.stdout).toBe("");
-    expect(result.stderr).toContain("gave up: the store failed 16 files in a row");
+    expect(result.stderr).toContain("stopped: the store failed 16 files in a row");
     expect(result.stderr.split("\n").length).toBeLessThan(20);
     expect(result.code).toBe(6);
   });
@@ -157,19 +157,23 @@ describe("put --from-file", () => {
       "folder is a folder: name a list",
     );
     write("endless", "x".repeat(100_000));
-    expectFailure(await idk(["put", "--from-file", "endless"]), 2, "an entry has no end");
+    expectFailure(
+      await idk(["put", "--from-file", "endless"]),
+      2,
+      "it has an entry of more than 64 KiB",
+    );
     const secret = workspace.read("me.key").toString();
     const result = await idk(["put", "--from-file", "-"], { stdin: secret });
-    expectFailure(result, 2, "standard input is no list: it holds an identity");
+    expectFailure(result, 2, "standard input is not a list: it contains an identity");
   });
 
   test.each<[args: string[], message: string]>([
-    [["a", "-0"], "--null says how a list is written"],
-    [["a", "b", "--name", "x"], "--name is for one file"],
-    [["-", "--from-file", "-"], "standard input can be read once"],
-    [["-", "-"], "standard input can be read once"],
-    [["a", "b", "--resume"], "--resume is for one file"],
-    [["a", ""], "FILE takes a file, got an empty text"],
+    [["a", "-0"], "--null applies to a list"],
+    [["a", "b", "--name", "x"], "--name takes a single file"],
+    [["-", "--from-file", "-"], "standard input can be read only once"],
+    [["-", "-"], "standard input can be read only once"],
+    [["a", "b", "--resume"], "--resume takes a single file"],
+    [["a", ""], "FILE takes a file, got an empty string"],
   ])("%p is refused", async (args, message) => {
     expectFailure(await idk(["put", ...args]), 2, message);
   });
@@ -198,7 +202,7 @@ describe("get of several addresses", () => {
     const args = ["get", a!, missing, b!, "--output-dir", "there"];
     const result = await idk(args);
     expect(result.stderr).toContain(
-      `there/${a} already exists, with other content: --force replaces it\n`,
+      `there/${a} already exists with different content; use --force to replace it\n`,
     );
     expect(result.stderr).toContain(`holds no blob ${missing}\n`);
     expect(result.stderr).toEndWith("idk: 2 of 3 addresses failed\n");
@@ -250,7 +254,7 @@ describe("get of several addresses", () => {
       .filter((it) => !roots.has(it));
     expect(leaves.length).toBeGreaterThan(4);
     for (const leaf of leaves) rmSync(path(`again/${leaf.slice(0, 2)}/${leaf}`), { force: true });
-    expect((await ok(args, { env })).stderr).toBe("idk: 4 of 5 files were there already\n");
+    expect((await ok(args, { env })).stderr).toBe("idk: 4 of 5 files already existed\n");
     expect(workspace.read(`again-out/${files.get("a")!}`).toString()).toBe("content of a");
     expect(statSync(out("large")).ino).toBe(large.ino);
     const lines = jsonLines((await ok([...args, "--json"], { env })).stdout);
@@ -272,7 +276,7 @@ describe("get of several addresses", () => {
     for (const other of [last, content.subarray(1), Buffer.concat([content, last]), ""]) {
       write(`${folder}/${address}`, other);
       const result = await idk(["get", ...files.values(), "--output-dir", folder]);
-      expect(result.stderr).toContain(`${address} already exists, with other content`);
+      expect(result.stderr).toContain(`${address} already exists with different content`);
       expect(result.code).toBe(2);
       expect(sameBytes(workspace.read(`${folder}/${address}`), Buffer.from(other))).toBe(true);
     }
@@ -285,7 +289,7 @@ describe("get of several addresses", () => {
     const address = await workspace.put("x");
     write("list", `${address}\nnonsense\n${address}  again\n`);
     const result = await idk(["get", address, "--from-file", "list", "--output-dir", "once"]);
-    expect(result.stderr).toContain("idk: nonsense: not an address: 64 lowercase");
+    expect(result.stderr).toContain("idk: nonsense: not an address: must be 64 lowercase");
     expect(result.stderr).toEndWith("idk: 1 of 2 addresses failed\n");
     expect(readdirSync(path("once"))).toEqual([address]);
   });
@@ -297,12 +301,12 @@ describe("get of several addresses", () => {
   });
 
   test.each<[args: string[], message: string]>([
-    [[], "name an ADDRESS, or a list of them with --from-file"],
-    [["A", "B"], "several addresses take a folder: give --output-dir DIR"],
-    [["--from-file", "list"], "several addresses take a folder"],
+    [[], "name an ADDRESS, or a list of addresses with --from-file"],
+    [["A", "B"], "several addresses need a folder: use --output-dir DIR"],
+    [["--from-file", "list"], "several addresses need a folder"],
     [["A", "--output-dir", "d", "-o", "f"], "-o and --output-dir exclude each other"],
-    [["A", "--output-dir", "d", "--range", "0-1"], "--range is for one address"],
-    [["A", "--output-dir", "a"], "cannot create the folder a: a file of that name is there"],
+    [["A", "--output-dir", "d", "--range", "0-1"], "--range takes one address"],
+    [["A", "--output-dir", "a"], "cannot create the folder a: a file of that name exists"],
   ])("%p is refused", async (args, message) => {
     const addresses: Record<string, string> = { A: "a".repeat(64), B: "b".repeat(64) };
     const given = args.map((arg) => addresses[arg] ?? arg);

@@ -46,7 +46,7 @@ describe("a put that was interrupted", () => {
   test("continues, and leaves no journal", async () => {
     const { env, args } = await interruptedPut();
     const { stdout, stderr } = await ok(args, { env });
-    expect(stderr).toMatch(/^idk: continued: \d+ of 96 chunks were there\n$/u);
+    expect(stderr).toMatch(/^idk: resumed: \d+ of 96 chunks were already stored\n$/u);
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
     // One tree: what the first run stored is part of it, but for what it could not note any more.
@@ -58,9 +58,9 @@ describe("a put that was interrupted", () => {
     const { env, args, stderr, code } = await interruptedPut("SIGINT");
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /^idk: \d+ chunks are stored: the same command continues there\nidk: interrupted\n$/u,
+      /^idk: \d+ chunks are stored: run the same command again to resume\nidk: interrupted\n$/u,
     );
-    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: ");
+    expect((await ok(args, { env })).stderr).toStartWith("idk: resumed: ");
   });
 
   test("keeps its journal where nobody else can read it", async () => {
@@ -94,7 +94,7 @@ describe("a put that was interrupted", () => {
     change(path(file));
     const { stdout, stderr } = await ok(args, { env });
     expect(stderr).toBe(
-      `idk: ${file} has changed since the put that was interrupted: this one starts at the beginning\n`,
+      `idk: ${file} has changed since the interrupted put: starting from the beginning\n`,
     );
     expect(journals(env)).toEqual([]);
     const { bytes } = await ok(["get", stdout.trim()], { env });
@@ -114,7 +114,7 @@ describe("a put that was interrupted", () => {
       const { stderr } = await ok(changed.args, { env: { ...env, ...changed.env } });
       expect(stderr).toBe("");
     }
-    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: ");
+    expect((await ok(args, { env })).stderr).toStartWith("idk: resumed: ");
   });
 
   test("starts at the beginning with --no-resume, without a journal", async () => {
@@ -141,7 +141,7 @@ describe("a put that was interrupted", () => {
     damage(journals(env)[0]!);
     const { stdout, stderr } = await ok(args, { env });
     expect(stderr).toBe(
-      "idk: the journal of an earlier put of film cannot be read and is discarded: this one starts at the beginning\n",
+      "idk: the journal of an earlier put of film cannot be read and is discarded: starting from the beginning\n",
     );
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
@@ -167,7 +167,7 @@ describe("a put that was interrupted", () => {
     const env = { ...newStore(), XDG_CACHE_HOME: path("me.key") };
     const { stdout, stderr } = await ok(PUT, { env });
     expect(stderr).toMatch(
-      /^idk: no journal is kept, and after an interruption [^\n]+: [^\n]*not a folder\n$/u,
+      /^idk: cannot keep a journal: [^\n]*not a folder; if interrupted, [^\n]+\n$/u,
     );
     await expectStored(stdout, env);
   });
@@ -228,7 +228,7 @@ describe("a put that was interrupted", () => {
       expect((await ok(other, { env })).stderr).toBe("");
     }
     const { stdout, stderr } = await ok(args, { env });
-    expect(stderr).toMatch(/^idk: continued: \d+ of 96 chunks were there\n$/u);
+    expect(stderr).toMatch(/^idk: resumed: \d+ of 96 chunks were already stored\n$/u);
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
     // By the secret and not by the journal, it is what any other put of it gives.
@@ -241,7 +241,7 @@ test("two puts of one file at once: one has the journal, both store it", async (
   const results = await Promise.all([ok(PUT, { env }), ok(PUT, { env })]);
   const without = results.filter(({ stderr }) => stderr !== "");
   expect(without.length).toBeLessThanOrEqual(1);
-  for (const { stderr } of without) expect(stderr).toContain("another put of film is at work");
+  for (const { stderr } of without) expect(stderr).toContain("another put of film is running");
   expect(journals(env)).toEqual([]);
   for (const { stdout } of results) await expectStored(stdout, env);
 });
@@ -278,7 +278,7 @@ describe("a put of several files that was interrupted", () => {
     const { env, args, code, stderr } = await interruptedPut("SIGINT");
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /^idk: large: \d+ chunks are stored: the same command continues there\n(?:idk: \d files? stored, [^\n]*\n)?idk: interrupted\n$/u,
+      /^idk: large: \d+ chunks are stored: run the same command again to resume\n(?:idk: \d files? stored, [^\n]*\n)?idk: interrupted\n$/u,
     );
     expect((await ok(args, { env })).stderr).toContain("skipped ");
   });

@@ -132,7 +132,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
 
   test.each<[what: string, key: Uint8Array | string | undefined, message: string]>([
     ["missing", undefined, "cannot read the SSE-C key file sse.key: no such file"],
-    ["too short", "short", "SSE-C key file sse.key must hold 32 bytes or 64 hexadecimal digits"],
+    ["too short", "short", "SSE-C key file sse.key must contain 32 bytes or 64 hexadecimal digits"],
     // It was read; without TLS it must not leave this machine.
     ["sound", noise(32), "needs an https:// endpoint"],
     ["hexadecimal", `${"0f".repeat(32)}\n`, "needs an https:// endpoint"],

@@ -59,7 +59,7 @@ await describeMinio("the policies of the documentation", (minio, bucket) => {
       const mirrored = await producer(["copy", "--from", "blobs", "--to", inside]);
       expect([mirrored.code, mirrored.stderr]).toEqual([
         0,
-        expect.stringMatching(/^copied 1 blob, .*; 0 there already; none failed\n$/u),
+        expect.stringMatching(/^copied 1 blob, .*; 0 already there; none failed\n$/u),
       ]);
     }
 

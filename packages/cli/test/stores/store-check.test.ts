@@ -25,7 +25,7 @@ describe("a folder", () => {
     for (const need of NEEDS) expect(table[need]).toBe("yes");
     expect(table).toMatchObject({
       store: "filesystem folder",
-      attestation: "no: `idk verify` has to read every blob",
+      checksums: "no: `idk verify` has to download every blob",
       versions: "no",
       "round trip": expect.stringMatching(/^[\d.]+ ms$/u),
     });
@@ -40,7 +40,7 @@ describe("a folder", () => {
     expect(rows(stdout)).toMatchObject({
       reachable: expect.stringMatching(/^NO: the directory .* does not exist/u),
       "": expect.stringContaining("idk store init"),
-      write: "not tried",
+      write: "not tested",
       versions: "unknown",
     });
     expect(stderr).toBe("idk: 1 check failed\n");
@@ -92,8 +92,8 @@ await describeMinio("a bucket in MinIO", (minio, bucket) => {
       reachable: "yes",
       credentials: expect.stringMatching(/^NO: .*secret key/u),
       "": expect.stringContaining("MINIO_SECRET_KEY"),
-      write: "not tried",
-      attestation: "unknown",
+      write: "not tested",
+      checksums: "unknown",
     });
   });
 

@@ -7,7 +7,7 @@ const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
 
 test("a folder is made once, for its owner alone", async () => {
-  expect((await ok(["store", "init", "a/b"])).stdout).toBe("made   folder a/b\n");
+  expect((await ok(["store", "init", "a/b"])).stdout).toBe("created  folder a/b\n");
   expect(statSync(path("a/b")).mode & 0o777).toBe(0o700);
   const { stdout } = await ok(["store", "init", "a/b", "--json"]);
   expect(JSON.parse(stdout)).toEqual({ made: [], there: ["folder"] });
@@ -15,14 +15,14 @@ test("a folder is made once, for its owner alone", async () => {
 });
 
 test.each<[args: string[], message: string]>([
-  [["a", "--versioning"], "a folder has no versions"],
+  [["a", "--versioning"], "a folder has no versioning"],
   [["me.key"], "cannot create the folder me.key"],
   [["a", "--lifecycle-days", "0"], "--lifecycle-days must be a number of days"],
   [["a", "--default-sse", "aes"], "--default-sse must be AES256 or aws:kms"],
-  [["a", "--kms-key", "k"], "--kms-key goes with --default-sse aws:kms"],
-  [["a", "--default-sse", "AES256", "--kms-key", "k"], "--kms-key goes with"],
+  [["a", "--kms-key", "k"], "--kms-key needs --default-sse aws:kms"],
+  [["a", "--default-sse", "AES256", "--kms-key", "k"], "--kms-key needs"],
   [["a", "--default-sse", "aws:kms", "--kms-key", ""], "--kms-key must not be empty"],
-  [["a", "--default-sse", "aws:kms"], "a folder has no versions, locks or encryption"],
+  [["a", "--default-sse", "aws:kms"], "a folder has no versioning, locks or encryption"],
   [["s4://a"], 'URL or IDK_STORE does not support "s4:"'],
 ])("idk store init %p", async (args, message) => {
   expectFailure(await idk(["store", "init", ...args]), 2, message);
@@ -100,7 +100,7 @@ await describeMinio("a bucket in MinIO", (minio) => {
     const args = ["store", "init", minio.url(bucket), "--versioning"];
     const result = await ok(args, { env: temporary });
     expectNoCredentials(result, temporary);
-    expect(result.stdout).toBe(`made   bucket ${bucket}\nmade   versioning\n`);
+    expect(result.stdout).toBe(`created  bucket ${bucket}\ncreated  versioning\n`);
     const { MINIO_SESSION_TOKEN: _, ...tokenless } = temporary;
     expectFailure(await idk(args, { env: tokenless }), 6, "");
   });
