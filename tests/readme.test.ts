@@ -60,7 +60,7 @@ needs("minio")("the README, with an object store", () => {
       const stdin = lines!.replaceAll("attic", bucket());
       const typed = await run(folder, ["bash", "-eu"], env, { cwd: root, stdin });
       expect(typed).toMatchObject({ exitCode: 0 });
-      expect(typed.stdout).toContain("made  store main: minio:///attic-");
+      expect(typed.stdout).toContain("created  store main: minio:///attic-");
       expect(typed.stderr).not.toContain("warning");
       const address = typed.stdout.trimEnd().split("\n").at(-1)!;
       const back = await run(folder, ["idk", "get", address], env);
@@ -77,7 +77,7 @@ needs("minio")("the README, with an object store", () => {
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     expect(stdout).toContain("the minutes");
-    expect(stdout).toMatch(/attestation +yes/u);
+    expect(stdout).toMatch(/checksums +yes/u);
     expect(stderr).toContain("1 by server checksum");
   });
 });
