@@ -29,7 +29,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   verify: [
     "idk verify                                    every blob, without a key",
     "idk verify --deep 5f2b8c1e -i me.key          all content below one address",
-    "idk verify --server-checksums --store s3://attic   without downloading",
+    "idk verify --server-checksums                 without downloading",
   ],
   copy: [
     "idk copy --from s3://attic --to ./mirror",

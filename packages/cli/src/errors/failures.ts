@@ -104,9 +104,9 @@ export function reportOf(error: unknown, signal: AbortSignal): Report {
     return { code: "aborted", message, exitCode, silent: false };
   }
   const code = codeOf(error);
-  const said = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
   const hint = hintFor(error);
-  const message = hint === undefined ? said : `${said}: ${hint}`;
+  const message = hint === undefined ? text : `${text}: ${hint}`;
   return {
     code,
     message: printable(redact(code === "unexpected" ? unexpected(message) : message)),

@@ -5,7 +5,7 @@ import { describeMinio, expectNoCredentials } from "../support/minio.ts";
 
 const workspace = await createWorkspace();
 const { idk, ok, put, recipient } = workspace;
-/** Who inspects has no key, and none is looked for. */
+/** Inspecting needs no key, and reads none. */
 const keyless = { IDK_IDENTITY: "nowhere.key", IDK_RECIPIENTS: "" };
 
 const masked = (text: string): string =>
@@ -14,7 +14,7 @@ const masked = (text: string): string =>
     .replace(/20\d\d-\S+Z/u, "TIME");
 
 describe("inspect", () => {
-  test("explains what shows of a root", async () => {
+  test("explains what is visible of a root", async () => {
     const bob = (await ok(["keygen", "-o", "bob.key"])).stdout.trim();
     const address = await put("hello, world", "--name", "hello", "-r", bob, "-r", recipient);
     const { stdout, stderr } = await ok(["inspect", address.slice(0, 8)], { env: keyless });
@@ -58,7 +58,7 @@ describe("inspect", () => {
     });
   });
 
-  test("explains what shows of chunks, by their lengths", async () => {
+  test("explains what is visible of chunks, by their lengths", async () => {
     const env = { IDK_STORE: "chunks" };
     const root = await ok(["put", "-", "--chunk-size", "512K", "--no-padding"], {
       env,
@@ -68,7 +68,7 @@ describe("inspect", () => {
     for (const address of (await ok(["ls"], { env })).stdout.trim().split("\n")) {
       const { stdout } = await ok(["inspect", address], { env: { ...keyless, ...env } });
       if (address === root.stdout.trim()) {
-        // Exact lengths show, where they are not rounded up.
+        // Without padding, the length is exact.
         expect(stdout).toMatch(/sealed {6}(\d+) bytes\n.*list of chunks: \1 bytes\n/u);
         continue;
       }
@@ -80,7 +80,7 @@ describe("inspect", () => {
     expect(seen).toEqual(new Set(["a full chunk of 512 KiB", "the last chunk of some content"]));
   });
 
-  test("shows nothing of what is no blob, or not the one of its name", async () => {
+  test("rejects what is not a blob, or not the one of its address", async () => {
     const address = await put("x");
     writeFileSync(workspace.blob(address), "something else");
     expectFailure(await idk(["inspect", address]), 5, "are not the ones that were put");
@@ -91,7 +91,7 @@ describe("inspect", () => {
 });
 
 await describeMinio("inspect on MinIO", (minio, bucket) => {
-  test("tells what the store knows of a blob, too", async () => {
+  test("also shows what the store reports", async () => {
     const env = { ...minio.env, IDK_STORE: minio.url(bucket, "/seen?sse=AES256") };
     const address = (await ok(["put", "-"], { env, stdin: "x" })).stdout.trim();
     const result = await ok(["inspect", address], { env: { ...env, IDK_IDENTITY: "" } });

@@ -31,6 +31,7 @@ describe("mistakes on the command line", () => {
     [["ls", "--store", "s3://key:sesame@bucket"], "takes no credentials in the URL"],
     [["ls", "--store", "ftp://key:sesame@host"], 'does not support "ftp:"'],
     [["verify", "--deep", "--attested"], "exclude each other"],
+    [["verify", "--deep", "--server-checksums"], "exclude each other"],
     [["store"], "no command given: run `idk store --help`"],
     [["store", "chek"], "unknown command 'chek' (did you mean check?)"],
     [["store", "check", "s3://bucket?acess=x"], "URL or IDK_STORE has an unknown parameter"],
@@ -62,7 +63,7 @@ describe("mistakes on the command line", () => {
     expect(result.stderr).not.toContain("sesame");
   });
 
-  test("an identity in the wrong place is never repeated", async () => {
+  test("an identity in the wrong argument is never repeated", async () => {
     const secret = new TextDecoder().decode(workspace.read("me.key")).split("\n")[1]!;
     expect(secret).toStartWith("IDK-SECRET-KEY-1");
     for (const args of [
@@ -98,7 +99,7 @@ describe("--json", () => {
     [["put", "nofile", "--json"], "usage", 2],
     [["put", "me.key", "-r", "idk1xyz", "--json"], "key", 2],
     [["ls", "--store", "nowhere", "--json"], "unavailable", 6],
-  ])("the error of %p is an object", async (args, code, exit) => {
+  ])("prints the error of %p as an object", async (args, code, exit) => {
     const result = await idk(args);
     expect(result.stdout).toBe("");
     const { error } = JSON.parse(result.stderr) as { error: { code: string; message: string } };
@@ -107,7 +108,7 @@ describe("--json", () => {
     expect(result.code).toBe(exit);
   });
 
-  test("behind -- it is an operand", async () => {
+  test("is an operand after --", async () => {
     expectFailure(await idk(["put", "--", "--json"]), 2, "cannot read --json");
   });
 });
@@ -118,7 +119,7 @@ const bare = (...args: string[]) =>
 describe("the environment", () => {
   const cwd = newFolder();
 
-  test("without it the errors say what to set", async () => {
+  test("errors name the missing variables", async () => {
     expectFailure(
       await runIdk(["ls"], { cwd }),
       2,
@@ -131,12 +132,12 @@ describe("the environment", () => {
       expect(stderr).toContain(word);
   });
 
-  test("an empty variable counts as none", async () => {
+  test("an empty variable counts as unset", async () => {
     const result = await idk(["ls"], { env: { IDK_STORE: "" } });
     expectFailure(result, 2, "no store");
   });
 
-  test("a flag replaces its variable", async () => {
+  test("a flag overrides its variable", async () => {
     const env = { IDK_STORE: "s3://x", IDK_IDENTITY: "nowhere.key", IDK_RECIPIENTS: "idk1bad" };
     const put = await idk(["put", "me.key", "--store", "blobs", "-r", workspace.recipient], {
       env,
@@ -163,7 +164,7 @@ describe("the environment", () => {
     }
   });
 
-  test("the store may be a file URL, relative to nothing", async () => {
+  test("the store may be an absolute file URL", async () => {
     const url = `file://${workspace.folder}/with%20space`;
     const { stdout } = await workspace.ok(["put", "me.key", "--store", url]);
     const listed = await workspace.ok(["ls", "--store", "with space"]);

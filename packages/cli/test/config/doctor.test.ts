@@ -25,7 +25,7 @@ async function doctor(args: readonly string[] = [], env: Record<string, string> 
 }
 
 describe("doctor", () => {
-  test("finds nothing wrong where nothing is, and leaves nothing behind", async () => {
+  test("passes on a working setup and leaves nothing behind", async () => {
     const { code, stdout, stderr } = await ok(["doctor"], { env: { HOME: home } });
     const pattern = [
       `ok       runtime        Bun ${Bun.version} on ${process.platform} ${process.arch}`,
@@ -53,7 +53,7 @@ describe("doctor", () => {
     expect(readdirSync(path("blobs"), { recursive: true })).toEqual(before);
   });
 
-  test("without a setup warns, and says what makes one", async () => {
+  test("warns without a setup, and says how to create one", async () => {
     const { stdout, stderr, code } = await runIdk(["doctor"], {
       cwd: newFolder(),
       env: isolated({ HOME: home }),
@@ -65,7 +65,7 @@ describe("doctor", () => {
     expect(code).toBe(0);
   });
 
-  test("warns of key files that others can read, and opens none that is protected", async () => {
+  test("warns of key files that others can read, and does not open protected ones", async () => {
     workspace.write("open.key", workspace.read("me.key"));
     chmodSync(path("open.key"), 0o644);
     const open = await doctor(["-i", "open.key"]);
@@ -93,7 +93,7 @@ describe("doctor", () => {
     expect(wrong.code).toBe(4);
   });
 
-  test("warns who cannot read what they put themselves", async () => {
+  test("warns if the user is not a recipient", async () => {
     const other = (await ok(["keygen", "-o", "other.key"])).stdout.trim();
     const { of, code } = await doctor(["-r", other]);
     expect(of("recipients")[0]).toMatchObject({
@@ -103,7 +103,7 @@ describe("doctor", () => {
     expect(code).toBe(0);
   });
 
-  test("goes on behind what is wrong, and fails with the code of the worst", async () => {
+  test("continues after failures, and exits with the worst code", async () => {
     const found = await doctor(["-i", "nowhere.key", "--workers", "99"], {
       IDK_STORE: "no-such-folder",
       IDK_RECIPIENTS: "idk1bad",
@@ -122,7 +122,7 @@ describe("doctor", () => {
     expect(misspelt.code).toBe(2);
   });
 
-  test("looks at the configuration file", async () => {
+  test("checks the configuration file", async () => {
     const config = newFolder();
     const file = join(config, "config.toml");
     writeFileSync(file, '[store.work]\nurl = "blobs"\n');
@@ -139,7 +139,7 @@ describe("doctor", () => {
   });
 });
 
-describe("of the parts", () => {
+describe("the store checks", () => {
   test.each<[ahead: number, status: string, message: string]>([
     [1000, "ok", "matches the store's clock"],
     [-30_000, "ok", "this machine is 30 s behind the store"],
@@ -155,7 +155,7 @@ describe("of the parts", () => {
     expect(clock?.message).toStartWith(message);
   });
 
-  test("a clock that makes the store refuse everything is named", async () => {
+  test("names a clock that makes the store reject all requests", async () => {
     const date = new Date(Date.now() - 20 * 60_000).toUTCString();
     using server = Bun.serve({
       port: 0,
@@ -174,20 +174,20 @@ describe("of the parts", () => {
 });
 
 await describeMinio("doctor on MinIO", (minio, bucket) => {
-  test("finds nothing wrong, and leaves nothing behind", async () => {
+  test("passes and leaves nothing behind", async () => {
     const env = { ...minio.env, IDK_STORE: minio.url(bucket, "/well") };
     const found = await doctor([], env);
     expectNoCredentials(found, env);
     expect(found.checks.every(({ status }) => status !== "failed")).toBe(true);
     expect(found.of("clock")[0]).toMatchObject({ status: "ok" });
-    expect(found.of("capabilities")[0]!.message).toStartWith("attests SHA-256");
+    expect(found.of("capabilities")[0]!.message).toStartWith("verifies SHA-256");
     expect(found.code).toBe(0);
     expect(await minio.listKeys(bucket)).toEqual([]);
     const reading = await doctor(["--read-only"], env);
     expect(reading.of("store")[0]!.message).toEndWith(": reachable, credentials, list");
   });
 
-  test("says what is wrong with credentials, and a bucket that is missing", async () => {
+  test("reports wrong credentials and a missing bucket", async () => {
     const env = { ...minio.env, MINIO_SECRET_KEY: "wrong-wrong-wrong" };
     const wrong = await doctor([], { ...env, IDK_STORE: minio.url(bucket) });
     expectNoCredentials(wrong, env);

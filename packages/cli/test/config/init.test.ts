@@ -18,11 +18,11 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new user's home, and what `idk init` is to make in it. */
+/** A new user's home, and what `idk init` creates in it. */
 function newHome() {
   const home = newFolder();
   made.push(home);
-  // The runtime would fill each home with a cache of its own.
+  // The runtime would create a cache in each home.
   const env = { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
   return {
     home,
@@ -35,7 +35,7 @@ function newHome() {
   };
 }
 
-/** Runs `idk` in a terminal and types one text at each prompt. */
+/** Runs `idk` in a terminal and types one line at each prompt. */
 async function type(home: string, typed: readonly string[], ...args: string[]) {
   const { screen, code } = await atTerminal(answering(typed), [process.execPath, MAIN, ...args], {
     cwd: home,
@@ -48,7 +48,7 @@ async function type(home: string, typed: readonly string[], ...args: string[]) {
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe("idk init", () => {
-  test("unattended, makes all that put and get take", async () => {
+  test("creates everything that put and get need, without prompts", async () => {
     const { home, config, identity, store, idk } = newHome();
     const { code, stdout, stderr } = await idk(["init", "--no-passphrase", "--store", "attic"]);
     expect(code).toBe(0);
@@ -98,7 +98,7 @@ created  configuration ${config}
     expect(existsSync(identity)).toBe(false);
   });
 
-  test("adds a store to a configuration that is there, and changes nothing else", async () => {
+  test("adds a store to an existing configuration, and changes nothing else", async () => {
     const { home, config, identity, idk } = newHome();
     expect((await idk(["init", "--no-passphrase", "--store", "first"])).code).toBe(0);
     const before = readFileSync(config, "utf8").trimEnd();
@@ -132,7 +132,7 @@ created  configuration ${config}
     expect(readFileSync(config, "utf8")).toBe(after);
   });
 
-  test("leaves a configuration alone that nothing can be added to", async () => {
+  test("does not change a configuration that cannot be extended", async () => {
     const { home, config, idk } = newHome();
     mkdirSync(join(config, ".."), { recursive: true });
     const text = 'store = { work = { url = "/w" } }\n';
@@ -143,7 +143,7 @@ created  configuration ${config}
     expect(existsSync(join(home, "more"))).toBe(false);
   });
 
-  test("writes the file of a key in a URL as an absolute path", async () => {
+  test("writes the key file in a URL as an absolute path", async () => {
     const { home, config, idk } = newHome();
     writeFileSync(join(home, "sse.key"), "0".repeat(64), { mode: 0o600 });
     const url = "s3://bucket?endpoint=https://127.0.0.1:1&region=eu&sse-c-key=";
@@ -153,7 +153,7 @@ created  configuration ${config}
     );
   });
 
-  test("completes what was cut short, with the identity that is there", async () => {
+  test("completes an interrupted setup with the existing identity", async () => {
     const { config, identity, idk } = newHome();
     mkdirSync(join(identity, ".."), { recursive: true });
     const env = { IDK_PASSPHRASE: PASSPHRASE };
@@ -170,7 +170,7 @@ created  configuration ${config}
     expect(readFileSync(config, "utf8")).toContain(`recipients = ["${stdout.trim()}"]`);
   });
 
-  test("takes an object store that does not answer, a name, and files elsewhere", async () => {
+  test("accepts an unreachable object store, a name, and other paths", async () => {
     const { home, idk } = newHome();
     const url = "s3://bucket/x?endpoint=http://127.0.0.1:1&region=eu";
     const env = { AWS_ACCESS_KEY_ID: "them", AWS_SECRET_ACCESS_KEY: "sesame" };
@@ -199,13 +199,13 @@ created  configuration ${config}
     [["--store", "s", "-o", "a", "--keychain", "b"], "-o and --keychain exclude each other"],
     [["--store", "s", "--keychain", "a:b"], "--keychain takes a keychain name"],
     [["--store", "s", "-o", ".."], "it is a folder"],
-  ])("init %p makes nothing", async (args, message) => {
+  ])("init %p creates nothing", async (args, message) => {
     const { config, idk } = newHome();
     expectFailure(await idk(["init", ...args, "--no-passphrase"]), 2, message);
     expect(existsSync(config)).toBe(false);
   });
 
-  test("writes no configuration for a bucket that can never be", async () => {
+  test("writes no configuration for an invalid bucket", async () => {
     const { config, idk } = newHome();
     const env = { MINIO_ACCESS_KEY: "them", MINIO_SECRET_KEY: "sesame" };
     const result = await idk(["init", "--no-passphrase", "--store", "minio://127.0.0.1:1/b"], env);
@@ -213,9 +213,9 @@ created  configuration ${config}
     expect(existsSync(config)).toBe(false);
   });
 
-  test("without a terminal and a passphrase says what to do", async () => {
+  test("says what to do without a terminal and a passphrase", async () => {
     const { home, config, identity } = newHome();
-    // A session of its own has no terminal, whatever the tests were started from.
+    // A new session has no terminal, even if the tests do.
     const setsid = "import os, sys; os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])";
     const child = Bun.spawn(["python3", "-c", setsid, process.execPath, MAIN, "init"], {
       cwd: home,
@@ -232,7 +232,7 @@ created  configuration ${config}
 await describeMinio("idk init, with MinIO", (minio) => {
   const { env } = minio;
 
-  test("makes the bucket, so that put is next", async () => {
+  test("creates the bucket, so that put works", async () => {
     const { home, config, idk } = newHome();
     const bucket = minio.newBucketName();
     const url = minio.url(bucket, "/mine");
@@ -245,11 +245,11 @@ await describeMinio("idk init, with MinIO", (minio) => {
 
     rmSync(config);
     const again = await idk(["init", "--store", url], env);
-    expect(again.stdout).toContain(`exists  store main: ${url}\n`);
+    expect(again.stdout).toContain(`exists   store main: ${url}\n`);
     expectNoCredentials(again, env);
   });
 
-  test("of whom it may not ask for buckets is a store all the same", async () => {
+  test("sets up a store whose credentials cannot create buckets", async () => {
     const { config, idk } = newHome();
     const bucket = minio.newBucketName();
     const own = await minio.assumeRole(
@@ -269,7 +269,7 @@ await describeMinio("idk init, with MinIO", (minio) => {
 });
 
 describe("idk init at a terminal", () => {
-  test("asks where, and twice for a passphrase that is not shown", async () => {
+  test("prompts for the location, and twice for a passphrase without echo", async () => {
     const { home, config, identity, store } = newHome();
     const typed = ["\r", `${PASSPHRASE}\r`, `${PASSPHRASE}\r`];
     const { screen, code } = await type(home, typed, "init");
@@ -282,7 +282,7 @@ describe("idk init at a terminal", () => {
     expect(statSync(identity).size).toBe(102);
   });
 
-  test("takes a folder below home, typed and corrected", async () => {
+  test("accepts an edited path below the home folder", async () => {
     const { home, config } = newHome();
     const typed = ["~/blops\u007f\u007fbs\r"];
     const { code } = await type(home, typed, "init", "--no-passphrase");
@@ -297,7 +297,7 @@ describe("idk init at a terminal", () => {
     [["\u0004"], "idk: the terminal was closed before an answer was given", 2],
     [["\r", "one\u0003"], "idk: interrupted", 130],
     [["ftp://x\r"], "idk: the store does not support", 2],
-  ])("typing %p makes neither identity nor configuration", async (typed, message, code) => {
+  ])("typing %p creates neither identity nor configuration", async (typed, message, code) => {
     const { home, config, identity } = newHome();
     const result = await type(home, typed, "init");
     expect(result.screen).toContain(message);
@@ -305,7 +305,7 @@ describe("idk init at a terminal", () => {
     expect([config, identity].map(existsSync)).toEqual([false, false]);
   });
 
-  test("two protected identities are asked for one after the other", async () => {
+  test("prompts for two protected identities in turn", async () => {
     const { home, idk } = newHome();
     const recipients: string[] = [];
     for (const name of ["a.key", "b.key"]) {

@@ -44,7 +44,7 @@ describe("a get that was interrupted", () => {
     rmSync(path("copy"));
   }
 
-  test("continues behind what is right, and leaves nothing else", async () => {
+  test("resumes after the valid part, and leaves nothing else", async () => {
     const { part } = await interruptedGet();
     expect(statSync(path(part)).mode & 0o777).toBe(0o600);
     const { stdout } = await ok(await get("--json"));
@@ -54,7 +54,7 @@ describe("a get that was interrupted", () => {
     await expectCopy();
   });
 
-  test("says with Ctrl-C what is kept and how it continues", async () => {
+  test("prints after Ctrl-C what is kept and how to resume", async () => {
     const { part, stderr, code } = await interruptedGet("SIGINT");
     expect(code).toBe(130);
     expect(stderr).toContain(
@@ -74,20 +74,20 @@ describe("a get that was interrupted", () => {
       /resumed: \d{7} bytes/u,
       (file) => appendFileSync(file, noise(30 * MIB, 9)),
     ],
-  ])("verifies what is there: %s", async (_, continued, change) => {
+  ])("verifies the partial file: %s", async (_, continued, change) => {
     const { part } = await interruptedGet();
     change(path(part));
     expect((await ok(await get())).stderr).toMatch(continued);
     await expectCopy();
   });
 
-  test("fetches anew with --no-resume, and clears away what there was", async () => {
+  test("starts over with --no-resume, and removes partial files", async () => {
     await interruptedGet();
     expect((await ok(["get", await stored, "-o", "copy", "--no-resume"])).stderr).toBe("");
     await expectCopy();
   });
 
-  test("keeps what is verified where a later chunk is damaged", async () => {
+  test("keeps the verified part if a later chunk is damaged", async () => {
     const env = { IDK_STORE: "damaged" };
     const address = (await ok(["put", "film", "--chunk-size", "256K"], { env })).stdout.trim();
     const newest = (await ok(["ls"], { env })).stdout
@@ -110,7 +110,7 @@ describe("a get that was interrupted", () => {
     await expectCopy();
   });
 
-  test("touches nothing that is not its own", async () => {
+  test("touches only its own files", async () => {
     const { part } = await interruptedGet();
     const held = path("held");
     writeFileSync(held, readFileSync(path(part)), { mode: 0o600 });
@@ -133,7 +133,7 @@ describe("a get that was interrupted", () => {
     rmSync(held);
   });
 
-  test("leaves alone what another process is writing", async () => {
+  test("does not touch the partial file of a running process", async () => {
     const running = Bun.spawn(["sleep", "60"]);
     const writer = processIdentity(running.pid);
     const name = `.copy.${(await stored).slice(0, 16)}.${writer}.0123456789ab.idk-part`;
@@ -150,14 +150,14 @@ describe("a get that was interrupted", () => {
     await expectCopy();
   });
 
-  test("works under names of any length", async () => {
+  test("works with names of any length", async () => {
     const name = "ü".repeat(120);
     await ok(["get", await stored, "-o", name, "--resume"]);
     expect(sameBytes(workspace.read(name), content)).toBe(true);
     expect(parts()).toEqual([]);
   });
 
-  test("is one of a whole file", async () => {
+  test("needs a whole file", async () => {
     const address = await stored;
     expectFailure(await idk(["get", address, "--resume"]), 2, "--resume needs -o FILE");
     expectFailure(

@@ -21,7 +21,7 @@ const workspace = await createWorkspace();
 const { idk, ok, path, write } = workspace;
 const MIB = 2 ** 20;
 
-/** Files below a folder, by their path in it. */
+/** The files in a folder, by relative path. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true })
     .map(String)
@@ -53,7 +53,7 @@ describe("put of a folder", () => {
     "z.bin": noise(3 * MIB),
   };
 
-  test("stores each file, and get makes the folder again", async () => {
+  test("stores each file, and get restores the folder", async () => {
     makeFolder("photos", files);
     utimesSync(path("photos/b/a"), 1_000_000_000, 1_000_000_000.123);
     const put = await ok(["put", "photos"]);
@@ -76,7 +76,7 @@ describe("put of a folder", () => {
     expect((await ok(get)).stderr).toBe("idk: 5 of 5 files already existed\n");
   });
 
-  test("keeps where each was, and --no-name nothing of it", async () => {
+  test("stores the path of each file, and neither name nor path with --no-name", async () => {
     makeFolder("kept", { "sub/x": "x" });
     const metadata = async (...args: string[]): Promise<unknown> => {
       const { stdout } = await ok(["put", "kept", ...args]);
@@ -90,7 +90,7 @@ describe("put of a folder", () => {
     expect(await metadata("--dedup-secret", "dedup")).toEqual({ name: "x", "idk.path": "sub/x" });
   });
 
-  test("says what it leaves out, and why", async () => {
+  test("reports what it skips, and why", async () => {
     makeFolder("mixed", { file: "file" });
     writeFileSync(path("outside"), "outside");
     mkdirSync(path("mixed/empty"));
@@ -116,13 +116,13 @@ describe("put of a folder", () => {
     expect((await ok(["put", "mixed", "--quiet"])).stderr).toBe("");
   });
 
-  test("follows a link that is named, and none below", async () => {
+  test("follows a named link, but no link below it", async () => {
     makeFolder("target", { x: "x" });
     symlinkSync("target", path("named"));
     expect(pathsOf((await ok(["put", "named"])).stdout)).toEqual(["named/x"]);
   });
 
-  test("leaves out the store that lies in it, also before its first blob", async () => {
+  test("skips a store inside the folder, even before its first blob", async () => {
     makeFolder("around", { a: "a", "y/b": "b" });
     const env = { IDK_STORE: "around/z/blobs" };
     mkdirSync(path("around/z"));
@@ -135,8 +135,8 @@ describe("put of a folder", () => {
     expect(stderr).toContain("idk: skipped: around/z/blobs is the store itself\n");
   });
 
-  test("goes on where something cannot be read, and fails at the end", async () => {
-    // Who may read everything has nothing that cannot be read, but a name that is no text.
+  test("continues after unreadable entries, and fails at the end", async () => {
+    // Root can read everything except a name that is not UTF-8.
     const folder = makeFolder("partly", { good: "good" });
     const odd = Buffer.concat([Buffer.from(`${folder}/odd`), Buffer.from([0xff, 0xfe])]);
     writeFileSync(odd, "odd");
@@ -150,7 +150,7 @@ describe("put of a folder", () => {
     expect(result.code).toBe(2);
   });
 
-  test("goes together with files, and takes neither a name nor a list's folders", async () => {
+  test("works together with files, and rejects --name and folders in a list", async () => {
     makeFolder("some", { x: "x" });
     write("single", "single");
     const { stdout } = await ok(["put", "some", "single"]);
@@ -162,7 +162,7 @@ describe("put of a folder", () => {
     expect(listed.stderr).toContain("some is a folder: name it on the command line");
   });
 
-  test("--done leaves out what an interrupted run has stored", async () => {
+  test("--done skips what an interrupted run has stored", async () => {
     makeFolder("long", { a: "a", b: "b", "c.bin": noise(96 * MIB, 7), d: "d" });
     const env = { ...ownFolders(), IDK_STORE: "long-blobs" };
     const store = path(env.IDK_STORE);
@@ -199,7 +199,7 @@ describe("put of a folder", () => {
   });
 });
 
-test("a get and a copy that are interrupted say what is there, and go on", async () => {
+test("interrupted gets and copies report what is done, and continue", async () => {
   makeFolder("parts", { a: "a", "b.bin": noise(96 * MIB, 9), "c.bin": noise(96 * MIB, 10) });
   const env = { IDK_STORE: "parts-blobs" };
   const put = await ok(["put", "parts", "--chunk-size", "256K"], { env });
@@ -232,7 +232,7 @@ test("a get and a copy that are interrupted say what is there, and go on", async
   expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ already there; none failed\n$/u);
 });
 
-describe("get into a folder, of names that mean harm", () => {
+describe("get into a folder, with hostile names", () => {
   const HOSTILE = [
     "../escaped",
     "../../../../../../../../tmp/idk-escaped",
@@ -258,7 +258,7 @@ describe("get into a folder, of names that mean harm", () => {
     );
   }
 
-  test.each(["name", "idk.path"])("as %s, stays in the folder", async (key) => {
+  test.each(["name", "idk.path"])("stays in the folder with a hostile %s", async (key) => {
     const store = `hostile-${key}`;
     const addresses = await putNamed(HOSTILE, key, store);
     const outside = newFolder();
@@ -269,7 +269,7 @@ describe("get into a folder, of names that mean harm", () => {
     const result = await idk(["get", ...addresses, "--output-dir", target], {
       env: { IDK_STORE: store },
     });
-    // With a path, one of them leads through the link.
+    // One of the paths leads through the link.
     expect(result.code).toBe(key === "name" ? 0 : 2);
     if (key === "idk.path") {
       expect(result.stderr).toContain("link is a symbolic link; nothing is written through it\n");
@@ -283,13 +283,13 @@ describe("get into a folder, of names that mean harm", () => {
     const contents = written.map((name) => readFileSync(join(target, name), "utf8"));
     const wanted = HOSTILE.filter((name) => key === "name" || name !== "link/escaped");
     expect(contents.toSorted()).toEqual(wanted.map((name) => `of ${name}`).toSorted());
-    // Neither the remarks nor the names do anything to a terminal.
+    // Neither notes nor names contain control characters.
     // oxlint-disable-next-line no-control-regex
     expect(result.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/u);
     expect(result.stderr).toContain(String.raw`its name is "../escaped"`);
   });
 
-  test("never puts two contents into one file, and finds them again", async () => {
+  test("never writes two contents to one file, and recognizes them in the next run", async () => {
     const store = "same";
     const names = ["same.txt", "SAME.TXT", "same.txt", "cafe\u0301", "café"];
     const addresses = await putNamed(names, "name", store);
@@ -304,7 +304,7 @@ describe("get into a folder, of names that mean harm", () => {
     expect(filesIn(path("same-out"))).toEqual(written);
   });
 
-  test("replaces a link with --force, and never what it leads to", async () => {
+  test("replaces a link with --force, never its target", async () => {
     const store = "linked";
     const addresses = await putNamed(["victim"], "name", store);
     mkdirSync(path("linked-out"));
@@ -322,7 +322,7 @@ describe("get into a folder, of names that mean harm", () => {
     expect(workspace.read("linked-out/victim").toString()).toBe("of victim");
   });
 
-  test("--no-names goes by addresses", async () => {
+  test("--no-names names files by address", async () => {
     const store = "plain";
     const addresses = await putNamed(["one", "two"], "name", store);
     await ok(["get", ...addresses, "--output-dir", "plain-out", "--no-names"], {
@@ -331,7 +331,7 @@ describe("get into a folder, of names that mean harm", () => {
     expect(filesIn(path("plain-out"))).toEqual(addresses.map(String).toSorted());
   });
 
-  test("a date that is none does no harm", async () => {
+  test("ignores invalid dates", async () => {
     const opened = createStore({
       backend: filesystem(path("dated")),
       recipients: [workspace.recipient],

@@ -5,8 +5,8 @@ import { createWorkspace, noise, sameBytes } from "../support/cli.ts";
 import { interrupted, ownFolders, partsIn } from "../support/interrupted.ts";
 
 /*
- * kill -9 at points that a seed says: so many chunks done, and so many milliseconds. Each seed has a
- * share of the content of its own, so that any number of them covers all of it.
+ * kill -9 at points derived from a seed: after a number of chunks and milliseconds. Each seed has its
+ * own share of the content, so that any number of seeds covers all of it.
  */
 
 const SEEDS = process.env["IDK_TEST_SLOW"] === "1" ? 50 : 5;
@@ -25,7 +25,7 @@ interface Point {
   readonly delay: number;
 }
 
-/** Where a run with this seed is killed, once or twice in a row. */
+/** The points at which a run with this seed is killed, once or twice in a row. */
 function pointsOf(seed: number): Point[] {
   const [a = 0, b = 0, c = 0, d = 0] = new Uint32Array(noise(32, seed * 7919).buffer, 16);
   const share = (seed - 1 + a / 2 ** 32) / SEEDS;
@@ -34,7 +34,7 @@ function pointsOf(seed: number): Point[] {
   return seed % 3 === 0 ? [first, second] : [first];
 }
 
-/** Runs a test for every seed. A failure says which it was. */
+/** Runs a test for every seed. Failures name the seed. */
 async function forEachSeed(work: (points: readonly Point[], seed: number) => Promise<void>) {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const points = pointsOf(seed);
@@ -70,11 +70,11 @@ test(`a put that is killed continues, ${SEEDS} seeds`, async () => {
     expect(readdirSync(join(env.XDG_CACHE_HOME, "idk/put"))).toEqual([]);
     const { bytes } = await ok(["get", stdout.trim()], { env });
     expect(sameBytes(bytes, content)).toBe(true);
-    // Every blob of the store, whether the tree needs it or not.
+    // Every blob of the store, whether or not it belongs to the tree.
     expect((await ok(["verify", "--deep"], { env })).stderr).toContain("none failed");
     rmSync(path(env.IDK_STORE), { recursive: true });
   });
-  // Otherwise nothing was shown.
+  // Otherwise the test proves nothing.
   expect(killed).toBeGreaterThan(SEEDS / 2);
   expect(resumed).toBeGreaterThan(SEEDS / 2);
 });
@@ -92,7 +92,7 @@ test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
   let resumed = 0;
   await forEachSeed(async (points) => {
     for (const { chunks, delay } of points) {
-      // Fetching takes no time to speak of, against writing with fsync.
+      // Fetching is much faster than writing with fsync.
       const when = () => size() >= chunks * CHUNK;
       const { code } = await interrupted(workspace, get, {
         signal: "SIGKILL",
@@ -101,7 +101,7 @@ test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
       });
       if (code === 137) killed += 1;
     }
-    // It may have had its name already, be it that its other name was not yet removed.
+    // It may have its final name already, even if the partial name was not removed yet.
     const complete = existsSync(path("copy"));
     if (complete) expect(sameBytes(workspace.read("copy"), content)).toBe(true);
     const { stderr } = await ok(complete ? [...get, "--force"] : get);

@@ -7,7 +7,7 @@ const MISSING = "f".repeat(64);
 const workspace = await createWorkspace();
 await workspace.put("x");
 
-/** Root may read everything, unless it gives up the capabilities that let it. */
+/** Root can read everything, unless it drops the capabilities for it. */
 const drop =
   process.getuid?.() === 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : [];
 
