@@ -1,4 +1,4 @@
-import { type StoredBlob, type Store, StorageError } from "@idk/storage";
+import { type StoredContent, type Store, StorageError } from "@idk/storage";
 
 /**
  * An HTTP file service over a store, as a function from a web `Request` to a `Response`, for any
@@ -32,42 +32,42 @@ async function put(store: Store, request: Request): Promise<Response> {
 
 async function get(store: Store, address: string, request: Request): Promise<Response> {
   const { signal } = request;
-  const blob = await store.get(address, { signal });
+  const content = await store.get(address, { signal });
   const requested = /^bytes=(\d+)-(\d*)$/u.exec(request.headers.get("range") ?? "");
   const headers = new Headers({
     // The sender chose this type. `nosniff` keeps browsers from guessing another one, and the
     // sandbox keeps scripts in a page or an image from running with this service's origin.
-    "content-type": typeOf(blob),
+    "content-type": typeOf(content),
     "x-content-type-options": "nosniff",
     "content-security-policy": "sandbox; default-src 'none'",
     "accept-ranges": "bytes",
     // The content of an address never changes.
-    etag: `"${blob.address}"`,
+    etag: `"${content.address}"`,
     "cache-control": "private, immutable",
   });
   // A server may ignore a Range header (RFC 9110, 14.2): other forms get the whole content.
-  if (requested === null) return whole(blob, headers);
+  if (requested === null) return whole(content, headers);
   const start = Number(requested[1]);
-  const end = requested[2] === "" ? blob.size : Math.min(Number(requested[2]) + 1, blob.size);
+  const end = requested[2] === "" ? content.size : Math.min(Number(requested[2]) + 1, content.size);
   if (start >= end) {
-    headers.set("content-range", `bytes */${blob.size}`);
+    headers.set("content-range", `bytes */${content.size}`);
     return new Response("", { status: 416, headers });
   }
   const part = await store.get(address, { range: { start, end }, signal });
   headers.set("content-length", String(end - start));
-  headers.set("content-range", `bytes ${start}-${end - 1}/${blob.size}`);
+  headers.set("content-range", `bytes ${start}-${end - 1}/${content.size}`);
   return new Response(part.stream(), { status: 206, headers });
 }
 
-function whole(blob: StoredBlob, headers: Headers): Response {
-  headers.set("content-length", String(blob.size));
-  return new Response(blob.stream(), { headers });
+function whole(content: StoredContent, headers: Headers): Response {
+  headers.set("content-length", String(content.size));
+  return new Response(content.stream(), { headers });
 }
 
 /** A type and subtype with parameters; excludes line breaks and all else that headers forbid. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: *;[ -~]*)?$/u;
 
-function typeOf({ metadata: { type } }: StoredBlob): string {
+function typeOf({ metadata: { type } }: StoredContent): string {
   return type !== undefined && MEDIA_TYPE.test(type) ? type : "application/octet-stream";
 }
 

@@ -12,7 +12,6 @@ export function concatAll(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer>
   return joined;
 }
 
-/** The sum of the lengths. */
 export function totalLength(parts: readonly Uint8Array[]): number {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -28,10 +27,7 @@ export function writeAll(into: Uint8Array, parts: readonly Uint8Array[]): void {
   }
 }
 
-/**
- * Compares public bytes. It stops at the first difference, so do not use it for secrets: those are
- * compared only by the NaCl library, as MACs.
- */
+/** Not constant-time: use it only if an attacker cannot measure the time. */
 export function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && compare(a, b) === 0;
 }

@@ -1,4 +1,4 @@
-export { type Address, addressOf, parseAddress } from "./content/address.ts";
+export { type Address, addressOf, parseAddress } from "./crypto/address.ts";
 export type { Content } from "./content/byte-reader.ts";
 export type { Compression } from "./content/compression/compress.ts";
 export { type ErrorCode, StorageError } from "./errors.ts";
@@ -53,10 +53,10 @@ export type { PutItem, PutManyOptions, PutResult } from "./store/write/put-many.
 export type { PutReport } from "./store/write/put-report.ts";
 export type { PutOptions } from "./store/write/put.ts";
 
-export type { ReadAt } from "./store/read/content-reader.ts";
+export type { ReadAt } from "./store/read/matching-prefix.ts";
 export type { GetItem, GetManyOptions, GetResult } from "./store/read/get-many.ts";
 export type { GetOptions } from "./store/read/get.ts";
-export type { BytesOptions, StoredBlob, StreamOptions } from "./store/read/stored-blob.ts";
+export type { BytesOptions, StoredContent, StreamOptions } from "./store/read/stored-content.ts";
 
 export type { DeleteReport, DeleteTreeOptions } from "./store/tree/delete-tree.ts";
 

@@ -3,7 +3,7 @@ import { alice, nacl, random, sha256 } from "./support.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { type Reference, referencePython, startReference } from "./reference.ts";
 import { createStore, formatIdentity } from "../src/index.ts";
-import { compressed } from "../src/content/compression/compress.ts";
+import { encodeContent } from "../src/content/compression/compress.ts";
 import fc from "fast-check";
 import { filesystem } from "../src/backend/filesystem.ts";
 import { join } from "node:path";
@@ -99,7 +99,7 @@ for line in sys.stdin:
     for (const enc of ["lz4", "zstd"] as const) {
       const lines: string[] = [];
       for (const content of contents) {
-        const { reader } = await compressed(byteReader(content), enc, undefined);
+        const { reader } = await encodeContent(byteReader(content), enc, undefined);
         const frame = new Uint8Array(await reader.lookAhead(MIB));
         await reader.fill(frame);
         lines.push(`${enc} ${Buffer.from(frame).toString("base64")}\n`);

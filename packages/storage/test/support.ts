@@ -2,7 +2,7 @@ import { type NaClChoice, type Store, StorageError, type StoreOptions } from "..
 import { type Identity, createStore, generateIdentity } from "../src/index.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type RootDraft, layOutRoot } from "../src/format/root.ts";
+import { type RootFields, encodeRoot } from "../src/format/root.ts";
 import { memory } from "../src/backend/memory.ts";
 
 /** The NaCl implementation for this run; `script/test` runs the suite with each. */
@@ -29,10 +29,10 @@ export function aliceStore(options: Partial<StoreOptions> = {}): Store {
 }
 
 /** A root's plaintext, written over other data. */
-export function encodedRoot(draft: RootDraft, pad: boolean): Uint8Array<ArrayBuffer> {
-  const layout = layOutRoot(draft, pad);
-  const plaintext = new Uint8Array(layout.length).fill(0xff);
-  layout.write(plaintext);
+export function encodedRoot(fields: RootFields, pad: boolean): Uint8Array<ArrayBuffer> {
+  const encoded = encodeRoot(fields, pad);
+  const plaintext = new Uint8Array(encoded.length).fill(0xff);
+  encoded.write(plaintext);
   return plaintext;
 }
 

@@ -6,8 +6,8 @@ import {
   HASH_LENGTH,
   INLINE_MAX,
   REFERENCE_LENGTH,
+  encodeRoot,
   inlineShape,
-  layOutRoot,
   padme,
   plaintextLength,
   rootOverhead,
@@ -58,7 +58,7 @@ export function footprint({
   const stream = inline || !pad ? length : padme(length);
   const shape = inline ? inlineShape(length) : treeShape(stream, 2 ** chunkLog2);
   if (shape === undefined) throw new RangeError(`${length} bytes need larger chunks`);
-  const depth = shape.counts.length;
+  const { depth } = shape;
   const [leaves = 0] = shape.counts;
   const children = storedChildren(shape);
 
@@ -70,7 +70,7 @@ export function footprint({
     metadata: new Map(),
     body: new Uint8Array(inline ? length : (shape.counts.at(-1) ?? 0) * REFERENCE_LENGTH),
   };
-  const plaintext = layOutRoot(root, pad).length;
+  const plaintext = encodeRoot(root, pad).length;
   const rootBytes = rootOverhead(recipients) + plaintext;
   return {
     depth,
@@ -80,7 +80,7 @@ export function footprint({
     rootBytes,
     // If any node of a level is full, the first one is.
     largestNodeBytes: depth > 1 ? CHILD_OVERHEAD + plaintextLength(shape, 2, 0) : 0,
-    paddingBytes: stream - length + plaintext - layOutRoot(root, false).length,
+    paddingBytes: stream - length + plaintext - encodeRoot(root, false).length,
     storedBytes: children.bytes + rootBytes,
     rangeRequests: depth + 1,
   };

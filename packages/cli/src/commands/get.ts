@@ -1,4 +1,4 @@
-import type { StoredBlob } from "@idk/storage";
+import type { StoredContent } from "@idk/storage";
 import pLimit from "p-limit";
 import { resolveAddress } from "../blobs/address.ts";
 import { type Command, command } from "../command.ts";
@@ -62,9 +62,9 @@ export const get: Command = command(
       const getFile: GetFile = {
         resolve: (each, stop) => resolveAddress(opened, each, stop),
         open: (each, stop) => opened.get(each, { signal: stop }),
-        write: (blob, file, meter) => {
-          const how = { ...into, address: blob.address, force, resume, limitLarge, meter };
-          return download(async () => blob, file, how, session);
+        write: (content, file, meter) => {
+          const how = { ...into, address: content.address, force, resume, limitLarge, meter };
+          return download(async () => content, file, how, session);
         },
       };
       const target = { folder: outputDir!, names: settings.names ?? true };
@@ -72,23 +72,23 @@ export const get: Command = command(
       return;
     }
     const address = await resolveAddress(opened, named, signal);
-    const fetchBlob = () => opened.get(address, { range, signal });
+    const fetchContent = () => opened.get(address, { range, signal });
     if (!toFile) {
-      const blob = await fetchBlob();
+      const content = await fetchContent();
       // Content printed on the terminal would mix with the progress bar.
       const started = out.terminal
         ? undefined
-        : session.progress.start({ command: "get", totalBytes: lengthOf(range, blob.size) });
+        : session.progress.start({ command: "get", totalBytes: lengthOf(range, content.size) });
       using meter = started;
-      await toStandardOutput(blob, out, { explicit: output === "-", meter });
+      await toStandardOutput(content, out, { explicit: output === "-", meter });
       return;
     }
     using meter = session.progress.start({ command: "get", name: output });
     const how = { address, force, resume, ranged: range !== undefined, follow: true, meter };
     const fetchMeasured = async () => {
-      const blob = await fetchBlob();
-      meter.setTotals({ totalBytes: lengthOf(range, blob.size) });
-      return blob;
+      const content = await fetchContent();
+      meter.setTotals({ totalBytes: lengthOf(range, content.size) });
+      return content;
     };
     const written = await download(fetchMeasured, output, how, session);
     const summary = meter.finish();
@@ -131,7 +131,7 @@ const OUTPUT_BYTES = 256 * 1024;
 
 /** Writes pieces as they are verified: output before a failure is valid. */
 async function toStandardOutput(
-  blob: StoredBlob,
+  content: StoredContent,
   out: Output,
   { explicit, meter }: { readonly explicit: boolean; readonly meter: Meter | undefined },
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function toStandardOutput(
   const update = meter?.part();
   let written = 0;
   try {
-    for await (const chunk of blob.chunks()) {
+    for await (const chunk of content.chunks()) {
       if (!isText(chunk)) {
         throw usage(
           "this is binary and may garble the terminal: use -o FILE, or -o - to print it anyway",

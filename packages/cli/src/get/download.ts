@@ -1,4 +1,4 @@
-import type { StoredBlob } from "@idk/storage";
+import type { StoredContent } from "@idk/storage";
 import { isResumed } from "../config/settings.ts";
 import { usage } from "../errors/failures.ts";
 import { formatBytes } from "../output/text.ts";
@@ -44,7 +44,7 @@ export interface Downloaded {
  * run are verified and not fetched again.
  */
 export async function download(
-  fetchBlob: () => Promise<StoredBlob>,
+  fetchContent: () => Promise<StoredContent>,
   path: string,
   options: DownloadOptions,
   { out }: Session,
@@ -57,12 +57,14 @@ export async function download(
   const existing = acceptExisting && !force ? await openExistingFile(path, { follow }) : undefined;
   if (existing !== undefined) {
     try {
-      const blob = await fetchBlob();
-      const compare = () => existing.matches(blob, (bytes) => update({ bytes }));
-      const same = await (limitLarge && blob.size > INLINE_MAX ? limitLarge(compare) : compare());
+      const content = await fetchContent();
+      const compare = () => existing.matches(content, (bytes) => update({ bytes }));
+      const same = await (limitLarge && content.size > INLINE_MAX
+        ? limitLarge(compare)
+        : compare());
       if (!same)
         throw usage(`${path} already exists with different content; use --force to replace it`);
-      return { size: blob.size, written: 0, alreadyThere: true };
+      return { size: content.size, written: 0, alreadyThere: true };
     } finally {
       await existing.close();
     }
@@ -71,28 +73,28 @@ export async function download(
   const file = await createOutputFile(path, { force, address, follow });
   let written = 0;
   try {
-    const blob = await fetchBlob();
-    const encoded = blob.metadata["enc"] !== undefined;
+    const content = await fetchContent();
+    const encoded = content.metadata["enc"] !== undefined;
     if (encoded && resume === true) {
       await note("this content is stored compressed and cannot be resumed: fetching all of it");
     }
-    const resumed = isResumed(resume, blob.size) && !ranged && !encoded;
+    const resumed = isResumed(resume, content.size) && !ranged && !encoded;
     const read = async (): Promise<number> => {
-      const start = resumed ? await resumeOffset(file, blob, update, note) : 0;
+      const start = resumed ? await resumeOffset(file, content, update, note) : 0;
       written = start;
       let chunks = 0;
-      for await (const piece of blob.chunks({ start })) {
+      for await (const piece of content.chunks({ start })) {
         await file.write(piece);
         written += piece.length;
-        if (blob.size > INLINE_MAX) chunks += 1;
+        if (content.size > INLINE_MAX) chunks += 1;
         update({ bytes: written, chunks });
       }
       return start;
     };
-    const start = limitLarge && blob.size > INLINE_MAX ? await limitLarge(read) : await read();
-    await file.commit(options.keepTime ? timeOf(blob.metadata) : undefined);
+    const start = limitLarge && content.size > INLINE_MAX ? await limitLarge(read) : await read();
+    await file.commit(options.keepTime ? timeOf(content.metadata) : undefined);
     if (resumed || resume === false) await file.clearAway();
-    return { size: blob.size, written, ...(start > 0 && { continued: start }) };
+    return { size: content.size, written, ...(start > 0 && { continued: start }) };
   } catch (error) {
     const kept = await file.discard();
     if (kept !== undefined) {
@@ -104,7 +106,7 @@ export async function download(
 }
 
 /** Metadata is whatever the sender wrote: ignore times that a file cannot have. */
-function timeOf({ mtime }: StoredBlob["metadata"]): Date | undefined {
+function timeOf({ mtime }: StoredContent["metadata"]): Date | undefined {
   return typeof mtime === "number" && mtime <= TIME_MAX ? new Date(mtime) : undefined;
 }
 
@@ -114,17 +116,17 @@ const TIME_MAX = 253_402_300_799_999;
 /** @returns the number of valid bytes from an earlier run */
 async function resumeOffset(
   file: OutputFile,
-  blob: StoredBlob,
+  content: StoredContent,
   update: ReturnType<Meter["part"]>,
   note: (text: string) => Promise<void>,
 ): Promise<number> {
   if ((await file.keep()) === 0) return 0;
-  const start = await blob.matchingPrefix(async (offset, into) => {
+  const start = await content.matchingPrefix(async (offset, into) => {
     const length = await file.read(offset, into);
     update({ bytes: offset + length });
     return length;
   });
   file.continueAt(start);
-  await note(`resumed: ${formatBytes(start)} of ${blob.size} already fetched`);
+  await note(`resumed: ${formatBytes(start)} of ${content.size} already fetched`);
   return start;
 }

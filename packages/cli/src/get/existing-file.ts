@@ -1,4 +1,4 @@
-import type { StoredBlob } from "@idk/storage";
+import type { StoredContent } from "@idk/storage";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { reasonOf, usage } from "../errors/failures.ts";
@@ -11,7 +11,7 @@ export interface ExistingFile {
    *
    * @param onCompared receives the number of leading bytes compared
    */
-  matches(blob: StoredBlob, onCompared: (bytes: number) => void): Promise<boolean>;
+  matches(content: StoredContent, onCompared: (bytes: number) => void): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -46,18 +46,18 @@ export async function openExistingFile(
     }
   };
   return {
-    async matches(blob, onCompared) {
-      if (stats.size !== blob.size) return false;
-      if (blob.metadata["enc"] === undefined) {
-        const matching = await blob.matchingPrefix(async (offset, into) => {
+    async matches(content, onCompared) {
+      if (stats.size !== content.size) return false;
+      if (content.metadata["enc"] === undefined) {
+        const matching = await content.matchingPrefix(async (offset, into) => {
           const length = await read(offset, into);
           onCompared(offset + length);
           return length;
         });
-        return matching === blob.size;
+        return matching === content.size;
       }
       let offset = 0;
-      for await (const piece of blob.chunks()) {
+      for await (const piece of content.chunks()) {
         const mine = new Uint8Array(piece.length);
         if ((await read(offset, mine)) !== mine.length || Buffer.compare(mine, piece) !== 0) {
           return false;

@@ -1,4 +1,4 @@
-import type { StoredBlob } from "@idk/storage";
+import type { StoredContent } from "@idk/storage";
 import { pMapIterable } from "p-map";
 import { isAddressOrPrefix } from "../blobs/address.ts";
 import { usage } from "../errors/failures.ts";
@@ -16,8 +16,8 @@ const AT_ONCE = 16;
 export interface GetFile {
   /** Completes an address prefix. */
   resolve(prefix: string, signal: AbortSignal): Promise<string>;
-  open(address: string, signal: AbortSignal): Promise<StoredBlob>;
-  write(blob: StoredBlob, path: string, meter: Meter): Promise<Downloaded>;
+  open(address: string, signal: AbortSignal): Promise<StoredContent>;
+  write(content: StoredContent, path: string, meter: Meter): Promise<Downloaded>;
 }
 
 export interface GetFilesOptions {
@@ -74,16 +74,16 @@ export async function getFiles(
         );
       }
       const address = await resolve(given, signal);
-      const blob = await open(address, signal);
+      const content = await open(address, signal);
       await previous;
-      const { path: file, original } = await target.destinationFor(address, blob.metadata);
+      const { path: file, original } = await target.destinationFor(address, content.metadata);
       assigned.resolve();
       if (original !== undefined && !out.json) {
         await out.note(
           `idk: ${address}: its name is ${JSON.stringify(original)}, written as ${file}`,
         );
       }
-      const written = await write(blob, file, meter);
+      const written = await write(content, file, meter);
       done += 1;
       if (written.alreadyThere) alreadyThere += 1;
       await out.report({ ok: true, address, file, ...written });

@@ -1,4 +1,4 @@
-import type { StoredBlob } from "@idk/storage";
+import type { StoredContent } from "@idk/storage";
 import { expect, test } from "bun:test";
 import { getFiles } from "../../src/get/get-files.ts";
 import type { Output } from "../../src/output/output.ts";
@@ -25,8 +25,8 @@ const quiet = { out: silent, progress: createProgress(undefined) };
 const out = { folder: path("out"), names: true };
 
 /** Never called. */
-const write = async (blob: StoredBlob): Promise<never> => {
-  throw new Error(`${blob.address} was opened`);
+const write = async (content: StoredContent): Promise<never> => {
+  throw new Error(`${content.address} was opened`);
 };
 
 async function* addresses(count: number): AsyncGenerator<string> {

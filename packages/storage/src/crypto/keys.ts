@@ -1,7 +1,7 @@
 import { StorageError, usage } from "../errors.ts";
 import { assertLength, typeName } from "../bytes.ts";
 import { KEY_LENGTH } from "../format/limits.ts";
-import type { KeyPair } from "./wrap.ts";
+import type { KeyPair } from "./wrap-key.ts";
 import { bech32 } from "@scure/base";
 import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
 import { portableNaCl } from "./nacl-portable.ts";

@@ -3,7 +3,7 @@ import { concat, fromHex } from "../bytes.ts";
 import type { NaCl } from "./nacl.ts";
 import { nodeCrypto } from "./node-crypto.ts";
 
-/** tweetnacl, which runs anywhere, with X25519 from `node:crypto` if available (0.03 ms, not 1.2 ms). */
+/** tweetnacl, which runs anywhere, with X25519 from `node:crypto` if available: it is 40 times faster. */
 export const portableNaCl: NaCl = {
   name: "portable",
   seal(box, message, nonce, key) {

@@ -6,7 +6,7 @@ import {
   bodyKeyOf,
   commitmentOf,
 } from "./key-schedule.ts";
-import { CHILD_OVERHEAD, PREFIX_LENGTH, TAG_LENGTH } from "../format/limits.ts";
+import { CHILD_OVERHEAD, PREAMBLE_LENGTH, TAG_LENGTH } from "../format/limits.ts";
 import {
   type Envelope,
   decodeChildHeader,
@@ -18,15 +18,15 @@ import {
   writePrefix,
 } from "../format/envelope.ts";
 import type { NaCl } from "./nacl.ts";
-import { type KeyPair, unwrapContentKey, wrapContentKey } from "./wrap.ts";
+import { type KeyPair, unwrapContentKey, wrapContentKey } from "./wrap-key.ts";
 import { StorageError } from "../errors.ts";
 import { equal } from "../bytes.ts";
 
 /**
  * Seals a leaf or node.
  *
- * @param blob receives the whole blob: 59 bytes longer than the plaintext, which may already be in
- *   it at offset 59
+ * @param blob receives the whole blob: `CHILD_OVERHEAD` bytes longer than the plaintext, which may
+ *   already be in it at that offset
  */
 export function sealChild(
   naCl: NaCl,
@@ -58,7 +58,7 @@ export function sealRoot(
 ): Uint8Array {
   const { ephemeral, slots } = wrapContentKey(naCl, contentKey, ephemeralSecret, publicKeys);
   const header = encodeRootHeader({ commitment: commitmentOf(contentKey), ephemeral, slots });
-  const bodyStart = PREFIX_LENGTH + header.length;
+  const bodyStart = PREAMBLE_LENGTH + header.length;
   writePrefix(blob, header);
   const bodyKey = bodyKeyOf(contentKey, blob.subarray(0, bodyStart), "root");
   naCl.seal(blob.subarray(bodyStart), plaintext, BODY_NONCE, bodyKey);

@@ -1,7 +1,7 @@
 import {
   HASH_LENGTH,
   KEY_LENGTH,
-  PREFIX_LENGTH,
+  PREAMBLE_LENGTH,
   RECIPIENTS_MAX,
   ROOT_BLOB_MAX,
   SLOT_LENGTH,
@@ -14,7 +14,7 @@ import { type CborMap, decodeCbor, encodeCbor } from "./cbor.ts";
 const MAGIC = Uint8Array.of(0x49, 0x44, 0x4b, 0x01);
 
 export interface Envelope {
-  /** `blob[0 : 6+hlen]`: what the body key is bound to. */
+  /** Preamble and header, which the body key is bound to; a view. */
   readonly prefix: Uint8Array;
   /** The encoded header, a view. */
   readonly header: Uint8Array;
@@ -22,12 +22,12 @@ export interface Envelope {
   readonly body: Uint8Array;
 }
 
-/** Writes "IDK", version, header length and header to the start of `blob`. */
+/** Writes the preamble ("IDK", version, header length) and the header to the start of `blob`. */
 export function writePrefix(blob: Uint8Array, header: Uint8Array): void {
   blob.set(MAGIC);
   blob[4] = header.length >> 8;
   blob[5] = header.length & 0xff;
-  blob.set(header, PREFIX_LENGTH);
+  blob.set(header, PREAMBLE_LENGTH);
 }
 
 /**
@@ -36,19 +36,19 @@ export function writePrefix(blob: Uint8Array, header: Uint8Array): void {
  * @throws StorageError `format`
  */
 export function splitEnvelope(blob: Uint8Array): Envelope {
-  if (blob.length < PREFIX_LENGTH) throw malformed("it is too short");
+  if (blob.length < PREAMBLE_LENGTH) throw malformed("it is too short");
   for (let i = 0; i < 3; i++) {
     if (blob[i] !== MAGIC[i]) throw malformed("it does not start with IDK");
   }
   if (blob[3] !== MAGIC[3]) {
     throw malformed(`its version is ${blob[3]} and this program reads version 1`);
   }
-  const end = PREFIX_LENGTH + ((blob[4]! << 8) | blob[5]!);
+  const end = PREAMBLE_LENGTH + ((blob[4]! << 8) | blob[5]!);
   if (end > blob.length) throw malformed("its header is cut off");
   if (end + TAG_LENGTH > blob.length) throw malformed("its body is cut off");
   return {
     prefix: blob.subarray(0, end),
-    header: blob.subarray(PREFIX_LENGTH, end),
+    header: blob.subarray(PREAMBLE_LENGTH, end),
     body: blob.subarray(end),
   };
 }
@@ -88,13 +88,13 @@ export function encodeRootHeader(header: RootHeader): Uint8Array {
   );
 }
 
-/** Bytes before a root's ciphertext: prefix, header and tag. */
+/** Bytes before a root's ciphertext: prefix and tag. */
 export function rootOverhead(recipients: number): number {
   const wrapped = recipients * SLOT_LENGTH;
   const wrappedHead = wrapped < 256 ? 2 : 3;
   // The map's head, three one-letter keys, and two byte strings of 32 with heads of 2 bytes.
   const header = 1 + 3 * 2 + 2 * (2 + HASH_LENGTH) + wrappedHead + wrapped;
-  return PREFIX_LENGTH + header + TAG_LENGTH;
+  return PREAMBLE_LENGTH + header + TAG_LENGTH;
 }
 
 /**

@@ -12,5 +12,5 @@ export {
   REFERENCE_LENGTH,
 } from "./limits.ts";
 export { padme } from "./padding.ts";
-export { layOutRoot } from "./root.ts";
+export { encodeRoot } from "./root.ts";
 export { type TreeShape, inlineShape, plaintextLength, storedChildren, treeShape } from "./tree.ts";

@@ -15,8 +15,8 @@ export const CHUNK_LOG2_DEFAULT: number = 22;
 export const FANOUT: number = 4096;
 export const DEPTH_MAX: number = 3;
 export const RECIPIENTS_MAX: number = 1024;
-/** Content and stream padding together: the largest integer that a double represents exactly. */
-export const STREAM_MAX: number = Number.MAX_SAFE_INTEGER;
+/** Content and its padding together: the largest integer that a double represents exactly. */
+export const PADDED_LENGTH_MAX: number = Number.MAX_SAFE_INTEGER;
 
 export const HASH_LENGTH: number = 32;
 export const KEY_LENGTH: number = 32;
@@ -27,12 +27,12 @@ export const SLOT_LENGTH: number = TAG_LENGTH + KEY_LENGTH;
 /** Address and content key of a child. */
 export const REFERENCE_LENGTH: number = HASH_LENGTH + KEY_LENGTH;
 
-/** "IDK", version and header length. */
-export const PREFIX_LENGTH = 6;
+/** "IDK", version and header length. With the header they are the prefix of a blob. */
+export const PREAMBLE_LENGTH = 6;
 const HEADER_MAX = 65_535;
 /** `{"c": 32 bytes}` as CBOR. */
 const CHILD_HEADER_LENGTH = 37;
-/** Bytes before a child's ciphertext: prefix, header and tag. */
-export const CHILD_OVERHEAD: number = PREFIX_LENGTH + CHILD_HEADER_LENGTH + TAG_LENGTH;
+/** Bytes before a child's ciphertext: prefix and tag. */
+export const CHILD_OVERHEAD: number = PREAMBLE_LENGTH + CHILD_HEADER_LENGTH + TAG_LENGTH;
 export const CHILD_BLOB_MAX: number = 2 ** CHUNK_LOG2_MAX + CHILD_OVERHEAD;
-export const ROOT_BLOB_MAX: number = PREFIX_LENGTH + HEADER_MAX + TAG_LENGTH + ROOT_PLAINTEXT_MAX;
+export const ROOT_BLOB_MAX: number = PREAMBLE_LENGTH + HEADER_MAX + TAG_LENGTH + ROOT_PLAINTEXT_MAX;

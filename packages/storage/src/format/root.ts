@@ -18,44 +18,51 @@ export interface Root {
   readonly body: Uint8Array;
 }
 
-/** A root to be encoded. */
-export interface RootDraft {
+/** What a root records. Each field is one entry of its map. */
+export interface RootFields {
+  /** `d`: levels of the tree; 0 for inline content. */
   readonly depth: number;
+  /** `k`: the chunk size is two to this power; 0 for inline content. */
   readonly chunkLog2: number;
+  /** `n`: bytes of content as stored. */
   readonly contentLength: number;
+  /** `p`: zero bytes after the content. */
   readonly padding: number;
+  /** `m` */
   readonly metadata: CborMap;
+  /** `b`: inline content, or the references of the top level. */
   readonly body: Uint8Array;
 }
 
-const LENGTH_PREFIX = 4;
+/** Bytes of the map's length, which precedes the map. */
+const MAP_LENGTH_BYTES = 4;
 
-/** An encoded root of known length, to be written to the memory where it will be sealed. */
-export interface RootLayout {
+/** A root's plaintext, of known length, to be written to the memory where it will be sealed. */
+export interface EncodedRoot {
   readonly length: number;
   /** Writes it, including padding, to memory of exactly its length. */
   write(into: Uint8Array): void;
 }
 
-/** Lays out a root's plaintext without copying the body; `pad` rounds its length up by Padmé. */
-export function layOutRoot(draft: RootDraft, pad: boolean): RootLayout {
+/** Encodes a root's plaintext without copying the body; `pad` rounds its length up by Padmé. */
+export function encodeRoot(root: RootFields, pad: boolean): EncodedRoot {
   const map = encodeCborParts(
     new Map<string, CborMap | Uint8Array | number>([
-      ["b", draft.body],
-      ["d", draft.depth],
-      ["k", draft.chunkLog2],
-      ["m", draft.metadata],
-      ["n", draft.contentLength],
-      ["p", draft.padding],
+      ["b", root.body],
+      ["d", root.depth],
+      ["k", root.chunkLog2],
+      ["m", root.metadata],
+      ["n", root.contentLength],
+      ["p", root.padding],
     ]),
   );
   const mapLength = totalLength(map);
-  const end = LENGTH_PREFIX + mapLength;
+  const end = MAP_LENGTH_BYTES + mapLength;
   return {
     length: pad ? padme(end) : end,
     write(into) {
       new DataView(into.buffer, into.byteOffset).setUint32(0, mapLength);
-      writeAll(into.subarray(LENGTH_PREFIX), map);
+      writeAll(into.subarray(MAP_LENGTH_BYTES), map);
       into.fill(0, end);
     },
   };
@@ -67,17 +74,17 @@ export function layOutRoot(draft: RootDraft, pad: boolean): RootLayout {
  * @throws StorageError `root`
  */
 export function decodeRoot(plaintext: Uint8Array): Root {
-  if (plaintext.length < LENGTH_PREFIX || plaintext.length > ROOT_PLAINTEXT_MAX) {
+  if (plaintext.length < MAP_LENGTH_BYTES || plaintext.length > ROOT_PLAINTEXT_MAX) {
     throw malformed("its length is outside the format's limits");
   }
   const view = new DataView(plaintext.buffer, plaintext.byteOffset, plaintext.byteLength);
-  const end = LENGTH_PREFIX + view.getUint32(0);
+  const end = MAP_LENGTH_BYTES + view.getUint32(0);
   if (end > plaintext.length) throw malformed("its map is truncated");
   if (!onlyZeros(plaintext.subarray(end))) throw malformed("its padding is not zero");
 
   let map: CborMap;
   try {
-    map = decodeCbor(plaintext.subarray(LENGTH_PREFIX, end));
+    map = decodeCbor(plaintext.subarray(MAP_LENGTH_BYTES, end));
   } catch (cause) {
     throw malformed("its map is not canonical", cause);
   }

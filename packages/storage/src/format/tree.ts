@@ -7,7 +7,7 @@ import {
   HASH_LENGTH,
   INLINE_MAX,
   REFERENCE_LENGTH,
-  STREAM_MAX,
+  PADDED_LENGTH_MAX,
 } from "./limits.ts";
 import { fromHex, toHex } from "../bytes.ts";
 
@@ -16,24 +16,27 @@ import { fromHex, toHex } from "../bytes.ts";
  * further level is nodes of up to 4096 references; the root has the references to the top level.
  */
 export interface TreeShape {
-  /** Content and padding, in bytes. */
-  readonly streamLength: number;
+  /** Bytes of content and padding, which docs/format.md calls the stream. */
+  readonly paddedLength: number;
   /** Chunk size in bytes: the length of every leaf but the last. */
   readonly chunkSize: number;
-  /** Blobs on each level, leaves first. Its length is the depth; empty for inline content. */
+  /** Number of levels; 0 for inline content. */
+  readonly depth: number;
+  /** Blobs on each level, leaves first: level `i` is at index `i - 1`. */
   readonly counts: readonly number[];
 }
 
-/** The shape of a stream longer than the inline limit; undefined if it needs more than three levels. */
-export function treeShape(streamLength: number, chunkSize: number): TreeShape | undefined {
-  const counts = [Math.ceil(streamLength / chunkSize)];
+/** The shape for content longer than the inline limit; undefined if it needs more than three levels. */
+export function treeShape(paddedLength: number, chunkSize: number): TreeShape | undefined {
+  const counts = [Math.ceil(paddedLength / chunkSize)];
   while (counts.at(-1)! > FANOUT) counts.push(Math.ceil(counts.at(-1)! / FANOUT));
-  return counts.length > DEPTH_MAX ? undefined : { streamLength, chunkSize, counts };
+  const depth = counts.length;
+  return depth > DEPTH_MAX ? undefined : { paddedLength, chunkSize, depth, counts };
 }
 
 /** The shape of inline content: no tree. */
 export function inlineShape(length: number): TreeShape {
-  return { streamLength: length, chunkSize: 0, counts: [] };
+  return { paddedLength: length, chunkSize: 0, depth: 0, counts: [] };
 }
 
 /** Leaves below one blob of this level (1 for a leaf). */
@@ -41,24 +44,24 @@ export function leavesBelow(level: number): number {
   return FANOUT ** (level - 1);
 }
 
-/** The exact plaintext length of the blob at an index of a level (leaf level = 1). */
+/** The exact plaintext length of the blob at an index of a level. */
 export function plaintextLength(shape: TreeShape, level: number, index: number): number {
   if (level === 1) {
     const start = index * shape.chunkSize;
-    return Math.min(shape.chunkSize, shape.streamLength - start);
+    return Math.min(shape.chunkSize, shape.paddedLength - start);
   }
   const below = shape.counts[level - 2]!;
   return Math.min(FANOUT, below - index * FANOUT) * REFERENCE_LENGTH;
 }
 
-/** Blobs and bytes that a tree takes in the store, without its root. */
+/** Blobs of a tree and their bytes as stored, without its root. */
 export function storedChildren(shape: TreeShape): { blobs: number; bytes: number } {
   let blobs = 0;
   let bytes = 0;
   for (const [below, count] of shape.counts.entries()) {
     blobs += count;
-    // A level's plaintext is the stream for the leaves, and the references below for nodes.
-    bytes += below === 0 ? shape.streamLength : shape.counts[below - 1]! * REFERENCE_LENGTH;
+    // The plaintext of leaves is the padded content; that of nodes, the references below.
+    bytes += below === 0 ? shape.paddedLength : shape.counts[below - 1]! * REFERENCE_LENGTH;
     bytes += count * CHILD_OVERHEAD;
   }
   return { blobs, bytes };
@@ -79,14 +82,14 @@ export interface ShapeClaim {
  */
 export function checkedShape(claim: ShapeClaim): TreeShape | undefined {
   const { depth, chunkLog2, contentLength, padding } = claim;
-  if (padding > contentLength || contentLength > STREAM_MAX - padding) return undefined;
+  if (padding > contentLength || contentLength > PADDED_LENGTH_MAX - padding) return undefined;
   if (depth === 0 || contentLength <= INLINE_MAX) {
     const inline = depth === 0 && contentLength <= INLINE_MAX && chunkLog2 === 0 && padding === 0;
     return inline ? inlineShape(contentLength) : undefined;
   }
   if (chunkLog2 < CHUNK_LOG2_MIN || chunkLog2 > CHUNK_LOG2_MAX) return undefined;
   const shape = treeShape(contentLength + padding, 2 ** chunkLog2);
-  return shape?.counts.length === depth ? shape : undefined;
+  return shape?.depth === depth ? shape : undefined;
 }
 
 /** A parent's reference to a child: its address, and the key that opens it. */
@@ -111,7 +114,6 @@ export function referenceAt(bytes: Uint8Array, index: number): Reference {
   };
 }
 
-/** Writes the reference at an index. */
 export function writeReference(bytes: Uint8Array, index: number, reference: Reference): void {
   const start = index * REFERENCE_LENGTH;
   bytes.set(fromHex(reference.address), start);

@@ -3,7 +3,8 @@ import { type GetItem, type GetManyOptions, type GetResult, getMany } from "./re
 import type { Store } from "./store.ts";
 import type { StoreOptions } from "./options.ts";
 import type { Items } from "./items.ts";
-import { type StoreContext, assertOptions, checkDefaults } from "./context.ts";
+import { assertOptions, checkStoreOptions } from "./check-options.ts";
+import type { StoreContext } from "./context.ts";
 import { usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
 import { deleteTree } from "./tree/delete-tree.ts";
@@ -11,7 +12,7 @@ import { get } from "./read/get.ts";
 import { inspect } from "./maintenance/inspect.ts";
 import { list, resolve } from "./maintenance/list.ts";
 import { loadNaCl } from "../crypto/load-nacl.ts";
-import { parseAddress } from "../content/address.ts";
+import { parseAddress } from "../crypto/address.ts";
 import { put } from "./write/put.ts";
 import { putMany } from "./write/put-many.ts";
 import { rewrap } from "./tree/rewrap.ts";
@@ -35,10 +36,10 @@ export function createStore(options: StoreOptions): Store {
       `backend must be a backend such as filesystem("./blobs"), got ${typeName(backend)}`,
     );
   }
-  const defaults = checkDefaults(options);
-  let opened: Promise<StoreContext> | undefined;
-  const open = (): Promise<StoreContext> => {
-    opened ??= loadNaCl(options.nacl).then((naCl) => ({
+  const defaults = checkStoreOptions(options);
+  let context: Promise<StoreContext> | undefined;
+  const loadContext = (): Promise<StoreContext> => {
+    context ??= loadNaCl(options.nacl).then((naCl) => ({
       backend,
       naCl,
       defaults,
@@ -48,7 +49,7 @@ export function createStore(options: StoreOptions): Store {
       readBuffers: createBufferPool(defaults.concurrency + 1),
       writeBuffers: createBufferPool(defaults.concurrency + 1 + aheadOf(workers)),
     }));
-    return opened;
+    return context;
   };
   let sawDedupSecret = defaults.dedupSecret !== undefined;
   const workers = createWorkers(options);
@@ -63,28 +64,28 @@ export function createStore(options: StoreOptions): Store {
   return {
     put: async (content, given = {}) => {
       if (given?.dedupSecret !== undefined) sawDedupSecret = true;
-      return put(await open(), content, given);
+      return put(await loadContext(), content, given);
     },
     putMany: async function* (items, given = {}) {
       if (given?.dedupSecret !== undefined) sawDedupSecret = true;
-      yield* putMany(await open(), items, given);
+      yield* putMany(await loadContext(), items, given);
     },
-    get: async (address, given = {}) => get(await open(), address, given),
+    get: async (address, given = {}) => get(await loadContext(), address, given),
     getMany: async function* <Key>(
       items: Items<string | GetItem<Key>>,
       given: GetManyOptions = {},
     ): AsyncGenerator<GetResult<Key>> {
       // The results have the items' keys.
-      yield* getMany(await open(), items, given) as AsyncGenerator<GetResult<Key>>;
+      yield* getMany(await loadContext(), items, given) as AsyncGenerator<GetResult<Key>>;
     },
-    stat: async (address, given = {}) => stat(await open(), address, given),
+    stat: async (address, given = {}) => stat(await loadContext(), address, given),
     rewrap: async (address, recipients, given = {}) =>
-      rewrap(await open(), address, recipients, given),
-    verify: async (address, given = {}) => verify(await open(), address, given),
+      rewrap(await loadContext(), address, recipients, given),
+    verify: async (address, given = {}) => verify(await loadContext(), address, given),
     treeAddresses: async function* (address, given = {}) {
-      yield* treeAddresses(await open(), address, given);
+      yield* treeAddresses(await loadContext(), address, given);
     },
-    deleteTree: async (address, given = {}) => deleteTree(await open(), address, given),
+    deleteTree: async (address, given = {}) => deleteTree(await loadContext(), address, given),
     has: async (address, { signal } = {}) => {
       throwIfAborted(signal);
       return (await backend.head(parseAddress(address), { signal })) !== undefined;
@@ -95,9 +96,9 @@ export function createStore(options: StoreOptions): Store {
     },
     list: (given = {}) => list(backend, given),
     resolve: async (prefix, given = {}) => resolve(backend, prefix, given),
-    inspect: async (address, given = {}) => inspect(await open(), address, given),
+    inspect: async (address, given = {}) => inspect(await loadContext(), address, given),
     scan: async function* (given = {}) {
-      yield* scan(await open(), given);
+      yield* scan(await loadContext(), given);
     },
     close,
     [Symbol.asyncDispose]: close,

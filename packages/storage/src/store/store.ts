@@ -1,8 +1,8 @@
-import type { Address } from "../content/address.ts";
+import type { Address } from "../crypto/address.ts";
 import type { Content } from "../content/byte-reader.ts";
 import type { GetItem, GetManyOptions, GetResult } from "./read/get-many.ts";
 import type { GetOptions } from "./read/get.ts";
-import type { StoredBlob } from "./read/stored-blob.ts";
+import type { StoredContent } from "./read/stored-content.ts";
 import type { Items } from "./items.ts";
 import type { CallOptions, ReadOptions } from "./options.ts";
 import type { PutItem, PutManyOptions, PutResult } from "./write/put-many.ts";
@@ -40,19 +40,19 @@ export interface Store {
   putMany<Key>(items: Items<PutItem<Key>>, options?: PutManyOptions): AsyncIterable<PutResult<Key>>;
 
   /**
-   * Fetches, verifies and opens a root. Chunks are fetched when the returned blob is read.
+   * Fetches, verifies and opens a root. Chunks are fetched when the returned content is read.
    *
    * @throws StorageError `usage`, `not-found`, `permission`, `unavailable`, `aborted`, and the
    *   integrity codes `limit`, `address`, `format`, `no-match`, `commit`, `auth`, `root`; reading
-   *   the blob can also throw `tree` and `encoding`
+   *   the content can also throw `tree` and `encoding`
    */
-  get(address: string, options?: GetOptions): Promise<StoredBlob>;
+  get(address: string, options?: GetOptions): Promise<StoredContent>;
 
   /**
    * Fetches, verifies and opens many roots concurrently. Results, back-pressure and early exit work
    * the same way as in `putMany`; if an item is a plain address, that is also its key. Content of up
    * to 1 MiB arrives with its root, and the first read of it makes no request. Longer content is
-   * fetched when its blob is read, which may be after the loop.
+   * fetched when it is read, which may be after the loop.
    *
    * @throws StorageError `usage` if the options are wrong, `aborted`. If the items themselves throw,
    *   the results of the items already started come first, then that error

@@ -12,7 +12,7 @@ import {
   ROOT_BLOB_MAX,
   ROOT_PLAINTEXT_MAX,
   SLOT_LENGTH,
-  STREAM_MAX,
+  PADDED_LENGTH_MAX,
 } from "../../src/format/limits.ts";
 import { encodedRoot } from "../support.ts";
 
@@ -29,7 +29,7 @@ test("the limits match the format", () => {
     ROOT_BLOB_MAX,
     ROOT_PLAINTEXT_MAX,
     SLOT_LENGTH,
-    STREAM_MAX,
+    PADDED_LENGTH_MAX,
   }).toEqual({
     CHILD_BLOB_MAX: 2 ** 24 + 59,
     CHILD_OVERHEAD: 59,
@@ -42,7 +42,7 @@ test("the limits match the format", () => {
     ROOT_BLOB_MAX: 6 + 65_535 + 16 + 2 ** 21,
     ROOT_PLAINTEXT_MAX: 2_097_152,
     SLOT_LENGTH: 48,
-    STREAM_MAX: 2 ** 53 - 1,
+    PADDED_LENGTH_MAX: 2 ** 53 - 1,
   });
 });
 

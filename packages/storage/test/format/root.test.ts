@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { padme } from "../../src/format/padding.ts";
-import { type RootDraft, decodeRoot } from "../../src/format/root.ts";
+import { type RootFields, decodeRoot } from "../../src/format/root.ts";
 import { encodedRoot } from "../support.ts";
 import { fails } from "./fails.ts";
 import { type Item, independentCbor } from "./independent-cbor.ts";
@@ -23,21 +23,21 @@ function laidOut(map: Uint8Array, zeros = 0, claimed = map.length): Uint8Array {
   return Buffer.concat([length, map, Buffer.alloc(zeros)]);
 }
 
-function draftOf({ b, d, k, m, n, p }: typeof inline): RootDraft {
+function fieldsOf({ b, d, k, m, n, p }: typeof inline): RootFields {
   return { body: b, depth: d, chunkLog2: k, metadata: m, contentLength: n, padding: p };
 }
 
 describe("a root", () => {
   test.each([inline, tree])("has the layout of the format", (entries) => {
-    expect(Buffer.compare(encodedRoot(draftOf(entries), false), root(entries))).toBe(0);
+    expect(Buffer.compare(encodedRoot(fieldsOf(entries), false), root(entries))).toBe(0);
   });
 
   test("is padded with zeros by Padmé if requested", () => {
     fc.assert(
       fc.property(fc.nat(5000), (length) => {
-        const draft = draftOf({ ...inline, b: content(length), n: length });
-        const bare = encodedRoot(draft, false);
-        const padded = encodedRoot(draft, true);
+        const fields = fieldsOf({ ...inline, b: content(length), n: length });
+        const bare = encodedRoot(fields, false);
+        const padded = encodedRoot(fields, true);
         expect(padded).toHaveLength(padme(bare.length));
         expect(padded.subarray(0, bare.length)).toEqual(bare);
         expect(padded.subarray(bare.length).every((byte) => byte === 0)).toBe(true);
@@ -56,7 +56,12 @@ describe("a root", () => {
 
   test("of a tree is decoded", () => {
     const read = decodeRoot(root(tree));
-    expect(read.shape).toEqual({ streamLength: 5 * MiB + 7, chunkSize: 2 ** 22, counts: [2] });
+    expect(read.shape).toEqual({
+      paddedLength: 5 * MiB + 7,
+      chunkSize: 2 ** 22,
+      depth: 1,
+      counts: [2],
+    });
     expect(read).toMatchObject({ contentLength: 5 * MiB, padding: 7, body: tree.b });
   });
 

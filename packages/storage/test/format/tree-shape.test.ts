@@ -16,7 +16,7 @@ const MAX = 2 ** 53 - 1;
 const WIDEST = 4096;
 
 const chunkLog2 = fc.integer({ min: 18, max: 24 });
-const streamLength = fc
+const paddedLength = fc
   .tuple(fc.maxSafeNat(), fc.nat(32))
   .map(([value, bits]) => Math.max(MiB + 1, Math.floor(value / 2 ** bits)));
 
@@ -42,18 +42,23 @@ describe("the shape of a tree", () => {
     ["4096² leaves and a byte", 4096 ** 2 * C + 1, C, [4096 ** 2 + 1, 4097, 2]],
     ["the longest stream in the smallest chunks", MAX, C, [2 ** 35, 2 ** 23, 2048]],
     ["the longest stream in the largest chunks", MAX, 2 ** 24, [2 ** 29, 2 ** 17, 32]],
-  ])("%s", (_name, streamLength, chunkSize, counts) => {
-    expect(treeShape(streamLength, chunkSize)).toEqual({ streamLength, chunkSize, counts });
+  ])("%s", (_name, paddedLength, chunkSize, counts) => {
+    expect(treeShape(paddedLength, chunkSize)).toEqual({
+      paddedLength,
+      chunkSize,
+      depth: counts.length,
+      counts,
+    });
   });
 
   test("every level covers the one below with no node too many, and only the top fits into the root", () => {
     fc.assert(
-      fc.property(streamLength, chunkLog2, (streamLength, k) => {
-        const shape = treeShape(streamLength, 2 ** k)!;
-        let below = (BigInt(streamLength) + 2n ** BigInt(k) - 1n) >> BigInt(k);
+      fc.property(paddedLength, chunkLog2, (paddedLength, k) => {
+        const shape = treeShape(paddedLength, 2 ** k)!;
+        let below = (BigInt(paddedLength) + 2n ** BigInt(k) - 1n) >> BigInt(k);
         for (const [i, count] of shape.counts.entries()) {
           expect(BigInt(count)).toBe(below);
-          const isTop = i === shape.counts.length - 1;
+          const isTop = i === shape.depth - 1;
           expect(count <= WIDEST).toBe(isTop);
           below = (below + 4095n) / 4096n;
         }
@@ -67,7 +72,7 @@ describe("the shape of a tree", () => {
   });
 
   test("inline content has no tree", () => {
-    expect(inlineShape(5)).toEqual({ streamLength: 5, chunkSize: 0, counts: [] });
+    expect(inlineShape(5)).toEqual({ paddedLength: 5, chunkSize: 0, depth: 0, counts: [] });
     expect(storedChildren(inlineShape(5))).toEqual({ blobs: 0, bytes: 0 });
   });
 
@@ -84,8 +89,8 @@ describe("the length of a blob", () => {
   test("adds up to the stream on the leaves, and to the references on the nodes", () => {
     fc.assert(
       fc.property(few, (shape) => {
-        expect(sum(lengths(shape, 1))).toBe(shape.streamLength);
-        for (let level = 2; level <= shape.counts.length; level++) {
+        expect(sum(lengths(shape, 1))).toBe(shape.paddedLength);
+        for (let level = 2; level <= shape.depth; level++) {
           expect(sum(lengths(shape, level))).toBe(shape.counts[level - 2]! * 64);
         }
       }),
@@ -96,7 +101,7 @@ describe("the length of a blob", () => {
   test("is full for all but the last of a level, which is never empty", () => {
     fc.assert(
       fc.property(
-        streamLength,
+        paddedLength,
         chunkLog2,
         fc.double({ min: 0, max: 1, noNaN: true }),
         (n, k, at) => {
@@ -147,7 +152,7 @@ describe("a claim", () => {
 
   test("of a conforming writer is accepted", () => {
     const lengths = fc
-      .tuple(streamLength, fc.double({ min: 0, max: 1, noNaN: true }))
+      .tuple(paddedLength, fc.double({ min: 0, max: 1, noNaN: true }))
       .map(([n, share]) => [n, Math.min(MAX - n, Math.floor(n * share))] as const);
     fc.assert(
       fc.property(lengths, chunkLog2, ([n, p], k) => {

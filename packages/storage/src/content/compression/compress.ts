@@ -27,7 +27,7 @@ export interface EncodedContent {
  * @throws StorageError `usage` if the requested codec is not available; and what the content's own
  *   stream throws
  */
-export async function compressed(
+export async function encodeContent(
   source: ByteReader,
   compression: Compression,
   signal: AbortSignal | undefined,
@@ -101,8 +101,6 @@ const WINDOW = 64 * 1024;
  * is all of it; otherwise it is three windows of 64 KiB from the first mebibyte: from its start,
  * where headers are, its middle and its end. A put looks that far ahead anyway, and the result is
  * the same for bytes in memory and for a stream.
- *
- * OpenZFS and Borg also decide by trying, for each record or chunk.
  */
 async function ifWorthwhile(
   source: ByteReader,

@@ -1,11 +1,11 @@
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import { throwIfAborted } from "../../abort.ts";
 import { CHILD_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
 import { StorageError } from "../../errors.ts";
 import type { CallOptions } from "../options.ts";
 import type { StoreContext } from "../context.ts";
 import { allocate } from "../buffers.ts";
-import { assertEphemeral } from "../../crypto/wrap.ts";
+import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { inspectBlob, splitEnvelope } from "../../format/envelope.ts";
 

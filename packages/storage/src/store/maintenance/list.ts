@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import type { CallOptions } from "../options.ts";
 import type { Backend } from "../../backend/backend.ts";
 import { StorageError, usage } from "../../errors.ts";

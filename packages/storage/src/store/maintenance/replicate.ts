@@ -1,11 +1,11 @@
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./copy-blob.ts";
-import { FORMAT_DEFAULTS, concurrencyOf } from "../context.ts";
+import { FORMAT_DEFAULTS, checkConcurrency } from "../check-options.ts";
 import { type StorageError, usage } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions } from "../options.ts";
 import { pMapIterable } from "p-map";
-import { parseAddress } from "../../content/address.ts";
+import { parseAddress } from "../../crypto/address.ts";
 import { HASH_LENGTH } from "../../format/limits.ts";
 import { fromHex, toHex } from "../../bytes.ts";
 
@@ -83,7 +83,7 @@ export async function replicate(
   if (roots !== "last" && roots !== "if-complete" && roots !== "as-listed") {
     throw usage('roots must be "last", "if-complete" or "as-listed"');
   }
-  const concurrency = concurrencyOf(FORMAT_DEFAULTS, options.concurrency);
+  const concurrency = checkConcurrency(FORMAT_DEFAULTS, options.concurrency);
   const { signal, stop } = linkedAbort(options.signal);
   const copy = createCopier({ from, to, trustSize, concurrency, signal });
   const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };

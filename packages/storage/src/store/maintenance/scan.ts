@@ -1,11 +1,12 @@
 import { type BlobStat, statOf } from "./stat.ts";
-import { type KeyPair, unwrapContentKey } from "../../crypto/wrap.ts";
+import { type KeyPair, unwrapContentKey } from "../../crypto/wrap-key.ts";
 import { type ListedAddress, list } from "./list.ts";
 import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
-import { PREFIX_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
-import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
+import { PREAMBLE_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
+import { checkConcurrency, checkIdentities } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { NaCl } from "../../crypto/nacl.ts";
 import type { ReadOptions } from "../options.ts";
 import { StorageError } from "../../errors.ts";
@@ -60,8 +61,8 @@ export async function* scan(
 ): AsyncGenerator<ScannedBlob> {
   const { backend, naCl } = context;
   const { prefix, signal } = options;
-  const keyPairs = keyPairsOf(context.defaults, options);
-  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const keyPairs = checkIdentities(context.defaults, options);
+  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
   const buffers = createBufferPool(concurrency + 1);
 
   const identify = async (
@@ -107,8 +108,8 @@ function identifyByHeader(
   start: Uint8Array,
   keyPairs: readonly KeyPair[],
 ): Identified | undefined {
-  if (start.length < PREFIX_LENGTH) return undefined;
-  const end = PREFIX_LENGTH + ((start[4]! << 8) | start[5]!);
+  if (start.length < PREAMBLE_LENGTH) return undefined;
+  const end = PREAMBLE_LENGTH + ((start[4]! << 8) | start[5]!);
   try {
     const header = decodeHeader(splitEnvelope(start.subarray(0, end + TAG_LENGTH)).header);
     if (header.ephemeral === undefined) return { kind: "child" };

@@ -1,4 +1,4 @@
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import type { ReadOptions } from "../options.ts";
 import type { StoreContext } from "../context.ts";
@@ -45,7 +45,7 @@ export function statOf(root: OpenedRoot): BlobStat {
     size: decodedLength(root),
     ...(root.metadata["enc"] === undefined ? {} : { encodedSize: root.contentLength }),
     metadata: root.metadata,
-    depth: root.shape.counts.length,
+    depth: root.shape.depth,
     chunkSize: root.shape.chunkSize,
     chunks: root.shape.counts[0] ?? 0,
     recipients: root.recipients,

@@ -1,12 +1,13 @@
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import type { Progress, ReadOptions } from "../options.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
-import { type StoreContext, assertOptions, concurrencyOf } from "../context.ts";
+import { assertOptions, checkConcurrency } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { StorageError, usage } from "../../errors.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { allocate } from "../buffers.ts";
 import { allLeaves } from "../tree/walk.ts";
-import { assertEphemeral } from "../../crypto/wrap.ts";
+import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { verifiedSize } from "../write/store-blob.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { inspectBlob } from "../../format/envelope.ts";
@@ -94,7 +95,7 @@ async function verifyTree(
   text: string,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  const concurrency = concurrencyOf(context.defaults, options.concurrency);
+  const concurrency = checkConcurrency(context.defaults, options.concurrency);
   const root = await readRoot(context, text, options);
   const { signal, stop } = linkedAbort(options.signal);
   try {

@@ -1,22 +1,19 @@
-import { type LeafRange, allLeaves, leavesIn } from "../tree/walk.ts";
-import { CHILD_OVERHEAD } from "../../format/limits.ts";
+import { type LeafRange, allLeaves } from "../tree/walk.ts";
+import { type ReadAt, matchingLeaves } from "./matching-prefix.ts";
 import type { BorrowedRoot, OpenedRoot } from "./read-root.ts";
 import type { Progress } from "../options.ts";
 import type { StoreContext } from "../context.ts";
-import { addressOf } from "../../content/address.ts";
 import { equal } from "../../bytes.ts";
-import { plaintextLength } from "../../format/tree.ts";
 import { readLeaves } from "./read-leaves.ts";
-import { sealChild } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
 
 /** The content under a root, inline or in a tree. */
 export interface ContentReader {
-  /** The range in order; each piece is valid until the next is requested. */
-  pieces(range: ByteRange, reading: Reading): AsyncGenerator<Uint8Array>;
+  /** The range in order, leaf by leaf; each chunk is valid until the next is requested. */
+  chunks(range: ByteRange, reading: Reading): AsyncGenerator<Uint8Array>;
   /** Writes the range into memory of its length. */
   copyTo(result: Uint8Array<ArrayBuffer>, range: ByteRange, reading: Reading): Promise<void>;
-  /** How many leading bytes the caller already has; see `StoredBlob.matchingPrefix`. */
+  /** How many leading bytes the caller already has; see `StoredContent.matchingPrefix`. */
   matchingPrefix(have: ReadAt, whole: ByteRange, reading: Reading): Promise<number>;
 }
 
@@ -38,28 +35,19 @@ export interface ByteRange {
 }
 
 /**
- * Reads bytes that the caller already has.
- *
- * @param offset within the content
- * @param into to be filled; valid until the promise settles
- * @returns how many bytes there were; fewer than fit only at the end
- */
-export type ReadAt = (offset: number, into: Uint8Array<ArrayBuffer>) => Promise<number>;
-
-/**
  * Content that arrived with its root. It is read once from the buffer it was opened in, without a
  * copy; further reads fetch the root again.
  */
 export function inlineContent(
   borrowed: BorrowedRoot,
-  fetchAgain: (signal: AbortSignal) => Promise<BorrowedRoot>,
+  borrowAgain: (signal: AbortSignal) => Promise<BorrowedRoot>,
 ): ContentReader {
   let unread: BorrowedRoot | undefined = borrowed;
   const take = async (signal: AbortSignal): Promise<BorrowedRoot> => {
     throwIfAborted(signal);
     const taken = unread;
     unread = undefined;
-    return taken ?? fetchAgain(signal);
+    return taken ?? borrowAgain(signal);
   };
   return {
     async matchingPrefix(have, { start, end }, { signal }) {
@@ -69,7 +57,7 @@ export function inlineContent(
       release();
       return matches ? mine.length : 0;
     },
-    async *pieces({ start, end }, { signal, onProgress }) {
+    async *chunks({ start, end }, { signal, onProgress }) {
       const { root, release } = await take(signal);
       onProgress?.({ bytes: end - start, total: end - start, chunks: 0 });
       if (end > start) yield root.body.subarray(start, end);
@@ -87,7 +75,7 @@ export function inlineContent(
 /** Content in the leaves of a tree, which are fetched when it is read. */
 export function treeContent(context: StoreContext, root: OpenedRoot): ContentReader {
   /** Verified leaves of a range, clipped to it. Ends all work if it is left early. */
-  async function* clipped(
+  async function* clippedLeaves(
     range: ByteRange,
     { signal, stop, concurrency, onProgress }: Reading,
     into?: (start: number, length: number) => Uint8Array<ArrayBuffer> | undefined,
@@ -105,10 +93,10 @@ export function treeContent(context: StoreContext, root: OpenedRoot): ContentRea
       for await (const leaf of leaves) {
         const leafStart = leaf.index * chunkSize;
         const from = Math.max(0, range.start - leafStart);
-        const piece = leaf.content.subarray(from, range.end - leafStart);
-        yield piece;
+        const chunk = leaf.content.subarray(from, range.end - leafStart);
+        yield chunk;
         leaf.release();
-        bytes += piece.length;
+        bytes += chunk.length;
         chunks += 1;
         onProgress?.({ bytes, total, chunks });
       }
@@ -119,7 +107,7 @@ export function treeContent(context: StoreContext, root: OpenedRoot): ContentRea
 
   return {
     matchingPrefix: async (have, _, { signal }) => matchingLeaves(context, root, have, signal),
-    pieces: (range, reading) => clipped(range, reading),
+    chunks: (range, reading) => clippedLeaves(range, reading),
     async copyTo(result, range, reading) {
       // A leaf that is entirely within the range is opened straight into the result.
       const into = (start: number, length: number) =>
@@ -127,9 +115,9 @@ export function treeContent(context: StoreContext, root: OpenedRoot): ContentRea
           ? result.subarray(start, start + length)
           : undefined;
       let offset = 0;
-      for await (const piece of clipped(range, reading, into)) {
-        if (piece.buffer !== result.buffer) result.set(piece, offset);
-        offset += piece.length;
+      for await (const chunk of clippedLeaves(range, reading, into)) {
+        if (chunk.buffer !== result.buffer) result.set(chunk, offset);
+        offset += chunk.length;
       }
     },
   };
@@ -143,36 +131,4 @@ function leavesOf({ shape }: OpenedRoot, { start, end, whole }: ByteRange): Leaf
     first: Math.floor(start / shape.chunkSize),
     end: Math.ceil(end / shape.chunkSize),
   };
-}
-
-/** Bytes of the leading leaves that the caller has; each is sealed again with the known key. */
-async function matchingLeaves(
-  context: StoreContext,
-  root: OpenedRoot,
-  have: ReadAt,
-  signal: AbortSignal,
-): Promise<number> {
-  const { shape, contentLength } = root;
-  throwIfAborted(signal);
-
-  // A buffer for sealing, because it ends up holding ciphertext.
-  const buffer = context.writeBuffers.acquire(CHILD_OVERHEAD + shape.chunkSize);
-  let matching = 0;
-  for await (const { index, reference } of leavesIn(context, root, allLeaves(shape), signal)) {
-    throwIfAborted(signal);
-    const length = plaintextLength(shape, 1, index);
-    const contentInLeaf = Math.min(length, contentLength - matching);
-    if (contentInLeaf === 0) break;
-    const blob = buffer.subarray(0, CHILD_OVERHEAD + length);
-    const plaintext = blob.subarray(CHILD_OVERHEAD);
-    const mine = plaintext.subarray(0, contentInLeaf);
-    // On a mismatch here the buffer holds plaintext, so it is not returned to the pool.
-    if ((await have(matching, mine)) !== contentInLeaf) return matching;
-    plaintext.fill(0, contentInLeaf);
-    sealChild(context.naCl, "leaf", reference.contentKey, plaintext, blob);
-    if (addressOf(blob) !== reference.address) break;
-    matching += contentInLeaf;
-  }
-  context.writeBuffers.release(buffer);
-  return matching;
 }

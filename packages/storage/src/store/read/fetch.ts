@@ -4,7 +4,7 @@ import type { ChildKind } from "../../crypto/key-schedule.ts";
 import type { Reference } from "../../format/tree.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
-import { addressOf } from "../../content/address.ts";
+import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
 
@@ -26,7 +26,7 @@ export async function fetchBlob(
   buffer: Uint8Array<ArrayBuffer>,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  return untilIntact(backend, address, async () => {
+  return downloadVerified(backend, address, async () => {
     const length = await backend.get(address, buffer, { signal });
     const blob = buffer.subarray(0, length);
     return addressOf(blob) === address ? blob : undefined;
@@ -39,7 +39,7 @@ export async function fetchBlob(
  * @param attempt downloads once; returns undefined if the bytes do not match
  * @throws StorageError `address`, and what an attempt throws
  */
-export async function untilIntact<T>(
+export async function downloadVerified<T>(
   backend: Backend,
   address: string,
   attempt: () => Promise<T | undefined>,
@@ -60,7 +60,7 @@ export interface ChildRequest {
   readonly reference: Reference;
   /** Bytes of plaintext, which the tree's shape determines. */
   readonly length: number;
-  /** Holds the blob: 59 bytes longer than the plaintext. */
+  /** Holds the blob: `CHILD_OVERHEAD` bytes longer than the plaintext. */
   readonly buffer: Uint8Array<ArrayBuffer>;
   /** Receives the plaintext; by default it stays in the buffer. */
   readonly into?: Uint8Array<ArrayBuffer> | undefined;
@@ -82,7 +82,8 @@ export async function fetchChild(
   try {
     blob = await fetchBlob(backend, address, buffer, signal);
   } catch (error) {
-    // Longer than its place in the tree allows: read it into the largest buffer, to name the fault.
+    // Too long: download it with room for any child, so that a damaged blob gives `address` and a
+    // wrong length `tree`.
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
     blob = await fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
   }

@@ -1,9 +1,10 @@
 import type { ReadOptions } from "../options.ts";
 import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
 import { type GetOptions, get } from "./get.ts";
-import type { StoredBlob } from "./stored-blob.ts";
+import type { StoredContent } from "./stored-content.ts";
 import { throwIfAborted } from "../../abort.ts";
-import { type StoreContext, concurrencyOf, keyPairsOf } from "../context.ts";
+import { checkConcurrency, checkIdentities } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { usage } from "../../errors.ts";
 import { createBufferPool } from "../buffers.ts";
 import { typeName } from "../../bytes.ts";
@@ -24,7 +25,7 @@ export interface GetManyOptions extends ReadOptions {
 }
 
 export type GetResult<Key> =
-  | { readonly ok: true; readonly key: Key; readonly blob: StoredBlob }
+  | { readonly ok: true; readonly key: Key; readonly blob: StoredContent }
   | FailedItem<Key>;
 
 /** Fetches and opens many roots; see `Store.getMany`. */
@@ -33,8 +34,8 @@ export async function* getMany(
   items: Items<string | GetItem<unknown>>,
   options: GetManyOptions,
 ): AsyncGenerator<GetResult<unknown>> {
-  const keyPairs = keyPairsOf(context.defaults, options);
-  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const keyPairs = checkIdentities(context.defaults, options);
+  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
   const shared: StoreContext = {
     ...context,
     defaults: { ...context.defaults, keyPairs },
@@ -46,7 +47,7 @@ export async function* getMany(
   ): Promise<GetResult<unknown>> => {
     const { key, address, range, onProgress } = itemOf(item);
     try {
-      // The blob outlives the loop, so its reads use the caller's signal, not the loop's.
+      // The content outlives the loop, so its reads use the caller's signal, not the loop's.
       const given = { range, onProgress, signal: options.signal };
       return { ok: true, key, blob: await get(shared, address, given, signal) };
     } catch (error) {

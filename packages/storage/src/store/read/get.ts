@@ -1,8 +1,9 @@
 import type { Progress, ReadOptions } from "../options.ts";
 import { type ContentReader, inlineContent, treeContent } from "./content-reader.ts";
-import { type OpenedRoot, borrowRoot, keepRoot } from "./read-root.ts";
-import { type StoreContext, assertOptions, concurrencyOf } from "../context.ts";
-import { type StoredBlob, createStoredBlob } from "./stored-blob.ts";
+import { type BorrowedRoot, type OpenedRoot, borrowRoot, copyAndRelease } from "./read-root.ts";
+import { assertOptions, checkConcurrency } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
+import { type StoredContent, createStoredContent } from "./stored-content.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 
 export interface GetOptions extends ReadOptions {
@@ -25,12 +26,14 @@ export async function get(
   address: string,
   options: GetOptions,
   rootSignal: AbortSignal | undefined = options.signal,
-): Promise<StoredBlob> {
+): Promise<StoredContent> {
   assertOptions(options);
   throwIfAborted(options.signal);
-  const concurrency = concurrencyOf(context.defaults, options.concurrency);
-  const { root, content } = await fetchRoot(context, address, options, rootSignal);
-  return createStoredBlob(root, content, {
+  const concurrency = checkConcurrency(context.defaults, options.concurrency);
+  const borrow = (signal: AbortSignal | undefined) =>
+    borrowRoot(context, address, { ...options, signal });
+  const { root, content } = contentOf(context, await borrow(rootSignal), borrow);
+  return createStoredContent(root, content, {
     range: options.range,
     startReading() {
       const { signal, stop } = linkedAbort(options.signal);
@@ -39,24 +42,22 @@ export async function get(
   });
 }
 
-async function fetchRoot(
+/** @param borrowAgain fetches the root again, for inline content that is read more than once */
+function contentOf(
   context: StoreContext,
-  address: string,
-  options: GetOptions,
-  rootSignal: AbortSignal | undefined,
-): Promise<{ root: OpenedRoot; content: ContentReader }> {
-  const borrowed = await borrowRoot(context, address, { ...options, signal: rootSignal });
-  if (borrowed.root.shape.counts.length > 0) {
-    const root = keepRoot(borrowed);
+  borrowed: BorrowedRoot,
+  borrowAgain: (signal: AbortSignal) => Promise<BorrowedRoot>,
+): { root: OpenedRoot; content: ContentReader } {
+  const { shape, body } = borrowed.root;
+  if (shape.depth > 0) {
+    const root = copyAndRelease(borrowed);
     return { root, content: treeContent(context, root) };
   }
-  if (borrowed.root.body.length <= KEPT_MAX) {
-    const root = keepRoot(borrowed);
-    const kept = { root, release() {} };
-    return { root, content: inlineContent(kept, async () => kept) };
+  if (body.length <= KEPT_MAX) {
+    const kept = { root: copyAndRelease(borrowed), release() {} };
+    return { root: kept.root, content: inlineContent(kept, async () => kept) };
   }
-  const again = (signal: AbortSignal) => borrowRoot(context, address, { ...options, signal });
-  return { root: borrowed.root, content: inlineContent(borrowed, again) };
+  return { root: borrowed.root, content: inlineContent(borrowed, borrowAgain) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Child, type LeafRange, leavesIn } from "../tree/walk.ts";
-import { type ChildRequest, fetchChild, untilIntact, wrongLength } from "./fetch.ts";
-import { type ReadyWorkers, WORTH_WORKERS } from "../workers/pool.ts";
+import { type ChildRequest, fetchChild, downloadVerified, wrongLength } from "./fetch.ts";
+import { type ReadyWorkers, WORKERS_MIN_BYTES } from "../workers/pool.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import { StorageError } from "../../errors.ts";
@@ -13,7 +13,7 @@ import { throwIfAborted } from "../../abort.ts";
 /** A leaf that passed every check. */
 export interface OpenedLeaf {
   readonly index: number;
-  /** Its content without the stream's padding; empty for a leaf of padding alone. */
+  /** Its content without the padding; empty for a leaf of padding alone. */
   readonly content: Uint8Array<ArrayBuffer>;
   /** Returns the leaf's memory to the store. Call it once; the content is invalid afterwards. */
   release(): void;
@@ -39,9 +39,9 @@ export function readLeaves(
   const { readBuffers } = context;
   const { shape, contentLength } = root;
   const { signal } = options;
-  const large = (range.end - range.first) * shape.chunkSize >= WORTH_WORKERS;
+  const large = (range.end - range.first) * shape.chunkSize >= WORKERS_MIN_BYTES;
 
-  const open = async ({ index, reference }: Child): Promise<OpenedLeaf> => {
+  const openLeaf = async ({ index, reference }: Child): Promise<OpenedLeaf> => {
     const length = plaintextLength(shape, 1, index);
     const contentInLeaf = Math.max(0, Math.min(length, contentLength - index * shape.chunkSize));
     throwIfAborted(signal);
@@ -63,7 +63,7 @@ export function readLeaves(
   };
 
   const leaves = leavesIn(context, root, range, signal);
-  return pMapIterable(leaves, open, { concurrency: options.concurrency });
+  return pMapIterable(leaves, openLeaf, { concurrency: options.concurrency });
 }
 
 /**
@@ -89,10 +89,10 @@ async function fetchWithWorkers(
   };
   let opened: Awaited<ReturnType<typeof attempt>> & {};
   try {
-    opened = await untilIntact(backend, address, attempt);
+    opened = await downloadVerified(backend, address, attempt);
   } catch (error) {
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
-    // Longer than its place in the tree allows: `fetchChild` names the fault.
+    // Too long: `fetchChild` downloads it with room for any child and finds the fault.
     const plaintext = await fetchChild(context, { ...request, buffer });
     return { plaintext, buffer };
   }

@@ -1,6 +1,7 @@
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import { type Root, decodeRoot } from "../../format/root.ts";
-import { type StoreContext, keyPairsOf } from "../context.ts";
+import { checkIdentities } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { ROOT_BLOB_MAX } from "../../format/limits.ts";
 import type { ReadOptions } from "../options.ts";
 import { fetchBlob } from "./fetch.ts";
@@ -27,11 +28,11 @@ export async function readRoot(
   text: string,
   options: ReadOptions,
 ): Promise<OpenedRoot> {
-  return keepRoot(await borrowRoot(context, text, options));
+  return copyAndRelease(await borrowRoot(context, text, options));
 }
 
 /** Copies a borrowed root's body and returns the buffer. */
-export function keepRoot({ root, release }: BorrowedRoot): OpenedRoot {
+export function copyAndRelease({ root, release }: BorrowedRoot): OpenedRoot {
   const body = new Uint8Array(root.body);
   release();
   return { ...root, body };
@@ -44,7 +45,7 @@ export async function borrowRoot(
   options: ReadOptions,
 ): Promise<BorrowedRoot> {
   const address = parseAddress(text);
-  const keyPairs = keyPairsOf(context.defaults, options);
+  const keyPairs = checkIdentities(context.defaults, options);
   throwIfAborted(options.signal);
   const buffer = context.readBuffers.acquire(ROOT_BLOB_MAX);
   const blob = await fetchBlob(context.backend, address, buffer, options.signal);

@@ -1,5 +1,6 @@
 import type { ReadOptions } from "../options.ts";
-import { type StoreContext, concurrencyOf } from "../context.ts";
+import { checkConcurrency } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { type Child, allLeaves, walk } from "./walk.ts";
 import { pMapIterable } from "p-map";
 import { readRoot } from "../read/read-root.ts";
@@ -46,7 +47,7 @@ export async function deleteTree(
   // Nodes are opened before anything is deleted, and deleted last, because walking to the
   // leaves fetches them again.
   const nodes = new Set<string>();
-  if (root.shape.counts.length > 1) {
+  if (root.shape.depth > 1) {
     for await (const { level, reference } of everything()) {
       if (level > 1) nodes.add(reference.address);
     }
@@ -55,7 +56,7 @@ export async function deleteTree(
   const deleteLeaf = async ({ level, reference }: Child) => {
     if (level === 1) await deleteOne(reference.address);
   };
-  const concurrency = concurrencyOf(context.defaults, undefined);
+  const concurrency = checkConcurrency(context.defaults, undefined);
   let blobs = 1;
   for await (const _ of pMapIterable(everything(), deleteLeaf, { concurrency })) blobs += 1;
   for (const node of nodes) await deleteOne(node);

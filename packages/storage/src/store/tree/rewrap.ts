@@ -1,5 +1,6 @@
-import { type StoreContext, assertOptions, planWrite } from "../context.ts";
-import type { Address } from "../../content/address.ts";
+import { assertOptions, checkPutOptions } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { ReadOptions } from "../options.ts";
 import { metadataEntries } from "../../format/metadata.ts";
 import { readRoot } from "../read/read-root.ts";
@@ -13,14 +14,14 @@ export async function rewrap(
   options: ReadOptions,
 ): Promise<Address> {
   assertOptions(options);
-  const plan = planWrite(context.defaults, { recipients });
+  const settings = checkPutOptions(context.defaults, { recipients });
   const { shape, contentLength, padding, metadata, body } = await readRoot(
     context,
     address,
     options,
   );
-  const depth = shape.counts.length;
-  const draft = {
+  const { depth } = shape;
+  const fields = {
     depth,
     chunkLog2: depth === 0 ? 0 : Math.log2(shape.chunkSize),
     contentLength,
@@ -28,5 +29,5 @@ export async function rewrap(
     metadata: metadataEntries(metadata),
     body,
   };
-  return writeRoot(context, plan, draft, { signal: options.signal });
+  return writeRoot(context, settings, fields, { signal: options.signal });
 }

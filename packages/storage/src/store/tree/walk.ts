@@ -10,7 +10,7 @@ import {
 import { type OpenedRoot, readRoot } from "../read/read-root.ts";
 import type { StoreContext } from "../context.ts";
 import { fetchChild } from "../read/fetch.ts";
-import { type Address, parseAddress } from "../../content/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import type { ReadOptions } from "../options.ts";
 
 /** A node or leaf of a tree. */
@@ -65,7 +65,7 @@ export function walk(
     }
   }
 
-  return below(root.body, shape.counts.length, 0);
+  return below(root.body, shape.depth, 0);
 }
 
 /** Only the leaves, in stream order. */

@@ -25,7 +25,7 @@ export interface ReadyWorkers {
 }
 
 /** Below this many bytes of leaves, starting and feeding threads costs more than it saves. */
-export const WORTH_WORKERS: number = 32 * 2 ** 20;
+export const WORKERS_MIN_BYTES: number = 32 * 2 ** 20;
 
 /** How many leaves are prepared ahead: for each thread the current one and the next. */
 export function aheadOf(workers: LeafWorkers | undefined): number {

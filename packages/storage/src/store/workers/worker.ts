@@ -4,9 +4,9 @@ import { type NaClChoice, loadNaCl } from "../../crypto/load-nacl.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { Reference } from "../../format/tree.ts";
-import { addressOf } from "../../content/address.ts";
+import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
-import { sealLeaf } from "../write/seal-leaf.ts";
+import { sealLeaf } from "../write/seal-child.ts";
 
 /**
  * A job for a leaf. Its buffer is transferred to the thread and back without a copy: a call gives
@@ -14,7 +14,7 @@ import { sealLeaf } from "../write/seal-leaf.ts";
  */
 export interface SealJob {
   readonly nacl: NaClChoice;
-  /** The plaintext is at offset 59. */
+  /** The plaintext is at offset `CHILD_OVERHEAD`. */
   readonly buffer: Uint8Array<ArrayBuffer>;
   /** Bytes of plaintext. */
   readonly length: number;

@@ -1,8 +1,9 @@
 import type { CallOptions, WriteOptions } from "../options.ts";
 import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
 import { type PutOptions, put } from "./put.ts";
-import { type StoreContext, assertOptions, concurrencyOf, planDefaults } from "../context.ts";
-import type { Address } from "../../content/address.ts";
+import { assertOptions, checkConcurrency, checkPutManyOptions } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Content } from "../../content/byte-reader.ts";
 import type { PutReport } from "./put-report.ts";
 import { aheadOf } from "../workers/pool.ts";
@@ -53,10 +54,10 @@ export async function* putMany<Key>(
   options: PutManyOptions,
 ): AsyncGenerator<PutResult<Key>> {
   assertOptions(options);
-  const concurrency = concurrencyOf({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
   const shared: StoreContext = {
     ...context,
-    defaults: planDefaults(context.defaults, { ...options, concurrency: undefined }),
+    defaults: checkPutManyOptions(context.defaults, { ...options, concurrency: undefined }),
     writeBuffers: createBufferPool(
       concurrency + 1 + context.defaults.concurrency + aheadOf(context.workers),
     ),

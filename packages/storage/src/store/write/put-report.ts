@@ -25,7 +25,7 @@ export interface PutReport {
 }
 
 /** Counts the blobs of one put as they are sent or skipped. */
-export interface PutTally {
+export interface PutCounters {
   leaf(sent: boolean, blobLength: number, contentLength: number): void;
   node(sent: boolean, blobLength: number): void;
   /** @param contentLength of inline content; 0 if there is a tree */
@@ -33,11 +33,11 @@ export interface PutTally {
   report(): PutReport;
 }
 
-export interface TalliedOptions extends CallOptions {
-  readonly tally?: PutTally | undefined;
+export interface CountedOptions extends CallOptions {
+  readonly counters?: PutCounters | undefined;
 }
 
-export function createPutTally(): PutTally {
+export function createPutCounters(): PutCounters {
   const counted = { newChunks: 0, newBytes: 0, skippedChunks: 0, skippedBytes: 0 };
   const requests = { sentBlobs: 0, sentBytes: 0 };
   const blob = (sent: boolean, length: number): void => {

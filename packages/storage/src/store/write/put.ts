@@ -1,17 +1,18 @@
 import type { ByteReader, Content } from "../../content/byte-reader.ts";
 import type { CallOptions, Progress, WriteOptions } from "../options.ts";
 import { type ContentEncoding, metadataToCbor, withEncoding } from "../../format/metadata.ts";
-import { INLINE_MAX, STREAM_MAX } from "../../format/limits.ts";
-import { type Leaf, cutLeaves } from "./cut-leaves.ts";
+import { INLINE_MAX, PADDED_LENGTH_MAX } from "../../format/limits.ts";
+import { type Leaf, sealLeaves } from "./seal-leaves.ts";
 import { type PutJournal, checkedJournal } from "./journal.ts";
-import { type PutReport, type PutTally, createPutTally } from "./put-report.ts";
-import { type StoreContext, type WritePlan, assertOptions, planWrite } from "../context.ts";
+import { type PutReport, type PutCounters, createPutCounters } from "./put-report.ts";
+import { type WriteSettings, assertOptions, checkPutOptions } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
-import type { RootDraft } from "../../format/root.ts";
+import type { RootFields } from "../../format/root.ts";
 import { byteReader } from "../../content/byte-reader.ts";
-import { compressed } from "../../content/compression/compress.ts";
+import { encodeContent } from "../../content/compression/compress.ts";
 import { createTreeWriter } from "./tree-writer.ts";
 import { pMapIterable } from "p-map";
 import { storeBlob } from "./store-blob.ts";
@@ -32,18 +33,18 @@ export interface PutOptions extends WriteOptions, CallOptions {
   readonly onReport?: ((report: PutReport) => void) | undefined;
 }
 
-/** One call of `put`. */
 interface PutCall {
   readonly context: StoreContext;
-  readonly plan: WritePlan;
+  readonly settings: WriteSettings;
   readonly options: PutOptions;
-  readonly tally: PutTally;
+  readonly counters: PutCounters;
 }
 
 /**
  * Seals and stores content; see `Store.put`.
  *
- * @param queueTree runs the storing of content that needs a tree, when its turn comes
+ * @param queueTree stores content that needs a tree. `putMany` passes a queue so that only one tree
+ *   uploads at a time
  */
 export async function put(
   context: StoreContext,
@@ -53,38 +54,41 @@ export async function put(
 ): Promise<Address> {
   assertOptions(options);
   throwIfAborted(options.signal);
-  const plan = planWrite(context.defaults, options);
+  const settings = checkPutOptions(context.defaults, options);
   const metadata = metadataToCbor(options.metadata ?? {});
   // Fail now if the metadata will be too long, not after all content is stored.
-  if (plan.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
+  if (settings.compression !== "none") withEncoding(metadata, LONGEST_ENCODING);
   const source = byteReader(content, options.signal);
   let reader = source;
-  const tally = createPutTally();
+  const counters = createPutCounters();
   try {
-    const encoded = await compressed(source, plan.compression, options.signal);
+    const encoded = await encodeContent(source, settings.compression, options.signal);
     reader = encoded.reader;
     const available = await reader.lookAhead(INLINE_MAX + 1);
     const body =
       available > INLINE_MAX
-        ? await queueTree(() => putTree({ context, plan, options, tally }, reader))
+        ? await queueTree(() => putTree({ context, settings, options, counters }, reader))
         : readInline(reader, available, options);
     const encoding = encoded.encoding();
-    const draft = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
-    const address = await writeRoot(context, plan, draft, { signal: options.signal, tally });
-    options.onReport?.(tally.report());
+    const fields = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
+    const address = await writeRoot(context, settings, fields, {
+      signal: options.signal,
+      counters,
+    });
+    options.onReport?.(counters.report());
     return address;
   } finally {
     reader.cancel();
   }
 }
 
-const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: STREAM_MAX };
+const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: PADDED_LENGTH_MAX };
 
-/** The part of a root's plaintext that depends on the content. */
-type StoredContent = Omit<RootDraft, "metadata">;
+/** The fields of a root that depend on the content. */
+type RootBody = Omit<RootFields, "metadata">;
 
 /** @param length bytes that have been looked ahead to: all of the content */
-function readInline(reader: ByteReader, length: number, options: PutOptions): StoredContent {
+function readInline(reader: ByteReader, length: number, options: PutOptions): RootBody {
   const body = reader.take(length)!;
   const bytes = reader.position();
   options.onProgress?.({ bytes, total: bytes, chunks: 0 });
@@ -92,31 +96,31 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): St
 }
 
 async function putTree(
-  { context, plan, options, tally }: PutCall,
+  { context, settings, options, counters }: PutCall,
   reader: ByteReader,
-): Promise<StoredContent> {
+): Promise<RootBody> {
   const { signal, stop } = linkedAbort(options.signal);
-  const tree = createTreeWriter(context, plan.dedupSecret, { signal, tally });
-  const convergent = plan.dedupSecret !== undefined;
+  const tree = createTreeWriter(context, settings.dedupSecret, { signal, counters });
+  const convergent = settings.dedupSecret !== undefined;
   const journal = checkedJournal(options.journal);
 
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
-  const store = async (leaf: Leaf): Promise<void> => {
+  const sendLeaf = async (leaf: Leaf): Promise<void> => {
     const { index, blob, contentLength, reference, storedBefore } = leaf;
     const how = { convergent, storedBefore, signal };
     const sent = await storeBlob(context.backend, reference.address, blob, how);
-    tally.leaf(sent, blob.length, contentLength);
+    counters.leaf(sent, blob.length, contentLength);
     if (sent) await journal.stored(index, reference);
   };
-  const upload = async (leaf: Leaf) => {
+  const sendAndRelease = async (leaf: Leaf) => {
     throwIfAborted(signal);
-    const { buffer, reference, contentLength, padding, contentEnd } = leaf;
-    const stored = store(leaf);
-    inFlight.add(stored);
+    const { buffer, reference, contentLength, padding, sourceEnd } = leaf;
+    const sending = sendLeaf(leaf);
+    inFlight.add(sending);
     try {
-      await stored;
+      await sending;
       context.writeBuffers.release(buffer);
     } catch (error) {
       // Stop at once, not when this leaf's turn comes: an earlier upload may hang on the same fault.
@@ -124,29 +128,29 @@ async function putTree(
       stop(error);
       throw error;
     } finally {
-      inFlight.delete(stored);
+      inFlight.delete(sending);
     }
-    return { reference, contentLength, padding, contentEnd };
+    return { reference, contentLength, padding, sourceEnd };
   };
 
   try {
     let [chunks, contentLength, padding] = [0, 0, 0];
-    const leaves = cutLeaves(context, plan, { reader, journal, signal });
-    const stored = pMapIterable(leaves, upload, { concurrency: plan.concurrency });
-    for await (const leaf of stored) {
+    const leaves = sealLeaves(context, settings, { reader, journal, signal });
+    const sentLeaves = pMapIterable(leaves, sendAndRelease, { concurrency: settings.concurrency });
+    for await (const leaf of sentLeaves) {
       await tree.add(leaf.reference);
       chunks += 1;
       contentLength += leaf.contentLength;
       padding += leaf.padding;
       const { total } = reader;
       options.onProgress?.({
-        bytes: leaf.contentEnd,
+        bytes: leaf.sourceEnd,
         ...(total === undefined ? {} : { total }),
         chunks,
       });
     }
     const { depth, references } = await tree.finish();
-    return { depth, chunkLog2: plan.chunkLog2, contentLength, padding, body: references };
+    return { depth, chunkLog2: settings.chunkLog2, contentLength, padding, body: references };
   } catch (error) {
     stop(error);
     // Wait for the writes in flight, so that a caller that exits now leaves nothing half-done.

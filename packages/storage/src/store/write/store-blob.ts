@@ -13,7 +13,7 @@ export interface StoreBlobOptions extends CallOptions {
  * Stores a sealed blob under its address. A convergent blob is skipped if the server has verified
  * that it has exactly these bytes (docs/format.md, "Random and convergent writing"). A blob that
  * merely has the name proves nothing, because anyone may have planted garbage there. For a blob that
- * an earlier run of the caller stored, name and size are enough, as within one run.
+ * an earlier run of the caller stored, name and size are enough.
  *
  * @returns whether it was sent
  */

@@ -1,8 +1,8 @@
 import { CHILD_OVERHEAD, DEPTH_MAX, FANOUT, REFERENCE_LENGTH } from "../../format/limits.ts";
 import { type Reference, writeReference } from "../../format/tree.ts";
 import type { StoreContext } from "../context.ts";
-import type { TalliedOptions } from "./put-report.ts";
-import { sealNode } from "./seal-leaf.ts";
+import type { CountedOptions } from "./put-report.ts";
+import { sealNewChild } from "./seal-child.ts";
 import { storeBlob } from "./store-blob.ts";
 import { usage } from "../../errors.ts";
 
@@ -17,57 +17,57 @@ export interface TreeWriter {
   finish(): Promise<{ depth: number; references: Uint8Array }>;
 }
 
-interface Level {
-  readonly references: Uint8Array;
+/** References to blobs of one level that are not in a node yet. */
+interface PendingReferences {
+  readonly bytes: Uint8Array;
   count: number;
 }
 
 export function createTreeWriter(
   { backend, naCl }: Pick<StoreContext, "backend" | "naCl">,
   dedupSecret: Uint8Array | undefined,
-  { signal, tally }: TalliedOptions,
+  { signal, counters }: CountedOptions,
 ): TreeWriter {
-  /** Index 0 holds references to leaves, index 1 to nodes of leaves, and so on. */
-  const levels: Level[] = [newLevel()];
+  /** By level: leaves, which are level 1, are at index 0. */
+  const pending: PendingReferences[] = [noReferences()];
 
-  const append = async (height: number, reference: Reference): Promise<void> => {
-    const level = levels[height]!;
+  /** Adds a reference to a blob of this level. */
+  const append = async (level: number, reference: Reference): Promise<void> => {
+    const references = pending[level - 1]!;
     // Only one more reference proves that the level does not fit into the root.
-    if (level.count === FANOUT) await flush(height);
-    writeReference(level.references, level.count, reference);
-    level.count += 1;
+    if (references.count === FANOUT) await flush(level);
+    writeReference(references.bytes, references.count, reference);
+    references.count += 1;
   };
 
-  const flush = async (height: number): Promise<void> => {
-    if (height + 1 === DEPTH_MAX) throw usage("the content is too long for this chunk size");
-    const level = levels[height]!;
-    const references = level.references.subarray(0, level.count * REFERENCE_LENGTH);
+  /** Stores the references to blobs of this level in a node of the next level. */
+  const flush = async (level: number): Promise<void> => {
+    if (level === DEPTH_MAX) throw usage("the content is too long for this chunk size");
+    const { bytes, count } = pending[level - 1]!;
+    const references = bytes.subarray(0, count * REFERENCE_LENGTH);
     const buffer = new Uint8Array(CHILD_OVERHEAD + references.length);
     buffer.set(references, CHILD_OVERHEAD);
     const plaintext = buffer.subarray(CHILD_OVERHEAD);
-    const { reference, blob } = sealNode(naCl, { plaintext, buffer, dedupSecret });
+    const { reference, blob } = sealNewChild(naCl, "node", { plaintext, buffer, dedupSecret });
     const convergent = dedupSecret !== undefined;
     const sent = await storeBlob(backend, reference.address, blob, { convergent, signal });
-    tally?.node(sent, blob.length);
-    level.count = 0;
-    levels[height + 1] ??= newLevel();
-    await append(height + 1, reference);
+    counters?.node(sent, blob.length);
+    pending[level - 1]!.count = 0;
+    pending[level] ??= noReferences();
+    await append(level + 1, reference);
   };
 
   return {
-    add: (leaf) => append(0, leaf),
+    add: (leaf) => append(1, leaf),
     async finish() {
       // In a level that has overflowed once, all references belong in nodes.
-      for (let height = 0; height < levels.length - 1; height++) await flush(height);
-      const top = levels.at(-1)!;
-      return {
-        depth: levels.length,
-        references: top.references.subarray(0, top.count * REFERENCE_LENGTH),
-      };
+      for (let level = 1; level < pending.length; level++) await flush(level);
+      const { bytes, count } = pending.at(-1)!;
+      return { depth: pending.length, references: bytes.subarray(0, count * REFERENCE_LENGTH) };
     },
   };
 }
 
-function newLevel(): Level {
-  return { references: new Uint8Array(FANOUT * REFERENCE_LENGTH), count: 0 };
+function noReferences(): PendingReferences {
+  return { bytes: new Uint8Array(FANOUT * REFERENCE_LENGTH), count: 0 };
 }

@@ -1,8 +1,9 @@
-import { type Address, addressOf } from "../../content/address.ts";
-import { type RootDraft, layOutRoot } from "../../format/root.ts";
+import { type Address, addressOf } from "../../crypto/address.ts";
+import { type RootFields, encodeRoot } from "../../format/root.ts";
 import { type RootKeys, convergentRootKeys, randomKey } from "../../crypto/key-schedule.ts";
-import type { StoreContext, WritePlan } from "../context.ts";
-import type { TalliedOptions } from "./put-report.ts";
+import type { WriteSettings } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
+import type { CountedOptions } from "./put-report.ts";
 import { rootOverhead } from "../../format/envelope.ts";
 import { sealRoot } from "../../crypto/seal.ts";
 import { storeBlob } from "./store-blob.ts";
@@ -10,18 +11,18 @@ import { storeBlob } from "./store-blob.ts";
 /** Seals and stores a root. Everything it refers to must already be stored. */
 export async function writeRoot(
   { backend, naCl, writeBuffers }: StoreContext,
-  plan: Pick<WritePlan, "publicKeys" | "pad" | "dedupSecret">,
-  draft: RootDraft,
-  { signal, tally }: TalliedOptions,
+  settings: Pick<WriteSettings, "publicKeys" | "pad" | "dedupSecret">,
+  fields: RootFields,
+  { signal, counters }: CountedOptions,
 ): Promise<Address> {
-  const { publicKeys, dedupSecret } = plan;
-  const layout = layOutRoot(draft, plan.pad);
+  const { publicKeys, dedupSecret } = settings;
+  const encoded = encodeRoot(fields, settings.pad);
   const overhead = rootOverhead(publicKeys.length);
-  const buffer = writeBuffers.acquireAtLeast(overhead + layout.length);
-  const blob = buffer.subarray(0, overhead + layout.length);
+  const buffer = writeBuffers.acquireAtLeast(overhead + encoded.length);
+  const blob = buffer.subarray(0, overhead + encoded.length);
   // The plaintext is now in our own memory: the bytes hashed for the keys are the bytes sealed.
   const plaintext = blob.subarray(overhead);
-  layout.write(plaintext);
+  encoded.write(plaintext);
   const keys: RootKeys = dedupSecret
     ? convergentRootKeys(dedupSecret, publicKeys, plaintext)
     : { contentKey: randomKey(), ephemeralSecret: randomKey() };
@@ -29,7 +30,7 @@ export async function writeRoot(
   const address = addressOf(blob);
   const convergent = dedupSecret !== undefined;
   const sent = await storeBlob(backend, address, blob, { convergent, signal });
-  tally?.root(sent, blob.length, draft.depth === 0 ? draft.contentLength : 0);
+  counters?.root(sent, blob.length, fields.depth === 0 ? fields.contentLength : 0);
   writeBuffers.release(buffer);
   return address;
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { codeOf, outcome, random } from "../../support.ts";
 import { content, decode, borrowed, pieceSizes, prose } from "./frames.ts";
-import { type Compression, compressed } from "../../../src/content/compression/compress.ts";
+import { type Compression, encodeContent } from "../../../src/content/compression/compress.ts";
 import { type Content, byteReader } from "../../../src/content/byte-reader.ts";
 import type { Transform } from "node:stream";
 import fc from "fast-check";
@@ -18,7 +18,7 @@ interface Encoded {
 
 /** The bytes that would be stored. */
 async function encode(given: Content, compression: Compression): Promise<Encoded> {
-  const { reader, encoding } = await compressed(byteReader(given), compression, undefined);
+  const { reader, encoding } = await encodeContent(byteReader(given), compression, undefined);
   const pieces: Uint8Array[] = [];
   for (let filled = 1; filled > 0;) {
     const room = new Uint8Array(77_777);
@@ -71,7 +71,7 @@ describe.each(CODECS)("%s", (codec) => {
     async function* counted() {
       for (; given < bytes.length; given += 64 * KIB) yield bytes.subarray(given, given + 64 * KIB);
     }
-    const { reader } = await compressed(byteReader(counted()), codec, undefined);
+    const { reader } = await encodeContent(byteReader(counted()), codec, undefined);
     expect(given).toBe(0);
     const room = new Uint8Array(100 * KIB);
     let taken = 0;
@@ -113,7 +113,7 @@ describe.each(CODECS)("%s", (codec) => {
       await new Promise(() => {});
     }
     const source = byteReader(hanging(), controller.signal);
-    const { reader } = await compressed(source, codec, controller.signal);
+    const { reader } = await encodeContent(source, codec, controller.signal);
     const reading = outcome(reader.fill(new Uint8Array(8 * MIB)));
     await Bun.sleep(10);
     controller.abort();
@@ -131,7 +131,7 @@ describe.each(CODECS)("%s", (codec) => {
         closed += 1;
       }
     }
-    const { reader } = await compressed(byteReader(long()), codec, undefined);
+    const { reader } = await encodeContent(byteReader(long()), codec, undefined);
     await reader.fill(new Uint8Array(MIB));
     reader.cancel();
     for (let turns = 0; closed === 0 && turns < 1000; turns++) await Bun.sleep(1);
@@ -150,7 +150,7 @@ test("zstd closes its codec when it is done, when the content fails, and when it
       throw new Error("the disk went away");
     }
     await encode(failing(), "zstd").catch(() => {});
-    const { reader } = await compressed(byteReader(random(9 * MIB)), "zstd", undefined);
+    const { reader } = await encodeContent(byteReader(random(9 * MIB)), "zstd", undefined);
     await reader.fill(new Uint8Array(MIB));
     reader.cancel();
     for (let turns = 0; !streams()[2]!.destroyed && turns < 1000; turns++) await Bun.sleep(1);
@@ -231,7 +231,7 @@ describe("auto", () => {
 
   test("does not copy content in memory that it does not compress", async () => {
     const bytes = random(2 * MIB);
-    const { reader } = await compressed(byteReader(bytes), "auto", undefined);
+    const { reader } = await encodeContent(byteReader(bytes), "auto", undefined);
     expect(reader.take(5)?.buffer).toBe(bytes.buffer);
   });
 });
@@ -276,12 +276,12 @@ describe("if the runtime has no zstd", () => {
 
 test("if the native LZ4 library does not load, lz4 is a usage error and auto does not compress", async () => {
   const program = `
-    const { compressed } = await import(${JSON.stringify(`${import.meta.dir}/../../../src/content/compression/compress.ts`)});
+    const { encodeContent } = await import(${JSON.stringify(`${import.meta.dir}/../../../src/content/compression/compress.ts`)});
     const { byteReader } = await import(${JSON.stringify(`${import.meta.dir}/../../../src/content/byte-reader.ts`)});
-    const failed = await compressed(byteReader("x"), "lz4").catch((error) => error);
+    const failed = await encodeContent(byteReader("x"), "lz4").catch((error) => error);
     const real = process.getBuiltinModule.bind(process);
     process.getBuiltinModule = (name) => name === "node:zlib" ? undefined : real(name);
-    const { encoding } = await compressed(byteReader("x".repeat(1e5)), "auto");
+    const { encoding } = await encodeContent(byteReader("x".repeat(1e5)), "auto");
     console.log(failed.code, failed.message, encoding());
   `;
   // As in a browser, which does not have it.

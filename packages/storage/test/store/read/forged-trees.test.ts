@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { type OpenedRoot, readRoot } from "../../../src/store/read/read-root.ts";
 import { randomKey } from "../../../src/crypto/key-schedule.ts";
 import fc from "fast-check";
-import { checkDefaults } from "../../../src/store/context.ts";
+import { checkStoreOptions } from "../../../src/store/check-options.ts";
 import { createBufferPool } from "../../../src/store/buffers.ts";
 import { memory } from "../../../src/backend/memory.ts";
 import { sealChild, sealRoot } from "../../../src/crypto/seal.ts";
@@ -39,7 +39,7 @@ const opened: OpenedRoot = await readRoot(
     readBuffers: createBufferPool(1),
     writeBuffers: createBufferPool(1),
     deduplicates: () => false,
-    defaults: checkDefaults({ backend, identities: [alice] }),
+    defaults: checkStoreOptions({ backend, identities: [alice] }),
   },
   await store.put(content),
   {},

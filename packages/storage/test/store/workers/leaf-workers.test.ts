@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { alice, aliceStore, nacl, outcome, random, sha256 } from "../../support.ts";
 import { CHILD_OVERHEAD } from "../../../src/format/limits.ts";
 import { type ReadyWorkers, createLeafWorkers } from "../../../src/store/workers/pool.ts";
-import { type StoreContext, checkDefaults } from "../../../src/store/context.ts";
+import { checkStoreOptions } from "../../../src/store/check-options.ts";
+import type { StoreContext } from "../../../src/store/context.ts";
 import { createBufferPool } from "../../../src/store/buffers.ts";
 import { createStore } from "../../../src/index.ts";
 import { get } from "../../../src/store/read/get.ts";
@@ -124,7 +125,7 @@ async function countedContext(dedupSecret?: Uint8Array) {
     readBuffers: createBufferPool(5),
     writeBuffers: createBufferPool(5),
     deduplicates: () => dedupSecret !== undefined,
-    defaults: checkDefaults({
+    defaults: checkStoreOptions({
       backend: memory(),
       recipients: [alice.recipient],
       identities: [alice],

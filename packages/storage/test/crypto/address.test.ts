@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import crypto from "node:crypto";
 import fc from "fast-check";
-import { addressOf, parseAddress } from "../../src/content/address.ts";
+import { addressOf, parseAddress } from "../../src/crypto/address.ts";
 import { fails } from "../format/fails.ts";
 
 const ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

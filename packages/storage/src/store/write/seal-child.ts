@@ -3,17 +3,17 @@ import { openChild, sealChild } from "../../crypto/seal.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { NaCl } from "../../crypto/nacl.ts";
 import type { Reference } from "../../format/tree.ts";
-import { addressOf } from "../../content/address.ts";
+import { addressOf } from "../../crypto/address.ts";
 import { equal } from "../../bytes.ts";
 
 /** A leaf or node to seal. */
 export interface UnsealedChild {
   /**
-   * With a dedup secret, the plaintext must already be in the buffer at offset 59. No one else may
-   * change it between hashing and sealing, or one key would seal two plaintexts.
+   * With a dedup secret, the plaintext must already be in the buffer at offset `CHILD_OVERHEAD`. No
+   * one else may change it between hashing and sealing, or one key would seal two plaintexts.
    */
   readonly plaintext: Uint8Array;
-  /** Receives the blob: at least 59 bytes longer than the plaintext. */
+  /** Receives the blob: at least `CHILD_OVERHEAD` bytes longer than the plaintext. */
   readonly buffer: Uint8Array;
   readonly dedupSecret: Uint8Array | undefined;
 }
@@ -52,18 +52,14 @@ export function sealLeaf(naCl: NaCl, leaf: UnsealedLeaf): SealedLeaf {
     // If the plaintext was in the buffer, it has been sealed in place: restore it.
     if (plaintext.buffer === buffer.buffer) openChild(naCl, "leaf", known.contentKey, blob);
   }
-  const sealed = sealUnderOwnKey(naCl, "leaf", leaf);
+  const sealed = sealNewChild(naCl, "leaf", leaf);
   const storedBefore =
     known !== undefined && dedupSecret !== undefined && isSame(known, sealed.reference);
   return { ...sealed, storedBefore };
 }
 
-/** Seals a node. */
-export function sealNode(naCl: NaCl, node: UnsealedChild): SealedChild {
-  return sealUnderOwnKey(naCl, "node", node);
-}
-
-function sealUnderOwnKey(
+/** Seals a leaf or node under its own key: a random one, or the one that the dedup secret gives. */
+export function sealNewChild(
   naCl: NaCl,
   kind: ChildKind,
   { plaintext, buffer, dedupSecret }: UnsealedChild,

@@ -1,7 +1,8 @@
-import { CHILD_OVERHEAD, STREAM_MAX } from "../../format/limits.ts";
-import { type ReadyWorkers, WORTH_WORKERS, aheadOf } from "../workers/pool.ts";
-import { type SealedLeaf, sealLeaf } from "./seal-leaf.ts";
-import type { StoreContext, WritePlan } from "../context.ts";
+import { CHILD_OVERHEAD, PADDED_LENGTH_MAX } from "../../format/limits.ts";
+import { type ReadyWorkers, WORKERS_MIN_BYTES, aheadOf } from "../workers/pool.ts";
+import { type SealedLeaf, sealLeaf } from "./seal-child.ts";
+import type { WriteSettings } from "../check-options.ts";
+import type { StoreContext } from "../context.ts";
 import type { ByteReader } from "../../content/byte-reader.ts";
 import type { PutJournal } from "./journal.ts";
 import type { Reference } from "../../format/tree.ts";
@@ -14,15 +15,15 @@ import { usage } from "../../errors.ts";
 export interface Leaf extends SealedLeaf {
   readonly index: number;
   readonly buffer: Uint8Array<ArrayBuffer>;
-  /** Bytes of content in the leaf, as they are stored. */
+  /** Bytes of content in the leaf, after compression. */
   readonly contentLength: number;
   /** Zero bytes that follow them. */
   readonly padding: number;
-  /** Bytes of the caller's content, before compression, read up to the end of this leaf. */
-  readonly contentEnd: number;
+  /** Bytes of the caller's content, before compression, up to the end of this leaf. */
+  readonly sourceEnd: number;
 }
 
-/** The content to cut into leaves. */
+/** The content to seal in leaves. */
 export interface LeafSource {
   readonly reader: ByteReader;
   readonly journal: PutJournal;
@@ -30,16 +31,16 @@ export interface LeafSource {
 }
 
 /**
- * Cuts content into sealed leaves, in order. For large content the store's workers seal them, as far
- * ahead of the consumer as it takes to keep the workers busy. The stream's padding follows the
+ * Cuts content into leaves and seals them, in order. If the store has workers, leaves are prepared
+ * ahead of the consumer, and from 32 MiB of content on the workers seal them. Padding follows the
  * content; what does not fit into the last leaf of content becomes leaves of its own.
  */
-export function cutLeaves(
+export function sealLeaves(
   context: StoreContext,
-  plan: WritePlan,
+  settings: WriteSettings,
   source: LeafSource,
 ): AsyncIterable<Leaf> {
-  const leaves = sealInOrder(context, plan, source);
+  const leaves = sealInOrder(context, settings, source);
   if (!context.workers) return awaitEach(leaves);
   return pMapIterable(leaves, ({ sealed }) => sealed, { concurrency: aheadOf(context.workers) });
 }
@@ -59,11 +60,11 @@ interface PendingLeaf {
  */
 async function* sealInOrder(
   { naCl, writeBuffers: buffers, workers }: StoreContext,
-  plan: WritePlan,
+  settings: WriteSettings,
   { reader, journal, signal }: LeafSource,
 ): AsyncGenerator<PendingLeaf> {
-  const { dedupSecret } = plan;
-  const chunkSize = 2 ** plan.chunkLog2;
+  const { dedupSecret } = settings;
+  const chunkSize = 2 ** settings.chunkLog2;
   let index = 0;
   let contentRead = 0;
   let known: Reference | undefined;
@@ -73,7 +74,7 @@ async function* sealInOrder(
   const prepare = async (): Promise<void> => {
     throwIfAborted(signal);
     known = await journal.known(index);
-    const large = Math.max(contentRead, reader.total ?? 0) >= WORTH_WORKERS;
+    const large = Math.max(contentRead, reader.total ?? 0) >= WORKERS_MIN_BYTES;
     ready = large ? await workers?.ready() : undefined;
   };
 
@@ -83,7 +84,7 @@ async function* sealInOrder(
     { contentLength, padding }: Pick<Leaf, "contentLength" | "padding">,
     elsewhere?: Uint8Array,
   ): PendingLeaf => {
-    const leaf = { index: index++, contentLength, padding, contentEnd: reader.position() };
+    const leaf = { index: index++, contentLength, padding, sourceEnd: reader.position() };
     const length = contentLength + padding;
     const inBuffer = buffer.subarray(CHILD_OVERHEAD, CHILD_OVERHEAD + length);
     if (!ready) {
@@ -113,7 +114,7 @@ async function* sealInOrder(
       yield seal(buffer, { contentLength: chunkSize, padding: 0 }, view);
       continue;
     }
-    const padding = paddingOf(contentRead, plan.pad);
+    const padding = paddingOf(contentRead, settings.pad);
     const inLastLeaf = Math.min(chunkSize - filled, padding);
     const end = CHILD_OVERHEAD + filled;
     buffer.fill(0, end, end + inLastLeaf);
@@ -137,7 +138,8 @@ async function* sealInOrder(
 
 /** Zero bytes after the content; 0 if padding would exceed the format's maximum length. */
 function paddingOf(contentLength: number, pad: boolean): number {
-  if (contentLength > STREAM_MAX) throw usage("the content is longer than the format allows");
+  if (contentLength > PADDED_LENGTH_MAX)
+    throw usage("the content is longer than the format allows");
   const padded = pad ? padme(contentLength) : contentLength;
-  return padded > STREAM_MAX ? 0 : padded - contentLength;
+  return padded > PADDED_LENGTH_MAX ? 0 : padded - contentLength;
 }

@@ -1,7 +1,8 @@
-import type { ByteRange, ContentReader, ReadAt, Reading } from "./content-reader.ts";
+import type { ByteRange, ContentReader, Reading } from "./content-reader.ts";
+import type { ReadAt } from "./matching-prefix.ts";
 import { type OpenedRoot, decodedLength } from "./read-root.ts";
 import { type StorageError, usage } from "../../errors.ts";
-import type { Address } from "../../content/address.ts";
+import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import { allocate } from "../buffers.ts";
 import { concatAll } from "../../bytes.ts";
@@ -11,7 +12,7 @@ import { contentDecoder } from "../../content/compression/decompress.ts";
  * A verified and opened root. It can be read any number of times, and each read fetches the chunks
  * again; content of up to 1 MiB arrives with the root, for one read.
  */
-export interface StoredBlob {
+export interface StoredContent {
   readonly address: Address;
   /** Bytes of the whole content after decompression, even if a range was requested. */
   readonly size: number;
@@ -23,8 +24,8 @@ export interface StoredBlob {
    */
   stream(options?: StreamOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * The content, or its range, in the pieces it was opened in, mostly whole chunks, without a copy.
-   * Each piece is valid until the next is requested, and is then overwritten. Use it to write the
+   * The content, or its range, in the portions it was opened in, mostly whole chunks, without a copy.
+   * Each portion is valid until the next is requested, and is then overwritten. Use it to write the
    * content somewhere while awaiting each write. Leaving the loop early ends all work.
    */
   chunks(options?: StreamOptions): AsyncIterable<Uint8Array>;
@@ -68,7 +69,7 @@ export interface BytesOptions {
   readonly into?: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** How a blob is to be read. */
+/** How the content is to be read. */
 export interface ReadPlan {
   readonly range: RequestedRange;
   /** Called once for each read. */
@@ -83,11 +84,11 @@ type RequestedRange =
 const MAX_BYTES_DEFAULT = 2 ** 30;
 
 /** @throws StorageError `usage` if the range is not within the content, or the content is compressed */
-export function createStoredBlob(
+export function createStoredContent(
   root: OpenedRoot,
   content: ContentReader,
   { range: requested, startReading }: ReadPlan,
-): StoredBlob {
+): StoredContent {
   const encoded = root.metadata["enc"] !== undefined;
   if (encoded && requested) {
     throw usage("this content is compressed and can only be read as a whole");
@@ -99,7 +100,7 @@ export function createStoredBlob(
   // The decoder is created only now, so that a root with malformed metadata can still be opened.
   async function* decoded(reading: Reading): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const decoder = contentDecoder(root.metadata);
-    if (decoder) yield* decoder.decode(content.pieces(range, reading));
+    if (decoder) yield* decoder.decode(content.chunks(range, reading));
   }
   const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT, into }: BytesOptions = {}) => {
     if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
@@ -123,9 +124,9 @@ export function createStoredBlob(
       return result;
     }
     let offset = 0;
-    for await (const piece of decoded(startReading())) {
-      result.set(piece, offset);
-      offset += piece.length;
+    for await (const chunk of decoded(startReading())) {
+      result.set(chunk, offset);
+      offset += chunk.length;
     }
     return result;
   };
@@ -145,13 +146,13 @@ export function createStoredBlob(
       const rest = rangeFrom(from);
       const reading = startReading();
       return encoded
-        ? pieceStream(decoded(reading), reading.stop, (piece) => [piece])
-        : pieceStream(content.pieces(rest, reading), reading.stop, copiesOf);
+        ? streamOf(decoded(reading), reading.stop, (chunk) => [chunk])
+        : streamOf(content.chunks(rest, reading), reading.stop, copiesOf);
     },
     chunks: (from = {}) => {
       const rest = rangeFrom(from);
       const reading = startReading();
-      return encoded ? decoded(reading) : content.pieces(rest, reading);
+      return encoded ? decoded(reading) : content.chunks(rest, reading);
     },
     matchingPrefix: async (have) => {
       if (!range.whole) throw usage("matchingPrefix cannot be combined with a range");
@@ -180,9 +181,9 @@ function tooLong(length: number, why: string): StorageError {
   return usage(`the content has ${length} bytes, ${why}: use stream()`);
 }
 
-async function joined(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
+  for await (const chunk of chunks) all.push(chunk);
   return concatAll(all);
 }
 
@@ -214,17 +215,17 @@ function* copiesOf(borrowed: Uint8Array): Generator<Uint8Array<ArrayBuffer>> {
  * A web stream that does not read ahead of its consumer. All pieces of a chunk are queued at once,
  * because a turn of the event loop for each would cost more than the copy.
  */
-function pieceStream<Piece extends Uint8Array>(
-  pieces: AsyncGenerator<Piece>,
+function streamOf<Chunk extends Uint8Array>(
+  chunks: AsyncGenerator<Chunk>,
   stop: () => void,
-  split: (piece: Piece) => Iterable<Uint8Array<ArrayBuffer>>,
+  split: (chunk: Chunk) => Iterable<Uint8Array<ArrayBuffer>>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream(
     {
       async pull(controller) {
-        // A chunk of padding alone queues nothing, and a pull that queues nothing is the last.
+        // The runtime does not call pull again if nothing was enqueued, so skip empty chunks.
         for (let queued = 0; queued === 0;) {
-          const { done, value } = await pieces.next();
+          const { done, value } = await chunks.next();
           if (done) return controller.close();
           for (const piece of split(value)) {
             controller.enqueue(piece);
@@ -235,7 +236,7 @@ function pieceStream<Piece extends Uint8Array>(
       async cancel() {
         // First, because the generator returns only after what it awaits has ended.
         stop();
-        await pieces.return(undefined).catch(() => {});
+        await chunks.return(undefined).catch(() => {});
       },
     },
     { highWaterMark: 0 },

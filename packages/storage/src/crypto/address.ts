@@ -1,4 +1,4 @@
-import { sha256 } from "../crypto/hash.ts";
+import { sha256 } from "./hash.ts";
 import { toHex } from "../bytes.ts";
 import { usage } from "../errors.ts";
 
