@@ -209,7 +209,7 @@ created  configuration ${config}
     const { config, idk } = newHome();
     const env = { MINIO_ACCESS_KEY: "them", MINIO_SECRET_KEY: "sesame" };
     const result = await idk(["init", "--no-passphrase", "--store", "minio://127.0.0.1:1/b"], env);
-    expectFailure(result, 2, "the bucket's name b is not one that MinIO takes");
+    expectFailure(result, 2, "the bucket's name b is not valid on MinIO");
     expect(existsSync(config)).toBe(false);
   });
 

@@ -33,9 +33,9 @@ const asUser = possible ? test : test.skip;
 asUser("a store that refuses", async () => {
   chmodSync(workspace.path("blobs"), 0o000);
   try {
-    expectFailure(await run("ls"), 6, "access is refused");
-    expectFailure(await run("put", "/etc/passwd"), 6, "access is refused");
-    expectFailure(await run("rm", MISSING), 6, "access is refused");
+    expectFailure(await run("ls"), 6, "permission denied");
+    expectFailure(await run("put", "/etc/passwd"), 6, "permission denied");
+    expectFailure(await run("rm", MISSING), 6, "permission denied");
   } finally {
     chmodSync(workspace.path("blobs"), 0o700);
   }

@@ -78,7 +78,7 @@ await describeMinio("a bucket in MinIO", (minio) => {
   test("is not created without a key ID", async () => {
     const bucket = minio.newBucketName();
     const args = ["store", "init", minio.url(bucket), "--default-sse", "aws:kms"];
-    expectFailure(await idk(args, { env }), 2, "give the ID of one of its key management");
+    expectFailure(await idk(args, { env }), 2, "pass the ID of a key in its key management");
     const asked = await minio.getBucketConfig(bucket, "versioning").catch(String);
     expect(asked).toContain("NoSuchBucket");
   });
