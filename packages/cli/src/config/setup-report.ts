@@ -11,7 +11,7 @@ const LABELS: Readonly<Record<State, string>> = {
   made: "created",
   there: "exists",
   missing: "missing",
-  named: "named",
+  named: "unchecked",
   "added to": "updated",
 };
 

@@ -178,7 +178,7 @@ created  configuration ${config}
     const result = await idk([...args, "--config", "c/idk.toml"], env);
     expect(result.code).toBe(0);
     expect(result.stdout).toContain(
-      `created  identity ${home}/keys/me\nnamed    store work: ${url}\n`,
+      `created    identity ${home}/keys/me\nunchecked  store work: ${url}\n`,
     );
     expect(result.stderr).toContain("warning: the bucket was not created: ");
     expect(result.stderr).toContain(
