@@ -1,7 +1,7 @@
 import { usage } from "../errors.ts";
 import type { Backend } from "./backend.ts";
 import type { RetryOptions } from "./retry.ts";
-import { objectBackend } from "./s3/backend.ts";
+import { s3Backend } from "./s3/backend.ts";
 import {
   type BucketConfig,
   type BucketOptions,
@@ -41,7 +41,7 @@ export const B2_RETRY: Pick<RetryOptions, "firstDelayMs" | "minAttempts"> = {
  * @throws StorageError `usage` if the options are malformed
  */
 export function b2(options: B2Options): Backend {
-  return objectBackend(b2Config(options));
+  return s3Backend(b2Config(options));
 }
 
 export function b2Config(options: B2Options): BucketConfig {

@@ -87,7 +87,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     synced.add(folder);
   };
 
-  /** Distinguishes a missing blob from a missing store. */
+  /** Distinguishes a missing blob from a missing directory. */
   const requireRoot = async (): Promise<void> => {
     await stat(root).catch((error: unknown) => {
       throw systemCode(error) === "ENOENT" ? noDirectory(root, error) : error;

@@ -1,6 +1,6 @@
 import { usage } from "../errors.ts";
 import type { Backend } from "./backend.ts";
-import { objectBackend } from "./s3/backend.ts";
+import { s3Backend } from "./s3/backend.ts";
 import { type BucketConfig, type BucketOptions, commonConfig } from "./s3/bucket-config.ts";
 
 export type { Encryption, Timeouts } from "./s3/bucket-config.ts";
@@ -27,7 +27,7 @@ export interface MinioOptions extends BucketOptions {
  * @throws StorageError `usage` if the options are malformed
  */
 export function minio(options: MinioOptions): Backend {
-  return objectBackend(minioConfig(options));
+  return s3Backend(minioConfig(options));
 }
 
 export function minioConfig(options: MinioOptions): BucketConfig {

@@ -28,7 +28,7 @@ export interface RetryOptions {
   readonly budgetMs?: number | undefined;
   /** The upper bound of the first delay; each further bound is twice as long. By default 250 ms. */
   readonly firstDelayMs?: number | undefined;
-  /** The upper bound of all delays, unless the store requests a longer one. By default 20 s. */
+  /** The upper bound of all delays, unless the server requests a longer one. By default 20 s. */
   readonly maxDelayMs?: number | undefined;
   /**
    * The number of attempts that are made even if the budget is exhausted, because one attempt may
@@ -98,8 +98,8 @@ export function retrySchedules(
   }
 
   /**
-   * Full jitter, so that clients that failed together do not retry together. A delay that the store
-   * requests is a minimum that all clients share, so the jitter is added to it.
+   * Full jitter, so that clients that failed together do not retry together. A delay that the
+   * server requests is a minimum that all clients share, so the jitter is added to it.
    */
   const delayAfter = (attempts: number, { retryAfterMs = 0 }: StorageError): number => {
     const bound = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempts - 1));
@@ -151,7 +151,7 @@ function isTransient(error: unknown): error is StorageError {
 
 /**
  * A backend that retries transient failures, with exponential backoff and full jitter, no earlier
- * than the store requests, until the retry budget is exhausted. The signal of a call ends its
+ * than the server requests, until the retry budget is exhausted. The signal of a call ends its
  * attempts and its delays. Any other error passes through at once.
  *
  * A listing that fails before its first blob is restarted. After that it continues behind the last

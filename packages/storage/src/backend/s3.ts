@@ -1,5 +1,5 @@
 import type { Backend } from "./backend.ts";
-import { objectBackend } from "./s3/backend.ts";
+import { s3Backend } from "./s3/backend.ts";
 import {
   type BucketConfig,
   type BucketOptions,
@@ -22,13 +22,13 @@ export interface S3Options extends BucketOptions {
 
 /**
  * Keeps each blob as an object `<prefix>/<name>` in a bucket of Amazon S3 or of an S3-compatible
- * store. Deletes are permanent even if the bucket keeps versions, and then need the permissions to
+ * server. Deletes are permanent even if the bucket keeps versions, and then need the permissions to
  * list and delete versions.
  *
  * @throws StorageError `usage` if the options are malformed
  */
 export function s3(options: S3Options): Backend {
-  return objectBackend(s3Config(options));
+  return s3Backend(s3Config(options));
 }
 
 export function s3Config(options: S3Options): BucketConfig {
@@ -40,7 +40,7 @@ export function s3Config(options: S3Options): BucketConfig {
     pathStyle: forcePathStyle,
     credentials,
     sendChecksums: true,
-    // Amazon verifies checksums; a compatible store may keep whatever a writer claims.
+    // Amazon verifies checksums; a compatible server may keep whatever a writer claims.
     trustChecksums: endpoint === undefined,
     conditionalPut: true,
     versioned: false,

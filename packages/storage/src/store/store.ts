@@ -14,6 +14,33 @@ import type { ListOptions, ListedAddress } from "./maintenance/list.ts";
 import type { ScanOptions, ScannedBlob } from "./maintenance/scan.ts";
 import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
 
+/*
+ * Words, as in docs/format.md. A blob is the encrypted bytes of a root, node or leaf; its address is
+ * their SHA-256. Content over 1 MiB is cut into leaves, which the public API calls chunks; shorter
+ * content is inline in its root. Every blob has its own content key. A reference is the address and
+ * content key of a child; a node has up to 4096 references. A root has the metadata and the top
+ * level's references, and its content key is wrapped for each recipient (a public key), to be
+ * unwrapped with the identity (the secret key). "Store" is the object below. A backend is the code
+ * that passes blobs to a server or a folder, which keeps the bytes.
+ *
+ * The steps, with their functions and files, in this folder or in src:
+ *
+ * put          write/put.ts             check options; read content; inline or tree
+ *   compress   encodeContent            content/compression/compress.ts
+ *   cut, seal  sealLeaves, sealLeaf     write/seal-leaves.ts, write/seal-child.ts
+ *   encrypt    sealChild, sealRoot      crypto/seal.ts, with keys from crypto/key-schedule.ts
+ *   upload     storeBlob                write/store-blob.ts
+ *   nodes      createTreeWriter         write/tree-writer.ts
+ *   root       writeRoot, encodeRoot    write/write-root.ts, format/root.ts; last of all
+ *
+ * get          read/get.ts              fetch the root; content is fetched when it is read
+ *   root       borrowRoot, openRoot     read/read-root.ts, crypto/seal.ts; unwraps the content key
+ *   handle     createStoredContent      read/stored-content.ts: stream, chunks, bytes, text
+ *   content    treeContent              read/content-reader.ts: ranges
+ *   walk       leavesIn                 tree/walk.ts: opens the nodes above the leaves
+ *   leaves     readLeaves, fetchChild   read/read-leaves.ts, read/fetch.ts: download, verify, decrypt
+ */
+
 /** Encrypted, content-addressed storage over one backend. Create it with `createStore`. */
 export interface Store {
   /**

@@ -10,15 +10,15 @@ import { getBlob } from "./objects/download.ts";
 import { headBlob } from "./objects/head.ts";
 import { listBlobs } from "./objects/list.ts";
 import { putBlob } from "./objects/upload.ts";
-import type { Observed, OpenBucket } from "./open-bucket.ts";
+import type { ServerFeatures, BucketContext } from "./bucket-context.ts";
 
 type Signal = AbortSignal | undefined;
 
-/** The data path of all object stores, which differ only in their configuration. */
-export function objectBackend(config: BucketConfig): Backend {
+/** The data path of all S3 servers, which differ only in their configuration. */
+export function s3Backend(config: BucketConfig): Backend {
   const { provider, bucket, keyPrefix, endpoint } = config;
   const description = `${provider} ${bucket}${keyPrefix && `/${keyPrefix.slice(0, -1)}`}${endpoint === undefined ? "" : ` at ${endpoint}`}`;
-  const observed: Observed = {
+  const features: ServerFeatures = {
     sendChecksums: config.sendChecksums,
     trustChecksums: false,
     bucketExists: false,
@@ -29,12 +29,12 @@ export function objectBackend(config: BucketConfig): Backend {
   // The same for all attempts, so that the next one deletes what a failed one left behind.
   let trial: Uint8Array | undefined;
 
-  const open = async (signal: Signal): Promise<OpenBucket> => {
+  const open = async (signal: Signal): Promise<BucketContext> => {
     throwIfAborted(signal);
     connecting ??= connect(config).then(
       (connection) => {
         connected = connection;
-        observed.trustChecksums = config.trustChecksums && !connection.endpointFromEnvironment;
+        features.trustChecksums = config.trustChecksums && !connection.endpointFromEnvironment;
         return connection;
       },
       (error: unknown) => {
@@ -43,11 +43,11 @@ export function objectBackend(config: BucketConfig): Backend {
       },
     );
     const connection = await untilAborted(connecting, signal);
-    return { connection, config, observed };
+    return { connection, config, features };
   };
 
   /** As `open`, for one blob. Any other name could lead to another path. */
-  const openFor = (name: string, signal: Signal): Promise<OpenBucket> => {
+  const openFor = (name: string, signal: Signal): Promise<BucketContext> => {
     if (!isBlobName(name)) throw usage("a blob's name must be 64 lowercase hexadecimal digits");
     return open(signal);
   };

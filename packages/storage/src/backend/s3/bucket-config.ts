@@ -1,6 +1,6 @@
 import { usage } from "../../errors.ts";
 
-/** Server-side encryption to request, in addition to the store's own encryption. */
+/** Server-side encryption to request, in addition to the encryption of @idk/storage. */
 export type Encryption =
   /** With keys of the provider: SSE-S3, SSE-B2. */
   | { readonly type: "AES256" }

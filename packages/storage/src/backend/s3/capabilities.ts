@@ -2,9 +2,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { StorageError } from "../../errors.ts";
 import type { BlobInfo, Capabilities } from "../backend.ts";
 import { textOf } from "./http/xml.ts";
+import { queryBucket } from "./objects/bucket.ts";
 import { deleteBlob, deleteVersion } from "./objects/delete.ts";
 import { headBlob } from "./objects/head.ts";
-import { listBlobs, queryBucket } from "./objects/list.ts";
+import { listBlobs } from "./objects/list.ts";
 import {
   checksumHeader,
   isMismatch,
@@ -12,7 +13,7 @@ import {
   sendUpload,
   type Upload,
 } from "./objects/upload.ts";
-import type { OpenBucket } from "./open-bucket.ts";
+import type { BucketContext } from "./bucket-context.ts";
 
 /**
  * How every tree leaf starts (docs/format.md, "Envelope" and "Header"): "IDK", version 1, the length
@@ -24,17 +25,17 @@ const LEAF_PREFIX = Uint8Array.of(0x49, 0x44, 0x4b, 1, 0, 37, 0xa1, 0x61, 0x63, 
 const LEAF_REST = 32 + 16 + 32;
 
 /**
- * A blob for testing what a store supports. If a crash leaves it behind, it looks like a leaf of
- * someone else's tree and not like a damaged blob. It is random, so that concurrent tests of one
- * store use different names and do not delete each other's blob.
+ * A blob for testing what a server supports. If a crash leaves it behind, it looks like a leaf of
+ * someone else's tree and not like a damaged blob. It is random, so that concurrent tests of
+ * one server use different names and do not delete each other's blob.
  */
 export function trialBlob(): Uint8Array {
   return new Uint8Array(Buffer.concat([LEAF_PREFIX, randomBytes(LEAF_REST)]));
 }
 
 /**
- * Determines by trial what the store supports. What the credentials do not permit to test counts as
- * not supported.
+ * Determines by trial what the server supports. What the credentials do not permit to test counts
+ * as not supported.
  *
  * The trial blob is stored only after a test has shown that it can be deleted. Its name is its
  * address, so that a crash does not leave a damaged blob behind.
@@ -43,16 +44,16 @@ export function trialBlob(): Uint8Array {
  *   a failed one left behind
  */
 export async function findCapabilities(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   bytes: Uint8Array,
 ): Promise<Capabilities> {
   const sha256 = hash(bytes);
   const upload: Upload = { name: sha256, bytes, sha256, signal: undefined };
   const checksum = await ifPermitted(tryWrongChecksum(bucket, upload));
   if (checksum !== undefined) {
-    // A store that accepts the header without verifying it would return what a writer claimed.
-    bucket.observed.sendChecksums = checksum === "verified";
-    bucket.observed.trustChecksums = checksum === "verified";
+    // A server that accepts the header without verifying it would return what a writer claimed.
+    bucket.features.sendChecksums = checksum === "verified";
+    bucket.features.trustChecksums = checksum === "verified";
   }
   const versioned = await ifPermitted(tryDelete(bucket, sha256));
   const found =
@@ -81,9 +82,9 @@ async function ifPermitted<T>(work: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** Uploads with a wrong checksum, which the store should reject. */
+/** Uploads with a wrong checksum, which the server should reject. */
 async function tryWrongChecksum(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   upload: Upload,
 ): Promise<"verified" | "ignored" | "unsupported"> {
   const wrong = checksumHeader(hash(new Uint8Array()));
@@ -98,16 +99,16 @@ async function tryWrongChecksum(
 }
 
 /**
- * Tests that blobs can be deleted, on a name that does not exist, or that the store has because it
+ * Tests that blobs can be deleted, on a name that does not exist, or that the server has because it
  * wrongly accepted the upload above. Throws if they cannot.
  *
  * @returns whether the bucket is known to keep versions
  */
-async function tryDelete(bucket: OpenBucket, name: string): Promise<boolean> {
+async function tryDelete(bucket: BucketContext, name: string): Promise<boolean> {
   const versioned = await isVisiblyVersioned(bucket);
   await deleteBlob(bucket, name, undefined, versioned);
   if (!versioned) return false;
-  // There was no version to delete. Stores reject an unknown version ID in various ways; only a
+  // There was no version to delete. Servers reject an unknown version ID in various ways; only a
   // missing permission matters.
   await deleteVersion(bucket, name, "none", undefined).catch((error: unknown) => {
     const harmless = error instanceof StorageError && error.code !== "permission";
@@ -120,17 +121,21 @@ async function tryDelete(bucket: OpenBucket, name: string): Promise<boolean> {
  * Whether the bucket is seen to keep versions. If so, no plain DELETE is tried, because it leaves a
  * delete marker that the credentials may not be permitted to delete.
  */
-async function isVisiblyVersioned(bucket: OpenBucket): Promise<boolean> {
+async function isVisiblyVersioned(bucket: BucketContext): Promise<boolean> {
   return keepsVersions(bucket).catch((error: unknown) => {
-    // Some credentials do not permit the request, and some stores do not support it.
+    // Some credentials do not permit the request, and some servers do not support it.
     if (error instanceof StorageError && !error.transient) return false;
     throw error;
   });
 }
 
 /** Stores a blob, inspects it, tries a conditional put, and deletes it. */
-async function tryPut(bucket: OpenBucket, upload: Upload, versioned: boolean): Promise<Findings> {
-  const headers = bucket.observed.sendChecksums ? checksumHeader(upload.sha256) : {};
+async function tryPut(
+  bucket: BucketContext,
+  upload: Upload,
+  versioned: boolean,
+): Promise<Findings> {
+  const headers = bucket.features.sendChecksums ? checksumHeader(upload.sha256) : {};
   let versions: boolean | undefined;
   let info: BlobInfo | undefined;
   let conditionalPut: boolean;
@@ -147,7 +152,7 @@ async function tryPut(bucket: OpenBucket, upload: Upload, versioned: boolean): P
 }
 
 async function tryConditionalPut(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   upload: Upload,
   headers: Readonly<Record<string, string>>,
 ): Promise<boolean> {
@@ -162,7 +167,7 @@ async function tryConditionalPut(
 }
 
 /** What can be determined without a write: from the bucket and from a few of its blobs. */
-async function inspectBucket(bucket: OpenBucket): Promise<Findings> {
+async function inspectBucket(bucket: BucketContext): Promise<Findings> {
   const info = await ifPermitted(inspectBlobs(bucket));
   const versions = (await ifPermitted(keepsVersions(bucket))) ?? false;
   return { info, conditionalPut: false, versions };
@@ -172,7 +177,7 @@ async function inspectBucket(bucket: OpenBucket): Promise<Findings> {
 const MAX_INSPECTED = 4;
 
 /** The first blob with a checksum, or else the last one inspected. */
-async function inspectBlobs(bucket: OpenBucket): Promise<BlobInfo | undefined> {
+async function inspectBlobs(bucket: BucketContext): Promise<BlobInfo | undefined> {
   let info: BlobInfo | undefined;
   let inspected = 0;
   for await (const { name } of listBlobs(bucket, "", "", undefined)) {
@@ -180,12 +185,12 @@ async function inspectBlobs(bucket: OpenBucket): Promise<BlobInfo | undefined> {
     inspected += 1;
     if (info?.sha256 !== undefined || inspected === MAX_INSPECTED) return info;
     // Without trust no checksum is ever read.
-    if (!bucket.observed.trustChecksums) return info;
+    if (!bucket.features.trustChecksums) return info;
   }
   return info;
 }
 
-async function keepsVersions(bucket: OpenBucket): Promise<boolean> {
+async function keepsVersions(bucket: BucketContext): Promise<boolean> {
   const { config } = bucket;
   if (config.versioned) return true;
   const result = await queryBucket(bucket, {

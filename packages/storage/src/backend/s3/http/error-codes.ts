@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../../errors.ts";
 export interface ErrorMeaning {
   readonly code: Extract<ErrorCode, "not-found" | "permission" | "unavailable">;
   readonly transient?: boolean;
-  /** What happened and what to do. By default the store's own code and message. */
+  /** What happened and what to do. By default the server's own code and message. */
   readonly explanation?: string;
 }
 

@@ -5,7 +5,7 @@ import { type ErrorMeaning, errorMeaning } from "./error-codes.ts";
 /** An error response, reduced to what may be shown: no headers or URLs of the request. */
 export interface ErrorResponse {
   readonly status: number;
-  /** The store's error code, such as `NoSuchKey`; empty if there is none. */
+  /** The server's error code, such as `NoSuchKey`; empty if there is none. */
   readonly code: string;
   readonly message: string;
   /** A header of the response. */
@@ -42,7 +42,7 @@ export function responseError(
  */
 const STARTING = "XMinioServerNotInitialized";
 
-/** The clock skew in milliseconds at which stores reject signatures: 15 minutes on S3 and MinIO. */
+/** The clock skew in ms at which servers reject signatures: 15 minutes on S3 and MinIO. */
 const MAX_SKEW_MS = 15 * 60_000;
 
 /** Meanings that depend on more of the response than its code. */
@@ -54,7 +54,7 @@ function contextualMeaning(response: ErrorResponse, bucket: string): ErrorMeanin
     };
   }
   const aheadMs = Date.now() - Date.parse(response.header("date") ?? "");
-  // A response to HEAD has no code, and some stores have no specific code for clock skew.
+  // A response to HEAD has no code, and some servers have no specific code for clock skew.
   const unexplained =
     response.status === 403 && /^(?:AccessDenied|Forbidden)?$/u.test(response.code);
   if (

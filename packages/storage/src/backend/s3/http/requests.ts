@@ -1,6 +1,6 @@
 import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
-import type { OpenBucket } from "../open-bucket.ts";
+import type { BucketContext } from "../bucket-context.ts";
 import type { UnsignedRequest } from "./connection.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { type ErrorResponse, exceptionError, responseError } from "./errors.ts";
@@ -15,7 +15,7 @@ const MIN_UPLOAD_RATE = 64 * 2 ** 10;
 /** The part of an error response that is read; real ones are shorter. */
 const MAX_ERROR_BYTES = 64 * 2 ** 10;
 
-export interface StoreRequest extends UnsignedRequest {
+export interface S3Request extends UnsignedRequest {
   /** What the request does and to what, to follow "cannot" in messages. */
   readonly action: string;
   readonly body?: { readonly bytes: Uint8Array; readonly sha256: string } | undefined;
@@ -23,7 +23,7 @@ export interface StoreRequest extends UnsignedRequest {
 }
 
 /** The response to a request that succeeded. */
-export interface StoreResponse {
+export interface S3Response {
   readonly headers: Headers;
   /** The chunks of the body. They must be read, or the response cancelled. */
   chunks(): AsyncIterable<Uint8Array>;
@@ -36,15 +36,15 @@ export interface StoreResponse {
  * headers and the body are meant for the requested host only.
  *
  * After an abort the runtime may still read the borrowed body. Changes to it are harmless: the
- * signature covers the body's SHA-256, so the store rejects anything else.
+ * signature covers the body's SHA-256, so the server rejects anything else.
  *
  * @param read processes the response; its exceptions count as failures of the connection
  * @param onError handles an error response, or returns undefined to have it thrown
  */
-export async function exchange<T>(
-  { connection, config }: OpenBucket,
-  request: StoreRequest,
-  read: (response: StoreResponse) => Promise<T>,
+export async function sendRequest<T>(
+  { connection, config }: BucketContext,
+  request: S3Request,
+  read: (response: S3Response) => Promise<T>,
   onError?: (response: ErrorResponse) => T | Promise<T> | undefined,
 ): Promise<T> {
   const { signal, action, body, method } = request;
@@ -110,7 +110,7 @@ async function* chunksOf(
   }
 }
 
-/** S3 stores return the ETag of an object. A response without one comes from another web server. */
+/** S3 servers return the ETag of an object. A response without one comes from another web server. */
 export function requireEtag(headers: Headers, action: string): void {
   if (headers.get("etag")) return;
   throw new StorageError(
@@ -126,7 +126,7 @@ export function contentLength(headers: Headers): number | undefined {
 }
 
 /** Reads and discards a short body, so that the connection can be reused. */
-export async function discardBody(response: StoreResponse): Promise<Headers> {
+export async function discardBody(response: S3Response): Promise<Headers> {
   await readText(response.chunks(), MAX_ERROR_BYTES);
   return response.headers;
 }

@@ -1,7 +1,7 @@
-import { discardBody, exchange } from "../http/requests.ts";
+import { discardBody, sendRequest } from "../http/requests.ts";
 import { childrenOf, textOf } from "../http/xml.ts";
-import { describeBlob, type OpenBucket } from "../open-bucket.ts";
-import { isTruncated, noContinuation, queryBucket } from "./list.ts";
+import { describeBlob, type BucketContext } from "../bucket-context.ts";
+import { isTruncated, noContinuation, queryBucket } from "./bucket.ts";
 
 /**
  * Deletes a blob permanently. In a bucket with versions a plain DELETE only adds a delete marker,
@@ -11,7 +11,7 @@ import { isTruncated, noContinuation, queryBucket } from "./list.ts";
  * @returns whether the bucket keeps versions
  */
 export async function deleteBlob(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   name: string,
   signal: AbortSignal | undefined,
   versioned: boolean = bucket.config.versioned,
@@ -26,7 +26,7 @@ export async function deleteBlob(
 
 /** Sends a plain DELETE. Returns whether it only added a delete marker. */
 async function addsDeleteMarker(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
@@ -36,7 +36,7 @@ async function addsDeleteMarker(
 
 /** Deletes a version. Resolves even if another client has deleted it. */
 export async function deleteVersion(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   name: string,
   version: string,
   signal: AbortSignal | undefined,
@@ -46,13 +46,13 @@ export async function deleteVersion(
 
 /** The headers of the response, or undefined if there was nothing to delete. */
 async function sendDelete(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   name: string,
   version: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Headers | undefined> {
-  const { config, observed } = bucket;
-  const headers = await exchange<Headers | "missing">(
+  const { config, features } = bucket;
+  const headers = await sendRequest<Headers | "missing">(
     bucket,
     {
       method: "DELETE",
@@ -65,13 +65,13 @@ async function sendDelete(
     discardBody,
     ({ code }) => (code === "NoSuchKey" || code === "NoSuchVersion" ? "missing" : undefined),
   );
-  observed.bucketExists = true;
+  features.bucketExists = true;
   return headers === "missing" ? undefined : headers;
 }
 
 /** The IDs of all versions and delete markers of a blob, the latest one last. */
 async function versionIds(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {

@@ -1,21 +1,21 @@
 import { StorageError } from "../../../errors.ts";
 import { readHeaders } from "../encryption.ts";
 import { type ErrorResponse, responseError } from "../http/errors.ts";
-import { contentLength, exchange, type StoreResponse } from "../http/requests.ts";
-import { describeBlob, type OpenBucket } from "../open-bucket.ts";
-import { requireBucket } from "./head.ts";
+import { contentLength, sendRequest, type S3Response } from "../http/requests.ts";
+import { describeBlob, type BucketContext } from "../bucket-context.ts";
+import { requireBucket } from "./bucket.ts";
 
 /** Downloads into the beginning of the buffer: the whole blob, or with `prefixOnly` what fits. */
 export async function getBlob(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   name: string,
   buffer: Uint8Array,
   signal: AbortSignal | undefined,
   { prefixOnly = false }: { readonly prefixOnly?: boolean } = {},
 ): Promise<number> {
-  const { config, observed } = bucket;
+  const { config, features } = bucket;
   const action = `read ${describeBlob(config, name)}`;
-  const result = await exchange<number | ErrorResponse>(
+  const result = await sendRequest<number | ErrorResponse>(
     bucket,
     {
       method: "GET",
@@ -28,13 +28,13 @@ export async function getBlob(
       signal,
     },
     async (response) => {
-      observed.bucketExists = true;
+      features.bucketExists = true;
       return (prefixOnly ? readPrefix : readWhole)(buffer, response, action);
     },
     (error) => {
       // An empty blob has no range of bytes.
       if (prefixOnly && error.status === 416) return 0;
-      if (error.code === "NoSuchKey") observed.bucketExists = true;
+      if (error.code === "NoSuchKey") features.bucketExists = true;
       // A 404 without a code does not say whether the blob or the bucket is missing.
       return error.status === 404 && error.code === "" ? error : undefined;
     },
@@ -46,7 +46,7 @@ export async function getBlob(
 
 async function readWhole(
   buffer: Uint8Array,
-  response: StoreResponse,
+  response: S3Response,
   action: string,
 ): Promise<number> {
   const tooLong = (): StorageError =>
@@ -69,7 +69,7 @@ async function readWhole(
 /** Reads no more than fits, even if the server ignores ranges and sends the whole blob. */
 async function readPrefix(
   buffer: Uint8Array,
-  response: StoreResponse,
+  response: S3Response,
   action: string,
 ): Promise<number> {
   const announced = contentLength(response.headers);

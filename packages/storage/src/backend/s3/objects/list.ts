@@ -1,15 +1,11 @@
 import { throwIfAborted } from "../../../abort.ts";
-import { StorageError } from "../../../errors.ts";
 import { isBlobName, type ListedBlob } from "../../backend.ts";
-import { exchange, readText } from "../http/requests.ts";
-import { childrenOf, invalidResult, parseXml, textOf, type XmlElement } from "../http/xml.ts";
-import type { OpenBucket } from "../open-bucket.ts";
+import { childrenOf, invalidResult, textOf } from "../http/xml.ts";
+import type { BucketContext } from "../bucket-context.ts";
+import { isTruncated, noContinuation, queryBucket } from "./bucket.ts";
 
 /** Keys per page: the protocol's maximum. */
 const PAGE = 1000;
-
-/** The longest page of 1000 keys, each of 1024 bytes and URL-encoded, has less than 5 MiB. */
-const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 
 /**
  * The blobs in the bucket, in the order of their names, fetched page by page.
@@ -17,12 +13,12 @@ const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
  * @param after lists only names greater than this one; empty for all
  */
 export async function* listBlobs(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   prefix: string,
   after: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ListedBlob> {
-  const { config, observed } = bucket;
+  const { config, features } = bucket;
   const { keyPrefix } = config;
   const action = `list ${config.bucket}/${keyPrefix}`;
   const operation = "ListObjectsV2";
@@ -48,7 +44,7 @@ export async function* listBlobs(
     const next = more ? textOf(page, "NextContinuationToken") : undefined;
     // Otherwise the listing would end early without an error, or never end.
     if (more && (!next || next === token)) throw noContinuation(action, operation);
-    observed.bucketExists = true;
+    features.bucketExists = true;
     for (const entry of childrenOf(page, "Contents")) {
       const name = nameIn(textOf(entry, "Key") ?? "", keyPrefix);
       // Some servers ignore `start-after`.
@@ -61,48 +57,6 @@ export async function* listBlobs(
     }
     token = next;
   } while (token !== undefined);
-}
-
-interface BucketQuery {
-  readonly query: Readonly<Record<string, string>>;
-  /** The protocol's name of the request. */
-  readonly operation: string;
-  readonly action: string;
-  readonly signal: AbortSignal | undefined;
-}
-
-/** Sends a GET for the bucket itself and returns the root element of the response. */
-export async function queryBucket(
-  bucket: OpenBucket,
-  { query, operation, action, signal }: BucketQuery,
-): Promise<XmlElement> {
-  return exchange(
-    bucket,
-    { method: "GET", key: "", query, headers: {}, action, signal },
-    async (response) => {
-      const { text, complete } = await readText(response.chunks(), MAX_RESPONSE_BYTES);
-      const root = complete ? await parseXml(text) : undefined;
-      if (root === undefined) throw invalidResult(action, operation);
-      return root;
-    },
-  );
-}
-
-/**
- * Whether more pages follow. Every page of a listing contains this; the XML of another web server
- * does not, and must not pass for an empty listing.
- *
- * @throws StorageError `unavailable`, transient
- */
-export function isTruncated(page: XmlElement, action: string, operation: string): boolean {
-  const text = textOf(page, "IsTruncated");
-  if (text !== "true" && text !== "false") throw invalidResult(action, operation);
-  return text === "true";
-}
-
-export function noContinuation(action: string, operation: string): StorageError {
-  const text = `the ${operation} result is truncated but has no new continuation token; check the endpoint URL`;
-  return new StorageError("unavailable", `cannot ${action}: ${text}`, { transient: true });
 }
 
 /**

@@ -3,32 +3,32 @@ import { StorageError, usage } from "../../../errors.ts";
 import { isBlobName, type PutCallOptions } from "../../backend.ts";
 import { uploadHeaders } from "../encryption.ts";
 import type { ErrorResponse } from "../http/errors.ts";
-import { discardBody, exchange, requireEtag } from "../http/requests.ts";
-import { describeBlob, type OpenBucket } from "../open-bucket.ts";
+import { discardBody, sendRequest, requireEtag } from "../http/requests.ts";
+import { describeBlob, type BucketContext } from "../bucket-context.ts";
 
 /**
- * Uploads in one request. One SHA-256 of the body serves the signature, which lets the store reject
- * an upload that was damaged in transit, and the checksum that the store keeps with the object.
+ * Uploads in one request. One SHA-256 of the body serves the signature, which lets the server reject
+ * an upload that was damaged in transit, and the checksum that the server keeps with the object.
  */
 export async function putBlob(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   name: string,
   bytes: Uint8Array,
   { signal, sha256 = createHash("sha256").update(bytes).digest("hex") }: PutCallOptions,
 ): Promise<void> {
   // It becomes part of headers.
   if (!isBlobName(sha256)) throw usage("sha256 must be 64 lowercase hexadecimal digits");
-  const { observed } = bucket;
+  const { features } = bucket;
   const upload = { name, bytes, sha256, signal };
-  if (!observed.sendChecksums) {
+  if (!features.sendChecksums) {
     await sendUpload(bucket, upload, {});
   } else if (await sendUpload(bucket, upload, checksumHeader(sha256), isUnsupportedHeader)) {
     await sendUpload(bucket, upload, {});
     // Only this success proves that the header was the reason for the error.
-    observed.sendChecksums = false;
-    observed.trustChecksums = false;
+    features.sendChecksums = false;
+    features.trustChecksums = false;
   }
-  observed.bucketExists = true;
+  features.bucketExists = true;
 }
 
 export interface Upload {
@@ -45,14 +45,14 @@ export interface Upload {
  * @returns that error response, or undefined if the blob is stored
  */
 export async function sendUpload(
-  bucket: OpenBucket,
+  bucket: BucketContext,
   { name, bytes, sha256, signal }: Upload,
   headers: Readonly<Record<string, string>>,
   expected?: (response: ErrorResponse) => boolean,
 ): Promise<ErrorResponse | undefined> {
   const { config } = bucket;
   const action = `store ${describeBlob(config, name)}`;
-  return exchange<ErrorResponse | undefined>(
+  return sendRequest<ErrorResponse | undefined>(
     bucket,
     {
       method: "PUT",
@@ -77,7 +77,7 @@ export function checksumHeader(sha256: string): Record<string, string> {
 }
 
 /**
- * Checks that the response comes from a store that now has the blob. Another web server may accept
+ * Checks that the response comes from a server that now has the blob. Another web server may accept
  * any request with a 200 and keep nothing.
  *
  * @param sent the checksum header of the upload; a wrong one is sent as a test and may be returned
@@ -103,7 +103,7 @@ function checkStored(
 
 const MISMATCH = new Set(["BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch"]);
 
-/** Whether the store rejected the body because it does not match its checksum. */
+/** Whether the server rejected the body because it does not match its checksum. */
 export function isMismatch({ code }: ErrorResponse): boolean {
   return MISMATCH.has(code);
 }

@@ -17,7 +17,7 @@ import {
 
 type Run<T> = (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<T>;
 
-/** Uses the AWS SDK, for Amazon S3, B2 and S3-compatible stores. */
+/** Uses the AWS SDK, for Amazon S3, B2 and S3-compatible servers. */
 export async function awsProvisioner(
   config: BucketConfig,
   { signal, retrying }: ProvisionerOptions,

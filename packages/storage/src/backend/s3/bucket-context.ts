@@ -2,17 +2,17 @@ import type { BucketConfig } from "./bucket-config.ts";
 import type { Connection } from "./http/connection.ts";
 
 /** What every operation on a bucket needs. */
-export interface OpenBucket {
+export interface BucketContext {
   readonly connection: Connection;
   readonly config: BucketConfig;
-  readonly observed: Observed;
+  readonly features: ServerFeatures;
 }
 
-/** What earlier calls have found out about the store, for later calls. */
-export interface Observed {
+/** What earlier calls have found out about the server and the bucket, for later calls. */
+export interface ServerFeatures {
   /** Whether uploads send `x-amz-checksum-sha256`. */
   sendChecksums: boolean;
-  /** Whether the store verifies that checksum, so that the one it returns can be trusted. */
+  /** Whether the server verifies that checksum, so that the one it returns can be trusted. */
   trustChecksums: boolean;
   /** Whether the bucket is known to exist. */
   bucketExists: boolean;
