@@ -164,8 +164,8 @@ requireServer("minio")("sessions in documents, with an object store", () => {
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     expect(stdout).toContain("the minutes");
-    expect(stdout).toMatch(/attestation +yes/u);
-    expect(stderr).toContain("1 by the store's word");
+    expect(stdout).toMatch(/checksums +yes/u);
+    expect(stderr).toContain("1 by server checksum");
   });
 
   test("docs/backends.md checks a store with the output it shows", async () => {
@@ -179,7 +179,7 @@ requireServer("minio")("sessions in documents, with an object store", () => {
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     // Everything except the store's name and the time, which differ for each reader.
-    const facts = (text: string) => text.match(/^(?!store |round trip|made ).+$/gmu);
+    const facts = (text: string) => text.match(/^(?!store |round trip|created ).+$/gmu);
     const [shown] = await readBlocks("docs/backends.md", "text");
     expect(facts(stdout)).toEqual(facts(shown!));
   });

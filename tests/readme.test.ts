@@ -71,7 +71,7 @@ requireServer("minio")("the README, with an object store", () => {
     const stdin = withOwnBucket(lines!);
     const typed = await run(folder, ["bash", "-eu"], env, { cwd: root, stdin });
     expect(typed).toMatchObject({ exitCode: 0 });
-    expect(typed.stdout).toMatch(/^made +store trial: minio:\/\/\/attic-/mu);
+    expect(typed.stdout).toMatch(/^created +store trial: minio:\/\/\/attic-/mu);
     expect(typed.stderr).not.toContain("warning");
     const address = typed.stdout.trimEnd().split("\n").at(-1)!;
     expect(address).toMatch(ADDRESS);

@@ -1,8 +1,8 @@
 /**
- * Makes what is published of the command, in `dist`: `main.cjs`, which has the version and the
- * overview, `run.cjs` with all commands, `worker.cjs` for its threads, beside each its bytecode,
- * which spares the runtime parsing it, and the licences of what is inside. What only large files and
- * object stores need, and what is compiled for each platform, stays outside, as dependencies.
+ * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
+ * `run.cjs` with all commands, `worker.cjs` for its threads, their bytecode, which saves parsing, and
+ * the licences of the bundled packages. Native packages, and those that only large files and object
+ * stores need, stay outside as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
  */
@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 const root = join(import.meta.dir, "../..");
 const folder = resolve(process.argv[2] ?? join(import.meta.dir, "dist"));
 
-/** What is loaded from where it is installed, when it is needed. */
+/** Not bundled: loaded from node_modules when needed. */
 const EXTERNAL = [
   "@aws-sdk/*",
   "@idk/bench",
@@ -24,7 +24,7 @@ const EXTERNAL = [
   "piscina",
 ];
 
-/** What is written otherwise in the bundle than in the sources and in packages. */
+/** A replacement in the source of a bundled module. */
 interface Seam {
   readonly file: RegExp;
   readonly from: string;
@@ -33,20 +33,20 @@ interface Seam {
 
 const SEAMS: readonly Seam[] = [
   {
-    // A script of its own, so that the version and the overview do not wait for it.
+    // A separate script, so that the version and the overview do not wait for it.
     file: /\/cli\/src\/main\.ts$/u,
     from: 'await import("./run.ts")',
     to: 'require("./run.cjs")',
   },
   {
-    // A bundle knows where it was made, not where it lies.
+    // In a bundle, import.meta.url is the path at build time.
     file: /\/workers\/pool\.ts$/u,
     from: String.raw`import.meta.url.replace(/\/pool\.([jt]s)$/u, "/worker.$1")`,
     to: 'require.resolve("./worker.cjs")',
   },
   {
-    // To find its library takes sodium-native ten times as long as to load it. Not by the program's
-    // own path, which in a thread is that of piscina.
+    // sodium-native takes ten times as long to find its library as to load it. Do not resolve it from
+    // the program's path, which in a thread is that of piscina.
     file: /\/sodium-native\/index\.js$/u,
     from: "require('./binding')",
     to: `(() => {
@@ -61,13 +61,13 @@ const SEAMS: readonly Seam[] = [
     })()`,
   },
   {
-    // What else is in that module brings half of Node's along.
+    // assert loads half of Node's modules.
     file: /\/sodium-native\/index\.js$/u,
     from: "require('assert')",
     to: "((holds, message) => { if (!holds) throw new Error(message); })",
   },
   {
-    // For programs that commands could be, and none is.
+    // Used for executable subcommands only, which idk does not have.
     file: /\/commander\/lib\/command\.js$/u,
     from: "import childProcess from 'node:child_process'",
     to: "const childProcess = undefined",
@@ -79,7 +79,7 @@ const SEAMS: readonly Seam[] = [
   })),
 ];
 
-/** Names that stay in the scripts, and what they are there: each is looked for beside its script. */
+/** Module names that stay external, and their names in the bundle, resolved from the script. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   "./run.cjs": "./run.cjs",
   "./worker.cjs": "./worker.cjs",
@@ -95,7 +95,7 @@ const seams: BunPlugin = {
     builder.onLoad({ filter: files }, async ({ path, loader }) => {
       let contents = await file(path).text();
       for (const { from, to } of SEAMS.filter((seam) => seam.file.test(path))) {
-        if (!contents.includes(from)) throw new Error(`there is no ${from} in ${path} any more`);
+        if (!contents.includes(from)) throw new Error(`${path} no longer contains ${from}`);
         contents = contents.replace(from, () => to);
       }
       return { contents, loader };
@@ -107,11 +107,11 @@ const seams: BunPlugin = {
   },
 };
 
-const began = new Date();
-// Made elsewhere and moved here file by file, so that a command that is starting finds one or the
-// other; bytecode of other sources is not taken.
+const startedAt = new Date();
+// Build in a temporary folder and move file by file, so that a command that is starting finds the old
+// or the new script. Bytecode of another script is ignored.
 await mkdir(folder, { recursive: true });
-const making = await mkdtemp(join(folder, "making-"));
+const building = await mkdtemp(join(folder, "build-"));
 try {
   const { outputs, metafile } = await build({
     entrypoints: [
@@ -119,40 +119,41 @@ try {
       join(import.meta.dir, "src/run.ts"),
       join(root, "packages/storage/src/store/workers/worker.ts"),
     ],
-    outdir: making,
+    outdir: building,
     root,
     naming: "[name].cjs",
     target: "bun",
     format: "cjs",
     bytecode: true,
-    // Names stay as they are: stacks are read by people.
+    // Keep identifiers, for readable stack traces.
     minify: { whitespace: true, syntax: true },
     metafile: true,
     external: EXTERNAL,
     plugins: [seams],
   });
 
-  // Bun leaves bytecode out that it cannot make, without a word.
+  // Bun silently omits bytecode that it cannot generate.
   for (const name of ["main.cjs", "run.cjs", "worker.cjs"])
-    await access(join(making, `${name}.jsc`));
-  // And it writes the path of a module where the module asks for it.
+    await access(join(building, `${name}.jsc`));
+  // Bun inlines the paths of modules that use them.
   for (const output of outputs) {
     if (!output.path.endsWith(".cjs")) continue;
     const script = await output.text();
     if ([`"${root}/`, `file://${root}/`].some((path) => script.includes(path))) {
-      throw new Error(`${output.path} names a folder of this machine`);
+      throw new Error(`${output.path} contains a path of this machine`);
     }
   }
-  await write(join(making, "LICENSES.txt"), await licences(Object.keys(metafile!.inputs)));
-  // Its date tells whether a source is newer, also one that changed meanwhile; so it comes last.
-  await utimes(join(making, "main.cjs"), began, began);
-  const names = (await readdir(making)).filter((name) => name !== "main.cjs");
-  for (const name of [...names, "main.cjs"]) await rename(join(making, name), join(folder, name));
+  await write(join(building, "LICENSES.txt"), await licences(Object.keys(metafile!.inputs)));
+  // script/idk compares its date with the sources, including those changed during the build. Moved
+  // last, when everything else is in place.
+  await utimes(join(building, "main.cjs"), startedAt, startedAt);
+  const names = (await readdir(building)).filter((name) => name !== "main.cjs");
+  for (const name of [...names, "main.cjs"]) await rename(join(building, name), join(folder, name));
 } finally {
-  await rm(making, { recursive: true });
+  await rm(building, { recursive: true });
 }
 
-/** The licences of the packages that are in the bundle, which ask to be where it is. */
+/** The licences of the bundled packages, which have to be distributed with them. */
 async function licences(inputs: readonly string[]): Promise<string> {
   const packages = inputs.flatMap(
     (input) => /^.*\bnode_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/u.exec(input) ?? [],

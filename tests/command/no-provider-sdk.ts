@@ -4,8 +4,11 @@ import { plugin } from "bun";
 plugin({
   name: "no-provider-sdk",
   setup(build) {
-    build.onLoad({ filter: /node_modules\/(@aws-sdk|@smithy|minio)\// }, ({ path }) => {
-      throw new Error(`${path} is loaded`);
-    });
+    build.onLoad(
+      { filter: /node_modules\/(@aws-sdk|@smithy|minio|fast-xml-parser)\// },
+      ({ path }) => {
+        throw new Error(`${path} is loaded`);
+      },
+    );
   },
 });

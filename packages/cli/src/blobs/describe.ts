@@ -7,7 +7,7 @@ export function describeInspection(seen: BlobInspection): string {
   const isRoot = seen.kind === "root";
   const rows: Row[] = [
     ["address", seen.address],
-    ["kind", isRoot ? "root: has an address that `idk put` printed" : "chunk: below some root"],
+    ["kind", isRoot ? "root: an address as `idk put` prints it" : "chunk: below some root"],
     ["format", `idk, version ${seen.version}`],
     ["stored", formatBytes(seen.storedBytes)],
     ["header", `${formatBytes(seen.prefixBytes)}, not encrypted`],

@@ -30,7 +30,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .option("--done <list>", "skip the files in LIST, the output of an earlier put")
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
-    .option("--name <name>", "store this name, encrypted (default: the file's name and date)")
+    .option("--name <name>", "store this name, encrypted (default: the file's name, and its date)")
     .option("--no-name", "store neither the name nor the date of the file")
     .option("--type <type>", "store a media type, encrypted, with the content")
     .option("--chunk-size <size>", "a power of two from 256K to 16M (default: 4M)")

@@ -1,7 +1,7 @@
 /** By command, as `idk COMMAND --help` prints them. Tests parse each one. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   init: [
-    "idk init                                      prompts for the location and a passphrase",
+    "idk init                                      prompts for what it needs",
     "idk init --store s3://attic --no-passphrase   without prompts",
   ],
   config: ["idk config", "idk config --store work --json"],
@@ -22,14 +22,14 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk get --from-file stored --output-dir out",
   ],
   stat: ["idk stat 5f2b8c1e --json"],
-  share: ["idk share 5f2b8c1e -R bob.pub                 writes a new root; moves no content"],
+  share: ["idk share 5f2b8c1e -R bob.pub                 writes only a new root"],
   rewrap: ["idk rewrap 5f2b8c1e -R alice.pub -R bob.pub   for exactly these two"],
   ls: ["idk ls --long -i me.key", "idk ls --json"],
   inspect: ["idk inspect 5f2b8c1e"],
   verify: [
     "idk verify                                    every blob, without a key",
     "idk verify --deep 5f2b8c1e -i me.key          all content below one address",
-    "idk verify --server-checksums --store s3://attic   without downloading",
+    "idk verify --server-checksums                 without downloading",
   ],
   copy: [
     "idk copy --from s3://attic --to ./mirror",

@@ -1,4 +1,4 @@
-import { type Command as CommanderCommand, Option } from "commander";
+import type { Command as CommanderCommand } from "commander";
 import type { ActionOf } from "./actions.ts";
 import { identityOption, workersOption } from "./options.ts";
 
@@ -39,10 +39,9 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .option("--deep", "also check the content below each address")
     .option(
       "--server-checksums",
-      "compare SHA-256 checksums kept by the server instead of downloading; does not detect bit " +
-        "rot (alias: --attested)",
+      "compare SHA-256 checksums kept by the server instead of downloading; does not detect bit rot",
     )
-    .addOption(new Option("--attested").hideHelp())
+    .option("--attested", "an alias of --server-checksums")
     .addOption(identityOption())
     .addOption(workersOption())
     .action(actionOf(async () => (await import("../commands/verify.ts")).verify));

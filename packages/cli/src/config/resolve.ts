@@ -85,7 +85,7 @@ export async function resolveSettings(
     values[name] = { url: found?.url.value ?? given.value, env } satisfies StoreSource;
     if (found === undefined || config === undefined) continue;
     labels[name] = `store ${given.value} (${config.path}:${found.url.line})`;
-    // Of the two of a copy it is the one to read, which takes keys.
+    // For a copy, the table of the source applies, because reading needs keys.
     entry ??= found;
     storeName ??= given.value;
   }

@@ -7,6 +7,14 @@ import { identityLabel, redactedUrl } from "./redacted.ts";
 /** `named`: neither created nor checked by init. `added to`: a configuration with a new store. */
 export type State = "made" | "there" | "missing" | "named" | "added to";
 
+const LABELS: Readonly<Record<State, string>> = {
+  made: "created",
+  there: "exists",
+  missing: "missing",
+  named: "unchecked",
+  "added to": "updated",
+};
+
 /** What `idk init` created and found. */
 export interface SetupReport {
   readonly config: { readonly path: string; readonly state: State };
@@ -30,9 +38,11 @@ export interface SetupReport {
 export async function reportSetup(report: SetupReport, { out }: Session): Promise<void> {
   const { config, identities, store, recipient } = report;
   const rows: Row[] = [
-    ...identities.map(({ name, state }): Row => [state, `identity ${name}`]),
-    ...(store === undefined ? [] : [[store.state, `store ${store.name}: ${store.url}`] as const]),
-    [config.state, `configuration ${config.path}`],
+    ...identities.map(({ name, state }): Row => [LABELS[state], `identity ${name}`]),
+    ...(store === undefined
+      ? []
+      : [[LABELS[store.state], `store ${store.name}: ${store.url}`] as const]),
+    [LABELS[config.state], `configuration ${config.path}`],
     ...(recipient === undefined ? [] : [["", `recipient ${recipient}`] as const]),
   ];
   await out.result(aligned(rows).join("\n"), {

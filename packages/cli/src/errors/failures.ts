@@ -104,9 +104,9 @@ export function reportOf(error: unknown, signal: AbortSignal): Report {
     return { code: "aborted", message, exitCode, silent: false };
   }
   const code = codeOf(error);
-  const said = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
   const hint = hintFor(error);
-  const message = hint === undefined ? said : `${said}: ${hint}`;
+  const message = hint === undefined ? text : `${text}: ${hint}`;
   return {
     code,
     message: printable(redact(code === "unexpected" ? unexpected(message) : message)),
@@ -154,7 +154,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "the name is too long",
   ENOENT: "no such file or folder",
   ENOSPC: "no space left on the device",
-  ENOTDIR: "part of the path is not a folder",
+  ENOTDIR: "a part of the path is not a folder",
   ENXIO: "no such device",
   EPERM: "operation not permitted",
   EROFS: "the file system is read-only",
@@ -184,7 +184,7 @@ export function hintFor(error: unknown): string | undefined {
     if ("code" in at && at.code === "no-match") {
       return "it was stored for other recipients; name another identity with -i";
     }
-    if (at.message === "Region is missing") return "set region=R in the URL, or AWS_REGION";
+    if (at.message === "Region is missing") return "region=R in the URL, or AWS_REGION";
   }
   return undefined;
 }

@@ -37,7 +37,7 @@ export function identitySource(
 /** Allows names that need no quoting on a command line. */
 export function checkKeychainName(name: string): string {
   if (/^[\p{L}\p{N}][\p{L}\p{N}._@-]{0,63}$/u.test(name)) return name;
-  throw new Error("must be a name of up to 64 letters, digits and ._@-");
+  throw new Error("takes a keychain name of up to 64 letters, digits and ._@-");
 }
 
 /** A colon separates paths, but not within `keychain:NAME`. */

@@ -119,8 +119,8 @@ export function barLine(state: Snapshot, columns: number, style: BarStyle): stri
 
 function bar(fraction: number, width: number, { done, rest, highlight }: BarStyle): string {
   const filled = Math.floor(fraction * width);
-  const begun = filled === 0 ? "" : highlight(done.repeat(filled));
-  return begun + rest.repeat(width - filled);
+  const start = filled === 0 ? "" : highlight(done.repeat(filled));
+  return start + rest.repeat(width - filled);
 }
 
 /** Keeps the end, which is the more informative part of a path. */

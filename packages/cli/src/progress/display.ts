@@ -24,17 +24,19 @@ export function displayFor(
   env: Environment,
 ): Display | undefined {
   if (quiet || progress === false) return undefined;
-  const asked = progress === true;
+  const requested = progress === true;
   if (out.json) {
     const open = async () => linesView((state) => out.event(progressEvent(state)));
-    return { firstMs: asked ? 500 : 2000, everyMs: 1000, open };
+    return { firstMs: requested ? 500 : 2000, everyMs: 1000, open };
   }
   if (standardError().terminal && env["TERM"] !== "dumb") {
     const open = async () => (await import("./bar.ts")).createBar(process.stderr, screen, env);
     return { firstMs: 500, everyMs: 100, open };
   }
   const open = async () => linesView((state) => out.note(`idk: ${plainLine(state)}`));
-  return asked ? { firstMs: 500, everyMs: 1000, open } : { firstMs: 10_000, everyMs: 10_000, open };
+  return requested
+    ? { firstMs: 500, everyMs: 1000, open }
+    : { firstMs: 10_000, everyMs: 10_000, open };
 }
 
 /** Prints lines or events, which are never erased. */

@@ -16,7 +16,7 @@ interface PutFileSettings extends FileJournalSettings {
   readonly workers: number | undefined;
 }
 
-/** Stores one file, continuing where an interrupted put of it stopped, and prints its address. */
+/** Stores one file, resuming an interrupted put of it, and prints its address. */
 export async function putFile(
   path: string,
   options: FilePutOptions,

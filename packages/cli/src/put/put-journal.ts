@@ -24,7 +24,7 @@ export interface PutBinding {
   readonly dedupSecret: Uint8Array | undefined;
 }
 
-/** A journal on disk, for one put. */
+/** The journal of one put, on disk. */
 export interface OpenPutJournal extends PutJournal {
   /** The number of leaves recorded. */
   count(): number;

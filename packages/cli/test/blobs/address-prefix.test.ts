@@ -6,7 +6,7 @@ import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
 const workspace = await createWorkspace();
 const { idk, ok, put, path } = workspace;
 
-/** A blob beside another one, under a name that begins alike. */
+/** A copy of a blob under an address with the same prefix. */
 function nameAlike(address: string, digits: number): string {
   const other =
     address.slice(0, digits) + (address[digits] === "0" ? "1" : "0").repeat(64 - digits);
@@ -16,8 +16,8 @@ function nameAlike(address: string, digits: number): string {
   return other;
 }
 
-describe("the beginning of an address", () => {
-  test("is enough for what reads", async () => {
+describe("an address prefix", () => {
+  test("works for commands that read", async () => {
     const address = await put("hello", "--name", "hello.txt");
     const short = address.slice(0, 8);
     expect((await ok(["get", short])).stdout).toBe("hello");
@@ -29,10 +29,10 @@ describe("the beginning of an address", () => {
     expect((await ok(["ls", "--store", "mirror"])).stdout).toBe(`${address}\n`);
     const rewrapped = await ok(["rewrap", short, "--json"]);
     expect(JSON.parse(rewrapped.stdout)).toMatchObject({ previous: address });
-    expect(rewrapped.stderr).toContain(`${address} can still be read`);
+    expect(rewrapped.stderr).toContain(`recipients of ${address} can still read it`);
   });
 
-  test("is enough in a list, where it counts as the address it stands for", async () => {
+  test("works in a list, where it counts as the full address", async () => {
     const [one, two] = [await put("one"), await put("two")];
     workspace.write(
       "list",
@@ -47,7 +47,7 @@ describe("the beginning of an address", () => {
     expect(result.code).toBe(3);
   });
 
-  test("is enough to remove a blob, and what was removed is said", async () => {
+  test("removes a blob, and the full address is printed", async () => {
     const address = await put("gone soon");
     expect(await ok(["rm", address.slice(0, 8)])).toMatchObject({
       stdout: "",
@@ -62,7 +62,7 @@ describe("the beginning of an address", () => {
     expect(JSON.parse(stdout)).toEqual({ address: json, blobs: 1 });
   });
 
-  test("that several have is refused by every command, and removes nothing", async () => {
+  test("is rejected by every command if ambiguous, and removes nothing", async () => {
     const address = await put("one of two");
     const other = nameAlike(address, 9);
     const names = [address, other].toSorted().join(", ");
@@ -78,7 +78,7 @@ describe("the beginning of an address", () => {
     await ok(["rm", other]);
   });
 
-  test("that none has is not found, and too short a one is refused", async () => {
+  test("is not found if there is no match, and rejected if too short", async () => {
     await put("something");
     for (const command of ["get", "stat", "verify", "rm", "rewrap"]) {
       const unknown = await idk([command, "0123456789"]);

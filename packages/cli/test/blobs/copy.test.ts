@@ -31,12 +31,12 @@ const all = blobsIn("blobs");
 const chunk = all.find((name) => name !== tree && name !== small)!;
 
 describe("between folders", () => {
-  test("copies all without a key, and nothing twice", async () => {
+  test("copies everything without a key, and nothing twice", async () => {
     const env = { IDK_IDENTITY: "", IDK_RECIPIENTS: "" };
     const args = ["copy", "--from", "blobs", "--to", "all"];
     const first = await ok(args, { env });
     expect(first.stdout).toBe("");
-    expect(first.stderr).toMatch(/^copied 7 blobs, \d+ bytes .*; 0 there already; none failed\n$/u);
+    expect(first.stderr).toMatch(/^copied 7 blobs, \d+ bytes .*; 0 already there; none failed\n$/u);
     expect(blobsIn("all")).toEqual(all);
     const again = await ok([...args, "--json"], { env });
     expect(JSON.parse(again.stdout)).toEqual({
@@ -51,7 +51,7 @@ describe("between folders", () => {
     expect(sameBytes(got.bytes, content)).toBe(true);
   });
 
-  test("copies what is named, and with --tree what belongs to it", async () => {
+  test("copies the named blobs, and with --tree their content", async () => {
     await ok(["copy", "--from", "blobs", "--to", "one", small, small]);
     expect(blobsIn("one")).toEqual([small]);
     const { stderr } = await ok(["copy", "--from", "blobs", "--to", "trees", "--tree", tree]);
@@ -60,7 +60,7 @@ describe("between folders", () => {
     await ok(["verify", "--deep", tree, "--store", "trees"]);
   });
 
-  test("a damaged blob is reported, and not copied", async () => {
+  test("reports a damaged blob and does not copy it", async () => {
     const original = readFileSync(workspace.blob(chunk));
     const damaged = Uint8Array.from(original);
     damaged[damaged.length >> 1]! ^= 1;
@@ -72,7 +72,7 @@ describe("between folders", () => {
       expect(result.code).toBe(5);
       expect(blobsIn("most")).toEqual(all.filter((name) => name !== chunk));
 
-      // A tree that would not be whole is not there at all.
+      // An incomplete tree has no root.
       const args = ["copy", "--from", "blobs", "--to", "whole", "--tree", tree, small, "--json"];
       const trees = await idk(args);
       const lines = trees.stdout.trim().split("\n");
@@ -90,7 +90,7 @@ describe("between folders", () => {
     expect(blobsIn("most")).toEqual(all);
   });
 
-  test("garbage at the target is replaced, unless its size is trusted", async () => {
+  test("replaces garbage at the target, unless --trust-size is given", async () => {
     await ok(["copy", "--from", "blobs", "--to", "planted"]);
     const file = path(`planted/${chunk.slice(0, 2)}/${chunk}`);
     const { length } = readFileSync(file);
@@ -102,7 +102,7 @@ describe("between folders", () => {
     await ok(["verify", "--store", "planted"]);
   });
 
-  test("what is not there, or cannot be opened, is reported", async () => {
+  test("reports what is missing or cannot be decrypted", async () => {
     const missing = await idk(["copy", "--from", "blobs", "--to", "x", MISSING, small]);
     expect(missing.stdout).toStartWith(`${MISSING} not-found: `);
     expect(missing.stderr).toContain("copied 1 blob,");
@@ -126,7 +126,7 @@ describe("between folders", () => {
   test.each<[args: string[], code: number, message: string]>([
     [["--to", "x"], 2, "--from <url>' not specified"],
     [["--from", "blobs"], 2, "--to <url>' not specified"],
-    [["--from", "blobs", "--to", "x", "--tree"], 2, "--tree takes addresses"],
+    [["--from", "blobs", "--to", "x", "--tree"], 2, "--tree needs addresses"],
     [["--from", "blobs", "--to", "s4://x"], 2, '--to does not support "s4:"'],
     [["--from", "nowhere", "--to", "x"], 6, "nowhere does not exist"],
     [["--from", "blobs", "--to", "me.key/x"], 2, "cannot create the folder"],
@@ -139,19 +139,19 @@ await describeMinio("between folders and MinIO", (minio, bucket) => {
   const env = minio.env;
   const there = minio.url(bucket, "/copies");
 
-  test("there and back", async () => {
+  test("copies there and back", async () => {
     const up = await ok(["copy", "--from", "blobs", "--to", there], { env });
     expectNoCredentials(up, env);
     expect((await minio.listKeys(bucket)).toSorted()).toEqual(all.map((name) => `copies/${name}`));
-    // The second time the server's own checksums are enough.
+    // The second time, the server's checksums suffice.
     const again = await ok(["copy", "--from", "blobs", "--to", there], { env });
-    expect(again.stderr).toContain("copied 0 blobs, 0 bytes; 7 there already; none failed");
+    expect(again.stderr).toContain("copied 0 blobs, 0 bytes; 7 already there; none failed");
     await ok(["copy", "--from", there, "--to", "back"], { env });
     expect(blobsIn("back")).toEqual(all);
     await ok(["verify", "--deep", "--store", "back"]);
   });
 
-  test("a damaged object is reported, and not copied", async () => {
+  test("reports a damaged object and does not copy it", async () => {
     const damaged = minio.url(bucket, "/damaged");
     await ok(["copy", "--from", "blobs", "--to", damaged], { env });
     await minio.putObject(bucket, `damaged/${chunk}`, "never was a blob");
@@ -159,13 +159,13 @@ await describeMinio("between folders and MinIO", (minio, bucket) => {
     expect(result.stdout).toMatch(new RegExp(`^${chunk} address: [^\\n]+\\n$`, "u"));
     expect(result.code).toBe(5);
     expect(blobsIn("mended")).toEqual(all.filter((name) => name !== chunk));
-    // What is wrong at the target is put right.
+    // The damaged blob at the target is replaced.
     const mended = await ok(["copy", "--from", "blobs", "--to", damaged], { env });
     expect(mended.stderr).toContain("copied 1 blob,");
     await ok(["verify", "--store", damaged], { env });
   });
 
-  test("a killed copy goes on where it was", async () => {
+  test("a killed copy can be resumed", async () => {
     const many = { IDK_STORE: "many" };
     const address = (
       await ok(["put", "-", "--chunk-size", "256K"], { stdin: noise(40 * 256 * KIB, 7), env: many })
@@ -184,12 +184,12 @@ await describeMinio("between folders and MinIO", (minio, bucket) => {
     child.kill("SIGKILL");
     await child.exited;
     const before = await arrived();
-    // Without the root, nobody takes it for complete.
+    // Without the root, it does not appear complete.
     if (before.length < total) expect(before).not.toContain(`killed/${address}`);
     const { stdout } = await ok(["copy", "--from", "many", "--to", target, "--json"], { env });
     const { copied, skipped } = JSON.parse(stdout) as { copied: number; skipped: number };
     expect(copied + skipped).toBe(total);
-    // The server may have finished what was on its way.
+    // The server may have completed pending requests.
     expect(skipped).toBeGreaterThanOrEqual(before.length);
     await ok(["verify", "--deep", address, "--store", target], { env });
   });

@@ -5,7 +5,7 @@ import { describeMinio, expectNoCredentials } from "../support/minio.ts";
 
 const workspace = await createWorkspace();
 const { idk, ok, put, recipient } = workspace;
-/** Who inspects has no key, and none is looked for. */
+/** Inspecting needs no key, and reads none. */
 const keyless = { IDK_IDENTITY: "nowhere.key", IDK_RECIPIENTS: "" };
 
 const masked = (text: string): string =>
@@ -14,7 +14,7 @@ const masked = (text: string): string =>
     .replace(/20\d\d-\S+Z/u, "TIME");
 
 describe("inspect", () => {
-  test("explains what shows of a root", async () => {
+  test("explains what is visible of a root", async () => {
     const bob = (await ok(["keygen", "-o", "bob.key"])).stdout.trim();
     const address = await put("hello, world", "--name", "hello", "-r", bob, "-r", recipient);
     const { stdout, stderr } = await ok(["inspect", address.slice(0, 8)], { env: keyless });
@@ -22,22 +22,22 @@ describe("inspect", () => {
     expect(masked(stdout)).toBe(
       [
         `address     ${address}`,
-        "kind        root: what `idk put` gives an address of",
+        "kind        root: an address as `idk put` prints it",
         "format      idk, version 1",
         "stored      243 bytes",
-        "header      179 bytes, open to everybody",
+        "header      179 bytes, not encrypted",
         "sealed      48 bytes",
         "            metadata, with content of up to 1 MiB or a list of chunks: 45 to 48 bytes",
-        "recipients  2: how many shows, not who",
+        "recipients  2: the number is visible, their keys are not",
         "ephemeral HEX",
-        "            a public key made for this root alone; says nothing of the recipients",
+        "            a public key created for this root; reveals nothing about the recipients",
         "commitment HEX",
-        "            fixes the key of the content, so that all readers see the same; tells nothing of it",
+        "            binds the content key, so that all readers see the same content; does not reveal the key",
         "stored at   TIME, by the store's clock",
-        "attested    no: the store keeps no checksum of it, or does not say",
+        "checksum    none: the store does not report a checksum",
         "",
         "Hidden from the store: content, name, type and dates, and who can read it.",
-        "It does see when blobs come and are asked for, and so which belong together.",
+        "The store sees when blobs are written and read, and so which ones belong together.",
         "",
       ].join("\n"),
     );
@@ -58,7 +58,7 @@ describe("inspect", () => {
     });
   });
 
-  test("explains what shows of chunks, by their lengths", async () => {
+  test("explains what is visible of chunks, by their lengths", async () => {
     const env = { IDK_STORE: "chunks" };
     const root = await ok(["put", "-", "--chunk-size", "512K", "--no-padding"], {
       env,
@@ -68,19 +68,19 @@ describe("inspect", () => {
     for (const address of (await ok(["ls"], { env })).stdout.trim().split("\n")) {
       const { stdout } = await ok(["inspect", address], { env: { ...keyless, ...env } });
       if (address === root.stdout.trim()) {
-        // Exact lengths show, where they are not rounded up.
+        // Without padding, the length is exact.
         expect(stdout).toMatch(/sealed {6}(\d+) bytes\n.*list of chunks: \1 bytes\n/u);
         continue;
       }
       expect(stdout).toContain("kind        chunk: below some root\n");
       expect(stdout).not.toContain("recipients");
-      expect(stdout).toContain("Hidden from the store: content, and the root it is below");
+      expect(stdout).toContain("Hidden from the store: content, its root");
       seen.add(/sealed .*\n +(.*)\n/u.exec(stdout)![1]!);
     }
     expect(seen).toEqual(new Set(["a full chunk of 512 KiB", "the last chunk of some content"]));
   });
 
-  test("shows nothing of what is no blob, or not the one of its name", async () => {
+  test("rejects what is not a blob, or not the one of its address", async () => {
     const address = await put("x");
     writeFileSync(workspace.blob(address), "something else");
     expectFailure(await idk(["inspect", address]), 5, "are not the ones that were put");
@@ -91,15 +91,15 @@ describe("inspect", () => {
 });
 
 await describeMinio("inspect on MinIO", (minio, bucket) => {
-  test("tells what the store knows of a blob, too", async () => {
+  test("also shows what the store reports", async () => {
     const env = { ...minio.env, IDK_STORE: minio.url(bucket, "/seen?sse=AES256") };
     const address = (await ok(["put", "-"], { env, stdin: "x" })).stdout.trim();
     const result = await ok(["inspect", address], { env: { ...env, IDK_IDENTITY: "" } });
     expectNoCredentials(result, env);
     expect(result.stdout).toContain(
-      "attested    yes: the store says that it received these bytes\n",
+      "checksum    ok: the store reports the checksum of these bytes\n",
     );
-    expect(result.stdout).toContain("encryption  AES256, by the store on top of ours\n");
+    expect(result.stdout).toContain("encryption  AES256, by the store, on top of idk's\n");
     expect(result.stdout).toMatch(/^stored at {3}20.*Z, by the store's clock$/mu);
   });
 });

@@ -6,8 +6,8 @@ import { describeMinio } from "../support/minio.ts";
 const workspace = await createWorkspace();
 const { idk, ok } = workspace;
 
-await describeMinio("a store that does not give what it lists", (minio, bucket) => {
-  /** Stands before the store, and has its way with one blob. */
+await describeMinio("a store that does not return what it lists", (minio, bucket) => {
+  /** A proxy in front of the store that tampers with one blob. */
   const state = { lost: "", listed: true, answer: new Response() };
   const front: HttpProxy = httpProxy(minio.origin, {
     respond({ method, url }) {
@@ -39,7 +39,7 @@ await describeMinio("a store that does not give what it lists", (minio, bucket) 
     return { tree, all, chunk: all.find((name) => name !== tree)! };
   })();
 
-  test("fails to be verified and to be copied", async () => {
+  test("fails to verify and to copy", async () => {
     const { chunk } = await stored;
     lose(chunk, gone());
     const verified = await idk(["verify"], at);
@@ -53,19 +53,19 @@ await describeMinio("a store that does not give what it lists", (minio, bucket) 
     expect(copied.code).toBe(3);
   });
 
-  test("fails with what cannot be read there, and everything else is copied", async () => {
+  test("reports unreadable blobs, and copies everything else", async () => {
     const { tree, all, chunk } = await stored;
     lose(chunk, refusal(503, "SlowDownRead"));
     const args = ["copy", "--from", at.env.IDK_STORE, "--to", "evacuated"];
     const copied = await idk(args, at);
-    expect(copied.stdout).toMatch(new RegExp(`^${chunk} unavailable: .* unreadable there`, "u"));
+    expect(copied.stdout).toMatch(new RegExp(`^${chunk} unavailable: .* cannot read the object`, "u"));
     expect(copied.stderr).toContain(`copied ${all.length - 1} blobs`);
     expect(copied.code).toBe(6);
     const roots = await ok(["ls", "--store", "evacuated"]);
     expect(roots.stdout).toContain(tree);
   });
 
-  test("fails with a tree that cannot be read there, and the next one is copied", async () => {
+  test("reports an unreadable tree, and copies the next one", async () => {
     const { tree } = await stored;
     lose("", gone());
     const small = (await ok(["put", "-"], { stdin: "small", env })).stdout.trim();
@@ -78,11 +78,13 @@ await describeMinio("a store that does not give what it lists", (minio, bucket) 
     await ok(["rm", small], { env });
   });
 
-  test("does not where it has stopped listing it, and that is said", async () => {
+  test("does not fail if the blob is no longer listed, and reports that", async () => {
     const { chunk } = await stored;
     lose(chunk, gone(), false);
     const verified = await ok(["verify"], at);
-    expect(verified.stderr).toMatch(/^checked 5 blobs, .*; none failed, 1 removed meanwhile\n$/u);
+    expect(verified.stderr).toMatch(
+      /^checked 5 blobs, .*; none failed, 1 removed during the check\n$/u,
+    );
     const json = await ok(["verify", "--json"], at);
     const lines = json.stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
@@ -91,7 +93,7 @@ await describeMinio("a store that does not give what it lists", (minio, bucket) 
       removed: true,
     });
     const args = ["copy", "--from", at.env.IDK_STORE, "--to", "rest"];
-    expect((await ok(args, at)).stderr).toMatch(/1 removed meanwhile; none failed\n$/u);
+    expect((await ok(args, at)).stderr).toMatch(/1 removed during the copy; none failed\n$/u);
     const again = await ok([...args, "--json"], at);
     expect(JSON.parse(again.stdout)).toMatchObject({ skipped: 5, failed: 0, removed: 1 });
   });

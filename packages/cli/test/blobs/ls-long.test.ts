@@ -15,10 +15,10 @@ import { describeMinio } from "../support/minio.ts";
 const workspace = await createWorkspace();
 const { idk, ok, path, put, recipient } = workspace;
 
-/** Another store for each test, seen from one time zone. */
+/** A separate store for each test, in a fixed time zone. */
 const inStore = (name: string) => ({ env: { IDK_STORE: name, TZ: "UTC" } });
 
-/** Lines in an order of their own: they come as they are found. */
+/** The lines, sorted, because their order varies. */
 const lines = (stdout: string): string[] => stdout.trimEnd().split("\n").toSorted();
 const objects = (stdout: string): Record<string, unknown>[] =>
   lines(stdout).map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -45,12 +45,12 @@ describe("ls --long", () => {
       ].toSorted(),
     );
     expect(stderr).toBe(
-      "2 contents, 3145733 bytes (3.0 MiB); besides 3 chunks (--all lists them, too)\n",
+      "2 contents, 3145733 bytes (3.0 MiB); and 3 chunks (list them with --all)\n",
     );
     expect((await ok(["ls", "-l"], where)).stdout.length).toBe(stdout.length);
   });
 
-  test("without a name and a date of its own shows when it was stored", async () => {
+  test("shows the storage time of content without a name and date", async () => {
     const where = inStore("nameless");
     const address = (await ok(["put", "-"], { ...where, stdin: "xy" })).stdout.trim();
     utimesSync(path(`nameless/${address.slice(0, 2)}/${address}`), NOON, NOON);
@@ -59,7 +59,7 @@ describe("ls --long", () => {
     expect(stderr).toBe("1 content, 2 bytes\n");
   });
 
-  test("as JSON gives one object a line, and for --all one for each blob", async () => {
+  test("--json prints one object per line, and with --all one per blob", async () => {
     const where = inStore("json");
     const other = (await ok(["keygen", "-o", "other.key"])).stdout.trim();
     await ok(["put", "-", "--name", "mine"], { ...where, stdin: noise(2 ** 20 + 1) });
@@ -89,12 +89,12 @@ describe("ls --long", () => {
       /^[0-9a-f]{64} {3}\d{3} bytes {2}[-\d: ]{16} {2}- {15} {2}\(for 1 other\)$/mu,
     );
     expect(stdout).toMatch(/^[0-9a-f]{64} {5}1\.0 MiB {2}[-\d: ]{16} {2}- {15} {2}\(a chunk\)$/mu);
-    expect(stderr).toEndWith("; besides 1 root for others and 1 chunk\n");
+    expect(stderr).toEndWith("; and 1 root for other recipients and 1 chunk\n");
     const both = await ok(["ls", "-l", "-i", "me.key", "-i", "other.key"], where);
     expect(lines(both.stdout)).toHaveLength(2);
   });
 
-  test("makes names harmless, and cuts those that are too long", async () => {
+  test("escapes names, and truncates long ones", async () => {
     const store = createStore({
       backend: filesystem(path("hostile")),
       recipients: [parseRecipient(recipient)],
@@ -110,7 +110,7 @@ describe("ls --long", () => {
     expect(stdout).toContain(` ${"-".padEnd(16)}  ${"t".repeat(40)}…  ${"n".repeat(255)}…\n`);
   });
 
-  test("takes no notice of reserved keys that hold something else", async () => {
+  test("ignores reserved keys with values of other types", async () => {
     const address = (await put("x")) as Address;
     const stat = JSON.parse((await ok(["stat", address, "--json"])).stdout) as BlobStat;
     const metadata = JSON.parse('{"name": 7, "type": 5, "mtime": "yesterday"}') as Metadata;
@@ -118,7 +118,7 @@ describe("ls --long", () => {
     expect(columnsOf(shown)).toMatchObject({ name: "-", type: "-", date: "-" });
   });
 
-  test("goes on where a blob is damaged, and fails for it", async () => {
+  test("continues after a damaged blob, and fails at the end", async () => {
     const where = inStore("damaged");
     const good = (await ok(["put", "-", "--name", "good"], { ...where, stdin: "x" })).stdout.trim();
     const bad = (await ok(["put", "-", "--name", "bad"], { ...where, stdin: "y" })).stdout.trim();
@@ -136,10 +136,10 @@ describe("ls --long", () => {
     );
   });
 
-  test("is empty for an empty store, and takes an identity", async () => {
+  test("prints nothing for an empty store, and needs an identity", async () => {
     const env = { IDK_STORE: "columns", IDK_IDENTITY: "" };
     expectFailure(await idk(["ls", "--long"], { env }), 2, "no identity");
-    expectFailure(await idk(["ls", "--all"]), 2, "--all goes with --long");
+    expectFailure(await idk(["ls", "--all"]), 2, "--all needs --long");
     expectFailure(await idk(["ls", "--long"], inStore("no-such-store")), 6, "does not exist");
   });
 });
@@ -153,7 +153,7 @@ await describeMinio("ls --long on MinIO", (minio, bucket) => {
     const { stdout, stderr } = await ok(["ls", "-l"], { env });
     expect(stdout).toContain(`${film}     684 KiB  2026-05-04 12:00  -                 film\n`);
     expect(stdout).toContain(`${large.stdout.trim()}     2.0 MiB  20`);
-    expect(stderr).toStartWith("2 contents, 2797152 bytes (2.7 MiB); besides 8 chunks");
+    expect(stderr).toStartWith("2 contents, 2797152 bytes (2.7 MiB); and 8 chunks");
     expect((await ok(["get", film.slice(0, 9)], { env })).bytes.length).toBe(700_000);
   });
 });

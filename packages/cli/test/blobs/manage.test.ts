@@ -7,7 +7,7 @@ const MISSING = "f".repeat(64);
 const workspace = await createWorkspace();
 const { idk, ok, put } = workspace;
 
-test("a missing store is not an empty one", async () => {
+test("a missing store is an error, not an empty store", async () => {
   for (const args of [["ls"], ["verify"], ["rm", MISSING], ["get", MISSING]]) {
     expectFailure(await idk(args, { env: { IDK_STORE: "typo" } }), 6, "typo does not exist");
   }
@@ -16,7 +16,7 @@ test("a missing store is not an empty one", async () => {
   expect(stdout).toBe("");
 });
 
-test("lists, removes, and knows what is gone", async () => {
+test("lists, removes, and reports removed blobs as missing", async () => {
   const [one, two] = [await put("one"), await put("two")];
   const lines = (await ok(["ls"])).stdout.trim().split("\n");
   expect(lines.toSorted()).toEqual([one, two].toSorted());
@@ -34,7 +34,7 @@ test("lists, removes, and knows what is gone", async () => {
   expect((await ok(["ls"])).stdout).toBe("");
 });
 
-test("rm --tree takes the chunks along", async () => {
+test("rm --tree removes the chunks", async () => {
   const content = noise(2 ** 20 + 1);
   const address = await put(content, "--chunk-size", "256K");
   const { stdout, stderr } = await ok(["rm", address, "--tree"]);
@@ -43,7 +43,7 @@ test("rm --tree takes the chunks along", async () => {
   expectFailure(await idk(["rm", address, "--tree"]), 3, address);
 });
 
-test("rm --tree says what it leaves where a chunk cannot be removed", async () => {
+test("rm --tree reports what is left if a chunk cannot be removed", async () => {
   const address = await put(noise(2 ** 20 + 1), "--chunk-size", "256K");
   const listed = (await ok(["ls"])).stdout.trim().split("\n");
   const chunk = listed.find((one) => one !== address);
@@ -54,7 +54,7 @@ test("rm --tree says what it leaves where a chunk cannot be removed", async () =
   expect(result.code).not.toBe(0);
   expect(result.stderr).toMatch(
     new RegExp(
-      `^idk: [1-6] blobs? of ${address} went, the root first: what is left only takes`,
+      `^idk: [1-6] blobs? of ${address} deleted, root first; the remaining chunks are`,
       "u",
     ),
   );
@@ -63,7 +63,7 @@ test("rm --tree says what it leaves where a chunk cannot be removed", async () =
   for (const left of (await ok(["ls"])).stdout.split("\n").filter(Boolean)) await ok(["rm", left]);
 });
 
-test("rm --tree wants force where chunks may be shared", async () => {
+test("rm --tree needs --force if chunks may be shared", async () => {
   workspace.write("secret", noise(32));
   const address = await put(noise(2 ** 21), "--dedup-secret", "secret");
   const args = ["rm", address, "--tree", "--dedup-secret", "secret"];
@@ -73,13 +73,13 @@ test("rm --tree wants force where chunks may be shared", async () => {
   expect((await ok(["ls"])).stdout).toBe("");
 });
 
-test("gives the content to others and says what stays", async () => {
+test("rewrap gives others access and says that the old root stays", async () => {
   const other = (await ok(["keygen", "-o", "other.key"])).stdout.trim();
   const address = await put(noise(2 ** 20 + 1), "--name", "shared");
   const { stdout, stderr } = await ok(["rewrap", address, "-r", other]);
   const rewrapped = stdout.trim();
   expect(rewrapped).toMatch(/^[0-9a-f]{64}$/u);
-  expect(stderr).toContain(`${address} can still be read`);
+  expect(stderr).toContain(`recipients of ${address} can still read it`);
   expect(stderr).toContain("idk rm");
   expectFailure(await idk(["stat", rewrapped]), 4, "identities");
   expect((await ok(["stat", rewrapped, "-i", "other.key"])).stdout).toContain('"shared"');

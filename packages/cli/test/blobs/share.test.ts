@@ -11,7 +11,7 @@ const canRead = async (address: string, key: string) =>
   (await idk(["get", address, "-i", key])).code === 0;
 
 describe("share", () => {
-  test("adds a reader, keeps whoever shares, and says who can read it now", async () => {
+  test("adds a recipient, keeps the user's own, and lists the readers", async () => {
     const content = noise(2 ** 20 + 5);
     const address = await put(content, "--name", "film");
     const { stdout, stderr } = await ok(["share", address.slice(0, 10), "-r", bob]);
@@ -22,8 +22,8 @@ describe("share", () => {
         "idk: 2 recipients can read the new address:",
         `  ${recipient} (yours)`,
         `  ${bob}`,
-        `idk: note: ${address} stays for who could read it, until \`idk rm\` removes it; not with ` +
-          "--tree, for the chunks below belong to both",
+        `idk: note: recipients of ${address} can still read it until you remove it with \`idk rm\` ` +
+          "(without --tree, because both share the chunks)",
         "",
       ].join("\n"),
     );
@@ -31,26 +31,26 @@ describe("share", () => {
     expect(await canRead(shared, "me.key")).toBe(true);
     expect(await canRead(shared, "eve.key")).toBe(false);
     expect(await canRead(address, "bob.key")).toBe(false);
-    // Nothing but a root is new.
+    // Only the root is new.
     expect((await ok(["ls"])).stdout.split("\n")).toHaveLength(3 + 1);
     await ok(["rm", address]);
     expect((await ok(["get", shared, "-i", "bob.key"])).bytes.length).toBe(content.length);
   });
 
-  test("says that the others have to be named again, for a root does not name them", async () => {
+  test("says that other recipients have to be named again", async () => {
     const address = await put("for two", "-r", recipient, "-r", eve);
     const { stdout, stderr } = await ok(["share", address, "-R", "bob.pub"]);
     expect(stderr).toContain(
-      `${address} has 2 recipients, and does not say who they are. Who of them is not listed here ` +
-        "cannot read the new address: share again with -r for each\n",
+      `${address} has 2 recipients and does not list them. Recipients not listed here cannot read ` +
+        "the new address; to include them, share again with -r for each\n",
     );
-    expect(stderr).toEndWith("until `idk rm` removes it\n");
+    expect(stderr).toEndWith("until you remove it with `idk rm`\n");
     expect(await canRead(stdout.trim(), "eve.key")).toBe(false);
     const all = (await ok(["share", address, "-r", bob, "-r", eve])).stdout.trim();
     for (const key of ["me.key", "bob.key", "eve.key"]) expect(await canRead(all, key)).toBe(true);
   });
 
-  test("as JSON tells the same in one object", async () => {
+  test("prints the same as one JSON object", async () => {
     const address = await put("x");
     const { stdout, stderr } = await ok(["share", address, "-r", bob, "-r", recipient, "--json"]);
     expect(stderr).toBe("");
@@ -62,10 +62,10 @@ describe("share", () => {
     });
   });
 
-  test("shares with nobody who is not named here", async () => {
+  test("shares only with recipients on the command line", async () => {
     const address = await put("x");
     const env = { IDK_RECIPIENTS: bob };
-    expectFailure(await idk(["share", address], { env }), 2, "say who is to read it");
+    expectFailure(await idk(["share", address], { env }), 2, "name a recipient with -r");
     expectFailure(await idk(["share", address, "-r", "idk1x"]), 2, "recipient: ");
     expectFailure(await idk(["share", address, "-R", "nobody"]), 2, "no such file");
     expectFailure(await idk(["share", address, "-r", bob, "-i", "eve.key"]), 4, "identities");

@@ -8,7 +8,7 @@ const MISSING = "f".repeat(64);
 const workspace = await createWorkspace();
 const { idk, ok, put } = workspace;
 
-test("for people", async () => {
+test("prints a table", async () => {
   const address = await put(noise(20 * 2 ** 20), "--name", "big", "--no-padding");
   const { stdout } = await ok(["stat", address]);
   expect(stdout.replace(/stored .*/u, "stored      ?")).toBe(
@@ -28,7 +28,7 @@ test("for people", async () => {
   );
 });
 
-test("of compressed content: both sizes, and how it is encoded", async () => {
+test("shows both sizes and the encoding of compressed content", async () => {
   const address = await put("again and again, ".repeat(10_000), "--compress", "lz4");
   const { stdout } = await ok(["stat", address]);
   expect(stdout).toMatch(
@@ -40,7 +40,7 @@ test("of compressed content: both sizes, and how it is encoded", async () => {
   expect(stat.encodedSize).toBeLessThan(17_000);
 });
 
-test("hostile metadata does nothing to the terminal", async () => {
+test("escapes hostile metadata", async () => {
   const store = createStore({
     backend: filesystem(workspace.path("blobs")),
     recipients: [parseRecipient(workspace.recipient)],
@@ -60,7 +60,7 @@ test("hostile metadata does nothing to the terminal", async () => {
   });
 });
 
-test("of nothing, of a chunk, and for a stranger", async () => {
+test("fails for a missing blob, a chunk, and a non-recipient", async () => {
   expectFailure(await idk(["stat", MISSING]), 3, MISSING);
   const address = await put("x");
   await ok(["keygen", "-o", "stranger.key"]);

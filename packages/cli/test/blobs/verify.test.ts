@@ -21,7 +21,7 @@ const chunk = (await ok(["ls"])).stdout
   .split("\n")
   .find((name) => name !== good && name !== tree)!;
 
-/** Lets a test break a blob, and mends it afterwards. */
+/** Lets a test damage a blob, and restores it afterwards. */
 const broken = async (
   address: string,
   damage: (file: string) => void,
@@ -42,17 +42,19 @@ const flip = (file: string) => {
   writeFileSync(file, bytes);
 };
 
-test("a sound store is quiet on standard output", async () => {
+test("prints nothing on standard output for an intact store", async () => {
   const all = await ok(["verify"]);
   expect(all.stdout).toBe("");
   expect(all.stderr).toMatch(/^checked 7 blobs, \d+ bytes \(1\.\d MiB\); none failed\n$/u);
   const deep = await ok(["verify", "--deep"]);
   expect(deep.stderr).toContain("7 blobs");
-  expect(deep.stderr).toContain("2 roots with all content, 5 by name and form only; none failed");
+  expect(deep.stderr).toContain(
+    "2 roots with all content, 5 by address and format only; none failed",
+  );
   expect((await ok(["verify", good, tree])).stderr).toStartWith("checked 2 blobs");
 });
 
-test("--json gives a line for each blob", async () => {
+test("--json prints an object per blob", async () => {
   const { stdout } = await ok(["verify", "--deep", "--json"]);
   const items = stdout
     .trim()
@@ -62,11 +64,11 @@ test("--json gives a line for each blob", async () => {
   expect(items.filter((item) => item.ok && item.deep).length).toBe(2);
 });
 
-test("roots of others are checked as far as it goes", async () => {
+test("checks other recipients' roots without decrypting", async () => {
   await ok(["keygen", "-o", "other.key"]);
   const other = await ok(["verify", "--deep", "-i", "other.key"]);
   expect(other.stderr).toContain(
-    "0 roots with all content, 7 by name and form only (of these 2 roots that no identity opens)",
+    "0 roots with all content, 7 by address and format only (including 2 roots that no identity opens)",
   );
   const named = await idk(["verify", "--deep", good, "-i", "other.key"]);
   expect(named.stdout).toStartWith(`${good} no-match: `);
@@ -79,7 +81,7 @@ test.each<[what: string, damage: (file: string) => void]>([
   ["an emptied file", (file) => truncateSync(file, 0)],
   ["a foreign file", (file) => writeFileSync(file, "this was never a blob")],
   ["another blob", (file) => copyFileSync(workspace.blob(chunk), file)],
-])("%s is found", async (_, damage) => {
+])("detects %s", async (_, damage) => {
   await broken(good, damage, async () => {
     const all = await idk(["verify"]);
     expect(all.stdout).toMatch(new RegExp(`^${good} address: [^\\n]+\\n$`, "u"));
@@ -91,7 +93,7 @@ test.each<[what: string, damage: (file: string) => void]>([
   });
 });
 
-test("a file longer than any blob is not read to its end", async () => {
+test("does not read an overlong file to its end", async () => {
   await broken(
     good,
     (file) => truncateSync(file, 2 ** 40),
@@ -103,7 +105,7 @@ test("a file longer than any blob is not read to its end", async () => {
   );
 });
 
-test("checking goes on after a fault, and the worst decides", async () => {
+test("continues after a failure, and exits with the worst code", async () => {
   await broken(chunk, flip, async () => {
     const { stdout, stderr, code } = await idk(["verify", MISSING, good, chunk]);
     const lines = stdout.trim().split("\n").toSorted();
@@ -130,7 +132,7 @@ test("checking goes on after a fault, and the worst decides", async () => {
   expect((await idk(["verify", MISSING])).code).toBe(3);
 });
 
-test("--deep finds a missing chunk, and a chunk is no root", async () => {
+test("--deep detects a missing chunk, and rejects a chunk as a root", async () => {
   const file = workspace.blob(chunk);
   await broken(
     chunk,
@@ -148,14 +150,14 @@ test("--deep finds a missing chunk, and a chunk is no root", async () => {
   expectFailure(await idk(["get", chunk]), 5, /./u);
 });
 
-test("other files in the store's folder are left alone", async () => {
+test("ignores other files in the store's folder", async () => {
   workspace.write("blobs/notes.txt", "mine");
   writeFileSync(`${dirname(workspace.blob(good))}/README`, "mine");
   await ok(["verify"]);
   expect((await ok(["ls"])).stdout.trim().split("\n").length).toBe(7);
 });
 
-test("a folder in a blob's place is unavailable", async () => {
+test("reports a folder in place of a blob as unavailable", async () => {
   const name = "0".repeat(64);
   mkdirSync(workspace.blob(name), { recursive: true });
   expectFailure(await idk(["get", name]), 6, name);

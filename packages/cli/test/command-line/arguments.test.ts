@@ -10,17 +10,17 @@ describe("mistakes on the command line", () => {
     [["gett"], "unknown command 'gett' (did you mean get?)"],
     [["gett", "--help"], "unknown command 'gett' (did you mean get?)"],
     [["store", "chek", "--help"], "unknown command 'chek' (did you mean check?)"],
-    [["help", "gett"], "no help on 'gett' (did you mean get?)"],
-    [["help", "sotres"], "no help on 'sotres' (did you mean stores?)"],
-    [["help", "store", "chek"], "no help on 'chek' (did you mean check?)"],
-    [["help", "store", "man"], "no help on 'man': `idk help` names what there is"],
-    [["help", "constructor"], "no help on 'constructor': `idk help` names what there is"],
+    [["help", "gett"], "no help for 'gett' (did you mean get?)"],
+    [["help", "sotres"], "no help for 'sotres' (did you mean stores?)"],
+    [["help", "store", "chek"], "no help for 'chek' (did you mean check?)"],
+    [["help", "store", "man"], "no help for 'man': run `idk help` for a list"],
+    [["help", "constructor"], "no help for 'constructor': run `idk help` for a list"],
     [["--jsno", "ls"], "unknown option '--jsno' (did you mean --json?)"],
     [["get", A, "--forse"], "unknown option '--forse' (did you mean --force?)"],
     [["ls", "extra"], "too many arguments for 'ls': it takes 0"],
     [["put"], "name a file, a folder, or - for standard input"],
     [["put", "me.key", "--name"], "argument missing"],
-    [["keygen"], "name the identity's file with -o FILE, or --keychain NAME"],
+    [["keygen"], "name the identity file with -o FILE, or use --keychain NAME"],
     [["get", A.slice(57)], "ADDRESS must be 64 lowercase hexadecimal digits"],
     [["get", `${A}0`], "as `idk put` prints them, or the first 8 or more"],
     [["get", "A".repeat(64)], "ADDRESS must be 64 lowercase hexadecimal digits"],
@@ -30,16 +30,17 @@ describe("mistakes on the command line", () => {
     [["rewrap", ""], "ADDRESS must be 64 lowercase"],
     [["ls", "--store", "s3://key:sesame@bucket"], "takes no credentials in the URL"],
     [["ls", "--store", "ftp://key:sesame@host"], 'does not support "ftp:"'],
-    [["verify", "--deep", "--attested"], "give one of them"],
-    [["store"], "no command given: `idk store --help`"],
+    [["verify", "--deep", "--attested"], "exclude each other"],
+    [["verify", "--deep", "--server-checksums"], "exclude each other"],
+    [["store"], "no command given: run `idk store --help`"],
     [["store", "chek"], "unknown command 'chek' (did you mean check?)"],
     [["store", "check", "s3://bucket?acess=x"], "URL or IDK_STORE has an unknown parameter"],
     [["ls", "--store", "file:relative"], "file:///DIR"],
-    [["ls", "--store", ""], "got an empty text"],
+    [["ls", "--store", ""], "got an empty string"],
     [["put", "me.key", "--chunk-size", "3M"], "--chunk-size must be a power of two"],
     [["put", "me.key", "--chunk-size", "128K"], "--chunk-size must be a power of two"],
     [["put", "me.key", "--chunk-size", "4MB"], "--chunk-size must be a power of two"],
-    [["put", ""], "FILE takes a file, got an empty text"],
+    [["put", ""], "FILE takes a file, got an empty string"],
     [["get", A, "--range", "5"], "--range must be START-END"],
     [["get", A, "--range", "-"], "--range must be START-END"],
     [["get", A, "--range", "9-5"], "--range ends before it starts"],
@@ -51,7 +52,10 @@ describe("mistakes on the command line", () => {
     [["put", "me.key", "-R", "me.key"], "recipients file me.key: line 2:"],
     [["put", "me.key", "-r", "me.key"], "-R takes a file"],
     [["put", "me.key", "-r", "idk1xyz"], "a character is missing or wrong"],
-    [["put", "me.key", "--dedup-secret", "me.key"], "must hold 32 bytes or 64 hexadecimal digits"],
+    [
+      ["put", "me.key", "--dedup-secret", "me.key"],
+      "must contain 32 bytes or 64 hexadecimal digits",
+    ],
   ])("idk %p", async (args, message) => {
     const result = await idk(args);
     expectFailure(result, 2, message);
@@ -59,7 +63,7 @@ describe("mistakes on the command line", () => {
     expect(result.stderr).not.toContain("sesame");
   });
 
-  test("an identity in the wrong place is never repeated", async () => {
+  test("an identity in the wrong argument is never repeated", async () => {
     const secret = new TextDecoder().decode(workspace.read("me.key")).split("\n")[1]!;
     expect(secret).toStartWith("IDK-SECRET-KEY-1");
     for (const args of [
@@ -95,7 +99,7 @@ describe("--json", () => {
     [["put", "nofile", "--json"], "usage", 2],
     [["put", "me.key", "-r", "idk1xyz", "--json"], "key", 2],
     [["ls", "--store", "nowhere", "--json"], "unavailable", 6],
-  ])("the error of %p is an object", async (args, code, exit) => {
+  ])("prints the error of %p as an object", async (args, code, exit) => {
     const result = await idk(args);
     expect(result.stdout).toBe("");
     const { error } = JSON.parse(result.stderr) as { error: { code: string; message: string } };
@@ -104,7 +108,7 @@ describe("--json", () => {
     expect(result.code).toBe(exit);
   });
 
-  test("behind -- it is an operand", async () => {
+  test("is an operand after --", async () => {
     expectFailure(await idk(["put", "--", "--json"]), 2, "cannot read --json");
   });
 });
@@ -115,11 +119,11 @@ const bare = (...args: string[]) =>
 describe("the environment", () => {
   const cwd = newFolder();
 
-  test("without it the errors say what to set", async () => {
+  test("errors name the missing variables", async () => {
     expectFailure(
       await runIdk(["ls"], { cwd }),
       2,
-      "name its folder or URL with --store URL or in IDK_STORE",
+      "name its folder or URL with --store or IDK_STORE",
     );
     expectFailure(await bare("get", A), 2, /no identity: .*-i FILE.*IDK_IDENTITY/u);
     expectFailure(await bare("verify", "--deep"), 2, "no identity");
@@ -128,12 +132,12 @@ describe("the environment", () => {
       expect(stderr).toContain(word);
   });
 
-  test("an empty variable counts as none", async () => {
+  test("an empty variable counts as unset", async () => {
     const result = await idk(["ls"], { env: { IDK_STORE: "" } });
     expectFailure(result, 2, "no store");
   });
 
-  test("a flag replaces its variable", async () => {
+  test("a flag overrides its variable", async () => {
     const env = { IDK_STORE: "s3://x", IDK_IDENTITY: "nowhere.key", IDK_RECIPIENTS: "idk1bad" };
     const put = await idk(["put", "me.key", "--store", "blobs", "-r", workspace.recipient], {
       env,
@@ -160,7 +164,7 @@ describe("the environment", () => {
     }
   });
 
-  test("the store may be a file URL, relative to nothing", async () => {
+  test("the store may be an absolute file URL", async () => {
     const url = `file://${workspace.folder}/with%20space`;
     const { stdout } = await workspace.ok(["put", "me.key", "--store", url]);
     const listed = await workspace.ok(["ls", "--store", "with space"]);

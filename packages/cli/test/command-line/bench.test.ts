@@ -10,7 +10,7 @@ const { idk } = await createWorkspace();
 const folder = mkdtempSync(join(tmpdir(), "idk-bench-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A program in the place of the benchmarks. */
+/** A program in place of the benchmarks. */
 function program(name: string, source: string): () => string {
   const path = join(folder, name);
   writeFileSync(path, source);
@@ -25,13 +25,13 @@ describe("idk bench", () => {
     expect(stdout).toMatch(/^ +hash-perf +\S/mu);
   });
 
-  test("has a help of its own, and stands in that of the command", async () => {
+  test("has its own help, and is listed in the command's", async () => {
     expect((await idk(["bench", "--help"])).stdout).toStartWith("Usage: idk bench [options]");
     expect((await idk(["--help"])).stdout).toMatch(/^ +bench .*measure/mu);
     expect((await idk(["help", "bench"])).stdout).toContain("idk bench --help");
   });
 
-  test("reads flags that the command has as well", async () => {
+  test("parses flags that the command also has", async () => {
     const { code, stderr } = await idk(["bench", "hash", "--json", "x", "--store", "minio://h/b"]);
     expect([code, stderr]).toEqual([
       2,
@@ -39,11 +39,11 @@ describe("idk bench", () => {
     ]);
   });
 
-  test("comes before all flags", async () => {
-    expectFailure(await idk(["--store", "x", "bench", "--list"]), 2, "`idk bench` comes first");
+  test("must come before all flags", async () => {
+    expectFailure(await idk(["--store", "x", "bench", "--list"]), 2, "`idk bench` must come first");
   });
 
-  test("says what to do where the benchmarks are not installed", async () => {
+  test("says what to do if the benchmarks are not installed", async () => {
     const script = join(folder, "missing.ts");
     const source = pathToFileURL(join(import.meta.dir, "../../src/bench.ts")).href;
     writeFileSync(
@@ -64,14 +64,14 @@ describe("idk bench", () => {
     expect(await bench(["77"], resolve)).toBe(77);
   });
 
-  test("ends as a program does that a signal has ended", async () => {
+  test("exits as if ended by the same signal", async () => {
     const resolve = program("killed.ts", "process.kill(process.pid, 'SIGKILL');");
     expect(await bench([], resolve)).toBe(137);
   });
 });
 
 describe("an interruption of idk bench", () => {
-  test("reaches the benchmarks, which clean up, and is 130", async () => {
+  test("reaches the benchmarks, which clean up, and exits with 130", async () => {
     const started = join(folder, "started");
     const cleaned = join(folder, "cleaned");
     const resolve = program(
@@ -95,7 +95,7 @@ describe("an interruption of idk bench", () => {
     expect(existsSync(cleaned)).toBe(true);
   });
 
-  test("ends the real ones, and leaves nothing", async () => {
+  test("ends the real benchmarks, and leaves nothing", async () => {
     const child = Bun.spawn(
       [process.execPath, MAIN, "bench", "hash-perf", "--iterations", "100000"],
       {

@@ -8,7 +8,7 @@ setDefaultTimeout(120_000);
 
 const { folder, idk, ok, path, write } = await createWorkspace();
 
-/** Has named stores, a file of the same beginning as one of them, and one with a blank. */
+/** A folder with named stores, a file with the same prefix as one of them, and a file with a blank. */
 mkdirSync(path(".config/idk"), { recursive: true });
 mkdirSync(path("bin"));
 write(".config/idk/config.toml", '[store.nas]\nurl = "nas"\n[store.attic]\nurl = "s3://attic"\n');
@@ -25,13 +25,13 @@ const env = {
   TERM: "xterm",
 };
 
-/** What `idk complete` answers to words behind the program's name. */
+/** The output of `idk complete` for the words after the program's name. */
 async function wordsFor(...words: string[]): Promise<string[]> {
   const { stdout } = await ok(["complete", "--", ...words], { env: { HOME: folder } });
   return stdout.split("\n").flatMap((line) => (line === "" ? [] : [line.split("\t")[0]!]));
 }
 
-describe("what could stand at the cursor", () => {
+describe("completions", () => {
   test.each<[words: string[], expected: string[]]>([
     [["pu"], ["put"]],
     [["s"], ["stat", "share", "store"]],
@@ -98,7 +98,7 @@ describe("what could stand at the cursor", () => {
     }
   });
 
-  test("stores are those of the configuration that is named", async () => {
+  test("stores come from the named configuration", async () => {
     write("other.toml", '[store.work]\nurl = "work"\n');
     expect(await wordsFor("--config", "other.toml", "ls", "--store", "w")).toEqual([
       "work",
@@ -107,7 +107,7 @@ describe("what could stand at the cursor", () => {
     expect(await wordsFor("ls", "--config=other.toml", "--store=")).toContain("--store=work");
   });
 
-  test("a configuration that is broken is no reason for an error", async () => {
+  test("ignores an invalid configuration", async () => {
     write("broken.toml", "[");
     expect(await wordsFor("--config", "broken.toml", "ls", "--store", "")).toEqual([
       "s3://",
@@ -117,7 +117,7 @@ describe("what could stand at the cursor", () => {
     ]);
   });
 
-  test("a shell that nobody serves is named", async () => {
+  test("rejects an unknown shell", async () => {
     for (const shell of ["powershell", "constructor"]) {
       const { code, stderr } = await idk(["completion", shell]);
       expect([code, stderr]).toEqual([2, "idk: SHELL must be bash, zsh or fish\n"]);
@@ -125,14 +125,14 @@ describe("what could stand at the cursor", () => {
   });
 });
 
-/** Types each text and a TAB in a shell on a terminal, until it shows what is expected. */
+/** Types each text and a TAB in a shell on a terminal, and waits for the expected output. */
 async function typeTabs(
   shell: readonly string[],
   setUp: string,
   cases: readonly (readonly [typed: string, shown: string])[],
 ): Promise<void> {
   const clear = "\u0015";
-  // Whatever the prompt is at first.
+  // The initial prompt is unknown.
   const steps = [{ shown: "[#$%] ", type: `PS1='READY> '; ${setUp}; echo SET; echo UP\n` }];
   let shown = "SET\r+\nUP[\\s\\S]*READY> ";
   for (const [typed, expected] of cases) {
@@ -146,7 +146,7 @@ async function typeTabs(
   expect(said).not.toMatch(/error|not found|readonly/u);
 }
 
-/** In each shell: flags, stores in both forms, URLs, files, and nothing that is evaluated. */
+/** For each shell: flags, stores in both forms, URLs and files; nothing is evaluated. */
 const CASES = [
   ["idk pu", "idk put "],
   ["idk put --com", "idk put --compress "],
@@ -165,13 +165,13 @@ const without = (shell: string): string[] => (Bun.which(shell) ? [] : [shell]);
 skipIfMissing(without("bash"))("bash", () => {
   const shell = ["bash", "--norc", "--noprofile", "-i"];
 
-  test("completes at a terminal, also when it is read twice", async () => {
+  test("completes at a terminal, even if sourced twice", async () => {
     const source = "source <(idk completion bash)";
     await typeTabs(shell, `${source}; ${source}`, CASES);
     expect(existsSync(path("evil"))).toBe(false);
   });
 
-  test("where idk is an alias", async () => {
+  test("completes if idk is an alias", async () => {
     const setUp = `alias idk=${path("bin/idk")}; PATH=/usr/bin:/bin; source <(idk completion bash)`;
     await typeTabs(shell, setUp, [CASES[1]]);
   });
@@ -181,13 +181,13 @@ skipIfMissing(without("zsh"))("zsh", () => {
   const shell = ["zsh", "-f", "-i"];
   const setUp = "autoload -Uz compinit; compinit -u -D";
 
-  test("completes at a terminal, also when it is read twice", async () => {
+  test("completes at a terminal, even if sourced twice", async () => {
     const source = "source <(idk completion zsh)";
     await typeTabs(shell, `${setUp}; ${source}; ${source}`, CASES);
     expect(existsSync(path("evil"))).toBe(false);
   });
 
-  test("as a file in $fpath", async () => {
+  test("works as a file in $fpath", async () => {
     mkdirSync(path("functions"));
     write("functions/_idk", (await ok(["completion", "zsh"])).stdout);
     await typeTabs(shell, `fpath=(${path("functions")} $fpath); ${setUp}`, [CASES[1], CASES[3]]);

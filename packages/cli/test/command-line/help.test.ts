@@ -21,7 +21,7 @@ import manifest from "../../package.json" with { type: "json" };
 
 const { idk, ok, write } = await createWorkspace();
 
-/** The program as it is, of which nothing is run. */
+/** The program, without running commands. */
 function program(first?: string): Command {
   const nothing = (): never => {
     throw new Error("nothing is to be run");
@@ -34,7 +34,7 @@ interface Named {
   readonly command: Command;
 }
 
-/** All commands, with those of groups. */
+/** All commands, including those of groups. */
 function commandsOf(parent: Command, path = ""): Named[] {
   const found: Named[] = [];
   for (const command of parent.createHelp().visibleCommands(parent)) {
@@ -47,11 +47,11 @@ function commandsOf(parent: Command, path = ""): Named[] {
 const COMMANDS = commandsOf(program()).map(({ name }) => name);
 const widthOf = (text: string) => Math.max(...text.split("\n").map((line) => line.length));
 
-/** Of a part of the program that comes with the benchmarks. */
+/** Commands that are part of the benchmarks. */
 const ELSEWHERE = new Set(COMMANDS.includes("bench") ? [] : ["bench"]);
 
 describe("the version", () => {
-  test("is the package's, with the runtime and what does the cryptography", async () => {
+  test("is the package's, with the runtime and the NaCl implementation", async () => {
     expect(VERSION).toBe(manifest.version);
     const line = `idk ${VERSION} (Bun ${Bun.version}, ${process.platform} ${process.arch}, NaCl native)\n`;
     for (const args of [["--version"], ["-V"], ["ls", "--version"], ["--json", "-V"]]) {
@@ -62,7 +62,7 @@ describe("the version", () => {
 });
 
 describe("the runtime", () => {
-  test("has the least version that the package asks for", () => {
+  test("has the minimum version in package.json", () => {
     expect(manifest.engines.bun).toBe(`>=${BUN_MIN}`);
     expect(runtimeFault(Bun.version)).toBeUndefined();
     for (const version of [BUN_MIN, "1.4.10", "1.5.0", "2.0.0"]) {
@@ -71,9 +71,9 @@ describe("the runtime", () => {
   });
 
   test.each([
-    [[], "idk: this takes Bun"],
-    [["--json"], '{"error":{"code":"usage","message":"this takes Bun'],
-  ])("that is older runs no command, and says so: %p", async (flags, start) => {
+    [[], "idk: this needs Bun"],
+    [["--json"], '{"error":{"code":"usage","message":"this needs Bun'],
+  ])("rejects every command if it is too old: %p", async (flags, start) => {
     const older = write("older.ts", "Bun.semver.order = () => -1;");
     const run = (...args: string[]) =>
       Bun.spawnSync([process.execPath, "--preload", older, MAIN, ...args], { env: isolated() });
@@ -84,10 +84,10 @@ describe("the runtime", () => {
     for (const flag of ["--version", "--help"]) expect(run(flag).exitCode).toBe(0);
   });
 
-  test("is told of where it is older", () => {
+  test("is rejected if it is too old", () => {
     for (const version of ["1.4.4", "1.3.19"]) {
       expect(runtimeFault(version)).toBe(
-        `this takes Bun ${BUN_MIN} or later, and runs on ${version}: bun upgrade`,
+        `this needs Bun ${BUN_MIN} or later, but runs on ${version}: run bun upgrade`,
       );
     }
   });
@@ -97,14 +97,14 @@ describe("a command line", () => {
   const namesOf = (parent: Command) =>
     parent.commands.map((command) => command.name()).filter((name) => name !== "help");
 
-  test("has all commands where it begins with none of them", () => {
+  test("creates all commands unless it starts with one", () => {
     const all = GROUPS.flatMap(([names]) => names);
     for (const first of [undefined, "--json", "help", "complete", "gett"]) {
       expect(namesOf(program(first))).toEqual(all);
     }
   });
 
-  test("that begins with a command has those of its group", () => {
+  test("creates only the group of its first command", () => {
     for (const [names] of GROUPS) {
       for (const name of names) expect(namesOf(program(name))).toEqual([...names]);
     }
@@ -133,7 +133,7 @@ describe("the overview", () => {
     expect(OVERVIEW).toContain(`idk help ${[...Object.keys(TOPICS), "man"].join("|")}\n`);
   });
 
-  test("is what idk help, idk --help and idk -h print, and idk alone, which fails", async () => {
+  test("is printed by idk help, --help and -h, and by idk alone, which fails", async () => {
     for (const args of [["--help"], ["help"], ["-h"], ["--json", "--help"], ["help", "--json"]]) {
       const { code, stdout, stderr } = await idk(args);
       expect([args, code, stdout, stderr]).toEqual([args, 0, OVERVIEW, ""]);
@@ -151,18 +151,18 @@ describe("topics", () => {
     expect(widthOf(stdout)).toBeLessThanOrEqual(80);
   });
 
-  test("all is all of them", () => {
+  test("all contains all topics", () => {
     for (const text of Object.values(TOPICS)) expect(TOPICS["all"]).toContain(text);
   });
 
-  test("the exit codes are those there are", () => {
+  test("list all exit codes", () => {
     const told = [...EXIT_CODE_TOPIC.matchAll(/^ {2}(?<code>\d+)/gmu)].map(({ groups }) =>
       Number(groups!["code"]),
     );
     expect(new Set(told)).toEqual(new Set([0, ...Object.values(EXIT_CODES)]));
   });
 
-  test("the variables are those that the code reads", async () => {
+  test("list all variables that the code reads", async () => {
     const read = new Set<string>();
     const folders = ["../../src", "../../../storage/src/url"];
     for (const folder of folders.map((path) => join(import.meta.dir, path))) {
@@ -177,13 +177,13 @@ describe("topics", () => {
   });
 });
 
-/** The benchmarks read all that stands behind `idk bench` themselves. */
+/** The benchmarks parse the arguments of `idk bench` themselves. */
 const PARSED = COMMANDS.filter((name) => name !== "bench");
 
 describe.each(PARSED)("idk %s --help", (name) => {
   const { command } = commandsOf(program()).find((each) => each.name === name)!;
 
-  test("says what it takes, and gives examples", async () => {
+  test("lists options and examples", async () => {
     const { stdout, stderr } = await ok([...name.split(" "), "--help"]);
     expect(stderr).toBe("");
     expect(stdout).toStartWith(`Usage: idk ${name}`);
@@ -198,7 +198,7 @@ describe.each(PARSED)("idk %s --help", (name) => {
 });
 
 describe("examples", () => {
-  test("are of commands that there are", () => {
+  test("belong to existing commands", () => {
     const known = new Set([...COMMANDS, ...ELSEWHERE]);
     for (const name of Object.keys(EXAMPLES)) expect(known).toContain(name);
   });
@@ -221,7 +221,7 @@ describe("examples", () => {
   });
 });
 
-/** The words behind the one `idk` of a line for a shell, up to what the shell does with the output. */
+/** The arguments of `idk` in a shell command line, up to a pipe or redirection. */
 function idkWords(line: string): string[] {
   const parts = parseShell(line);
   const from = parts.indexOf("idk") + 1;
@@ -243,7 +243,7 @@ describe("the manual page", () => {
     for (const variable of ENVIRONMENT.match(/\bIDK_[A-Z_]+/gu)!) expect(plain).toContain(variable);
   });
 
-  test("is made when the package is packed", async () => {
+  test("is generated when the package is packed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "idk-packed-"));
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
     const cwd = join(import.meta.dir, "../..");
@@ -254,22 +254,22 @@ describe("the manual page", () => {
     expect(manifest.man).toBe("./man/idk.1");
   });
 
-  skipIfMissing(Bun.which("mandoc") ? [] : ["mandoc"])("as mandoc reads it", () => {
+  skipIfMissing(Bun.which("mandoc") ? [] : ["mandoc"])("as parsed by mandoc", () => {
     const mandoc = async (page: string, ...args: string[]): Promise<string> => {
       const child = Bun.spawn(["mandoc", ...args], { stdin: new Blob([page]), stdout: "pipe" });
       return new Response(child.stdout).text();
     };
 
-    test("has no mistakes, and would be told of one", async () => {
+    test("has no errors, and the check detects one", async () => {
       const { stdout } = await ok(["help", "man"]);
       expect(await mandoc(stdout, "-T", "lint", "-W", "warning")).toBe("");
       const broken = stdout.replace(".El", ".Ex");
       expect(await mandoc(broken, "-T", "lint", "-W", "warning")).toContain("ERROR");
     });
 
-    test("shows flags and words as they are typed", async () => {
+    test("shows flags and words as typed", async () => {
       const { stdout } = await ok(["help", "man"]);
-      // Bold is a letter twice, with a step back between them.
+      // A bold letter is printed twice, with a backspace in between.
       const shown = (await mandoc(stdout, "-T", "ascii")).split(/.[\b]/u).join("");
       expect(shown).toContain("-r, --recipient recipient");
       expect(shown).toContain("idk store init minio:///attic --versioning");

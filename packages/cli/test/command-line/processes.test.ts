@@ -23,7 +23,7 @@ const spawn = (args: readonly string[], env: Record<string, string> = {}) =>
     stderr: "pipe",
   });
 
-/** Content that never ends, until the process that reads it is gone. */
+/** Endless content, until the process that reads it ends. */
 const feed = async ({ stdin, exited }: ReturnType<typeof spawn>): Promise<void> => {
   const piece = noise(MIB);
   let gone = false;
@@ -46,7 +46,7 @@ const blobsIn = (store: string) =>
     : [];
 
 describe("interruption", () => {
-  test("a killed put leaves a store that is whole, and the next one succeeds", async () => {
+  test("a killed put leaves a consistent store, and the next one succeeds", async () => {
     const env = { IDK_STORE: "killed" };
     const child = spawn(["put", "-", "--chunk-size", "256K"], env);
     const fed = feed(child);
@@ -68,7 +68,7 @@ describe("interruption", () => {
   test.each<[signal: "SIGINT" | "SIGTERM", code: number]>([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ])("%s ends a put that waits for input", async (signal, code) => {
+  ])("%s ends a put that is waiting for input", async (signal, code) => {
     const store = `waiting-${signal}`;
     const child = spawn(["put", "-", "--json", "--chunk-size", "256K"], { IDK_STORE: store });
     void child.stdin.write(noise(2 * MIB));
@@ -81,7 +81,7 @@ describe("interruption", () => {
     expect(await new Response(child.stdout).text()).toBe("");
   });
 
-  test("Ctrl-C during get -o that is not to be resumed leaves no file", async () => {
+  test("Ctrl-C during get -o --no-resume leaves no file", async () => {
     const address = await put(
       new Uint8Array(96 * MIB),
       "--chunk-size",
@@ -99,7 +99,7 @@ describe("interruption", () => {
     expect(readdirSync(workspace.folder).toSorted()).toEqual(before);
   });
 
-  test("a reader that leaves early is no failure to talk about", async () => {
+  test("a closed pipe is not reported", async () => {
     const address = await put(noise(8 * MIB));
     for (const command of [`get ${address}`, "ls --json", "--help"]) {
       const script = `{ "$0" "$1" ${command}; echo $? >&2; } | head -c1 | wc -c`;
@@ -119,7 +119,7 @@ describe("interruption", () => {
     }
   });
 
-  test("a pipe that returns at once when it is full gets everything", async () => {
+  test("writes everything to a non-blocking pipe", async () => {
     const content = noise(3 * MIB);
     const address = await put(content);
     const lazyReader = `
@@ -142,7 +142,7 @@ sys.exit(child.wait())`;
     expect(sameBytes(bytes, content)).toBe(true);
   });
 
-  test("output that cannot be written is an error", async () => {
+  test("reports output that cannot be written", async () => {
     if (!existsSync("/dev/full")) return;
     const address = await put("x");
     const child = Bun.spawn(
@@ -161,7 +161,7 @@ sys.exit(child.wait())`;
 });
 
 describe("at the same time", () => {
-  test("two puts of the same content agree", async () => {
+  test("two puts of the same content both succeed", async () => {
     const env = { IDK_STORE: "shared" };
     workspace.write("content", noise(12 * MIB));
     const args = ["put", "content", "--dedup-secret", dedupSecret(), "--chunk-size", "256K"];
@@ -174,7 +174,7 @@ describe("at the same time", () => {
     expect(sameBytes(bytes, workspace.read("content"))).toBe(true);
   });
 
-  test("two gets to one file: one of them wins", async () => {
+  test("of two gets to one file, one succeeds", async () => {
     const address = await put("once");
     const results = await Promise.all([1, 2].map(() => idk(["get", address, "-o", "raced"])));
     expect(results.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([0, 2]);
@@ -183,8 +183,8 @@ describe("at the same time", () => {
 });
 
 describe("unexpected errors", () => {
-  test("show a stack only if asked", async () => {
-    // A file that lies about being readable: the process's own memory at address 0.
+  test("print a stack trace only with IDK_DEBUG", async () => {
+    // Opens but cannot be read: the process's own memory at address 0.
     const args = ["put", "/proc/self/mem"];
     if (!existsSync("/proc/self/mem")) return;
     const plain = await idk(args);

@@ -4,18 +4,17 @@ import { basename, join } from "node:path";
 import { checkManners, isolated, MAIN, newFolder } from "../support/cli.ts";
 
 /*
- * What people see, as files to read: each is a session in a folder of its own, run line by line in
- * bash, with what came of it:
+ * The output of the program in readable files. Each is a session in its own folder, run line by line
+ * in bash, with its output:
  *
- *   # A remark.
- *   $ a command, which is run
- *   | what it printed
- *   ! what it said on standard error
+ *   # A comment.
+ *   $ a command to run
+ *   | its standard output
+ *   ! its standard error
  *   [exit 2]
  *
- * Variables last through a session. In outputs, what differs from run to run is named instead:
- * addresses by the variable that holds them. With UPDATE=1 the files are written anew, to be read
- * before they are committed.
+ * Variables last for a session. Outputs that differ between runs are replaced by names: addresses by
+ * the variable that contains them. UPDATE=1 rewrites the files; review the diff before committing.
  */
 
 setDefaultTimeout(120_000);
@@ -28,7 +27,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs the commands of a session, and gives back its text as it should be. */
+/** Runs the commands of a session, and returns its text with the actual output. */
 async function replay(session: string): Promise<string> {
   const folder = newFolder();
   folders.push(folder);
@@ -58,7 +57,7 @@ code=$?; unset COMMAND; export -p >${state}; exit $code`;
       LC_ALL: "C.UTF-8",
       COMMAND: command,
     },
-    // Away from the terminal of who runs the tests, which would be asked for passphrases.
+    // In a new session, so that no prompt appears on the terminal of the test run.
     detached: true,
     stdin: "ignore",
     stdout: "pipe",
@@ -86,7 +85,7 @@ function quoted(text: string, mark: string): string[] {
   return [...lines.map((line) => `${mark} ${line}`.trimEnd()), ...(ended ? [] : ["[no newline]"])];
 }
 
-/** Replaces what differs from run to run. */
+/** Replaces what differs between runs. */
 function withNames(output: string, folder: string, variables: string): string {
   let text = output;
   for (const [, name, value] of variables.matchAll(/ (?<name>\w+)="(?<value>[0-9a-f]{64})"/gu)) {

@@ -13,7 +13,7 @@ import {
 const { env, folder, idk, ok, put } = await createWorkspace();
 const MiB = 2 ** 20;
 
-/** How many threads a put has that was given 40 MiB and waits for more. */
+/** The number of threads of a put that has read 40 MiB and waits for more. */
 async function threadsOf(args: readonly string[], extra: Record<string, string>, least: number) {
   const child = Bun.spawn([process.execPath, MAIN, "put", "-", ...args], {
     cwd: folder,
@@ -46,7 +46,7 @@ onLinux(
   60_000,
 );
 
-test("with threads and without, content is the same", async () => {
+test("stores the same content with and without threads", async () => {
   const content = noise(40 * MiB);
   const address = await put(content, "--workers", "2");
   for (const workers of ["0", "2"]) {
@@ -56,7 +56,7 @@ test("with threads and without, content is the same", async () => {
   }
 });
 
-test.each(["-1", "65", "two", "1.5"])("%s is no number of threads", async (given) => {
+test.each(["-1", "65", "two", "1.5"])("rejects %s as a number of threads", async (given) => {
   const message = "--workers or IDK_WORKERS must be a number from 0 to 64";
   expectFailure(await idk(["put", "-", `--workers=${given}`], { stdin: "x" }), 2, message);
 });

@@ -15,7 +15,7 @@ const { folder, recipient } = workspace;
 await workspace.ok(["keygen", "-o", "other.key"]);
 const other = (await workspace.ok(["recipient", "-i", "other.key"])).stdout.trim();
 
-/** Below the workspace, so that relative paths can be told from those of the current folder. */
+/** Not the current folder, to distinguish paths relative to the file. */
 const place = join(folder, "etc");
 mkdirSync(place);
 const file = join(place, "config.toml");
@@ -55,7 +55,7 @@ const settingsOf = ({ stdout }: Result) =>
   ).settings;
 
 describe("a configuration file", () => {
-  test("makes a file all that put takes, with paths relative to itself", async () => {
+  test("makes put work with a file alone, with paths relative to the file", async () => {
     workspace.write("report.txt", "the report");
     const put = await idk(BASIC, ["put", "report.txt"]);
     expect([put.code, put.stderr]).toEqual([0, ""]);
@@ -83,12 +83,12 @@ describe("a configuration file", () => {
     }
   });
 
-  test("gives a store keys of its own, and its only store is the default", async () => {
+  test("sets keys per store, and its only store is the default", async () => {
     const put = await idk(BASIC, ["put", "me.key", "--store", "home"]);
     const address = put.stdout.trim();
     const stat = await idk(BASIC, ["stat", address, "--store", "home", "--json"]);
     expect(JSON.parse(stat.stdout)).toMatchObject({ recipients: 1, metadata: { enc: "zstd" } });
-    // The top of the file has only the first of the two identities.
+    // The top level has only the first of the two identities.
     const blobs = join(folder, "copy");
     const copied = await idk(BASIC, ["copy", "--from", "home", "--to", "./copy"]);
     expect(copied.code).toBe(0);
@@ -100,7 +100,7 @@ describe("a configuration file", () => {
     expect((await idk(only, ["recipient"])).stdout).toBe(`${other}\n`);
   });
 
-  test("a flag goes before a variable, that before the store's entry, that before the top", async () => {
+  test("flags override variables, then the store's table, then the top level", async () => {
     const top = 'compress = "lz4"\n[store.a]\nurl = "a"\n';
     const entry = `${top}compress = "zstd"\n`;
     const compressOf = async (...run: Parameters<typeof idk>) =>
@@ -120,7 +120,7 @@ describe("a configuration file", () => {
     expect((await idk(entry, [...put, "--compress", "none"], env)).code).toBe(0);
   });
 
-  test("padding can be turned off in it and on again by a flag", async () => {
+  test("can turn padding off, and a flag turns it on again", async () => {
     workspace.write("long", noise(2 ** 21 + 1));
     const statOf = async (...flags: string[]) => {
       const put = await idk(BASIC, ["put", "long", "--store", "home", ...flags]);
@@ -135,12 +135,12 @@ describe("a configuration file", () => {
 });
 
 describe("names of stores", () => {
-  test("where there are named stores, a word is a name and ./ begins a folder", async () => {
+  test("a word is a name if there are named stores, and ./ starts a folder", async () => {
     const near = await idk(BASIC, ["put", "me.key", "--store", "wrok"]);
     expectFailure(
       near,
       2,
-      `no store wrok in ${file} (did you mean work?); a folder is written ./wrok`,
+      `no store wrok in ${file} (did you mean work?); for a folder, write ./wrok`,
     );
     const far = await idk(BASIC, ["ls"], { IDK_STORE: "blobs-of-mine" });
     expectFailure(far, 2, "(it has work, home)");
@@ -151,14 +151,14 @@ describe("names of stores", () => {
     );
   });
 
-  test("name the store to check, to make and to copy", async () => {
+  test("select the store to check, create and copy", async () => {
     const made = await idk(BASIC, ["store", "init", "work"]);
     expect(made.code).toBe(0);
     expect((await idk(BASIC, ["store", "check"])).stdout).toContain(join(place, "work-blobs"));
     expectFailure(await idk(BASIC, ["copy", "--from", "wrok", "--to", "home"]), 2, "no store wrok");
   });
 
-  test("the entry is named where its URL is wrong", async () => {
+  test("names the table of an invalid URL", async () => {
     const content = '[store.cloud]\nurl = "s3://key:sesame@bucket"\n';
     const result = await idk(content, ["ls"]);
     expectFailure(result, 2, `store cloud (${file}:2) takes no credentials in the URL`);
@@ -166,7 +166,7 @@ describe("names of stores", () => {
   });
 });
 
-describe("mistakes in it", () => {
+describe("mistakes in the file", () => {
   test.each<[content: string, message: string]>([
     ["a =\n", ":2:1: "],
     ["[store\n", ":2:1: unterminated table-key"],
@@ -181,29 +181,29 @@ describe("mistakes in it", () => {
     ['url = "a"\n', ":1: url belongs to a store"],
     ['store = "a"\n', ":1: store is a table for each store"],
     ["[store.a]\n", ":1: [store.a] has no url"],
-    ['[store."a/b"]\nurl = "a"\n', ":1: a store's name has letters"],
+    ['[store."a/b"]\nurl = "a"\n', ":1: the name of a store may only have letters"],
     ['[[store.a]]\nurl = "a"\n', ":1: store.a cannot be repeated"],
     [
       'default = "wrok"\n[store.work]\nurl = "a"\n',
-      ":1: default names no store of this file: wrok (did you mean work?)",
+      ":1: default does not name a store in this file: wrok (did you mean work?)",
     ],
     ['compress = "zip"\n', ":1: compress must be zstd, lz4, auto or none"],
-    ['workers = "2"\n', ":1: workers takes a number, without quotes"],
+    ['workers = "2"\n', ":1: workers must be a number, without quotes"],
     ["workers = 65\n", ":1: workers must be a number from 0 to 64"],
-    ['padding = "no"\n', ":1: padding takes true or false, without quotes"],
+    ['padding = "no"\n', ":1: padding must be true or false, without quotes"],
     ['chunk-size = "3M"\n', ":1: chunk-size must be a power of two"],
-    ["chunk-size = 1979-05-27\n", ":1:14: takes a text"],
-    ["identity = 1\n", ":1: identity takes a text in quotes, or a list of them"],
-    ['identity = "keychain:"\n', ":1: identity takes a name of letters"],
-    ["identity-command = []\n", ":1: identity-command takes a text in quotes"],
-    ["recipients = [[]]\n", ":1: recipients takes a text in quotes"],
+    ["chunk-size = 1979-05-27\n", ":1:14: must be a string"],
+    ["identity = 1\n", ":1: identity must be a string in quotes or a list of them"],
+    ['identity = "keychain:"\n', ":1: identity takes a keychain name"],
+    ["identity-command = []\n", ":1: identity-command must be a string in quotes"],
+    ["recipients = [[]]\n", ":1: recipients must be a string in quotes"],
   ])("%p", async (content, message) => {
     const result = await idk(content, ["ls"]);
     expectFailure(result, 2, `${file}${message}`);
     expect(result.stdout).toBe("");
   });
 
-  test("an identity in it is refused and not repeated", async () => {
+  test("an identity is rejected and not repeated", async () => {
     const secret = new TextDecoder().decode(workspace.read("me.key")).split("\n")[1]!;
     for (const key of ["identity", "dedup-secret", "recipients"]) {
       const result = await idk(`${key} = "${secret}"\n`, ["config"]);
@@ -212,7 +212,7 @@ describe("mistakes in it", () => {
     expect((await idk(`"${secret}" = 1\n`, ["ls"])).code).toBe(2);
   });
 
-  test("do not stop what takes no setting from it, unless it is asked for", async () => {
+  test("do not affect commands that need no setting from it, unless the file is named", async () => {
     const broken = "nonsense\n";
     expect((await idk(broken, ["recipient", "-i", "me.key"])).code).toBe(0);
     expect((await idk(broken, ["store", "init", "./work"])).code).toBe(0);
@@ -223,7 +223,7 @@ describe("mistakes in it", () => {
     expectFailure(await idk(broken, ["init"]), 2, file);
   });
 
-  test("a file that was named must be there, and be text", async () => {
+  test("a named file must exist and be text", async () => {
     const gone = join(place, "gone.toml");
     expectFailure(
       await idk("", ["ls", "--config", gone]),
@@ -240,7 +240,7 @@ describe("mistakes in it", () => {
     );
   });
 
-  test("nobody else may write one that names a command", async () => {
+  test("must not be writable by others if it names a command", async () => {
     const content = 'identity-command = "cat ../me.key"\n';
     expect((await idk(content, ["recipient"])).stdout).toBe(`${recipient}\n`);
     chmodSync(file, 0o620);
@@ -250,7 +250,7 @@ describe("mistakes in it", () => {
 });
 
 describe("idk config", () => {
-  test("shows each value and where it is from", async () => {
+  test("shows each value and its source", async () => {
     const { code, stdout, stderr } = await idk(BASIC, ["config"], { IDK_WORKERS: "3" });
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toBe(
@@ -263,20 +263,20 @@ chunk-size    4M  (default)
 padding       true  (default)
 dedup-secret  none  (default)
 workers       3  (IDK_WORKERS)
-passphrase    asked for where needed
+passphrase    prompted for if needed
   --store home  ${join(await homeOf(), "blobs")}
 `.replace(/^(?! )(\S+)( +)/gmu, (_, name: string) => name.padEnd(16)),
     );
   });
 
-  test("without a file says where it would be", async () => {
+  test("shows the default path without a file", async () => {
     const { stdout, code } = await runIdk(["config"], { cwd: folder });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^config +none \(\/.*\/\.config\/idk\/config\.toml\)\n/u);
     expect(stdout).toMatch(/^store +none +\(default\)$/mu);
   });
 
-  test("shows no secret", async () => {
+  test("shows no secrets", async () => {
     const secret = new TextDecoder().decode(workspace.read("other.key")).split("\n")[1]!;
     const content = `identity-command = "echo ${secret}"
 [store.a]
@@ -295,7 +295,7 @@ url = "s3://AKIA:sesame/open@bucket/x?region=eu&token=sesame&endpoint=https://u:
   });
 });
 
-/** The one that runs of the program get. */
+/** The HOME of the program's runs. */
 async function homeOf(): Promise<string> {
   const { stdout } = await runIdk(["config"], { cwd: folder });
   return /\((.*)\/\.config\/idk/u.exec(stdout)![1]!;

@@ -18,11 +18,11 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new user's home, and what `idk init` is to make in it. */
+/** A new user's home, and what `idk init` creates in it. */
 function newHome() {
   const home = newFolder();
   made.push(home);
-  // The runtime would fill each home with a cache of its own.
+  // The runtime would create a cache in each home.
   const env = { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
   return {
     home,
@@ -35,7 +35,7 @@ function newHome() {
   };
 }
 
-/** Runs `idk` in a terminal and types one text at each prompt. */
+/** Runs `idk` in a terminal and types one line at each prompt. */
 async function type(home: string, typed: readonly string[], ...args: string[]) {
   const { screen, code } = await atTerminal(answering(typed), [process.execPath, MAIN, ...args], {
     cwd: home,
@@ -48,14 +48,14 @@ async function type(home: string, typed: readonly string[], ...args: string[]) {
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe("idk init", () => {
-  test("unattended, makes all that put and get take", async () => {
+  test("creates everything that put and get need, without prompts", async () => {
     const { home, config, identity, store, idk } = newHome();
     const { code, stdout, stderr } = await idk(["init", "--no-passphrase", "--store", "attic"]);
     expect(code).toBe(0);
-    expect(stdout.replace(/idk1\w+/u, "RECIPIENT")).toBe(`made  identity ${identity}
-made  store main: ${home}/attic
-made  configuration ${config}
-      recipient RECIPIENT
+    expect(stdout.replace(/idk1\w+/u, "RECIPIENT")).toBe(`created  identity ${identity}
+created  store main: ${home}/attic
+created  configuration ${config}
+         recipient RECIPIENT
 `);
     expect(stderr).toContain(`back up ${identity}`);
     expect([identity, config].map(modeOf)).toEqual([0o600, 0o600]);
@@ -79,9 +79,9 @@ made  configuration ${config}
       const again = await idk(["init", ...args], env);
       expect([again.code, again.stdout]).toEqual([
         0,
-        `there  identity ${identity}\nthere  store main: ${store}\nthere  configuration ${config}\n`,
+        `exists  identity ${identity}\nexists  store main: ${store}\nexists  configuration ${config}\n`,
       ]);
-      expect(again.stderr).toBe(`idk: nothing was changed: edit ${config} for that\n`);
+      expect(again.stderr).toBe(`idk: nothing was changed; to change settings, edit ${config}\n`);
     }
     expect([config, identity].map((path) => readFileSync(path))).toEqual(files);
 
@@ -94,17 +94,21 @@ made  configuration ${config}
       store: { name: "main", url: store, state: "missing" },
       recipient: null,
     });
-    expect(lost.stderr).toContain("bring it back from your backup");
+    expect(lost.stderr).toContain("restore it from your backup");
     expect(existsSync(identity)).toBe(false);
   });
 
-  test("adds a store to a configuration that is there, and changes nothing else", async () => {
+  test("adds a store to an existing configuration, and changes nothing else", async () => {
     const { home, config, identity, idk } = newHome();
     expect((await idk(["init", "--no-passphrase", "--store", "first"])).code).toBe(0);
     const before = readFileSync(config, "utf8").trimEnd();
     writeFileSync(config, before);
 
-    expectFailure(await idk(["init", "--store", "second"]), 2, "has another store main: name this");
+    expectFailure(
+      await idk(["init", "--store", "second"]),
+      2,
+      "already has another store main: choose a",
+    );
     expect([readFileSync(config, "utf8"), existsSync(join(home, "second"))]).toEqual([
       before,
       false,
@@ -113,9 +117,9 @@ made  configuration ${config}
     const { code, stdout, stderr } = await idk(["init", "--store", "second", "--name", "my.own"]);
     expect(code).toBe(0);
     expect(stdout).toBe(
-      `there     identity ${identity}\nmade      store my.own: ${home}/second\nadded to  configuration ${config}\n`,
+      `exists   identity ${identity}\ncreated  store my.own: ${home}/second\nupdated  configuration ${config}\n`,
     );
-    expect(stderr).toBe("idk: next: idk put FILE --store my.own stores there\n");
+    expect(stderr).toBe("idk: next: `idk put FILE --store my.own` stores a file there\n");
     const after = `${before}\n\n[store."my.own"]\nurl = "${home}/second"\n`;
     expect(readFileSync(config, "utf8")).toBe(after);
     writeFileSync(join(home, "report.txt"), "the report");
@@ -124,22 +128,22 @@ made  configuration ${config}
     expect((await idk(["ls"])).stdout).toBe("");
 
     const again = await idk(["init", "--store", "second"]);
-    expect(again.stdout).toContain(`there  store my.own: ${home}/second\n`);
+    expect(again.stdout).toContain(`exists  store my.own: ${home}/second\n`);
     expect(readFileSync(config, "utf8")).toBe(after);
   });
 
-  test("leaves a configuration alone that nothing can be added to", async () => {
+  test("does not change a configuration that cannot be extended", async () => {
     const { home, config, idk } = newHome();
     mkdirSync(join(config, ".."), { recursive: true });
     const text = 'store = { work = { url = "/w" } }\n';
     writeFileSync(config, text);
     const result = await idk(["init", "--store", "./more", "--name", "more"]);
-    expectFailure(result, 2, `cannot add the store to ${config}, do so by hand`);
+    expectFailure(result, 2, `cannot add the store to ${config}: `);
     expect(readFileSync(config, "utf8")).toBe(text);
     expect(existsSync(join(home, "more"))).toBe(false);
   });
 
-  test("writes the file of a key in a URL as an absolute path", async () => {
+  test("writes the key file in a URL as an absolute path", async () => {
     const { home, config, idk } = newHome();
     writeFileSync(join(home, "sse.key"), "0".repeat(64), { mode: 0o600 });
     const url = "s3://bucket?endpoint=https://127.0.0.1:1&region=eu&sse-c-key=";
@@ -149,7 +153,7 @@ made  configuration ${config}
     );
   });
 
-  test("completes what was cut short, with the identity that is there", async () => {
+  test("completes an interrupted setup with the existing identity", async () => {
     const { config, identity, idk } = newHome();
     mkdirSync(join(identity, ".."), { recursive: true });
     const env = { IDK_PASSPHRASE: PASSPHRASE };
@@ -166,16 +170,20 @@ made  configuration ${config}
     expect(readFileSync(config, "utf8")).toContain(`recipients = ["${stdout.trim()}"]`);
   });
 
-  test("takes an object store that does not answer, a name, and files elsewhere", async () => {
+  test("accepts an unreachable object store, a name, and other paths", async () => {
     const { home, idk } = newHome();
     const url = "s3://bucket/x?endpoint=http://127.0.0.1:1&region=eu";
     const env = { AWS_ACCESS_KEY_ID: "them", AWS_SECRET_ACCESS_KEY: "sesame" };
     const args = ["init", "--store", url, "--name", "work", "-o", "keys/me", "--no-passphrase"];
     const result = await idk([...args, "--config", "c/idk.toml"], env);
     expect(result.code).toBe(0);
-    expect(result.stdout).toContain(`made   identity ${home}/keys/me\nnamed  store work: ${url}\n`);
-    expect(result.stderr).toContain("warning: the bucket was not made: ");
-    expect(result.stderr).toContain("`idk store init` makes the bucket, `idk store check` tries");
+    expect(result.stdout).toContain(
+      `created    identity ${home}/keys/me\nunchecked  store work: ${url}\n`,
+    );
+    expect(result.stderr).toContain("warning: the bucket was not created: ");
+    expect(result.stderr).toContain(
+      "create the bucket with `idk store init`, and test it with `idk store check`",
+    );
     expect(result.stdout + result.stderr).not.toContain("sesame");
     const shown = await idk(["config", "--config", "c/idk.toml", "--json"]);
     expect(JSON.parse(shown.stdout)).toMatchObject({
@@ -187,27 +195,27 @@ made  configuration ${config}
   test.each<[args: string[], message: string]>([
     [["--store", "ftp://sesame"], 'the store does not support "ftp:"'],
     [["--store", ""], "the store takes a folder"],
-    [["--store", "s", "--name", "a/b"], "--name takes a name"],
+    [["--store", "s", "--name", "a/b"], "--name must be a name"],
     [["--store", "s", "-o", "a", "--keychain", "b"], "-o and --keychain exclude each other"],
-    [["--store", "s", "--keychain", "a:b"], "--keychain takes a name"],
+    [["--store", "s", "--keychain", "a:b"], "--keychain takes a keychain name"],
     [["--store", "s", "-o", ".."], "it is a folder"],
-  ])("init %p makes nothing", async (args, message) => {
+  ])("init %p creates nothing", async (args, message) => {
     const { config, idk } = newHome();
     expectFailure(await idk(["init", ...args, "--no-passphrase"]), 2, message);
     expect(existsSync(config)).toBe(false);
   });
 
-  test("writes no configuration for a bucket that can never be", async () => {
+  test("writes no configuration for an invalid bucket", async () => {
     const { config, idk } = newHome();
     const env = { MINIO_ACCESS_KEY: "them", MINIO_SECRET_KEY: "sesame" };
     const result = await idk(["init", "--no-passphrase", "--store", "minio://127.0.0.1:1/b"], env);
-    expectFailure(result, 2, "the bucket's name b is not one that MinIO takes");
+    expectFailure(result, 2, "the bucket's name b is not valid on MinIO");
     expect(existsSync(config)).toBe(false);
   });
 
-  test("without a terminal and a passphrase says what to do", async () => {
+  test("says what to do without a terminal and a passphrase", async () => {
     const { home, config, identity } = newHome();
-    // A session of its own has no terminal, whatever the tests were started from.
+    // A new session has no terminal, even if the tests do.
     const setsid = "import os, sys; os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])";
     const child = Bun.spawn(["python3", "-c", setsid, process.execPath, MAIN, "init"], {
       cwd: home,
@@ -224,12 +232,12 @@ made  configuration ${config}
 await describeMinio("idk init, with MinIO", (minio) => {
   const { env } = minio;
 
-  test("makes the bucket, so that put is next", async () => {
+  test("creates the bucket, so that put works", async () => {
     const { home, config, idk } = newHome();
     const bucket = minio.newBucketName();
     const url = minio.url(bucket, "/mine");
     const result = await idk(["init", "--no-passphrase", "--store", url], env);
-    expect(result.stdout).toContain(`made  store main: ${url}\n`);
+    expect(result.stdout).toContain(`created  store main: ${url}\n`);
     expect(result.stderr).not.toContain("store init");
     writeFileSync(join(home, "report.txt"), "the report");
     const { stdout } = await idk(["put", "report.txt"], env);
@@ -237,11 +245,11 @@ await describeMinio("idk init, with MinIO", (minio) => {
 
     rmSync(config);
     const again = await idk(["init", "--store", url], env);
-    expect(again.stdout).toContain(`there  store main: ${url}\n`);
+    expect(again.stdout).toContain(`exists   store main: ${url}\n`);
     expectNoCredentials(again, env);
   });
 
-  test("of whom it may not ask for buckets is a store all the same", async () => {
+  test("sets up a store whose credentials cannot create buckets", async () => {
     const { config, idk } = newHome();
     const bucket = minio.newBucketName();
     const own = await minio.assumeRole(
@@ -255,18 +263,18 @@ await describeMinio("idk init, with MinIO", (minio) => {
     const args = ["init", "--no-passphrase", "--store", minio.url(bucket)];
     const result = await idk(args, own);
     expect([result.code, existsSync(config)]).toEqual([0, true]);
-    expect(result.stderr).toContain("warning: the bucket was not made: ");
+    expect(result.stderr).toContain("warning: the bucket was not created: ");
     expectNoCredentials(result, own);
   });
 });
 
 describe("idk init at a terminal", () => {
-  test("asks where, and twice for a passphrase that is not shown", async () => {
+  test("prompts for the location, and twice for a passphrase without echo", async () => {
     const { home, config, identity, store } = newHome();
     const typed = ["\r", `${PASSPHRASE}\r`, `${PASSPHRASE}\r`];
     const { screen, code } = await type(home, typed, "init");
     expect(screen).toStartWith(
-      `Folder or URL of the store [${store}]: \nNew passphrase: \nThe same again: \nmade  identity`,
+      `Folder or URL of the store [${store}]: \nNew passphrase: \nRepeat the passphrase: \ncreated  identity`,
     );
     expect(screen).toContain("remember its passphrase");
     expect(code).toBe(0);
@@ -274,7 +282,7 @@ describe("idk init at a terminal", () => {
     expect(statSync(identity).size).toBe(102);
   });
 
-  test("takes a folder below home, typed and corrected", async () => {
+  test("accepts an edited path below the home folder", async () => {
     const { home, config } = newHome();
     const typed = ["~/blops\u007f\u007fbs\r"];
     const { code } = await type(home, typed, "init", "--no-passphrase");
@@ -284,12 +292,12 @@ describe("idk init at a terminal", () => {
 
   test.each<[typed: string[], message: string, code: number]>([
     [["\r", "one\r", "two\r"], "idk: the two passphrases differ", 2],
-    [["\r", "\r"], "idk: the passphrase is empty: --no-passphrase is for none", 2],
+    [["\r", "\r"], "idk: the passphrase is empty: pass --no-passphrase to use none", 2],
     [["ab\u0003"], "idk: interrupted", 130],
     [["\u0004"], "idk: the terminal was closed before an answer was given", 2],
     [["\r", "one\u0003"], "idk: interrupted", 130],
     [["ftp://x\r"], "idk: the store does not support", 2],
-  ])("typing %p makes neither identity nor configuration", async (typed, message, code) => {
+  ])("typing %p creates neither identity nor configuration", async (typed, message, code) => {
     const { home, config, identity } = newHome();
     const result = await type(home, typed, "init");
     expect(result.screen).toContain(message);
@@ -297,7 +305,7 @@ describe("idk init at a terminal", () => {
     expect([config, identity].map(existsSync)).toEqual([false, false]);
   });
 
-  test("two protected identities are asked for one after the other", async () => {
+  test("prompts for two protected identities in turn", async () => {
     const { home, idk } = newHome();
     const recipients: string[] = [];
     for (const name of ["a.key", "b.key"]) {

@@ -24,7 +24,7 @@ const silent: Output = {
 const quiet = { out: silent, progress: createProgress(undefined) };
 const out = { folder: path("out"), names: true };
 
-/** It never comes to that. */
+/** Never called. */
 const write = async (content: StoredContent): Promise<never> => {
   throw new Error(`${content.address} was opened`);
 };
@@ -33,10 +33,10 @@ async function* addresses(count: number): AsyncGenerator<string> {
   for (let i = 0; i < count; i++) yield `${i}`.padStart(64, "0");
 }
 
-/** Whole addresses, as these are. */
+/** These are full addresses already. */
 const resolve = async (address: string): Promise<string> => address;
 
-test("an interruption waits for what the others still have to clear away or to say", async () => {
+test("an interruption waits until the others have cleaned up", async () => {
   const interruption = new AbortController();
   const session = { ...quiet, signal: interruption.signal };
   let begun = 0;
@@ -58,7 +58,7 @@ test("an interruption waits for what the others still have to clear away or to s
   expect([begun, ended]).toEqual([5, 5]);
 });
 
-test("what is no failure of an item ends the others, and waits for them", async () => {
+test("an unexpected error ends the others, and waits for them", async () => {
   const session = { ...quiet, signal: new AbortController().signal };
   const states: string[] = [];
   const open = async (address: string, signal: AbortSignal): Promise<never> => {

@@ -16,11 +16,11 @@ const { idk, ok, put, path } = workspace;
 const content = noise(2 ** 20 + 1);
 const address = await put(content, "--chunk-size", "256K");
 
-/** Files that should not be there, whatever they are called. */
+/** Unexpected files of any name. */
 const strays = () => readdirSync(workspace.folder).filter((name) => name.includes(".idk-part"));
 
 describe("get -o", () => {
-  test("gives the mode that the umask leaves", async () => {
+  test("creates files with the mode set by the umask", async () => {
     await ok(["get", address, "-o", "plain"]);
     expect(statSync(path("plain")).mode & 0o777).toBe(0o666 & ~process.umask());
     expect(strays()).toEqual([]);
@@ -32,7 +32,7 @@ describe("get -o", () => {
     expectFailure(
       await idk(["get", address, "-o", "old"]),
       2,
-      "old already exists: --force replaces it",
+      "old already exists; use --force to replace it",
     );
     expect(workspace.read("old").toString()).toBe("old content");
     await ok(["get", address, "-o", "old", "--force"]);
@@ -40,7 +40,7 @@ describe("get -o", () => {
     expect(statSync(path("old")).mode & 0o777).toBe(0o640);
   });
 
-  test("replaces what a symbolic link leads to, not the link", async () => {
+  test("replaces the target of a symbolic link, not the link", async () => {
     workspace.write("target", "old");
     symlinkSync("target", path("link"));
     expectFailure(await idk(["get", address, "-o", "link"]), 2, "already exists");
@@ -49,7 +49,7 @@ describe("get -o", () => {
     expect(sameBytes(workspace.read("target"), content)).toBe(true);
   });
 
-  test("says why it cannot write there", async () => {
+  test("says why it cannot write", async () => {
     mkdirSync(path("folder"));
     for (const flags of [[], ["--force"]]) {
       expectFailure(await idk(["get", address, "-o", "folder", ...flags]), 2, "folder is a folder");
@@ -72,7 +72,7 @@ describe("get -o", () => {
     const broken = await put(noise(2 ** 20 + 9), "--chunk-size", "256K");
     const found = await ok(["stat", broken, "--json"]);
     expect(JSON.parse(found.stdout)).toMatchObject({ depth: 1 });
-    // Of this tree alone, the last blobs to be written are the newest.
+    // Only this tree: the newest blobs were written last.
     const blobs = (await ok(["ls"])).stdout.trim().split("\n");
     const newest = blobs
       .filter((name) => name !== broken)
@@ -88,13 +88,13 @@ describe("get -o", () => {
     expect(strays()).toEqual([]);
 
     const streamed = await idk(["get", broken]);
-    expectFailure(streamed, 3, `(the output is cut short after ${streamed.bytes.length} bytes)`);
+    expectFailure(streamed, 3, `(the output is incomplete after ${streamed.bytes.length} bytes)`);
     expect(sameBytes(streamed.bytes, noise(2 ** 20 + 9).subarray(0, streamed.bytes.length))).toBe(
       true,
     );
   });
 
-  test("--json says what was written", async () => {
+  test("--json reports what was written", async () => {
     const { stdout } = await ok(["get", address, "-o", "ranged", "--range", "10-30", "--json"]);
     expect(JSON.parse(stdout)).toEqual({
       address,

@@ -8,7 +8,7 @@ const MiB = 2 ** 20;
 const workspace = await createWorkspace();
 const address = "a".repeat(64);
 
-/** What every open file inherits, so that its syncs can be watched, and made to fail. */
+/** The prototype of open files, to observe their syncs and make them fail. */
 const probe = await open(workspace.path("me.key"));
 const FileHandle = Object.getPrototypeOf(probe) as typeof probe;
 await probe.close();
@@ -16,8 +16,8 @@ afterEach(() => {
   mock.restore();
 });
 
-describe("a file that is written", () => {
-  test.each([false, true])("is not named over what the disk has lost (kept: %p)", async (kept) => {
+describe("an output file", () => {
+  test.each([false, true])("does not appear after a failed sync (kept: %p)", async (kept) => {
     spyOn(FileHandle, "datasync").mockImplementationOnce(async () => {
       throw Object.assign(new Error("i/o error"), { code: "EIO" });
     });
@@ -28,7 +28,7 @@ describe("a file that is written", () => {
     await file.write(noise(32 * MiB));
     const failure = await file.commit().catch((error: Error) => error.message);
     expect(failure).toContain("cannot write");
-    // What is there now may be gone when the next run has counted on it.
+    // The kept data may turn out to be lost after the next run has relied on it.
     expect(await file.discard()).toBeUndefined();
     expect(existsSync(`${folder}/film`)).toBe(false);
     expect(readdirSync(folder)).toEqual([]);
@@ -37,7 +37,7 @@ describe("a file that is written", () => {
   test.each([
     [false, 1],
     [true, 2],
-  ])("is synced no more often than it takes (kept: %p)", async (kept, times) => {
+  ])("is synced as rarely as possible (kept: %p)", async (kept, times) => {
     const file = await createOutputFile(workspace.path(`kept-${kept}`), {
       force: false,
       address,
@@ -49,7 +49,7 @@ describe("a file that is written", () => {
     const chmod = spyOn(FileHandle, "chmod");
     await file.commit();
     expect(sync).toHaveBeenCalledTimes(times);
-    // The last one has the mode on disk as well.
+    // The last sync also writes the mode.
     expect(sync.mock.invocationCallOrder.at(-1)).toBeGreaterThan(
       chmod.mock.invocationCallOrder[0]!,
     );

@@ -44,7 +44,7 @@ describe("a get that was interrupted", () => {
     rmSync(path("copy"));
   }
 
-  test("continues behind what is right, and leaves nothing else", async () => {
+  test("resumes after the valid part, and leaves nothing else", async () => {
     const { part } = await interruptedGet();
     expect(statSync(path(part)).mode & 0o777).toBe(0o600);
     const { stdout } = await ok(await get("--json"));
@@ -54,40 +54,40 @@ describe("a get that was interrupted", () => {
     await expectCopy();
   });
 
-  test("says with Ctrl-C what is kept and how it continues", async () => {
+  test("prints after Ctrl-C what is kept and how to resume", async () => {
     const { part, stderr, code } = await interruptedGet("SIGINT");
     expect(code).toBe(130);
     expect(stderr).toContain(
-      `verified and kept in ${part}: the same command continues there\nidk: interrupted\n`,
+      `verified and kept in ${part}: run the same command again to resume\nidk: interrupted\n`,
     );
     expect((await ok(await get())).stderr).toMatch(
-      /^idk: continued: \d+ bytes [^\n]* were there\n$/u,
+      /^idk: resumed: \d+ bytes [^\n]* already fetched\n$/u,
     );
     await expectCopy();
   });
 
   test.each<[what: string, continued: RegExp, change: (file: string) => void]>([
-    ["changed at its start", /continued: 0 bytes/u, (file) => overwrite(file, 10)],
-    ["changed in the middle", /continued: 2097152 bytes/u, (file) => overwrite(file, 2 * MIB + 1)],
+    ["changed at its start", /resumed: 0 bytes/u, (file) => overwrite(file, 10)],
+    ["changed in the middle", /resumed: 2097152 bytes/u, (file) => overwrite(file, 2 * MIB + 1)],
     [
       "longer than the content",
-      /continued: \d{7} bytes/u,
+      /resumed: \d{7} bytes/u,
       (file) => appendFileSync(file, noise(30 * MIB, 9)),
     ],
-  ])("verifies what is there: %s", async (_, continued, change) => {
+  ])("verifies the partial file: %s", async (_, continued, change) => {
     const { part } = await interruptedGet();
     change(path(part));
     expect((await ok(await get())).stderr).toMatch(continued);
     await expectCopy();
   });
 
-  test("fetches anew with --no-resume, and clears away what there was", async () => {
+  test("starts over with --no-resume, and removes partial files", async () => {
     await interruptedGet();
     expect((await ok(["get", await stored, "-o", "copy", "--no-resume"])).stderr).toBe("");
     await expectCopy();
   });
 
-  test("keeps what is verified where a later chunk is damaged", async () => {
+  test("keeps the verified part if a later chunk is damaged", async () => {
     const env = { IDK_STORE: "damaged" };
     const address = (await ok(["put", "film", "--chunk-size", "256K"], { env })).stdout.trim();
     const newest = (await ok(["ls"], { env })).stdout
@@ -102,15 +102,15 @@ describe("a get that was interrupted", () => {
     for (let attempt = 0; attempt < 2; attempt++) {
       const { code, stderr } = await idk(args, { env });
       expect(code).toBe(5);
-      expect(stderr).toContain("are verified and kept");
+      expect(stderr).toContain("verified and kept");
       expect(existsSync(path("copy"))).toBe(false);
     }
     writeFileSync(newest, good);
-    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: 2");
+    expect((await ok(args, { env })).stderr).toStartWith("idk: resumed: 2");
     await expectCopy();
   });
 
-  test("touches nothing that is not its own", async () => {
+  test("touches only its own files", async () => {
     const { part } = await interruptedGet();
     const held = path("held");
     writeFileSync(held, readFileSync(path(part)), { mode: 0o600 });
@@ -133,7 +133,7 @@ describe("a get that was interrupted", () => {
     rmSync(held);
   });
 
-  test("leaves alone what another process is writing", async () => {
+  test("does not touch the partial file of a running process", async () => {
     const running = Bun.spawn(["sleep", "60"]);
     const writer = processIdentity(running.pid);
     const name = `.copy.${(await stored).slice(0, 16)}.${writer}.0123456789ab.idk-part`;
@@ -146,24 +146,24 @@ describe("a get that was interrupted", () => {
       running.kill("SIGKILL");
       await running.exited;
     }
-    expect((await ok(await get())).stderr).toStartWith("idk: continued: 5242880 bytes");
+    expect((await ok(await get())).stderr).toStartWith("idk: resumed: 5242880 bytes");
     await expectCopy();
   });
 
-  test("works under names of any length", async () => {
+  test("works with names of any length", async () => {
     const name = "ü".repeat(120);
     await ok(["get", await stored, "-o", name, "--resume"]);
     expect(sameBytes(workspace.read(name), content)).toBe(true);
     expect(parts()).toEqual([]);
   });
 
-  test("is one of a whole file", async () => {
+  test("needs a whole file", async () => {
     const address = await stored;
-    expectFailure(await idk(["get", address, "--resume"]), 2, "--resume takes -o FILE");
+    expectFailure(await idk(["get", address, "--resume"]), 2, "--resume needs -o FILE");
     expectFailure(
       await idk(["get", address, "-o", "x", "--resume", "--range", "0-5"]),
       2,
-      "--resume takes no --range",
+      "--resume excludes --range",
     );
   });
 

@@ -25,7 +25,7 @@ const folders = mkdtempSync(join(tmpdir(), "idk-cli-"));
 afterAll(() => rmSync(folders, { recursive: true }));
 const newFolder = () => mkdtempSync(join(folders, "x"));
 
-/** What people who mean harm would try, and what they might add to it. */
+/** Parts of hostile names. */
 const PIECES: readonly string[] = [
   Array.from("./\\:~ -\0\u0001\u001b\n\r\t\u007f\u0085\u00a0\u200b\u200d\u202e\u2028\ufeff\ufffd"),
   ["\ud800", "é", "e\u0301", "ß", "ﬁ", "İ", "x".repeat(300), "ü".repeat(150), "👩‍👩‍👧‍👦".repeat(30)],
@@ -38,7 +38,7 @@ const hostile: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 100 }),
 );
 const value = fc.oneof(hostile, fc.nat(), fc.uint8Array());
-/** As it comes out of a blob that anyone may have written: of any type. */
+/** Metadata from an untrusted blob, with values of any type. */
 const metadata: fc.Arbitrary<Metadata> = fc
   .record({ name: value, [PATH_KEY]: value }, { requiredKeys: [] })
   .map((given) => given as Metadata);
@@ -63,14 +63,14 @@ function expectSafe(name: string): void {
 }
 
 describe("safeName", () => {
-  test("gives a name of one file in the folder, whatever it is given", () => {
+  test("returns the name of a file in the folder for any input", () => {
     fc.assert(
       fc.property(hostile, (name) => expectSafe(safeName(name))),
       { numRuns: 3000 },
     );
   });
 
-  test("leaves a name alone that is safe", () => {
+  test("does not change a safe name", () => {
     fc.assert(
       fc.property(hostile, (name) => {
         const safe = safeName(name);
@@ -102,7 +102,7 @@ describe("safeName", () => {
     expect(safeName(name)).toBe(safe);
   });
 
-  test("cuts what is too long, and keeps the extension", () => {
+  test("truncates long names and keeps the extension", () => {
     const safe = safeName(`${"ü".repeat(5000)}.jpeg`);
     expect(Buffer.byteLength(safe)).toBeLessThanOrEqual(200);
     expect(safeName(`${"x".repeat(500)}.jpeg`)).toMatch(/^x{190,}\.jpeg$/u);
@@ -111,7 +111,7 @@ describe("safeName", () => {
 });
 
 describe("keptName", () => {
-  test("takes a path apart only where it is one that put has kept", () => {
+  test("splits only paths stored by put", () => {
     expect(keptName({ name: "a/b" })).toEqual({ segments: ["a_b"], original: "a/b" });
     expect(keptName({ name: "b", [PATH_KEY]: "a/b" })).toEqual({
       segments: ["a", "b"],
@@ -125,7 +125,7 @@ describe("keptName", () => {
     expect(keptName({ name: "" })).toBeUndefined();
   });
 
-  test("gives safe segments alone", () => {
+  test("returns only safe segments", () => {
     fc.assert(
       fc.property(metadata, (given) => {
         for (const segment of keptName(given)?.segments ?? []) expectSafe(segment);
@@ -136,7 +136,7 @@ describe("keptName", () => {
 });
 
 describe("claims", () => {
-  test("tell files apart that some file system takes for one", () => {
+  test("distinguish names that some file systems treat as equal", () => {
     const claims = createClaims();
     const claim = (path: string, address = A) => claims.claim(path.split("/"), address).join("/");
     expect(claim("Read me.txt")).toBe("Read me.txt");
@@ -152,7 +152,7 @@ describe("claims", () => {
     expect(claim("café/z")).toBe("café~/z");
   });
 
-  test("never give one path twice", () => {
+  test("never assign a path twice", () => {
     const segments = fc.array(fc.constantFrom("a", "A", "b", "a~", "a~aaaaaaaa", "é"), {
       minLength: 1,
       maxLength: 3,
@@ -182,7 +182,7 @@ describe("claims", () => {
 });
 
 describe("an output folder", () => {
-  test("holds what is written into it, whatever the names", async () => {
+  test("contains everything written to it, with any names", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(metadata, { maxLength: 12 }), async (contents) => {
         const around = newFolder();
@@ -194,7 +194,7 @@ describe("an output folder", () => {
           const address = `${index}`.padStart(64, "0");
           const { path } = await folder.destinationFor(address, content);
           expect(resolve(path).startsWith(root + sep)).toBe(true);
-          // Exclusively: no two are at one place.
+          // Exclusively: no two share a path.
           writeFileSync(path, address, { flag: "wx" });
           written.set(path, address);
           expect(realpathSync(path).startsWith(root + sep)).toBe(true);
@@ -207,7 +207,7 @@ describe("an output folder", () => {
     );
   });
 
-  test("writes through no symbolic link, wherever it leads", async () => {
+  test("never writes through a symbolic link", async () => {
     const around = newFolder();
     for (const name of ["elsewhere", "in", "in/real"]) mkdirSync(join(around, name));
     symlinkSync("../elsewhere", join(around, "in/link"));
@@ -218,16 +218,16 @@ describe("an output folder", () => {
     const folder = await openOutputFolder(join(around, "in"), { names: true });
     for (const at of ["link/x", "link/y/x", "inner/x", "dangling/x", "real/deep/x"]) {
       const placed = folder.destinationFor(A, { [PATH_KEY]: at });
-      expect(await placed.catch(String)).toContain("is a symbolic link: nothing is written");
+      expect(await placed.catch(String)).toContain("is a symbolic link; nothing is written");
     }
     expect(await folder.destinationFor(A, { [PATH_KEY]: "file/x" }).catch(String)).toContain(
-      "in the way",
+      "is not a folder",
     );
     expect(readdirSync(join(around, "elsewhere"))).toEqual([]);
     expect(readdirSync(join(around, "in/real"))).toEqual(["deep"]);
   });
 
-  test("may be behind a symbolic link itself", async () => {
+  test("may be reached through a symbolic link", async () => {
     const around = newFolder();
     mkdirSync(join(around, "real"));
     symlinkSync("real", join(around, "link"));
@@ -237,7 +237,7 @@ describe("an output folder", () => {
     expect(lstatSync(join(around, "real/a")).isDirectory()).toBe(true);
   });
 
-  test("is not made where a file is", async () => {
+  test("is not created in place of a file", async () => {
     const around = newFolder();
     writeFileSync(join(around, "file"), "as it was");
     for (const at of ["file", "file/in"]) {
@@ -247,7 +247,7 @@ describe("an output folder", () => {
     expect(readFileSync(join(around, "file"), "utf8")).toBe("as it was");
   });
 
-  test("goes by addresses where names are not wanted, or there are none", async () => {
+  test("uses addresses if names are disabled or absent", async () => {
     const around = newFolder();
     const by = async (names: boolean, content: Metadata) =>
       (await (await openOutputFolder(around, { names })).destinationFor(A, content)).path;

@@ -3,7 +3,7 @@ import { createWriteBack } from "../../src/get/write-back.ts";
 
 const MiB = 2 ** 20;
 
-/** A disk whose syncs end when they are told to. */
+/** A disk whose syncs end on request. */
 function slowDisk() {
   const ends: ((error?: Error) => void)[] = [];
   const sync = () =>
@@ -13,7 +13,7 @@ function slowDisk() {
   return { sync, ends };
 }
 
-test("the disk is woken for enough bytes, and once at a time", async () => {
+test("syncs after enough bytes, one sync at a time", async () => {
   const { sync, ends } = slowDisk();
   const writeBack = createWriteBack(sync);
   writeBack.wrote(31 * MiB);
@@ -28,7 +28,7 @@ test("the disk is woken for enough bytes, and once at a time", async () => {
   expect(ends).toHaveLength(2);
 });
 
-test("idle waits for what is under way, and a failure is told at the end", async () => {
+test("idle waits for a running sync, and assertGood throws its error", async () => {
   const { sync, ends } = slowDisk();
   const writeBack = createWriteBack(sync);
   await writeBack.idle();
@@ -40,7 +40,7 @@ test("idle waits for what is under way, and a failure is told at the end", async
   expect(idle).toBe(false);
   ends[0]!(new Error("the first"));
   await waiting;
-  // The system has told it once, and the next sync succeeds or fails for another reason.
+  // The system reports the error once; the next sync succeeds or fails for another reason.
   for (const later of [undefined, new Error("another")]) {
     writeBack.wrote(32 * MiB);
     ends.at(-1)!(later);

@@ -17,12 +17,12 @@ const make = async (name: string) => (await workspace.ok(["keygen", "-o", name])
 const second = await make("second.key");
 const third = await make("third.key");
 
-/** The recipients that these variables come to; no file is named by a flag. */
+/** The recipients of the identities that these variables name, without flags. */
 const recipientsOf = (env: Readonly<Record<string, string>>, ...args: string[]) =>
   workspace.idk(["recipient", ...args], { env: { IDK_IDENTITY: "", ...env } });
 
 describe("an identity in a variable", () => {
-  test("opens, and several at once do", async () => {
+  test("decrypts, also with several identities", async () => {
     const one = await recipientsOf({ IDK_IDENTITY_KEY: keyOf("second.key") });
     expect([one.code, one.stdout, one.stderr]).toEqual([0, `${second}\n`, ""]);
     const two = await recipientsOf({
@@ -31,7 +31,7 @@ describe("an identity in a variable", () => {
     expect(two.stdout).toBe(`${second}\n${third}\n`);
   });
 
-  test("goes with files and a command, and gives way to a flag", async () => {
+  test("adds to files and a command, and is overridden by a flag", async () => {
     const env = {
       IDK_IDENTITY: "me.key",
       IDK_IDENTITY_KEY: keyOf("second.key"),
@@ -41,7 +41,7 @@ describe("an identity in a variable", () => {
     expect((await recipientsOf(env, "-i", "third.key")).stdout).toBe(`${third}\n`);
   });
 
-  test("is never repeated", async () => {
+  test("is never printed", async () => {
     const secret = keyOf("second.key").slice(0, -4);
     for (const text of [secret, `x${secret}`, PASSPHRASE]) {
       const result = await recipientsOf({ IDK_IDENTITY_KEY: text });
@@ -49,7 +49,7 @@ describe("an identity in a variable", () => {
       expect(result.stderr).not.toContain(secret.slice(16));
     }
     const inPlaceOfAFile = await recipientsOf({ IDK_IDENTITY: secret });
-    expectFailure(inPlaceOfAFile, 2, "a variable for that is IDK_IDENTITY_KEY");
+    expectFailure(inPlaceOfAFile, 2, "use the variable IDK_IDENTITY_KEY");
   });
 });
 
@@ -57,13 +57,13 @@ describe("an identity from a command", () => {
   const from = (command: string, env: Record<string, string> = {}) =>
     recipientsOf({ IDK_IDENTITY_COMMAND: command, ...env });
 
-  test("is what it prints; what it says is shown, and it knows no secret", async () => {
+  test("is its output; its standard error is shown, and it gets no secrets", async () => {
     write("say.sh", 'echo unlocking >&2\ncat second.key\necho "${IDK_PASSPHRASE-none}" >&2\n');
     const { code, stdout, stderr } = await from("sh 'say.sh'", { IDK_PASSPHRASE: PASSPHRASE });
     expect([code, stdout, stderr]).toEqual([0, `${second}\n`, "unlocking\nnone\n"]);
   });
 
-  test("its standard input is empty: content is not for it", async () => {
+  test("has an empty standard input", async () => {
     const address = await workspace.put("content");
     const result = await workspace.idk(["get", "--from-file", "-", "--output-dir", "got"], {
       stdin: `${address}\n`,
@@ -72,13 +72,13 @@ describe("an identity from a command", () => {
     expect([result.code, result.stderr.includes("identity")]).toEqual([0, false]);
   });
 
-  test("may print a protected one", async () => {
+  test("may print a protected identity", async () => {
     const env = { IDK_PASSPHRASE: PASSPHRASE };
     const { stdout } = await workspace.ok(["keygen", "-o", "safe.key", "--passphrase"], { env });
     expect((await from("cat safe.key", env)).stdout).toBe(stdout);
   });
 
-  test("does not run where no key is needed", async () => {
+  test("does not run if no key is needed", async () => {
     const env = { IDK_IDENTITY: "", IDK_IDENTITY_COMMAND: "touch ran" };
     for (const args of [["put", "me.key"], ["ls"], ["verify"], ["config"]]) {
       expect((await workspace.idk(args, { env })).code).toBe(0);
@@ -93,18 +93,18 @@ describe("an identity from a command", () => {
     ["./me.key", "IDK_IDENTITY_COMMAND: cannot run ./me.key: permission denied"],
     ["true", "IDK_IDENTITY_COMMAND: true printed nothing"],
     ["echo sesame", "IDK_IDENTITY_COMMAND: line 1: "],
-    ["cat me.key | head -1", "runs without a shell, which | needs"],
-    ["cat *.key", "runs without a shell, which *.key needs"],
-    ["cat $KEY", "runs without a shell, which $KEY needs"],
+    ["cat me.key | head -1", "runs without a shell, but | needs one"],
+    ["cat *.key", "runs without a shell, but *.key needs one"],
+    ["cat $KEY", "runs without a shell, but $KEY needs one"],
     [" ", "IDK_IDENTITY_COMMAND names no program"],
-    ["head -c 1100000 /dev/zero", "IDK_IDENTITY_COMMAND prints too much"],
+    ["head -c 1100000 /dev/zero", "IDK_IDENTITY_COMMAND prints more than an identity"],
   ])("%p", async (command, message) => {
     const result = await from(command);
     expectFailure(result, 2, message);
     expect(result.stderr).not.toContain("sesame");
   });
 
-  test("the one of a configuration runs in its folder", async () => {
+  test("runs in the folder of the configuration that names it", async () => {
     write("idk.toml", 'identity-command = ["cat", "third.key"]\nidentity = "second.key"\n');
     const result = await workspace.idk(["recipient", "--config", `${folder}/idk.toml`], {
       env: { IDK_IDENTITY: "" },
@@ -112,7 +112,7 @@ describe("an identity from a command", () => {
     expect(result.stdout).toBe(`${second}\n${third}\n`);
   });
 
-  test("Ctrl-C ends it", async () => {
+  test("ends on Ctrl-C", async () => {
     write("wait.sh", "echo $$ >&2\nexec sleep 60\n");
     const child = Bun.spawn([process.execPath, MAIN, "recipient"], {
       cwd: folder,
@@ -131,7 +131,7 @@ describe("an identity from a command", () => {
   });
 });
 
-describe("an identity in the keychain, for which a file stands in", () => {
+describe("an identity in the keychain, simulated by a file", () => {
   const standIn = fileURLToPath(new URL("./keychain-stand-in.ts", import.meta.url));
   const run = async (args: readonly string[], env: Record<string, string> = {}) => {
     const child = Bun.spawn([process.execPath, "--preload", standIn, MAIN, ...args], {
@@ -148,7 +148,7 @@ describe("an identity in the keychain, for which a file stands in", () => {
     return { stdout, stderr, code, bytes: new Uint8Array() };
   };
 
-  test("is made there once, and opens by its name", async () => {
+  test("is created once, and used by its name", async () => {
     const made = await run(["keygen", "--keychain", "laptop"]);
     expect([made.code, made.stderr]).toEqual([0, ""]);
     expect((await run(["recipient", "-i", "keychain:laptop"])).stdout).toBe(made.stdout);
@@ -159,14 +159,14 @@ describe("an identity in the keychain, for which a file stands in", () => {
     expect(readFileSync(path("keychain.json"), "utf8")).toBe(before);
   });
 
-  test("idk init makes it and takes the one that is there", async () => {
+  test("idk init creates it, or uses the existing one", async () => {
     const env = { HOME: `${folder}/home` };
     const args = ["init", "--keychain", "desk", "--store", "desk-blobs"];
     const first = await run([...args, "--config", "1.toml"], env);
-    expect(first.stdout).toContain("made  identity keychain:desk\n");
-    expect(first.stderr).toContain("keychain:desk has the only copy");
+    expect(first.stdout).toContain("created  identity keychain:desk\n");
+    expect(first.stderr).toContain("keychain:desk is the only copy");
     const again = await run([...args, "--config", "2.toml"], env);
-    expect(again.stdout).toContain("there  identity keychain:desk\n");
+    expect(again.stdout).toContain("exists   identity keychain:desk\n");
     const put = await run(["put", "me.key", "--config", "2.toml"], env);
     const got = await run(["get", put.stdout.trim(), "-o", "desk-copy", "--config", "1.toml"], env);
     expect(got.code).toBe(0);
@@ -174,8 +174,8 @@ describe("an identity in the keychain, for which a file stands in", () => {
   });
 
   test.each<[args: string[], env: Record<string, string>, message: string]>([
-    [["recipient", "-i", "keychain:nobody"], {}, "holds no identity called nobody, or is locked"],
-    [["recipient", "-i", "keychain:"], {}, "takes a name of letters"],
+    [["recipient", "-i", "keychain:nobody"], {}, "has no identity named nobody, or is locked"],
+    [["recipient", "-i", "keychain:"], {}, "takes a keychain name of up to 64 letters"],
     [["keygen", "--keychain", "a", "-o", "b"], {}, "exclude each other"],
     [["keygen", "--keychain", "a", "--passphrase"], {}, "--passphrase is for files"],
     [["keygen", "--keychain", "a"], { KEYCHAIN_FAULT: "1" }, "cannot be used (Cannot autolaunch"],

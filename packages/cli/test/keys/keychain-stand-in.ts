@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 /**
- * To be loaded ahead of the program: the secret store of the system, kept in a file that
- * KEYCHAIN_FILE names. With KEYCHAIN_FAULT every call fails as without a Secret Service.
+ * A preload that keeps the secrets of the keychain in the file KEYCHAIN_FILE. With KEYCHAIN_FAULT,
+ * every call fails as without a Secret Service.
  */
 
 const file = process.env["KEYCHAIN_FILE"] ?? "";

@@ -14,7 +14,7 @@ const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
 
 describe("keygen", () => {
-  test("writes a private file and prints the recipient alone", async () => {
+  test("writes a private file and prints only the recipient", async () => {
     const { stdout, stderr } = await ok(["keygen", "-o", "new.key"]);
     expect(stdout).toMatch(/^idk1[0-9a-z]{58}\n$/u);
     expect(stderr).toBe("");
@@ -29,7 +29,7 @@ describe("keygen", () => {
     const before = workspace.read("me.key");
     for (const args of [[], ["--passphrase"]]) {
       const result = await idk(["keygen", "-o", "me.key", ...args]);
-      expectFailure(result, 2, "me.key already exists, and an identity is never overwritten");
+      expectFailure(result, 2, "me.key already exists, and identities are never overwritten");
     }
     expect(workspace.read("me.key")).toEqual(before);
   });
@@ -54,7 +54,7 @@ describe("keygen", () => {
 });
 
 describe("recipient", () => {
-  test("prints one for each identity", async () => {
+  test("prints a line per identity", async () => {
     const { stdout: other } = await ok(["keygen", "-o", "second.key"]);
     const { stdout } = await ok(["recipient", "-i", "me.key", "-i", "second.key"]);
     expect(stdout).toBe(`${workspace.recipient}\n${other}`);
@@ -73,7 +73,7 @@ describe("recipient", () => {
     expect(result.stderr).toContain(message);
   });
 
-  test("warns of an identity that others can read", async () => {
+  test("warns about an identity that others can read", async () => {
     await ok(["keygen", "-o", "open.key"]);
     chmodSync(path("open.key"), 0o640);
     const { stderr, code } = await idk(["recipient", "-i", "open.key"]);
@@ -83,7 +83,7 @@ describe("recipient", () => {
 });
 
 const withoutTerminal = async (...args: string[]) => {
-  // A session of its own has no terminal, whatever the tests were started from.
+  // A new session has no terminal, even if the tests do.
   const setsid = "import os, sys; os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])";
   const child = Bun.spawn(["python3", "-c", setsid, process.execPath, MAIN, ...args], {
     cwd: workspace.folder,
@@ -99,7 +99,7 @@ const withoutTerminal = async (...args: string[]) => {
 describe("a passphrase", () => {
   const env = { IDK_PASSPHRASE: PASSPHRASE };
 
-  test("from the environment protects and opens", async () => {
+  test("is read from the environment", async () => {
     const { stdout } = await ok(["keygen", "-o", "safe.key", "--passphrase"], { env });
     expect(statSync(path("safe.key")).size).toBe(102);
     expect(statSync(path("safe.key")).mode & 0o777).toBe(0o600);
@@ -114,7 +114,7 @@ describe("a passphrase", () => {
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: "passphrase" } });
   });
 
-  test("without a terminal says what to do", async () => {
+  test("says what to do without a terminal", async () => {
     expectFailure(await withoutTerminal("recipient", "-i", "safe.key"), 2, "set IDK_PASSPHRASE");
     expectFailure(
       await withoutTerminal("keygen", "-o", "no.key", "--passphrase"),
@@ -126,7 +126,7 @@ describe("a passphrase", () => {
 });
 
 describe("a passphrase at the terminal", () => {
-  /** Runs `idk` in a terminal and types one text at each prompt. */
+  /** Runs `idk` in a terminal and types one line at each prompt. */
   const type = async (typed: readonly string[], ...args: string[]) => {
     const { screen, code } = await atTerminal(answering(typed), [process.execPath, MAIN, ...args], {
       cwd: workspace.folder,
@@ -136,10 +136,10 @@ describe("a passphrase at the terminal", () => {
     return { screen: screen.replaceAll("\r\n", "\n"), code };
   };
 
-  test("is asked for twice, not shown, and can be corrected", async () => {
+  test("is prompted for twice, not echoed, and can be corrected", async () => {
     const typed = [`oops\u0015${PASSPHRASE}é\u007f\r`, `${PASSPHRASE}\r`];
     const made = await type(typed, "keygen", "-o", "typed.key", "--passphrase");
-    expect(made.screen).toMatch(/^New passphrase: \nThe same again: \nidk1[0-9a-z]{58}\n$/u);
+    expect(made.screen).toMatch(/^New passphrase: \nRepeat the passphrase: \nidk1[0-9a-z]{58}\n$/u);
     expect(made.code).toBe(0);
     const recipient = made.screen.split("\n")[2]!;
 
@@ -163,13 +163,13 @@ describe("a passphrase at the terminal", () => {
     expect(existsSync(path("failed.key"))).toBe(false);
   });
 
-  test("that is wrong", async () => {
+  test("is rejected if wrong", async () => {
     const result = await type(["wrong\r"], "recipient", "-i", "typed.key");
     expect(result.screen).toContain("the passphrase does not open this identity file");
     expect(result.code).toBe(4);
   });
 
-  test("binary content is not shown there, text and what is insisted on are", async () => {
+  test("prints text, but binary content only with -o -", async () => {
     const text = await workspace.put("just text\n");
     const binary = await workspace.put("\u001b[31mred\n");
     const get = ["get", "--store", "blobs", "-i", "me.key"];

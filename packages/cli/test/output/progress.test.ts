@@ -33,7 +33,7 @@ const state: Snapshot = {
   bytesPerSecond: 256 * MIB,
 };
 
-describe("the line on a terminal", () => {
+describe("the progress bar", () => {
   test.each<[columns: number, line: string]>([
     [
       120,
@@ -46,7 +46,7 @@ describe("the line on a terminal", () => {
     [16, "75 %  2 s left"],
     [5, "75 %"],
     [2, ""],
-  ])("has %i columns", (columns, line) => {
+  ])("fits %i columns", (columns, line) => {
     const shown = barLine(state, columns, PLAIN);
     expect(shown.replace(/[#.]{8,}/u, "")).toBe(line.replace(/[#.]{8,}/u, ""));
     expect(shown.length).toBeLessThanOrEqual(columns);
@@ -55,7 +55,7 @@ describe("the line on a terminal", () => {
     if (bar !== undefined) expect(/^#*/u.exec(bar)![0]).toHaveLength(Math.floor(bar.length * 0.75));
   });
 
-  test("never is wider than the terminal, nor acts on it", () => {
+  test("is never wider than the terminal, and prints no control characters", () => {
     const bytes = fc.integer({ min: 0, max: 2 ** 50 });
     const few = fc.integer({ min: 0, max: 1e7 });
     const states: fc.Arbitrary<Snapshot> = fc.record({
@@ -83,12 +83,12 @@ describe("the line on a terminal", () => {
     );
   });
 
-  test("says what is known where the end is not", () => {
+  test("shows what is known if there is no total", () => {
     const { totalBytes: _, ...open } = state;
     expect(barLine(open, 100, PLAIN)).toBe(
       "put film.mov  1.5 GiB  256 MiB/s  384 chunks  2 retries",
     );
-    // A file that grows: no share is better than a wrong one.
+    // A growing file: no percentage is better than a wrong one.
     expect(barLine({ ...state, totalBytes: GIB }, 100, PLAIN)).not.toContain("%");
     const files = { ...state, name: undefined, noun: "file", items: 3, totalItems: 12, retries: 0 };
     expect(barLine(files, 120, PLAIN)).toContain("  3 of 12 files  384 chunks");
@@ -119,14 +119,14 @@ describe("words and numbers", () => {
     [2 ** 60, "1024 PiB"],
   ])("%p bytes are %s", (bytes, words) => expect(roundBytes(bytes)).toBe(words));
 
-  test("a line for a log", () => {
+  test("formats a log line", () => {
     expect(plainLine(state)).toBe(
       "put film.mov: 75 %, 1.5 GiB of 2.0 GiB, 384 chunks, 256 MiB/s, 2 s left, 2 retries",
     );
     expect(plainLine({ ...state, name: "a\u001bb" })).toStartWith(String.raw`put a\u001bb: `);
   });
 
-  test("an event leaves out what nobody knows", () => {
+  test("an event omits unknown values", () => {
     expect(progressEvent(state)).toEqual({
       progress: {
         command: "put",
@@ -151,7 +151,7 @@ describe("words and numbers", () => {
     ]);
   });
 
-  test("goes by items where bytes do not tell", () => {
+  test("uses items if the total bytes are unknown", () => {
     const { totalBytes: _, ...open } = state;
     const blobs = { ...open, items: 25, totalItems: 100, elapsedMs: 10_000 };
     expect([fractionOf(blobs), secondsLeft(blobs)]).toEqual([0.25, 30]);
@@ -159,7 +159,7 @@ describe("words and numbers", () => {
     expect(fractionOf({ ...open, items: 0, totalItems: 0 })).toBeUndefined();
   });
 
-  test("the rate is that of the last seconds", () => {
+  test("measures the rate over the last seconds", () => {
     const rate = createRate();
     expect(rate.perSecond()).toBe(0);
     for (let at = 0; at <= 60_000; at += 1000) rate.sample(at < 30_000 ? at : 30_000, at);
@@ -182,7 +182,7 @@ describe("a meter", () => {
     return { shown, display, ended: () => ended };
   }
 
-  test("adds up what parts tell, and counts retries from its beginning", async () => {
+  test("adds up its parts, and counts retries since its start", async () => {
     const { shown, display } = watched();
     const retries = { count: 7 };
     using meter = createMeter({ command: "put", noun: "file" }, display, retries);
@@ -203,7 +203,7 @@ describe("a meter", () => {
     });
   });
 
-  test("tells nothing of what is over soon, and nothing after the end", async () => {
+  test("displays nothing for short tasks, and nothing after the end", async () => {
     const { shown, display, ended } = watched();
     createMeter({ command: "put" }, display, { count: 0 })[Symbol.dispose]();
     const meter = createMeter({ command: "put" }, display, { count: 0 });
@@ -219,7 +219,7 @@ describe("a meter", () => {
     expect([shown.length, ended()]).toEqual([then, 1]);
   });
 
-  test("measures only what is looked at, and no longer than it is", async () => {
+  test("measures totals only while progress is displayed", async () => {
     let stopped = false;
     let begun = 0;
     const measure = async (signal: AbortSignal) => {
@@ -244,7 +244,7 @@ describe("a meter", () => {
   });
 });
 
-test("what is printed comes above the line", async () => {
+test("prints output above the bar", async () => {
   const seen: string[] = [];
   const screen = createScreen();
   screen.setLine({ hide: () => seen.push("hide"), show: () => seen.push("show") });
@@ -265,7 +265,7 @@ test("what is printed comes above the line", async () => {
 const workspace = await createWorkspace();
 const { path } = workspace;
 
-/** Content that takes its time, so many tenths of a second. */
+/** Slow content, lasting the given tenths of a second. */
 const slowly = (tenths: number) =>
   `{ for i in $(seq ${tenths}); do head -c 200000 /dev/zero; sleep 0.1; done; }`;
 
@@ -285,7 +285,7 @@ async function shell(script: string, env: Record<string, string> = {}) {
   return { stdout, stderr, code };
 }
 
-describe("away from a terminal", () => {
+describe("without a terminal", () => {
   test.each<[flags: string, stderr: RegExp]>([
     ["", /^$/u],
     ["--quiet", /^$/u],
@@ -305,11 +305,11 @@ describe("away from a terminal", () => {
       `${slowly(flags === "--json" ? 30 : 15)} | "$0" "$1" put - ${flags} --chunk-size 256K`,
     );
     expect([code, stderr]).toEqual([0, expect.stringMatching(expected)]);
-    // Results alone: one line.
+    // Only results: one line.
     expect(stdout.split("\n")).toHaveLength(2);
   });
 
-  test("--quiet leaves errors", async () => {
+  test("--quiet prints errors", async () => {
     mkdirSync(path("empty"), { recursive: true });
     workspace.write("good", "good");
     const result = await workspace.idk(["put", "good", "missing", "empty", "--quiet"]);
@@ -320,36 +320,36 @@ describe("away from a terminal", () => {
     expect([verified.stdout, verified.stderr]).toEqual(["", ""]);
   });
 
-  test("what is done soon says nothing of it", async () => {
+  test("short tasks print no progress", async () => {
     workspace.write("some", noise(MIB));
     expect((await workspace.ok(["put", "some"])).stderr).toBe("");
   });
 });
 
-/** A script of the shell, with Bun and the command as $0 and $1. */
+/** A shell script, with Bun and the command as $0 and $1. */
 const run = (steps: readonly Step[], script: string, env: Record<string, string> = {}) =>
   atTerminal(steps, ["sh", "-c", script, process.execPath, MAIN], {
     cwd: workspace.folder,
     env: isolated({ ...workspace.env, TERM: "xterm", LANG: "C.UTF-8", ...env }),
   });
 
-/** The line as it is drawn. */
+/** The bar as drawn. */
 const LINE = String.raw`put -  [\d.]+ \wiB  `;
 
 describe("on a terminal", () => {
   const put = `${slowly(15)} | "$0" "$1" put - --chunk-size 256K`;
 
-  test("shows a line that goes away, and what it came to", async () => {
+  test("draws a bar, erases it and prints a summary", async () => {
     const { screen, code } = await run([], put);
     expect(code).toBe(0);
     expect(screen).toMatch(new RegExp(`${LINE}.*/s  \\d+ chunks\r\n`, "u"));
-    // The line is erased; then come the result and the remark.
+    // The bar is erased, then the result and the note are printed.
     expect(screen).toMatch(
       /\u001b\[2K\u001b\[1A\u001b\[2K\u001b\[G\u001b\[\?2026l[^\u001b]*[0-9a-f]{64}\r\n.*idk: stored 2\.9 MiB in \d s, [\d.]+ \wiB\/s\r\n$/su,
     );
   });
 
-  test("keeps to the width, also when it changes", async () => {
+  test("fits the width, even when it changes", async () => {
     const { screen, code } = await run(
       [
         { shown: "chunks\r\n", columns: 30 },
@@ -358,13 +358,13 @@ describe("on a terminal", () => {
       put,
     );
     expect(code).toBe(0);
-    // In order: wide, narrow, wide again.
+    // In this order: wide, narrow, wide.
     expect(screen).toMatch(/chunks\r\n.*put[ -]+[\d.]+ \wiB {2}[\d.]+ \wiB\/s\r\n.*chunks\r\n/su);
-    // What had been wrapped by then is taken away as a whole.
+    // A wrapped bar is erased completely.
     expect(screen).toContain("\u001b[2A\r\u001b[J");
   });
 
-  test("Ctrl-C takes the line away, and says what is kept", async () => {
+  test("Ctrl-C erases the bar and prints what is kept", async () => {
     workspace.write("film", noise(192 * MIB, 3));
     const args = `film --chunk-size 256K --compress zstd --workers 0`;
     const { screen, code } = await run(
@@ -374,7 +374,7 @@ describe("on a terminal", () => {
     );
     expect(code).toBe(130);
     expect(screen).toMatch(
-      /\u001b\[\?2026lidk: \d+ chunks are stored: the same command continues there\r\nidk: interrupted\r\n$/u,
+      /\u001b\[\?2026lidk: \d+ chunks are stored: run the same command again to resume\r\nidk: interrupted\r\n$/u,
     );
     expect(screen).toMatch(/put film  \u001b\[36m━+\u001b\[39m─+  \d+ %  /u);
   });

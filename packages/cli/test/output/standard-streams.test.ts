@@ -5,7 +5,7 @@ import { isolated } from "../support/cli.ts";
 const OUTPUT = join(import.meta.dir, "../../src/output/output.ts");
 const SCREEN = join(import.meta.dir, "../../src/output/screen.ts");
 
-/** Says much at once, as several files that are stored at the same time do, and nobody waits. */
+/** Prints many lines concurrently without awaiting, like files stored concurrently. */
 const LINES = `
   const { createOutput } = await import(${JSON.stringify(OUTPUT)});
   const { createScreen } = await import(${JSON.stringify(SCREEN)});
@@ -15,7 +15,7 @@ const LINES = `
   await out.flush();
 `;
 
-describe("lines written at the same time", () => {
+describe("lines written concurrently", () => {
   test.each([
     ["result", "stdout"],
     ["note", "stderr"],
@@ -25,7 +25,7 @@ describe("lines written at the same time", () => {
       stdout: "pipe",
       stderr: "pipe",
     });
-    // Until here the reader has taken nothing, and a pipe holds a few lines.
+    // The reader has read nothing so far, and a pipe buffers only a few lines.
     await Bun.sleep(300);
     const text = await new Response(child[stream]).text();
     expect(await child.exited).toBe(0);

@@ -20,7 +20,7 @@ describe("put --compress", () => {
     expect(sameBytes((await ok(["get", address])).bytes, text)).toBe(true);
   });
 
-  test("auto leaves noise alone, and its ranges with it", async () => {
+  test("auto does not compress noise, so its ranges work", async () => {
     const content = noise(3_000_000);
     const address = await put(content, "--compress", "auto");
     expect(await encodingOf(address)).toBeUndefined();
@@ -28,18 +28,18 @@ describe("put --compress", () => {
     expect(sameBytes(bytes, content.subarray(2_000_000, 2_000_100))).toBe(true);
   });
 
-  test("a range of compressed content is refused", async () => {
+  test("rejects a range of compressed content", async () => {
     const address = await put(text, "--compress", "zstd");
     expectFailure(await idk(["get", address, "--range", "0-5"]), 2, "as a whole");
   });
 
-  test("is off unless it is asked for, also with a dedup secret", async () => {
+  test("is off by default, also with a dedup secret", async () => {
     expect(await encodingOf(await put(text))).toBeUndefined();
     const address = await put(text, "--dedup-secret", write("secret", "5".repeat(64)));
     expect(await encodingOf(address)).toBeUndefined();
   });
 
-  test("the variable stands in for the flag, which goes before it", async () => {
+  test("reads IDK_COMPRESS, which the flag overrides", async () => {
     const env = { IDK_COMPRESS: "lz4" };
     const stored = await ok(["put", "-"], { env, stdin: text });
     expect(await encodingOf(stored.stdout.trim())).toBe("lz4");
@@ -49,7 +49,7 @@ describe("put --compress", () => {
     expect(await encodingOf(empty.stdout.trim())).toBeUndefined();
   });
 
-  test("anything else is a usage error that names what there is", async () => {
+  test("rejects other values and lists the valid ones", async () => {
     const message = "--compress or IDK_COMPRESS must be zstd, lz4, auto or none";
     expectFailure(await idk(["put", "-", "--compress", "gzip"], { stdin: "x" }), 2, message);
     const env = { IDK_COMPRESS: "ZSTD" };

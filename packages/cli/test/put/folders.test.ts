@@ -21,7 +21,7 @@ const workspace = await createWorkspace();
 const { idk, ok, path, write } = workspace;
 const MIB = 2 ** 20;
 
-/** Files below a folder, by their path in it. */
+/** The files in a folder, by relative path. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true })
     .map(String)
@@ -53,7 +53,7 @@ describe("put of a folder", () => {
     "z.bin": noise(3 * MIB),
   };
 
-  test("stores each file, and get makes the folder again", async () => {
+  test("stores each file, and get restores the folder", async () => {
     makeFolder("photos", files);
     utimesSync(path("photos/b/a"), 1_000_000_000, 1_000_000_000.123);
     const put = await ok(["put", "photos"]);
@@ -73,10 +73,10 @@ describe("put of a folder", () => {
       );
     }
     expect(statSync(path("back/b/a")).mtimeMs).toBe(1_000_000_000_123);
-    expect((await ok(get)).stderr).toBe("idk: 5 of 5 files were there already\n");
+    expect((await ok(get)).stderr).toBe("idk: 5 of 5 files already existed\n");
   });
 
-  test("keeps where each was, and --no-name nothing of it", async () => {
+  test("stores the path of each file, and neither name nor path with --no-name", async () => {
     makeFolder("kept", { "sub/x": "x" });
     const metadata = async (...args: string[]): Promise<unknown> => {
       const { stdout } = await ok(["put", "kept", ...args]);
@@ -90,7 +90,7 @@ describe("put of a folder", () => {
     expect(await metadata("--dedup-secret", "dedup")).toEqual({ name: "x", "idk.path": "sub/x" });
   });
 
-  test("says what it leaves out, and why", async () => {
+  test("reports what it skips, and why", async () => {
     makeFolder("mixed", { file: "file" });
     writeFileSync(path("outside"), "outside");
     mkdirSync(path("mixed/empty"));
@@ -105,7 +105,7 @@ describe("put of a folder", () => {
       "idk: skipped: mixed/link is a symbolic link, which is not followed",
       "idk: skipped: mixed/pipe is a pipe",
       "idk: skipped: mixed/up is a symbolic link, which is not followed",
-      "stored 1 file, 4 bytes; 4 left out; none failed",
+      "stored 1 file, 4 bytes; 4 skipped; none failed",
     ]);
     const lines = (await ok(["put", "mixed", "--json"])).stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
@@ -116,13 +116,13 @@ describe("put of a folder", () => {
     expect((await ok(["put", "mixed", "--quiet"])).stderr).toBe("");
   });
 
-  test("follows a link that is named, and none below", async () => {
+  test("follows a named link, but no link below it", async () => {
     makeFolder("target", { x: "x" });
     symlinkSync("target", path("named"));
     expect(pathsOf((await ok(["put", "named"])).stdout)).toEqual(["named/x"]);
   });
 
-  test("leaves out the store that lies in it, also before its first blob", async () => {
+  test("skips a store inside the folder, even before its first blob", async () => {
     makeFolder("around", { a: "a", "y/b": "b" });
     const env = { IDK_STORE: "around/z/blobs" };
     mkdirSync(path("around/z"));
@@ -135,8 +135,8 @@ describe("put of a folder", () => {
     expect(stderr).toContain("idk: skipped: around/z/blobs is the store itself\n");
   });
 
-  test("goes on where something cannot be read, and fails at the end", async () => {
-    // Who may read everything has nothing that cannot be read, but a name that is no text.
+  test("continues after unreadable entries, and fails at the end", async () => {
+    // Root can read everything except a name that is not UTF-8.
     const folder = makeFolder("partly", { good: "good" });
     const odd = Buffer.concat([Buffer.from(`${folder}/odd`), Buffer.from([0xff, 0xfe])]);
     writeFileSync(odd, "odd");
@@ -145,24 +145,24 @@ describe("put of a folder", () => {
     const result = await idk(["put", "partly", "--quiet"]);
     chmodSync(path("partly/locked"), 0o700);
     expect(pathsOf(result.stdout)).toEqual(["partly/good"]);
-    expect(result.stderr).toContain("its name is not UTF-8: give it another");
+    expect(result.stderr).toContain("its name is not UTF-8; rename it");
     expect(result.stderr).toMatch(/idk: [12] of [23] files failed\n$/u);
     expect(result.code).toBe(2);
   });
 
-  test("goes together with files, and takes neither a name nor a list's folders", async () => {
+  test("works together with files, and rejects --name and folders in a list", async () => {
     makeFolder("some", { x: "x" });
     write("single", "single");
     const { stdout } = await ok(["put", "some", "single"]);
     expect(pathsOf(stdout).toSorted()).toEqual(["single", "some/x"]);
-    expectFailure(await idk(["put", "some", "--name", "n"]), 2, "--name is for one file");
-    expectFailure(await idk(["put", "some", "--resume"]), 2, "--resume is for one file");
+    expectFailure(await idk(["put", "some", "--name", "n"]), 2, "--name takes a single file");
+    expectFailure(await idk(["put", "some", "--resume"]), 2, "--resume takes a single file");
     write("list", "some\n");
     const listed = await idk(["put", "--from-file", "list"]);
     expect(listed.stderr).toContain("some is a folder: name it on the command line");
   });
 
-  test("--done leaves out what an interrupted run has stored", async () => {
+  test("--done skips what an interrupted run has stored", async () => {
     makeFolder("long", { a: "a", b: "b", "c.bin": noise(96 * MIB, 7), d: "d" });
     const env = { ...ownFolders(), IDK_STORE: "long-blobs" };
     const store = path(env.IDK_STORE);
@@ -178,7 +178,7 @@ describe("put of a folder", () => {
     });
     expect(first.code).toBe(130);
     expect(first.stderr).toMatch(
-      /^idk: long\/c\.bin: \d+ chunks are stored: the same command continues there\nidk: \d files? stored, with the addresses above; a list of them leaves them out of the next put: --done LIST\nidk: interrupted\n$/u,
+      /^idk: long\/c\.bin: \d+ chunks are stored: run the same command again to resume\nidk: \d files? stored, with the addresses above; save them to a list and skip these files in the next put with --done LIST\nidk: interrupted\n$/u,
     );
     write("first", first.stdout);
     const second = await ok([...args, "--done", "first"], { env });
@@ -199,7 +199,7 @@ describe("put of a folder", () => {
   });
 });
 
-test("a get and a copy that are interrupted say what is there, and go on", async () => {
+test("interrupted gets and copies report what is done, and continue", async () => {
   makeFolder("parts", { a: "a", "b.bin": noise(96 * MIB, 9), "c.bin": noise(96 * MIB, 10) });
   const env = { IDK_STORE: "parts-blobs" };
   const put = await ok(["put", "parts", "--chunk-size", "256K"], { env });
@@ -215,7 +215,7 @@ test("a get and a copy that are interrupted say what is there, and go on", async
   });
   expect(first.code).toBe(130);
   expect(first.stderr).toMatch(
-    /idk: [12] files? written whole: the same command goes on with the others\nidk: interrupted\n$/u,
+    /idk: [12] files? complete: run the same command again to fetch the others\nidk: interrupted\n$/u,
   );
   await ok([...get], { env });
   expect(filesIn(target)).toEqual(["a", "b.bin", "c.bin"]);
@@ -227,12 +227,12 @@ test("a get and a copy that are interrupted say what is there, and go on", async
   });
   expect(second.code).toBe(130);
   expect(second.stderr).toMatch(
-    /^idk: copied \d+ blobs, .*: the same command goes on there\nidk: interrupted\n$/u,
+    /^idk: copied \d+ blobs, .*: run the same command again to continue\nidk: interrupted\n$/u,
   );
-  expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ there already; none failed\n$/u);
+  expect((await ok(copy)).stderr).toMatch(/; [1-9]\d+ already there; none failed\n$/u);
 });
 
-describe("get into a folder, of names that mean harm", () => {
+describe("get into a folder, with hostile names", () => {
   const HOSTILE = [
     "../escaped",
     "../../../../../../../../tmp/idk-escaped",
@@ -258,7 +258,7 @@ describe("get into a folder, of names that mean harm", () => {
     );
   }
 
-  test.each(["name", "idk.path"])("as %s, stays in the folder", async (key) => {
+  test.each(["name", "idk.path"])("stays in the folder with a hostile %s", async (key) => {
     const store = `hostile-${key}`;
     const addresses = await putNamed(HOSTILE, key, store);
     const outside = newFolder();
@@ -269,10 +269,10 @@ describe("get into a folder, of names that mean harm", () => {
     const result = await idk(["get", ...addresses, "--output-dir", target], {
       env: { IDK_STORE: store },
     });
-    // With a path, one of them leads through the link.
+    // One of the paths leads through the link.
     expect(result.code).toBe(key === "name" ? 0 : 2);
     if (key === "idk.path") {
-      expect(result.stderr).toContain("link is a symbolic link: nothing is written through it\n");
+      expect(result.stderr).toContain("link is a symbolic link; nothing is written through it\n");
     }
     expect(readdirSync(outside)).toEqual([]);
     expect(readdirSync(around)).toEqual(["target"]);
@@ -283,13 +283,13 @@ describe("get into a folder, of names that mean harm", () => {
     const contents = written.map((name) => readFileSync(join(target, name), "utf8"));
     const wanted = HOSTILE.filter((name) => key === "name" || name !== "link/escaped");
     expect(contents.toSorted()).toEqual(wanted.map((name) => `of ${name}`).toSorted());
-    // Neither the remarks nor the names do anything to a terminal.
+    // Neither notes nor names contain control characters.
     // oxlint-disable-next-line no-control-regex
     expect(result.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/u);
     expect(result.stderr).toContain(String.raw`its name is "../escaped"`);
   });
 
-  test("never puts two contents into one file, and finds them again", async () => {
+  test("never writes two contents to one file, and recognizes them in the next run", async () => {
     const store = "same";
     const names = ["same.txt", "SAME.TXT", "same.txt", "cafe\u0301", "café"];
     const addresses = await putNamed(names, "name", store);
@@ -300,11 +300,11 @@ describe("get into a folder, of names that mean harm", () => {
     expect(written).toContain("same.txt");
     expect(written).toContain(`same~${addresses[2]!.slice(0, 8)}.txt`);
     const again = await ok(get, { env: { IDK_STORE: store } });
-    expect(again.stderr).toContain("idk: 5 of 5 files were there already\n");
+    expect(again.stderr).toContain("idk: 5 of 5 files already existed\n");
     expect(filesIn(path("same-out"))).toEqual(written);
   });
 
-  test("replaces a link with --force, and never what it leads to", async () => {
+  test("replaces a link with --force, never its target", async () => {
     const store = "linked";
     const addresses = await putNamed(["victim"], "name", store);
     mkdirSync(path("linked-out"));
@@ -313,14 +313,16 @@ describe("get into a folder, of names that mean harm", () => {
     const get = ["get", ...addresses, "--output-dir", "linked-out"];
     const env = { IDK_STORE: store };
     const refused = await idk(get, { env });
-    expect(refused.stderr).toContain("linked-out/victim already exists: --force replaces it\n");
+    expect(refused.stderr).toContain(
+      "linked-out/victim already exists; use --force to replace it\n",
+    );
     await ok([...get, "--force"], { env });
     expect(workspace.read("precious").toString()).toBe("precious");
     expect(lstatSync(path("linked-out/victim")).isSymbolicLink()).toBe(false);
     expect(workspace.read("linked-out/victim").toString()).toBe("of victim");
   });
 
-  test("--no-names goes by addresses", async () => {
+  test("--no-names names files by address", async () => {
     const store = "plain";
     const addresses = await putNamed(["one", "two"], "name", store);
     await ok(["get", ...addresses, "--output-dir", "plain-out", "--no-names"], {
@@ -329,7 +331,7 @@ describe("get into a folder, of names that mean harm", () => {
     expect(filesIn(path("plain-out"))).toEqual(addresses.map(String).toSorted());
   });
 
-  test("a date that is none does no harm", async () => {
+  test("ignores invalid dates", async () => {
     const opened = createStore({
       backend: filesystem(path("dated")),
       recipients: [workspace.recipient],

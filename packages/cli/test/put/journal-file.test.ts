@@ -24,7 +24,7 @@ function open(path: string, name = "one", with_: RecordSeal = seal): JournalFile
 const record = (text: string) => Buffer.from(text);
 const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
 
-/** A journal with records 0 to 9 in it, closed. */
+/** A closed journal with records 0 to 9. */
 function written(): string {
   const path = newPath();
   const journal = open(path);
@@ -34,7 +34,7 @@ function written(): string {
 }
 
 describe("sealed records", () => {
-  test("open at their place alone, and with their key alone", () => {
+  test("open only with their context and key", () => {
     const sealed = seal.seal("a 1", record("secret"));
     expect(textOf(seal.open("a 1", sealed))).toBe("secret");
     for (const place of ["a 2", "a", "a 1\0", "a 11", ""]) {
@@ -45,7 +45,7 @@ describe("sealed records", () => {
     expect(Buffer.compare(seal.seal("a 1", record("secret")), sealed)).not.toBe(0);
   });
 
-  test("do not open with any bit changed, nor cut off", () => {
+  test("do not open if changed or truncated", () => {
     const sealed = seal.seal("a 1", record("secret"));
     for (let bit = 0; bit < 8 * sealed.length; bit++) {
       const changed = sealed.slice();
@@ -59,7 +59,7 @@ describe("sealed records", () => {
 });
 
 describe("a journal", () => {
-  test("gives back what was written, the last of it for each number", () => {
+  test("returns the last record written for each number", () => {
     const path = written();
     const journal = open(path);
     expect(journal.discarded).toBe(false);
@@ -77,7 +77,7 @@ describe("a journal", () => {
     again.close();
   });
 
-  test("is readable by its owner alone, and shows nothing of its records", () => {
+  test("is readable by its owner only, and reveals nothing about its records", () => {
     const path = written();
     const journal = open(path);
     journal.write(11, record("entry 11"));
@@ -93,8 +93,8 @@ describe("a journal", () => {
     for (const name of files) expect(existsSync(workspace.path(name))).toBe(false);
   });
 
-  test("whose last write is torn, at any length, has the records before it", async () => {
-    // The state after a kill: what was written lies in the file beside it. Copied while it is open.
+  test("keeps earlier records if the last write is torn at any length", async () => {
+    // The state after a kill, with the writes in the WAL: copied while it is open.
     const path = newPath();
     const journal = open(path);
     const lengths: number[] = [];
@@ -117,7 +117,7 @@ describe("a journal", () => {
     }
   });
 
-  test("of another name or key has no records here", () => {
+  test("has no records under another name or key", () => {
     const path = written();
     for (const other of [open(path, "two"), undefined]) {
       const journal = other ?? open(path, "one", recordSeal(naCl, randomBytes(32)));
@@ -127,7 +127,7 @@ describe("a journal", () => {
     }
   });
 
-  test("with records changed or exchanged has the others", () => {
+  test("keeps the other records if some are changed or swapped", () => {
     const path = written();
     const database = new Database(path);
     database.run(
@@ -166,7 +166,7 @@ describe("a journal", () => {
       },
     ],
   ];
-  test.each(wrecked)("that is %s is discarded, and works", (_, wreck) => {
+  test.each(wrecked)("is discarded and works if it is %s", (_, wreck) => {
     const path = written();
     wreck(path);
     const journal = open(path);
@@ -177,7 +177,7 @@ describe("a journal", () => {
     journal.close();
   });
 
-  test("is one process's alone, until that ends in whatever way", async () => {
+  test("is locked by one process until it ends, in any way", async () => {
     const path = newPath();
     const module = join(import.meta.dir, "../../src/put/journal-file.ts");
     const child = Bun.spawn(
@@ -207,7 +207,7 @@ describe("a journal", () => {
 });
 
 describe("the local key", () => {
-  test("is made once, also by many at once, for its owner alone", async () => {
+  test("is created once, even concurrently, readable by its owner only", async () => {
     const folder = workspace.path("state/idk");
     const keys = await Promise.all(Array.from({ length: 20 }, async () => loadLocalKey(folder)));
     expect(new Set(keys.map((key) => Buffer.from(key).toString("hex"))).size).toBe(1);
@@ -216,7 +216,7 @@ describe("the local key", () => {
     expect(statSync(join(folder, "journal.key")).mode & 0o777).toBe(0o600);
   });
 
-  test("is made anew where it was cut off, and missed where it cannot be made", async () => {
+  test("is created again if truncated, and fails if it cannot be created", async () => {
     const folder = workspace.path("state/idk");
     writeFileSync(join(folder, "journal.key"), "short");
     expect((await loadLocalKey(folder)).length).toBe(32);

@@ -5,8 +5,8 @@ import { createWorkspace, noise, sameBytes } from "../support/cli.ts";
 import { interrupted, ownFolders, partsIn } from "../support/interrupted.ts";
 
 /*
- * kill -9 at points that a seed says: so many chunks done, and so many milliseconds. Each seed has a
- * share of the content of its own, so that any number of them covers all of it.
+ * kill -9 at points derived from a seed: after a number of chunks and milliseconds. Each seed has its
+ * own share of the content, so that any number of seeds covers all of it.
  */
 
 const SEEDS = process.env["IDK_TEST_SLOW"] === "1" ? 50 : 5;
@@ -25,7 +25,7 @@ interface Point {
   readonly delay: number;
 }
 
-/** Where a run with this seed is killed, once or twice in a row. */
+/** The points at which a run with this seed is killed, once or twice in a row. */
 function pointsOf(seed: number): Point[] {
   const [a = 0, b = 0, c = 0, d = 0] = new Uint32Array(noise(32, seed * 7919).buffer, 16);
   const share = (seed - 1 + a / 2 ** 32) / SEEDS;
@@ -34,7 +34,7 @@ function pointsOf(seed: number): Point[] {
   return seed % 3 === 0 ? [first, second] : [first];
 }
 
-/** Runs a test for every seed. A failure says which it was. */
+/** Runs a test for every seed. Failures name the seed. */
 async function forEachSeed(work: (points: readonly Point[], seed: number) => Promise<void>) {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const points = pointsOf(seed);
@@ -49,7 +49,7 @@ async function forEachSeed(work: (points: readonly Point[], seed: number) => Pro
 
 test(`a put that is killed continues, ${SEEDS} seeds`, async () => {
   let killed = 0;
-  let continued = 0;
+  let resumed = 0;
   await forEachSeed(async (points, seed) => {
     const env = { IDK_STORE: `store-${seed}`, ...ownFolders() };
     const blobs = () =>
@@ -64,19 +64,19 @@ test(`a put that is killed continues, ${SEEDS} seeds`, async () => {
       if (code === 137) killed += 1;
     }
     const { stdout, stderr } = await ok(PUT, { env });
-    if (stderr.startsWith("idk: continued: ")) continued += 1;
+    if (stderr.startsWith("idk: resumed: ")) resumed += 1;
     else expect(stderr).toBe("");
 
     expect(readdirSync(join(env.XDG_CACHE_HOME, "idk/put"))).toEqual([]);
     const { bytes } = await ok(["get", stdout.trim()], { env });
     expect(sameBytes(bytes, content)).toBe(true);
-    // Every blob of the store, whether the tree needs it or not.
+    // Every blob of the store, whether or not it belongs to the tree.
     expect((await ok(["verify", "--deep"], { env })).stderr).toContain("none failed");
     rmSync(path(env.IDK_STORE), { recursive: true });
   });
-  // Otherwise nothing was shown.
+  // Otherwise the test proves nothing.
   expect(killed).toBeGreaterThan(SEEDS / 2);
-  expect(continued).toBeGreaterThan(SEEDS / 2);
+  expect(resumed).toBeGreaterThan(SEEDS / 2);
 });
 
 test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
@@ -89,10 +89,10 @@ test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
       ...parts().map((name) => statSync(path(name), { throwIfNoEntry: false })?.size ?? 0),
     );
   let killed = 0;
-  let continued = 0;
+  let resumed = 0;
   await forEachSeed(async (points) => {
     for (const { chunks, delay } of points) {
-      // Fetching takes no time to speak of, against writing with fsync.
+      // Fetching is much faster than writing with fsync.
       const when = () => size() >= chunks * CHUNK;
       const { code } = await interrupted(workspace, get, {
         signal: "SIGKILL",
@@ -101,16 +101,16 @@ test(`a get that is killed continues, ${SEEDS} seeds`, async () => {
       });
       if (code === 137) killed += 1;
     }
-    // It may have had its name already, be it that its other name was not yet removed.
+    // It may have its final name already, even if the partial name was not removed yet.
     const complete = existsSync(path("copy"));
     if (complete) expect(sameBytes(workspace.read("copy"), content)).toBe(true);
     const { stderr } = await ok(complete ? [...get, "--force"] : get);
-    if (/^idk: continued: [1-9]/u.test(stderr)) continued += 1;
+    if (/^idk: resumed: [1-9]/u.test(stderr)) resumed += 1;
     expect(sameBytes(workspace.read("copy"), content)).toBe(true);
     expect(parts()).toEqual([]);
     rmSync(path("copy"));
   });
   await ok(["verify"]);
   expect(killed).toBeGreaterThan(SEEDS / 2);
-  expect(continued).toBeGreaterThan(SEEDS / 2 - 1);
+  expect(resumed).toBeGreaterThan(SEEDS / 2 - 1);
 });

@@ -33,7 +33,7 @@ async function contentOf(address: string | undefined): Promise<string> {
 }
 
 describe("put of several files", () => {
-  test("prints a line for each, and sums up for people", async () => {
+  test("prints a line per file, and a summary on standard error", async () => {
     const { stdout, stderr } = await ok(["put", "a", "b", "large"]);
     const files = printed(stdout);
     expect([...files.keys()].toSorted()).toEqual(["a", "b", "large"]);
@@ -43,7 +43,7 @@ describe("put of several files", () => {
     expect(stderr).toBe("stored 3 files, 1048601 bytes (1.0 MiB); none failed\n");
   });
 
-  test("goes on where one fails, and says so at the end", async () => {
+  test("continues after a failed file and reports it at the end", async () => {
     write("list", "c\nfolder\n");
     const result = await idk(["put", "a", "missing", "--from-file", "list"]);
     expect([...printed(result.stdout).keys()].toSorted()).toEqual(["a", "c"]);
@@ -54,7 +54,7 @@ describe("put of several files", () => {
     expect(result.code).toBe(2);
   });
 
-  test("--json gives a line for each, failures too", async () => {
+  test("--json prints an object per file, including failures", async () => {
     const result = await idk(["put", "a", "missing", "--json"]);
     const lines = jsonLines(result.stdout).toSorted((x) => (x["ok"] === true ? -1 : 1));
     expect(lines).toEqual([
@@ -83,12 +83,12 @@ describe("put of several files", () => {
     expect(result.code).toBe(2);
   });
 
-  test("takes one of them from standard input", async () => {
+  test("reads one of them from standard input", async () => {
     const files = printed((await ok(["put", "a", "-"], { stdin: "piped" })).stdout);
     expect(await contentOf(files.get("-"))).toBe("piped");
   });
 
-  test("gives them all the type, and each its own name and date", async () => {
+  test("stores the type with all, and each with its own name and date", async () => {
     const metadataOf = async (address: string): Promise<unknown> =>
       JSON.parse((await ok(["stat", address, "--json"])).stdout).metadata;
     const files = printed((await ok(["put", "a", "./b", "--type", "text/plain"])).stdout);
@@ -102,20 +102,20 @@ describe("put of several files", () => {
     for (const address of plain.values()) expect(await metadataOf(address)).toEqual({});
   });
 
-  test("shows what could act on a terminal escaped, and in one line", async () => {
+  test("escapes control characters in paths", async () => {
     write("odd\u001b[31m\nname", "odd");
     const { stdout } = await ok(["put", "a", "odd\u001b[31m\nname"]);
     const files = printed(stdout);
     expect(await contentOf(files.get(String.raw`odd\u001b[31m\u000aname`))).toBe("odd");
   });
 
-  test("gives up where the store fails again and again", async () => {
+  test("stops after repeated store failures", async () => {
     const names = Array.from({ length: 40 }, (_, i) => `many-${i}`);
     for (const name of names) write(name, name);
-    // A file stands where the store should be.
+    // A file in place of the store.
     const result = await idk(["put", ...names], { env: { IDK_STORE: "a" } });
     expect(result.stdout).toBe("");
-    expect(result.stderr).toContain("gave up: the store failed 16 files in a row");
+    expect(result.stderr).toContain("stopped: the store failed 16 files in a row");
     expect(result.stderr.split("\n").length).toBeLessThan(20);
     expect(result.code).toBe(6);
   });
@@ -135,7 +135,7 @@ describe("put --from-file", () => {
     expect([...printed(piped.stdout).keys()].toSorted()).toEqual(["a", "b"]);
   });
 
-  test("adds to the files that are named, and takes paths with line ends", async () => {
+  test("adds to the named files, and accepts paths with line ends", async () => {
     write("two\nlines", "both");
     write("-", "a file of this name");
     write("list", "two\nlines\0-\0");
@@ -144,12 +144,12 @@ describe("put --from-file", () => {
     expect(await contentOf(files.get("./-"))).toBe("a file of this name");
   });
 
-  test("an empty list stores nothing, and is no failure", async () => {
+  test("succeeds with an empty list", async () => {
     const { stdout, stderr } = await ok(["put", "--from-file", "-"], { stdin: "\n\n" });
     expect([stdout, stderr]).toEqual(["", "stored 0 files, 0 bytes; none failed\n"]);
   });
 
-  test("what is no list is refused", async () => {
+  test("rejects a file that is not a list", async () => {
     expectFailure(await idk(["put", "--from-file", "nolist"]), 2, "cannot read nolist");
     expectFailure(
       await idk(["put", "--from-file", "folder"]),
@@ -157,26 +157,30 @@ describe("put --from-file", () => {
       "folder is a folder: name a list",
     );
     write("endless", "x".repeat(100_000));
-    expectFailure(await idk(["put", "--from-file", "endless"]), 2, "an entry has no end");
+    expectFailure(
+      await idk(["put", "--from-file", "endless"]),
+      2,
+      "it has an entry of more than 64 KiB",
+    );
     const secret = workspace.read("me.key").toString();
     const result = await idk(["put", "--from-file", "-"], { stdin: secret });
-    expectFailure(result, 2, "standard input is no list: it holds an identity");
+    expectFailure(result, 2, "standard input is not a list: it contains an identity");
   });
 
   test.each<[args: string[], message: string]>([
-    [["a", "-0"], "--null says how a list is written"],
-    [["a", "b", "--name", "x"], "--name is for one file"],
-    [["-", "--from-file", "-"], "standard input can be read once"],
-    [["-", "-"], "standard input can be read once"],
-    [["a", "b", "--resume"], "--resume is for one file"],
-    [["a", ""], "FILE takes a file, got an empty text"],
+    [["a", "-0"], "--null applies to a list"],
+    [["a", "b", "--name", "x"], "--name takes a single file"],
+    [["-", "--from-file", "-"], "standard input can be read only once"],
+    [["-", "-"], "standard input can be read only once"],
+    [["a", "b", "--resume"], "--resume takes a single file"],
+    [["a", ""], "FILE takes a file, got an empty string"],
   ])("%p is refused", async (args, message) => {
     expectFailure(await idk(["put", ...args]), 2, message);
   });
 });
 
 describe("get of several addresses", () => {
-  test("writes each to a file of its own, from what put printed", async () => {
+  test("writes each to its own file, from the output of put", async () => {
     const { stdout } = await ok(["put", "a", "b", "large", "--no-name"]);
     write("stored", stdout);
     const got = await ok(["get", "--from-file", "stored", "--output-dir", "out/of/it"]);
@@ -190,7 +194,7 @@ describe("get of several addresses", () => {
     }
   });
 
-  test("goes on where one fails, and never replaces a file unless told to", async () => {
+  test("continues after a failure, and replaces files only with --force", async () => {
     const [a, b] = [...printed((await ok(["put", "a", "b", "--no-name"])).stdout).values()];
     const missing = "f".repeat(64);
     mkdirSync(path("there"));
@@ -198,7 +202,7 @@ describe("get of several addresses", () => {
     const args = ["get", a!, missing, b!, "--output-dir", "there"];
     const result = await idk(args);
     expect(result.stderr).toContain(
-      `there/${a} already exists, with other content: --force replaces it\n`,
+      `there/${a} already exists with different content; use --force to replace it\n`,
     );
     expect(result.stderr).toContain(`holds no blob ${missing}\n`);
     expect(result.stderr).toEndWith("idk: 2 of 3 addresses failed\n");
@@ -226,7 +230,7 @@ describe("get of several addresses", () => {
     });
   });
 
-  test("can be run again: what is there is compared, and not fetched", async () => {
+  test("compares existing files instead of fetching when run again", async () => {
     const env = { IDK_STORE: "again" };
     write("text", "text ".repeat(2 ** 19));
     const { stdout } = await ok(["put", "--no-name", "a", "b", "large", "--chunk-size", "256K"], {
@@ -242,7 +246,7 @@ describe("get of several addresses", () => {
     const out = (name: string) => path(`again-out/${files.get(name)!}`);
     rmSync(out("a"));
     const large = statSync(out("large"));
-    // Roots are all it takes: the others are leaves.
+    // Only roots are fetched: the others are leaves.
     const roots = new Set([...files.values(), ...compressed.stdout.match(/^[0-9a-f]{64}/gmu)!]);
     const leaves = (await ok(["ls"], { env })).stdout
       .trim()
@@ -250,7 +254,7 @@ describe("get of several addresses", () => {
       .filter((it) => !roots.has(it));
     expect(leaves.length).toBeGreaterThan(4);
     for (const leaf of leaves) rmSync(path(`again/${leaf.slice(0, 2)}/${leaf}`), { force: true });
-    expect((await ok(args, { env })).stderr).toBe("idk: 4 of 5 files were there already\n");
+    expect((await ok(args, { env })).stderr).toBe("idk: 4 of 5 files already existed\n");
     expect(workspace.read(`again-out/${files.get("a")!}`).toString()).toBe("content of a");
     expect(statSync(out("large")).ino).toBe(large.ino);
     const lines = jsonLines((await ok([...args, "--json"], { env })).stdout);
@@ -272,7 +276,7 @@ describe("get of several addresses", () => {
     for (const other of [last, content.subarray(1), Buffer.concat([content, last]), ""]) {
       write(`${folder}/${address}`, other);
       const result = await idk(["get", ...files.values(), "--output-dir", folder]);
-      expect(result.stderr).toContain(`${address} already exists, with other content`);
+      expect(result.stderr).toContain(`${address} already exists with different content`);
       expect(result.code).toBe(2);
       expect(sameBytes(workspace.read(`${folder}/${address}`), Buffer.from(other))).toBe(true);
     }
@@ -280,29 +284,29 @@ describe("get of several addresses", () => {
     expect(sameBytes(workspace.read(`${folder}/${address}`), content)).toBe(true);
   });
 
-  test("takes each address once, and says what is none", async () => {
+  test("fetches each address once, and reports what is not an address", async () => {
     rmSync(path("once"), { recursive: true, force: true });
     const address = await workspace.put("x");
     write("list", `${address}\nnonsense\n${address}  again\n`);
     const result = await idk(["get", address, "--from-file", "list", "--output-dir", "once"]);
-    expect(result.stderr).toContain("idk: nonsense: not an address: 64 lowercase");
+    expect(result.stderr).toContain("idk: nonsense: not an address: must be 64 lowercase");
     expect(result.stderr).toEndWith("idk: 1 of 2 addresses failed\n");
     expect(readdirSync(path("once"))).toEqual([address]);
   });
 
-  test("one address may go to a folder, too", async () => {
+  test("writes a single address to a folder", async () => {
     const address = await workspace.put("alone");
     await ok(["get", address, "--output-dir", "single"]);
     expect(workspace.read(`single/${address}`).toString()).toBe("alone");
   });
 
   test.each<[args: string[], message: string]>([
-    [[], "name an ADDRESS, or a list of them with --from-file"],
-    [["A", "B"], "several addresses take a folder: give --output-dir DIR"],
-    [["--from-file", "list"], "several addresses take a folder"],
+    [[], "name an ADDRESS, or a list of addresses with --from-file"],
+    [["A", "B"], "several addresses need a folder: use --output-dir DIR"],
+    [["--from-file", "list"], "several addresses need a folder"],
     [["A", "--output-dir", "d", "-o", "f"], "-o and --output-dir exclude each other"],
-    [["A", "--output-dir", "d", "--range", "0-1"], "--range is for one address"],
-    [["A", "--output-dir", "a"], "cannot create the folder a: a file of that name is there"],
+    [["A", "--output-dir", "d", "--range", "0-1"], "--range takes one address"],
+    [["A", "--output-dir", "a"], "cannot create the folder a: a file of that name exists"],
   ])("%p is refused", async (args, message) => {
     const addresses: Record<string, string> = { A: "a".repeat(64), B: "b".repeat(64) };
     const given = args.map((arg) => addresses[arg] ?? arg);

@@ -7,7 +7,7 @@ const MISSING = "f".repeat(64);
 const workspace = await createWorkspace();
 await workspace.put("x");
 
-/** Root may read everything, unless it gives up the capabilities that let it. */
+/** Root can read everything, unless it drops the capabilities for it. */
 const drop =
   process.getuid?.() === 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : [];
 
@@ -33,9 +33,9 @@ const asUser = possible ? test : test.skip;
 asUser("a store that refuses", async () => {
   chmodSync(workspace.path("blobs"), 0o000);
   try {
-    expectFailure(await run("ls"), 6, "access is refused");
-    expectFailure(await run("put", "/etc/passwd"), 6, "access is refused");
-    expectFailure(await run("rm", MISSING), 6, "access is refused");
+    expectFailure(await run("ls"), 6, "permission denied");
+    expectFailure(await run("put", "/etc/passwd"), 6, "permission denied");
+    expectFailure(await run("rm", MISSING), 6, "permission denied");
   } finally {
     chmodSync(workspace.path("blobs"), 0o700);
   }

@@ -13,7 +13,7 @@ const workspace = await createWorkspace();
 const { idk, ok, put } = workspace;
 const MIB = 2 ** 20;
 
-describe("content comes back as it was", () => {
+describe("round trips", () => {
   test.each<[name: string, content: Uint8Array]>([
     ["empty", new Uint8Array()],
     ["one byte", Uint8Array.of(0)],
@@ -35,7 +35,7 @@ describe("content comes back as it was", () => {
     expect(sameBytes(workspace.read("copy"), content)).toBe(true);
   });
 
-  test("a named pipe can be stored", async () => {
+  test("stores a named pipe", async () => {
     const fifo = workspace.path("fifo");
     expect(Bun.spawnSync(["mkfifo", fifo]).exitCode).toBe(0);
     const writer = Bun.spawn(["sh", "-c", 'printf "through a pipe" > "$0"', fifo]);
@@ -46,7 +46,7 @@ describe("content comes back as it was", () => {
 });
 
 describe("put", () => {
-  test("keeps the name and the date of a file, never its path, unless told not to", async () => {
+  test("stores the name and date of a file, never its path, unless --no-name is given", async () => {
     const metadataOf = async (address: string): Promise<unknown> =>
       JSON.parse((await ok(["stat", address.trim(), "--json"])).stdout).metadata;
     const file = workspace.write("private name.txt", "x");
@@ -67,7 +67,7 @@ describe("put", () => {
     expect(await metadataOf(named)).toEqual({ name: "tax.pdf", type: "application/pdf" });
   });
 
-  test("with a dedup secret keeps no name that it was not given: equal content is one blob", async () => {
+  test("with a dedup secret, stores only an explicit name, so that identical content is stored once", async () => {
     workspace.write("secret", noise(32));
     for (const name of ["one", "other"]) workspace.write(name, "the same");
     const args = ["--dedup-secret", "secret"];
@@ -76,7 +76,7 @@ describe("put", () => {
     expect((await ok(["put", "other", ...args, "--name", "other"])).stdout).not.toBe(one.stdout);
   });
 
-  test("cuts as told", async () => {
+  test("uses the given chunk size and padding", async () => {
     const content = noise(MIB + 5);
     const statOf = async (...args: string[]) =>
       JSON.parse((await ok(["stat", await put(content, ...args), "--json"])).stdout) as unknown;
@@ -97,7 +97,7 @@ describe("put", () => {
     });
   });
 
-  test("deduplicates with a secret of either form", async () => {
+  test("accepts a dedup secret as bytes and as hex", async () => {
     const secret = noise(32, 7);
     workspace.write("raw", secret);
     workspace.write("hex", `${Buffer.from(secret).toString("hex")}\n`);
@@ -122,7 +122,7 @@ describe("put", () => {
     });
   });
 
-  test("what cannot be read is said before anything is stored", async () => {
+  test("reports an unreadable file before storing anything", async () => {
     const env = { IDK_STORE: "untouched" };
     expectFailure(
       await idk(["put", "missing"], { env }),
@@ -133,11 +133,11 @@ describe("put", () => {
     expectFailure(await idk(["ls"], { env }), 6, "untouched does not exist");
   });
 
-  test("a store that cannot be made is unavailable", async () => {
+  test("reports a store that cannot be created as unavailable", async () => {
     expectFailure(await idk(["put", "me.key"], { env: { IDK_STORE: "me.key" } }), 6, "me.key");
   });
 
-  test("the store and what is in it are closed to others", async () => {
+  test("creates the store readable by its owner only", async () => {
     const address = await put("closed");
     expect(statSync(workspace.path("blobs")).mode & 0o077).toBe(0);
     expect(statSync(workspace.blob(address)).mode & 0o077).toBe(0);
@@ -159,7 +159,7 @@ describe("ranges", () => {
     expect(sameBytes(bytes, content.subarray(start, end))).toBe(true);
   });
 
-  test("past the end is refused", async () => {
+  test("rejects a range past the end", async () => {
     const address = await put("short");
     expectFailure(await idk(["get", address, "--range", "0-6"]), 2, "the content at 5");
     expectFailure(await idk(["get", address, "--range", "6-"]), 2, /range/u);
@@ -167,7 +167,7 @@ describe("ranges", () => {
 });
 
 describe("identities and recipients", () => {
-  test("only those named can read", async () => {
+  test("allows only the named recipients to read", async () => {
     await ok(["keygen", "-o", "other.key"]);
     const address = await put("for me");
     const refused = await idk(["get", address, "-i", "other.key"]);
@@ -177,7 +177,7 @@ describe("identities and recipients", () => {
     expect(both.stdout).toBe("for me");
   });
 
-  test("a passphrase-protected identity reads", async () => {
+  test("decrypts with a passphrase-protected identity", async () => {
     const env = { IDK_PASSPHRASE: "tr0ub4dor", IDK_IDENTITY: "safe.key" };
     const { stdout } = await ok(["keygen", "-o", "safe.key", "--passphrase"], { env });
     const address = await put("locked", "-r", stdout.trim());
@@ -187,8 +187,8 @@ describe("identities and recipients", () => {
   });
 });
 
-test("memory stays bounded, whatever the length", async () => {
-  // 192 MiB of zeros: read, sealed and stored by a process that may not have a third of that.
+test("keeps memory bounded for any length", async () => {
+  // 192 MiB of zeros, stored by a process limited to less than a third of that.
   const script = `head -c 201326592 /dev/zero | /usr/bin/env -- "$0" "$1" put - --store "$2"`;
   const store = newFolder();
   const child = Bun.spawn(["sh", "-c", script, process.execPath, MAIN, store], {
@@ -206,7 +206,7 @@ test("memory stays bounded, whatever the length", async () => {
         peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/u.exec(status)?.[1] ?? 0));
       }
     } catch {
-      // Gone between two looks.
+      // Removed since it was listed.
     }
     await Bun.sleep(5);
   }

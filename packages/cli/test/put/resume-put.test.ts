@@ -24,7 +24,7 @@ const newStore = () => ({ IDK_STORE: `store-${stores++}`, ...ownFolders() });
 
 const PUT = ["put", "film", "--resume", "--chunk-size", "256K"];
 
-/** Puts `film` and cuts that off when some chunks are stored. */
+/** Puts `film` and interrupts it when some chunks are stored. */
 async function interruptedPut(signal: NodeJS.Signals = "SIGKILL", file = "film") {
   const env = newStore();
   const args = PUT.map((it) => (it === "film" ? file : it));
@@ -43,27 +43,27 @@ async function expectStored(address: string, env: Record<string, string>, expect
 }
 
 describe("a put that was interrupted", () => {
-  test("continues, and leaves no journal", async () => {
+  test("resumes and leaves no journal", async () => {
     const { env, args } = await interruptedPut();
     const { stdout, stderr } = await ok(args, { env });
-    expect(stderr).toMatch(/^idk: continued: \d+ of 96 chunks were there\n$/u);
+    expect(stderr).toMatch(/^idk: resumed: \d+ of 96 chunks were already stored\n$/u);
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
-    // One tree: what the first run stored is part of it, but for what it could not note any more.
+    // One tree, which includes what the first run stored and recorded.
     const { stdout: listed } = await ok(["ls"], { env });
     expect(listed.split("\n").length).toBeLessThan(96 + 2 + 8);
   });
 
-  test("says with Ctrl-C how it continues", async () => {
+  test("prints how to resume after Ctrl-C", async () => {
     const { env, args, stderr, code } = await interruptedPut("SIGINT");
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /^idk: \d+ chunks are stored: the same command continues there\nidk: interrupted\n$/u,
+      /^idk: \d+ chunks are stored: run the same command again to resume\nidk: interrupted\n$/u,
     );
-    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: ");
+    expect((await ok(args, { env })).stderr).toStartWith("idk: resumed: ");
   });
 
-  test("keeps its journal where nobody else can read it", async () => {
+  test("keeps its journal private to the user", async () => {
     const { env } = await interruptedPut();
     const [journal = ""] = journals(env);
     const key = join(env.XDG_STATE_HOME, "idk/journal.key");
@@ -82,19 +82,19 @@ describe("a put that was interrupted", () => {
       "another file in its place",
       (file) => {
         rmSync(file);
-        // The number of the old one must not be free for the new one.
+        // Keeps the old inode, so that the new file gets another one.
         writeFileSync(`${file}-between`, "x");
         writeFileSync(file, noise(24 * MIB, 7));
       },
     ],
-  ])("starts at the beginning where the file has %s, and says so", async (_, change) => {
+  ])("starts from the beginning if the file has %s, and says so", async (_, change) => {
     const file = `changing-${stores}`;
     workspace.write(file, content);
     const { env, args } = await interruptedPut("SIGKILL", file);
     change(path(file));
     const { stdout, stderr } = await ok(args, { env });
     expect(stderr).toBe(
-      `idk: ${file} has changed since the put that was interrupted: this one starts at the beginning\n`,
+      `idk: ${file} has changed since the interrupted put: starting from the beginning\n`,
     );
     expect(journals(env)).toEqual([]);
     const { bytes } = await ok(["get", stdout.trim()], { env });
@@ -102,7 +102,7 @@ describe("a put that was interrupted", () => {
     rmSync(path(file));
   });
 
-  test("is another one with another chunk size, padding, store or recipient", async () => {
+  test("does not resume with another chunk size, padding, store or recipient", async () => {
     const { env, args } = await interruptedPut();
     const { stdout: other } = await ok(["keygen", "-o", `other-${stores}.key`]);
     for (const changed of [
@@ -114,10 +114,10 @@ describe("a put that was interrupted", () => {
       const { stderr } = await ok(changed.args, { env: { ...env, ...changed.env } });
       expect(stderr).toBe("");
     }
-    expect((await ok(args, { env })).stderr).toStartWith("idk: continued: ");
+    expect((await ok(args, { env })).stderr).toStartWith("idk: resumed: ");
   });
 
-  test("starts at the beginning with --no-resume, without a journal", async () => {
+  test("starts from the beginning with --no-resume, without a journal", async () => {
     const { env, args } = await interruptedPut();
     const before = journals(env);
     const { stderr } = await ok([...args, "--no-resume"], { env });
@@ -125,7 +125,7 @@ describe("a put that was interrupted", () => {
     expect(journals(env)).toEqual(before);
   });
 
-  test("sends again what has gone from the store", async () => {
+  test("uploads again what was deleted from the store", async () => {
     const { env, args } = await interruptedPut();
     rmSync(path(env.IDK_STORE), { recursive: true });
     const { stdout, stderr } = await ok(args, { env });
@@ -136,20 +136,20 @@ describe("a put that was interrupted", () => {
   test.each<[what: string, damage: (journal: string) => void]>([
     ["noise", (journal) => writeFileSync(journal, noise(5000))],
     ["cut off", (journal) => writeFileSync(journal, readFileSync(journal).subarray(0, 4096))],
-  ])("does without a journal that is %s, and says so", async (_, damage) => {
+  ])("discards a journal that is %s, and says so", async (_, damage) => {
     const { env, args } = await interruptedPut("SIGINT");
     damage(journals(env)[0]!);
     const { stdout, stderr } = await ok(args, { env });
     expect(stderr).toBe(
-      "idk: the journal of an earlier put of film cannot be read and is discarded: this one starts at the beginning\n",
+      "idk: the journal of an earlier put of film cannot be read and is discarded: starting from the beginning\n",
     );
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
   });
 
-  test("does without a journal of another key", async () => {
+  test("ignores a journal of another key", async () => {
     const { env, args } = await interruptedPut();
-    // Under the name that it would have with this key, too.
+    // Also under the name it would have with this key.
     const [old = ""] = journals(env);
     const other = await interruptedPut();
     const [target = ""] = journals(other.env);
@@ -163,16 +163,16 @@ describe("a put that was interrupted", () => {
     await expectStored(stdout, other.env);
   });
 
-  test("is no failure where no journal can be kept", async () => {
+  test("succeeds if no journal can be kept", async () => {
     const env = { ...newStore(), XDG_CACHE_HOME: path("me.key") };
     const { stdout, stderr } = await ok(PUT, { env });
     expect(stderr).toMatch(
-      /^idk: no journal is kept, and after an interruption [^\n]+: [^\n]*not a folder\n$/u,
+      /^idk: cannot keep a journal: [^\n]*not a folder; if interrupted, [^\n]+\n$/u,
     );
     await expectStored(stdout, env);
   });
 
-  test("--json says it in numbers", async () => {
+  test("--json reports the counts", async () => {
     const { env, args } = await interruptedPut();
     const { stdout, stderr } = await ok([...args, "--json"], { env });
     expect(stderr).toBe("");
@@ -182,7 +182,7 @@ describe("a put that was interrupted", () => {
     expect(report["sentBlobs"]).toBe(report["newChunks"]! + 1);
   });
 
-  test("journals that nobody came back to are removed after a month", async () => {
+  test("removes unused journals after a month", async () => {
     const { env } = await interruptedPut();
     const [journal = ""] = journals(env);
     const folder = join(journal, "..");
@@ -200,17 +200,17 @@ describe("a put that was interrupted", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("cannot be one of standard input or of a pipe", async () => {
+  test("rejects --resume for standard input and pipes", async () => {
     expectFailure(await idk(["put", "-", "--resume"], { stdin: "x" }), 2, "regular file");
   });
 
-  test("a small file has no journal", async () => {
+  test("keeps no journal for a small file", async () => {
     const env = newStore();
     await ok(["put", "film"], { env });
     expect(existsSync(join(env.XDG_CACHE_HOME, "idk"))).toBe(false);
   });
 
-  test("continues with a dedup secret, and with that one alone", async () => {
+  test("resumes with the same dedup secret only", async () => {
     for (const [seed, name] of [
       [3, "dedup"],
       [4, "other-dedup"],
@@ -228,20 +228,20 @@ describe("a put that was interrupted", () => {
       expect((await ok(other, { env })).stderr).toBe("");
     }
     const { stdout, stderr } = await ok(args, { env });
-    expect(stderr).toMatch(/^idk: continued: \d+ of 96 chunks were there\n$/u);
+    expect(stderr).toMatch(/^idk: resumed: \d+ of 96 chunks were already stored\n$/u);
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
-    // By the secret and not by the journal, it is what any other put of it gives.
+    // The address depends on the secret, not on the journal.
     expect((await ok(args, { env: newStore() })).stdout).toBe(stdout);
   });
 });
 
-test("two puts of one file at once: one has the journal, both store it", async () => {
+test("two concurrent puts of one file: one has the journal, both succeed", async () => {
   const env = newStore();
   const results = await Promise.all([ok(PUT, { env }), ok(PUT, { env })]);
   const without = results.filter(({ stderr }) => stderr !== "");
   expect(without.length).toBeLessThanOrEqual(1);
-  for (const { stderr } of without) expect(stderr).toContain("another put of film is at work");
+  for (const { stderr } of without) expect(stderr).toContain("another put of film is running");
   expect(journals(env)).toEqual([]);
   for (const { stdout } of results) await expectStored(stdout, env);
 });
@@ -262,7 +262,7 @@ describe("a put of several files that was interrupted", () => {
     return { env, args, ...result };
   }
 
-  test("continues the large ones", async () => {
+  test("resumes the large ones", async () => {
     const { env, args } = await interruptedPut("SIGKILL");
     expect(journals(env)).toHaveLength(1);
     const { stdout, stderr } = await ok(args, { env });
@@ -274,11 +274,11 @@ describe("a put of several files that was interrupted", () => {
     await expectStored(address, env, large);
   });
 
-  test("says with Ctrl-C which", async () => {
+  test("prints which ones after Ctrl-C", async () => {
     const { env, args, code, stderr } = await interruptedPut("SIGINT");
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /^idk: large: \d+ chunks are stored: the same command continues there\n(?:idk: \d files? stored, [^\n]*\n)?idk: interrupted\n$/u,
+      /^idk: large: \d+ chunks are stored: run the same command again to resume\n(?:idk: \d files? stored, [^\n]*\n)?idk: interrupted\n$/u,
     );
     expect((await ok(args, { env })).stderr).toContain("skipped ");
   });
@@ -289,7 +289,7 @@ describe("a put of several files that was interrupted", () => {
   });
 });
 
-test("a file that changes while it is put has no address", async () => {
+test("rejects a file that changes while it is read", async () => {
   workspace.write("growing", noise(64 * MIB));
   const env = newStore();
   const blobs = () => existsSync(path(env.IDK_STORE));

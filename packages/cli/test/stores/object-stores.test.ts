@@ -12,7 +12,7 @@ import {
 import { describeMinio, expectNoCredentials } from "../support/minio.ts";
 
 const MISSING = "f".repeat(64);
-// A port that systems give to nobody, so that no other test's server can be found there.
+// A port outside the ephemeral range, so that no other test's server listens on it.
 const NOWHERE = "minio://127.0.0.1:1/attic";
 
 const workspace = await createWorkspace();
@@ -73,7 +73,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     expectFailure(await idk(["rm", address]), 3, address);
   });
 
-  test("put says what the store had already", async () => {
+  test("put reports what the store already has", async () => {
     workspace.write("dedup", noise(32, 5));
     const content = noise(5 * 2 ** 18);
     workspace.write("same", content);
@@ -83,39 +83,39 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     const bytes = content.length;
     expect(await numbers()).toMatchObject({ bytes, chunks: 5, newBytes: bytes, sentBlobs: 6 });
     expect(await numbers()).toMatchObject({ skippedChunks: 5, skippedBytes: bytes, sentBlobs: 0 });
-    const says = "skipped 5 of 5 chunks, 1310720 bytes (1.3 MiB), which the store has already";
+    const skipped = "skipped 5 of 5 chunks, 1310720 bytes (1.3 MiB), already in the store";
     const again = await ok(["put", "same", ...args]);
-    expect(again.stderr).toBe(`idk: ${says}\n`);
+    expect(again.stderr).toBe(`idk: ${skipped}\n`);
     const both = await ok(["put", "same", "dedup", ...args]);
-    expect(both.stderr).toBe(`stored 2 files, 1310752 bytes (1.3 MiB); ${says}; none failed\n`);
+    expect(both.stderr).toBe(`stored 2 files, 1310752 bytes (1.3 MiB); ${skipped}; none failed\n`);
     for (const line of both.stdout.trim().split("\n")) {
       await ok(["rm", line.slice(0, 64), "--tree", "--force"]);
     }
   });
 
-  test("verify --attested downloads nothing that the store vouches for", async () => {
+  test("verify --server-checksums and --attested download nothing that has a server checksum", async () => {
     const address = await put("attested");
-    // Put there by other means than idk: without a checksum, and not even a blob.
+    // Not written by idk: no checksum, and not a blob.
     const foreign = "0".repeat(64);
     await minio.putObject(bucket, `attic/${foreign}`, "never was a blob");
-    const sound = await ok(["verify", "--attested", address]);
+    const sound = await ok(["verify", "--server-checksums", address]);
     expect(sound.stderr).toMatch(
-      /^checked 1 blob, .*: 1 by the store's word, 0 read; none failed\n$/u,
+      /^checked 1 blob, .*: 1 by server checksum, 0 downloaded; none failed\n$/u,
     );
     const json = await ok(["verify", "--attested", address, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, address, attested: true });
     const read = await ok(["verify", address, "--json"]);
     expect(JSON.parse(read.stdout)).toMatchObject({ ok: true, kind: "root", attested: false });
 
-    const all = await idk(["verify", "--attested"]);
+    const all = await idk(["verify", "--server-checksums"]);
     expect(all.stdout).toMatch(new RegExp(`^${foreign} address: [^\\n]+\\n$`, "u"));
-    expect(all.stderr).toContain("1 by the store's word, 0 read; 1 failed");
+    expect(all.stderr).toContain("1 by server checksum, 0 downloaded; 1 failed");
     expect(all.code).toBe(5);
     await ok(["rm", foreign]);
     await ok(["rm", address]);
   });
 
-  test("encryption at rest is asked for and shown", async () => {
+  test("requests encryption at rest and shows it", async () => {
     const encrypted = `${url}?sse=AES256`;
     const { stdout } = await ok(["put", "-", "--store", encrypted], { stdin: "twice" });
     const address = stdout.trim();
@@ -132,8 +132,8 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
 
   test.each<[what: string, key: Uint8Array | string | undefined, message: string]>([
     ["missing", undefined, "cannot read the SSE-C key file sse.key: no such file"],
-    ["too short", "short", "SSE-C key file sse.key must hold 32 bytes or 64 hexadecimal digits"],
-    // It was read; without TLS it must not leave this machine.
+    ["too short", "short", "SSE-C key file sse.key must contain 32 bytes or 64 hexadecimal digits"],
+    // The key was read; without TLS it must not be sent.
     ["sound", noise(32), "needs an https:// endpoint"],
     ["hexadecimal", `${"0f".repeat(32)}\n`, "needs an https:// endpoint"],
   ])("an SSE-C key file that is %s", async (_, key, message) => {
@@ -149,7 +149,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     expect((await ok(["ls"])).stdout).toBe("");
   });
 
-  test("two stores in one bucket do not see each other", async () => {
+  test("two stores in one bucket are separate", async () => {
     const address = await put("here");
     const elsewhere = { IDK_STORE: minio.url(bucket, "/cellar") };
     expect((await ok(["ls"], { env: elsewhere })).stdout).toBe("");
@@ -161,7 +161,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     const long = minio.url(bucket, "/long");
     const names = Array.from({ length: 1203 }, (_, index) => index.toString(16).padStart(64, "0"));
 
-    test("are listed whole", async () => {
+    test("are listed completely", async () => {
       for (let at = 0; at < names.length; at += 50) {
         const part = names.slice(at, at + 50);
         await Promise.all(part.map((name) => minio.putObject(bucket, `long/${name}`, "x")));
@@ -170,7 +170,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
       expect(stdout.trim().split("\n").toSorted()).toEqual(names);
     });
 
-    test("end when the reader leaves", async () => {
+    test("end when the reader closes the pipe", async () => {
       const result = await runIdk(["ls", "--store", long], { cwd: workspace.folder, env });
       expect(result.code).toBe(0);
       const script = `{ "$0" "$1" ls --json --store "${long}"; echo $? >&2; } | head -c1 | wc -c`;
@@ -200,14 +200,14 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
       expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: "permission" } });
     });
 
-    test("a bucket that is not there", async () => {
+    test("a missing bucket", async () => {
       const there = { IDK_STORE: minio.url("idk-cli-no-such-bucket") };
       for (const args of [["ls"], ["get", MISSING], ["rm", MISSING], ["put", "me.key"]]) {
         expectFailure(await idk(args, { env: there }), 6, /bucket/u);
       }
     });
 
-    test("a server that is not there, within the time for retries", async () => {
+    test("an unreachable server, within the retry budget", async () => {
       const there = { IDK_STORE: NOWHERE, IDK_RETRY_SECONDS: "0.2" };
       const start = performance.now();
       const result = await idk(["ls"], { env: there });
@@ -243,14 +243,14 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
       }
     });
 
-    test("Ctrl-C ends the waiting for a server", async () => {
+    test("Ctrl-C ends waiting for a server", async () => {
       const child = spawn(["ls"], {
         ...env,
         IDK_STORE: NOWHERE,
         IDK_RETRY_SECONDS: "60",
       });
       const stderr = child.stderr.getReader();
-      // The first word of it comes with a retry.
+      // The first output comes with a retry.
       await stderr.read();
       const start = performance.now();
       child.kill("SIGINT");
@@ -262,7 +262,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
       const cwd = newFolder();
       expectFailure(await runIdk(["ls", "--store", url], { cwd }), 2, /MINIO_ACCESS_KEY/u);
       const s3 = minio.s3Url(bucket);
-      // Nothing but these two, so that no machine's role is asked for over the network.
+      // Only these variables, so that the SDK does not query the machine's role over the network.
       const chain = { AWS_EC2_METADATA_DISABLED: "true", IDK_RETRY_SECONDS: "0" };
       expectFailure(
         await runIdk(["ls", "--store", s3], { cwd, env: chain }),

@@ -4,7 +4,7 @@ import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
 import { describeMinio, expectNoCredentials } from "../support/minio.ts";
 
 /*
- * The policies of docs/backends.md, as they stand there, under credentials that have nothing else.
+ * Tests the policies in docs/backends.md, with credentials that have no other permissions.
  */
 
 const DOCUMENT = readFileSync(new URL("../../../../docs/backends.md", import.meta.url), "utf8");
@@ -43,23 +43,23 @@ await describeMinio("the policies of the documentation", (minio, bucket) => {
     return stdout.trim();
   };
 
-  test("a producer stores, and nothing else", async () => {
+  test("a producer can only store", async () => {
     const producer = await runAs("Producer");
     const { code, stdout, stderr } = await producer(["put", "-"], "from the field");
     expect([code, stderr]).toEqual([0, ""]);
     const address = stdout.trim();
-    // The content is whole, which only others can see.
+    // The content is complete, which only others can check.
     expect(await asOwner(["get", address])).toBe("from the field");
     workspace.write("dedup", noise(32));
     expect((await producer(["put", "-", "--dedup-secret", "dedup"], "again")).code).toBe(0);
 
-    // A mirror that may only be written to is sent everything, each time.
+    // A write-only mirror is sent everything each time.
     await workspace.put("mirrored");
     for (let round = 0; round < 2; round += 1) {
       const mirrored = await producer(["copy", "--from", "blobs", "--to", inside]);
       expect([mirrored.code, mirrored.stderr]).toEqual([
         0,
-        expect.stringMatching(/^copied 1 blob, .*; 0 there already; none failed\n$/u),
+        expect.stringMatching(/^copied 1 blob, .*; 0 already there; none failed\n$/u),
       ]);
     }
 
@@ -78,7 +78,7 @@ await describeMinio("the policies of the documentation", (minio, bucket) => {
     expectFailure(await producer(["put", "-", "--store", outside]), 6, /do not allow it/u);
   });
 
-  test("a reader fetches what it has the address of", async () => {
+  test("a reader can only fetch by address", async () => {
     const reader = await runAs("Reader");
     const address = await asOwner(["put", "-", "--chunk-size", "256K"], noise(2 ** 20 + 1));
     expect((await reader(["get", address])).code).toBe(0);
@@ -88,7 +88,7 @@ await describeMinio("the policies of the documentation", (minio, bucket) => {
     const attested = await reader(["verify", "--attested", address]);
     expect(attested.code).toBe(0);
 
-    // MinIO says so; Amazon S3 would call it refused.
+    // MinIO reports not found; Amazon S3 would deny access.
     expectFailure(await reader(["get", MISSING]), 3, MISSING);
     for (const args of [["ls"], ["verify"], ["put", "-"], ["rm", address], ["rewrap", address]]) {
       expectFailure(await reader(args), 6, /do not allow it/u);
@@ -96,16 +96,16 @@ await describeMinio("the policies of the documentation", (minio, bucket) => {
     await asOwner(["get", address]);
   });
 
-  test("an auditor checks and copies all of it, and changes nothing", async () => {
+  test("an auditor can check and copy everything, but change nothing", async () => {
     const auditor = await runAs("Auditor");
     const address = await asOwner(["put", "-"], "audited");
     const listed = await auditor(["ls"]);
     expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining(address)]);
     const attested = await auditor(["verify", "--attested"]);
-    expect(attested.stderr).toMatch(/: \d+ by the store's word, 0 read; none failed\n$/u);
-    // As any store it would have to show first that it checks hashes, which takes writing.
+    expect(attested.stderr).toMatch(/: \d+ by server checksum, 0 downloaded; none failed\n$/u);
+    // An unknown server must first prove that it verifies checksums, which needs a write.
     const unknown = await auditor(["verify", "--attested", "--store", asAny]);
-    expect(unknown.stderr).toMatch(/: 0 by the store's word, \d+ read; none failed\n$/u);
+    expect(unknown.stderr).toMatch(/: 0 by server checksum, \d+ downloaded; none failed\n$/u);
     expect((await auditor(["verify"])).code).toBe(0);
     const copied = await auditor(["copy", "--from", inside, "--to", "copied"]);
     expect([copied.code, copied.stderr]).toEqual([0, expect.stringContaining("none failed")]);

@@ -3,7 +3,7 @@ import { memory } from "@idk/storage/memory";
 import { expect, test } from "bun:test";
 import { probe } from "../../src/stores/probe.ts";
 
-/** A store that has taken the probe when the writing of it fails. */
+/** A store that has stored the test blob although the write fails. */
 function takingThenFailing(inner: Backend, fail: () => Error): Backend {
   return {
     ...inner,
@@ -17,7 +17,7 @@ function takingThenFailing(inner: Backend, fail: () => Error): Backend {
 test.each([
   ["an interruption", true],
   ["a fault of the program", false],
-])("a probe that the store has taken goes, also after %s", async (_, interrupted) => {
+])("removes a written test blob after %s", async (_, interrupted) => {
   const inner = memory();
   const controller = new AbortController();
   const reason = new Error("enough");
@@ -29,7 +29,7 @@ test.each([
   expect(await Array.fromAsync(inner.list(""))).toEqual([]);
 });
 
-test("removing it after an interruption has an end", async () => {
+test("limits the time to remove it after an interruption", async () => {
   const signals: (AbortSignal | undefined)[] = [];
   const controller = new AbortController();
   const backend: Backend = {
@@ -42,6 +42,6 @@ test("removing it after an interruption has an end", async () => {
   await probe(backend, controller.signal).catch(() => undefined);
   const [signal] = signals;
   expect(signals).toHaveLength(1);
-  // Of its own: that of the command has fired already.
+  // A new signal, because the command's has fired already.
   expect(signal?.aborted).toBe(false);
 });

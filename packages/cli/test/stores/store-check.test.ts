@@ -8,7 +8,7 @@ const NEEDS = ["reachable", "credentials", "write", "read", "list", "delete"];
 const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
 
-/** The table as pairs. */
+/** The rows of the table. */
 const rows = (stdout: string): Record<string, string> =>
   Object.fromEntries(
     stdout
@@ -18,14 +18,14 @@ const rows = (stdout: string): Record<string, string> =>
   );
 
 describe("a folder", () => {
-  test("does what is needed, and nothing stays in it", async () => {
+  test("passes all checks and leaves nothing behind", async () => {
     mkdirSync(path("folder"));
     const { stdout, stderr } = await ok(["store", "check", "folder"]);
     const table = rows(stdout);
     for (const need of NEEDS) expect(table[need]).toBe("yes");
     expect(table).toMatchObject({
       store: "filesystem folder",
-      attestation: "no: `idk verify` has to read every blob",
+      checksums: "no: `idk verify` has to download every blob",
       versions: "no",
       "round trip": expect.stringMatching(/^[\d.]+ ms$/u),
     });
@@ -34,20 +34,20 @@ describe("a folder", () => {
     expect(left.filter((name) => String(name).length >= 64)).toEqual([]);
   });
 
-  test("that is missing is no store, and is not made", async () => {
+  test("fails if missing, and is not created", async () => {
     const { stdout, stderr, code } = await idk(["store", "check", "absent"]);
     expect(code).toBe(6);
     expect(rows(stdout)).toMatchObject({
       reachable: expect.stringMatching(/^NO: the directory .* does not exist/u),
       "": expect.stringContaining("idk store init"),
-      write: "not tried",
+      write: "not tested",
       versions: "unknown",
     });
     expect(stderr).toBe("idk: 1 check failed\n");
     expect(readdirSync(workspace.folder)).not.toContain("absent");
   });
 
-  test("is IDK_STORE where none is named", async () => {
+  test("defaults to IDK_STORE", async () => {
     expectFailure(await idk(["store", "check"], { env: { IDK_STORE: "" } }), 2, "no store");
     const { stdout } = await ok(["store", "check", "--json"], { env: { IDK_STORE: "folder" } });
     expect(JSON.parse(stdout)).toMatchObject({
@@ -64,7 +64,7 @@ await describeMinio("a bucket in MinIO", (minio, bucket) => {
   const { env } = minio;
   const url = minio.url(bucket, "/checked");
 
-  test("does all", async () => {
+  test("passes all checks", async () => {
     const result = await ok(["store", "check", url, "--json"], { env });
     expectNoCredentials(result, env);
     expect(JSON.parse(result.stdout)).toEqual({
@@ -83,7 +83,7 @@ await describeMinio("a bucket in MinIO", (minio, bucket) => {
     expect(rows(encrypted.stdout)["encryption"]).toBe("AES256");
   });
 
-  test("refuses a wrong key, and says what to look at", async () => {
+  test("reports a wrong key with a remedy", async () => {
     const wrong = { ...env, MINIO_SECRET_KEY: "wrong-secret-key" };
     const result = await idk(["store", "check", url], { env: wrong });
     expectNoCredentials(result, wrong);
@@ -92,12 +92,12 @@ await describeMinio("a bucket in MinIO", (minio, bucket) => {
       reachable: "yes",
       credentials: expect.stringMatching(/^NO: .*secret key/u),
       "": expect.stringContaining("MINIO_SECRET_KEY"),
-      write: "not tried",
-      attestation: "unknown",
+      write: "not tested",
+      checksums: "unknown",
     });
   });
 
-  test("that is missing", async () => {
+  test("reports a missing bucket", async () => {
     const missing = minio.url("idk-cli-no-such-bucket");
     const result = await idk(["store", "check", missing, "--json"], { env });
     expect(JSON.parse(result.stdout)).toMatchObject({
@@ -109,7 +109,7 @@ await describeMinio("a bucket in MinIO", (minio, bucket) => {
     expect(result.code).toBe(6);
   });
 
-  test("what a policy refuses is named, and a probe that stays is sound", async () => {
+  test("reports what a policy denies, and leaves a valid test blob", async () => {
     const narrowed = await minio.assumeRole(
       JSON.stringify({
         Version: "2012-10-17",
@@ -142,14 +142,14 @@ await describeMinio("a bucket in MinIO", (minio, bucket) => {
 });
 
 await describeMinio(
-  "a server that ignores the wish for encryption",
+  "a server that ignores requests for encryption",
   (server, bucket) => {
-    test("is found out", async () => {
+    test("is detected", async () => {
       const env = server.awsEnv;
       const result = await idk(["store", "check", server.s3Url(bucket, "?sse=AES256")], { env });
       expect(rows(result.stdout)).toMatchObject({
         write: "yes",
-        encryption: "NO: it was asked for AES256, and the blob has none",
+        encryption: "NO: AES256 was requested, but the blob has none",
       });
       expect(result.code).toBe(6);
       await ok(["store", "check", server.s3Url(bucket)], { env });

@@ -6,8 +6,8 @@ import { describeMinio, expectNoCredentials } from "../support/minio.ts";
 const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
 
-test("a folder is made once, for its owner alone", async () => {
-  expect((await ok(["store", "init", "a/b"])).stdout).toBe("made   folder a/b\n");
+test("creates a folder once, accessible to its owner only", async () => {
+  expect((await ok(["store", "init", "a/b"])).stdout).toBe("created  folder a/b\n");
   expect(statSync(path("a/b")).mode & 0o777).toBe(0o700);
   const { stdout } = await ok(["store", "init", "a/b", "--json"]);
   expect(JSON.parse(stdout)).toEqual({ made: [], there: ["folder"] });
@@ -15,14 +15,14 @@ test("a folder is made once, for its owner alone", async () => {
 });
 
 test.each<[args: string[], message: string]>([
-  [["a", "--versioning"], "a folder has no versions"],
+  [["a", "--versioning"], "a folder has no versioning"],
   [["me.key"], "cannot create the folder me.key"],
   [["a", "--lifecycle-days", "0"], "--lifecycle-days must be a number of days"],
   [["a", "--default-sse", "aes"], "--default-sse must be AES256 or aws:kms"],
-  [["a", "--kms-key", "k"], "--kms-key goes with --default-sse aws:kms"],
-  [["a", "--default-sse", "AES256", "--kms-key", "k"], "--kms-key goes with"],
+  [["a", "--kms-key", "k"], "--kms-key needs --default-sse aws:kms"],
+  [["a", "--default-sse", "AES256", "--kms-key", "k"], "--kms-key needs"],
   [["a", "--default-sse", "aws:kms", "--kms-key", ""], "--kms-key must not be empty"],
-  [["a", "--default-sse", "aws:kms"], "a folder has no versions, locks or encryption"],
+  [["a", "--default-sse", "aws:kms"], "a folder has no versioning, locks or encryption"],
   [["s4://a"], 'URL or IDK_STORE does not support "s4:"'],
 ])("idk store init %p", async (args, message) => {
   expectFailure(await idk(["store", "init", ...args]), 2, message);
@@ -31,7 +31,7 @@ test.each<[args: string[], message: string]>([
 await describeMinio("a bucket in MinIO", (minio) => {
   const { env } = minio;
 
-  test("is made once, with what is asked for", async () => {
+  test("is created once, with the given settings", async () => {
     const bucket = minio.newBucketName();
     const url = minio.url(bucket, "/attic");
     const args = ["store", "init", url, "--versioning", "--lifecycle-days", "7"];
@@ -52,13 +52,13 @@ await describeMinio("a bucket in MinIO", (minio) => {
       there: ["bucket", "versioning", "lifecycle", "default encryption"],
     });
 
-    // What idk removes is gone for good, versions and all.
+    // idk removes all versions.
     const checked = await ok(["store", "check", url, "--json"], { env });
     expect(JSON.parse(checked.stdout)).toMatchObject({ versions: true, encryption: "AES256" });
     expect(await minio.getBucketConfig(bucket, "versions")).not.toContain("<VersionId>");
   });
 
-  test("encrypts with a key of the key management", async () => {
+  test("encrypts with a key of the key service", async () => {
     const bucket = minio.newBucketName();
     const init = async (...flags: string[]) =>
       JSON.parse(
@@ -75,15 +75,15 @@ await describeMinio("a bucket in MinIO", (minio) => {
     expect(JSON.parse(checked.stdout)).toMatchObject({ encryption: "aws:kms" });
   });
 
-  test("is not made for a key that nobody named", async () => {
+  test("is not created without a key ID", async () => {
     const bucket = minio.newBucketName();
     const args = ["store", "init", minio.url(bucket), "--default-sse", "aws:kms"];
-    expectFailure(await idk(args, { env }), 2, "give the ID of one of its key management");
+    expectFailure(await idk(args, { env }), 2, "pass the ID of a key in its key management");
     const asked = await minio.getBucketConfig(bucket, "versioning").catch(String);
     expect(asked).toContain("NoSuchBucket");
   });
 
-  test("is made with temporary credentials", async () => {
+  test("is created with temporary credentials", async () => {
     const bucket = minio.newBucketName();
     const temporary = await minio.assumeRole(
       JSON.stringify({
@@ -100,12 +100,12 @@ await describeMinio("a bucket in MinIO", (minio) => {
     const args = ["store", "init", minio.url(bucket), "--versioning"];
     const result = await ok(args, { env: temporary });
     expectNoCredentials(result, temporary);
-    expect(result.stdout).toBe(`made   bucket ${bucket}\nmade   versioning\n`);
+    expect(result.stdout).toBe(`created  bucket ${bucket}\ncreated  versioning\n`);
     const { MINIO_SESSION_TOKEN: _, ...tokenless } = temporary;
     expectFailure(await idk(args, { env: tokenless }), 6, "");
   });
 
-  test("gets object lock when it is made, or never", async () => {
+  test("gets object lock only when it is created", async () => {
     const [locked, plain] = [minio.newBucketName(), minio.newBucketName()];
     const lock = (bucket: string) =>
       idk(["store", "init", minio.url(bucket), "--object-lock", "--json"], { env });
@@ -119,7 +119,7 @@ await describeMinio("a bucket in MinIO", (minio) => {
     expect(late.code).toBe(2);
   });
 
-  test("is not made with wrong credentials", async () => {
+  test("is not created with wrong credentials", async () => {
     const wrong = { ...env, MINIO_SECRET_KEY: "wrong-secret-key" };
     const result = await idk(["store", "init", minio.url(minio.newBucketName())], { env: wrong });
     expectNoCredentials(result, wrong);

@@ -2,20 +2,20 @@ import { fileURLToPath } from "node:url";
 
 const driver = fileURLToPath(new URL("./at-terminal.py", import.meta.url));
 
-/** What is done as soon as something is shown; see at-terminal.py. */
+/** An action to take when some output appears; see at-terminal.py. */
 export interface Step {
-  /** A pattern of Python's, looked for in what came since the last step. */
+  /** A Python pattern, matched against the output since the last step. */
   readonly shown: string;
   readonly columns?: number;
   readonly type?: string;
 }
 
-/** One text at each prompt. */
+/** Types one text at each prompt. */
 export function answering(typed: readonly string[]): Step[] {
   return typed.map((type) => ({ shown: String.raw`: \Z`, type }));
 }
 
-/** Runs a program in a terminal of its own: what came there, and the exit code. */
+/** Runs a program in its own terminal. Returns the screen output and the exit code. */
 export async function atTerminal(
   steps: readonly Step[],
   command: readonly string[],

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The command: its sources, or what is published, made of them before (`IDK_TEST_COMMAND=bundle`). */
+/** The command: its sources, or with `IDK_TEST_COMMAND=bundle` the bundle, built before. */
 export const MAIN: string = fileURLToPath(
   new URL(
     process.env["IDK_TEST_COMMAND"] === "bundle" ? "../../dist/main.cjs" : "../../src/main.ts",
@@ -15,7 +15,7 @@ export const MAIN: string = fileURLToPath(
 export interface Result {
   readonly code: number;
   readonly stdout: string;
-  /** Standard output as it came. */
+  /** Standard output as bytes. */
   readonly bytes: Uint8Array;
   readonly stderr: string;
 }
@@ -25,11 +25,11 @@ export interface RunOptions {
   readonly stdin?: Uint8Array | string;
 }
 
-/** A folder with a store and an identity of its own, and `idk` run in it. */
+/** A folder with its own store and identity, to run `idk` in. */
 export interface Workspace {
   readonly folder: string;
   readonly recipient: string;
-  /** The environment a user would have set: store, identity and recipient. */
+  /** A typical environment: store, identity and recipient. */
   readonly env: Readonly<Record<string, string>>;
   path(name: string): string;
   write(name: string, content: Uint8Array | string): string;
@@ -40,13 +40,13 @@ export interface Workspace {
   ok(args: readonly string[], options?: RunOptions): Promise<Result>;
   /** Stores content and returns its address. */
   put(content: Uint8Array | string, ...args: string[]): Promise<string>;
-  /** The file in which the store keeps a blob. */
+  /** The path of a blob's file. */
   blob(address: string): string;
 }
 
 const folders: string[] = [];
 function removeFolders(): void {
-  // The home, too: it comes back with the first process that wants it.
+  // The home, too, which the next process creates again.
   for (const folder of [...folders.splice(0), home])
     rmSync(folder, { recursive: true, force: true });
 }
@@ -57,11 +57,11 @@ export function newFolder(): string {
   return folder;
 }
 
-/** A home of their own: runtimes leave caches there. */
+/** A separate home, because runtimes leave caches there. */
 const home = mkdtempSync(join(tmpdir(), "idk-cli-home-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** Nothing of the caller's environment reaches the program but where programs are. */
+/** Passes only PATH from the caller's environment. */
 export function isolated(env: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env["PATH"] ?? "", HOME: home, ...env };
 }
@@ -88,7 +88,7 @@ export async function runIdk(
   return result;
 }
 
-/** No stack and no secret, whatever happened. */
+/** Output must never contain a stack trace or a secret. */
 export function checkManners({ stdout, stderr }: Pick<Result, "stdout" | "stderr">): void {
   expect(stderr).not.toMatch(/^\s+at /mu);
   expect(stderr).not.toContain(".ts:");
@@ -100,9 +100,9 @@ export function checkManners({ stdout, stderr }: Pick<Result, "stdout" | "stderr
 
 export const PASSPHRASE = "correct horse battery staple";
 
-/** To be called at the top of a file of tests: it registers what cleans up behind them. */
+/** Call at the top of a test file: registers the cleanup. */
 export async function createWorkspace(): Promise<Workspace> {
-  // Not once in this module, which is loaded once for all files of a run.
+  // Not at module level, because the module is loaded once for all test files.
   afterAll(removeFolders);
   const folder = newFolder();
   const path = (name: string) => join(folder, name);
@@ -138,7 +138,7 @@ export async function createWorkspace(): Promise<Workspace> {
   };
 }
 
-/** A failure as scripts see it: exit code, and one line on standard error. */
+/** Expects an exit code and one line on standard error. */
 export function expectFailure(result: Result, code: number, message: string | RegExp): void {
   expect(result.stderr).toMatch(/^idk: [^\n]+\n$/u);
   if (typeof message === "string") expect(result.stderr).toContain(message);
@@ -146,7 +146,7 @@ export function expectFailure(result: Result, code: number, message: string | Re
   expect(result.code).toBe(code);
 }
 
-/** Bytes that do not repeat, the same in every run. */
+/** Pseudorandom bytes, the same in every run. */
 export function noise(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   const words = new Uint32Array(Math.ceil(length / 4));
   let state = seed;
@@ -163,7 +163,7 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 
-/** Looks again and again until there is something, for at most ten seconds. */
+/** Polls until there is a result, for at most ten seconds. */
 export async function until<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {

@@ -13,13 +13,13 @@ import {
 export interface Interruption {
   readonly env?: Readonly<Record<string, string>>;
   readonly signal: NodeJS.Signals;
-  /** Looked at again and again; the signal is sent as soon as it holds. */
+  /** Polled; the signal is sent as soon as it returns true. */
   readonly when: () => boolean;
-  /** Milliseconds from there to the signal. */
+  /** Milliseconds from then to the signal. */
   readonly delay?: number;
 }
 
-/** Runs `idk` and sends it a signal when something has happened. */
+/** Runs `idk` and sends it a signal when a condition holds. */
 export async function interrupted(
   workspace: Workspace,
   args: readonly string[],
@@ -47,13 +47,13 @@ export async function interrupted(
   return result;
 }
 
-/** The program's own folders, of one test alone. */
+/** Separate XDG folders for one test. */
 export function ownFolders(): { XDG_CACHE_HOME: string; XDG_STATE_HOME: string } {
   const folder = newFolder();
   return { XDG_CACHE_HOME: join(folder, "cache"), XDG_STATE_HOME: join(folder, "state") };
 }
 
-/** The journals of puts that can be continued, as paths. */
+/** The paths of the journals of puts that can be resumed. */
 export function journals(env: Readonly<Record<string, string>>): string[] {
   const folder = join(env["XDG_CACHE_HOME"] ?? "", "idk/put");
   if (!existsSync(folder)) return [];
@@ -62,7 +62,7 @@ export function journals(env: Readonly<Record<string, string>>): string[] {
     .map((name) => join(folder, name));
 }
 
-/** What gets have left in a folder. */
+/** The partial files of gets in a folder. */
 export function partsIn(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.includes(".idk-part"));
 }

@@ -3,36 +3,36 @@ import { randomBytes } from "node:crypto";
 import type { Result } from "./cli.ts";
 import { type Credentials, signedFetch } from "./signed-fetch.ts";
 
-/** A MinIO to test against, as its owner. */
+/** A MinIO server to test against, with root credentials. */
 export interface Minio {
   readonly origin: string;
   readonly host: string;
   readonly root: Credentials;
-  /** What a user would have set for `minio://`, and for `s3://`. */
+  /** The variables for `minio://` and `s3://`. */
   readonly env: Readonly<Record<string, string>>;
   readonly awsEnv: Readonly<Record<string, string>>;
-  /** Makes a bucket that lives as long as the tests of the file. */
+  /** Creates a bucket that is removed after the tests of the file. */
   createBucket(): Promise<string>;
-  /** Takes note of a bucket that a test makes itself, and gives it a name. */
+  /** Returns the name for a bucket that a test creates itself, and registers it for removal. */
   newBucketName(): string;
   url(bucket: string, rest?: string): string;
   s3Url(bucket: string, rest?: string): string;
   putObject(bucket: string, key: string, body: Uint8Array | string): Promise<void>;
   getObject(bucket: string, key: string): Promise<Uint8Array>;
   listKeys(bucket: string): Promise<string[]>;
-  /** Sub-resources of buckets, such as `versioning`. */
+  /** Subresources of buckets, such as `versioning`. */
   getBucketConfig(bucket: string, resource: string): Promise<string>;
-  /** The ID of the key that the server encrypts with by `aws:kms` where none is named. */
+  /** The ID of the server's default key for `aws:kms`. */
   kmsKey(bucket: string): Promise<string>;
-  /** Temporary credentials that a policy narrows, in variables for `s3://` and `minio://`. */
+  /** Temporary credentials restricted by a policy, in variables for `s3://` and `minio://`. */
   assumeRole(policy: string): Promise<Record<string, string>>;
 }
 
 /**
- * Tests against a server that its variable names as http://access:secret@host:port, with a bucket
- * of their own. Without one they are skipped by name, or fail where CI is set.
+ * Runs tests against the server in an environment variable, http://access:secret@host:port, with
+ * their own bucket. Without a server they are skipped by name, or fail if CI is set.
  *
- * @param server MinIO, or another one that speaks the protocol of S3
+ * @param server MinIO, or another S3-compatible server
  */
 export async function describeMinio(
   name: string,
@@ -176,7 +176,7 @@ function connect(server: URL): Minio {
   };
 }
 
-/** Nothing that grants access may show, whatever happened. */
+/** Output must never contain credentials. */
 export function expectNoCredentials(
   { stdout, stderr }: Pick<Result, "stdout" | "stderr">,
   env: Readonly<Record<string, string>>,

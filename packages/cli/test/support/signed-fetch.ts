@@ -16,8 +16,8 @@ export interface SignedRequest {
 const REGION = "us-east-1";
 
 /**
- * A request signed by AWS Signature Version 4, so that tests do to a server what the program
- * under test never does, without leaning on that program's own way to talk to it.
+ * A request signed with AWS Signature Version 4, so that tests can prepare and inspect a server
+ * independently of the program's own client.
  */
 export async function signedFetch(
   request: SignedRequest,

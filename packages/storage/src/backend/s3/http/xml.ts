@@ -19,42 +19,55 @@ const PARSER_OPTIONS = {
 };
 
 /**
+<<<<<<< HEAD
+ * Parses a document and returns its root element, or undefined if it is malformed. An empty document
+ * counts as an empty root. A document type is rejected: no response of an S3 store has one, and only
+ * a document type can define entities.
+=======
  * Parses a document and returns its root element, or undefined if it is not well-formed. An empty
  * document counts as an empty root. A document type is rejected: no response of an S3 server has
  * one, and only a document type can define entities.
+>>>>>>> newcomer
  */
 export async function parseXml(text: string): Promise<XmlElement | undefined> {
-  if (text.trim() === "") return [];
-  if (/<!DOCTYPE/iu.test(text)) return undefined;
+  const trimmed = text.trim();
+  if (trimmed === "") return [];
+  if (trimmed.includes("<!D")) return undefined;
   // Loaded here, so that programs that list nothing do not load it.
-  const { XMLParser, XMLValidator } = await import("fast-xml-parser");
-  // The parser alone accepts truncated documents.
-  if (XMLValidator.validate(text) !== true) return undefined;
+  const { XMLParser } = await import("fast-xml-parser");
   try {
-    const document = new XMLParser(PARSER_OPTIONS).parse(text) as XmlElement;
-    return childrenIn(document.find((node) => !("#text" in node)) ?? {})[0];
+    const [root, ...rest] = new XMLParser(PARSER_OPTIONS).parse(trimmed) as XmlElement;
+    const [name, children] = Object.entries(root ?? {})[0] ?? [];
+    if (rest.length > 0 || !isElement(children)) return undefined;
+    // The parser accepts truncated documents, but those do not end with the root's end tag.
+    return children.length === 0 || trimmed.endsWith(`</${name}>`) ? children : undefined;
   } catch {
     // Nested too deeply, or with an element named like `__proto__`.
     return undefined;
   }
 }
-
 /** The child elements with this name. */
 export function childrenOf(element: XmlElement, name: string): XmlElement[] {
-  return element.flatMap((node) => (Object.hasOwn(node, name) ? childrenIn(node) : []));
+  const children: XmlElement[] = [];
+  for (const node of element) {
+    const child = Object.hasOwn(node, name) ? node[name] : undefined;
+    if (isElement(child)) children.push(child);
+  }
+  return children;
 }
 
 /** The text of the first child element with this name, or undefined if there is none. */
 export function textOf(element: XmlElement, name: string): string | undefined {
-  const node = element.find((child) => Object.hasOwn(child, name));
-  if (node === undefined) return undefined;
-  const parts = childrenIn(node).flatMap((child) => child.map((part) => part["#text"]));
-  return decodeEntities(parts.filter((part) => typeof part === "string").join(""));
+  const child = element.find((node) => Object.hasOwn(node, name))?.[name];
+  if (!isElement(child)) return undefined;
+  let text = "";
+  for (const { "#text": part } of child) if (typeof part === "string") text += part;
+  return decodeEntities(text);
 }
 
-/** The one element in a node, as a list, or none if the node is text. */
-function childrenIn(node: Readonly<Record<string, unknown>>): XmlElement[] {
-  return Object.values(node).filter((value): value is XmlElement => Array.isArray(value));
+/** Whether a value of a node is an element rather than text. */
+function isElement(value: unknown): value is XmlElement {
+  return Array.isArray(value);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
