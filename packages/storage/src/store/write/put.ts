@@ -65,12 +65,15 @@ export async function put(
     const encoded = await encodeContent(source, settings.compression, options.signal);
     reader = encoded.reader;
     const available = await reader.lookAhead(INLINE_MAX + 1);
-    const body =
+    const contentFields =
       available > INLINE_MAX
         ? await queueTree(() => putTree({ context, settings, options, counters }, reader))
         : readInline(reader, available, options);
     const encoding = encoded.encoding();
-    const fields = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
+    const fields = {
+      ...contentFields,
+      metadata: encoding ? withEncoding(metadata, encoding) : metadata,
+    };
     const address = await writeRoot(context, settings, fields, {
       signal: options.signal,
       counters,
@@ -85,10 +88,10 @@ export async function put(
 const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: PADDED_LENGTH_MAX };
 
 /** The fields of a root that depend on the content. */
-type RootBody = Omit<RootFields, "metadata">;
+type ContentFields = Omit<RootFields, "metadata">;
 
 /** @param length bytes that have been looked ahead to: all of the content */
-function readInline(reader: ByteReader, length: number, options: PutOptions): RootBody {
+function readInline(reader: ByteReader, length: number, options: PutOptions): ContentFields {
   const body = reader.take(length)!;
   const bytes = reader.position();
   options.onProgress?.({ bytes, total: bytes, chunks: 0 });
@@ -98,7 +101,7 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): Ro
 async function putTree(
   { context, settings, options, counters }: PutCall,
   reader: ByteReader,
-): Promise<RootBody> {
+): Promise<ContentFields> {
   const { signal, stop } = linkedAbort(options.signal);
   const tree = createTreeWriter(context, settings.dedupSecret, { signal, counters });
   const convergent = settings.dedupSecret !== undefined;
