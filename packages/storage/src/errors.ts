@@ -13,9 +13,9 @@
  * - `encoding`  the content does not decode as its metadata says
  *
  * Everything else:
- * - `not-found`    the store has no such blob
- * - `permission`   the store refused
- * - `unavailable`  the store could not be reached, failed, or is full
+ * - `not-found`    the backend has no such blob
+ * - `permission`   the server or the file system refused
+ * - `unavailable`  the server could not be reached, failed, or is full
  * - `aborted`      the caller's signal fired
  * - `key`          a recipient, identity or identity file is malformed
  * - `passphrase`   the passphrase does not open the identity file

@@ -1,3 +1,4 @@
+// Start reading in store/store.ts: the terms, and the steps of put and get.
 export { type Address, addressOf, parseAddress } from "./crypto/address.ts";
 export type { Content } from "./content/byte-reader.ts";
 export type { Compression } from "./content/compression/compress.ts";

@@ -8,7 +8,7 @@ import type { NaCl } from "../crypto/nacl.ts";
 export interface StoreContext {
   readonly backend: Backend;
   readonly naCl: NaCl;
-  /** For blobs that are read and opened. Separate, so that no backend is passed plaintext to store. */
+  /** For blobs that are read. They then hold plaintext, so they are never used for uploads. */
   readonly readBuffers: BufferPool;
   /** For blobs that are sealed and written. */
   readonly writeBuffers: BufferPool;

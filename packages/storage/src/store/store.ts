@@ -16,8 +16,11 @@ import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
 
 /*
  * Words, as in docs/format.md. A blob is the encrypted bytes of a root, node or leaf; its address is
- * their SHA-256. Content over 1 MiB is cut into leaves, which the public API calls chunks; shorter
- * content is inline in its root. Every blob has its own content key. A reference is the address and
+ * their SHA-256. It consists of "IDK", the version, the header's length, the header, the tag and the
+ * ciphertext (format/envelope.ts). To seal is to encrypt a plaintext and put a header before it; to
+ * open is the reverse. Content over 1 MiB is cut into leaves, which the public API calls chunks;
+ * shorter content is inline in its root. Leaves and nodes are children. Every blob has its own
+ * content key; HKDF derives the encryption key from it. A reference is the address and
  * content key of a child; a node has up to 4096 references. A root has the metadata and the top
  * level's references, and its content key is wrapped for each recipient (a public key), to be
  * unwrapped with the identity (the secret key). "Store" is the object below. A backend is the code
@@ -27,10 +30,10 @@ import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
  *
  * put          write/put.ts             check options; read content; inline or tree
  *   compress   encodeContent            content/compression/compress.ts
- *   cut, seal  sealLeaves, sealLeaf     write/seal-leaves.ts, write/seal-child.ts
- *   encrypt    sealChild, sealRoot      crypto/seal.ts, with keys from crypto/key-schedule.ts
+ *   cut        sealLeaves, sealLeaf     write/seal-leaves.ts, write/seal-child.ts: content keys
+ *   seal       sealChild, sealRoot      crypto/seal.ts, with keys from crypto/key-schedule.ts
  *   upload     storeBlob                write/store-blob.ts
- *   nodes      createTreeWriter         write/tree-writer.ts
+ *   references createTreeWriter         write/tree-writer.ts: for the root; over 4096, stores nodes
  *   root       writeRoot, encodeRoot    write/write-root.ts, format/root.ts; last of all
  *
  * get          read/get.ts              fetch the root; content is fetched when it is read
@@ -38,7 +41,10 @@ import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
  *   handle     createStoredContent      read/stored-content.ts: stream, chunks, bytes, text
  *   content    treeContent              read/content-reader.ts: ranges
  *   walk       leavesIn                 tree/walk.ts: opens the nodes above the leaves
- *   leaves     readLeaves, fetchChild   read/read-leaves.ts, read/fetch.ts: download, verify, decrypt
+ *   leaves     readLeaves, fetchChild   read/read-leaves.ts, read/fetch.ts: download, verify, open
+ *
+ * S3 server    putBlob, getBlob         backend/s3/objects/upload.ts, download.ts
+ *   HTTP       sendRequest              backend/s3/http/requests.ts: one signed request
  */
 
 /** Encrypted, content-addressed storage over one backend. Create it with `createStore`. */

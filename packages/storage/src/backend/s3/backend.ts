@@ -26,7 +26,7 @@ export function s3Backend(config: BucketConfig): Backend {
   let connecting: Promise<Connection> | undefined;
   let connected: Connection | undefined;
   let findingCapabilities: Promise<Capabilities> | undefined;
-  // The same for all attempts, so that the next one deletes what a failed one left behind.
+  // The same for all attempts of findCapabilities, so that the next one deletes what a failed one left behind.
   let trial: Uint8Array | undefined;
 
   const open = async (signal: Signal): Promise<BucketContext> => {

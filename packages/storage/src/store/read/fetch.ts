@@ -34,7 +34,7 @@ export async function fetchBlob(
 }
 
 /**
- * Retries the download until the bytes match the address.
+ * Downloads again, once, if the bytes do not match the address.
  *
  * @param attempt downloads once; returns undefined if the bytes do not match
  * @throws StorageError `address`, and what an attempt throws

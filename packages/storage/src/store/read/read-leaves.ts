@@ -27,7 +27,7 @@ export interface ReadLeavesOptions {
 }
 
 /**
- * Opens leaves concurrently and yields them in stream order. If one is faulty, the leaves before it
+ * Opens leaves concurrently and yields them in content order. If one is faulty, the leaves before it
  * are still yielded, and then the error is thrown.
  */
 export function readLeaves(

@@ -34,7 +34,7 @@ export function allLeaves(shape: TreeShape): LeafRange {
 }
 
 /**
- * The blobs of a tree in stream order: the given leaves, and the nodes above them. Each node is
+ * The blobs of a tree in content order: the given leaves, and the nodes above them. Each node is
  * fetched, verified and opened, and comes before the blobs below it.
  */
 export function walk(
@@ -68,7 +68,7 @@ export function walk(
   return below(root.body, shape.depth, 0);
 }
 
-/** Only the leaves, in stream order. */
+/** Only the leaves, in content order. */
 export async function* leavesIn(
   context: StoreContext,
   root: OpenedRoot,

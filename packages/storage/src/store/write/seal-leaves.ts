@@ -32,7 +32,7 @@ export interface LeafSource {
 
 /**
  * Cuts content into leaves and seals them, in order. If the store has workers, leaves are prepared
- * ahead of the consumer, and from 32 MiB of content on the workers seal them. Padding follows the
+ * ahead of the consumer, and workers seal them if the content is known to be 32 MiB or more, or once that much was read. Padding follows the
  * content; what does not fit into the last leaf of content becomes leaves of its own.
  */
 export function sealLeaves(
@@ -106,7 +106,8 @@ async function* sealInOrder(
   for (;;) {
     await prepare();
     const buffer = buffers.acquire(CHILD_OVERHEAD + chunkSize);
-    // Sealing straight from the caller's memory saves a copy. A convergent key does not allow it.
+    // Sealing straight from the caller's memory saves a copy. A convergent key is a hash of the
+    // plaintext, so it needs memory that no one else can change.
     const view = dedupSecret ? undefined : reader.take(chunkSize);
     const filled = view ? chunkSize : await reader.fill(buffer.subarray(CHILD_OVERHEAD));
     contentRead += filled;

@@ -19,15 +19,9 @@ const PARSER_OPTIONS = {
 };
 
 /**
-<<<<<<< HEAD
- * Parses a document and returns its root element, or undefined if it is malformed. An empty document
- * counts as an empty root. A document type is rejected: no response of an S3 store has one, and only
- * a document type can define entities.
-=======
  * Parses a document and returns its root element, or undefined if it is not well-formed. An empty
  * document counts as an empty root. A document type is rejected: no response of an S3 server has
  * one, and only a document type can define entities.
->>>>>>> newcomer
  */
 export async function parseXml(text: string): Promise<XmlElement | undefined> {
   const trimmed = text.trim();
