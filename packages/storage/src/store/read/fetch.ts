@@ -4,6 +4,7 @@ import type { ChildKind } from "../../crypto/key-schedule.ts";
 import type { Reference } from "../../format/tree.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
+import { allocate } from "../buffers.ts";
 import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
@@ -31,6 +32,27 @@ export async function fetchBlob(
     const blob = buffer.subarray(0, length);
     return addressOf(blob) === address ? blob : undefined;
   });
+}
+
+/**
+ * Reads the start of a blob, as much as `into` holds, without checking it against its name. A backend
+ * without ranged reads downloads the whole blob.
+ *
+ * @returns the number of bytes read
+ * @throws StorageError `limit` if it is longer than any blob, and what the backend throws
+ */
+export async function readPrefix(
+  backend: Backend,
+  address: string,
+  into: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  if (backend.getPrefix) return backend.getPrefix(address, into, { signal });
+  // Memory that is not touched costs nothing.
+  const blob = allocate(CHILD_BLOB_MAX);
+  const length = Math.min(into.length, await backend.get(address, blob, { signal }));
+  into.set(blob.subarray(0, length));
+  return length;
 }
 
 /**
