@@ -78,11 +78,11 @@ function counted(inner: Backend) {
         calls.get += 1;
         return get(...given);
       },
-    getPrefix:
-      (getPrefix) =>
+    getRange:
+      (getRange) =>
       async (...given) => {
         calls.range += 1;
-        const length = await getPrefix(...given);
+        const length = await getRange(...given);
         calls.rangeBytes += length;
         return length;
       },
@@ -157,7 +157,7 @@ describe("deleting a forged tree", () => {
   });
 
   test("does the same on a backend without ranged reads", async () => {
-    const { getPrefix: _, ...backend } = memory();
+    const { getRange: _, ...backend } = memory();
     const store = aliceStore({ backend, chunkSize: CHUNK });
     await store.put(random(5 * MiB), { chunkSize: MiB });
     await store.put("inline");

@@ -35,24 +35,26 @@ export async function fetchBlob(
 }
 
 /**
- * Reads the start of a blob, as much as `into` holds, without checking it against its name. A backend
- * without ranged reads downloads the whole blob.
+ * Reads a blob from `offset` on, as much as `into` holds, without checking it against its name. A
+ * backend without ranged reads downloads the whole blob.
  *
  * @returns the number of bytes read
  * @throws StorageError `limit` if it is longer than any blob, and what the backend throws
  */
-export async function readPrefix(
+export async function readRange(
   backend: Backend,
   address: string,
+  offset: number,
   into: Uint8Array,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  if (backend.getPrefix) return backend.getPrefix(address, into, { signal });
+  if (backend.getRange) return backend.getRange(address, offset, into, { signal });
   // Memory that is not touched costs nothing.
   const blob = allocate(CHILD_BLOB_MAX);
-  const length = Math.min(into.length, await backend.get(address, blob, { signal }));
-  into.set(blob.subarray(0, length));
-  return length;
+  const length = await backend.get(address, blob, { signal });
+  const part = blob.subarray(offset, Math.min(length, offset + into.length));
+  into.set(part);
+  return part.length;
 }
 
 /**

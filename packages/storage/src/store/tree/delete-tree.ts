@@ -10,7 +10,7 @@ import { commitmentOf } from "../../crypto/key-schedule.ts";
 import { decodeChildHeader, splitEnvelope } from "../../format/envelope.ts";
 import { equal } from "../../bytes.ts";
 import { pMapIterable } from "p-map";
-import { readPrefix } from "../read/fetch.ts";
+import { readRange } from "../read/fetch.ts";
 import { readRoot } from "../read/read-root.ts";
 
 export interface DeleteTreeOptions extends ReadOptions {
@@ -130,7 +130,7 @@ async function proofOf(
 ): Promise<"owned" | "gone" | SkippedBlob["reason"]> {
   const start = new Uint8Array(CHILD_OVERHEAD);
   try {
-    const length = await readPrefix(backend, address, start, signal);
+    const length = await readRange(backend, address, 0, start, signal);
     // The prefix of a root is longer than this, so its header is cut off here.
     const { commitment } = decodeChildHeader(splitEnvelope(start.subarray(0, length)).header);
     return equal(commitment, commitmentOf(contentKey)) ? "owned" : "other-key";
