@@ -1,7 +1,7 @@
 import type { ScannedBlob, Store } from "@idk/storage";
 import { codeOf, EXIT_CODES, Failure } from "../errors/failures.ts";
 import { createListFailures } from "../errors/item-failures.ts";
-import { count, formatBytes, printable, roundBytes } from "../output/text.ts";
+import { count, foreign, formatBytes, roundBytes } from "../output/text.ts";
 import type { Session } from "../session.ts";
 
 /** Consecutive store failures that end the run: the number of blobs scanned concurrently. */
@@ -155,8 +155,7 @@ export function jsonOf(blob: ListedBlob): unknown {
 
 function textOf(value: unknown, max: number): string {
   if (typeof value !== "string" || value === "") return NOTHING;
-  const text = printable(value);
-  return text.length > max ? `${text.slice(0, max)}…` : text;
+  return foreign(value, max);
 }
 
 /** In local time: `2026-05-04 12:00`. */

@@ -3,7 +3,7 @@ import { pMapIterable } from "p-map";
 import { isAddressOrPrefix } from "../blobs/address.ts";
 import { usage } from "../errors/failures.ts";
 import { createListFailures } from "../errors/item-failures.ts";
-import { count } from "../output/text.ts";
+import { count, foreign } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import type { Downloaded } from "./download.ts";
@@ -80,7 +80,7 @@ export async function getFiles(
       assigned.resolve();
       if (original !== undefined && !out.json) {
         await out.note(
-          `idk: ${address}: its name is ${JSON.stringify(original)}, written as ${file}`,
+          `idk: ${address}: its name is ${foreign(JSON.stringify(original))}, written as ${file}`,
         );
       }
       const written = await write(content, file, meter);
