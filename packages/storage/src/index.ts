@@ -58,7 +58,12 @@ export type { GetItem, GetManyOptions, GetResult } from "./store/read/get-many.t
 export type { GetOptions } from "./store/read/get.ts";
 export type { BytesOptions, StoredContent, StreamOptions } from "./store/read/stored-content.ts";
 
-export type { DeleteReport, DeleteTreeOptions } from "./store/tree/delete-tree.ts";
+export type {
+  DeletePlan,
+  DeleteReport,
+  DeleteTreeOptions,
+  SkippedBlob,
+} from "./store/tree/delete-tree.ts";
 
 export type { BlobInspection } from "./store/maintenance/inspect.ts";
 export type { ListOptions, ListedAddress } from "./store/maintenance/list.ts";

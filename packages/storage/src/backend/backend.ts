@@ -43,13 +43,21 @@ export interface Backend {
   get(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
 
   /**
-   * Reads the blob's prefix, as much as the buffer holds, and transfers no more than that: to
-   * inspect a blob without opening it. A backend without it can only read whole blobs.
+   * Reads the blob's bytes from `offset` on, as many as the buffer holds, and transfers no more than
+   * that: to inspect a blob without opening it, or to check that the store has it. A backend without
+   * it can only read whole blobs.
    *
-   * @returns the number of bytes read, less than the buffer's length only if the blob is shorter
+   * @param offset an integer, 0 or more
+   * @returns the number of bytes read, less than the buffer's length only if the blob ends before; 0
+   *   if the offset is at or beyond its end
    * @throws StorageError `not-found`
    */
-  getPrefix?(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
+  getRange?(
+    name: string,
+    offset: number,
+    buffer: Uint8Array,
+    options?: CallOptions,
+  ): Promise<number>;
 
   /** What the storage knows about a blob without reading it, or undefined if there is none. */
   head(name: string, options?: CallOptions): Promise<BlobInfo | undefined>;

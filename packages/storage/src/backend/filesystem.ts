@@ -98,12 +98,12 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     name: string,
     buffer: Uint8Array,
     signal: AbortSignal | undefined,
-    prefixOnly: boolean,
+    offset?: number,
   ): Promise<number> => {
     throwIfAborted(signal);
     const { path } = locate(root, name);
     try {
-      const length = await readFileInto(path, buffer, signal, { prefixOnly });
+      const length = await readFileInto(path, buffer, signal, offset);
       if (length !== undefined) return length;
       await requireRoot();
     } catch (error) {
@@ -138,9 +138,9 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       }
     },
 
-    get: (name, buffer, { signal } = {}) => read(name, buffer, signal, false),
+    get: (name, buffer, { signal } = {}) => read(name, buffer, signal),
 
-    getPrefix: (name, buffer, { signal } = {}) => read(name, buffer, signal, true),
+    getRange: (name, offset, buffer, { signal } = {}) => read(name, buffer, signal, offset),
 
     async head(name, { signal } = {}) {
       throwIfAborted(signal);

@@ -62,8 +62,8 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
   return wrapBackend(backend, {
     put: (put) => (name, bytes, given) => queued(() => put(name, bytes, given), given?.signal),
     get: (get) => (name, buffer, given) => queued(() => get(name, buffer, given), given?.signal),
-    getPrefix: (getPrefix) => (name, buffer, given) =>
-      queued(() => getPrefix(name, buffer, given), given?.signal),
+    getRange: (getRange) => (name, offset, buffer, given) =>
+      queued(() => getRange(name, offset, buffer, given), given?.signal),
     head: (head) => (name, given) => queued(() => head(name, given), given?.signal),
     delete: (remove) => (name, given) => queued(() => remove(name, given), given?.signal),
     list: (listAll) => (prefix, given) => list(listAll(prefix, given), given?.signal),

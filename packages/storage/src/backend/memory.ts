@@ -60,12 +60,11 @@ export function memory(options: MemoryOptions = {}): Backend {
       buffer.set(bytes);
       return bytes.length;
     },
-    async getPrefix(name, buffer, { signal } = {}) {
+    async getRange(name, offset, buffer, { signal } = {}) {
       throwIfAborted(signal);
-      const bytes = stored(name);
-      const length = Math.min(bytes.length, buffer.length);
-      buffer.set(bytes.subarray(0, length));
-      return length;
+      const part = stored(name).subarray(offset, offset + buffer.length);
+      buffer.set(part);
+      return part.length;
     },
     async head(name, { signal } = {}) {
       throwIfAborted(signal);

@@ -3,7 +3,7 @@ import { type ErrorCode, StorageError, usage } from "../errors.ts";
 import type { Backend, CallOptions, ListedBlob } from "./backend.ts";
 import { wrapBackend } from "./wrap.ts";
 
-/** The backend calls that `withRetry` retries. A `getPrefix` is reported as `get`. */
+/** The backend calls that `withRetry` retries. A `getRange` is reported as `get`. */
 export type BackendCall = Extract<
   keyof Backend,
   "put" | "get" | "head" | "delete" | "list" | "capabilities"
@@ -206,8 +206,8 @@ export function withRetry(
       retrying("put", () => put(name, bytes, given), given?.signal),
     get: (get) => (name, buffer, given) =>
       retrying("get", () => get(name, buffer, given), given?.signal),
-    getPrefix: (getPrefix) => (name, buffer, given) =>
-      retrying("get", () => getPrefix(name, buffer, given), given?.signal),
+    getRange: (getRange) => (name, offset, buffer, given) =>
+      retrying("get", () => getRange(name, offset, buffer, given), given?.signal),
     head: (head) => (name, given) => retrying("head", () => head(name, given), given?.signal),
     delete: (remove) => (name, given) =>
       retrying("delete", () => remove(name, given), given?.signal),

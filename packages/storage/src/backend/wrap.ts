@@ -18,7 +18,7 @@ const MEMBERS: Readonly<Record<keyof Backend, true>> = {
   local: true,
   put: true,
   get: true,
-  getPrefix: true,
+  getRange: true,
   head: true,
   delete: true,
   list: true,

@@ -76,11 +76,19 @@ export interface Store {
   delete(address: string, options?: CallOptions): Promise<void>;
 
   /**
-   * Deletes a root, then the nodes and leaves below it. **Unsafe if chunks are shared**: roots made
+   * Deletes a root, then the leaves and nodes below it. **Unsafe if chunks are shared**: roots made
    * by `rewrap`, and trees written with the same dedup secret, lose their content. A store with a
    * dedup secret therefore refuses unless `force` is set.
    *
-   * @throws StorageError as `get`; `usage` if the store deduplicates and `force` is not set
+   * Anyone who knows a recipient can write a root that refers to other people's blobs. A blob is
+   * therefore deleted only if the tree has its key, and never if it is a root; others are skipped and
+   * reported. Someone who can read a chunk has its key, and can write a root that shares it.
+   *
+   * Takes one ranged read of 59 bytes and one DELETE for each distinct leaf; a backend without ranged
+   * reads downloads the leaf. Memory is about 100 bytes for each distinct blob of the tree.
+   *
+   * @throws StorageError as `get`; `usage` if the store deduplicates and `force` is not set, or if
+   *   `confirm` returns false
    */
   deleteTree(address: string, options?: DeleteTreeOptions): Promise<DeleteReport>;
 

@@ -19,7 +19,7 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     const plain = decorate(memory());
     expect(plain.description).toBe("memory");
     expect(Object.keys(plain).toSorted()).toEqual(
-      ["delete", "description", "get", "getPrefix", "head", "list", "local", "put"].toSorted(),
+      ["delete", "description", "get", "getRange", "head", "list", "local", "put"].toSorted(),
     );
     let closed = 0;
     const full = decorate({
@@ -33,12 +33,12 @@ describe.each(DECORATORS)("%s", (_, decorate) => {
     expect(closed).toBe(1);
   });
 
-  test("reads a prefix", async () => {
+  test("reads a range", async () => {
     const backend = decorate(memory());
     await backend.put(NAME, BYTES);
     const buffer = new Uint8Array(2);
-    expect(await backend.getPrefix!(NAME, buffer)).toBe(2);
-    expect(buffer).toEqual(BYTES.subarray(0, 2));
+    expect(await backend.getRange!(NAME, 1, buffer)).toBe(2);
+    expect(buffer).toEqual(BYTES.subarray(1));
   });
 
   test("passes the arguments of a call on", async () => {

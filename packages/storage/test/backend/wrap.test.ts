@@ -14,7 +14,7 @@ type OptionalMember = {
 /** Every optional member: the compiler rejects this table if the contract gets a new one. */
 const OPTIONAL: { [Key in OptionalMember]: NonNullable<Backend[Key]> } = {
   local: true,
-  getPrefix: async () => 1,
+  getRange: async () => 1,
   async *listAfter() {},
   capabilities: async () => ({ verifiesChecksums: true, conditionalPut: false, versions: false }),
   clockAheadMs: () => -7,

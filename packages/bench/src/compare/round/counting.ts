@@ -27,7 +27,7 @@ export function countingBackend(backend: Backend, tally: Tally): Backend {
       tally.bytesReceived += length;
       return length;
     };
-  const { getPrefix, listAfter, capabilities } = backend;
+  const { getRange, listAfter, capabilities } = backend;
   return {
     ...backend,
     async put(name, bytes, options) {
@@ -36,7 +36,7 @@ export function countingBackend(backend: Backend, tally: Tally): Backend {
       await backend.put(name, bytes, options);
     },
     get: received(backend.get),
-    ...(getPrefix && { getPrefix: received(getPrefix) }),
+    ...(getRange && { getRange: received(getRange) }),
     head: counted(backend.head),
     delete: counted(backend.delete),
     list: counted(backend.list),

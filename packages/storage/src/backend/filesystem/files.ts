@@ -55,8 +55,9 @@ export async function fillFile(
 }
 
 /**
- * Reads a file into the beginning of a buffer: all of it, or with `prefixOnly` what fits.
+ * Reads a file into the beginning of a buffer.
  *
+ * @param offset where to start, to read only as much as fits; by default the whole file is read
  * @returns the number of bytes read, or undefined if there is no such file
  * @throws StorageError `limit`; `unavailable` if it is not a regular file or shrinks during the
  *   read; or the system's own error
@@ -65,7 +66,7 @@ export async function readFileInto(
   path: string,
   buffer: Uint8Array,
   signal: AbortSignal | undefined,
-  { prefixOnly = false }: { readonly prefixOnly?: boolean } = {},
+  offset?: number,
 ): Promise<number | undefined> {
   const handle = await unlessMissing(open(path, READ_FLAGS));
   if (handle === undefined) return undefined;
@@ -73,14 +74,15 @@ export async function readFileInto(
     // On the handle, because a writer may replace the file at this path during the read.
     const stats = await handle.stat();
     if (!stats.isFile()) throw notAFile(path);
-    if (stats.size > buffer.length && !prefixOnly) {
+    if (stats.size > buffer.length && offset === undefined) {
       throw new StorageError("limit", `the blob ${path} is longer than ${buffer.length} bytes`);
     }
-    const length = Math.min(stats.size, buffer.length);
+    const start = offset ?? 0;
+    const length = Math.min(Math.max(0, stats.size - start), buffer.length);
     let filled = 0;
     while (filled < length) {
       throwIfAborted(signal);
-      const { bytesRead } = await handle.read(buffer, filled, length - filled, filled);
+      const { bytesRead } = await handle.read(buffer, filled, length - filled, start + filled);
       if (bytesRead === 0) throw shrank(path);
       filled += bytesRead;
     }

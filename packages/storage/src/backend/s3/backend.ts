@@ -64,8 +64,8 @@ export function objectBackend(config: BucketConfig): Backend {
     async get(name, buffer, { signal } = {}) {
       return getBlob(await openFor(name, signal), name, buffer, signal);
     },
-    async getPrefix(name, buffer, { signal } = {}) {
-      return getBlob(await openFor(name, signal), name, buffer, signal, { prefixOnly: true });
+    async getRange(name, offset, buffer, { signal } = {}) {
+      return getBlob(await openFor(name, signal), name, buffer, signal, offset);
     },
     async head(name, { signal } = {}) {
       return headBlob(await openFor(name, signal), name, signal);

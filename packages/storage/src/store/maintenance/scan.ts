@@ -72,9 +72,9 @@ export async function* scan(
     if (size > ROOT_BLOB_MAX) return { kind: "child" };
     const buffer = buffers.acquire(ROOT_BLOB_MAX);
     let identified: Identified | undefined;
-    if (size >= HEADER_FIRST_MIN && backend.getPrefix !== undefined) {
+    if (size >= HEADER_FIRST_MIN && backend.getRange !== undefined) {
       const start = buffer.subarray(0, HEADER_READ);
-      const length = await backend.getPrefix(address, start, { signal });
+      const length = await backend.getRange(address, 0, start, { signal });
       identified = identifyByHeader(naCl, start.subarray(0, length), keyPairs);
     }
     if (identified === undefined) {

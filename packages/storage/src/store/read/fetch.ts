@@ -4,6 +4,7 @@ import type { ChildKind } from "../../crypto/key-schedule.ts";
 import type { Reference } from "../../format/tree.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
+import { allocate } from "../buffers.ts";
 import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
@@ -31,6 +32,29 @@ export async function fetchBlob(
     const blob = buffer.subarray(0, length);
     return addressOf(blob) === address ? blob : undefined;
   });
+}
+
+/**
+ * Reads a blob from `offset` on, as much as `into` holds, without checking it against its name. A
+ * backend without ranged reads downloads the whole blob.
+ *
+ * @returns the number of bytes read
+ * @throws StorageError `limit` if it is longer than any blob, and what the backend throws
+ */
+export async function readRange(
+  backend: Backend,
+  address: string,
+  offset: number,
+  into: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  if (backend.getRange) return backend.getRange(address, offset, into, { signal });
+  // Memory that is not touched costs nothing.
+  const blob = allocate(CHILD_BLOB_MAX);
+  const length = await backend.get(address, blob, { signal });
+  const part = blob.subarray(offset, Math.min(length, offset + into.length));
+  into.set(part);
+  return part.length;
 }
 
 /**

@@ -1,26 +1,63 @@
-import type { ReadOptions } from "../options.ts";
-import { checkConcurrency } from "../check-options.ts";
-import type { StoreContext } from "../context.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
+import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import { type Child, allLeaves, walk } from "./walk.ts";
+import type { ReadOptions } from "../options.ts";
+import type { Reference } from "../../format/tree.ts";
+import { StorageError, usage } from "../../errors.ts";
+import type { StoreContext } from "../context.ts";
+import { checkConcurrency } from "../check-options.ts";
+import { commitmentOf } from "../../crypto/key-schedule.ts";
+import { decodeChildHeader, splitEnvelope } from "../../format/envelope.ts";
+import { equal } from "../../bytes.ts";
 import { pMapIterable } from "p-map";
+import { readRange } from "../read/fetch.ts";
 import { readRoot } from "../read/read-root.ts";
-import { usage } from "../../errors.ts";
 
 export interface DeleteTreeOptions extends ReadOptions {
   /** Delete even if chunks may be shared. */
   readonly force?: boolean | undefined;
-  /** Called after each deleted blob, the root first, with the number deleted so far. */
+  /**
+   * Called once, before anything is deleted, with what the tree refers to: anyone who knows a
+   * recipient can write a root that refers to a great many blobs. If it returns false, nothing is
+   * deleted and the call fails with `usage`; an error that it throws is passed on unchanged. To ask
+   * a person only above some number, return true for a smaller plan. By default nothing is asked.
+   */
+  readonly confirm?: ((plan: DeletePlan) => boolean | Promise<boolean>) | undefined;
+  /** Called after each deleted blob, the root first, with the report so far. */
   readonly onProgress?: ((progress: DeleteReport) => void) | undefined;
+  /** Called for each blob that the tree refers to but that is not deleted. */
+  readonly onSkipped?: ((skipped: SkippedBlob) => void) | undefined;
+}
+
+export interface DeletePlan {
+  /** The most blobs that will be deleted: distinct ones, including the root. */
+  readonly blobs: number;
 }
 
 export interface DeleteReport {
-  /** Blobs deleted, including the root. */
+  /** Distinct blobs deleted, including the root, and chunks that were already gone. */
   readonly blobs: number;
+  /** Distinct blobs that the tree refers to and that were not deleted; see `onSkipped`. */
+  readonly skipped: number;
+}
+
+/** A blob that a tree refers to without having its key: it belongs to something else. */
+export interface SkippedBlob {
+  readonly address: Address;
+  /**
+   * - `not-a-chunk`: it is a root, or its stored bytes are not a blob.
+   * - `other-key`: it is a chunk sealed under another key than the tree has for it.
+   */
+  readonly reason: "not-a-chunk" | "other-key";
 }
 
 /**
  * Deletes a root and its tree; see `Store.deleteTree`. The root is deleted first, so that an
  * interruption leaves unreferenced chunks, never a root with chunks missing.
+ *
+ * The root may be forged: anyone with a recipient's public key can write one that refers to any
+ * blobs. What proves that a blob belongs to the tree is that the tree has its key. A node proves it
+ * by being opened. For a leaf its header is enough, which commits to the key.
  */
 export async function deleteTree(
   context: StoreContext,
@@ -34,31 +71,73 @@ export async function deleteTree(
     );
   }
   const { backend } = context;
-  const { signal, onProgress } = options;
-  let deleted = 0;
+  const { signal, confirm, onProgress, onSkipped } = options;
+  const report = { blobs: 0, skipped: 0 };
+  const count = (): void => {
+    report.blobs += 1;
+    onProgress?.({ ...report });
+  };
   const deleteOne = async (address: string): Promise<void> => {
     await backend.delete(address, { signal });
-    deleted += 1;
-    onProgress?.({ blobs: deleted });
+    count();
   };
   const root = await readRoot(context, address, options);
-  const everything = () => walk(context, root, allLeaves(root.shape), signal);
 
-  // Nodes are opened before anything is deleted, and deleted last, because walking to the
-  // leaves fetches them again.
-  const nodes = new Set<string>();
-  if (root.shape.depth > 1) {
-    for await (const { level, reference } of everything()) {
-      if (level > 1) nodes.add(reference.address);
+  // Each blob is visited once, however often it is referred to: a few blobs can hold billions of
+  // references. Nodes are opened before anything is deleted, and deleted last, because walking to
+  // the leaves fetches them again.
+  const left = new Set<string>();
+  const nodes: string[] = [];
+  const all = allLeaves(root.shape);
+  for await (const { level, reference } of walk(context, root, all, signal, isNew)) {
+    left.add(reference.address);
+    if (level > 1) nodes.push(reference.address);
+  }
+  function isNew({ reference }: Child): boolean {
+    return !left.has(reference.address);
+  }
+  if (confirm && !(await confirm({ blobs: left.size + 1 }))) {
+    throw usage(`deleting the tree ${root.address} was not confirmed: nothing was deleted`);
+  }
+
+  async function* leaves(): AsyncGenerator<Reference> {
+    const isLeft = (child: Child): boolean => !isNew(child);
+    for await (const { level, reference } of walk(context, root, all, signal, isLeft)) {
+      if (left.delete(reference.address) && level === 1) yield reference;
     }
   }
-  await deleteOne(root.address);
-  const deleteLeaf = async ({ level, reference }: Child) => {
-    if (level === 1) await deleteOne(reference.address);
+  const deleteLeaf = async (reference: Reference): Promise<void> => {
+    const proof = await proofOf(context, reference, signal);
+    if (proof === "owned") await deleteOne(reference.address);
+    else if (proof === "gone") count();
+    else {
+      report.skipped += 1;
+      onSkipped?.({ address: parseAddress(reference.address), reason: proof });
+    }
   };
+  await deleteOne(root.address);
   const concurrency = checkConcurrency(context.defaults, undefined);
-  let blobs = 1;
-  for await (const _ of pMapIterable(everything(), deleteLeaf, { concurrency })) blobs += 1;
+  for await (const _ of pMapIterable(leaves(), deleteLeaf, { concurrency }));
   for (const node of nodes) await deleteOne(node);
-  return { blobs };
+  return { ...report };
+}
+
+/** Whether the stored blob is a leaf of the tree that has this reference. */
+async function proofOf(
+  { backend }: StoreContext,
+  { address, contentKey }: Reference,
+  signal: AbortSignal | undefined,
+): Promise<"owned" | "gone" | SkippedBlob["reason"]> {
+  const start = new Uint8Array(CHILD_OVERHEAD);
+  try {
+    const length = await readRange(backend, address, 0, start, signal);
+    // The prefix of a root is longer than this, so its header is cut off here.
+    const { commitment } = decodeChildHeader(splitEnvelope(start.subarray(0, length)).header);
+    return equal(commitment, commitmentOf(contentKey)) ? "owned" : "other-key";
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    if (error.code === "not-found") return "gone";
+    if (error.code === "format" || error.code === "limit") return "not-a-chunk";
+    throw error;
+  }
 }

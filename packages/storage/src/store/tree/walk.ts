@@ -36,12 +36,15 @@ export function allLeaves(shape: TreeShape): LeafRange {
 /**
  * The blobs of a tree in stream order: the given leaves, and the nodes above them. Each node is
  * fetched, verified and opened, and comes before the blobs below it.
+ *
+ * @param visit if it returns false, the child and everything below it are left out
  */
 export function walk(
   context: StoreContext,
   root: OpenedRoot,
   leaves: LeafRange,
   signal: AbortSignal | undefined,
+  visit: (child: Child) => boolean = () => true,
 ): AsyncGenerator<Child> {
   const { shape } = root;
 
@@ -55,6 +58,7 @@ export function walk(
     const end = Math.min(first + referenceCount(references), Math.ceil(leaves.end / span));
     for (let index = from; index < end; index++) {
       const child = { level, index, reference: referenceAt(references, index - first) };
+      if (!visit(child)) continue;
       if (level === 1) {
         yield child;
         continue;

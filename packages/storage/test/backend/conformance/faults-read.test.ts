@@ -39,15 +39,33 @@ testFaults([
     }),
   },
   {
-    fault: "rejects the prefix of a longer blob",
-    detectedBy: ["reads a prefix of a blob"],
-    override: (correct) => ({ getPrefix: (...given) => correct.get(...given) }),
+    fault: "rejects a range of a longer blob",
+    detectedBy: ["reads a range of a blob"],
+    override: (correct) => ({ getRange: async (name, _, ...given) => correct.get(name, ...given) }),
+  },
+  {
+    fault: "ignores the offset of a range",
+    detectedBy: ["reads a range of a blob"],
+    override: (correct) => ({
+      getRange: async (name, _, ...given) => correct.getRange!(name, 0, ...given),
+    }),
+  },
+  {
+    fault: "rejects a range beyond the end of a blob",
+    detectedBy: ["reads a range of a blob"],
+    override: (correct) => ({
+      async getRange(name, offset, ...given) {
+        const size = (await correct.head(name))?.size ?? 0;
+        if (offset > size) throw new StorageError("limit", "no such range");
+        return correct.getRange!(name, offset, ...given);
+      },
+    }),
   },
   {
     fault: "returns the end of a blob as its prefix",
-    detectedBy: ["reads a prefix of a blob"],
+    detectedBy: ["reads a range of a blob"],
     override: (correct) => ({
-      async getPrefix(name, buffer, options) {
+      async getRange(name, _, buffer, options) {
         const whole = new Uint8Array((await correct.head(name))?.size ?? 0);
         await correct.get(name, whole, options);
         const end = whole.subarray(Math.max(0, whole.length - buffer.length));

@@ -38,9 +38,9 @@ function metered(inner: Backend) {
       sum.bytes += length;
       return length;
     },
-    async getPrefix(...given) {
+    async getRange(...given) {
       sum.fronts += 1;
-      const length = await inner.getPrefix!(...given);
+      const length = await inner.getRange!(...given);
       sum.bytes += length;
       return length;
     },
@@ -88,7 +88,7 @@ describe("scan", () => {
   });
 
   test("gives the same results on a backend without ranged reads", async () => {
-    const { getPrefix: _, ...backend } = memory();
+    const { getRange: _, ...backend } = memory();
     const store = aliceStore({ backend });
     await store.put(random(2 * MIB), { chunkSize: 256 * KIB });
     await store.put(random(MIB), { recipients: [bob.recipient] });

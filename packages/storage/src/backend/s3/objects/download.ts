@@ -5,13 +5,17 @@ import { contentLength, exchange, type StoreResponse } from "../http/requests.ts
 import { describeBlob, type OpenBucket } from "../open-bucket.ts";
 import { requireBucket } from "./head.ts";
 
-/** Downloads into the beginning of the buffer: the whole blob, or with `prefixOnly` what fits. */
+/**
+ * Downloads into the beginning of the buffer.
+ *
+ * @param offset where to start, to download only as much as fits; by default the whole blob
+ */
 export async function getBlob(
   bucket: OpenBucket,
   name: string,
   buffer: Uint8Array,
   signal: AbortSignal | undefined,
-  { prefixOnly = false }: { readonly prefixOnly?: boolean } = {},
+  offset?: number,
 ): Promise<number> {
   const { config, observed } = bucket;
   const action = `read ${describeBlob(config, name)}`;
@@ -21,7 +25,9 @@ export async function getBlob(
       method: "GET",
       key: config.keyPrefix + name,
       headers: {
-        ...(prefixOnly && { range: `bytes=0-${Math.max(0, buffer.length - 1)}` }),
+        ...(offset !== undefined && {
+          range: `bytes=${offset}-${offset + Math.max(0, buffer.length - 1)}`,
+        }),
         ...readHeaders(config.encryption),
       },
       action,
@@ -29,11 +35,13 @@ export async function getBlob(
     },
     async (response) => {
       observed.bucketExists = true;
-      return (prefixOnly ? readPrefix : readWhole)(buffer, response, action);
+      return offset === undefined
+        ? readWhole(buffer, response, action)
+        : readRange(buffer, offset, response, action);
     },
     (error) => {
-      // An empty blob has no range of bytes.
-      if (prefixOnly && error.status === 416) return 0;
+      // The range begins at or beyond the end of the blob.
+      if (offset !== undefined && error.status === 416) return 0;
       if (error.code === "NoSuchKey") observed.bucketExists = true;
       // A 404 without a code does not say whether the blob or the bucket is missing.
       return error.status === 404 && error.code === "" ? error : undefined;
@@ -67,20 +75,31 @@ async function readWhole(
 }
 
 /** Reads no more than fits, even if the server ignores ranges and sends the whole blob. */
-async function readPrefix(
+async function readRange(
   buffer: Uint8Array,
+  offset: number,
   response: StoreResponse,
   action: string,
 ): Promise<number> {
   const announced = contentLength(response.headers);
+  const [, start] = /^bytes (\d{1,15})-/u.exec(response.headers.get("content-range") ?? "") ?? [];
+  let before = offset - Number(start ?? 0);
+  if (before < 0) {
+    response.cancel();
+    throw new StorageError("unavailable", `cannot ${action}: the server sent another range`);
+  }
+  let received = 0;
   let length = 0;
   for await (const chunk of response.chunks()) {
-    const part = chunk.subarray(0, buffer.length - length);
+    received += chunk.length;
+    const part = chunk.subarray(before, before + buffer.length - length);
+    before = Math.max(0, before - chunk.length);
     buffer.set(part, length);
     length += part.length;
     if (length === buffer.length) return length;
   }
-  if (announced !== undefined && length !== announced) throw truncated(length, announced, action);
+  if (announced !== undefined && received !== announced)
+    throw truncated(received, announced, action);
   return length;
 }
 
