@@ -70,11 +70,13 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .summary("remove a blob, or a whole tree")
     .description(
       "Remove one blob. With --tree, also remove the chunks below it. That is unsafe if other roots " +
-        "share them, through `idk rewrap` or a dedup secret.",
+        "share them, through `idk share`, `idk rewrap` or a dedup secret. Blobs that a root refers " +
+        "to without having their key belong to something else: they are listed, and not removed.",
     )
     .argument("<address>", "the address to remove, or at least its first 20 digits")
     .option("--tree", "also remove the chunks below it")
     .option("--force", "with --tree: remove shared chunks despite a dedup secret")
+    .option("--yes", "with --tree: remove more than 10,000 blobs without asking")
     .option("--dedup-secret <file>", "the secret the content was stored with")
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/rm.ts")).rm));
