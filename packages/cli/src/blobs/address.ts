@@ -1,8 +1,29 @@
 import type { Address, Store } from "@idk/storage";
 
-/** Whether a text is an address or a prefix of at least 8 digits. */
-export function isAddressOrPrefix(text: string): boolean {
-  return /^[0-9a-f]{8,64}$/u.test(text);
+/** The fewest digits that name a blob to commands that print its full address and act on nothing. */
+export const DIGITS_TO_DISPLAY = 8;
+
+/**
+ * The fewest digits that name a blob to all other commands. Whoever can write to the store can vary a
+ * blob until its address begins with 8 given digits, within minutes; 20 digits take 2^80 attempts.
+ */
+export const DIGITS_TO_ACT = 20;
+
+/**
+ * What is wrong with an address or prefix, to follow its name in a message.
+ *
+ * @returns undefined if nothing is
+ */
+export function addressFault(text: string, digitsMin: number): string | undefined {
+  if (!/^[0-9a-f]{8,64}$/u.test(text)) {
+    return `must be 64 lowercase hexadecimal digits, as \`idk put\` prints them, or at least the first ${digitsMin}`;
+  }
+  if (text.length >= digitsMin) return undefined;
+  return (
+    `${text} is too short: anyone who can write to the store can make another blob whose address ` +
+    `begins with it. Give the whole address, or at least its first ${digitsMin} digits; ` +
+    `\`idk inspect ${text}\` prints it`
+  );
 }
 
 /** Whether the address has to be resolved by listing the store. */

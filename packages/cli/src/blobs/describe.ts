@@ -1,6 +1,6 @@
 import type { BlobInspection, BlobStat, Metadata, MetadataValue } from "@idk/storage";
 import { CHUNK_LOG2_DEFAULT, FANOUT, padme, REFERENCE_LENGTH } from "@idk/storage/format";
-import { aligned, formatBytes, printable, roundBytes, type Row, toHex } from "../output/text.ts";
+import { aligned, foreign, formatBytes, roundBytes, type Row, toHex } from "../output/text.ts";
 
 /** Explains what is visible of a blob without a key. */
 export function describeInspection(seen: BlobInspection): string {
@@ -31,7 +31,7 @@ export function describeInspection(seen: BlobInspection): string {
     ["checksum", checksum(seen.verifiedByServer)],
     ...(seen.encryption === undefined
       ? []
-      : [["encryption", printable(`${seen.encryption}, by the store, on top of idk's`)] as const]),
+      : [["encryption", `${foreign(seen.encryption)}, by the store, on top of idk's`] as const]),
   ];
   return [...aligned(rows), "", ...hidden(isRoot)].join("\n");
 }
@@ -105,7 +105,7 @@ export function describeStat(found: BlobStat): string {
     // The provider's encryption, on top of ours, which does not depend on it.
     ...(found.encryption === undefined
       ? []
-      : [["encryption", printable(`${found.encryption}, by the store`)] as const]),
+      : [["encryption", `${foreign(found.encryption)}, by the store`] as const]),
   ]);
   const metadata = describeMetadata(found.metadata);
   return [...lines, ...(metadata.length > 0 ? ["metadata", ...metadata] : [])].join("\n");
@@ -119,15 +119,15 @@ function describeEncoding(size: number, enc: MetadataValue | undefined): string 
 /** Indented, so that a metadata key, which the sender chose, cannot be mistaken for a field. */
 function describeMetadata(metadata: Metadata): string[] {
   const rows = Object.entries(metadata).map(([key, value]): Row => [
-    printable(key),
+    foreign(key),
     describeValue(key, value),
   ]);
   return aligned(rows).map((line) => `  ${line}`);
 }
 
 function describeValue(key: string, value: MetadataValue | undefined): string {
-  if (value instanceof Uint8Array) return `hex ${toHex(value)}`;
-  if (key !== "mtime" || typeof value !== "number") return printable(JSON.stringify(value));
+  if (value instanceof Uint8Array) return foreign(`hex ${toHex(value)}`);
+  if (key !== "mtime" || typeof value !== "number") return foreign(JSON.stringify(value));
   const time = new Date(value);
   return Number.isNaN(time.getTime()) ? String(value) : `${value} (${time.toISOString()})`;
 }

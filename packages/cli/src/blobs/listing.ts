@@ -1,8 +1,9 @@
 import type { ScannedBlob, Store } from "@idk/storage";
 import { codeOf, EXIT_CODES, Failure } from "../errors/failures.ts";
 import { createListFailures } from "../errors/item-failures.ts";
-import { count, formatBytes, printable, roundBytes } from "../output/text.ts";
+import { count, foreign, formatBytes, roundBytes } from "../output/text.ts";
 import type { Session } from "../session.ts";
+import { DIGITS_TO_ACT } from "./address.ts";
 
 /** Consecutive store failures that end the run: the number of blobs scanned concurrently. */
 const FAILURES_MAX = 16;
@@ -74,8 +75,8 @@ export interface LongListing {
   line(columns: Columns): string;
 }
 
-/** Enough to be unique in any store, and short enough for a terminal. */
-const TERMINAL_DIGITS = 16;
+/** What other commands accept; the full address does not fit on a terminal. */
+const TERMINAL_DIGITS = DIGITS_TO_ACT;
 const SIZE_WIDTH = 10;
 const DATE_WIDTH = 16;
 const TYPE_WIDTH = 16;
@@ -155,8 +156,7 @@ export function jsonOf(blob: ListedBlob): unknown {
 
 function textOf(value: unknown, max: number): string {
   if (typeof value !== "string" || value === "") return NOTHING;
-  const text = printable(value);
-  return text.length > max ? `${text.slice(0, max)}…` : text;
+  return foreign(value, max);
 }
 
 /** In local time: `2026-05-04 12:00`. */

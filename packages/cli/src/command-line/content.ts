@@ -53,7 +53,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
       "Fetch content, verify it, and write it to a file or to standard output. Write several " +
         "contents to files in a folder, named by the names stored with them or else by address.",
     )
-    .argument("[address...]", "an address that `idk put` printed, or its first 8 digits")
+    .argument("[address...]", "an address that `idk put` printed, or at least its first 20 digits")
     .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
     .option("--output-dir <dir>", "write each content to a file in this folder, never outside it")
     .option("--no-names", "name the files by address and ignore the stored names")
@@ -83,7 +83,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
         "because a root does not list them. The old root stays until you remove it. To choose the " +
         "recipients exactly, use `idk rewrap`.",
     )
-    .argument("<address>", "an address that `idk put` printed, or its first 8 digits")
+    .argument("<address>", "an address that `idk put` printed, or at least its first 20 digits")
     .addOption(shareRecipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())
@@ -96,7 +96,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
       "Write a new root for exactly these recipients over the same content, and print its " +
         "address. The old root stays until you remove it.",
     )
-    .argument("<address>", "an address that `idk put` printed, or its first 8 digits")
+    .argument("<address>", "an address that `idk put` printed, or at least its first 20 digits")
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())

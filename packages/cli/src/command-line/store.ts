@@ -35,7 +35,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
       "Check that blobs match their addresses, by default all blobs of the store. This needs no " +
         "key. With --deep, also decrypt and check all content that your identities open.",
     )
-    .argument("[address...]", "the addresses to check, or their first 8 digits")
+    .argument("[address...]", "the addresses to check, or at least their first 20 digits")
     .option("--deep", "also check the content below each address")
     .option(
       "--server-checksums",
@@ -54,7 +54,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
         "already has are skipped, so an interrupted copy can be run again. By default, copy all " +
         "blobs; with --tree, copy the given addresses and all content below them.",
     )
-    .argument("[address...]", "the addresses to copy, or their first 8 digits")
+    .argument("[address...]", "the addresses to copy, or at least their first 20 digits")
     .requiredOption("--from <url>", "the store to read from")
     .requiredOption("--to <url>", "the store to write to")
     .option("--tree", "also copy the chunks below each address; needs an identity")
@@ -70,11 +70,13 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .summary("remove a blob, or a whole tree")
     .description(
       "Remove one blob. With --tree, also remove the chunks below it. That is unsafe if other roots " +
-        "share them, through `idk rewrap` or a dedup secret.",
+        "share them, through `idk share`, `idk rewrap` or a dedup secret. Blobs that a root refers " +
+        "to without having their key belong to something else: they are listed, and not removed.",
     )
-    .argument("<address>", "the address to remove, or its first 8 digits")
+    .argument("<address>", "the address to remove, or at least its first 20 digits")
     .option("--tree", "also remove the chunks below it")
     .option("--force", "with --tree: remove shared chunks despite a dedup secret")
+    .option("--yes", "with --tree: remove more than 10,000 blobs without asking")
     .option("--dedup-secret <file>", "the secret the content was stored with")
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/rm.ts")).rm));

@@ -3,7 +3,7 @@ import { resolveAddress } from "../blobs/address.ts";
 import { describeInspection, describeStat } from "../blobs/describe.ts";
 import { listContents } from "../blobs/listing.ts";
 import { type Command, command } from "../command.ts";
-import { address, flag, identitySources, passphrase, store } from "../config/settings.ts";
+import { displayedAddress, flag, identitySources, passphrase, store } from "../config/settings.ts";
 import { usage } from "../errors/failures.ts";
 import { type IdentitySettings, loadIdentities } from "../keys/identities.ts";
 import { toHex } from "../output/text.ts";
@@ -38,7 +38,7 @@ async function listLong(
 }
 
 export const stat: Command = command(
-  { address, store, identity: identitySources, passphrase },
+  { address: displayedAddress, store, identity: identitySources, passphrase },
   async (settings, session) => {
     const identities = await loadIdentities(settings, session);
     await using opened = await openStore(settings.store, session, { identities });
@@ -50,18 +50,21 @@ export const stat: Command = command(
 );
 
 /** Shows what the store can see, so it loads no identity. */
-export const inspect: Command = command({ address, store }, async (settings, session) => {
-  const { out, signal } = session;
-  await using opened = await openStore(settings.store, session);
-  const wanted = await resolveAddress(opened, settings.address, signal);
-  const seen = await opened.inspect(wanted, { signal });
-  const { ephemeral, commitment, verifiedByServer, storedAt, encryption, ...rest } = seen;
-  await out.result(describeInspection(seen), {
-    ...rest,
-    attested: verifiedByServer ?? null,
-    storedAt,
-    encryption,
-    ...(ephemeral && { ephemeral: toHex(ephemeral) }),
-    commitment: toHex(commitment),
-  });
-});
+export const inspect: Command = command(
+  { address: displayedAddress, store },
+  async (settings, session) => {
+    const { out, signal } = session;
+    await using opened = await openStore(settings.store, session);
+    const wanted = await resolveAddress(opened, settings.address, signal);
+    const seen = await opened.inspect(wanted, { signal });
+    const { ephemeral, commitment, verifiedByServer, storedAt, encryption, ...rest } = seen;
+    await out.result(describeInspection(seen), {
+      ...rest,
+      attested: verifiedByServer ?? null,
+      storedAt,
+      encryption,
+      ...(ephemeral && { ephemeral: toHex(ephemeral) }),
+      commitment: toHex(commitment),
+    });
+  },
+);

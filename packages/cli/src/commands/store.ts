@@ -140,7 +140,7 @@ function describe(store: string, found: Findings, failures: readonly CheckFailur
     const failed = failures.find(({ check }) => check === name);
     if (failed === undefined) return [[name, fact]];
     return [
-      [name, `NO: ${printable(failed.message)}`],
+      [name, `NO: ${failed.message}`],
       ["", `→ ${failed.remedy}`],
     ];
   });

@@ -16,7 +16,7 @@ import {
   union,
   variant,
 } from "valibot";
-import { isAddressOrPrefix } from "../blobs/address.ts";
+import { addressFault, DIGITS_TO_ACT, DIGITS_TO_DISPLAY } from "../blobs/address.ts";
 import { usage } from "../errors/failures.ts";
 import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";
@@ -101,13 +101,19 @@ export const workers: Field<number | undefined> = valibotOptional(
 const WORKERS_MAX = 64;
 
 /** An address or its prefix, which `resolveAddress` completes. */
-export const address: Field<string> = field((given) => {
-  // The library checks it again; this message is more helpful.
-  if (isAddressOrPrefix(given)) return given;
-  throw new Error(
-    "must be 64 lowercase hexadecimal digits, as `idk put` prints them, or the first 8 or more",
-  );
-});
+export const address: Field<string> = addressField(DIGITS_TO_ACT);
+
+/** The same for commands that only display, and print the full address. */
+export const displayedAddress: Field<string> = addressField(DIGITS_TO_DISPLAY);
+
+function addressField(digitsMin: number): Field<string> {
+  return field((given) => {
+    // The library checks it again; this message is more helpful.
+    const fault = addressFault(given, digitsMin);
+    if (fault !== undefined) throw new Error(fault);
+    return given;
+  });
+}
 
 export const addresses: Field<string[]> = valibotOptional(array(address), []);
 

@@ -1,4 +1,4 @@
-import { codeOf, type FailureCode, worstOf } from "../errors/failures.ts";
+import { codeOf, type FailureCode, messageOf, worstOf } from "../errors/failures.ts";
 
 /** The result of one check. */
 export interface Check {
@@ -29,7 +29,7 @@ export function failed(check: string, code: FailureCode, message: string, remedy
 export function failedWith(check: string, error: unknown, remedy: string): Check {
   const code = codeOf(error);
   if (code === "unexpected" || code === "aborted" || !(error instanceof Error)) throw error;
-  return failed(check, code, error.message, remedy);
+  return failed(check, code, messageOf(error), remedy);
 }
 
 /** The code of a run with these checks; undefined if none failed. */

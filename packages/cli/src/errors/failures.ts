@@ -1,5 +1,5 @@
 import type { ErrorCode } from "@idk/storage";
-import { printable, redact } from "../output/text.ts";
+import { foreign, printableMessage } from "../output/text.ts";
 
 /**
  * The error codes in `--json`: those of the library and two more.
@@ -104,12 +104,12 @@ export function reportOf(error: unknown, signal: AbortSignal): Report {
     return { code: "aborted", message, exitCode, silent: false };
   }
   const code = codeOf(error);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const hint = hintFor(error);
   const message = hint === undefined ? text : `${text}: ${hint}`;
   return {
     code,
-    message: printable(redact(code === "unexpected" ? unexpected(message) : message)),
+    message: code === "unexpected" ? unexpected(message) : message,
     exitCode: EXIT_CODES[code],
     silent: false,
   };
@@ -125,18 +125,30 @@ export function codeOf(error: unknown): FailureCode {
   return isFailureCode(error.code) ? error.code : "unexpected";
 }
 
+/** The message of an error in one line, safe to print, whoever wrote it. */
+export function messageOf(error: unknown): string {
+  return printableMessage(error instanceof Error ? error.message : String(error));
+}
+
 /** The stacks of an error and its causes, for `IDK_DEBUG=1`. */
 export function stackOf(error: unknown): string {
   const stacks: string[] = [];
   for (let at = error; at !== undefined && stacks.length < 8;) {
     if (!(at instanceof Error)) {
-      stacks.push(Bun.inspect(at));
+      stacks.push(foreign(Bun.inspect(at)));
       break;
     }
-    stacks.push(at.stack ?? `${at.name}: ${at.message}`);
+    stacks.push([`${foreign(at.name)}: ${messageOf(at)}`, ...framesOf(at)].join("\n"));
     at = at.cause;
   }
-  return redact(stacks.join("\ncaused by: "));
+  return stacks.join("\ncaused by: ");
+}
+
+/** The calls of a stack. The message above them may contain lines that look like calls. */
+function framesOf({ name, message, stack = "" }: Error): string[] {
+  const head = `${name}: ${message}`.split("\n").length;
+  const calls = stack.split("\n").slice(head);
+  return calls.filter((line) => /^\s+at /u.test(line)).map((line) => `    ${foreign(line.trim())}`);
 }
 
 function unexpected(message: string): string {
@@ -163,7 +175,8 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A system error in words, because Node's messages contain system calls and repeat paths. */
 export function reasonOf(error: unknown): string {
   const code = systemCodeOf(error);
-  return REASONS[code] ?? (code || (error instanceof Error ? error.message : String(error)));
+  if (Object.hasOwn(REASONS, code)) return REASONS[code]!;
+  return code === "" ? messageOf(error) : foreign(code);
 }
 
 export function systemCodeOf(error: unknown): string {

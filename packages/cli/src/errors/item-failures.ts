@@ -1,6 +1,6 @@
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
-import { codeOf, Failure, type FailureCode, worstOf } from "./failures.ts";
+import { codeOf, Failure, type FailureCode, messageOf, worstOf } from "./failures.ts";
 
 /** Failures of single items of a command that continues with the others. */
 export interface ItemFailures {
@@ -17,6 +17,7 @@ export interface ItemFailures {
 
 export interface ItemFailure {
   readonly code: FailureCode;
+  /** One line, safe to print. */
   readonly message: string;
 }
 
@@ -35,7 +36,7 @@ export function createItemFailures(
       const code = codeOf(error);
       if (signal.aborted || code === "unexpected" || !(error instanceof Error)) throw error;
       codes.push(code);
-      await print(item, { code, message: error.message });
+      await print(item, { code, message: messageOf(error) });
     },
     throwIfAny(items) {
       if (codes.length === 0) return;

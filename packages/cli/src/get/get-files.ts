@@ -1,9 +1,9 @@
 import type { StoredContent } from "@idk/storage";
 import { pMapIterable } from "p-map";
-import { isAddressOrPrefix } from "../blobs/address.ts";
+import { addressFault, DIGITS_TO_ACT } from "../blobs/address.ts";
 import { usage } from "../errors/failures.ts";
 import { createListFailures } from "../errors/item-failures.ts";
-import { count } from "../output/text.ts";
+import { count, foreign } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import type { Downloaded } from "./download.ts";
@@ -53,9 +53,10 @@ export async function getFiles(
     for await (const entry of entries) {
       const given = /^[0-9a-f]{8,64}(?=\s|$)/u.exec(entry)?.[0] ?? entry;
       // An error here would end the run. The item itself will fail in getOne.
-      const address = isAddressOrPrefix(given)
-        ? await resolve(given, signal).catch(() => given)
-        : given;
+      const address =
+        addressFault(given, DIGITS_TO_ACT) === undefined
+          ? await resolve(given, signal).catch(() => given)
+          : given;
       // With a dedup secret, equal files have one address.
       if (seen.has(address)) continue;
       seen.add(address);
@@ -68,11 +69,8 @@ export async function getFiles(
     const previous = lastAssigned;
     lastAssigned = previous.then(() => assigned.promise);
     try {
-      if (!isAddressOrPrefix(given)) {
-        throw usage(
-          "not an address: must be 64 lowercase hexadecimal digits, as `idk put` prints them, or the first 8",
-        );
-      }
+      const fault = addressFault(given, DIGITS_TO_ACT);
+      if (fault !== undefined) throw usage(`the address ${fault}`);
       const address = await resolve(given, signal);
       const content = await open(address, signal);
       await previous;
@@ -80,7 +78,7 @@ export async function getFiles(
       assigned.resolve();
       if (original !== undefined && !out.json) {
         await out.note(
-          `idk: ${address}: its name is ${JSON.stringify(original)}, written as ${file}`,
+          `idk: ${address}: its name is ${foreign(JSON.stringify(original))}, written as ${file}`,
         );
       }
       const written = await write(content, file, meter);

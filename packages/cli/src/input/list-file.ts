@@ -52,9 +52,9 @@ export async function storedBefore(list: string): Promise<(path: string) => bool
     const path = line.startsWith("{")
       ? pathOfJson(line)
       : /^[0-9a-f]{64} {2}(.+)$/u.exec(line)?.[1];
-    if (path !== undefined) stored.add(path);
+    // The output contains escaped paths, and earlier versions escaped fewer characters.
+    if (path !== undefined) stored.add(printable(path));
   }
-  // The output contains escaped paths.
   return (path) => stored.has(printable(path));
 }
 
@@ -68,5 +68,5 @@ function pathOfJson(line: string): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (!("file" in value) || !("address" in value) || typeof value.file !== "string")
     return undefined;
-  return printable(value.file);
+  return value.file;
 }

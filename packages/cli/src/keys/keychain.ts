@@ -1,4 +1,4 @@
-import { Failure, usage } from "../errors/failures.ts";
+import { Failure, messageOf, usage } from "../errors/failures.ts";
 
 /*
  * The secret store of the operating system, through the runtime: Keychain on macOS, Credential
@@ -49,9 +49,8 @@ async function withRemedy<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
     throw usage(
-      `the secret store of this system cannot be used (${message}): ${REMEDY}, or keep the identity ` +
+      `the secret store of this system cannot be used (${messageOf(error)}): ${REMEDY}, or keep the identity ` +
         "in a file, or use a command that prints it",
       error,
     );

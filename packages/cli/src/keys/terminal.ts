@@ -1,6 +1,7 @@
 import { openSync, writeSync } from "node:fs";
 import { ReadStream } from "node:tty";
 import { Interruption, usage } from "../errors/failures.ts";
+import { printable } from "../output/text.ts";
 
 /** A terminal to prompt on. */
 export interface Terminal {
@@ -45,12 +46,12 @@ function createTerminal(signal: AbortSignal): Terminal | undefined {
   return {
     async ask(prompt) {
       // Not in raw mode: the system edits the line and returns it when it is complete.
-      writeSync(prompts, prompt);
+      writeSync(prompts, printable(prompt));
       return await readLine(input, ahead, signal, "answer");
     },
     async askSecret(prompt) {
       input.setRawMode(true);
-      writeSync(prompts, prompt);
+      writeSync(prompts, printable(prompt));
       try {
         return await readLine(input, ahead, signal, "passphrase");
       } finally {

@@ -1,7 +1,7 @@
 import { BrokenPipe, Failure, reasonOf, systemCodeOf } from "../errors/failures.ts";
 import type { Screen } from "./screen.ts";
 import { standardError, standardOutput } from "./standard-streams.ts";
-import { printable, redact, toJson } from "./text.ts";
+import { printableLines, printableMessage, redact, toJson } from "./text.ts";
 
 /** Prints results to standard output, and everything else to standard error. */
 export interface Output {
@@ -15,7 +15,7 @@ export interface Output {
   result(human: string, json: unknown): Promise<void>;
   /** A result of interest to programs only: printed with `--json`. */
   report(json: unknown): Promise<void>;
-  /** Text such as help, on standard output. */
+  /** Our own text, such as help, on standard output. */
   text(text: string): Promise<void>;
   /** Content, unchanged. Resolves when the reader has taken it, so that memory stays bounded. */
   bytes(bytes: Uint8Array): Promise<void>;
@@ -52,11 +52,11 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
   const writeError = async (text: string): Promise<void> =>
     screen.above(async () => stderr.write(text).catch(() => {}));
   const errorLine = async (text: string): Promise<void> =>
-    writeError(`${printable(redact(text))}\n`);
+    writeError(`${printableMessage(text)}\n`);
 
   const flush = async (): Promise<void> => {
     if (buffered === "") return;
-    const text = buffered;
+    const text = printableLines(buffered);
     buffered = "";
     await send(text);
   };
@@ -79,7 +79,7 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
     note: errorLine,
     fault: errorLine,
     event: async (value) => writeError(`${toJson(value)}\n`),
-    block: (text) => writeError(`${redact(text)}\n`),
+    block: (text) => writeError(`${printableLines(redact(text))}\n`),
   };
 }
 

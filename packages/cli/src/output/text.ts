@@ -1,8 +1,19 @@
 /**
- * Characters that control a terminal: controls (escape sequences begin with one), bidirectional
- * overrides, line separators and lone surrogates.
+ * Characters that act on a terminal or deceive readers: controls (escape sequences begin with one),
+ * bidirectional overrides, line separators, lone surrogates, and whatever takes no room, such as
+ * zero-width characters. The variation selectors of emoji are harmless and common.
  */
-const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+const UNSAFE =
+  /(?![\ufe00-\ufe0f])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
+
+/** Most output; tests it faster than UNSAFE. */
+const HARMLESS = /^[\n\u0020-\u007e]*$/u;
+
+/** The most characters of text that someone else wrote in one message. */
+const FOREIGN_MAX = 500;
+
+/** The longest message: others' text, and the words around it. */
+const MESSAGE_MAX = 2 * FOREIGN_MAX;
 
 /** All or part of an identity, which users may put into the wrong argument. */
 const IDENTITY = /idk-secret-key-1[0-9a-z]+/giu;
@@ -10,6 +21,36 @@ const IDENTITY = /idk-secret-key-1[0-9a-z]+/giu;
 /** Escapes untrusted text into one line that is safe to print on a terminal. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, escapeCharacter);
+}
+
+/** Escapes all but line ends. The last line of defence for everything that is printed. */
+export function printableLines(text: string): string {
+  if (HARMLESS.test(text)) return text;
+  return text.replace(UNSAFE, (character) =>
+    character === "\n" ? character : escapeCharacter(character),
+  );
+}
+
+/**
+ * Text that someone else wrote, such as a stored name or a server's message, as it may be part of a
+ * message: one line, safe to print, without secrets, and of at most `max` characters.
+ */
+export function foreign(text: string, max: number = FOREIGN_MAX): string {
+  const safe = printable(redact(text.slice(0, max + 1)));
+  return safe.length <= max ? safe : `${beginning(safe, max)}…`;
+}
+
+/** A message as it is printed: one line, safe to print, without secrets, and not long. */
+export function printableMessage(text: string): string {
+  if (text.length <= MESSAGE_MAX) return printable(redact(text));
+  // Redacted first: a part of a secret must not remain. The end says what to do.
+  const safe = printable(redact(text));
+  return `${beginning(safe, MESSAGE_MAX - FOREIGN_MAX)}…${safe.slice(1 - FOREIGN_MAX)}`;
+}
+
+/** Never ends with a part of an escape or of a character. */
+function beginning(safe: string, length: number): string {
+  return safe.slice(0, length).replace(/(?:\\u?[0-9a-f]{0,3}|\p{Cs})$/u, "");
 }
 
 /** Removes what looks like an identity. The last line of defence in every message. */
@@ -51,8 +92,13 @@ export function aligned(rows: readonly Row[]): string[] {
   return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
 }
 
+/** As JSON does: by code units. */
 function escapeCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  let escaped = "";
+  for (let index = 0; index < character.length; index++) {
+    escaped += `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`;
+  }
+  return escaped;
 }
 
 /** All controls except tab and line ends. */

@@ -1,4 +1,4 @@
-import { count, printable, roundBytes } from "../output/text.ts";
+import { count, foreign, roundBytes } from "../output/text.ts";
 import { fractionOf, secondsLeft, type Snapshot } from "./snapshot.ts";
 
 /** `8 s`, `3 min 20 s`, `2 h 5 min`. */
@@ -49,7 +49,7 @@ export function wordsOf(state: Snapshot): Words {
 export function plainLine(state: Snapshot): string {
   const { percent, bytesOfTotal, rate, left, items, chunks, retries } = wordsOf(state);
   const parts = [percent, bytesOfTotal, items, chunks, rate, left, retries];
-  const name = state.name === undefined ? "" : ` ${printable(state.name)}`;
+  const name = state.name === undefined ? "" : ` ${foreign(state.name)}`;
   return `${state.command}${name}: ${parts.filter((part) => part !== "").join(", ")}`;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "@idk/storage";
 import type { BucketLocation } from "@idk/storage/provision";
 import type { EncryptionSetting, ObjectLocation, StoreLocation } from "@idk/storage/url";
-import { usage } from "../errors/failures.ts";
+import { messageOf, usage } from "../errors/failures.ts";
 import { readSecretBytes } from "../keys/key-files.ts";
 import type { Session } from "../session.ts";
 
@@ -149,6 +149,6 @@ export function retryObserver({
     if (out.json || attempt < 2 || now - last < INTERVAL) return;
     last = now;
     const seconds = (delayMs / 1000).toFixed(1);
-    void out.note(`idk: retrying in ${seconds} s: ${error.message}`);
+    void out.note(`idk: retrying in ${seconds} s: ${messageOf(error)}`);
   };
 }

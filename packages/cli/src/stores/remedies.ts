@@ -1,5 +1,5 @@
 import type { StoreLocation } from "@idk/storage/url";
-import { codeOf, type FailureCode } from "../errors/failures.ts";
+import { codeOf, type FailureCode, messageOf } from "../errors/failures.ts";
 import { type Findings, type Need, NEEDS } from "./probe.ts";
 
 /** A failed check of a store. */
@@ -17,7 +17,7 @@ export function failuresOf({ needs }: Findings, kind: StoreLocation["kind"]): Ch
     const { ok, error } = needs[check];
     if (ok !== false) continue;
     const code = codeOf(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     failures.push({ check, code, message, remedy: remedyFor(check, code, kind) });
   }
   return failures;

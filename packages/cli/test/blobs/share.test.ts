@@ -14,7 +14,7 @@ describe("share", () => {
   test("adds a recipient, keeps the user's own, and lists the readers", async () => {
     const content = noise(2 ** 20 + 5);
     const address = await put(content, "--name", "film");
-    const { stdout, stderr } = await ok(["share", address.slice(0, 10), "-r", bob]);
+    const { stdout, stderr } = await ok(["share", address.slice(0, 20), "-r", bob]);
     const shared = stdout.trim();
     expect(shared).toMatch(/^[0-9a-f]{64}$/u);
     expect(stderr).toBe(

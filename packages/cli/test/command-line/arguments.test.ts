@@ -22,7 +22,7 @@ describe("mistakes on the command line", () => {
     [["put", "me.key", "--name"], "argument missing"],
     [["keygen"], "name the identity file with -o FILE, or use --keychain NAME"],
     [["get", A.slice(57)], "ADDRESS must be 64 lowercase hexadecimal digits"],
-    [["get", `${A}0`], "as `idk put` prints them, or the first 8 or more"],
+    [["get", `${A}0`], "as `idk put` prints them, or at least the first 20"],
     [["get", "A".repeat(64)], "ADDRESS must be 64 lowercase hexadecimal digits"],
     [["stat", "../../etc/passwd"], "ADDRESS must be 64 lowercase"],
     [["verify", A, "x"], "ADDRESS must be 64 lowercase"],

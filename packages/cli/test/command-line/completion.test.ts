@@ -156,7 +156,10 @@ const CASES = [
   ["idk ls --store s3:", "idk ls --store s3://"],
   ["idk put re", "idk put report.pdf "],
   ["idk put two", "idk put two\\ words.txt "],
-  ["idk get 5f2b8c1e --output=repo", "idk get 5f2b8c1e --output=report.pdf "],
+  [
+    "idk get 5f2b8c1e9a04d7b36c11 --output=repo",
+    "idk get 5f2b8c1e9a04d7b36c11 --output=report.pdf ",
+  ],
   ["idk put $(touch evil) --chu", "idk put $(touch evil) --chunk-size "],
 ] as const;
 
@@ -219,7 +222,7 @@ skipIfMissing(without("fish"))("fish", () => {
     ["idk ls --store b2", ["b2://"]],
     ["idk put re", ["report.pdf"]],
     ['idk put "two w', ["two words.txt"]],
-    ["idk get 5f2b8c1e --output=repo", ["--output=report.pdf"]],
+    ["idk get 5f2b8c1e9a04d7b36c11 --output=repo", ["--output=report.pdf"]],
     ["idk completion re", []],
     ["idk put (touch evil) $(touch evil) --chu", ["--chunk-size"]],
   ])("%s", async (line, words) => {

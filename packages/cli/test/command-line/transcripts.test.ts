@@ -89,7 +89,10 @@ function quoted(text: string, mark: string): string[] {
 function withNames(output: string, folder: string, variables: string): string {
   let text = output;
   for (const [, name, value] of variables.matchAll(/ (?<name>\w+)="(?<value>[0-9a-f]{64})"/gu)) {
-    text = text.replaceAll(value!, `$${name}`).replaceAll(value!.slice(0, 8), `\${${name}:0:8}`);
+    text = text.replaceAll(value!, `$${name}`);
+    for (const digits of [20, 8]) {
+      text = text.replaceAll(value!.slice(0, digits), `\${${name}:0:${digits}}`);
+    }
   }
   return text
     .replaceAll(`/private${folder}`, folder)
