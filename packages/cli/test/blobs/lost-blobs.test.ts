@@ -58,7 +58,9 @@ await describeMinio("a store that does not return what it lists", (minio, bucket
     lose(chunk, refusal(503, "SlowDownRead"));
     const args = ["copy", "--from", at.env.IDK_STORE, "--to", "evacuated"];
     const copied = await idk(args, at);
-    expect(copied.stdout).toMatch(new RegExp(`^${chunk} unavailable: .* cannot read the object`, "u"));
+    expect(copied.stdout).toMatch(
+      new RegExp(`^${chunk} unavailable: .* cannot read the object`, "u"),
+    );
     expect(copied.stderr).toContain(`copied ${all.length - 1} blobs`);
     expect(copied.code).toBe(6);
     const roots = await ok(["ls", "--store", "evacuated"]);
