@@ -22,7 +22,10 @@ export interface Timeouts {
    * for the largest blob, of 16 MiB, that is 256 s more.
    */
   readonly firstByte?: number | undefined;
-  /** Between two chunks of a response. By default 30 s. */
+  /**
+   * For each part of a response: in this time, 1 KiB per second must arrive or the response end. By
+   * default 30 s, so 30 KiB.
+   */
   readonly stall?: number | undefined;
 }
 

@@ -12,6 +12,12 @@ const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b78
 /** The slowest upload that does not time out, in bytes per second. */
 const MIN_UPLOAD_RATE = 64 * 2 ** 10;
 
+/**
+ * The slowest response that does not time out, in bytes per second. Without it, a server that sends
+ * a byte now and then would hold a call for ever.
+ */
+const MIN_DOWNLOAD_RATE = 2 ** 10;
+
 /** The part of an error response that is read; real ones are shorter. */
 const MAX_ERROR_BYTES = 64 * 2 ** 10;
 
@@ -70,7 +76,7 @@ export async function exchange<T>(
     });
     probe.responded();
     connection.clock.observe(response.headers.get("date"));
-    deadline.extend(stall);
+    deadline.extend(stall, TOO_SLOW);
     const chunks = (): AsyncGenerator<Uint8Array> => chunksOf(response, deadline, stall);
     if (response.ok) {
       return await read({ headers: response.headers, chunks, cancel: deadline.cancel });
@@ -88,12 +94,16 @@ export async function exchange<T>(
   }
 }
 
+const TOO_SLOW = "sent less than 1 KiB/s";
+
 async function* chunksOf(
   response: Response,
   deadline: Deadline,
   stall: number,
 ): AsyncGenerator<Uint8Array> {
   if (response.body === null) return;
+  const due = (stall / 1000) * MIN_DOWNLOAD_RATE;
+  let received = 0;
   const reader = response.body.getReader();
   try {
     for (;;) {
@@ -101,7 +111,11 @@ async function* chunksOf(
       // A chunk that arrives together with the abort is dropped.
       if (deadline.signal.aborted) throw deadline.signal.reason;
       if (done) return;
-      deadline.extend(stall);
+      received += value.length;
+      if (received >= due) {
+        received = 0;
+        deadline.extend(stall, TOO_SLOW);
+      }
       yield value;
     }
   } finally {

@@ -2,14 +2,12 @@ import { throwIfAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
 import { isBlobName, type ListedBlob } from "../../backend.ts";
 import { exchange, readText } from "../http/requests.ts";
+import { MAX_RESPONSE_BYTES } from "../http/short-response.ts";
 import { childrenOf, invalidResult, parseXml, textOf, type XmlElement } from "../http/xml.ts";
 import type { OpenBucket } from "../open-bucket.ts";
 
 /** Keys per page: the protocol's maximum. */
 const PAGE = 1000;
-
-/** The longest page of 1000 keys, each of 1024 bytes and URL-encoded, has less than 5 MiB. */
-const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 
 /**
  * The blobs in the bucket, in the order of their names, fetched page by page.
