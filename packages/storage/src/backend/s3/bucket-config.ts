@@ -13,7 +13,7 @@ export type Encryption =
 export interface Timeouts {
   /**
    * For connecting to a server that has not yet responded, or failed to respond last time. By
-   * default 10 s. If the environment sets a proxy, only `firstByte` applies.
+   * default 10 s. Through a proxy, only `firstByte` applies.
    */
   readonly connect?: number | undefined;
   /**

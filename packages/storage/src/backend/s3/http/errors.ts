@@ -2,6 +2,7 @@ import { aborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
 import { foreignCause, foreignText } from "../../../text.ts";
 import { type ErrorMeaning, errorMeaning } from "./error-codes.ts";
+import { ProxyFailure } from "./send.ts";
 
 /** An error response, reduced to what may be shown: no headers or URLs of the request. */
 export interface ErrorResponse {
@@ -115,6 +116,7 @@ export function exceptionError(
   if (error instanceof StorageError) return error;
   if (signal?.aborted) return aborted(signal);
   const { name, code, text } = innermost(error);
+  const proxy = error instanceof ProxyFailure ? error.proxy : undefined;
   const fail = (
     kind: "permission" | "unavailable" | "usage",
     explanation: string,
@@ -128,12 +130,20 @@ export function exceptionError(
     return fail("permission", `no credentials found; sign in, or pass them (${text})`);
   }
   if (text === "Region is missing") return fail("usage", "no region is set; set it");
+  const failure = code || name;
+  if (proxy !== undefined && !UNTRUSTED_CERTIFICATE.test(code)) {
+    return fail(
+      "unavailable",
+      `the connection through the proxy ${proxy} failed (${foreignText(failure)}); check the proxy, HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or try again`,
+      true,
+    );
+  }
   if (UNTRUSTED_CERTIFICATE.test(code)) {
     return fail("unavailable", `the server's certificate is not trusted (${foreignText(code)})`);
   }
   const fetchFailed = code === "" && error instanceof TypeError && FETCH_FAILED.test(error.message);
   if (NETWORK.test(code) || fetchFailed || name === "TimeoutError") {
-    return fail("unavailable", `the connection failed (${code || name}); try again`, true);
+    return fail("unavailable", `the connection failed (${failure}); try again`, true);
   }
   if (error instanceof TypeError || name === "TypeError") {
     return new StorageError("unavailable", `cannot ${action}: the request could not be sent`, {

@@ -4,6 +4,7 @@ import type { OpenBucket } from "../open-bucket.ts";
 import type { UnsignedRequest } from "./connection.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { type ErrorResponse, exceptionError, responseError } from "./errors.ts";
+import { send } from "./send.ts";
 import { decodeEntities } from "./xml.ts";
 
 /** The SHA-256 of no bytes, which the signature of a request without a body contains. */
@@ -66,7 +67,7 @@ export async function exchange<T>(
       headers: { "x-amz-content-sha256": body?.sha256 ?? EMPTY_SHA256, ...request.headers },
     };
     const { url, headers } = await untilAborted(connection.sign(unsigned), deadline.signal);
-    const response = await fetch(url, {
+    const response = await send(url, {
       method,
       // A compressed response would not have the announced length.
       headers: { ...headers, "accept-encoding": "identity" },

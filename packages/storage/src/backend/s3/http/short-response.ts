@@ -1,3 +1,5 @@
+import { send } from "./send.ts";
+
 /**
  * The longest response that is read, apart from blobs. The longest page of 1000 keys, each of 1024
  * bytes and URL-encoded, has less than 5 MiB.
@@ -34,7 +36,7 @@ export async function sendShort(request: ClientRequest): Promise<ShortResponse> 
   // `fetch` sets them.
   for (const name of ["host", "content-length", "connection"]) headers.delete(name);
   headers.set("accept-encoding", "identity");
-  const response = await fetch(url, {
+  const response = await send(url, {
     method,
     headers,
     ...(body === undefined || body.length === 0 ? {} : { body: body as Uint8Array<ArrayBuffer> }),

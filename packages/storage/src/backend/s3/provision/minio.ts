@@ -188,11 +188,13 @@ function transportFor({ endpoint = "" }: BucketConfig): Transport {
           body.push(chunk);
           done();
         },
-        final(done) {
-          send(options, Buffer.concat(body)).then((response) => {
-            read(response);
+        async final(done) {
+          try {
+            read(await send(options, Buffer.concat(body)));
             done();
-          }, done);
+          } catch (error) {
+            done(error as Error);
+          }
         },
       });
     },
