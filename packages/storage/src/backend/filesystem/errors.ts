@@ -1,4 +1,5 @@
 import { type ErrorCode, StorageError } from "../../errors.ts";
+import { foreignCause, foreignText } from "../../text.ts";
 
 interface SystemError {
   readonly code: Extract<ErrorCode, "permission" | "unavailable">;
@@ -94,9 +95,13 @@ export function systemError(error: unknown, action: string): StorageError {
     transient = false,
   } = known ?? {
     code: "unavailable",
-    explanation: error instanceof Error ? error.message : "unknown error",
+    explanation: error instanceof Error ? foreignText(error.message) : "unknown error",
   };
-  return new StorageError(code, `cannot ${action}: ${explanation}`, { cause: error, transient });
+  return new StorageError(code, `cannot ${action}: ${explanation}`, {
+    // Contains a path, and names in the folder may have been chosen by others.
+    cause: foreignCause(error),
+    transient,
+  });
 }
 
 /** The name of a system error, such as `ENOENT`. */

@@ -13,7 +13,7 @@ export type Encryption =
 export interface Timeouts {
   /**
    * For connecting to a server that has not yet responded, or failed to respond last time. By
-   * default 10 s. If the environment sets a proxy, only `firstByte` applies.
+   * default 10 s. Through a proxy, only `firstByte` applies.
    */
   readonly connect?: number | undefined;
   /**
@@ -22,7 +22,10 @@ export interface Timeouts {
    * for the largest blob, of 16 MiB, that is 256 s more.
    */
   readonly firstByte?: number | undefined;
-  /** Between two chunks of a response. By default 30 s. */
+  /**
+   * For each part of a response: in this time, 1 KiB per second must arrive or the response end. By
+   * default 30 s, so 30 KiB.
+   */
   readonly stall?: number | undefined;
 }
 

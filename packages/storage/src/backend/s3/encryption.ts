@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { foreignText } from "../../text.ts";
 import type { Encryption } from "./bucket-config.ts";
 
 type HeaderValues = Readonly<Record<string, string>>;
@@ -30,6 +31,7 @@ function customerKeyHeaders(key: Uint8Array): HeaderValues {
 /** How a blob is encrypted at rest, according to the response. */
 export function encryptionIn(headers: { get(name: string): string | null }): string | undefined {
   const customer = headers.get("x-amz-server-side-encryption-customer-algorithm");
-  if (customer !== null) return `SSE-C ${customer}`;
-  return headers.get("x-amz-server-side-encryption") ?? undefined;
+  if (customer !== null) return `SSE-C ${foreignText(customer)}`;
+  const provider = headers.get("x-amz-server-side-encryption");
+  return provider === null ? undefined : foreignText(provider);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, setSystemTime, test } from "bun:test";
 import type { ErrorCode } from "../../../src/errors.ts";
 import { rejects } from "../rejects.ts";
-import { errorResponse, first, messageOf, NAME, served } from "./fixtures.ts";
+import { errorResponse, first, messageOf, NAME, objectResponse, served } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
 
@@ -232,13 +232,41 @@ describe("an error response", () => {
     void elsewhere.stop(true);
   });
 
-  test("with control characters or a long message is sanitized", async () => {
-    const text = `\u001B[31m${"long ".repeat(1000)}`;
-    using fake = served(() => errorResponse(400, "Odd", text));
-    const message = await messageOf(fake.backend.put(NAME, BYTES));
-    expect(message).toContain("long long");
-    expect(message).not.toContain("\u001B");
-    expect(message.length).toBeLessThan(600);
+  test("with control characters or long texts is sanitized, in message and cause", async () => {
+    const hostile = `\u001B[31m\u202E${"long ".repeat(4000)}`;
+    for (const [status, s3Code] of [
+      [400, "Odd"],
+      [400, hostile],
+      [404, "NoSuchBucket"],
+      [400, "KMS.NotFoundException"],
+      [503, "SlowDown"],
+    ] as const) {
+      using fake = served(() => errorResponse(status, s3Code, hostile));
+      const error = await fake.backend.put(NAME, BYTES).catch((reason: unknown) => reason);
+      for (const text of [(error as Error).message, ((error as Error).cause as Error)?.message]) {
+        expect(text ?? "").not.toMatch(/[\p{Cc}\p{Cf}]/u);
+        expect((text ?? "").length).toBeLessThan(750);
+      }
+    }
+  });
+
+  test("in headers is sanitized: the region, and a blob's encryption", async () => {
+    const hostile = `eu\u009B31m${"-long".repeat(200)}`;
+    using elsewhere = served(() =>
+      errorResponse(301, "PermanentRedirect", "", { "x-amz-bucket-region": hostile }),
+    );
+    const message = await messageOf(elsewhere.backend.put(NAME, BYTES));
+    expect(message).toContain("another region, eu 31m-long");
+    expect(message.length).toBeLessThan(750);
+    for (const header of [
+      "x-amz-server-side-encryption",
+      "x-amz-server-side-encryption-customer-algorithm",
+    ]) {
+      using fake = served(() => objectResponse({ [header]: hostile, "content-length": "1" }));
+      const { encryption = "" } = (await fake.backend.head(NAME)) ?? {};
+      expect(encryption).toContain("eu 31m-long");
+      expect(encryption.length).toBeLessThan(520);
+    }
   });
 
   test("without an end is not read to its end", async () => {

@@ -1,5 +1,6 @@
-import { errorResponse, NAME, served } from "./fixtures.ts";
+import { errorResponse, NAME, served, xmlResponse } from "./fixtures.ts";
 import { expect, test } from "bun:test";
+import { rejects } from "../rejects.ts";
 
 const KEY = `store/${NAME}`;
 
@@ -35,6 +36,30 @@ test("delete removes all versions of a blob, including those after the first pag
   ]);
   // The latest version is deleted last.
   expect(removed).toEqual([...VERSIONS.slice(1), VERSIONS[0]!]);
+});
+
+test("delete gives up on a server that lists versions for ever", async () => {
+  let pages = 0;
+  using fake = served(
+    ({ method, url }) => {
+      const query = new URL(url).searchParams;
+      if (method === "DELETE") {
+        return new Response(null, { status: 204, headers: { "x-amz-delete-marker": "true" } });
+      }
+      if (!query.has("versions")) return errorResponse(501, "NotImplemented");
+      pages += 1;
+      const id = `${pages}-`.padEnd(2 ** 20, "v");
+      const version = `<Key>${KEY}</Key><VersionId>${id}</VersionId><IsLatest>false</IsLatest>`;
+      const next = `<NextKeyMarker>${KEY}</NextKeyMarker><NextVersionIdMarker>${pages}</NextVersionIdMarker>`;
+      return xmlResponse(
+        `<IsTruncated>${pages < 64}</IsTruncated>${next}<Version>${version}</Version>`,
+        "ListVersionsResult",
+      );
+    },
+    { prefix: "store" },
+  );
+  await rejects(fake.backend.delete(NAME), "unavailable", "more versions than fit in 8 MiB");
+  expect(pages).toBeLessThan(10);
 });
 
 function page(from: number): Response {

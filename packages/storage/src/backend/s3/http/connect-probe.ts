@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { StorageError } from "../../../errors.ts";
 import type { Deadline } from "./deadline.ts";
+import { proxyFor } from "./proxy.ts";
 
 /**
  * Tests beside the first requests whether the server accepts connections, because `fetch` does not
@@ -22,18 +23,17 @@ export interface ConnectProbe {
   close(): void;
 }
 
-/** If a proxy may be in use, a direct connection to the server proves nothing. */
-const PROXIES = ["http_proxy", "https_proxy", "all_proxy"];
-
 const NOT_WATCHED = (): void => undefined;
 
 /**
  * @param ms for name resolution and connecting together
  */
-export function connectProbe({ protocol, hostname, port }: URL, ms: number): ConnectProbe {
+export function connectProbe(url: URL, ms: number): ConnectProbe {
+  const { protocol, hostname, port } = url;
   const host = hostname.replaceAll(/[[\]]/gu, "");
   const target = { host, port: Number(port) || (protocol === "https:" ? 443 : 80) };
-  const proxied = PROXIES.some((name) => process.env[name] || process.env[name.toUpperCase()]);
+  // If there is a proxy, a direct connection to the server proves nothing.
+  const proxied = proxyFor(url) !== undefined;
   const watched = new Set<() => void>();
   let reachable = false;
   let attempt: { cancel(): void } | undefined;

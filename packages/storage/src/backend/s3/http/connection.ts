@@ -2,6 +2,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import { usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bucket-config.ts";
 import { type ConnectProbe, connectProbe } from "./connect-probe.ts";
+import { sdkHandler } from "./sdk-handler.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
 
@@ -38,9 +39,10 @@ export interface Connection {
 
 /** Loads the SDK, which other backends therefore do not load. */
 export async function connect(config: BucketConfig): Promise<Connection> {
-  const [sdk, { getEndpointFromInstructions }] = await Promise.all([
+  const [sdk, { getEndpointFromInstructions }, { buildQueryString }] = await Promise.all([
     import("@aws-sdk/client-s3"),
     import("@smithy/core/endpoints"),
+    import("@smithy/core/protocols"),
   ]);
   const client = new sdk.S3Client({
     ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),
@@ -52,6 +54,7 @@ export async function connect(config: BucketConfig): Promise<Connection> {
     // By default the SDK adds checksums that other providers reject.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: sdkHandler(buildQueryString),
   });
   const { config: resolved } = client;
   const { url, properties } = await getEndpointFromInstructions(

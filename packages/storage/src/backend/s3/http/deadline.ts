@@ -6,8 +6,12 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** The error to report if the time is up or `fail` was called. */
   readonly error: StorageError | undefined;
-  /** Sets the time left to this many milliseconds from now. */
-  extend(ms: number): void;
+  /**
+   * Sets the time left to this many milliseconds from now.
+   *
+   * @param failure what the store did if the time runs out, to follow "the store"
+   */
+  extend(ms: number, failure?: string): void;
   /** Ends the request at once with this error. */
   fail(error: StorageError): void;
   /** Cancels a request whose result is no longer needed. */
@@ -30,17 +34,17 @@ export function startDeadline(
   const cancel = (): void => controller.abort(signal?.reason);
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();
-  let failure: StorageError | undefined;
+  let ended: StorageError | undefined;
   let timer: NodeJS.Timeout | undefined;
   const fail = (error: StorageError): void => {
-    failure = error;
+    ended = error;
     controller.abort(error);
   };
-  const extend = (duration: number): void => {
+  const extend = (duration: number, failure = "did not respond"): void => {
     clearTimeout(timer);
     timer = setTimeout(() => {
       const seconds = Math.round(duration / 100) / 10;
-      const text = `cannot ${action}: the store did not respond for ${seconds} s; try again`;
+      const text = `cannot ${action}: the store ${failure} for ${seconds} s; try again`;
       fail(new StorageError("unavailable", text, { transient: true }));
     }, duration);
   };
@@ -48,7 +52,7 @@ export function startDeadline(
   return {
     signal: controller.signal,
     get error() {
-      return failure;
+      return ended;
     },
     extend,
     fail,

@@ -1,6 +1,8 @@
 import { aborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
+import { foreignCause, foreignText } from "../../../text.ts";
 import { type ErrorMeaning, errorMeaning } from "./error-codes.ts";
+import { ProxyFailure } from "./send.ts";
 
 /** An error response, reduced to what may be shown: no headers or URLs of the request. */
 export interface ErrorResponse {
@@ -23,10 +25,10 @@ export function responseError(
   bucket: string,
 ): StorageError {
   const { status, code } = response;
-  const message = printableLine(response.message);
+  const message = foreignText(response.message);
   const { explanation, ...meaning } =
     contextualMeaning(response, bucket) ?? errorMeaning(status, code, message);
-  const original = [status, code, message].filter(Boolean).join(" ");
+  const original = foreignText([status, code, message].filter(Boolean).join(" "));
   const text = `cannot ${action}: ${explanation ?? `the store responded ${original}`}`;
   return new StorageError(meaning.code, text, {
     // Without an explanation, the message already contains the original.
@@ -69,7 +71,7 @@ function contextualMeaning(response: ErrorResponse, bucket: string): ErrorMeanin
   if (!wrongRegion) return undefined;
   return {
     code: "unavailable",
-    explanation: `the bucket ${bucket} is in another region${region ? `, ${printableLine(region)}` : ""}; set region and endpoint accordingly`,
+    explanation: `the bucket ${bucket} is in another region${region ? `, ${foreignText(region)}` : ""}; set region and endpoint accordingly`,
   };
 }
 
@@ -86,14 +88,6 @@ function retryAfter(value: string | null): number | undefined {
   if (value === null) return undefined;
   const ms = /^\d+$/u.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
-}
-
-/** Text from the server may be long, or contain terminal control characters. */
-function printableLine(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim()
-    .slice(0, 300);
 }
 
 const UNTRUSTED_CERTIFICATE = /CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|ERR_SSL/u;
@@ -122,21 +116,34 @@ export function exceptionError(
   if (error instanceof StorageError) return error;
   if (signal?.aborted) return aborted(signal);
   const { name, code, text } = innermost(error);
+  const proxy = error instanceof ProxyFailure ? error.proxy : undefined;
   const fail = (
     kind: "permission" | "unavailable" | "usage",
     explanation: string,
     transient = false,
-  ) => new StorageError(kind, `cannot ${action}: ${explanation}`, { cause: error, transient });
+  ) =>
+    new StorageError(kind, `cannot ${action}: ${explanation}`, {
+      cause: foreignCause(error),
+      transient,
+    });
   if (/CredentialsProvider|TokenProvider/u.test(name)) {
     return fail("permission", `no credentials found; sign in, or pass them (${text})`);
   }
   if (text === "Region is missing") return fail("usage", "no region is set; set it");
+  const failure = code || name;
+  if (proxy !== undefined && !UNTRUSTED_CERTIFICATE.test(code)) {
+    return fail(
+      "unavailable",
+      `the connection through the proxy ${proxy} failed (${foreignText(failure)}); check the proxy, HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or try again`,
+      true,
+    );
+  }
   if (UNTRUSTED_CERTIFICATE.test(code)) {
-    return fail("unavailable", `the server's certificate is not trusted (${code})`);
+    return fail("unavailable", `the server's certificate is not trusted (${foreignText(code)})`);
   }
   const fetchFailed = code === "" && error instanceof TypeError && FETCH_FAILED.test(error.message);
   if (NETWORK.test(code) || fetchFailed || name === "TimeoutError") {
-    return fail("unavailable", `the connection failed (${code || name}); try again`, true);
+    return fail("unavailable", `the connection failed (${failure}); try again`, true);
   }
   if (error instanceof TypeError || name === "TypeError") {
     return new StorageError("unavailable", `cannot ${action}: the request could not be sent`, {
@@ -157,8 +164,8 @@ function withoutMessage(error: unknown): Error {
 
 /** Node's `fetch` wraps the system's error. */
 function innermost(error: unknown): { name: string; code: string; text: string } {
-  if (!(error instanceof Error)) return { name: "", code: "", text: printableLine(String(error)) };
+  if (!(error instanceof Error)) return { name: "", code: "", text: foreignText(String(error)) };
   if (error.cause instanceof Error && !("code" in error)) return innermost(error.cause);
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  return { name: error.name, code, text: printableLine(error.message) };
+  return { name: error.name, code, text: foreignText(error.message) };
 }

@@ -4,6 +4,7 @@ import type { BucketContext } from "../bucket-context.ts";
 import type { UnsignedRequest } from "./connection.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { type ErrorResponse, exceptionError, responseError } from "./errors.ts";
+import { send } from "./send.ts";
 import { decodeEntities } from "./xml.ts";
 
 /** The SHA-256 of no bytes, which the signature of a request without a body contains. */
@@ -11,6 +12,12 @@ const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b78
 
 /** The slowest upload that does not time out, in bytes per second. */
 const MIN_UPLOAD_RATE = 64 * 2 ** 10;
+
+/**
+ * The slowest response that does not time out, in bytes per second. Without it, a server that sends
+ * a byte now and then would hold a call for ever.
+ */
+const MIN_DOWNLOAD_RATE = 2 ** 10;
 
 /** The part of an error response that is read; real ones are shorter. */
 const MAX_ERROR_BYTES = 64 * 2 ** 10;
@@ -60,7 +67,7 @@ export async function sendRequest<T>(
       headers: { "x-amz-content-sha256": body?.sha256 ?? EMPTY_SHA256, ...request.headers },
     };
     const { url, headers } = await untilAborted(connection.sign(unsigned), deadline.signal);
-    const response = await fetch(url, {
+    const response = await send(url, {
       method,
       // A compressed response would not have the announced length.
       headers: { ...headers, "accept-encoding": "identity" },
@@ -70,7 +77,7 @@ export async function sendRequest<T>(
     });
     probe.responded();
     connection.clock.observe(response.headers.get("date"));
-    deadline.extend(stall);
+    deadline.extend(stall, TOO_SLOW);
     const chunks = (): AsyncGenerator<Uint8Array> => chunksOf(response, deadline, stall);
     if (response.ok) {
       return await read({ headers: response.headers, chunks, cancel: deadline.cancel });
@@ -88,12 +95,16 @@ export async function sendRequest<T>(
   }
 }
 
+const TOO_SLOW = "sent less than 1 KiB/s";
+
 async function* chunksOf(
   response: Response,
   deadline: Deadline,
   stall: number,
 ): AsyncGenerator<Uint8Array> {
   if (response.body === null) return;
+  const due = (stall / 1000) * MIN_DOWNLOAD_RATE;
+  let received = 0;
   const reader = response.body.getReader();
   try {
     for (;;) {
@@ -101,7 +112,11 @@ async function* chunksOf(
       // A chunk that arrives together with the abort is dropped.
       if (deadline.signal.aborted) throw deadline.signal.reason;
       if (done) return;
-      deadline.extend(stall);
+      received += value.length;
+      if (received >= due) {
+        received = 0;
+        deadline.extend(stall, TOO_SLOW);
+      }
       yield value;
     }
   } finally {

@@ -1,6 +1,7 @@
 import { StorageError } from "../../../errors.ts";
 import type { BucketContext } from "../bucket-context.ts";
 import { discardBody, readText, sendRequest } from "../http/requests.ts";
+import { MAX_RESPONSE_BYTES } from "../http/short-response.ts";
 import { invalidResult, parseXml, textOf, type XmlElement } from "../http/xml.ts";
 
 /**
@@ -37,9 +38,6 @@ export async function requireBucket(
   });
   features.bucketExists = true;
 }
-
-/** The longest page of 1000 keys, each of 1024 bytes and URL-encoded, has less than 5 MiB. */
-const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 
 interface BucketQuery {
   readonly query: Readonly<Record<string, string>>;

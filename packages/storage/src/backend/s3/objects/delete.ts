@@ -1,3 +1,4 @@
+import { StorageError } from "../../../errors.ts";
 import { discardBody, sendRequest } from "../http/requests.ts";
 import { childrenOf, textOf } from "../http/xml.ts";
 import { describeBlob, type BucketContext } from "../bucket-context.ts";
@@ -69,6 +70,17 @@ async function sendDelete(
   return headers === "missing" ? undefined : headers;
 }
 
+/**
+ * The most characters of one blob's version IDs that are kept in memory: of 100,000 versions and more,
+ * as the longest IDs of real stores have about 80.
+ */
+const MAX_IDS_LENGTH = 8 * 2 ** 20;
+
+function tooManyVersions(action: string): StorageError {
+  const text = "it has more versions than fit in 8 MiB; delete versions with the provider's tools";
+  return new StorageError("unavailable", `cannot ${action}: ${text}`);
+}
+
 /** The IDs of all versions and delete markers of a blob, the latest one last. */
 async function versionIds(
   bucket: BucketContext,
@@ -80,6 +92,7 @@ async function versionIds(
   const operation = "ListObjectVersions";
   const [older, latest]: [string[], string[]] = [[], []];
   let [keyMarker, versionMarker]: [string?, string?] = [];
+  let length = 0;
   for (;;) {
     const query = {
       versions: "",
@@ -91,6 +104,8 @@ async function versionIds(
     for (const entry of [...childrenOf(page, "Version"), ...childrenOf(page, "DeleteMarker")]) {
       const version = textOf(entry, "VersionId");
       if (textOf(entry, "Key") !== key || !version) continue;
+      length += version.length;
+      if (length > MAX_IDS_LENGTH) throw tooManyVersions(action);
       (textOf(entry, "IsLatest") === "true" ? latest : older).push(version);
     }
     if (!isTruncated(page, action, operation)) break;

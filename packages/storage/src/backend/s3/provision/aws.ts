@@ -1,6 +1,7 @@
 import type { BucketLocationConstraint, LifecycleRule, S3Client } from "@aws-sdk/client-s3";
 import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
+import { foreignCause } from "../../../text.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
 import { connect } from "../http/connection.ts";
 import { startDeadline } from "../http/deadline.ts";
@@ -188,7 +189,7 @@ function sdkException(
 ): StorageError {
   if (error instanceof Error && "$response" in error && !signal?.aborted) {
     const text = `cannot ${action}: the response cannot be parsed; check the endpoint URL, or try again`;
-    return new StorageError("unavailable", text, { cause: error, transient: true });
+    return new StorageError("unavailable", text, { cause: foreignCause(error), transient: true });
   }
   return exceptionError(error, action, signal);
 }

@@ -1,10 +1,12 @@
-import http, { type IncomingMessage, type RequestOptions } from "node:http";
-import https from "node:https";
+import type { RequestOptions } from "node:http";
+import { Readable, Writable } from "node:stream";
 import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError, usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
 import { startDeadline } from "../http/deadline.ts";
 import { exceptionError, responseError } from "../http/errors.ts";
+import { sendShort, type ShortResponse } from "../http/short-response.ts";
+import { invalidResult } from "../http/xml.ts";
 import {
   encryptionRule,
   type EncryptionRule,
@@ -68,7 +70,12 @@ export async function minioProvisioner(
         ),
       ),
     async hasVersioning() {
-      return (await call(() => client.getBucketVersioning(bucket))).Status === "Enabled";
+      // The client's types declare a result, but other XML has none.
+      const get = (): Promise<{ readonly Status?: string } | undefined> =>
+        client.getBucketVersioning(bucket);
+      const result = await call(get);
+      if (result === undefined) throw invalidResult(action, "GetBucketVersioning");
+      return result.Status === "Enabled";
     },
     setVersioning: () => call(() => client.setBucketVersioning(bucket, { Status: "Enabled" })),
     async hasObjectLock() {
@@ -140,39 +147,63 @@ async function clientFor(
     region,
     // The client would print a warning before each retry.
     retryOptions: { disableRetry: true },
-    transport,
+    transport: transport as never,
   });
 }
 
 /** Sends the client's requests. */
-interface Transport extends Pick<typeof http, "request"> {
+interface Transport {
+  request(options: RequestOptions, read: (response: Readable) => void): Writable;
   /** Further requests end when this signal fires. */
   useSignal(signal: AbortSignal): void;
   /** The last response since then; the client's errors lack its status and headers. */
-  lastResponse(): IncomingMessage | undefined;
+  lastResponse(): ShortResponse | undefined;
 }
 
+/** The request of a method of `node:http`, as far as the client needs it. */
 function transportFor({ endpoint = "" }: BucketConfig): Transport {
-  const { request } = endpoint.startsWith("https:") ? https : http;
   let signal: AbortSignal | undefined;
-  let last: IncomingMessage | undefined;
+  let last: ShortResponse | undefined;
+  const send = async (
+    { method = "", path = "", headers = {} }: RequestOptions,
+    body: Uint8Array,
+  ): Promise<Readable> => {
+    const url = `${endpoint}${path}`;
+    // The client makes strings of all headers.
+    const texts = headers as Readonly<Record<string, string>>;
+    last = await sendShort({ url, method, headers: texts, body, signal });
+    const response = Readable.from(last.body.length === 0 ? [] : [last.body]);
+    return Object.assign(response, { statusCode: last.status, headers: last.headers });
+  };
   return {
     useSignal(next) {
       signal = next;
       last = undefined;
     },
     lastResponse: () => last,
-    request: (options: unknown, read: unknown) =>
-      request({ ...(options as RequestOptions), ...(signal && { signal }) }, (response) => {
-        last = response;
-        (read as (response: IncomingMessage) => void)(response);
-      }),
+    request(options, read) {
+      const body: Uint8Array[] = [];
+      return new Writable({
+        write(chunk: Uint8Array, _, done) {
+          body.push(chunk);
+          done();
+        },
+        async final(done) {
+          try {
+            read(await send(options, Buffer.concat(body)));
+            done();
+          } catch (error) {
+            done(error as Error);
+          }
+        },
+      });
+    },
   };
 }
 
 function clientError(
   error: unknown,
-  response: IncomingMessage | undefined,
+  response: ShortResponse | undefined,
   action: string,
   bucket: string,
   signal: AbortSignal | undefined,
@@ -181,11 +212,11 @@ function clientError(
   if (error instanceof Error && error.name === "InvalidBucketNameError") {
     return usage(`the bucket's name ${bucket} is not valid on MinIO; choose another`);
   }
-  const status = response?.statusCode ?? 0;
+  const status = response?.status ?? 0;
   if (status < 300 || error instanceof StorageError) return exceptionError(error, action, signal);
   // The client does not parse the body of responses that it considers worth a retry.
   const parsed = error instanceof Error && error.name === "S3Error";
-  const header = (name: string): string | null => [response?.headers[name] ?? []].flat()[0] ?? null;
+  const header = (name: string): string | null => response?.headers[name] ?? null;
   const [code, message] = parsed ? [codeOf(error), error.message] : ["", ""];
   return responseError({ status, code, message, header }, action, bucket);
 }
