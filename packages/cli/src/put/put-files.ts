@@ -16,6 +16,8 @@ const AT_ONCE = 16;
 /** How files are stored, each with its own metadata. */
 export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
   readonly metadata: (file: FileToPut) => Promise<Metadata>;
+  /** Added to each result in JSON. */
+  readonly used: object;
 }
 
 /** The files to store. */
@@ -41,7 +43,7 @@ interface FileItem {
 export async function putFiles(
   opened: Store,
   { files, measure }: FileSource,
-  { metadata: metadataOf, ...options }: FilesPutOptions,
+  { metadata: metadataOf, used, ...options }: FilesPutOptions,
   openJournal: OpenFileJournal,
   session: Session,
 ): Promise<void> {
@@ -105,6 +107,7 @@ export async function putFiles(
           file,
           address,
           ...report,
+          ...used,
         });
         // At once, because content whose address was never printed cannot be found.
         await out.flush();
