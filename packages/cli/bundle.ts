@@ -1,7 +1,7 @@
 /**
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
  * `run.cjs` with all commands, `worker.cjs` for its threads, their bytecode, which saves parsing, and
- * the licences of the bundled packages. Native packages, and those that only large files and object
+ * the licences of the bundled packages, and a bill of materials. Native packages, and those that only large files and object
  * stores need, stay outside as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
@@ -9,6 +9,7 @@
 import { type BunPlugin, build, file, write } from "bun";
 import { access, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { billOfMaterials } from "../../script/sbom.ts";
 
 const root = join(import.meta.dir, "../..");
 const folder = resolve(process.argv[2] ?? join(import.meta.dir, "dist"));
@@ -143,7 +144,10 @@ try {
       throw new Error(`${output.path} contains a path of this machine`);
     }
   }
-  await write(join(building, "LICENSES.txt"), await licences(Object.keys(metafile!.inputs)));
+  const bundled = packagesOf(Object.keys(metafile!.inputs));
+  await write(join(building, "LICENSES.txt"), await licences(bundled));
+  const materials = await billOfMaterials("cli", bundled);
+  await write(join(building, "sbom.cdx.json"), `${JSON.stringify(materials, null, 2)}\n`);
   // script/idk compares its date with the sources, including those changed during the build. Moved
   // last, when everything else is in place.
   await utimes(join(building, "main.cjs"), startedAt, startedAt);
@@ -153,13 +157,18 @@ try {
   await rm(building, { recursive: true });
 }
 
+/** The folders of the packages that bundled files belong to, other than this one. */
+function packagesOf(inputs: readonly string[]): string[] {
+  const folder =
+    /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)|^.*\/packages\/(?!cli\/)[^/]+(?=\/src\/)/u;
+  // Relative to the current folder.
+  const folders = inputs.flatMap((input) => folder.exec(resolve(input)) ?? []);
+  return [...new Set(folders)].toSorted();
+}
+
 /** The licences of the bundled packages, which have to be distributed with them. */
-async function licences(inputs: readonly string[]): Promise<string> {
-  const packages = inputs.flatMap(
-    (input) => /^.*\bnode_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/u.exec(input) ?? [],
-  );
-  const texts = [...new Set(packages)].toSorted().map(async (path) => {
-    const at = resolve(path);
+async function licences(folders: readonly string[]): Promise<string> {
+  const texts = folders.map(async (at) => {
     const { name, version, license } = await file(join(at, "package.json")).json();
     const found = (await readdir(at)).find((entry) => /^licen[cs]e/iu.test(entry));
     const text = found === undefined ? `Licence: ${license}` : await file(join(at, found)).text();

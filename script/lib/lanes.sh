@@ -2,7 +2,7 @@
 # machine and in CI, and installs what it needs. Every test runs in exactly one lane; only the tests
 # that depend on the NaCl implementation run in two. Sourced after tools.sh and servers.sh.
 
-LANES=(static storage portable cli bench live whole reference acceptance)
+LANES=(static storage portable cli bench live whole fuzz reference acceptance)
 
 reports=$cache/reports
 failed=()
@@ -111,7 +111,14 @@ lane_whole() {
   step "Build" build
   step "Servers" start_servers
   step "Chromium" ensure_chromium
-  step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,live}/**" ./tests
+  step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,fuzz,live}/**" ./tests
+}
+
+# Mutated blobs, responses, journals, configuration and names, for IDK_FUZZ_SECONDS, from the same seeds
+# each time, so that a change fails because of what it changes.
+lane_fuzz() {
+  export IDK_FUZZ_SECONDS=${IDK_FUZZ_SECONDS:-20}
+  step "Fuzzing" bun test --reporter=junit --reporter-outfile="$reports/fuzz.xml" ./tests/fuzz
 }
 
 lane_reference() {

@@ -90,7 +90,12 @@ test("the command contains its scripts and their bytecode", async () => {
   const listed = await ok(["tar", "-tzf", tarballs.cli], folder);
   const scripts = ["main.cjs", "run.cjs", "worker.cjs"];
   expect(listed.match(/(?<=^package\/dist\/).+$/gmu)?.toSorted()).toEqual(
-    ["LICENSES.txt", ...scripts, ...scripts.map((name) => `${name}.jsc`)].toSorted(),
+    [
+      "LICENSES.txt",
+      "sbom.cdx.json",
+      ...scripts,
+      ...scripts.map((name) => `${name}.jsc`),
+    ].toSorted(),
   );
 });
 

@@ -126,8 +126,10 @@ function checkDefault({ default: chosen, stores }: Config): void {
   if (chosen === undefined || stores.has(chosen.value)) return;
   const guess = nearest(chosen.value, [...stores.keys()]);
   const hint = guess === undefined ? "" : ` (did you mean ${guess}?)`;
-  throw new TomlError(
-    `default does not name a store in this file: ${chosen.value}${hint}`,
-    chosen.line,
-  );
+  const { length } = chosen.value;
+  const named = isStoreName(chosen.value) && length <= NAME_SHOWN_MAX ? `: ${chosen.value}` : "";
+  throw new TomlError(`default does not name a store in this file${named}${hint}`, chosen.line);
 }
+
+/** Longer text may be a secret in the wrong place, and is not repeated. */
+const NAME_SHOWN_MAX = 32;

@@ -187,6 +187,10 @@ describe("mistakes in the file", () => {
       'default = "wrok"\n[store.work]\nurl = "a"\n',
       ":1: default does not name a store in this file: wrok (did you mean work?)",
     ],
+    [
+      'default = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY"\n',
+      ":1: default does not name a store in this file\n",
+    ],
     ['compress = "zip"\n', ":1: compress must be zstd, lz4, auto or none"],
     ['workers = "2"\n', ":1: workers must be a number, without quotes"],
     ["workers = 65\n", ":1: workers must be a number from 0 to 64"],

@@ -29,6 +29,9 @@ const SUPPORTED = "a folder (DIR or file:///DIR), s3://, minio:// and b2://";
 /** A scheme has two letters or more: `C:` is a drive. */
 const SCHEME = /^([a-z][a-z0-9+.-]+):/iu;
 
+/** Longer text before a colon may be a pasted secret, and is not repeated. */
+const SCHEME_SHOWN_MAX = 16;
+
 /**
  * Parses a store's URL, or the path of a folder. The provider's variables in `env` supply what the
  * URL omits. Opens and reads nothing.
@@ -49,7 +52,8 @@ export function parseStoreUrl(text: string, env: Environment): StoreLocation {
   if (parse !== undefined) return parse(text, env);
   const guess = nearest(scheme, [...PARSERS.keys()]);
   const hint = guess === undefined ? "" : ` (did you mean ${guess}:?)`;
-  throw usage(`does not support "${scheme}:"${hint}; supported are ${SUPPORTED}`);
+  const named = scheme.length > SCHEME_SHOWN_MAX ? "this scheme" : `"${scheme}:"`;
+  throw usage(`does not support ${named}${hint}; supported are ${SUPPORTED}`);
 }
 
 const FILE_RULES: UrlRules = {

@@ -199,4 +199,11 @@ describe("refused", () => {
     expect(message).toMatch(/takes no credentials in .*: set [A-Z0-9_]+_KEY/u);
     expect(message).not.toContain(SECRET);
   });
+
+  test("what is too long for a scheme, which may be a secret before its colon", () => {
+    const pasted = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY";
+    expect(() => parse(`${pasted}:token`)).toThrow(
+      /^does not support this scheme; supported are a folder/u,
+    );
+  });
 });
