@@ -1,17 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
-import {
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  rename,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
+import { ok, root, ROUND_TRIP, roundTripProject } from "./projects.ts";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -24,27 +16,11 @@ import { tmpdir } from "node:os";
 
 setDefaultTimeout(120_000);
 
-const root = join(import.meta.dir, "../..");
 const PACKAGES = ["storage", "cli"] as const;
 type Name = (typeof PACKAGES)[number];
 
 let folder: string;
 const tarballs = {} as Record<Name, string>;
-
-async function ok(argv: readonly string[], cwd: string): Promise<string> {
-  const child = Bun.spawn([...argv], { cwd, stdout: "pipe", stderr: "pipe" });
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  const code = await child.exited;
-  expect({ argv, code, stderr: code === 0 ? "" : stderr + stdout }).toEqual({
-    argv,
-    code: 0,
-    stderr: "",
-  });
-  return stdout;
-}
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "idk-packages-"));
@@ -141,34 +117,17 @@ describe("installed from the tarballs", () => {
   const npm = Bun.which("npm");
   const node = Bun.which("node");
 
-  async function project(name: string): Promise<string> {
-    const at = join(folder, name);
-    await mkdir(at);
-    await writeFile(join(at, "package.json"), '{"private":true,"type":"module"}\n');
-    await mkdir(join(at, "tests", "runtimes"), { recursive: true });
-    await mkdir(join(at, "testdata"));
-    await copyFile(
-      join(root, "testdata", "known-answers.json"),
-      join(at, "testdata", "known-answers.json"),
-    );
-    await copyFile(
-      join(root, "tests", "runtimes", "node-round-trip.mjs"),
-      join(at, "tests", "runtimes", "round-trip.mjs"),
-    );
-    return at;
-  }
-
   skipIfMissing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
     test("the library works on Node", async () => {
-      const at = await project("npm");
+      const at = await roundTripProject(folder, "npm");
       await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
-      const output = await ok([node!, "tests/runtimes/round-trip.mjs", "native"], at);
+      const output = await ok([node!, ROUND_TRIP, "native"], at);
       expect(output).toMatch(/^native: 5 known answers/u);
     });
   });
 
   test("the library and the command work on Bun", async () => {
-    const at = await project("bun");
+    const at = await roundTripProject(folder, "bun");
     await writeFile(
       join(at, "package.json"),
       JSON.stringify({
@@ -183,7 +142,7 @@ describe("installed from the tarballs", () => {
       }),
     );
     await ok([process.execPath, "install"], at);
-    const output = await ok([process.execPath, "tests/runtimes/round-trip.mjs", "portable"], at);
+    const output = await ok([process.execPath, ROUND_TRIP, "portable"], at);
     expect(output).toMatch(/^portable: 5 known answers/u);
 
     const idk = (...args: string[]) => ok([process.execPath, "node_modules/.bin/idk", ...args], at);

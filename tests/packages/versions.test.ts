@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { root } from "./projects.ts";
+
+const FIELDS = ["dependencies", "devDependencies", "optionalDependencies"] as const;
+type Manifest = Partial<Record<(typeof FIELDS)[number], Record<string, string>>>;
+
+const MANIFESTS = [
+  "package.json",
+  "examples/package.json",
+  ...["bench", "cli", "storage"].map((name) => `packages/${name}/package.json`),
+];
+
+// Package managers that install one package by its path do not see the workspace, so each manifest has
+// the versions itself.
+test("every manifest pins the same version of the same package", async () => {
+  const versions = new Map<string, Map<string, string[]>>();
+  for (const path of MANIFESTS) {
+    const manifest = (await Bun.file(join(root, path)).json()) as Manifest;
+    for (const [name, version] of FIELDS.flatMap((key) => Object.entries(manifest[key] ?? {}))) {
+      if (version === "workspace:*") continue;
+      const found = versions.get(name) ?? new Map<string, string[]>();
+      versions.set(name, found);
+      found.set(version, [...(found.get(version) ?? []), path]);
+    }
+  }
+  const inexact = [...versions].filter(([, found]) =>
+    [...found.keys()].some((version) => !/^\d+\.\d+\.\d+$/u.test(version)),
+  );
+  expect(Object.fromEntries(inexact)).toEqual({});
+  const different = [...versions].filter(([, found]) => found.size > 1);
+  expect(Object.fromEntries(different)).toEqual({});
+});
