@@ -3,7 +3,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { ok, root, ROUND_TRIP, roundTripProject } from "./projects.ts";
+import { emptyProject, ok, root, ROUND_TRIP, roundTripProject } from "./projects.ts";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -18,6 +18,36 @@ setDefaultTimeout(120_000);
 
 const PACKAGES = ["storage", "cli"] as const;
 type Name = (typeof PACKAGES)[number];
+
+/** Prints the error of each object store. Nothing listens at their address. */
+const OBJECT_STORES = `
+  import { s3 } from "@idk/storage/s3";
+  import { minio } from "@idk/storage/minio";
+  import { b2 } from "@idk/storage/b2";
+  import { initBucket } from "@idk/storage/provision";
+
+  const endpoint = "https://127.0.0.1:1";
+  const common = { endpoint, bucket: "bucket", region: "us-east-1" };
+  const s3Options = { ...common, credentials: { accessKeyId: "a", secretAccessKey: "b" } };
+  const minioOptions = { ...common, accessKey: "a", secretKey: "b" };
+  const b2Options = { ...common, keyId: "a", applicationKey: "b" };
+  const head = (backend) => () => backend.head("0".repeat(64));
+  const retry = { budgetMs: 0, minAttempts: 1 };
+  const provision = (location) => () => initBucket(location, {}, { retry });
+  const calls = {
+    s3: head(s3(s3Options)),
+    minio: head(minio(minioOptions)),
+    b2: head(b2(b2Options)),
+    provisionS3: provision({ provider: "s3", ...s3Options }),
+    provisionMinio: provision({ provider: "minio", ...minioOptions }),
+  };
+  const outcomes = {};
+  for (const [name, call] of Object.entries(calls)) {
+    outcomes[name] = await call().then(() => "ok", (error) => error.code + ": " + error.message);
+  }
+  console.log(JSON.stringify(outcomes));
+  process.exit(0);
+`;
 
 let folder: string;
 const tarballs = {} as Record<Name, string>;
@@ -123,6 +153,46 @@ describe("installed from the tarballs", () => {
       await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
       const output = await ok([node!, ROUND_TRIP, "native"], at);
       expect(output).toMatch(/^native: 5 known answers/u);
+    });
+
+    test("the library is small, and names the packages that object stores need", async () => {
+      const at = await emptyProject(folder, "small");
+      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
+      const lock = await Bun.file(join(at, "node_modules/.package-lock.json")).json();
+      const installed = Object.keys(lock.packages).map((path) => path.replace("node_modules/", ""));
+      expect(installed.filter((name) => /^(?:@aws-sdk|@smithy|minio)\b/u.test(name))).toEqual([]);
+      expect(installed.length).toBeLessThanOrEqual(45);
+
+      await writeFile(join(at, "object-stores.mjs"), OBJECT_STORES);
+      const outcomes = async (runtime: string): Promise<unknown> =>
+        JSON.parse(await ok([runtime, "object-stores.mjs"], at));
+      const missing = (purpose: string, command: string) =>
+        `usage: ${purpose} needs packages that @idk/storage does not install by itself: ${command}`;
+      const sdk = "npm install @aws-sdk/client-s3 @smithy/core";
+      const client = "npm install minio";
+      for (const runtime of [node!, process.execPath]) {
+        expect(await outcomes(runtime)).toEqual({
+          s3: missing("an object store", sdk),
+          minio: missing("an object store", sdk),
+          b2: missing("an object store", sdk),
+          provisionS3: missing("an object store", sdk),
+          provisionMinio: missing("provisioning on MinIO", client),
+        });
+      }
+
+      for (const command of [sdk, client]) {
+        await ok([...command.split(" "), "--no-audit", "--no-fund"], at);
+      }
+      for (const runtime of [node!, process.execPath]) {
+        // There is no server, but everything that connects to it is loaded.
+        expect(await outcomes(runtime)).toEqual({
+          s3: expect.stringMatching(/^unavailable: /u),
+          minio: expect.stringMatching(/^unavailable: /u),
+          b2: expect.stringMatching(/^unavailable: /u),
+          provisionS3: expect.stringMatching(/^unavailable: /u),
+          provisionMinio: expect.stringMatching(/^unavailable: /u),
+        });
+      }
     });
   });
 

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { root } from "./projects.ts";
 
 const FIELDS = ["dependencies", "devDependencies", "optionalDependencies"] as const;
-type Manifest = Partial<Record<(typeof FIELDS)[number], Record<string, string>>>;
+type Versions = Record<string, string>;
+type Manifest = Partial<Record<(typeof FIELDS)[number] | "peerDependencies", Versions>>;
 
 const MANIFESTS = [
   "package.json",
@@ -30,4 +31,13 @@ test("every manifest pins the same version of the same package", async () => {
   expect(Object.fromEntries(inexact)).toEqual({});
   const different = [...versions].filter(([, found]) => found.size > 1);
   expect(Object.fromEntries(different)).toEqual({});
+});
+
+test("peer dependencies start at the version that the tests use", async () => {
+  const manifest = (await Bun.file(join(root, "packages/storage/package.json")).json()) as Manifest;
+  const { peerDependencies: peers = {}, devDependencies: used = {} } = manifest;
+  expect(Object.keys(peers)).not.toBeEmpty();
+  expect(peers).toEqual(
+    Object.fromEntries(Object.keys(peers).map((name) => [name, `^${used[name]}`])),
+  );
 });

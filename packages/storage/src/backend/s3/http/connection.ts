@@ -2,6 +2,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import { usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bucket-config.ts";
 import { type ConnectProbe, connectProbe } from "./connect-probe.ts";
+import { explainMissing } from "../peer-dependencies.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
 
@@ -36,11 +37,16 @@ export interface Connection {
   close(): void;
 }
 
-/** Loads the SDK, which other backends therefore do not load. */
+/**
+ * Loads the SDK, which other backends therefore do not load.
+ *
+ * @throws `usage` if it is not installed
+ */
 export async function connect(config: BucketConfig): Promise<Connection> {
+  const explain = explainMissing("an object store", ["@aws-sdk/client-s3", "@smithy/core"]);
   const [sdk, { getEndpointFromInstructions }] = await Promise.all([
-    import("@aws-sdk/client-s3"),
-    import("@smithy/core/endpoints"),
+    import("@aws-sdk/client-s3").catch(explain),
+    import("@smithy/core/endpoints").catch(explain),
   ]);
   const client = new sdk.S3Client({
     ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),

@@ -5,6 +5,7 @@ import { StorageError, usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
 import { startDeadline } from "../http/deadline.ts";
 import { exceptionError, responseError } from "../http/errors.ts";
+import { explainMissing } from "../peer-dependencies.ts";
 import {
   encryptionRule,
   type EncryptionRule,
@@ -125,7 +126,9 @@ async function clientFor(
   transport: Transport,
 ) {
   if (typeof credentials !== "object") throw new TypeError("MinIO's credentials are an object");
-  const { Client } = await import("minio");
+  const { Client } = await import("minio").catch(
+    explainMissing("provisioning on MinIO", ["minio"]),
+  );
   const { protocol, hostname, port } = new URL(endpoint);
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   requirePrintableKeys(credentials);
