@@ -3,7 +3,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { emptyProject, ok, root, ROUND_TRIP, roundTripProject } from "./projects.ts";
+import { emptyProject, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -47,6 +47,41 @@ const OBJECT_STORES = `
   }
   console.log(JSON.stringify(outcomes));
   process.exit(0);
+`;
+
+const DYNAMIC_IMPORT = `
+  import type { Store } from "@idk/storage" with { "resolution-mode": "import" };
+
+  async function open(): Promise<Store> {
+    const { createStore, generateIdentity } = await import("@idk/storage");
+    const { filesystem } = await import("@idk/storage/filesystem");
+    const me = await generateIdentity();
+    const backend = filesystem("blobs");
+    return createStore({ backend, recipients: [me.recipient], identities: [me] });
+  }
+
+  async function main(): Promise<void> {
+    const store = await open();
+    const content = await store.get(await store.put("hello"));
+    console.log(await content.text());
+  }
+
+  void main();
+`;
+
+const REQUIRE = `
+  import { createStore, generateIdentity } from "@idk/storage";
+  import { memory } from "@idk/storage/memory";
+
+  async function main(): Promise<void> {
+    const me = await generateIdentity();
+    const backend = memory();
+    const store = createStore({ backend, recipients: [me.recipient], identities: [me] });
+    const content = await store.get(await store.put("hello"));
+    console.log(await content.text());
+  }
+
+  void main();
 `;
 
 let folder: string;
@@ -132,7 +167,7 @@ test("types resolve in every mode that supports ES modules", async () => {
   const tarball = await readFile(tarballs.storage);
   const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
   if (!analysis.types) throw new Error("the package has no types");
-  // ESM only: require() from CommonJS and resolvers without `exports` are not supported.
+  // ESM only: not for resolvers without `exports`. CommonJS has a test of its own below.
   const problems = analysis.problems.filter((problem) => {
     const kind = "resolutionKind" in problem ? problem.resolutionKind : undefined;
     return kind !== "node10" && kind !== "node16-cjs";
@@ -153,6 +188,36 @@ describe("installed from the tarballs", () => {
       await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
       const output = await ok([node!, ROUND_TRIP, "native"], at);
       expect(output).toMatch(/^native: 5 known answers/u);
+    });
+
+    test("CommonJS written in TypeScript can use the library", async () => {
+      const at = await emptyProject(folder, "commonjs");
+      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
+      await writeFile(join(at, "import.cts"), DYNAMIC_IMPORT);
+      await writeFile(join(at, "require.cts"), REQUIRE);
+      const tsc = (mode: string, file: string) => {
+        const flags = ["--ignoreConfig", "--strict", "--target", "es2022", "--types", ""];
+        const lib = ["--lib", "es2022,dom,dom.asynciterable,esnext.disposable"];
+        const command = [join(root, "node_modules/.bin/tsc"), ...flags, ...lib, "--module", mode];
+        return run([...command, "--moduleResolution", mode, file], at);
+      };
+
+      expect(await tsc("node16", "import.cts")).toMatchObject({ code: 0, stdout: "" });
+      expect(await ok([node!, "import.cjs"], at)).toBe("hello\n");
+      expect((await tsc("node16", "require.cts")).stdout).toContain("TS1479");
+
+      expect(await tsc("nodenext", "require.cts")).toMatchObject({ code: 0, stdout: "" });
+      // Node can require ES modules from these versions on.
+      const version = await ok([node!, "--version"], at);
+      if (Bun.semver.satisfies(version.trim(), "^20.19.0 || >=22.12.0")) {
+        expect(await run([node!, "require.cjs"], at)).toMatchObject({
+          stdout: "hello\n",
+          stderr: "",
+        });
+        const { exports } = await Bun.file(join(root, "packages/storage/package.json")).json();
+        const all = Object.keys(exports).map((path) => `require("@idk/storage${path.slice(1)}");`);
+        await ok([node!, "--input-type=commonjs", "--eval", all.join("")], at);
+      }
     });
 
     test("the library is small, and names the packages that object stores need", async () => {

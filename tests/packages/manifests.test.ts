@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { ok, root } from "./projects.ts";
 import { join } from "node:path";
-import { root } from "./projects.ts";
+import { tmpdir } from "node:os";
 
 const FIELDS = ["dependencies", "devDependencies", "optionalDependencies"] as const;
 type Versions = Record<string, string>;
@@ -40,4 +42,26 @@ test("peer dependencies start at the version that the tests use", async () => {
   expect(peers).toEqual(
     Object.fromEntries(Object.keys(peers).map((name) => [name, `^${used[name]}`])),
   );
+});
+
+test("the packages have keywords, and `script/pack` adds where their repository is", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-manifests-"));
+  try {
+    for (const name of ["storage", "cli"]) {
+      const directory = `packages/${name}`;
+      const path = join(folder, `${name}.json`);
+      await copyFile(join(root, directory, "package.json"), path);
+      const program = join(root, "script/name-repository.ts");
+      await ok([process.execPath, program, path, "owner/idk", directory], folder);
+      const named = await Bun.file(path).json();
+      expect(named.keywords).toContain("encryption");
+      expect(named).toMatchObject({
+        repository: { type: "git", url: "git+https://github.com/owner/idk.git", directory },
+        homepage: `https://github.com/owner/idk/tree/main/${directory}#readme`,
+        bugs: "https://github.com/owner/idk/issues",
+      });
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
