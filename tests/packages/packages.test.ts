@@ -1,17 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
-import {
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  rename,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
+import { emptyProject, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -24,27 +16,76 @@ import { tmpdir } from "node:os";
 
 setDefaultTimeout(120_000);
 
-const root = join(import.meta.dir, "../..");
 const PACKAGES = ["storage", "cli"] as const;
 type Name = (typeof PACKAGES)[number];
 
+/** Prints the error of each object store. Nothing listens at their address. */
+const OBJECT_STORES = `
+  import { s3 } from "@idk/storage/s3";
+  import { minio } from "@idk/storage/minio";
+  import { b2 } from "@idk/storage/b2";
+  import { initBucket } from "@idk/storage/provision";
+
+  const endpoint = "https://127.0.0.1:1";
+  const common = { endpoint, bucket: "bucket", region: "us-east-1" };
+  const s3Options = { ...common, credentials: { accessKeyId: "a", secretAccessKey: "b" } };
+  const minioOptions = { ...common, accessKey: "a", secretKey: "b" };
+  const b2Options = { ...common, keyId: "a", applicationKey: "b" };
+  const head = (backend) => () => backend.head("0".repeat(64));
+  const retry = { budgetMs: 0, minAttempts: 1 };
+  const provision = (location) => () => initBucket(location, {}, { retry });
+  const calls = {
+    s3: head(s3(s3Options)),
+    minio: head(minio(minioOptions)),
+    b2: head(b2(b2Options)),
+    provisionS3: provision({ provider: "s3", ...s3Options }),
+    provisionMinio: provision({ provider: "minio", ...minioOptions }),
+  };
+  const outcomes = {};
+  for (const [name, call] of Object.entries(calls)) {
+    outcomes[name] = await call().then(() => "ok", (error) => error.code + ": " + error.message);
+  }
+  console.log(JSON.stringify(outcomes));
+  process.exit(0);
+`;
+
+const DYNAMIC_IMPORT = `
+  import type { Store } from "@idk/storage" with { "resolution-mode": "import" };
+
+  async function open(): Promise<Store> {
+    const { createStore, generateIdentity } = await import("@idk/storage");
+    const { filesystem } = await import("@idk/storage/filesystem");
+    const me = await generateIdentity();
+    const backend = filesystem("blobs");
+    return createStore({ backend, recipients: [me.recipient], identities: [me] });
+  }
+
+  async function main(): Promise<void> {
+    const store = await open();
+    const content = await store.get(await store.put("hello"));
+    console.log(await content.text());
+  }
+
+  void main();
+`;
+
+const REQUIRE = `
+  import { createStore, generateIdentity } from "@idk/storage";
+  import { memory } from "@idk/storage/memory";
+
+  async function main(): Promise<void> {
+    const me = await generateIdentity();
+    const backend = memory();
+    const store = createStore({ backend, recipients: [me.recipient], identities: [me] });
+    const content = await store.get(await store.put("hello"));
+    console.log(await content.text());
+  }
+
+  void main();
+`;
+
 let folder: string;
 const tarballs = {} as Record<Name, string>;
-
-async function ok(argv: readonly string[], cwd: string): Promise<string> {
-  const child = Bun.spawn([...argv], { cwd, stdout: "pipe", stderr: "pipe" });
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  const code = await child.exited;
-  expect({ argv, code, stderr: code === 0 ? "" : stderr + stdout }).toEqual({
-    argv,
-    code: 0,
-    stderr: "",
-  });
-  return stdout;
-}
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "idk-packages-"));
@@ -131,7 +172,7 @@ test("types resolve in every mode that supports ES modules", async () => {
   const tarball = await readFile(tarballs.storage);
   const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
   if (!analysis.types) throw new Error("the package has no types");
-  // ESM only: require() from CommonJS and resolvers without `exports` are not supported.
+  // ESM only: not for resolvers without `exports`. CommonJS has a test of its own below.
   const problems = analysis.problems.filter((problem) => {
     const kind = "resolutionKind" in problem ? problem.resolutionKind : undefined;
     return kind !== "node10" && kind !== "node16-cjs";
@@ -146,34 +187,87 @@ describe("installed from the tarballs", () => {
   const npm = Bun.which("npm");
   const node = Bun.which("node");
 
-  async function project(name: string): Promise<string> {
-    const at = join(folder, name);
-    await mkdir(at);
-    await writeFile(join(at, "package.json"), '{"private":true,"type":"module"}\n');
-    await mkdir(join(at, "tests", "runtimes"), { recursive: true });
-    await mkdir(join(at, "testdata"));
-    await copyFile(
-      join(root, "testdata", "known-answers.json"),
-      join(at, "testdata", "known-answers.json"),
-    );
-    await copyFile(
-      join(root, "tests", "runtimes", "node-round-trip.mjs"),
-      join(at, "tests", "runtimes", "round-trip.mjs"),
-    );
-    return at;
-  }
-
   skipIfMissing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
     test("the library works on Node", async () => {
-      const at = await project("npm");
+      const at = await roundTripProject(folder, "npm");
       await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
-      const output = await ok([node!, "tests/runtimes/round-trip.mjs", "native"], at);
+      const output = await ok([node!, ROUND_TRIP, "native"], at);
       expect(output).toMatch(/^native: 5 known answers/u);
+    });
+
+    test("CommonJS written in TypeScript can use the library", async () => {
+      const at = await emptyProject(folder, "commonjs");
+      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
+      await writeFile(join(at, "import.cts"), DYNAMIC_IMPORT);
+      await writeFile(join(at, "require.cts"), REQUIRE);
+      const tsc = (mode: string, file: string) => {
+        const flags = ["--ignoreConfig", "--strict", "--target", "es2022", "--types", ""];
+        const lib = ["--lib", "es2022,dom,dom.asynciterable,esnext.disposable"];
+        const command = [join(root, "node_modules/.bin/tsc"), ...flags, ...lib, "--module", mode];
+        return run([...command, "--moduleResolution", mode, file], at);
+      };
+
+      expect(await tsc("node16", "import.cts")).toMatchObject({ code: 0, stdout: "" });
+      expect(await ok([node!, "import.cjs"], at)).toBe("hello\n");
+      expect((await tsc("node16", "require.cts")).stdout).toContain("TS1479");
+
+      expect(await tsc("nodenext", "require.cts")).toMatchObject({ code: 0, stdout: "" });
+      // Node can require ES modules from these versions on.
+      const version = await ok([node!, "--version"], at);
+      if (Bun.semver.satisfies(version.trim(), "^20.19.0 || >=22.12.0")) {
+        expect(await run([node!, "require.cjs"], at)).toMatchObject({
+          stdout: "hello\n",
+          stderr: "",
+        });
+        const { exports } = await Bun.file(join(root, "packages/storage/package.json")).json();
+        const all = Object.keys(exports).map((path) => `require("@idk/storage${path.slice(1)}");`);
+        await ok([node!, "--input-type=commonjs", "--eval", all.join("")], at);
+      }
+    });
+
+    test("the library is small, and names the packages that object stores need", async () => {
+      const at = await emptyProject(folder, "small");
+      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
+      const lock = await Bun.file(join(at, "node_modules/.package-lock.json")).json();
+      const installed = Object.keys(lock.packages).map((path) => path.replace("node_modules/", ""));
+      expect(installed.filter((name) => /^(?:@aws-sdk|@smithy|minio)\b/u.test(name))).toEqual([]);
+      expect(installed.length).toBeLessThanOrEqual(45);
+
+      await writeFile(join(at, "object-stores.mjs"), OBJECT_STORES);
+      const outcomes = async (runtime: string): Promise<unknown> =>
+        JSON.parse(await ok([runtime, "object-stores.mjs"], at));
+      const missing = (purpose: string, command: string) =>
+        `usage: ${purpose} needs packages that @idk/storage does not install by itself: ${command}`;
+      const sdk = "npm install @aws-sdk/client-s3 @smithy/core";
+      const client = "npm install minio";
+      for (const runtime of [node!, process.execPath]) {
+        expect(await outcomes(runtime)).toEqual({
+          s3: missing("an object store", sdk),
+          minio: missing("an object store", sdk),
+          b2: missing("an object store", sdk),
+          provisionS3: missing("an object store", sdk),
+          provisionMinio: missing("provisioning on MinIO", client),
+        });
+      }
+
+      for (const command of [sdk, client]) {
+        await ok([...command.split(" "), "--no-audit", "--no-fund"], at);
+      }
+      for (const runtime of [node!, process.execPath]) {
+        // There is no server, but everything that connects to it is loaded.
+        expect(await outcomes(runtime)).toEqual({
+          s3: expect.stringMatching(/^unavailable: /u),
+          minio: expect.stringMatching(/^unavailable: /u),
+          b2: expect.stringMatching(/^unavailable: /u),
+          provisionS3: expect.stringMatching(/^unavailable: /u),
+          provisionMinio: expect.stringMatching(/^unavailable: /u),
+        });
+      }
     });
   });
 
   test("the library and the command work on Bun", async () => {
-    const at = await project("bun");
+    const at = await roundTripProject(folder, "bun");
     await writeFile(
       join(at, "package.json"),
       JSON.stringify({
@@ -188,7 +282,7 @@ describe("installed from the tarballs", () => {
       }),
     );
     await ok([process.execPath, "install"], at);
-    const output = await ok([process.execPath, "tests/runtimes/round-trip.mjs", "portable"], at);
+    const output = await ok([process.execPath, ROUND_TRIP, "portable"], at);
     expect(output).toMatch(/^portable: 5 known answers/u);
 
     const idk = (...args: string[]) => ok([process.execPath, "node_modules/.bin/idk", ...args], at);

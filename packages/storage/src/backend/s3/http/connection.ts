@@ -3,6 +3,7 @@ import { usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bucket-config.ts";
 import { type ConnectProbe, connectProbe } from "./connect-probe.ts";
 import { sdkHandler } from "./sdk-handler.ts";
+import { explainMissing } from "../peer-dependencies.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
 
@@ -37,12 +38,17 @@ export interface Connection {
   close(): void;
 }
 
-/** Loads the SDK, which other backends therefore do not load. */
+/**
+ * Loads the SDK, which other backends therefore do not load.
+ *
+ * @throws `usage` if it is not installed
+ */
 export async function connect(config: BucketConfig): Promise<Connection> {
+  const explain = explainMissing("an object store", ["@aws-sdk/client-s3", "@smithy/core"]);
   const [sdk, { getEndpointFromInstructions }, { buildQueryString }] = await Promise.all([
-    import("@aws-sdk/client-s3"),
-    import("@smithy/core/endpoints"),
-    import("@smithy/core/protocols"),
+    import("@aws-sdk/client-s3").catch(explain),
+    import("@smithy/core/endpoints").catch(explain),
+    import("@smithy/core/protocols").catch(explain),
   ]);
   const client = new sdk.S3Client({
     ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),

@@ -7,6 +7,7 @@ import { startDeadline } from "../http/deadline.ts";
 import { exceptionError, responseError } from "../http/errors.ts";
 import { sendShort, type ShortResponse } from "../http/short-response.ts";
 import { invalidResult } from "../http/xml.ts";
+import { explainMissing } from "../peer-dependencies.ts";
 import {
   encryptionRule,
   type EncryptionRule,
@@ -132,7 +133,9 @@ async function clientFor(
   transport: Transport,
 ) {
   if (typeof credentials !== "object") throw new TypeError("MinIO's credentials are an object");
-  const { Client } = await import("minio");
+  const { Client } = await import("minio").catch(
+    explainMissing("provisioning on MinIO", ["minio"]),
+  );
   const { protocol, hostname, port } = new URL(endpoint);
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   requirePrintableKeys(credentials);

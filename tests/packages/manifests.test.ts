@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { ok, root } from "./projects.ts";
+import { join } from "node:path";
+import { tmpdir } from "node:os";
+
+const FIELDS = ["dependencies", "devDependencies", "optionalDependencies"] as const;
+type Versions = Record<string, string>;
+type Manifest = Partial<Record<(typeof FIELDS)[number] | "peerDependencies", Versions>>;
+
+const MANIFESTS = [
+  "package.json",
+  "examples/package.json",
+  ...["bench", "cli", "storage"].map((name) => `packages/${name}/package.json`),
+];
+
+// Package managers that install one package by its path do not see the workspace, so each manifest has
+// the versions itself.
+test("every manifest pins the same version of the same package", async () => {
+  const versions = new Map<string, Map<string, string[]>>();
+  for (const path of MANIFESTS) {
+    const manifest = (await Bun.file(join(root, path)).json()) as Manifest;
+    for (const [name, version] of FIELDS.flatMap((key) => Object.entries(manifest[key] ?? {}))) {
+      if (version === "workspace:*") continue;
+      const found = versions.get(name) ?? new Map<string, string[]>();
+      versions.set(name, found);
+      found.set(version, [...(found.get(version) ?? []), path]);
+    }
+  }
+  const inexact = [...versions].filter(([, found]) =>
+    [...found.keys()].some((version) => !/^\d+\.\d+\.\d+$/u.test(version)),
+  );
+  expect(Object.fromEntries(inexact)).toEqual({});
+  const different = [...versions].filter(([, found]) => found.size > 1);
+  expect(Object.fromEntries(different)).toEqual({});
+});
+
+test("peer dependencies start at the version that the tests use", async () => {
+  const manifest = (await Bun.file(join(root, "packages/storage/package.json")).json()) as Manifest;
+  const { peerDependencies: peers = {}, devDependencies: used = {} } = manifest;
+  expect(Object.keys(peers)).not.toBeEmpty();
+  expect(peers).toEqual(
+    Object.fromEntries(Object.keys(peers).map((name) => [name, `^${used[name]}`])),
+  );
+});
+
+test("the packages have keywords, and `script/pack` adds where their repository is", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-manifests-"));
+  try {
+    for (const name of ["storage", "cli"]) {
+      const directory = `packages/${name}`;
+      const path = join(folder, `${name}.json`);
+      await copyFile(join(root, directory, "package.json"), path);
+      const program = join(root, "script/name-repository.ts");
+      await ok([process.execPath, program, path, "owner/idk", directory], folder);
+      const named = await Bun.file(path).json();
+      expect(named.keywords).toContain("encryption");
+      expect(named).toMatchObject({
+        repository: { type: "git", url: "git+https://github.com/owner/idk.git", directory },
+        homepage: `https://github.com/owner/idk/tree/main/${directory}#readme`,
+        bugs: "https://github.com/owner/idk/issues",
+      });
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
