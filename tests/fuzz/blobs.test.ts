@@ -131,8 +131,8 @@ function forgedBackend(): Backend {
       buffer.set(bytes);
       return bytes.length;
     },
-    async getPrefix(name, buffer) {
-      const bytes = download(name).subarray(0, buffer.length);
+    async getRange(name, offset, buffer) {
+      const bytes = download(name).subarray(offset, offset + buffer.length);
       buffer.set(bytes);
       return bytes.length;
     },
