@@ -30,8 +30,8 @@ export interface FileSource {
 /** A file being stored. */
 interface FileItem {
   readonly path: string;
-  /** Found in a folder. If a symbolic link has replaced it since, the link is not followed. */
-  readonly found: boolean;
+  /** The real path of a file found in a folder. It is not read if its path leads elsewhere by then. */
+  readonly real: string | undefined;
   /** Set from opening the file until its result, if it has a journal. */
   journal: OpenPutJournal | undefined;
 }
@@ -83,8 +83,8 @@ export async function putFiles(
 
   async function* items(): AsyncGenerator<PutItem<FileItem>> {
     for await (const file of files(events)) {
-      const { path, inside } = file;
-      const item: FileItem = { path, found: inside !== undefined, journal: undefined };
+      const { path, real } = file;
+      const item: FileItem = { path, real, journal: undefined };
       unfinished.add(item);
       const content = contentOf(item, openJournal);
       const metadata = await metadataOf(file);
@@ -154,7 +154,7 @@ async function* contentOf(
   item: FileItem,
   openJournal: OpenFileJournal,
 ): AsyncGenerator<Uint8Array> {
-  const { content, file } = await openInput(item.path, { follow: !item.found });
+  const { content, file } = await openInput(item.path, { real: item.real });
   item.journal = await openJournal(item.path, file);
   yield* content;
 }
