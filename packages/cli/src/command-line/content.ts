@@ -61,6 +61,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .option("--from-file <list>", "also fetch the addresses in LIST, such as the output of idk put")
     .addOption(identityOption())
     .option("--range <start-end>", "fetch only these bytes; END is excluded, either may be omitted")
+    .option("--max-size <size>", "refuse content that is longer than this, decompressed: 100M, 2G")
     .option("--force", "replace an existing file")
     .addOption(workersOption())
     .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)

@@ -7,6 +7,7 @@ import {
   choice,
   flag,
   identitySources,
+  maxSize,
   optional,
   passphrase,
   path,
@@ -21,7 +22,7 @@ import { type GetFile, getFiles } from "../get/get-files.ts";
 import { allEntries, readList } from "../input/list-file.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import type { Output } from "../output/output.ts";
-import { createTextCheck } from "../output/text.ts";
+import { createTextCheck, formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import { openStore } from "../stores/open-store.ts";
 
@@ -36,13 +37,14 @@ export const get: Command = command(
     output: optional(path),
     outputDir: optional(path),
     range,
+    maxSize,
     names: choice,
     force: flag,
     keepHidden: flag,
     resume: choice,
   },
   async (settings, session) => {
-    const { output, outputDir, range, force, resume } = settings;
+    const { output, outputDir, range, maxSize, force, resume } = settings;
     const named = checkedAddress(settings);
     const toFile = output !== undefined && output !== "-";
     if (named !== undefined && resume === true && (!toFile || range !== undefined)) {
@@ -54,6 +56,15 @@ export const get: Command = command(
       identities,
       workers: settings.workers,
     });
+    const open = async (address: string, stop: AbortSignal): Promise<StoredContent> => {
+      const content = await opened.get(address, { range, signal: stop });
+      const length = lengthOf(range, content.size);
+      if (maxSize === undefined || length <= maxSize) return content;
+      throw usage(
+        `${address} has ${formatBytes(length)} of content, and --max-size allows ${maxSize}: raise it ` +
+          "to fetch this content",
+      );
+    };
     if (named === undefined) {
       const { fromFile } = settings;
       const list = fromFile === undefined ? undefined : readList(fromFile, "\n");
@@ -62,7 +73,7 @@ export const get: Command = command(
       const into = { ranged: false, acceptExisting: true, follow: false, keepTime: true };
       const getFile: GetFile = {
         resolve: (each, stop) => resolveAddress(opened, each, stop),
-        open: (each, stop) => opened.get(each, { signal: stop }),
+        open,
         write: (content, file, meter, refused) => {
           const { address } = content;
           const how = { ...into, address, force, resume, limitLarge, meter, refused };
@@ -75,7 +86,7 @@ export const get: Command = command(
       return;
     }
     const address = await resolveAddress(opened, named, signal);
-    const fetchContent = () => opened.get(address, { range, signal });
+    const fetchContent = () => open(address, signal);
     if (!toFile) {
       const content = await fetchContent();
       // Content printed on the terminal would mix with the progress bar.

@@ -42,6 +42,7 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
     { word: "AES256", description: "the provider's keys" },
     { word: "aws:kms", description: "the provider's key service" },
   ],
+  maxSize: listed(["1M", "100M", "1G", "10G"]),
   chunkSize: listed(["256K", "512K", "1M", "2M", "4M", "8M", "16M"]),
   shell: listed(Object.keys(SCRIPTS)),
 };

@@ -163,15 +163,24 @@ const UNITS: Readonly<Record<string, number>> = {
   KIB: 2 ** 10,
   M: 2 ** 20,
   MIB: 2 ** 20,
+  G: 2 ** 30,
+  GIB: 2 ** 30,
+  T: 2 ** 40,
+  TIB: 2 ** 40,
 };
+
+/** Parses `4M`, `512KiB` or a number of bytes. Rejects KB and MB, which are ambiguous. */
+function parseSize(text: string): number | undefined {
+  const [, digits, unit = ""] = /^(\d{1,16})([KMGT](?:iB)?)?$/iu.exec(text) ?? [];
+  const size = Number(digits) * (UNITS[unit.toUpperCase()] ?? Number.NaN);
+  return Number.isSafeInteger(size) ? size : undefined;
+}
 
 const CHUNK_SIZE_MIN = 2 ** 18;
 const CHUNK_SIZE_MAX = 2 ** 24;
 
-/** Parses `4M`, `512KiB` or a number of bytes. Rejects KB and MB, which are ambiguous. */
 function parseChunkSize(text: string): number {
-  const parts = /^(\d{1,9})(K|KiB|M|MiB)?$/iu.exec(text);
-  const size = parts ? Number(parts[1]) * (UNITS[(parts[2] ?? "").toUpperCase()] ?? Number.NaN) : 0;
+  const size = parseSize(text) ?? 0;
   if (size < CHUNK_SIZE_MIN || size > CHUNK_SIZE_MAX || !Number.isInteger(Math.log2(size))) {
     throw new Error("must be a power of two from 256K to 16M, such as 4M");
   }
@@ -205,6 +214,15 @@ function parseRange(text: string): Range {
 }
 
 export const chunkSize: Field<number> = field(parseChunkSize);
+
+/** The most bytes of content to write; undefined for no limit. */
+export const maxSize: Field<number | undefined> = valibotOptional(
+  field((given) => {
+    const size = parseSize(given);
+    if (size === undefined) throw new Error("must be a size such as 500K, 100M or 2G");
+    return size;
+  }),
+);
 
 export const range: Field<Range | undefined> = valibotOptional(field(parseRange));
 
