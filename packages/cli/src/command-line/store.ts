@@ -60,7 +60,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .option("--tree", "also copy the chunks below each address; needs an identity")
     .option(
       "--trust-size",
-      "skip blobs that have the right size at the target, without reading them",
+      "skip blobs that have the right size at the target, after reading 64 bytes of each",
     )
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/copy.ts")).copy));

@@ -90,13 +90,16 @@ describe("between folders", () => {
     expect(blobsIn("most")).toEqual(all);
   });
 
-  test("replaces garbage at the target, unless --trust-size is given", async () => {
+  test("replaces garbage at the target, with --trust-size too, and a single wrong byte", async () => {
     await ok(["copy", "--from", "blobs", "--to", "planted"]);
     const file = path(`planted/${chunk.slice(0, 2)}/${chunk}`);
-    const { length } = readFileSync(file);
-    writeFileSync(file, new Uint8Array(length));
+    const bytes = readFileSync(file);
+    writeFileSync(file, new Uint8Array(bytes.length));
     const trusting = await ok(["copy", "--from", "blobs", "--to", "planted", "--trust-size"]);
-    expect(trusting.stderr).toStartWith("copied 0 blobs");
+    expect(trusting.stderr).toStartWith("copied 1 blob,");
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    bytes[100]! ^= 1;
+    writeFileSync(file, bytes);
     const reading = await ok(["copy", "--from", "blobs", "--to", "planted"]);
     expect(reading.stderr).toStartWith("copied 1 blob,");
     await ok(["verify", "--store", "planted"]);

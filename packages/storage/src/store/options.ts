@@ -30,7 +30,9 @@ export interface WriteOptions {
    * 32 random bytes shared by the writers that deduplicate together. Identical content then gives
    * identical blobs, which the server can see (docs/threat-model.md). If the server verifies SHA-256
    * checksums, each blob is checked with a HEAD request first, and is not uploaded again if the
-   * server received it intact. That does not repair a blob that has rotted since: `delete` it first.
+   * server received it intact and returns 64 bytes of it, at a random place: one ranged read for each
+   * blob that is skipped. Without permission to read, everything is uploaded. That does not repair a
+   * blob that has rotted since: `delete` it first.
    */
   readonly dedupSecret?: Uint8Array | undefined;
   /**

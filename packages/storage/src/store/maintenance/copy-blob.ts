@@ -3,8 +3,9 @@ import { type ErrorCode, StorageError } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { createBufferPool } from "../buffers.ts";
-import { fetchBlob } from "../read/fetch.ts";
-import { unlessRefused } from "../write/store-blob.ts";
+import { equal } from "../../bytes.ts";
+import { fetchBlob, readRange } from "../read/fetch.ts";
+import { randomRange, unlessRefused } from "../write/store-blob.ts";
 
 /** A blob to copy. */
 export interface NamedBlob {
@@ -58,9 +59,38 @@ export function createCopier(
     // The first HEAD may have been sent before it was known that the target verifies checksums.
     if (verifies && info.sha256 === undefined) info = await to.head(name, { signal });
     if (info === undefined) return false;
-    if (verifies && info.sha256 !== undefined) return info.sha256 === name;
-    if (trustSize) return info.size === (blob.size ?? (await from.head(name, { signal }))?.size);
+    const attested = verifies && info.sha256 !== undefined;
+    if (attested && info.sha256 !== name) return false;
+    if (attested || trustSize) {
+      const same = await compareSample(blob, info.size);
+      if (same !== undefined) return same;
+    }
     return !isFault(await outcomeOf(fetchBlob(to, name, buffer, signal)));
+  };
+
+  /**
+   * Whether the target's blob has the size of the source's and the same bytes at a random place;
+   * undefined if only a download can tell: the bytes differ, or the source does not return them.
+   */
+  const compareSample = async (
+    { name, size }: NamedBlob,
+    targetSize: number,
+  ): Promise<boolean | undefined> => {
+    const sourceSize = size ?? (await from.head(name, { signal }).catch(unlessAborted))?.size;
+    if (sourceSize === undefined) return undefined;
+    if (sourceSize !== targetSize) return false;
+    const { offset, length } = randomRange(targetSize);
+    const sampleOf = async (backend: Backend): Promise<Uint8Array> => {
+      const sample = new Uint8Array(length);
+      return sample.subarray(0, await readRange(backend, name, offset, sample, signal));
+    };
+    const reading = sampleOf(from).catch(unlessAborted);
+    // Both have to settle, because nothing may be in flight when the copy ends.
+    const [mine, theirs] = await Promise.allSettled([reading, sampleOf(to)]);
+    if (mine.status === "rejected") throw mine.reason;
+    if (theirs.status === "rejected") throw theirs.reason;
+    const same = mine.value?.length === length && equal(mine.value, theirs.value);
+    return same ? true : undefined;
   };
 
   let unreadable = 0;
@@ -107,6 +137,11 @@ export function createCopier(
     buffers.release(buffer);
     return result;
   };
+}
+
+/** A fault of the source is reported when the blob is read from it. */
+function unlessAborted(error: unknown): undefined {
+  if (!(error instanceof StorageError) || error.code === "aborted") throw error;
 }
 
 async function headSucceeds(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {

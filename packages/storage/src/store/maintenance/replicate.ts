@@ -24,9 +24,9 @@ export interface ReplicateOptions extends CallOptions {
    */
   readonly roots?: "last" | "if-complete" | "as-listed" | undefined;
   /**
-   * Whether a blob of the right size counts as copied if the target does not verify checksums. By
-   * default it is downloaded from the target and checked, because anyone may have planted garbage
-   * under its name.
+   * Whether a blob of the right size counts as copied if the target does not verify checksums and
+   * returns the right bytes for a random part of it. By default it is downloaded from the target and
+   * checked, because anyone may have planted garbage under its name.
    */
   readonly trustSize?: boolean | undefined;
   /** Blobs in flight at once, 1 to 64, by default 4. Memory is up to 16 MiB for each. */
@@ -59,7 +59,11 @@ export interface ReplicateReport {
 /**
  * Copies blobs unchanged from one backend to another, without any key. Each is checked: its bytes
  * match its name and start with a valid envelope. Blobs that the target already has are skipped, so
- * an interrupted copy can be resumed by calling this again.
+ * an interrupted copy can be resumed by calling this again. The target has a blob if it verified the
+ * blob's checksum (or `trustSize` is set), its size is that of the source, and both return the same
+ * 64 bytes at a random place: besides the HEAD request, two ranged reads for each blob that is
+ * skipped, and a HEAD request at the source if `names` are given. If not, the target's blob is
+ * downloaded and checked, or copied again.
  *
  * The target must exist. That includes a filesystem's directory, which a first put would create.
  *

@@ -8,8 +8,8 @@ import { usage } from "../../errors.ts";
  * can resume after an interruption. The entries are as secret as the content.
  *
  * Nothing is trusted. A leaf counts as stored only if the content, sealed with the recorded key,
- * gives the recorded address, and the store has a blob of that name and size. A journal that is
- * outdated, damaged or forged costs time but does no harm.
+ * gives the recorded address, and the store has a blob of that name and size and returns 64 bytes of
+ * it, at a random place. A journal that is outdated, damaged or forged costs time but does no harm.
  */
 export interface PutJournal {
   /** The leaf that an earlier run stored at this index, counted from 0; undefined if not recorded. */

@@ -1,6 +1,8 @@
 import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions } from "../options.ts";
 import { StorageError } from "../../errors.ts";
+import { equal } from "../../bytes.ts";
+import { readRange } from "../read/fetch.ts";
 
 export interface StoreBlobOptions extends CallOptions {
   /** Another writer may have stored the same blob: only convergent content gives identical blobs. */
@@ -11,9 +13,10 @@ export interface StoreBlobOptions extends CallOptions {
 
 /**
  * Stores a sealed blob under its address. A convergent blob is skipped if the server has verified
- * that it has exactly these bytes (docs/format.md, "Random and convergent writing"). A blob that
- * merely has the name proves nothing, because anyone may have planted garbage there. For a blob that
- * an earlier run of the caller stored, name and size are enough.
+ * that it has exactly these bytes (docs/format.md, "Storing"). A blob that merely has the name proves
+ * nothing, because anyone may have planted garbage there. For a blob that an earlier run of the
+ * caller stored, name and size are enough. In both cases the server must also return a part of the
+ * blob: one that repeats the name as the checksum, or has lost the bytes, is not believed.
  *
  * @returns whether it was sent
  */
@@ -25,11 +28,38 @@ export async function storeBlob(
 ): Promise<boolean> {
   if (convergent || storedBefore) {
     const sizeOf = storedBefore ? storedSize : verifiedSize;
-    const size = await unlessRefused(() => sizeOf(backend, address, signal));
-    if (size === blob.length) return false;
+    const stored = await unlessRefused(
+      async () =>
+        (await sizeOf(backend, address, signal)) === blob.length &&
+        (await hasRandomRange(backend, address, blob, signal)),
+    );
+    if (stored) return false;
   }
   await backend.put(address, blob, { signal, sha256: address });
   return true;
+}
+
+/** Whether the store returns the right bytes for a part of the blob that it could not foresee. */
+async function hasRandomRange(
+  backend: Backend,
+  address: string,
+  blob: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const { offset, length } = randomRange(blob.length);
+  const stored = new Uint8Array(length);
+  const found = await readRange(backend, address, offset, stored, signal);
+  return found === length && equal(stored, blob.subarray(offset, offset + length));
+}
+
+/** Long enough that no one guesses it, and short enough to cost a request and nothing more. */
+const RANGE_LENGTH = 64;
+
+/** A random part of a blob of this size: 64 bytes, or all of a shorter one. */
+export function randomRange(size: number): { offset: number; length: number } {
+  const length = Math.min(RANGE_LENGTH, size);
+  const [random] = crypto.getRandomValues(new Uint32Array(1));
+  return { offset: random! % (size - length + 1), length };
 }
 
 /**
@@ -61,8 +91,9 @@ async function storedSize(
 }
 
 /**
- * Undefined if the request is refused. Write-only credentials cannot HEAD, which is fine because
- * skipping is only an optimization; if something else is wrong, the put that follows reports it.
+ * Undefined if the request is refused. Write-only credentials cannot HEAD or GET, which is fine
+ * because skipping is only an optimization; if something else is wrong, the put that follows reports
+ * it.
  */
 export async function unlessRefused<T>(request: () => Promise<T>): Promise<T | undefined> {
   try {

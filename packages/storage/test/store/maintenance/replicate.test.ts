@@ -1,4 +1,10 @@
-import { type Backend, type ReplicateReport, StorageError, replicate } from "../../../src/index.ts";
+import {
+  type Backend,
+  type ReplicateReport,
+  StorageError,
+  replicate,
+  wrapBackend,
+} from "../../../src/index.ts";
 import { CAPABILITIES, attesting } from "../../backend/attesting.ts";
 import { aliceStore, bob, codeOf, outcome, random, sha256 } from "../../support.ts";
 import { describe, expect, test } from "bun:test";
@@ -124,6 +130,94 @@ describe("a blob that the target has", () => {
       expect(got).toEqual(names ? [] : [chunks[0]!]);
     }
     expect(gotBack).toEqual([]);
+  });
+
+  describe.each<[string, (inner: Backend) => Backend, boolean]>([
+    ["verified its checksum", attesting, false],
+    ["has the right size, with trustSize", (inner) => inner, true],
+  ])("that %s", (_, make, trustSize) => {
+    /** A source and a target that has all of it, and what is read of them from now on. */
+    async function copied() {
+      const { from, all, chunks } = await filled();
+      const inner = make(memory());
+      await replicate(from, inner);
+      const ranges: Record<"from" | "to", { name: string; offset: number; length: number }[]> = {
+        from: [],
+        to: [],
+      };
+      const watch = (which: "from" | "to", backend: Backend) =>
+        wrapBackend(backend, {
+          getRange: (getRange) => async (name, offset, buffer, options) => {
+            ranges[which].push({ name, offset, length: buffer.length });
+            return getRange(name, offset, buffer, options);
+          },
+        });
+      return { from, to: inner, all, chunks, ranges, watch };
+    }
+
+    test("is compared in size and in 64 random bytes", async () => {
+      const { from, to, all, ranges, watch } = await copied();
+      const { backend: source, got } = watched(watch("from", from));
+      const { backend: target, got: gotBack } = watched(watch("to", to));
+      const report = await replicate(source, target, { trustSize });
+      expect(report).toMatchObject({ copied: 0, skipped: all.length });
+      expect([got, gotBack]).toEqual([[], []]);
+      expect(ranges.to.map(({ name }) => name).toSorted()).toEqual(all);
+      const order = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+      expect(ranges.from.toSorted(order)).toEqual(ranges.to.toSorted(order));
+      for (const { name, length } of ranges.to) {
+        expect(length).toBe(Math.min(64, (await to.head(name))!.size));
+      }
+      expect(new Set(ranges.to.map(({ offset }) => offset)).size).toBeGreaterThan(10);
+    });
+
+    test.each<[string, (buffer: Uint8Array) => Promise<number>]>([
+      [
+        "returns other bytes",
+        async (buffer) => {
+          buffer.set(random(buffer.length));
+          return buffer.length;
+        },
+      ],
+      ["has lost them", () => Promise.reject(new StorageError("not-found", "it is not here"))],
+      ["refuses to read them", () => Promise.reject(new StorageError("permission", "no"))],
+    ])("is copied again if the target %s", async (_what, answer) => {
+      const { from, to, all } = await copied();
+      const target: Backend = {
+        ...to,
+        get: async (_name, buffer) => answer(buffer.subarray(0, 100)),
+        getRange: async (_name, _offset, buffer) => answer(buffer),
+      };
+      const report = await replicate(from, target, { trustSize });
+      expect(report).toMatchObject({ copied: all.length, skipped: 0, failed: 0 });
+    });
+
+    test("is copied again if its size is another, whatever checksum the target reports", async () => {
+      const { from, to, all, chunks } = await copied();
+      const whole = await bytesOf(to, chunks[0]!);
+      const head: Backend["head"] = async (name, options) => {
+        const info = await to.head(name, options);
+        return info && { ...info, ...(info.sha256 !== undefined && { sha256: name }) };
+      };
+      for (const names of [undefined, all]) {
+        await to.put(chunks[0]!, whole.subarray(0, -1));
+        const { backend, put } = watched({ ...to, head });
+        const report = await replicate(from, backend, { trustSize, names });
+        expect(report).toMatchObject({ copied: 1, skipped: all.length - 1, failed: 0 });
+        expect(put).toEqual([chunks[0]!]);
+        expect(await bytesOf(to, chunks[0]!)).toEqual(whole);
+      }
+    });
+
+    test("is downloaded from the target and checked if the source has lost or damaged it", async () => {
+      const { from, to, all, chunks } = await copied();
+      await from.delete(chunks[0]!);
+      await from.put(chunks[1]!, random((await to.head(chunks[1]!))!.size));
+      const { backend: target, got } = watched(to);
+      const report = await replicate(from, target, { trustSize, names: all });
+      expect(report).toMatchObject({ copied: 0, skipped: all.length, failed: 0 });
+      expect(got.toSorted()).toEqual(chunks.slice(0, 2).toSorted());
+    });
   });
 
   test("is sent anyway with write-only credentials", async () => {
