@@ -10,7 +10,13 @@ import { generateIdentity } from "@idk/storage";
 import { temporaryFolder, isolatedUserFolders } from "./harness/files.ts";
 import { describeHost, thisHost } from "./harness/machine.ts";
 import { interleavedSamples, judge, mebibytes, spread, summarize } from "./harness/measure.ts";
-import { SOURCES, describePeakFloor, publishedCommand, run } from "./harness/processes.ts";
+import {
+  RUNTIME_FLAGS,
+  SOURCES,
+  describePeakFloor,
+  publishedCommand,
+  run,
+} from "./harness/processes.ts";
 
 const rounds = Number(process.argv[2] ?? "30");
 const dir = await temporaryFolder();
@@ -19,7 +25,8 @@ await writeFile(file, crypto.getRandomValues(new Uint8Array(1024)));
 const env = isolatedUserFolders(dir);
 const { recipient } = await generateIdentity();
 
-const bun = (...args: string[]) => run({ argv: [process.execPath, ...args], env });
+const bun = (...args: string[]) =>
+  run({ argv: [process.execPath, ...RUNTIME_FLAGS, ...args], env });
 const bundle = await publishedCommand();
 const put = ["put", file, "-r", recipient, "--store", join(dir, "blobs")];
 

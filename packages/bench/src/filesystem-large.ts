@@ -20,6 +20,7 @@ import {
 import { describeHost, thisHost } from "./harness/machine.ts";
 import { type Sample, figure, interleavedSamples, judge, summarize } from "./harness/measure.ts";
 import {
+  RUNTIME_FLAGS,
   runJob,
   measureWork,
   receivedJob,
@@ -91,7 +92,8 @@ async function compare(mib: number, rounds: number): Promise<void> {
     );
     const env = isolatedUserFolders(folder);
     const published = await publishedCommand();
-    const idk = (...args: string[]) => run({ argv: [process.execPath, published, ...args], env });
+    const command = [process.execPath, ...RUNTIME_FLAGS, published];
+    const idk = (...args: string[]) => run({ argv: [...command, ...args], env });
 
     const put = await interleavedSamples(rounds, {
       "cp, sha256sum": copy,

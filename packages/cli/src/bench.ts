@@ -6,6 +6,18 @@ const MISSING =
   "idk: `idk bench` needs the package @idk/bench, which is not installed: " +
   "run it in a clone of idk's repository, after `bun install`";
 
+/**
+ * Flags of Bun with which no file of the current folder changes what this program does: `.env`,
+ * packages installed on the fly, `bunfig.toml` and the paths of `tsconfig.json`. The first line of
+ * main.ts has the same.
+ */
+export const RUNTIME_FLAGS: readonly string[] = [
+  "--no-env-file",
+  "--no-install",
+  "--config=/dev/null",
+  "--tsconfig-override=/dev/null",
+];
+
 /** Passed on to the benchmarks, which clean up and treat two at once as one. */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
@@ -27,7 +39,7 @@ export function bench(
     console.error(MISSING);
     return Promise.resolve(2);
   }
-  const child = spawn(process.execPath, [program, ...args], { stdio: "inherit" });
+  const child = spawn(process.execPath, [...RUNTIME_FLAGS, program, ...args], { stdio: "inherit" });
   const passOn = (signal: NodeJS.Signals) => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, passOn);
   const ended = new Promise<number>((done) => {

@@ -1,4 +1,4 @@
-#!/usr/bin/env bun
+#!/usr/bin/env -S bun --no-env-file --no-install --config=/dev/null --tsconfig-override=/dev/null
 import { OVERVIEW } from "./command-line/overview.ts";
 import { runtimeFault, versionLine } from "./version.ts";
 

@@ -48,6 +48,14 @@ export function shell(script: string, args: readonly string[] = []): readonly st
   return ["bash", "-euo", "pipefail", "-c", script, "bash", ...args];
 }
 
+/** The flags with which the command starts Bun, so that no file of the current folder is obeyed. */
+export const RUNTIME_FLAGS: readonly string[] = [
+  "--no-env-file",
+  "--no-install",
+  "--config=/dev/null",
+  "--tsconfig-override=/dev/null",
+];
+
 /**
  * Runs a job in a child process: a script that gets the job from `receivedJob` and prints its outcome
  * as JSON.
@@ -59,7 +67,8 @@ export async function runJob<Outcome>(
   job: unknown,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
-  const { stdout } = await run({ argv: [process.execPath, script, JOB, JSON.stringify(job)], env });
+  const argv = [process.execPath, ...RUNTIME_FLAGS, script, JOB, JSON.stringify(job)];
+  const { stdout } = await run({ argv, env });
   return JSON.parse(stdout) as Outcome;
 }
 
@@ -116,7 +125,7 @@ export const SOURCES: string = join(CLI, "src/main.ts");
 /**
  * Bundles the command as it is published.
  *
- * @returns the path of the script, to run with Bun
+ * @returns the path of the script, to run with Bun and `RUNTIME_FLAGS`
  * @throws Error if bundling fails
  */
 export async function publishedCommand(): Promise<string> {

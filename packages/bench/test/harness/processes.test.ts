@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { run, shell } from "../../src/harness/processes.ts";
 
 const BUSY = `
@@ -23,4 +26,22 @@ test("measures the peak of a process that a shell started", async () => {
 test("fails with the output if any part of a pipeline fails", async () => {
   const failing = run({ argv: shell('(echo "disk is full" >&2; exit 3) | cat') });
   expect(await failing.catch(String)).toContain("disk is full");
+});
+
+test("a job does not obey the files of the current folder", () => {
+  const folder = mkdtempSync(join(tmpdir(), "idk-planted-"));
+  try {
+    const plant = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    plant("bunfig.toml", 'preload = ["./planted.ts"]');
+    plant("planted.ts", 'process.env.PLANTED = "bunfig.toml";');
+    plant(".env", "PLANTED=.env");
+    plant("job.ts", "console.log(JSON.stringify(process.env.PLANTED ?? null))");
+    const harness = join(import.meta.dir, "../../src/harness/processes.ts");
+    const script = `import { runJob } from ${JSON.stringify(harness)};
+      console.log(await runJob(${JSON.stringify(join(folder, "job.ts"))}, {}));`;
+    const argv = [process.execPath, "--no-env-file", "--config=/dev/null", "-e", script];
+    expect(Bun.spawnSync(argv, { cwd: folder }).stdout.toString()).toBe("null\n");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

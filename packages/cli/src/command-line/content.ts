@@ -57,6 +57,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
     .option("--output-dir <dir>", "write each content to a file in this folder, never outside it")
     .option("--no-names", "name the files by address and ignore the stored names")
+    .option("--keep-hidden", "write hidden names also into a folder that has other files")
     .option("--from-file <list>", "also fetch the addresses in LIST, such as the output of idk put")
     .addOption(identityOption())
     .option("--range <start-end>", "fetch only these bytes; END is excluded, either may be omitted")

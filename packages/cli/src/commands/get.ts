@@ -40,6 +40,7 @@ export const get: Command = command(
     maxSize,
     names: choice,
     force: flag,
+    keepHidden: flag,
     resume: choice,
   },
   async (settings, session) => {
@@ -73,12 +74,14 @@ export const get: Command = command(
       const getFile: GetFile = {
         resolve: (each, stop) => resolveAddress(opened, each, stop),
         open,
-        write: (content, file, meter) => {
-          const how = { ...into, address: content.address, force, resume, limitLarge, meter };
+        write: (content, file, meter, refused) => {
+          const { address } = content;
+          const how = { ...into, address, force, resume, limitLarge, meter, refused };
           return download(async () => content, file, how, session);
         },
       };
-      const target = { folder: outputDir!, names: settings.names ?? true };
+      const { names = true, keepHidden } = settings;
+      const target = { folder: outputDir!, names, keepHidden };
       await getFiles(allEntries(settings.address, list), target, getFile, session);
       return;
     }
@@ -114,17 +117,19 @@ interface Targets {
   readonly output: string | undefined;
   readonly outputDir: string | undefined;
   readonly range: Range | undefined;
+  readonly keepHidden: boolean;
 }
 
 /** The single address to fetch, or undefined if contents go to files in a folder. */
 function checkedAddress(targets: Targets): string | undefined {
-  const { address, fromFile, output, outputDir, range } = targets;
+  const { address, fromFile, output, outputDir, range, keepHidden } = targets;
   const [only] = address;
   if (fromFile === undefined && only === undefined) {
     throw usage("name an ADDRESS, or a list of addresses with --from-file");
   }
   const many = fromFile !== undefined || address.length > 1;
   if (outputDir === undefined) {
+    if (keepHidden) throw usage("--keep-hidden applies to --output-dir");
     if (many) throw usage("several addresses need a folder: use --output-dir DIR");
     return only;
   }

@@ -8,6 +8,7 @@ import {
   folders,
   nameChoice,
   optional,
+  overrides,
   path,
   paths,
   recipients,
@@ -15,6 +16,7 @@ import {
   text,
   workers,
 } from "../config/settings.ts";
+import { reportOverrides } from "../config/overrides.ts";
 import { usage } from "../errors/failures.ts";
 import { readList, storedBefore } from "../input/list-file.ts";
 import { loadDedupSecret } from "../keys/key-files.ts";
@@ -49,12 +51,14 @@ export const put: Command = command(
     workers,
     resume: choice,
     folders,
+    overrides,
   },
   async (settings, session) => {
     const { name, type, chunkSize, padding, compress, resume } = settings;
     const file = await checkedFile(settings);
     const to = await loadRecipients(settings.recipients);
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
+    const used = await reportOverrides(settings.overrides, to, session);
     const options = {
       recipients: to,
       chunkSize,
@@ -72,12 +76,12 @@ export const put: Command = command(
       const openJournal = fileJournals(options, how, session.out);
       const keep = async (each: FileToPut) =>
         name === false ? metadata(each.path) : metadataInside(each, metadata);
-      await putFiles(opened, source, { ...options, metadata: keep }, openJournal, session);
+      await putFiles(opened, source, { ...options, metadata: keep, used }, openJournal, session);
     } else {
       await putFile(
         file,
         { ...options, metadata: await metadata(file) },
-        { ...how, workers },
+        { ...how, workers, used },
         session,
       );
     }

@@ -3,12 +3,14 @@ import { type Command, command } from "../command.ts";
 import {
   address,
   identitySources,
+  overrides,
   passphrase,
   paths,
   recipients,
   store,
   texts,
 } from "../config/settings.ts";
+import { reportOverrides } from "../config/overrides.ts";
 import { usage } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { loadRecipients, type RecipientSource } from "../keys/recipients.ts";
@@ -27,6 +29,7 @@ export const share: Command = command(
     recipientsFile: paths,
     identity: identitySources,
     passphrase,
+    overrides,
   },
   async (settings, session) => {
     const { out, signal } = session;
@@ -42,6 +45,7 @@ export const share: Command = command(
     const own = new Set<string>(identities.map(({ recipient }) => recipient));
     const readers = [...new Set<string>([...own, ...others])];
 
+    const used = await reportOverrides(settings.overrides, readers, session);
     await using opened = await openStore(settings.store, session, { identities });
     const previous = await resolveAddress(opened, settings.address, signal);
     const { recipients: before, depth } = await opened.stat(previous, { signal });
@@ -51,6 +55,7 @@ export const share: Command = command(
       previous,
       recipients: readers,
       previousRecipients: before,
+      ...used,
     });
     await out.flush();
     if (out.json) return;
@@ -70,15 +75,16 @@ export const share: Command = command(
 );
 
 export const rewrap: Command = command(
-  { address, store, recipients, identity: identitySources, passphrase },
+  { address, store, recipients, identity: identitySources, passphrase, overrides },
   async (settings, session) => {
     const { out, signal } = session;
     const to = await loadRecipients(settings.recipients);
     const identities = await loadIdentities(settings, session);
+    const used = await reportOverrides(settings.overrides, to, session);
     await using opened = await openStore(settings.store, session, { identities });
     const previous = await resolveAddress(opened, settings.address, signal);
     const rewrapped = await opened.rewrap(previous, to, { signal });
-    await out.result(rewrapped, { address: rewrapped, previous });
+    await out.result(rewrapped, { address: rewrapped, previous, ...used });
     await out.note(
       `idk: note: recipients of ${previous} can still read it until you remove it with \`idk rm\``,
     );

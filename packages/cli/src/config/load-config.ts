@@ -48,6 +48,11 @@ export async function loadConfig(flag: unknown, env: Environment): Promise<Confi
   }
 }
 
+/** Whether there is a file at the default path. */
+export function defaultConfigExists(path: string): boolean {
+  return !isMissing(path);
+}
+
 /** There is often no file, and stat takes a tenth of the time of a failing open. */
 function isMissing(path: string): boolean {
   try {

@@ -11,6 +11,7 @@ import {
   sourced,
 } from "./layers.ts";
 import { loadConfig } from "./load-config.ts";
+import { overridesOf } from "./overrides.ts";
 import type { StoreSource } from "./settings.ts";
 
 /** The settings that variables or the file can set, as well as flags. */
@@ -61,7 +62,13 @@ export async function resolveSettings(
   const above = [flagLayer(invocation), environmentLayer(invocation)];
   const needed = names.some((name) => needsFile(name, above, options));
   const named = options["config"] !== undefined;
-  const config = needed || named ? await loadConfig(options["config"], env) : undefined;
+  const config =
+    needed || named
+      ? await loadConfig(options["config"], env)
+      : names.includes("overrides") && firstOf(above, "store")?.origin.kind === "environment"
+        ? // Needed for a note only, so an invalid file does not matter.
+          await loadConfig(undefined, env).catch(() => undefined)
+        : undefined;
 
   const values: Record<string, unknown> = {
     ...options,
@@ -109,6 +116,22 @@ export async function resolveSettings(
     values[name] = found?.value;
     sources[name] = found;
     if (found?.origin.kind === "file") labels[name] = `${keyOf(name)} (${found.origin.where})`;
+  }
+  if (names.includes("overrides")) {
+    const url = (values["store"] as StoreSource | undefined)?.url;
+    const usual = defaultStore(config);
+    const inFile = usual && config?.stores.get(usual.value);
+    values["overrides"] = overridesOf(invocation, config, storeName ?? url, [
+      { used: sources["store"] && { ...sources["store"], value: url }, inFile: inFile?.url.value },
+      ...(names.includes("recipients")
+        ? [
+            {
+              used: sources["recipients"],
+              inFile: (inFile?.recipients ?? config?.global.recipients)?.value,
+            },
+          ]
+        : []),
+    ]);
   }
   return { values, labels, sources, storeName, config };
 }

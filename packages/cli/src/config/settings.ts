@@ -24,6 +24,8 @@ import { checkKeychainName, type IdentitySource } from "../keys/identity-source.
 import type { RecipientSource } from "../keys/recipients.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 
+import type { Overrides } from "./overrides.ts";
+
 /*
  * Validates settings once and returns a typed value that contains only what a command declares.
  */
@@ -76,6 +78,8 @@ export const flag: Field<boolean> = valibotOptional(boolean(), false);
 /** A flag with a negation; undefined if neither is given. */
 export const choice: Field<boolean | undefined> = valibotOptional(boolean());
 export const folders: Field<UserFolders> = custom<UserFolders>(() => true);
+/** Determined by `resolveSettings`, for commands that store something. */
+export const overrides: Field<Overrides | undefined> = custom<Overrides | undefined>(() => true);
 export const passphrase: Field<string | undefined> = valibotOptional(string());
 
 const COMPRESSIONS: readonly Compression[] = ["zstd", "lz4", "auto", "none"];

@@ -1,6 +1,6 @@
 import type { StoredContent } from "@idk/storage";
 import { isResumed } from "../config/settings.ts";
-import { usage } from "../errors/failures.ts";
+import { type Failure, usage } from "../errors/failures.ts";
 import { formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
@@ -16,6 +16,8 @@ export interface DownloadOptions {
   readonly ranged: boolean;
   /** Accept an existing file that already has this content. */
   readonly acceptExisting?: boolean;
+  /** If given, nothing is written: it is thrown unless the file exists with this content. */
+  readonly refused?: Failure | undefined;
   /** Limits the concurrent reads of content that is not inline in its root. */
   readonly limitLarge?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Follow a symbolic link; otherwise it counts as an existing file. */
@@ -49,12 +51,14 @@ export async function download(
   options: DownloadOptions,
   { out }: Session,
 ): Promise<Downloaded> {
-  const { address, force, resume, ranged, acceptExisting, limitLarge, follow, meter } = options;
+  const { address, force, resume, ranged, acceptExisting, refused, limitLarge, follow, meter } =
+    options;
   const update = meter.part();
   const note = async (text: string): Promise<void> => {
     if (!out.json) await out.note(`idk: ${text}`);
   };
-  const existing = acceptExisting && !force ? await openExistingFile(path, { follow }) : undefined;
+  const compared = refused !== undefined || (acceptExisting && !force);
+  const existing = compared ? await openExistingFile(path, { follow }) : undefined;
   if (existing !== undefined) {
     try {
       const content = await fetchContent();
@@ -62,13 +66,18 @@ export async function download(
       const same = await (limitLarge && content.size > INLINE_MAX
         ? limitLarge(compare)
         : compare());
-      if (!same)
-        throw usage(`${path} already exists with different content; use --force to replace it`);
+      if (!same) {
+        throw (
+          refused ??
+          usage(`${path} already exists with different content; use --force to replace it`)
+        );
+      }
       return { size: content.size, written: 0, alreadyThere: true };
     } finally {
       await existing.close();
     }
   }
+  if (refused !== undefined) throw refused;
   // Before fetching anything, to fail early if the file cannot be written.
   const file = await createOutputFile(path, { force, address, follow });
   let written = 0;

@@ -1,7 +1,7 @@
 import type { StoredContent } from "@idk/storage";
 import { pMapIterable } from "p-map";
 import { addressFault, DIGITS_TO_ACT } from "../blobs/address.ts";
-import { usage } from "../errors/failures.ts";
+import { type Failure, usage } from "../errors/failures.ts";
 import { createListFailures } from "../errors/item-failures.ts";
 import { count, foreign } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
@@ -17,13 +17,21 @@ export interface GetFile {
   /** Completes an address prefix. */
   resolve(prefix: string, signal: AbortSignal): Promise<string>;
   open(address: string, signal: AbortSignal): Promise<StoredContent>;
-  write(content: StoredContent, path: string, meter: Meter): Promise<Downloaded>;
+  /** @param refused if given, nothing is written: it is thrown unless the file has this content */
+  write(
+    content: StoredContent,
+    path: string,
+    meter: Meter,
+    refused: Failure | undefined,
+  ): Promise<Downloaded>;
 }
 
 export interface GetFilesOptions {
   readonly folder: string;
   /** Whether to name files by the names in their metadata; otherwise by address. */
   readonly names: boolean;
+  /** Whether names that are hidden or obeyed by tools are allowed in a folder with other files. */
+  readonly keepHidden: boolean;
 }
 
 /**
@@ -36,18 +44,19 @@ export interface GetFilesOptions {
  */
 export async function getFiles(
   entries: AsyncIterable<string>,
-  { folder, names }: GetFilesOptions,
+  { folder, names, keepHidden }: GetFilesOptions,
   { resolve, open, write }: GetFile,
   session: Session,
 ): Promise<void> {
   const { out } = session;
-  const target = await openOutputFolder(folder, { names });
+  const target = await openOutputFolder(folder, { names, keepHidden });
   using meter = session.progress.start({ command: "get", noun: "file" });
   const failures = createListFailures(session, "address", "address");
   const seen = new Set<string>();
   const stop = new AbortController();
   const signal = AbortSignal.any([session.signal, stop.signal]);
   let [done, alreadyThere] = [0, 0];
+  let anyHidden = false;
 
   async function* distinct(): AsyncGenerator<string> {
     for await (const entry of entries) {
@@ -74,14 +83,16 @@ export async function getFiles(
       const address = await resolve(given, signal);
       const content = await open(address, signal);
       await previous;
-      const { path: file, original } = await target.destinationFor(address, content.metadata);
+      const destination = await target.destinationFor(address, content.metadata);
+      const { path: file, original, refused } = destination;
       assigned.resolve();
-      if (original !== undefined && !out.json) {
+      anyHidden ||= destination.hidden;
+      if (original !== undefined && refused === undefined && !out.json) {
         await out.note(
           `idk: ${address}: its name is ${foreign(JSON.stringify(original))}, written as ${file}`,
         );
       }
-      const written = await write(content, file, meter);
+      const written = await write(content, file, meter, refused);
       done += 1;
       if (written.alreadyThere) alreadyThere += 1;
       await out.report({ ok: true, address, file, ...written });
@@ -111,8 +122,10 @@ export async function getFiles(
     await Promise.allSettled(inFlight);
     meter.finish();
     if (session.signal.aborted && done > 0 && !out.json) {
+      // By then the folder has files, so hidden names have to be allowed.
+      const again = anyHidden && !keepHidden ? " with --keep-hidden" : "";
       await out.note(
-        `idk: ${count(done, "file")} complete: run the same command again to fetch the others`,
+        `idk: ${count(done, "file")} complete: run the same command again${again} to fetch the others`,
       );
     }
   }

@@ -1,16 +1,18 @@
 import type { Metadata } from "@idk/storage";
-import { lstat, mkdir, realpath } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
+import { type Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { folderFailure } from "../folders.ts";
 import { createClaims } from "./claims.ts";
+import { isHiddenName } from "./hidden-names.ts";
 import { keptName } from "./kept-names.ts";
+import { isPartFile } from "./part-file.ts";
 
 /** A folder for output files. No file is written outside of it. */
 export interface OutputFolder {
   /**
    * Chooses the path of content, from the name in its metadata or else its address, and creates the
-   * folders leading to it.
+   * folders leading to it, unless it is refused.
    *
    * @throws Failure `usage` if a folder is blocked, for example by a symbolic link
    */
@@ -22,22 +24,30 @@ export interface Destination {
   readonly path: string;
   /** The stored name, if the file could not have it. */
   readonly original?: string | undefined;
+  /** Whether a part of the path is hidden, or obeyed by tools. */
+  readonly hidden: boolean;
+  /** Why nothing may be written there. A file that has the content already is fine. */
+  readonly refused?: Failure | undefined;
 }
 
 export interface OutputFolderOptions {
   /** Whether to name files by the names in their metadata; otherwise by address. */
   readonly names: boolean;
+  /** Whether hidden names are allowed even if the folder has other files. */
+  readonly keepHidden: boolean;
 }
 
 /** Creates the folder if it does not exist. It may be a symbolic link. */
 export async function openOutputFolder(
   folder: string,
-  { names }: OutputFolderOptions,
+  { names, keepHidden }: OutputFolderOptions,
 ): Promise<OutputFolder> {
   let root: string;
+  let inUse: boolean;
   try {
     await mkdir(folder, { recursive: true });
     root = await realpath(folder);
+    inUse = (await readdir(root)).some((name) => !isPartFile(name));
   } catch (error) {
     throw folderFailure(folder, error);
   }
@@ -47,12 +57,19 @@ export async function openOutputFolder(
       const kept = names ? keptName(metadata) : undefined;
       const wanted = kept?.segments ?? [address];
       const segments = claims.claim(wanted, address);
-      await makeFolders(folder, root, segments.slice(0, -1));
+      const path = join(folder, ...segments);
+      const hidden = segments.some(isHiddenName);
+      const refused =
+        hidden && inUse && !keepHidden
+          ? usage(
+              `${path} was not written, because ${folder} has other files and tools may obey a file ` +
+                "of this name: use a new folder or --keep-hidden",
+            )
+          : undefined;
+      if (refused === undefined) await makeFolders(folder, root, segments.slice(0, -1));
       const moved = segments.join("/") !== wanted.join("/");
-      return {
-        path: join(folder, ...segments),
-        original: kept?.original ?? (moved ? wanted.join("/") : undefined),
-      };
+      const original = kept?.original ?? (moved ? wanted.join("/") : undefined);
+      return { path, original, hidden, refused };
     },
   };
 }

@@ -25,6 +25,11 @@ const BASE_MAX = 80;
 
 const SUFFIX = ".idk-part";
 
+/** Whether a file of this name is a partial file. */
+export function isPartFile(name: string): boolean {
+  return name.startsWith(".") && name.endsWith(SUFFIX);
+}
+
 export function partFiles(target: string, address: string): PartFiles {
   const folder = dirname(target);
   const base = basename(target);

@@ -1,4 +1,5 @@
 import { type BigIntStats, close, constants, fstat, open, read } from "node:fs";
+import { ledElsewhere, OPEN_BENEATH } from "./beneath.ts";
 import { reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 
 /** Content to store. */
@@ -23,25 +24,35 @@ const STANDARD_INPUT = 0;
 export interface InputOptions {
   /** The error message if it is a folder. */
   readonly folder?: string;
-  /** Whether to follow a symbolic link, as for a path named by the user. */
-  readonly follow?: boolean;
+  /**
+   * For a file found in a folder, its real path when it was found. No link is followed, and it is not
+   * read if the path now leads elsewhere. A path that the user named may be or contain links.
+   */
+  readonly real?: string | undefined;
 }
 
 /**
  * Opens a file, or standard input for `-`, so that a read error is found before anything is stored.
  */
-export async function openInput(
-  path: string,
-  { folder, follow = true }: InputOptions = {},
-): Promise<Input> {
+export async function openInput(path: string, { folder, real }: InputOptions = {}): Promise<Input> {
   if (path === "-") {
     return { content: pieces(STANDARD_INPUT, "standard input", undefined), file: undefined };
   }
   let file: number | undefined;
   try {
-    const { O_RDONLY, O_NOFOLLOW } = constants;
-    file = await opened(path, follow ? O_RDONLY : O_RDONLY | O_NOFOLLOW);
+    const { O_RDONLY } = constants;
+    file = await (real === undefined
+      ? opened(path, O_RDONLY)
+      : opened(OPEN_BENEATH.real ? real : path, O_RDONLY | OPEN_BENEATH.flags));
     const stats = await statsOf(file);
+    if (real !== undefined) {
+      if (await ledElsewhere(file, stats, real)) {
+        throw usage(
+          `cannot read ${path}: its folder was moved or replaced by a link while its files were stored`,
+        );
+      }
+      if (!stats.isFile()) throw usage(`cannot read ${path}: it is no longer a regular file`);
+    }
     if (stats.isDirectory()) {
       throw usage(
         folder ?? `${path} is a folder: name it on the command line to store all files in it`,
@@ -52,7 +63,9 @@ export async function openInput(
   } catch (error) {
     if (file !== undefined) close(file);
     if (systemCodeOf(error) === "usage") throw error;
-    throw usage(`cannot read ${path}: ${reasonOf(error)}`, error);
+    const link = real !== undefined && systemCodeOf(error) === "ELOOP";
+    const reason = link ? "it was replaced by a symbolic link" : reasonOf(error);
+    throw usage(`cannot read ${path}: ${reason}`, error);
   }
 }
 

@@ -10,6 +10,8 @@ export interface FileToPut {
   readonly path: string;
   /** Its path relative to the named folder it was found in, with `/`. */
   readonly inside?: string | undefined;
+  /** Its real path when it was found in a folder. */
+  readonly real?: string | undefined;
 }
 
 /** Called for everything else found in folders. */
@@ -47,7 +49,7 @@ export async function* filesToPut(
       continue;
     }
     for await (const found of walkFolder(path, { store })) {
-      if (found.kind === "file") yield { path: found.path, inside: found.inside };
+      if (found.kind === "file") yield found;
       else if (found.kind === "skipped") await events.skipped(found.path, found.why);
       else await events.unreadable(found.path, found.error);
     }

@@ -14,6 +14,8 @@ import { describeSkipped } from "./put-report.ts";
 interface PutFileSettings extends FileJournalSettings {
   /** Number of threads; undefined for the library's default. */
   readonly workers: number | undefined;
+  /** Added to the result in JSON. */
+  readonly used: object;
 }
 
 /** Stores one file, resuming an interrupted put of it, and prints its address. */
@@ -24,7 +26,7 @@ export async function putFile(
   session: Session,
 ): Promise<void> {
   const { out } = session;
-  const { resume, store, workers } = settings;
+  const { resume, store, workers, used } = settings;
   const { content, file } = await openInput(path);
   if (resume === true && file === undefined) {
     throw usage("--resume takes a regular file, because the file is read again");
@@ -45,7 +47,7 @@ export async function putFile(
       },
     });
     summary = meter.finish();
-    await out.result(address, { address, ...report });
+    await out.result(address, { address, ...report, ...used });
     // Print the address before anything else: a put that did not print it has to be repeated.
     await out.flush();
   } catch (error) {

@@ -16,6 +16,8 @@ const AT_ONCE = 16;
 /** How files are stored, each with its own metadata. */
 export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
   readonly metadata: (file: FileToPut) => Promise<Metadata>;
+  /** Added to each result in JSON. */
+  readonly used: object;
 }
 
 /** The files to store. */
@@ -28,8 +30,8 @@ export interface FileSource {
 /** A file being stored. */
 interface FileItem {
   readonly path: string;
-  /** Found in a folder. If a symbolic link has replaced it since, the link is not followed. */
-  readonly found: boolean;
+  /** The real path of a file found in a folder. It is not read if its path leads elsewhere by then. */
+  readonly real: string | undefined;
   /** Set from opening the file until its result, if it has a journal. */
   journal: OpenPutJournal | undefined;
 }
@@ -41,7 +43,7 @@ interface FileItem {
 export async function putFiles(
   opened: Store,
   { files, measure }: FileSource,
-  { metadata: metadataOf, ...options }: FilesPutOptions,
+  { metadata: metadataOf, used, ...options }: FilesPutOptions,
   openJournal: OpenFileJournal,
   session: Session,
 ): Promise<void> {
@@ -81,8 +83,8 @@ export async function putFiles(
 
   async function* items(): AsyncGenerator<PutItem<FileItem>> {
     for await (const file of files(events)) {
-      const { path, inside } = file;
-      const item: FileItem = { path, found: inside !== undefined, journal: undefined };
+      const { path, real } = file;
+      const item: FileItem = { path, real, journal: undefined };
       unfinished.add(item);
       const content = contentOf(item, openJournal);
       const metadata = await metadataOf(file);
@@ -105,6 +107,7 @@ export async function putFiles(
           file,
           address,
           ...report,
+          ...used,
         });
         // At once, because content whose address was never printed cannot be found.
         await out.flush();
@@ -151,7 +154,7 @@ async function* contentOf(
   item: FileItem,
   openJournal: OpenFileJournal,
 ): AsyncGenerator<Uint8Array> {
-  const { content, file } = await openInput(item.path, { follow: !item.found });
+  const { content, file } = await openInput(item.path, { real: item.real });
   item.journal = await openJournal(item.path, file);
   yield* content;
 }

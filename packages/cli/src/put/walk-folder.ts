@@ -5,7 +5,13 @@ import { reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 
 /** An entry in a folder or below it. */
 export type Found =
-  | { readonly kind: "file"; readonly path: string; readonly inside: string }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly inside: string;
+      /** Its absolute path without links. */
+      readonly real: string;
+    }
   /** Not a regular file; `why` follows the path in messages. */
   | { readonly kind: "skipped"; readonly path: string; readonly why: string }
   /** A file or folder that cannot be read. */
@@ -31,13 +37,18 @@ export async function* walkFolder(
 
   async function* walk(parts: readonly string[]): AsyncGenerator<Found> {
     const path = join(folder, ...parts);
-    if (store !== undefined && join(root, ...parts) === store) {
+    const real = join(root, ...parts);
+    if (real === store) {
       yield { kind: "skipped", path, why: "is the store itself" };
       return;
     }
     let entries: Dirent[];
     try {
       entries = await readdir(path, { withFileTypes: true });
+      // Someone else may have replaced it by a link since its own folder was listed.
+      if ((await realpath(path)) !== real) {
+        throw new Error("it was moved or replaced by a link while its files were stored");
+      }
     } catch (error) {
       const reason = usage(`cannot read the folder ${path}: ${reasonOf(error)}`, error);
       yield { kind: "unreadable", path, error: reason };
@@ -48,7 +59,13 @@ export async function* walkFolder(
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const here = [...parts, entry.name];
       if (entry.isDirectory()) yield* walk(here);
-      else yield await classified(entry, join(path, entry.name), here.join("/"));
+      else
+        yield await classified(
+          entry,
+          join(path, entry.name),
+          here.join("/"),
+          join(real, entry.name),
+        );
     }
   }
   yield* walk([]);
@@ -63,13 +80,18 @@ async function realPathOf(path: string): Promise<string> {
   );
 }
 
-async function classified(entry: Dirent, path: string, inside: string): Promise<Found> {
+async function classified(
+  entry: Dirent,
+  path: string,
+  inside: string,
+  real: string,
+): Promise<Found> {
   if (entry.isFile()) {
     if (await isUnnameable(path)) {
       const error = usage(`cannot read ${path}: its name is not UTF-8; rename it`);
       return { kind: "unreadable", path, error };
     }
-    return { kind: "file", path, inside };
+    return { kind: "file", path, inside, real };
   }
   return { kind: "skipped", path, why: kindOf(entry) };
 }

@@ -22,7 +22,7 @@ const silent: Output = {
 };
 
 const quiet = { out: silent, progress: createProgress(undefined) };
-const out = { folder: path("out"), names: true };
+const out = { folder: path("out"), names: true, keepHidden: false };
 
 /** Never called. */
 const write = async (content: StoredContent): Promise<never> => {

@@ -187,7 +187,10 @@ describe("an output folder", () => {
       fc.asyncProperty(fc.array(metadata, { maxLength: 12 }), async (contents) => {
         const around = newFolder();
         writeFileSync(join(around, "outside"), "outside");
-        const folder = await openOutputFolder(join(around, "in"), { names: true });
+        const folder = await openOutputFolder(join(around, "in"), {
+          names: true,
+          keepHidden: false,
+        });
         const root = realpathSync(join(around, "in"));
         const written = new Map<string, string>();
         for (const [index, content] of contents.entries()) {
@@ -215,7 +218,7 @@ describe("an output folder", () => {
     symlinkSync("/nowhere/at/all", join(around, "in/dangling"));
     symlinkSync("../../elsewhere", join(around, "in/real/deep"));
     writeFileSync(join(around, "in/file"), "");
-    const folder = await openOutputFolder(join(around, "in"), { names: true });
+    const folder = await openOutputFolder(join(around, "in"), { names: true, keepHidden: false });
     for (const at of ["link/x", "link/y/x", "inner/x", "dangling/x", "real/deep/x"]) {
       const placed = folder.destinationFor(A, { [PATH_KEY]: at });
       expect(await placed.catch(String)).toContain("is a symbolic link; nothing is written");
@@ -231,7 +234,7 @@ describe("an output folder", () => {
     const around = newFolder();
     mkdirSync(join(around, "real"));
     symlinkSync("real", join(around, "link"));
-    const folder = await openOutputFolder(join(around, "link"), { names: true });
+    const folder = await openOutputFolder(join(around, "link"), { names: true, keepHidden: false });
     const { path } = await folder.destinationFor(A, { [PATH_KEY]: "a/b" });
     expect(path).toBe(join(around, "link/a/b"));
     expect(lstatSync(join(around, "real/a")).isDirectory()).toBe(true);
@@ -241,7 +244,7 @@ describe("an output folder", () => {
     const around = newFolder();
     writeFileSync(join(around, "file"), "as it was");
     for (const at of ["file", "file/in"]) {
-      const opened = openOutputFolder(join(around, at), { names: true });
+      const opened = openOutputFolder(join(around, at), { names: true, keepHidden: false });
       expect(await opened.catch(String)).toContain(`cannot create the folder ${around}/${at}: a `);
     }
     expect(readFileSync(join(around, "file"), "utf8")).toBe("as it was");
@@ -250,7 +253,11 @@ describe("an output folder", () => {
   test("uses addresses if names are disabled or absent", async () => {
     const around = newFolder();
     const by = async (names: boolean, content: Metadata) =>
-      (await (await openOutputFolder(around, { names })).destinationFor(A, content)).path;
+      (
+        await (
+          await openOutputFolder(around, { names, keepHidden: true })
+        ).destinationFor(A, content)
+      ).path;
     expect(await by(false, { name: "x", [PATH_KEY]: "y/x" })).toBe(join(around, A));
     expect(await by(true, {})).toBe(join(around, A));
     expect(readdirSync(around)).toEqual([]);
