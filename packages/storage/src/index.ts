@@ -66,7 +66,7 @@ export type {
 } from "./store/tree/delete-tree.ts";
 
 export type { BlobInspection } from "./store/maintenance/inspect.ts";
-export type { ListOptions, ListedAddress } from "./store/maintenance/list.ts";
+export type { ListOptions, ListedAddress, ResolveOptions } from "./store/maintenance/list.ts";
 export {
   type ReplicateFailure,
   type ReplicateOptions,

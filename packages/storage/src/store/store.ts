@@ -10,7 +10,7 @@ import type { PutOptions } from "./write/put.ts";
 import type { BlobInspection } from "./maintenance/inspect.ts";
 import type { BlobStat } from "./maintenance/stat.ts";
 import type { DeleteReport, DeleteTreeOptions } from "./tree/delete-tree.ts";
-import type { ListOptions, ListedAddress } from "./maintenance/list.ts";
+import type { ListOptions, ListedAddress, ResolveOptions } from "./maintenance/list.ts";
 import type { ScanOptions, ScannedBlob } from "./maintenance/scan.ts";
 import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
 
@@ -132,14 +132,15 @@ export interface Store {
   list(options?: ListOptions): AsyncIterable<ListedAddress>;
 
   /**
-   * Finds the address that starts with these digits, 8 or more, among the roots and chunks in the
-   * store now. A complete address is returned without a request.
+   * Finds the address that starts with these digits among the roots and chunks in the store now; 20
+   * or more, because fewer can be forged: see `minDigits`. A complete address is returned without a
+   * request.
    *
-   * @throws StorageError `usage` if it cannot be the start of an address, or is the start of several
-   *   (the message names up to four); `not-found` if no address starts with it; `permission`,
-   *   `unavailable`, `aborted`
+   * @throws StorageError `usage` if it is too short, cannot be the start of an address, or is the
+   *   start of several (the message names up to four); `not-found` if no address starts with it;
+   *   `permission`, `unavailable`, `aborted`
    */
-  resolve(prefix: string, options?: CallOptions): Promise<Address>;
+  resolve(prefix: string, options?: ResolveOptions): Promise<Address>;
 
   /**
    * Everything a blob reveals without a key, which is what the server can see. Downloads the whole

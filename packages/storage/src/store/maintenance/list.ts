@@ -33,8 +33,19 @@ export async function* list(
   }
 }
 
+export interface ResolveOptions extends CallOptions {
+  /**
+   * The fewest digits that are accepted, 8 to 64, by default 20. Anyone who can write to the store
+   * can find, within minutes, content of their own whose address begins with 8 given digits, and
+   * delete or outlast the original; 20 digits are out of reach. Lower it only to show something
+   * about a blob together with its whole address, never to read, share or delete it.
+   */
+  readonly minDigits?: number | undefined;
+}
+
+const DIGITS_DEFAULT = 20;
 /** Fewer digits would be ambiguous in any store of some size, now or later. */
-const PREFIX_MIN = 8;
+const DIGITS_MIN = 8;
 const ADDRESS_LENGTH = 64;
 const FORM = /^[0-9a-f]*$/u;
 
@@ -45,15 +56,19 @@ const NAMED = 4;
 export async function resolve(
   backend: Backend,
   prefix: string,
-  { signal }: CallOptions,
+  { signal, minDigits = DIGITS_DEFAULT }: ResolveOptions,
 ): Promise<Address> {
+  if (!Number.isInteger(minDigits) || minDigits < DIGITS_MIN || minDigits > ADDRESS_LENGTH) {
+    throw usage(`minDigits must be an integer from ${DIGITS_MIN} to ${ADDRESS_LENGTH}`);
+  }
   if (typeof prefix === "string" && prefix.length === ADDRESS_LENGTH) return parseAddress(prefix);
   if (typeof prefix !== "string" || !FORM.test(prefix) || prefix.length > ADDRESS_LENGTH) {
     throw usage("an address is 64 lowercase hexadecimal digits");
   }
-  if (prefix.length < PREFIX_MIN) {
+  if (prefix.length < minDigits) {
     throw usage(
-      `an address can be shortened to its first ${PREFIX_MIN} digits, not to ${prefix.length}`,
+      `give the whole address or at least its first ${minDigits} digits, got ${prefix.length}: ` +
+        "content whose address begins with fewer digits can be forged",
     );
   }
   // Stop early: the listing of a short prefix could be long.
