@@ -56,6 +56,12 @@ export interface StreamOptions {
    * compressed content or together with a range.
    */
   readonly start?: number | undefined;
+  /**
+   * Fails with `usage`, before fetching, if there are more bytes than this to read, decompressed;
+   * by default there is no limit. Anyone who can write to the store can make small content that
+   * reads as petabytes.
+   */
+  readonly maxBytes?: number | undefined;
 }
 
 export interface BytesOptions {
@@ -103,10 +109,7 @@ export function createStoredContent(
     if (decoder) yield* decoder.decode(content.chunks(range, reading));
   }
   const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT, into }: BytesOptions = {}) => {
-    if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
-      throw usage("maxBytes must be an integer from 0 to 2^53-1");
-    }
-    if (readLength > maxBytes) throw tooLong(readLength, `more than maxBytes (${maxBytes})`);
+    assertAtMost(maxBytes, readLength, ": use stream()");
     if (into) return readInto(into);
     // The decoded length is only a claim until all is decoded: no memory is reserved for it.
     if (encoded) return joined(decoded(startReading()));
@@ -116,7 +119,7 @@ export function createStoredContent(
   };
   const readInto = async (into: Uint8Array<ArrayBuffer>) => {
     if (into.length < readLength) {
-      throw tooLong(readLength, `and into has room for ${into.length}`);
+      throw tooLong(readLength, `and into has room for ${into.length}: use stream()`);
     }
     const result = into.subarray(0, readLength);
     if (!encoded) {
@@ -137,20 +140,27 @@ export function createStoredContent(
     if (!range.whole) throw usage("start cannot be combined with a range");
     return { ...checkedRange(root, { start }), whole: true };
   };
+  const rangeWithin = (from: StreamOptions): ByteRange => {
+    const rest = rangeFrom(from);
+    // Neither more than a range nor, by the decoder, more than the decoded length is ever released.
+    const length = encoded ? size : rest.end - rest.start;
+    if (from.maxBytes !== undefined) assertAtMost(from.maxBytes, length);
+    return rest;
+  };
 
   return {
     address: root.address,
     size,
     metadata: root.metadata,
     stream: (from = {}) => {
-      const rest = rangeFrom(from);
+      const rest = rangeWithin(from);
       const reading = startReading();
       return encoded
         ? streamOf(decoded(reading), reading.stop, (chunk) => [chunk])
         : streamOf(content.chunks(rest, reading), reading.stop, copiesOf);
     },
     chunks: (from = {}) => {
-      const rest = rangeFrom(from);
+      const rest = rangeWithin(from);
       const reading = startReading();
       return encoded ? decoded(reading) : content.chunks(rest, reading);
     },
@@ -177,8 +187,16 @@ function checkedRange(root: OpenedRoot, range: RequestedRange): ByteRange {
   return { start, end, whole: range === undefined };
 }
 
+/** @throws StorageError `usage` */
+function assertAtMost(maxBytes: number, length: number, remedy = ""): void {
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
+    throw usage("maxBytes must be an integer from 0 to 2^53-1");
+  }
+  if (length > maxBytes) throw tooLong(length, `more than maxBytes (${maxBytes})${remedy}`);
+}
+
 function tooLong(length: number, why: string): StorageError {
-  return usage(`the content has ${length} bytes, ${why}: use stream()`);
+  return usage(`the content has ${length} bytes, ${why}`);
 }
 
 async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
@@ -193,7 +211,7 @@ function allocateResult(length: number): Uint8Array<ArrayBuffer> {
     return allocate(length);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw tooLong(length, "more than this runtime can hold in one array");
+    throw tooLong(length, "more than this runtime can hold in one array: use stream()");
   }
 }
 
