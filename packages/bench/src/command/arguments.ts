@@ -50,7 +50,7 @@ const HELP = `
 Compare two revisions: idk bench compare BASE HEAD [--help]
 
 Object stores, for the suites that need one:
-  minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=1   MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
+  minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=0   MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL,
                                                 MINIO_ACCESS_KEY, MINIO_SECRET_KEY
   s3://BUCKET[/PREFIX]?endpoint=URL&region=R    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
                                                 AWS_REGION

@@ -22,7 +22,7 @@ export type StoreChoice =
   | { readonly kind: "none"; readonly reason: string };
 
 const FORMS =
-  "s3://BUCKET[/PREFIX]?endpoint=URL&region=R or minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=1";
+  "s3://BUCKET[/PREFIX]?endpoint=URL&region=R or minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=0";
 
 export const NO_STORE: string =
   "no object store: give --store URL, or set MINIO_ENDPOINT, MINIO_ACCESS_KEY and MINIO_SECRET_KEY " +

@@ -37,7 +37,7 @@ export const STORES = `Stores:
                  a folder, without waiting for the disk
   s3://BUCKET[/PREFIX]?endpoint=URL&region=R
                  Amazon S3 or compatible: AWS_… variables, AWS_PROFILE, roles
-  minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=1
+  minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=0
                  MINIO_ACCESS_KEY, MINIO_SECRET_KEY, MINIO_SESSION_TOKEN;
                  without HOST: MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL
   b2://BUCKET[/PREFIX]?region=R

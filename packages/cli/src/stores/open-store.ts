@@ -12,6 +12,7 @@ import type { BucketLocation } from "@idk/storage/provision";
 import type { EncryptionSetting, ObjectLocation, StoreLocation } from "@idk/storage/url";
 import { messageOf, usage } from "../errors/failures.ts";
 import { readSecretBytes } from "../keys/key-files.ts";
+import type { Output } from "../output/output.ts";
 import type { Session } from "../session.ts";
 
 /** Opens the store. Loads only the code of its backend. */
@@ -94,6 +95,7 @@ export async function bucketOptions(
     }
     case "minio": {
       const { host, port, tls, accessKey, secretKey, sessionToken } = location;
+      if (location.plaintext) await warnOfPlaintext(host, session);
       const keys = { accessKey, secretKey, sessionToken };
       return { provider: "minio", ...common, ...keys, host, port, tls };
     }
@@ -113,6 +115,17 @@ export async function bucketOptions(
     default:
       return location satisfies never;
   }
+}
+
+const warned = new WeakSet<Output>();
+
+/** Once per run, and as text, which programs do not expect. */
+async function warnOfPlaintext(host: string, { out }: Session): Promise<void> {
+  if (out.json || warned.has(out)) return;
+  warned.add(out);
+  await out.note(
+    `idk: no TLS to ${host}: others on the network can see what is stored and when; use tls=1 if the server has a certificate`,
+  );
 }
 
 function b2Encryption(

@@ -272,3 +272,23 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     });
   });
 });
+
+describe("minio:// to another machine", () => {
+  const keys = { MINIO_ACCESS_KEY: "ada", MINIO_SECRET_KEY: "lovelace", IDK_RETRY_SECONDS: "0" };
+  const WARNING = /^idk: no TLS to storage\.invalid: others on the network can see/gmu;
+
+  test("warns once if it uses plain HTTP", async () => {
+    const url = "minio://storage.invalid/attic";
+    for (const [args, env, warnings] of [
+      [["ls", "--store", `${url}?tls=0`], {}, 1],
+      [["copy", "--from", `${url}?tls=0`, "--to", `${url}/b?tls=0`], {}, 1],
+      [["ls", "--store", url], { MINIO_USE_SSL: "0" }, 1],
+      [["store", "init", `${url}?tls=0`], {}, 1],
+      [["ls", "--store", url], {}, 0],
+      [["ls", "--store", "minio://127.0.0.1:1/attic"], {}, 0],
+    ] as const) {
+      const { stderr } = await workspace.idk(args, { env: { ...keys, ...env } });
+      expect(stderr.match(WARNING) ?? []).toHaveLength(warnings);
+    }
+  }, 60_000);
+});

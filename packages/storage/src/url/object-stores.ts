@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { fromHex } from "../bytes.ts";
 import { usage } from "../errors.ts";
 import { type Environment, type UrlRules, splitUrl } from "./split.ts";
@@ -27,7 +28,10 @@ export interface S3Location extends BucketLocation {
 export interface MinioServer {
   readonly host: string;
   readonly port: number | undefined;
+  /** By default true, except for this machine's own addresses. */
   readonly tls: boolean;
+  /** True if requests leave this machine without TLS, which a user should know. */
+  readonly plaintext: boolean;
   readonly accessKey: string;
   readonly secretKey: string;
   readonly sessionToken: string | undefined;
@@ -106,10 +110,15 @@ export function minioServer(
       `names no HOST or HOST:PORT ${authority === "" ? "in MINIO_ENDPOINT" : "before its bucket"}`,
     );
   }
+  const loopback = isLoopback(host);
+  const secure =
+    parseTls(tls, env["MINIO_USE_SSL"]) ??
+    (scheme?.toLowerCase() === "https" || (scheme === undefined && !loopback));
   return {
     host,
     port: parsePort(port ?? (env["MINIO_PORT"] || undefined)),
-    tls: parseTls(tls, env["MINIO_USE_SSL"], scheme),
+    tls: secure,
+    plaintext: !secure && !loopback,
     accessKey: required(env, "MINIO_ACCESS_KEY", "MINIO_SECRET_KEY"),
     secretKey: required(env, "MINIO_SECRET_KEY", "MINIO_ACCESS_KEY"),
     sessionToken: env["MINIO_SESSION_TOKEN"] || undefined,
@@ -192,6 +201,18 @@ function parseEndpoint(
   return origin;
 }
 
+/** Whether a host is this machine: `localhost`, 127.0.0.0/8 or ::1. */
+function isLoopback(host: string): boolean {
+  // Normalizes addresses, as the connection will.
+  if (!URL.canParse(`http://${host}`)) return false;
+  const { hostname } = new URL(`http://${host}`);
+  return (
+    hostname === "localhost" ||
+    hostname === "[::1]" ||
+    (isIPv4(hostname) && hostname.startsWith("127."))
+  );
+}
+
 function parsePort(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = Number(text);
@@ -205,10 +226,9 @@ const NO: ReadonlySet<string> = new Set(["0", "false", "no", "off"]);
 function parseTls(
   parameter: string | undefined,
   variable: string | undefined,
-  scheme: string | undefined,
-): boolean {
+): boolean | undefined {
   const text = (parameter ?? (variable || undefined))?.toLowerCase();
-  if (text === undefined) return scheme?.toLowerCase() === "https";
+  if (text === undefined) return undefined;
   if (YES.has(text)) return true;
   if (NO.has(text)) return false;
   throw usage(`must have 1 or 0 for ${parameter === undefined ? "MINIO_USE_SSL" : "tls"}`);

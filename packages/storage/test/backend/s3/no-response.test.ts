@@ -29,6 +29,16 @@ describe("a request without a complete response", () => {
     expect(error.transient).toBe(true);
   });
 
+  test("suggests plain HTTP if the server does not use TLS", async () => {
+    using fake = served(() => new Response());
+    const endpoint = fake.endpoint.replace("http:", "https:");
+    using secure = served(() => new Response(), { endpoint });
+    await rejects(secure.backend.head(NAME), "unavailable", "check that the server uses TLS");
+    for (const location of locationsAt(endpoint)) {
+      await rejects(initBucket(location, {}, ONCE), "unavailable", "or turn TLS off");
+    }
+  });
+
   test("times out if the server does not respond", async () => {
     using fake = served(() => new Promise<Response>(() => {}), {
       timeouts: { firstByte: 50, stall: 50 },

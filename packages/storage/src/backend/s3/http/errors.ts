@@ -90,6 +90,9 @@ function retryAfter(value: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
+/** What Bun and Node report if a server without TLS responds to a TLS handshake. */
+const NO_TLS = /^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/u;
+
 const UNTRUSTED_CERTIFICATE = /CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|ERR_SSL/u;
 
 /**
@@ -135,6 +138,13 @@ export function exceptionError(
     return fail(
       "unavailable",
       `the connection through the proxy ${proxy} failed (${foreignText(failure)}); check the proxy, HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or try again`,
+      true,
+    );
+  }
+  if (NO_TLS.test(code)) {
+    return fail(
+      "unavailable",
+      `the TLS handshake failed (${code}); check that the server uses TLS on this port, or turn TLS off`,
       true,
     );
   }
