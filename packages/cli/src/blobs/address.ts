@@ -32,7 +32,8 @@ export function isPrefix(given: string): boolean {
 }
 
 /**
- * Completes a prefix. A full address takes no request.
+ * Completes a prefix, of the length that the command's settings allow. A full address takes no
+ * request.
  *
  * @throws StorageError `usage` if several addresses begin with it, `not-found` if none does
  */
@@ -41,7 +42,7 @@ export async function resolveAddress(
   given: string,
   signal: AbortSignal,
 ): Promise<Address> {
-  return store.resolve(given, { signal });
+  return store.resolve(given, { signal, minDigits: DIGITS_TO_DISPLAY });
 }
 
 /** Resolves several, without duplicates, in order. */

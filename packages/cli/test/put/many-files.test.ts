@@ -289,7 +289,7 @@ describe("get of several addresses", () => {
     const address = await workspace.put("x");
     write("list", `${address}\nnonsense\n${address}  again\n`);
     const result = await idk(["get", address, "--from-file", "list", "--output-dir", "once"]);
-    expect(result.stderr).toContain("idk: nonsense: not an address: must be 64 lowercase");
+    expect(result.stderr).toContain("idk: nonsense: the address must be 64 lowercase");
     expect(result.stderr).toEndWith("idk: 1 of 2 addresses failed\n");
     expect(readdirSync(path("once"))).toEqual([address]);
   });
