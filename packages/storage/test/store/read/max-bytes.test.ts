@@ -31,7 +31,7 @@ const WAYS: [name: string, read: Way][] = [
     "stream",
     async (blob, options) => {
       const { bytes, error } = await drain(blob.stream(options));
-      if (error !== undefined) throw error;
+      if (error instanceof Error) throw error;
       return bytes.length;
     },
   ],
