@@ -140,7 +140,7 @@ describe.each(["storage", "cli"])("the bill of materials of %s", (ours) => {
     for (const { name, licenses } of components) {
       // Of a package for one platform, only that platform has the manifest.
       if (licenses === undefined)
-        expect(name).toMatch(/-(?:arm|arm64|x64|ia32|ppc64|riscv64|s390x)/u);
+        expect(name).toMatch(/-(?:aarch64|arm|arm64|x64|ia32|ppc64|riscv64|s390x)/u);
       for (const licence of licenses ?? []) {
         const text = "license" in licence ? licence.license.id : licence.expression;
         for (const id of text.split(/ (?:AND|OR) |[()]/u)) expect(["", ...LICENCES]).toContain(id);

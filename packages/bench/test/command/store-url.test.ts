@@ -6,13 +6,13 @@ const AWS = { AWS_ACCESS_KEY_ID: "you", AWS_SECRET_ACCESS_KEY: "sesame" };
 
 describe("where suites find an object store", () => {
   test.each<[url: string, env: Record<string, string>, endpoint: string, place: string]>([
-    ["minio://host:9001/b/p/q", MINIO, "http://host:9001", "b p/q/"],
-    ["minio://host/b", MINIO, "http://host:9000", "b "],
+    ["minio://host:9001/b/p/q", MINIO, "https://host:9001", "b p/q/"],
+    ["minio://host/b", MINIO, "https://host:9000", "b "],
     ["minio://host/b?tls=1", MINIO, "https://host:9000", "b "],
     ["minio://host/b", { ...MINIO, MINIO_USE_SSL: "true" }, "https://host:9000", "b "],
     ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "http://h:1" }, "http://h:1", "b "],
     ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "https://h/" }, "https://h:9000", "b "],
-    ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "h", MINIO_PORT: "7" }, "http://h:7", "b "],
+    ["minio:///b", { ...MINIO, MINIO_ENDPOINT: "h", MINIO_PORT: "7" }, "https://h:7", "b "],
     ["s3://b/p?endpoint=http://h:1", AWS, "http://h:1", "b p/"],
     ["s3://b?endpoint=h", AWS, "https://h", "b "],
     ["s3://b?region=eu-north-1", AWS, "https://s3.eu-north-1.amazonaws.com", "b "],
