@@ -1,14 +1,13 @@
 /**
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
- * `run.cjs` with all commands, `worker.cjs` for its threads, their bytecode, which saves parsing, the
- * licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which Node starts all
- * that on Bun. Native packages, and those that only large files and object stores need, stay outside as
- * dependencies.
+ * `run.cjs` with all commands, `worker.cjs` for its threads, their bytecode, which saves parsing, and
+ * the licences of the bundled packages, and a bill of materials. Native packages, and those that only large files and object
+ * stores need, stay outside as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
  */
 import { type BunPlugin, build, file, write } from "bun";
-import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { billOfMaterials } from "../../script/sbom.ts";
 
@@ -149,10 +148,6 @@ try {
   await write(join(building, "LICENSES.txt"), await licences(bundled));
   const materials = await billOfMaterials("cli", bundled);
   await write(join(building, "sbom.cdx.json"), `${JSON.stringify(materials, null, 2)}\n`);
-  const launcher = join(import.meta.dir, "src/launcher.cjs");
-  await copyFile(launcher, join(building, "launcher.cjs"));
-  // The configuration with which the launcher starts Bun.
-  await write(join(building, "empty"), "");
   // script/idk compares its date with the sources, including those changed during the build. Moved
   // last, when everything else is in place.
   await utimes(join(building, "main.cjs"), startedAt, startedAt);
