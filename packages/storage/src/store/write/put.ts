@@ -99,7 +99,7 @@ async function putTree(
   { context, settings, options, counters }: PutCall,
   reader: ByteReader,
 ): Promise<RootBody> {
-  const { signal, stop } = linkedAbort(options.signal);
+  const { signal, stop, end } = linkedAbort(options.signal);
   const tree = createTreeWriter(context, settings.dedupSecret, { signal, counters });
   const convergent = settings.dedupSecret !== undefined;
   const journal = checkedJournal(options.journal);
@@ -157,5 +157,7 @@ async function putTree(
     await Promise.allSettled(inFlight);
     // The first failure caused the others, which only report the abort.
     throw failure ? failure.error : error;
+  } finally {
+    end();
   }
 }
