@@ -43,14 +43,29 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
   return untilAborted(elapsed, signal).finally(() => clearTimeout(timer));
 }
 
-/** A signal that fires with the caller's signal, or when `stop` is called. */
+/**
+ * A signal that fires with the caller's signal, or when `stop` is called.
+ *
+ * Not `AbortSignal.any`: one signal may outlive thousands of calls, and on Node each call would leave
+ * something behind in it. So either `stop` or `end` must always be called.
+ */
 export function linkedAbort(signal: AbortSignal | undefined): {
   readonly signal: AbortSignal;
   readonly stop: (reason?: unknown) => void;
+  /** Detaches from the caller's signal, when the work is complete. */
+  readonly end: () => void;
 } {
   const own = new AbortController();
+  const fire = (): void => own.abort(signal?.reason);
+  const end = (): void => signal?.removeEventListener("abort", fire);
+  if (signal?.aborted) fire();
+  else signal?.addEventListener("abort", fire, { once: true });
   return {
-    signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal,
-    stop: (reason) => own.abort(reason),
+    signal: own.signal,
+    stop: (reason) => {
+      end();
+      own.abort(reason);
+    },
+    end,
   };
 }

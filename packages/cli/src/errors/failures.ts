@@ -155,28 +155,29 @@ function unexpected(message: string): string {
   return `unexpected error: ${message} (set IDK_DEBUG=1 for a stack trace)`;
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: "permission denied",
-  EBUSY: "it is in use",
-  EDQUOT: "disk quota exceeded",
-  EEXIST: "it already exists",
-  EISDIR: "it is a folder",
-  ELOOP: "too many symbolic links",
-  EMFILE: "too many open files",
-  ENAMETOOLONG: "the name is too long",
-  ENOENT: "no such file or folder",
-  ENOSPC: "no space left on the device",
-  ENOTDIR: "a part of the path is not a folder",
-  ENXIO: "no such device",
-  EPERM: "operation not permitted",
-  EROFS: "the file system is read-only",
-};
+const REASONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    EACCES: "permission denied",
+    EBUSY: "it is in use",
+    EDQUOT: "disk quota exceeded",
+    EEXIST: "it already exists",
+    EISDIR: "it is a folder",
+    ELOOP: "too many symbolic links",
+    EMFILE: "too many open files",
+    ENAMETOOLONG: "the name is too long",
+    ENOENT: "no such file or folder",
+    ENOSPC: "no space left on the device",
+    ENOTDIR: "a part of the path is not a folder",
+    ENXIO: "no such device",
+    EPERM: "operation not permitted",
+    EROFS: "the file system is read-only",
+  }),
+);
 
 /** A system error in words, because Node's messages contain system calls and repeat paths. */
 export function reasonOf(error: unknown): string {
   const code = systemCodeOf(error);
-  if (Object.hasOwn(REASONS, code)) return REASONS[code]!;
-  return code === "" ? messageOf(error) : foreign(code);
+  return REASONS.get(code) ?? (code === "" ? messageOf(error) : foreign(code));
 }
 
 export function systemCodeOf(error: unknown): string {

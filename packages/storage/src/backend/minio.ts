@@ -39,7 +39,8 @@ export function minioConfig(options: MinioOptions): BucketConfig {
     pathStyle: true,
     credentials: { accessKeyId: accessKey, secretAccessKey: secretKey, sessionToken },
     sendChecksums: true,
-    trustChecksums: true,
+    // Whatever the URL claims, the server may be another one, or one with other intentions.
+    trustChecksums: false,
     conditionalPut: true,
     versioned: false,
   };

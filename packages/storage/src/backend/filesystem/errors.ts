@@ -30,56 +30,58 @@ const busy: SystemError = {
   explanation: "the file system is busy; try again",
 };
 
-const SYSTEM_ERRORS: Readonly<Record<string, SystemError>> = {
-  EACCES: denied,
-  EPERM: denied,
-  EROFS: { code: "permission", explanation: "the file system is mounted read-only" },
-  ENOSPC: full,
-  EDQUOT: {
-    code: "unavailable",
-    explanation: "the disk quota is used up; free some space",
-  },
-  EMFILE: tooManyFiles,
-  ENFILE: tooManyFiles,
-  EAGAIN: busy,
-  EBUSY: busy,
-  EINTR: busy,
-  ETIMEDOUT: busy,
-  ESTALE: {
-    code: "unavailable",
-    transient: true,
-    explanation: "the network file system lost the file; try again",
-  },
-  // Not transient: a failing disk rarely recovers within a retry, and each attempt may hang.
-  EIO: {
-    code: "unavailable",
-    explanation: "the disk reports an input/output error; check the disk",
-  },
-  // Calls that expect a missing file handle it themselves. For the others, the file was deleted
-  // during the call.
-  ENOENT: {
-    code: "unavailable",
-    transient: true,
-    explanation:
-      "a file or folder was deleted during the operation; find out what else deletes files there, then try again",
-  },
-  ENOTDIR: {
-    code: "unavailable",
-    explanation: "a parent of this path is a file; choose another folder, or move the file away",
-  },
-  EISDIR: {
-    code: "unavailable",
-    explanation: "there is a folder in place of the blob; move it away",
-  },
-  ELOOP: {
-    code: "unavailable",
-    explanation: "there is a symbolic link in place of the blob; move it away",
-  },
-  ENXIO: {
-    code: "unavailable",
-    explanation: "there is a socket in place of the blob; move it away",
-  },
-};
+const SYSTEM_ERRORS: ReadonlyMap<string, SystemError> = new Map(
+  Object.entries({
+    EACCES: denied,
+    EPERM: denied,
+    EROFS: { code: "permission", explanation: "the file system is mounted read-only" },
+    ENOSPC: full,
+    EDQUOT: {
+      code: "unavailable",
+      explanation: "the disk quota is used up; free some space",
+    },
+    EMFILE: tooManyFiles,
+    ENFILE: tooManyFiles,
+    EAGAIN: busy,
+    EBUSY: busy,
+    EINTR: busy,
+    ETIMEDOUT: busy,
+    ESTALE: {
+      code: "unavailable",
+      transient: true,
+      explanation: "the network file system lost the file; try again",
+    },
+    // Not transient: a failing disk rarely recovers within a retry, and each attempt may hang.
+    EIO: {
+      code: "unavailable",
+      explanation: "the disk reports an input/output error; check the disk",
+    },
+    // Calls that expect a missing file handle it themselves. For the others, the file was deleted
+    // during the call.
+    ENOENT: {
+      code: "unavailable",
+      transient: true,
+      explanation:
+        "a file or folder was deleted during the operation; find out what else deletes files there, then try again",
+    },
+    ENOTDIR: {
+      code: "unavailable",
+      explanation: "a parent of this path is a file; choose another folder, or move the file away",
+    },
+    EISDIR: {
+      code: "unavailable",
+      explanation: "there is a folder in place of the blob; move it away",
+    },
+    ELOOP: {
+      code: "unavailable",
+      explanation: "there is a symbolic link in place of the blob; move it away",
+    },
+    ENXIO: {
+      code: "unavailable",
+      explanation: "there is a socket in place of the blob; move it away",
+    },
+  }),
+);
 
 /**
  * Converts an error of the operating system. Errors of the library pass through.
@@ -88,7 +90,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, SystemError>> = {
  */
 export function systemError(error: unknown, action: string): StorageError {
   if (error instanceof StorageError) return error;
-  const known = SYSTEM_ERRORS[systemCode(error) ?? ""];
+  const known = SYSTEM_ERRORS.get(systemCode(error) ?? "");
   const {
     code,
     explanation,

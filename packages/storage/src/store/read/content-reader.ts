@@ -23,6 +23,8 @@ export interface Reading {
   /** Fires with the caller's signal, or when `stop` is called. */
   readonly signal: AbortSignal;
   readonly stop: () => void;
+  /** Detaches from the caller's signal. Either this or `stop` must always be called. */
+  readonly end: () => void;
   readonly onProgress: ((progress: Progress) => void) | undefined;
 }
 

@@ -36,8 +36,8 @@ export async function get(
   return createStoredContent(root, content, {
     range: options.range,
     startReading() {
-      const { signal, stop } = linkedAbort(options.signal);
-      return { signal, stop, concurrency, onProgress: options.onProgress };
+      const linked = linkedAbort(options.signal);
+      return { ...linked, concurrency, onProgress: options.onProgress };
     },
   });
 }

@@ -108,13 +108,34 @@ export function createStoredContent(
     const decoder = contentDecoder(root.metadata);
     if (decoder) yield* decoder.decode(content.chunks(range, reading));
   }
+  const during = async <T>(work: (reading: Reading) => Promise<T>): Promise<T> => {
+    const reading = startReading();
+    try {
+      return await work(reading);
+    } finally {
+      reading.end();
+    }
+  };
+  /** Starts when the first chunk is requested, because a stream may never be read. */
+  const pass = (from: ByteRange): { chunks: AsyncGenerator<Uint8Array>; stop: () => void } => {
+    let reading: Reading | undefined;
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      reading = startReading();
+      try {
+        yield* encoded ? decoded(reading) : content.chunks(from, reading);
+      } finally {
+        reading.end();
+      }
+    }
+    return { chunks: chunks(), stop: () => reading?.stop() };
+  };
   const bytes = async ({ maxBytes = MAX_BYTES_DEFAULT, into }: BytesOptions = {}) => {
     assertAtMost(maxBytes, readLength, ": use stream()");
     if (into) return readInto(into);
     // The decoded length is only a claim until all is decoded: no memory is reserved for it.
-    if (encoded) return joined(decoded(startReading()));
+    if (encoded) return joined(pass(range).chunks);
     const result = allocateResult(readLength);
-    await content.copyTo(result, range, startReading());
+    await during((reading) => content.copyTo(result, range, reading));
     return result;
   };
   const readInto = async (into: Uint8Array<ArrayBuffer>) => {
@@ -123,11 +144,11 @@ export function createStoredContent(
     }
     const result = into.subarray(0, readLength);
     if (!encoded) {
-      await content.copyTo(result, range, startReading());
+      await during((reading) => content.copyTo(result, range, reading));
       return result;
     }
     let offset = 0;
-    for await (const chunk of decoded(startReading())) {
+    for await (const chunk of pass(range).chunks) {
       result.set(chunk, offset);
       offset += chunk.length;
     }
@@ -153,20 +174,15 @@ export function createStoredContent(
     size,
     metadata: root.metadata,
     stream: (from = {}) => {
-      const rest = rangeWithin(from);
-      const reading = startReading();
-      return encoded
-        ? streamOf(decoded(reading), reading.stop, (chunk) => [chunk])
-        : streamOf(content.chunks(rest, reading), reading.stop, copiesOf);
+      const { chunks, stop } = pass(rangeWithin(from));
+      // Decoded chunks are not borrowed.
+      const whole = (chunk: Uint8Array) => [chunk as Uint8Array<ArrayBuffer>];
+      return streamOf(chunks, stop, encoded ? whole : copiesOf);
     },
-    chunks: (from = {}) => {
-      const rest = rangeWithin(from);
-      const reading = startReading();
-      return encoded ? decoded(reading) : content.chunks(rest, reading);
-    },
+    chunks: (from = {}) => pass(rangeWithin(from)).chunks,
     matchingPrefix: async (have) => {
       if (!range.whole) throw usage("matchingPrefix cannot be combined with a range");
-      return encoded ? 0 : content.matchingPrefix(have, range, startReading());
+      return encoded ? 0 : during((reading) => content.matchingPrefix(have, range, reading));
     },
     bytes,
     // A byte order mark is kept, because it is a character of the text.
@@ -233,10 +249,10 @@ function* copiesOf(borrowed: Uint8Array): Generator<Uint8Array<ArrayBuffer>> {
  * A web stream that does not read ahead of its consumer. All pieces of a chunk are queued at once,
  * because a turn of the event loop for each would cost more than the copy.
  */
-function streamOf<Chunk extends Uint8Array>(
-  chunks: AsyncGenerator<Chunk>,
+function streamOf(
+  chunks: AsyncGenerator<Uint8Array>,
   stop: () => void,
-  split: (chunk: Chunk) => Iterable<Uint8Array<ArrayBuffer>>,
+  split: (chunk: Uint8Array) => Iterable<Uint8Array<ArrayBuffer>>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream(
     {

@@ -103,7 +103,7 @@ async function putTree(
   { context, settings, options, counters }: PutCall,
   reader: ByteReader,
 ): Promise<ContentFields> {
-  const { signal, stop } = linkedAbort(options.signal);
+  const { signal, stop, end } = linkedAbort(options.signal);
   const tree = createTreeWriter(context, settings.dedupSecret, { signal, counters });
   const convergent = settings.dedupSecret !== undefined;
   const journal = checkedJournal(options.journal);
@@ -161,5 +161,7 @@ async function putTree(
     await Promise.allSettled(inFlight);
     // The first failure caused the others, which only report the abort.
     throw failure ? failure.error : error;
+  } finally {
+    end();
   }
 }

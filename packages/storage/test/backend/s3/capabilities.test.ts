@@ -1,8 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { minio } from "../../../src/backend/minio.ts";
 import { withRetry } from "../../../src/backend/retry.ts";
 import { sha256 } from "../../support.ts";
-import { errorResponse, xmlResponse, NAME, objectResponse, OTHER, served } from "./fixtures.ts";
+import {
+  errorResponse,
+  xmlResponse,
+  NAME,
+  objectResponse,
+  OTHER,
+  served,
+  trustedBackend,
+} from "./fixtures.ts";
 
 interface Rules {
   readonly status?: string;
@@ -114,8 +121,7 @@ describe("determining capabilities", () => {
       if (method !== "GET") return errorResponse(403, "AccessDenied");
       return xmlResponse(`${entries.join("")}<IsTruncated>false</IsTruncated>`);
     });
-    const keys = { accessKey: "access-key", secretKey: "secret-key" };
-    const backend = minio({ bucket: "bucket", endpoint: fake.endpoint, ...keys });
+    const backend = trustedBackend(fake.endpoint);
     expect((await backend.capabilities!()).verifiesChecksums).toBe(true);
   });
 });

@@ -8,7 +8,7 @@ import { minio } from "../../../src/backend/minio.ts";
 import { connect } from "../../../src/backend/s3/http/connection.ts";
 import { type S3Options, s3Config } from "../../../src/backend/s3.ts";
 import { sha256 } from "../../support.ts";
-import { bucketForAll, errorResponse, NAME, on, served } from "./fixtures.ts";
+import { bucketForAll, errorResponse, NAME, on, served, trustedBackend } from "./fixtures.ts";
 
 const BYTES = Buffer.from("opaque bytes");
 const CLAIM = Buffer.from(NAME, "hex").toString("base64");
@@ -37,14 +37,20 @@ describe("read-only credentials", () => {
     expect(await backend.head(NAME)).toEqual({ size: 12 });
   });
 
-  test("return the SHA-256 from a store that is known to verify it", async () => {
+  test("return no SHA-256 through minio() either, before and after `capabilities`", async () => {
     using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: claiming });
-    const backend = minio({
-      bucket: "bucket",
-      endpoint: server.url.origin,
-      accessKey: "access-key",
-      secretKey: "secret-key",
-    });
+    const [accessKey, secretKey] = ["access-key", "secret-key"];
+    const { origin: endpoint } = server.url;
+    const backend = minio({ bucket: "bucket", endpoint, accessKey, secretKey });
+    expect(await backend.head(NAME)).toEqual({ size: 12 });
+    expect((await backend.capabilities!()).verifiesChecksums).toBe(false);
+    expect(await backend.head(NAME)).toEqual({ size: 12 });
+    void server.stop(true);
+  });
+
+  test("return the SHA-256 from Amazon, which is known to verify it", async () => {
+    using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: claiming });
+    const backend = trustedBackend(server.url.origin);
     expect((await backend.capabilities!()).verifiesChecksums).toBe(true);
     expect(await backend.head(NAME)).toEqual({ size: 12, sha256: NAME });
     void server.stop(true);

@@ -12,7 +12,8 @@ import {
   REGION,
   type S3Server,
 } from "../../../../../tests/servers/s3-servers.ts";
-import { s3, type S3Options, type Timeouts } from "../../../src/backend/s3.ts";
+import { s3, s3Config, type S3Options, type Timeouts } from "../../../src/backend/s3.ts";
+import { objectBackend } from "../../../src/backend/s3/backend.ts";
 import type { BucketLocation } from "../../../src/backend/s3/provision/init-bucket.ts";
 import type { Backend } from "../../../src/backend/backend.ts";
 
@@ -79,6 +80,13 @@ export function served(
     ...options,
   });
   return { backend, endpoint, [Symbol.dispose]: () => void server.stop(true) };
+}
+
+/** A backend that trusts its server as it trusts Amazon. */
+export function trustedBackend(endpoint: string): Backend {
+  const credentials = { accessKeyId: "access-key", secretAccessKey: "secret-key" };
+  const config = s3Config({ bucket: "bucket", endpoint, region: REGION, credentials });
+  return objectBackend({ ...config, trustChecksums: true });
 }
 
 /** The bucket of `served`, for both provisioning clients. */

@@ -81,6 +81,8 @@ requireServer("minio")("a blob on MinIO", () => {
   test("keeps its SHA-256 with encryption", async () => {
     const encrypted = open({ encryption: { type: "AES256" } });
     await encrypted.put(NAME, BYTES);
+    // Proves that the server verifies it.
+    await encrypted.capabilities!();
     expect((await encrypted.head(NAME))?.sha256).toBe(
       new Bun.CryptoHasher("sha256").update(BYTES).digest("hex"),
     );

@@ -35,55 +35,60 @@ const missing: ErrorMeaning = { code: "not-found", explanation: "it does not exi
 
 const expired = denied("the temporary credentials have expired; sign in again");
 
-/** By the error code of S3, MinIO, B2 or versitygw. */
-const BY_CODE: Readonly<Record<string, ErrorMeaning>> = {
-  NoSuchKey: missing,
-  NoSuchVersion: missing,
-  InvalidAccessKeyId: denied(
-    "the access key is unknown or disabled; check it, or create a new one",
-  ),
-  ExpiredToken: expired,
-  ExpiredTokenException: expired,
-  TokenRefreshRequired: expired,
-  InvalidToken: denied("the session token is malformed; sign in again"),
-  InvalidTokenId: denied("the session token does not match the access key; sign in again"),
-  SignatureDoesNotMatch: denied(
-    "the secret key does not match the access key; check that both are complete and belong together",
-  ),
-  AccountProblem: denied("the provider reports a problem with the account; contact the provider"),
-  NotSignedUp: denied("the account is not signed up for this service"),
-  XAmzContentSHA256Mismatch: damaged,
-  XAmzContentChecksumMismatch: damaged,
-  BadDigest: damaged,
-  InvalidDigest: damaged,
-  IncompleteBody: damaged,
-  RequestTimeout: { ...transient, explanation: "the upload took too long; try again" },
-  SlowDown: busy,
-  // MinIO also returns it if its disks return other data than was written.
-  SlowDownRead: {
-    ...transient,
-    explanation: "the store is busy or cannot read the object; try again later",
-  },
-  SlowDownWrite: busy,
-  Throttling: busy,
-  ThrottlingException: busy,
-  TooManyRequests: busy,
-  RequestLimitExceeded: busy,
-  BandwidthLimitExceeded: busy,
-  "KMS.ThrottlingException": busy,
-  OperationAborted: busy,
-  ConditionalRequestConflict: busy,
-  // A new bucket, until every server knows its name.
-  TemporaryRedirect: busy,
-  XMinioStorageFull: full,
-  XMinioAdminBucketQuotaExceeded: quota,
-  QuotaExceeded: quota,
-  InsufficientStorage: full,
-  InvalidObjectState: {
-    code: "unavailable",
-    explanation: "the blob is in an archive tier; restore it with the provider's tools first",
-  },
-};
+/**
+ * By the error code of S3, MinIO, B2 or versitygw. A map, because the code comes from the server and
+ * may be a name that every object inherits, such as `constructor`.
+ */
+const BY_CODE: ReadonlyMap<string, ErrorMeaning> = new Map(
+  Object.entries({
+    NoSuchKey: missing,
+    NoSuchVersion: missing,
+    InvalidAccessKeyId: denied(
+      "the access key is unknown or disabled; check it, or create a new one",
+    ),
+    ExpiredToken: expired,
+    ExpiredTokenException: expired,
+    TokenRefreshRequired: expired,
+    InvalidToken: denied("the session token is malformed; sign in again"),
+    InvalidTokenId: denied("the session token does not match the access key; sign in again"),
+    SignatureDoesNotMatch: denied(
+      "the secret key does not match the access key; check that both are complete and belong together",
+    ),
+    AccountProblem: denied("the provider reports a problem with the account; contact the provider"),
+    NotSignedUp: denied("the account is not signed up for this service"),
+    XAmzContentSHA256Mismatch: damaged,
+    XAmzContentChecksumMismatch: damaged,
+    BadDigest: damaged,
+    InvalidDigest: damaged,
+    IncompleteBody: damaged,
+    RequestTimeout: { ...transient, explanation: "the upload took too long; try again" },
+    SlowDown: busy,
+    // MinIO also returns it if its disks return other data than was written.
+    SlowDownRead: {
+      ...transient,
+      explanation: "the store is busy or cannot read the object; try again later",
+    },
+    SlowDownWrite: busy,
+    Throttling: busy,
+    ThrottlingException: busy,
+    TooManyRequests: busy,
+    RequestLimitExceeded: busy,
+    BandwidthLimitExceeded: busy,
+    "KMS.ThrottlingException": busy,
+    OperationAborted: busy,
+    ConditionalRequestConflict: busy,
+    // A new bucket, until every server knows its name.
+    TemporaryRedirect: busy,
+    XMinioStorageFull: full,
+    XMinioAdminBucketQuotaExceeded: quota,
+    QuotaExceeded: quota,
+    InsufficientStorage: full,
+    InvalidObjectState: {
+      code: "unavailable",
+      explanation: "the blob is in an archive tier; restore it with the provider's tools first",
+    },
+  }),
+);
 
 /** By HTTP status, if the code is unknown or missing, as in every response to HEAD. */
 const BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
@@ -107,8 +112,7 @@ export function errorMeaning(status: number, code: string, message: string): Err
       explanation: "a cap of the account is reached; raise it in the provider's settings",
     };
   }
-  // The code comes from the server, and `constructor` is not one of ours.
-  const known = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined;
+  const known = BY_CODE.get(code);
   if (known !== undefined) return known;
   if ((status < 500 || status === 501) && /kms|encrypt/iu.test(`${code} ${message}`)) {
     return {
