@@ -5,6 +5,7 @@ import { usage } from "../errors/failures.ts";
 import { userFolders } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
 import { readKeyFile } from "../keys/key-files.ts";
+import { isSecretNotPath } from "../output/secrets.ts";
 import type { Config } from "./config.ts";
 
 /** The path of the configuration file, and whether a flag or variable named it. */
@@ -13,7 +14,11 @@ export function configPath(
   env: Environment,
 ): { readonly path: string; readonly named: boolean } {
   const named = typeof flag === "string" ? flag : env["IDK_CONFIG"] || undefined;
+  const name = typeof flag === "string" ? "--config" : "IDK_CONFIG";
   if (named === "") throw usage("--config takes a file, got an empty string");
+  if (named !== undefined && isSecretNotPath(named)) {
+    throw usage(`${name} looks like a secret key, not a file`);
+  }
   return {
     path: resolve(named ?? join(userFolders(env).config, "config.toml")),
     named: named !== undefined,

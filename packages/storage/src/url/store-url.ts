@@ -49,8 +49,13 @@ export function parseStoreUrl(text: string, env: Environment): StoreLocation {
   if (parse !== undefined) return parse(text, env);
   const guess = nearest(scheme, [...PARSERS.keys()]);
   const hint = guess === undefined ? "" : ` (did you mean ${guess}:?)`;
-  throw usage(`does not support "${scheme}:"${hint}; supported are ${SUPPORTED}`);
+  // A pasted secret may contain a colon, too.
+  const named = scheme.length <= SCHEME_SHOWN ? `"${scheme}:"` : "this scheme";
+  throw usage(`does not support ${named}${hint}; supported are ${SUPPORTED}`);
 }
+
+/** Longer ones are not repeated in messages. */
+const SCHEME_SHOWN = 12;
 
 const FILE_RULES: UrlRules = {
   form: "file:///DIR",
