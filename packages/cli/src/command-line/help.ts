@@ -1,6 +1,7 @@
 import { nearest } from "@idk/storage/url";
 import type { Command as CommanderCommand } from "commander";
 import { usage } from "../errors/failures.ts";
+import { quotedWord } from "../output/secrets.ts";
 import { TOPICS } from "./overview.ts";
 
 /** `idk help`, `idk help COMMAND…` and `idk help TOPIC`. Commander's own help has no topics. */
@@ -46,7 +47,7 @@ function commandOf(
       const names = found.commands.map((command) => command.name());
       const near = nearest(word, found === parent ? [...names, ...topics] : names);
       const hint = near === undefined ? ": run `idk help` for a list" : ` (did you mean ${near}?)`;
-      throw usage(`no help for '${word}'${hint}`);
+      throw usage(`no help for ${quotedWord(word)}${hint}`);
     }
     found = inner;
   }

@@ -3,6 +3,7 @@ import { Command as CommanderCommand, CommanderError } from "commander";
 import { usage } from "../errors/failures.ts";
 import type { Environment } from "../invocation.ts";
 import { withoutNotes } from "../output/output.ts";
+import { quotedWord } from "../output/secrets.ts";
 import { displayFor } from "../progress/display.ts";
 import { createProgress } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
@@ -122,7 +123,9 @@ function checkCommands(program: CommanderCommand): void {
     const names = commands.map((command) => command.name());
     if (word.startsWith("-") || names.includes(word)) continue;
     const near = nearest(word, names);
-    throw usage(`unknown command '${word}'${near === undefined ? "" : ` (did you mean ${near}?)`}`);
+    throw usage(
+      `unknown command ${quotedWord(word)}${near === undefined ? "" : ` (did you mean ${near}?)`}`,
+    );
   }
 }
 
@@ -161,6 +164,7 @@ function sessionOf(
 function inOneLine(message: string): string {
   return message
     .replace(/^error: /u, "")
+    .replaceAll(/'([^']*)'/gu, (_, word: string) => quotedWord(word))
     .replace(/\s*\n\s*\(Did/u, " (did")
     .replace(
       /(?<=^too many arguments for '\w+')\. Expected (?<n>\d+) arguments?.*$/su,

@@ -48,7 +48,7 @@ async function* examine(invocation: Invocation, session: Session): AsyncGenerato
   let resolved: Resolved;
   try {
     resolved = await resolveSettings(invocation, [...SETTINGS, "workers"]);
-    yield await checkConfig(resolved.config);
+    yield checkConfig(resolved.config);
   } catch (error) {
     yield failedWith(
       "configuration",

@@ -5,7 +5,7 @@ import type { Command } from "../command.ts";
 import { type Config, isStoreName } from "../config/config.ts";
 import { configPath, loadConfig } from "../config/load-config.ts";
 import { redactedUrl } from "../config/redacted.ts";
-import { choice, field, optional, path, readSettings } from "../config/settings.ts";
+import { choice, field, newPath, optional, readSettings } from "../config/settings.ts";
 import { existingSetup, reportSetup, type SetupReport } from "../config/setup-report.ts";
 import { storeUrl } from "../config/values.ts";
 import { storeAddition, writeNewConfig } from "../config/write-config.ts";
@@ -24,7 +24,7 @@ import type { Session } from "../session.ts";
 import { makeStore } from "../stores/make-store.ts";
 
 const SHAPE = {
-  output: optional(path),
+  output: optional(newPath),
   keychain: optional(field(checkKeychainName)),
   name: optional(field(checkName)),
   passphrase: choice,

@@ -1,5 +1,5 @@
 import { type Command, command } from "../command.ts";
-import { field, flag, identitySources, optional, passphrase, path } from "../config/settings.ts";
+import { field, flag, identitySources, newPath, optional, passphrase } from "../config/settings.ts";
 import { usage } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { checkKeychainName } from "../keys/identity-source.ts";
@@ -11,7 +11,7 @@ import {
 
 export const keygen: Command = command(
   {
-    output: optional(path),
+    output: optional(newPath),
     keychain: optional(field(checkKeychainName)),
     protect: flag,
     passphrase,

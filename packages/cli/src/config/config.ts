@@ -1,5 +1,6 @@
 import { nearest } from "@idk/storage/url";
 import { usage } from "../errors/failures.ts";
+import { looksLikeSecret } from "../output/secrets.ts";
 import type { IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
 
@@ -56,6 +57,7 @@ export function findStore(text: string, config: Config | undefined): StoreEntry 
   if (config === undefined || config.stores.size === 0 || !isStoreName(text)) return undefined;
   const entry = config.stores.get(text);
   if (entry !== undefined) return entry;
+  if (looksLikeSecret(text)) throw usage("the store looks like a secret key, not a name or URL");
   const names = [...config.stores.keys()];
   const guess = nearest(text, names);
   const hint = guess === undefined ? `it has ${names.join(", ")}` : `did you mean ${guess}?`;

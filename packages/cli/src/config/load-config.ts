@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
-import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { usage } from "../errors/failures.ts";
 import { userFolders } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
-import { readKeyFile } from "../keys/key-files.ts";
+import { readTrustedFile } from "../keys/trusted-file.ts";
+import { isSecretNotPath } from "../output/secrets.ts";
 import type { Config } from "./config.ts";
 
 /** The path of the configuration file, and whether a flag or variable named it. */
@@ -13,7 +13,11 @@ export function configPath(
   env: Environment,
 ): { readonly path: string; readonly named: boolean } {
   const named = typeof flag === "string" ? flag : env["IDK_CONFIG"] || undefined;
+  const name = typeof flag === "string" ? "--config" : "IDK_CONFIG";
   if (named === "") throw usage("--config takes a file, got an empty string");
+  if (named !== undefined && isSecretNotPath(named)) {
+    throw usage(`${name} looks like a secret key, not a file`);
+  }
   return {
     path: resolve(named ?? join(userFolders(env).config, "config.toml")),
     named: named !== undefined,
@@ -25,21 +29,19 @@ export function configPath(
  *
  * @param flag the value of `--config`
  * @returns undefined if the default file does not exist
- * @throws Failure `usage` if it cannot be read or is invalid, with FILE:LINE
+ * @throws Failure `usage` if it cannot be read, others can change it, or it is invalid, with FILE:LINE
  */
 export async function loadConfig(flag: unknown, env: Environment): Promise<Config | undefined> {
   const { path, named } = configPath(flag, env);
   if (!named && isMissing(path)) return undefined;
-  const bytes = await readKeyFile(path, "configuration");
+  const bytes = await readTrustedFile(path, "configuration");
   // Load the TOML parser only if there is a file.
   const [{ readConfig }, { TomlError }] = await Promise.all([
     import("./read-config.ts"),
     import("./toml.ts"),
   ]);
   try {
-    const config = readConfig(decode(bytes, path), path, env);
-    await checkModes(config);
-    return config;
+    return readConfig(decode(bytes, path), path, env);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const { line, column, message } = error;
@@ -69,16 +71,4 @@ function decode(bytes: Uint8Array, path: string): string {
   } catch (error) {
     throw usage(`the configuration ${path} is not UTF-8`, error);
   }
-}
-
-/** Anyone who can write a file that names a program can run programs as this user. */
-async function checkModes({ path, global, stores }: Config): Promise<void> {
-  const sections = [global, ...stores.values()];
-  if (process.platform === "win32") return;
-  if (sections.every(({ identityCommand }) => identityCommand === undefined)) return;
-  const { mode } = await stat(path);
-  if ((mode & 0o022) === 0) return;
-  throw usage(
-    `other users of this machine can write ${path}, which names a command to run: run chmod go-w on it`,
-  );
 }

@@ -1,5 +1,6 @@
 import { nearest } from "@idk/storage/url";
 import type { Environment } from "../invocation.ts";
+import { looksLikeSecret } from "../output/secrets.ts";
 import { type Config, isStoreName, type Located, type StoreEntry } from "./config.ts";
 import { parseToml, type TomlEntry, TomlError } from "./toml.ts";
 import {
@@ -115,6 +116,7 @@ function put(
 }
 
 function unknownKey(name: string, table: boolean, keys: ReadonlyMap<string, Key>): string {
+  if (looksLikeSecret(name)) return "has a key that looks like a secret";
   const guess = nearest(name, table ? ["store"] : [...keys.keys()]);
   if (guess !== undefined) return `unknown key ${name} (did you mean ${guess}?)`;
   if (table) return `unknown table ${name} (a store is [store.NAME])`;
@@ -124,6 +126,9 @@ function unknownKey(name: string, table: boolean, keys: ReadonlyMap<string, Key>
 
 function checkDefault({ default: chosen, stores }: Config): void {
   if (chosen === undefined || stores.has(chosen.value)) return;
+  if (looksLikeSecret(chosen.value)) {
+    throw new TomlError("default looks like a secret key, not the name of a store", chosen.line);
+  }
   const guess = nearest(chosen.value, [...stores.keys()]);
   const hint = guess === undefined ? "" : ` (did you mean ${guess}?)`;
   const { length } = chosen.value;

@@ -1,5 +1,6 @@
 import type { IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
+import { isSecretNotPath } from "../output/secrets.ts";
 import { printable, redact } from "../output/text.ts";
 
 /** Parameters that are not secret. */
@@ -26,6 +27,7 @@ export function redactedUrl(url: string): string {
 }
 
 export function safeText(text: string): string {
+  if (isSecretNotPath(text)) return "… (looks like a secret key)";
   return printable(redact(text));
 }
 

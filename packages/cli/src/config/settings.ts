@@ -22,6 +22,7 @@ import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
+import { isSecretNotPath } from "../output/secrets.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 
 import type { Overrides } from "./overrides.ts";
@@ -55,16 +56,30 @@ function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
   );
 }
 
-/** A path. An identity given by mistake must not be printed. */
+/** A path. A secret given by mistake must not be printed. */
 export const path: Field<string> = field((text) => {
   if (looksLikeIdentity(text)) throw new Error(NOT_ITSELF);
+  if (isSecretNotPath(text)) throw new Error(NOT_A_FILE);
+  return anyPath(text);
+});
+
+/** The path of a file to create, whose name may be an address. */
+export const newPath: Field<string> = field((text) => {
+  if (looksLikeIdentity(text)) throw new Error(NOT_ITSELF);
+  if (!isAddressOrPrefix(text) && isSecretNotPath(text)) throw new Error(NOT_A_FILE);
+  return anyPath(text);
+});
+
+function anyPath(text: string): string {
   if (text === "") throw new Error("takes a file, got an empty string");
   if (text.includes("\0")) throw new Error("takes a file, and a path cannot contain a NUL byte");
   return text;
-});
+}
 
 const NOT_ITSELF =
   "takes a file, not the identity itself (use the variable IDK_IDENTITY_KEY for that)";
+
+const NOT_A_FILE = "looks like a secret key, not a file: write it to a file and name that";
 
 export const paths: Field<string[]> = valibotOptional(array(path), []);
 
@@ -129,7 +144,10 @@ export interface StoreSource {
 
 export const store: Field<StoreLocation> = parsed(
   custom<StoreSource>((source) => source !== undefined, MISSING),
-  ({ url, env }) => parseStoreUrl(url, env),
+  ({ url, env }) => {
+    if (isSecretNotPath(url)) throw new Error("looks like a secret key, not a store");
+    return parseStoreUrl(url, env);
+  },
 );
 
 /** The sources of a command's identities, for `loadIdentities`. */

@@ -41,13 +41,9 @@ export function checkThreads(workers: number | undefined): Check {
 }
 
 /** @param config undefined if there is none */
-export async function checkConfig(config: Config | undefined): Promise<Check> {
+export function checkConfig(config: Config | undefined): Check {
   if (config === undefined) return passed("configuration", "no file; create one with `idk init`");
   const { path, stores } = config;
-  if (await othersHaveAccess(path, 0o022)) {
-    const message = `${path}: other users of this machine can write it and redirect your files`;
-    return warning("configuration", message, `chmod go-w ${path}`);
-  }
   return passed("configuration", `${path}: ${count(stores.size, "store")}`);
 }
 

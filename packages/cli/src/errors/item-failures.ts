@@ -1,3 +1,5 @@
+import { isAddressOrPrefix } from "../blobs/address.ts";
+import { isSecretNotPath, looksLikeSecret } from "../output/secrets.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { codeOf, Failure, type FailureCode, messageOf, worstOf } from "./failures.ts";
@@ -14,6 +16,8 @@ export interface ItemFailures {
   /** @param items their total number, for the message */
   throwIfAny(items: number): void;
 }
+
+const SECRET = "the list has a line that looks like a secret key, not";
 
 export interface ItemFailure {
   readonly code: FailureCode;
@@ -57,11 +61,18 @@ export function createListFailures(
   name: "address" | "file",
 ): ItemFailures {
   const { out } = session;
-  return createItemFailures(session, noun, async (item, { code, message }) => {
+  const isSecret = (item: string): boolean =>
+    name === "file" ? isSecretNotPath(item) : !isAddressOrPrefix(item) && looksLikeSecret(item);
+  return createItemFailures(session, noun, async (given, failure) => {
+    const { code } = failure;
+    const [item, message] = isSecret(given)
+      ? ["…", `${SECRET} ${name === "file" ? "a file" : "an address"}`]
+      : [given, failure.message];
     await out.report({ ok: false, [name]: item, error: { code, message } });
     await out.flush();
     if (out.json) return;
-    await out.fault(`idk: ${message.includes(item) ? message : `${item}: ${message}`}`);
+    const named = item === "…" || message.includes(item);
+    await out.fault(`idk: ${named ? message : `${item}: ${message}`}`);
   });
 }
 

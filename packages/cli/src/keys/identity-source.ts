@@ -1,4 +1,5 @@
 import { delimiter } from "node:path";
+import { looksLikeSecret } from "../output/secrets.ts";
 import type { Environment } from "../invocation.ts";
 
 /** Where identities come from. Nothing is opened, prompted for or run until a key is needed. */
@@ -36,6 +37,7 @@ export function identitySource(
 
 /** Allows names that need no quoting on a command line. */
 export function checkKeychainName(name: string): string {
+  if (looksLikeSecret(name)) throw new Error("looks like a secret key, not a keychain name");
   if (/^[\p{L}\p{N}][\p{L}\p{N}._@-]{0,63}$/u.test(name)) return name;
   throw new Error("takes a keychain name of up to 64 letters, digits and ._@-");
 }

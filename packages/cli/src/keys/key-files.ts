@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { reasonOf, usage } from "../errors/failures.ts";
+import { Failure, reasonOf, usage } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
 
 /** Key files are short; a mistyped path may name anything. */
@@ -11,7 +11,7 @@ const KEY_FILE_MAX = 2 ** 20;
  * @param what the kind of file, for messages
  */
 export async function readKeyFile(path: string, what: string): Promise<Uint8Array> {
-  return withKeyFile(path, what, (handle) => readUpTo(handle, KEY_FILE_MAX));
+  return withKeyFile(path, what, (handle) => readUpTo(handle));
 }
 
 /** Reads a file that contains a secret, and warns if others can read it. */
@@ -28,11 +28,16 @@ export async function readSecretFile(
         `idk: warning: other users of this machine can read the ${what} ${path}: run chmod 600 on it`,
       );
     }
-    return readUpTo(handle, KEY_FILE_MAX);
+    return readUpTo(handle);
   });
 }
 
-async function withKeyFile(
+/**
+ * Opens a key file and reads it.
+ *
+ * @param read returns undefined if the file is too long; see `readUpTo`
+ */
+export async function withKeyFile(
   path: string,
   what: string,
   read: (handle: FileHandle) => Promise<Uint8Array | undefined>,
@@ -46,6 +51,7 @@ async function withKeyFile(
       await handle.close();
     }
   } catch (error) {
+    if (error instanceof Failure) throw error;
     throw usage(`cannot read the ${what} ${path}: ${reasonOf(error)}`, error);
   }
   if (bytes === undefined) throw usage(`the ${what} ${path} is too long`);
@@ -53,7 +59,10 @@ async function withKeyFile(
 }
 
 /** @returns undefined if the file is longer */
-async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | undefined> {
+export async function readUpTo(
+  handle: FileHandle,
+  limit: number = KEY_FILE_MAX,
+): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for (;;) {

@@ -15,8 +15,12 @@ const FOREIGN_MAX = 500;
 /** The longest message: others' text, and the words around it. */
 const MESSAGE_MAX = 2 * FOREIGN_MAX;
 
-/** All or part of an identity, which users may put into the wrong argument. */
-const IDENTITY = /idk-secret-key-1[0-9a-z]+/giu;
+/**
+ * All or part of an identity, of this program or of age, and the first line of a private key in PEM.
+ * Users may put them into the wrong argument.
+ */
+const IDENTITY =
+  /(?<kind>idk-secret-key-1|age-secret-key-(?:pq-)?1|age-plugin-[a-z0-9+._]+-1)[0-9a-z]+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*/gisu;
 
 /** Escapes untrusted text into one line that is safe to print on a terminal. */
 export function printable(text: string): string {
@@ -55,7 +59,9 @@ function beginning(safe: string, length: number): string {
 
 /** Removes what looks like an identity. The last line of defence in every message. */
 export function redact(text: string): string {
-  return text.replace(IDENTITY, "IDK-SECRET-KEY-1…");
+  return text.replace(IDENTITY, (_, kind?: string) =>
+    kind === undefined ? "(a private key)" : `${kind.toUpperCase()}…`,
+  );
 }
 
 /** Whether a text contains what looks like an identity, and must not be printed. */

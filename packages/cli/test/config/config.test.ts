@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   createWorkspace,
   expectFailure,
+  isolated,
+  MAIN,
   newFolder,
   noise,
   type Result,
@@ -304,3 +306,78 @@ async function homeOf(): Promise<string> {
   const { stdout } = await runIdk(["config"], { cwd: folder });
   return /\((.*)\/\.config\/idk/u.exec(stdout)![1]!;
 }
+
+describe("a configuration that others can change is refused:", () => {
+  const CONTENT = `recipients = ["${recipient}"]\n[store.own]\nurl = "own-blobs"\n`;
+  const anyone = 65_534;
+  const asRoot = process.getuid?.() === 0 ? test : test.skip;
+
+  /** A folder for the file, which each test spoils. */
+  function place(): { readonly at: string; readonly in: string } {
+    const folder = join(newFolder(), "etc");
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(folder, "config.toml"), CONTENT, { mode: 0o600 });
+    return { at: join(folder, "config.toml"), in: folder };
+  }
+  const put = async (config: string, env: Record<string, string> = {}) =>
+    runIdk(["put", "-", ...(config === "" ? [] : ["--config", config])], {
+      cwd: folder,
+      env,
+      stdin: "x",
+    });
+
+  test.each<[what: string, mode: number]>([
+    ["its group", 0o620],
+    ["everyone", 0o602],
+  ])("%s can write to it", async (_, mode) => {
+    const file = place();
+    expect((await put(file.at)).code).toBe(0);
+    chmodSync(file.at, mode);
+    const message =
+      `the configuration ${file.at} is not used, because it can be changed by other users of this ` +
+      `machine: run chmod go-w ${file.at}`;
+    expectFailure(await put(file.at), 2, message);
+    expectFailure(await put("", { IDK_CONFIG: file.at }), 2, message);
+  });
+
+  test("they can write to its folder", async () => {
+    const file = place();
+    chmodSync(file.in, 0o770);
+    const remedy = `because its folder ${file.in} can be changed by other users of this machine: run chmod go-w ${file.in}`;
+    expectFailure(await put(file.at), 2, remedy);
+    // A sticky folder, such as /tmp, protects a file of this user.
+    chmodSync(file.in, 0o1777);
+    expect((await put(file.at)).code).toBe(0);
+  });
+
+  test("they can write to the folder that a link to it leads to", async () => {
+    const [link, target] = [place(), place()];
+    rmSync(link.at);
+    symlinkSync(target.at, link.at);
+    expect((await put(link.at)).code).toBe(0);
+    chmodSync(target.in, 0o777);
+    expectFailure(await put(link.at), 2, `run chmod go-w ${target.in}`);
+  });
+
+  asRoot("it or its folder belongs to someone else", async () => {
+    const [owned, inside] = [place(), place()];
+    chownSync(owned.at, anyone, anyone);
+    const remedy = `belongs to another user (${anyone}), who can change it: run chown 0`;
+    expectFailure(await put(owned.at), 2, `because it ${remedy} ${owned.at}`);
+    chownSync(inside.in, anyone, anyone);
+    expectFailure(
+      await put(inside.at),
+      2,
+      `because its folder ${inside.in} ${remedy} ${inside.in}`,
+    );
+  });
+
+  test("an empty file and a pipe of this user are fine", async () => {
+    expect((await runIdk(["config", "--config", "/dev/null"], { cwd: folder })).code).toBe(0);
+    const script = `exec "$0" "$1" config --json --config <(echo 'workers = 3')`;
+    const child = Bun.spawnSync(["bash", "-c", script, process.execPath, MAIN], {
+      env: isolated(),
+    });
+    expect(child.stdout.toString()).toContain('"workers":{"value":"3"');
+  });
+});

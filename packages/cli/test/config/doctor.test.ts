@@ -129,9 +129,11 @@ describe("doctor", () => {
     chmodSync(file, 0o666);
     const open = await doctor(["--config", file], { IDK_STORE: "./blobs" });
     expect(open.of("configuration")[0]).toMatchObject({
-      status: "warning",
-      remedy: `chmod go-w ${file}`,
+      status: "failed",
+      code: "usage",
+      message: expect.stringContaining(`run chmod go-w ${file}`),
     });
+    chmodSync(file, 0o600);
     writeFileSync(file, "colour = 1\n");
     const wrong = await doctor(["--config", file], { IDK_STORE: "./blobs" });
     expect(wrong.of("configuration")[0]).toMatchObject({ status: "failed", code: "usage" });

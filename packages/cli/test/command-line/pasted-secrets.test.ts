@@ -1,0 +1,135 @@
+import { describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { looksLikeSecret } from "../../src/output/secrets.ts";
+import { redact } from "../../src/output/text.ts";
+import { createWorkspace, type Result } from "../support/cli.ts";
+
+const { idk, ok, path, recipient, write } = await createWorkspace();
+const address = (await idk(["put", "-"], { stdin: "x" })).stdout.trim();
+
+const KEY = "qpzry9x8gf2tvdw0s3jn54khce6mua7lqpzry9x8gf2tvdw0s3jn54khce";
+
+/** Secrets of each kind, made up. */
+const SECRETS: Readonly<Record<string, string>> = {
+  "an identity": `IDK-SECRET-KEY-1${KEY.toUpperCase()}`,
+  "an identity of age": `AGE-SECRET-KEY-1${KEY.toUpperCase()}`,
+  "an identity of an age plugin": `AGE-PLUGIN-YUBIKEY-1${KEY.toUpperCase().slice(0, 20)}`,
+  "a secret access key": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+  "an application key of B2": "K005aBcDeFgHiJkLmNoPqRsTuVwXyZ0",
+  "a dedup secret in hexadecimal":
+    "0F1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+  "a dedup secret in Base64": "Dx4tPEtaaXiHlqW0w9Lh8A8eLTxLWml4h5altMPS4fA=",
+  "a line of PEM": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+  "a file in PEM":
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n",
+};
+
+/** Where it does not belong, and the environment. */
+const PLACES: readonly (readonly [args: (secret: string) => string[], variable?: string])[] = [
+  [(secret) => [secret]],
+  [(secret) => ["help", secret]],
+  [(secret) => ["store", secret]],
+  [(secret) => ["put", secret]],
+  [(secret) => ["put", "-", secret]],
+  [(secret) => ["put", "--from-file", secret]],
+  [(secret) => ["put", "-", "--done", secret]],
+  [(secret) => ["put", "-", "--dedup-secret", secret]],
+  [(secret) => ["put", "-", "-r", secret]],
+  [(secret) => ["put", "-", "-R", secret]],
+  [(secret) => ["put", "-", "--store", secret]],
+  [(secret) => ["put", "-", `--key=${secret}`]],
+  [(secret) => ["put", "-", `--compress=${secret}`]],
+  [(secret) => ["put", "-", `-${secret}`]],
+  [(secret) => ["get", `${secret} `]],
+  [(secret) => ["get", address, "-i", secret]],
+  [(secret) => ["get", address, "-i", `keychain:${secret}`]],
+  [(secret) => ["get", address, "--range", secret]],
+  [(secret) => ["get", "--from-file", secret, "--output-dir", "x"]],
+  [(secret) => ["ls", "--store", secret]],
+  [(secret) => ["ls", "--config", secret]],
+  [(secret) => ["copy", "--from", "blobs", "--to", `x${secret}:${secret}`]],
+  [(secret) => ["copy", "--from", secret, "--to", "x"]],
+  [(secret) => ["share", address, "-r", secret]],
+  [() => ["put", "-"], "IDK_STORE"],
+  [() => ["put", "-"], "IDK_RECIPIENTS"],
+  [() => ["get", address], "IDK_IDENTITY"],
+  [() => ["ls"], "IDK_CONFIG"],
+];
+
+const text = ({ stdout, stderr }: Result) => stdout + stderr;
+
+describe.each(Object.entries(SECRETS))("%s", (_, secret) => {
+  // Enough of it to recognize.
+  const part = secret.replace(/^-.*\n/u, "").slice(18, 30);
+
+  test("is not repeated, wherever it is given", async () => {
+    for (const [index, [args, variable]] of PLACES.entries()) {
+      const env = variable === undefined ? {} : { [variable]: secret };
+      const given = [...args(secret), ...(index % 2 === 0 ? [] : ["--json"])];
+      const result = await idk(given, { env, stdin: "x" });
+      expect([given, text(result).includes(part)]).toEqual([given, false]);
+      // A command that has all settings does not use the file.
+      if (variable !== "IDK_CONFIG") expect([given, result.code]).toEqual([given, 2]);
+    }
+  });
+
+  test("is not repeated from a list, a configuration or the overview of it", async () => {
+    write("list", `${secret}\n`);
+    for (const args of [
+      ["put", "--from-file", "list"],
+      ["get", "--from-file", "list", "--output-dir", "from-list"],
+      ["put", "-", "-R", "list"],
+      ["get", address, "-i", "list"],
+      ["ls", "--config", "list"],
+    ]) {
+      const result = await idk(args, { stdin: "x" });
+      expect(text(result)).not.toContain(part);
+      expect(result.code).toBe(2);
+    }
+    write("config.toml", `default = "${secret}"\n[store.x]\nurl = "y"\n`);
+    expect(text(await idk(["put", "-", "--config", "config.toml"]))).not.toContain(part);
+    write("config.toml", `"${secret}" = "x"\n`);
+    expect(text(await idk(["put", "-", "--config", "config.toml"]))).not.toContain(part);
+    const env = { IDK_STORE: secret, IDK_RECIPIENTS: secret, IDK_IDENTITY: secret };
+    expect(text(await idk(["config"], { env }))).not.toContain(part);
+  });
+});
+
+test("messages say what it looks like", async () => {
+  const secret = SECRETS["a secret access key"]!;
+  expect((await idk(["put", secret])).stderr).toBe(
+    "idk: FILE looks like a secret key, not a file: write it to a file and name that\n",
+  );
+  expect((await idk(["ls", "--store", secret])).stderr).toBe(
+    "idk: --store or IDK_STORE looks like a secret key, not a store\n",
+  );
+  expect((await idk([secret])).stderr).toBe(
+    "idk: unknown command '…', which looks like a secret key\n",
+  );
+});
+
+test("files and folders of such names work, and files can be named by addresses", async () => {
+  const name = SECRETS["a secret access key"]!;
+  mkdirSync(path("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEX"), { recursive: true });
+  await ok(["get", address, "-o", "wJalrXUtnFEMI/K7MDENG/aPxRfiCYEXAMPLEKEY"]);
+  write(name, "content");
+  await ok(["put", name]);
+  await ok(["get", address, "-o", address]);
+  await ok(["put", address]);
+  await ok(["get", address, "--output-dir", "f".repeat(64)]);
+});
+
+test("words, paths, addresses and recipients do not look like secrets", () => {
+  for (const plain of [
+    recipient,
+    "keys/2024/backup-of-the-server-in-the-basement",
+    "a".repeat(63),
+    "Holiday photos 2024, the island and the beach.zip",
+    "s3://a-bucket-with-a-Long-name/and-a-prefix-2024",
+    "--recipients-file",
+    "IDK-SECRET-KEY-",
+  ]) {
+    expect([plain, looksLikeSecret(plain)]).toEqual([plain, false]);
+    expect(redact(plain)).toBe(plain);
+  }
+});
