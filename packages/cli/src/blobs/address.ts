@@ -40,8 +40,9 @@ export async function resolveAddress(
   store: Pick<Store, "resolve">,
   given: string,
   signal: AbortSignal,
+  minDigits: number = DIGITS_TO_ACT,
 ): Promise<Address> {
-  return store.resolve(given, { signal });
+  return store.resolve(given, { minDigits, signal });
 }
 
 /** Resolves several, without duplicates, in order. */
