@@ -64,6 +64,7 @@ export type {
   DeleteTreeOptions,
   SkippedBlob,
 } from "./store/tree/delete-tree.ts";
+export type { ResealOptions } from "./store/tree/reseal.ts";
 
 export type { BlobInspection } from "./store/maintenance/inspect.ts";
 export type { ListOptions, ListedAddress, ResolveOptions } from "./store/maintenance/list.ts";

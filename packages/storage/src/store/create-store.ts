@@ -15,6 +15,7 @@ import { loadNaCl } from "../crypto/load-nacl.ts";
 import { parseAddress } from "../crypto/address.ts";
 import { put } from "./write/put.ts";
 import { putMany } from "./write/put-many.ts";
+import { reseal } from "./tree/reseal.ts";
 import { rewrap } from "./tree/rewrap.ts";
 import { stat } from "./maintenance/stat.ts";
 import { scan } from "./maintenance/scan.ts";
@@ -81,6 +82,10 @@ export function createStore(options: StoreOptions): Store {
     stat: async (address, given = {}) => stat(await loadContext(), address, given),
     rewrap: async (address, recipients, given = {}) =>
       rewrap(await loadContext(), address, recipients, given),
+    reseal: async (address, recipients, given = {}) => {
+      if (given?.dedupSecret !== undefined) sawDedupSecret = true;
+      return reseal(await loadContext(), address, recipients, given);
+    },
     verify: async (address, given = {}) => verify(await loadContext(), address, given),
     treeAddresses: async function* (address, given = {}) {
       yield* treeAddresses(await loadContext(), address, given);

@@ -10,6 +10,7 @@ import type { PutOptions } from "./write/put.ts";
 import type { BlobInspection } from "./maintenance/inspect.ts";
 import type { BlobStat } from "./maintenance/stat.ts";
 import type { DeleteReport, DeleteTreeOptions } from "./tree/delete-tree.ts";
+import type { ResealOptions } from "./tree/reseal.ts";
 import type { ListOptions, ListedAddress, ResolveOptions } from "./maintenance/list.ts";
 import type { ScanOptions, ScannedBlob } from "./maintenance/scan.ts";
 import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
@@ -94,9 +95,14 @@ export interface Store {
 
   /**
    * Writes a new root over the same chunks, for exactly these recipients, without copying content.
-   * The old root stays readable for its recipients until it is deleted, and anyone who could read it
-   * may have kept the keys of the chunks. Delete the old root with `delete`: `deleteTree` would also
-   * delete the chunks, which both roots now share.
+   *
+   * This adds readers; it does not take the content away from anyone. Whoever could read the old root
+   * can keep reading what they could read, even after it is deleted: the chunks keep their keys, and
+   * a kept copy of the old root opens them all. Only new content is closed to them. `reseal` gives the
+   * content new keys.
+   *
+   * Delete the old root with `delete`: `deleteTree` would also delete the chunks, which both roots now
+   * share.
    *
    * @param recipients 1 to 1024, as text
    * @returns the address of the new root; with a dedup secret and the same recipients, the address
@@ -104,6 +110,24 @@ export interface Store {
    * @throws StorageError as `get` and `put`
    */
   rewrap(address: string, recipients: readonly string[], options?: ReadOptions): Promise<Address>;
+
+  /**
+   * Reads content and writes it again under new keys, for exactly these recipients: the keys of the
+   * old root open none of the new blobs. Metadata, chunk size, padding and compression stay as they
+   * are. Takes the memory of a get and a put together, and a GET and a PUT for each chunk.
+   *
+   * The old root and its chunks stay, because other roots may share them; until they are deleted, with
+   * `deleteTree`, their readers can read them. No one can be made to forget what they have read.
+   *
+   * With a dedup secret, equal content gives equal keys. The call therefore fails if the content was
+   * written with the same secret: pass another one.
+   *
+   * @param recipients 1 to 1024, as text
+   * @returns the address of the new root
+   * @throws StorageError as `get` and `put`; `usage` if the dedup secret or the journal would keep
+   *   the key of a chunk
+   */
+  reseal(address: string, recipients: readonly string[], options?: ResealOptions): Promise<Address>;
 
   /**
    * Reads a blob and checks that its bytes match its name and form a valid envelope; needs no key.

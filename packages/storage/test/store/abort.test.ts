@@ -22,6 +22,7 @@ describe("an aborted signal", () => {
       async () => store.delete(address, { signal }),
       async () => store.deleteTree(address, { signal }),
       async () => store.rewrap(address, [alice.recipient], { signal }),
+      async () => store.reseal(address, [alice.recipient], { signal }),
       async () => store.verify(address, { signal }),
       async () => store.verify(address, { signal, deep: true }),
       async () => Array.fromAsync(store.list({ signal })),

@@ -33,6 +33,7 @@ describe("addresses", () => {
         expect(await outcome(call(address))).toBe("usage");
       }
       expect(await outcome(store.rewrap(address, [bob.recipient]))).toBe("usage");
+      expect(await outcome(store.reseal(address, [bob.recipient]))).toBe("usage");
       expect(await outcome(store.deleteTree(address))).toBe("usage");
     },
   );

@@ -13,6 +13,7 @@ import { throwIfAborted } from "../../abort.ts";
 /** A leaf that passed every check. */
 export interface OpenedLeaf {
   readonly index: number;
+  readonly address: string;
   /** Its content without the padding; empty for a leaf of padding alone. */
   readonly content: Uint8Array<ArrayBuffer>;
   /** Returns the leaf's memory to the store. Call it once; the content is invalid afterwards. */
@@ -57,6 +58,7 @@ export function readLeaves(
     }
     return {
       index,
+      address: reference.address,
       content: plaintext.subarray(0, contentInLeaf),
       release: () => readBuffers.release(buffer),
     };

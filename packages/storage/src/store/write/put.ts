@@ -10,6 +10,7 @@ import type { StoreContext } from "../context.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
+import type { Reference } from "../../format/tree.ts";
 import type { RootFields } from "../../format/root.ts";
 import { byteReader } from "../../content/byte-reader.ts";
 import { encodeContent } from "../../content/compression/compress.ts";
@@ -34,11 +35,16 @@ export interface PutOptions extends WriteOptions, CallOptions {
   readonly onReport?: ((report: PutReport) => void) | undefined;
 }
 
-interface PutCall {
+/** What the blobs below a root are written with. */
+export interface PutCall {
   readonly context: StoreContext;
   readonly settings: WriteSettings;
-  readonly options: PutOptions;
+  readonly options: Pick<PutOptions, "journal" | "onProgress" | "signal">;
   readonly counters: PutCounters;
+  /** Zero bytes after content that needs a tree; by default what the settings give. */
+  readonly padding?: number | undefined;
+  /** Called with each sealed leaf before it is stored; if it throws, nothing more is stored. */
+  readonly checkLeaf?: ((index: number, leaf: Reference) => void) | undefined;
 }
 
 /**
@@ -51,7 +57,7 @@ export async function put(
   context: StoreContext,
   content: Content,
   options: PutOptions,
-  queueTree: <T>(storeTree: () => Promise<T>) => Promise<T> = (storeTree) => storeTree(),
+  queueTree?: <T>(storeTree: () => Promise<T>) => Promise<T>,
 ): Promise<Address> {
   assertOptions(options);
   throwIfAborted(options.signal);
@@ -65,11 +71,7 @@ export async function put(
   try {
     const encoded = await encodeContent(source, settings.compression, options.signal);
     reader = encoded.reader;
-    const available = await reader.lookAhead(INLINE_MAX + 1);
-    const body =
-      available > INLINE_MAX
-        ? await queueTree(() => putTree({ context, settings, options, counters }, reader))
-        : readInline(reader, available, options);
+    const body = await storeBody({ context, settings, options, counters }, reader, queueTree);
     const encoding = encoded.encoding();
     const fields = { ...body, metadata: encoding ? withEncoding(metadata, encoding) : metadata };
     const address = await writeRoot(context, settings, fields, {
@@ -88,8 +90,24 @@ const LONGEST_ENCODING: ContentEncoding = { enc: "zstd", len: PADDED_LENGTH_MAX 
 /** The fields of a root that depend on the content. */
 type RootBody = Omit<RootFields, "metadata">;
 
+/** Stores the chunks of content that does not fit into a root; see `put` for `queueTree`. */
+export async function storeBody(
+  call: PutCall,
+  reader: ByteReader,
+  queueTree: <T>(storeTree: () => Promise<T>) => Promise<T> = (storeTree) => storeTree(),
+): Promise<RootBody> {
+  const available = await reader.lookAhead(INLINE_MAX + 1);
+  return available > INLINE_MAX
+    ? queueTree(() => putTree(call, reader))
+    : readInline(reader, available, call.options);
+}
+
 /** @param length bytes that have been looked ahead to: all of the content */
-function readInline(reader: ByteReader, length: number, options: PutOptions): RootBody {
+function readInline(
+  reader: ByteReader,
+  length: number,
+  options: Pick<PutOptions, "onProgress">,
+): RootBody {
   const body = reader.take(length)!;
   const bytes = reader.position();
   options.onProgress?.({ bytes, total: bytes, chunks: 0 });
@@ -97,7 +115,7 @@ function readInline(reader: ByteReader, length: number, options: PutOptions): Ro
 }
 
 async function putTree(
-  { context, settings, options, counters }: PutCall,
+  { context, settings, options, counters, padding: fixedPadding, checkLeaf }: PutCall,
   reader: ByteReader,
 ): Promise<RootBody> {
   const { signal, stop } = linkedAbort(options.signal);
@@ -110,6 +128,7 @@ async function putTree(
 
   const sendLeaf = async (leaf: Leaf): Promise<void> => {
     const { index, blob, contentLength, reference, storedBefore } = leaf;
+    checkLeaf?.(index, reference);
     const how = { convergent, storedBefore, signal };
     const sent = await storeBlob(context.backend, reference.address, blob, how);
     counters.leaf(sent, blob.length, contentLength);
@@ -136,7 +155,12 @@ async function putTree(
 
   try {
     let [chunks, contentLength, padding] = [0, 0, 0];
-    const leaves = sealLeaves(context, settings, { reader, journal, signal });
+    const leaves = sealLeaves(context, settings, {
+      reader,
+      journal,
+      signal,
+      padding: fixedPadding,
+    });
     const sentLeaves = pMapIterable(leaves, sendAndRelease, { concurrency: settings.concurrency });
     for await (const leaf of sentLeaves) {
       await tree.add(leaf.reference);

@@ -28,6 +28,8 @@ export interface LeafSource {
   readonly reader: ByteReader;
   readonly journal: PutJournal;
   readonly signal: AbortSignal;
+  /** Zero bytes after the content; by default what the settings give. */
+  readonly padding: number | undefined;
 }
 
 /**
@@ -61,7 +63,7 @@ interface PendingLeaf {
 async function* sealInOrder(
   { naCl, writeBuffers: buffers, workers }: StoreContext,
   settings: WriteSettings,
-  { reader, journal, signal }: LeafSource,
+  { reader, journal, signal, padding: fixedPadding }: LeafSource,
 ): AsyncGenerator<PendingLeaf> {
   const { dedupSecret } = settings;
   const chunkSize = 2 ** settings.chunkLog2;
@@ -114,7 +116,7 @@ async function* sealInOrder(
       yield seal(buffer, { contentLength: chunkSize, padding: 0 }, view);
       continue;
     }
-    const padding = paddingOf(contentRead, settings.pad);
+    const padding = fixedPadding ?? paddingOf(contentRead, settings.pad);
     const inLastLeaf = Math.min(chunkSize - filled, padding);
     const end = CHILD_OVERHEAD + filled;
     buffer.fill(0, end, end + inLastLeaf);

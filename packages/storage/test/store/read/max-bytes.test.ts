@@ -1,13 +1,4 @@
-import {
-  alice,
-  aliceStore,
-  codeOf,
-  drain,
-  encodedRoot,
-  nacl,
-  random,
-  sha256,
-} from "../../support.ts";
+import { alice, aliceStore, codeOf, encodedRoot, nacl, random, sha256 } from "../../support.ts";
 import {
   type StoredContent,
   type StreamOptions,
@@ -30,9 +21,9 @@ const WAYS: [name: string, read: Way][] = [
   [
     "stream",
     async (blob, options) => {
-      const { bytes, error } = await drain(blob.stream(options));
-      if (error !== undefined) throw error;
-      return bytes.length;
+      let length = 0;
+      for await (const piece of blob.stream(options)) length += piece.length;
+      return length;
     },
   ],
   [
