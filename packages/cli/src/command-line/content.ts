@@ -93,7 +93,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
 
   program
     .command("rewrap")
-    .summary("change who can read an address")
+    .summary("write a root for other recipients")
     .description(
       "Write a new root for exactly these recipients over the same content, and print its " +
         "address. The recipients of the old root can keep reading what they could read: they may " +
