@@ -32,8 +32,7 @@ export function isPrefix(given: string): boolean {
 }
 
 /**
- * Completes a prefix, of the length that the command's settings allow. A full address takes no
- * request.
+ * Completes a prefix. A full address takes no request.
  *
  * @throws StorageError `usage` if several addresses begin with it, `not-found` if none does
  */
@@ -41,8 +40,9 @@ export async function resolveAddress(
   store: Pick<Store, "resolve">,
   given: string,
   signal: AbortSignal,
+  minDigits: number = DIGITS_TO_ACT,
 ): Promise<Address> {
-  return store.resolve(given, { signal, minDigits: DIGITS_TO_DISPLAY });
+  return store.resolve(given, { minDigits, signal });
 }
 
 /** Resolves several, without duplicates, in order. */

@@ -82,8 +82,8 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .description(
       "Write a new root over the same content for the given recipients and your own identities, and " +
         "print its address. No content is uploaded. Name the other recipients of the old root again, " +
-        "because a root does not list them. The old root stays until you remove it. To choose the " +
-        "recipients exactly, use `idk rewrap`.",
+        "because a root does not list them. The old root stays until you remove it, which takes " +
+        "nothing from those who kept a copy. To choose the recipients exactly, use `idk rewrap`.",
     )
     .argument("<address>", "an address that `idk put` printed, or at least its first 20 digits")
     .addOption(shareRecipientOption())
@@ -93,14 +93,23 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
 
   program
     .command("rewrap")
-    .summary("change who can read an address")
+    .summary("write a root for other recipients")
     .description(
       "Write a new root for exactly these recipients over the same content, and print its " +
-        "address. The old root stays until you remove it.",
+        "address. The recipients of the old root can keep reading what they could read: they may " +
+        "have kept it, with the keys of all chunks. New content is closed to them. With --reseal, " +
+        "store the content again under new keys; the old root and its chunks stay, because other " +
+        "roots may share the chunks, unless you add --delete-old.",
     )
     .argument("<address>", "an address that `idk put` printed, or at least its first 20 digits")
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())
+    .option("--reseal", "store all content again, under new keys")
+    .option("--delete-old", "with --reseal: then delete the old root and its chunks, after asking")
+    .option("--yes", "with --delete-old: do not ask")
+    .addOption(workersOption())
+    .option("--resume", `with --reseal: continue an interrupted run (default: ${OVER})`)
+    .option("--no-resume", "start from the beginning and keep no journal")
     .action(actionOf(async () => (await import("../commands/share.ts")).rewrap));
 }

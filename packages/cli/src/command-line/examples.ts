@@ -26,7 +26,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk stat 5f2b8c1e --json",
   ],
   share: ["idk share 5f2b8c1e9a04d7b36c11 -R bob.pub     writes only a new root"],
-  rewrap: ["idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub    for exactly this one"],
+  rewrap: [
+    "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub    for exactly this one",
+    "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub --reseal --delete-old",
+  ],
   ls: ["idk ls --long -i me.key", "idk ls --json"],
   inspect: ["idk inspect 5f2b8c1e"],
   verify: [

@@ -10,7 +10,7 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]      encrypted, content-ad
   get        fetch, verify and decrypt content
   ls         list addresses, or names and sizes with --long
   stat       show the size, metadata and layout of content
-  share      grant a recipient access       rewrap     change who can read it
+  share      grant a recipient access       rewrap     change its recipients
   rm         remove a blob, or a whole tree
   verify     check blobs without a key, or all content with one
   copy       copy blobs from one store to another, without a key

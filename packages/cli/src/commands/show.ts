@@ -1,5 +1,5 @@
 import type { StoreLocation } from "@idk/storage/url";
-import { resolveAddress } from "../blobs/address.ts";
+import { DIGITS_TO_DISPLAY, resolveAddress } from "../blobs/address.ts";
 import { describeInspection, describeStat } from "../blobs/describe.ts";
 import { listContents } from "../blobs/listing.ts";
 import { type Command, command } from "../command.ts";
@@ -43,7 +43,7 @@ export const stat: Command = command(
     const identities = await loadIdentities(settings, session);
     await using opened = await openStore(settings.store, session, { identities });
     const { signal } = session;
-    const wanted = await resolveAddress(opened, settings.address, signal);
+    const wanted = await resolveAddress(opened, settings.address, signal, DIGITS_TO_DISPLAY);
     const found = await opened.stat(wanted, { signal });
     await session.out.result(describeStat(found), found);
   },
@@ -55,7 +55,7 @@ export const inspect: Command = command(
   async (settings, session) => {
     const { out, signal } = session;
     await using opened = await openStore(settings.store, session);
-    const wanted = await resolveAddress(opened, settings.address, signal);
+    const wanted = await resolveAddress(opened, settings.address, signal, DIGITS_TO_DISPLAY);
     const seen = await opened.inspect(wanted, { signal });
     const { ephemeral, commitment, verifiedByServer, storedAt, encryption, ...rest } = seen;
     await out.result(describeInspection(seen), {

@@ -1,5 +1,6 @@
 import type { PutOptions } from "@idk/storage";
 import type { StoreLocation } from "@idk/storage/url";
+import { resolve } from "node:path";
 import { isResumed } from "../config/settings.ts";
 import { codeOf } from "../errors/failures.ts";
 import type { UserFolders } from "../folders.ts";
@@ -43,7 +44,8 @@ export function fileJournals(
     if (file === undefined || !isResumed(resume, file.size)) return undefined;
     // Load SQLite only if a journal is needed.
     const { openPutJournal } = await import("./put-journal.ts");
-    return openPutJournal({ path, file, store, recipients, cut, dedupSecret }, folders, out);
+    const binding = { path, source: resolve(path), file, store, recipients, cut, dedupSecret };
+    return openPutJournal(binding, folders, out);
   };
 }
 

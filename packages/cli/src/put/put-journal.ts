@@ -13,7 +13,10 @@ import { loadLocalKey, recordSeal } from "./journal-seal.ts";
 
 /** What a put must have in common with an earlier one to resume it. */
 export interface PutBinding {
+  /** The content in messages. */
   readonly path: string;
+  /** What identifies the content: the absolute path of a file, or else no path. */
+  readonly source: string;
   /** The state of the open file; a change discards the journal. */
   readonly file: FileState;
   readonly store: StoreLocation;
@@ -88,11 +91,11 @@ const STATE = -1;
 
 /** Keyed, because a plain hash would let anyone who can list the folder confirm a guessed path. */
 function nameOf(binding: PutBinding, key: Uint8Array): string {
-  const { path, store, recipients, cut, dedupSecret } = binding;
+  const { source, store, recipients, cut, dedupSecret } = binding;
   const keyed = (bytes: string | Uint8Array) =>
     createHmac("sha256", key).update(bytes).digest("hex");
   const parts: unknown[] = [
-    resolve(path),
+    source,
     storeKey(store),
     recipients.toSorted(),
     Object.entries(cut),

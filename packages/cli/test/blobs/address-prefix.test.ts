@@ -28,7 +28,7 @@ describe("an address prefix", () => {
     expect((await ok(["ls", "--store", "mirror"])).stdout).toBe(`${address}\n`);
     const rewrapped = await ok(["rewrap", short, "--json"]);
     expect(JSON.parse(rewrapped.stdout)).toMatchObject({ previous: address });
-    expect(rewrapped.stderr).toContain(`recipients of ${address} can still read it`);
+    expect(rewrapped.stderr).toContain(`recipients of ${address} can keep reading`);
   });
 
   test("of 8 digits works for commands that display, which print the full address", async () => {

@@ -79,7 +79,7 @@ test("rewrap gives others access and says that the old root stays", async () => 
   const { stdout, stderr } = await ok(["rewrap", address, "-r", other]);
   const rewrapped = stdout.trim();
   expect(rewrapped).toMatch(/^[0-9a-f]{64}$/u);
-  expect(stderr).toContain(`recipients of ${address} can still read it`);
+  expect(stderr).toContain(`recipients of ${address} can keep reading what they could read`);
   expect(stderr).toContain("idk rm");
   expectFailure(await idk(["stat", rewrapped]), 4, "identities");
   expect((await ok(["stat", rewrapped, "-i", "other.key"])).stdout).toContain('"shared"');

@@ -62,7 +62,11 @@ describe("rm --tree of more than 10,000 blobs", () => {
   test("needs --yes without a terminal, and deletes nothing without it", async () => {
     const root = await newTree();
     const before = (await ok(["ls"])).stdout;
-    expectFailure(await idk(["rm", "--tree", root]), 2, `${blobsOf(root)}: pass --yes`);
+    expectFailure(
+      await idk(["rm", "--tree", root]),
+      2,
+      `${blobsOf(root)}: pass --yes to delete all of them`,
+    );
     expect((await ok(["ls"])).stdout).toBe(before);
     // What is already gone counts as removed.
     expect((await ok(["rm", "--tree", root, "--yes"])).stderr).toBe("removed 10005 blobs\n");

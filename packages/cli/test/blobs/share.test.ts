@@ -22,8 +22,8 @@ describe("share", () => {
         "idk: 2 recipients can read the new address:",
         `  ${recipient} (yours)`,
         `  ${bob}`,
-        `idk: note: recipients of ${address} can still read it until you remove it with \`idk rm\` ` +
-          "(without --tree, because both share the chunks)",
+        `idk: note: ${address} stays until you remove it with \`idk rm\` ` +
+          "(without --tree, because both share the chunks); whoever kept a copy can still read it",
         "",
       ].join("\n"),
     );
@@ -41,10 +41,10 @@ describe("share", () => {
     const address = await put("for two", "-r", recipient, "-r", eve);
     const { stdout, stderr } = await ok(["share", address, "-R", "bob.pub"]);
     expect(stderr).toContain(
-      `${address} has 2 recipients and does not list them. Recipients not listed here cannot read ` +
+      `${address} has 2 recipients and does not list them. Recipients not listed here cannot open ` +
         "the new address; to include them, share again with -r for each\n",
     );
-    expect(stderr).toEndWith("until you remove it with `idk rm`\n");
+    expect(stderr).toEndWith("with `idk rm`; whoever kept a copy can still read it\n");
     expect(await canRead(stdout.trim(), "eve.key")).toBe(false);
     const all = (await ok(["share", address, "-r", bob, "-r", eve])).stdout.trim();
     for (const key of ["me.key", "bob.key", "eve.key"]) expect(await canRead(all, key)).toBe(true);

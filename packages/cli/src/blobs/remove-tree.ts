@@ -1,0 +1,109 @@
+import type { DeleteReport, SkippedBlob, Store } from "@idk/storage";
+import { Failure, usage } from "../errors/failures.ts";
+import { openTerminal } from "../keys/terminal.ts";
+import { count } from "../output/text.ts";
+import type { Session } from "../session.ts";
+
+export interface TreeRemoval {
+  /** Remove chunks despite a dedup secret. */
+  readonly force: boolean;
+  /** Ask before more blobs than this are removed; `Infinity` to never ask. */
+  readonly askAbove: number;
+  /** What removing it does to others, for the question. */
+  readonly effect?: string;
+  /** Whether to print the address, because the user has not given it in full. */
+  readonly printAddress: boolean;
+}
+
+/**
+ * Removes a root and the blobs that belong to it, and prints the result.
+ *
+ * @throws Failure `usage` if the user does not agree, and `tree` if the root refers to blobs that do
+ *   not belong to it, which are printed and stay
+ */
+export async function removeTree(
+  opened: Pick<Store, "deleteTree">,
+  address: string,
+  removal: TreeRemoval,
+  session: Session,
+): Promise<void> {
+  const { out } = session;
+  const { blobs, skipped } = await deleteTree(opened, address, removal, session);
+  const left = skipped === 0 ? "" : `; ${skipped} not deleted, because they do not belong to it`;
+  const name = removal.printAddress ? `: ${address}` : "";
+  await out.note(`removed ${count(blobs, "blob")}${name}${left}`);
+  await out.report({ address, blobs, skipped });
+  if (skipped === 0) return;
+  throw new Failure(
+    "tree",
+    `${skipped} of ${count(blobs + skipped, "blob")} do not belong to the tree and were not deleted`,
+  );
+}
+
+async function deleteTree(
+  opened: Pick<Store, "deleteTree">,
+  address: string,
+  { force, askAbove, effect = "" }: TreeRemoval,
+  session: Session,
+): Promise<DeleteReport> {
+  const { out, progress, signal } = session;
+  using meter = progress.start({ command: "rm", noun: "blob" });
+  let removed = 0;
+  let printed = Promise.resolve();
+  try {
+    return await opened.deleteTree(address, {
+      force,
+      signal,
+      confirm: async ({ blobs }) => {
+        if (blobs > askAbove) {
+          await confirmed(`the tree ${address} has ${count(blobs, "blob")}${effect}`, session);
+        }
+        meter.setTotals({ totalItems: blobs });
+        return true;
+      },
+      onProgress({ blobs }) {
+        removed = blobs;
+        meter.itemDone();
+      },
+      onSkipped(skipped) {
+        printed = printed.then(() => printSkipped(skipped, session));
+        // Awaited below; until then a rejection must not count as unhandled.
+        printed.catch(() => undefined);
+      },
+    });
+  } catch (error) {
+    meter.finish();
+    if (removed > 0 && !out.json) {
+      await out.note(
+        `idk: ${count(removed, "blob")} of ${address} deleted, root first; the remaining chunks are ` +
+          "unreachable and only take up space",
+      );
+    }
+    throw error;
+  } finally {
+    await printed;
+  }
+}
+
+/** @throws Failure `usage` unless the user agrees */
+async function confirmed(what: string, { signal }: Session): Promise<void> {
+  const terminal = openTerminal(signal);
+  if (terminal === undefined) {
+    throw usage(`${what}: pass --yes to delete all of them without being asked`);
+  }
+  const answer = await terminal.ask(`${what}. Delete all of them? [y/N] `);
+  if (!/^y(?:es)?$/iu.test(answer.trim())) throw usage("not confirmed: nothing was deleted");
+}
+
+const REASONS: Readonly<Record<SkippedBlob["reason"], string>> = {
+  "not-a-chunk": "is a root or not a blob of idk, and no chunk of this tree",
+  "other-key": "is a chunk of another tree: this tree does not have its key",
+};
+
+async function printSkipped(
+  { address, reason }: SkippedBlob,
+  { out }: Pick<Session, "out">,
+): Promise<void> {
+  await out.report({ skipped: true, address, reason });
+  if (!out.json) await out.fault(`idk: not deleted: ${address} ${REASONS[reason]}`);
+}
