@@ -53,6 +53,7 @@ const recorded = Array.from({ length: LEAVES }, (_, i) => ({
 }));
 const binding: PutBinding = {
   path: join(folder, "film"),
+  source: join(folder, "film"),
   file: { size: LEAVES * CHUNK, mtimeNs: 1n, inode: 2n },
   store: { kind: "filesystem", folder: join(folder, "blobs") },
   recipients: [alice.recipient],

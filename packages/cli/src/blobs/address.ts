@@ -9,13 +9,18 @@ export const DIGITS_TO_DISPLAY = 8;
  */
 export const DIGITS_TO_ACT = 20;
 
+/** Whether a text is an address, or at least 8 digits of one. */
+export function isAddressOrPrefix(text: string): boolean {
+  return /^[0-9a-f]{8,64}$/u.test(text);
+}
+
 /**
  * What is wrong with an address or prefix, to follow its name in a message.
  *
  * @returns undefined if nothing is
  */
 export function addressFault(text: string, digitsMin: number): string | undefined {
-  if (!/^[0-9a-f]{8,64}$/u.test(text)) {
+  if (!isAddressOrPrefix(text)) {
     return `must be 64 lowercase hexadecimal digits, as \`idk put\` prints them, or at least the first ${digitsMin}`;
   }
   if (text.length >= digitsMin) return undefined;

@@ -16,7 +16,12 @@ import {
   union,
   variant,
 } from "valibot";
-import { addressFault, DIGITS_TO_ACT, DIGITS_TO_DISPLAY } from "../blobs/address.ts";
+import {
+  addressFault,
+  DIGITS_TO_ACT,
+  DIGITS_TO_DISPLAY,
+  isAddressOrPrefix,
+} from "../blobs/address.ts";
 import { usage } from "../errors/failures.ts";
 import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";

@@ -13,7 +13,7 @@ import {
   type S3Server,
 } from "../../../../../tests/servers/s3-servers.ts";
 import { s3, s3Config, type S3Options, type Timeouts } from "../../../src/backend/s3.ts";
-import { objectBackend } from "../../../src/backend/s3/backend.ts";
+import { s3Backend } from "../../../src/backend/s3/backend.ts";
 import type { BucketLocation } from "../../../src/backend/s3/provision/init-bucket.ts";
 import type { Backend } from "../../../src/backend/backend.ts";
 
@@ -86,7 +86,7 @@ export function served(
 export function trustedBackend(endpoint: string): Backend {
   const credentials = { accessKeyId: "access-key", secretAccessKey: "secret-key" };
   const config = s3Config({ bucket: "bucket", endpoint, region: REGION, credentials });
-  return objectBackend({ ...config, trustChecksums: true });
+  return s3Backend({ ...config, trustChecksums: true });
 }
 
 /** The bucket of `served`, for both provisioning clients. */

@@ -1,4 +1,13 @@
-import { alice, aliceStore, codeOf, encodedRoot, nacl, random, sha256 } from "../../support.ts";
+import {
+  alice,
+  aliceStore,
+  codeOf,
+  drain,
+  encodedRoot,
+  nacl,
+  random,
+  sha256,
+} from "../../support.ts";
 import {
   type StoredContent,
   type StreamOptions,
