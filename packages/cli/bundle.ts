@@ -1,13 +1,14 @@
 /**
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
- * `run.cjs` with all commands, `worker.cjs` for its threads, their bytecode, which saves parsing, and
- * the licences of the bundled packages, and a bill of materials. Native packages, and those that only large files and object
- * stores need, stay outside as dependencies.
+ * `run.cjs` with all commands, `worker.cjs` for its threads, their bytecode, which saves parsing, the
+ * licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which Node starts all
+ * that on Bun. Native packages, and those that only large files and object stores need, stay outside as
+ * dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
  */
 import { type BunPlugin, build, file, write } from "bun";
-import { access, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
+import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { billOfMaterials } from "../../script/sbom.ts";
 
@@ -108,6 +109,14 @@ const seams: BunPlugin = {
   },
 };
 
+/**
+ * Bun puts a script into a function, which Node would not call and so print nothing. This ends that
+ * function, has Node run the launcher, and begins the function that Bun calls. Part of the build, so that
+ * the bytecode fits.
+ */
+const ON_NODE = `});if(typeof Bun==="undefined")require("./launcher.cjs");
+(function(exports, require, module, __filename, __dirname) {`;
+
 const startedAt = new Date();
 // Build in a temporary folder and move file by file, so that a command that is starting finds the old
 // or the new script. Bytecode of another script is ignored.
@@ -125,6 +134,7 @@ try {
     naming: "[name].cjs",
     target: "bun",
     format: "cjs",
+    banner: ON_NODE,
     bytecode: true,
     // Keep identifiers, for readable stack traces.
     minify: { whitespace: true, syntax: true },
@@ -148,6 +158,10 @@ try {
   await write(join(building, "LICENSES.txt"), await licences(bundled));
   const materials = await billOfMaterials("cli", bundled);
   await write(join(building, "sbom.cdx.json"), `${JSON.stringify(materials, null, 2)}\n`);
+  const launcher = join(import.meta.dir, "src/launcher.cjs");
+  await copyFile(launcher, join(building, "launcher.cjs"));
+  // The configuration with which the launcher starts Bun.
+  await write(join(building, "empty"), "");
   // script/idk compares its date with the sources, including those changed during the build. Moved
   // last, when everything else is in place.
   await utimes(join(building, "main.cjs"), startedAt, startedAt);
