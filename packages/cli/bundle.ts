@@ -7,8 +7,9 @@
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
  */
-import { type BunPlugin, build, file, write } from "bun";
+import { build, write } from "bun";
 import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
+import { type Seam, licences, packagesOf, seamsPlugin } from "./building.ts";
 import { join, resolve } from "node:path";
 import { billOfMaterials } from "../../script/sbom.ts";
 
@@ -25,13 +26,6 @@ const EXTERNAL = [
   "minio",
   "piscina",
 ];
-
-/** A replacement in the source of a bundled module. */
-interface Seam {
-  readonly file: RegExp;
-  readonly from: string;
-  readonly to: string;
-}
 
 const SEAMS: readonly Seam[] = [
   {
@@ -62,23 +56,6 @@ const SEAMS: readonly Seam[] = [
       }
     })()`,
   },
-  {
-    // assert loads half of Node's modules.
-    file: /\/sodium-native\/index\.js$/u,
-    from: "require('assert')",
-    to: "((holds, message) => { if (!holds) throw new Error(message); })",
-  },
-  {
-    // Used for executable subcommands only, which idk does not have.
-    file: /\/commander\/lib\/command\.js$/u,
-    from: "import childProcess from 'node:child_process'",
-    to: "const childProcess = undefined",
-  },
-  ...["command", "help"].map((name) => ({
-    file: new RegExp(`/commander/lib/${name}\\.js$`, "u"),
-    from: "import { stripVTControlCharacters } from 'node:util'",
-    to: "const stripVTControlCharacters = Bun.stripANSI",
-  })),
 ];
 
 /** Module names that stay external, and their names in the bundle, resolved from the script. */
@@ -88,25 +65,6 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   "sodium-native/package.json": "sodium-native/package.json",
   "#lz4-native": "lz4-napi",
   "#threads": "piscina",
-};
-
-const seams: BunPlugin = {
-  name: "seams",
-  setup(builder) {
-    const files = new RegExp(SEAMS.map(({ file }) => file.source).join("|"), "u");
-    builder.onLoad({ filter: files }, async ({ path, loader }) => {
-      let contents = await file(path).text();
-      for (const { from, to } of SEAMS.filter((seam) => seam.file.test(path))) {
-        if (!contents.includes(from)) throw new Error(`${path} no longer contains ${from}`);
-        contents = contents.replace(from, () => to);
-      }
-      return { contents, loader };
-    });
-    builder.onResolve({ filter: /./u }, ({ path }) => {
-      const name = OUTSIDE[path];
-      return name === undefined ? undefined : { path: name, external: true };
-    });
-  },
 };
 
 /**
@@ -140,7 +98,7 @@ try {
     minify: { whitespace: true, syntax: true },
     metafile: true,
     external: EXTERNAL,
-    plugins: [seams],
+    plugins: [seamsPlugin(SEAMS, OUTSIDE)],
   });
 
   // Bun silently omits bytecode that it cannot generate.
@@ -169,24 +127,4 @@ try {
   for (const name of [...names, "main.cjs"]) await rename(join(building, name), join(folder, name));
 } finally {
   await rm(building, { recursive: true });
-}
-
-/** The folders of the packages that bundled files belong to, other than this one. */
-function packagesOf(inputs: readonly string[]): string[] {
-  const folder =
-    /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)|^.*\/packages\/(?!cli\/)[^/]+(?=\/src\/)/u;
-  // Relative to the current folder.
-  const folders = inputs.flatMap((input) => folder.exec(resolve(input)) ?? []);
-  return [...new Set(folders)].toSorted();
-}
-
-/** The licences of the bundled packages, which have to be distributed with them. */
-async function licences(folders: readonly string[]): Promise<string> {
-  const texts = folders.map(async (at) => {
-    const { name, version, license } = await file(join(at, "package.json")).json();
-    const found = (await readdir(at)).find((entry) => /^licen[cs]e/iu.test(entry));
-    const text = found === undefined ? `Licence: ${license}` : await file(join(at, found)).text();
-    return `${name} ${version}\n\n${text.trim()}\n`;
-  });
-  return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
 }
