@@ -80,6 +80,18 @@ describe("documents", () => {
     }
     expect(broken).toEqual([]);
   });
+
+  test("docs/threat-model.md links to tests by their titles", async () => {
+    const markdown = await Bun.file(join(root, "docs/threat-model.md")).text();
+    const links = Array.from(markdown.matchAll(/\[([^\]|]+)\]\(\.\.\/([^)]+\.test\.ts)\)/gu));
+    expect(links.length).toBeGreaterThan(70);
+    const missing: string[] = [];
+    for (const [, title, file] of links) {
+      const source = (await Bun.file(join(root, file!)).text()).replaceAll(/\(\s+/gu, "(");
+      if (!source.includes(`("${title}",`)) missing.push(`${file}: ${title}`);
+    }
+    expect(missing).toEqual([]);
+  });
 });
 
 /** Runs the only program of a document in a new folder. */
