@@ -102,10 +102,7 @@ test("no request contains the secret key", async () => {
   await fake.backend.put(NAME, BYTES);
   await fake.backend.get(NAME, new Uint8Array(100));
   await fake.backend.head(NAME);
-  await fake.backend
-    .list("")
-    .next()
-    .catch(() => undefined);
+  await Array.fromAsync(fake.backend.list("")).catch(() => undefined);
   await fake.backend.delete(NAME).catch(() => undefined);
   const methods = new Set(seen.map((request) => (JSON.parse(request) as string[])[0]));
   expect([...methods]).toEqual(expect.arrayContaining(["PUT", "GET", "HEAD", "DELETE"]));
