@@ -18,7 +18,7 @@ import { requireServer } from "./servers/require-server.ts";
 import { writeFile } from "node:fs/promises";
 
 const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: root })))
-  .filter((path) => !path.includes("node_modules"))
+  .filter((path) => !path.includes("node_modules") && !path.startsWith("docs/api/"))
   .toSorted();
 
 /** The info strings of each document whose blocks the tests below, or readme.test.ts, run. */

@@ -22,6 +22,7 @@ import { writeRoot } from "./write-root.ts";
 export interface PutOptions extends WriteOptions, CallOptions {
   readonly recipients?: readonly string[] | undefined;
   readonly metadata?: Metadata | undefined;
+  /** Called after each chunk is stored, and for inline content once. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /**
    * Resumes an earlier put of the same content: of the leaves recorded in the journal, only those
