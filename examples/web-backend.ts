@@ -5,22 +5,24 @@ export interface WebBackendOptions {
   readonly download: (name: string) => string | Promise<string>;
   /** A URL for one PUT of the blob with this name; without it, nothing can be stored. */
   readonly upload?: (name: string) => string | Promise<string>;
+  /** Sent with each request, such as a token of the session; presigned URLs need none. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
  * A backend for browsers and other clients without credentials: blobs come from and go to URLs that a
  * server hands out, such as presigned ones. It can put and get; it cannot list or delete.
  */
-export function webBackend({ download, upload }: WebBackendOptions): Backend {
+export function webBackend({ download, upload, headers = {} }: WebBackendOptions): Backend {
   return {
     description: "the files of this application",
     async put(name, bytes, { signal } = {}) {
       if (upload === undefined) throw notAllowed("storing");
       const body = bytes as Uint8Array<ArrayBuffer>;
-      await send(await upload(name), { method: "PUT", body, signal: signal ?? null });
+      await send(await upload(name), { method: "PUT", body, headers, signal: signal ?? null });
     },
     async get(name, buffer, { signal } = {}) {
-      const response = await send(await download(name), { signal: signal ?? null });
+      const response = await send(await download(name), { headers, signal: signal ?? null });
       return readInto(buffer, response.body!, signal);
     },
     head: async () => {

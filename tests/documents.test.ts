@@ -15,6 +15,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { requireServer, skipIfMissing } from "./servers/require-server.ts";
+import { missingPython } from "./live/python/run.ts";
 import { copyFile, rm, symlink, writeFile } from "node:fs/promises";
 
 const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: root })))
@@ -238,14 +239,17 @@ describe("sessions in documents", () => {
   test("docs/recipes.md rotates a key and recovers everything with the new one", () =>
     inNewFolder(async (folder) => void (await recover(folder))));
 
-  const python = process.env["IDK_REFERENCE_PYTHON"] ?? "";
-  skipIfMissing(python === "" ? ["IDK_REFERENCE_PYTHON"] : [])("with the Python reference", () => {
+  skipIfMissing(missingPython)("with the Python reference", () => {
     test("docs/recipes.md recovers everything without idk", () =>
       inNewFolder(async (folder) => {
         await symlink(join(root, "testdata"), join(folder, "testdata"));
-        await writeFile(join(folder, "python3"), `#!/bin/sh\nexec ${python} "$@"\n`, {
-          mode: 0o755,
-        });
+        await writeFile(
+          join(folder, "python3"),
+          `#!/bin/sh\nexec "${process.env["IDK_REFERENCE_PYTHON"]}" "$@"\n`,
+          {
+            mode: 0o755,
+          },
+        );
         const session = await readSession("docs/recipes.md", "sh python");
         expect((await recover(folder, `\n${session}`)).stdout).toEndWith("\n3000011\n");
       }));
