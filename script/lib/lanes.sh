@@ -109,6 +109,7 @@ lane_live() {
 
 # What joins the packages: documents, examples, tarballs, runtimes, a browser.
 lane_whole() {
+  ensure_python
   step "Build" build
   step "Servers" start_servers
   step "Chromium" ensure_chromium

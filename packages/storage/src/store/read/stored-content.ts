@@ -50,6 +50,7 @@ export interface StoredContent {
   matchingPrefix(have: ReadAt): Promise<number>;
 }
 
+/** Options of `stream` and `chunks`. */
 export interface StreamOptions {
   /**
    * Offset of the first byte, at most the content's length, by default 0. Not supported for
@@ -64,6 +65,7 @@ export interface StreamOptions {
   readonly maxBytes?: number | undefined;
 }
 
+/** Options of `bytes` and `text`. */
 export interface BytesOptions {
   /** Fails before fetching if there are more bytes than this; by default 1 GiB. */
   readonly maxBytes?: number | undefined;

@@ -15,6 +15,7 @@ import { storeContent } from "../write/put.ts";
 import { type StorageError, usage } from "../../errors.ts";
 import { writeRoot } from "../write/write-root.ts";
 
+/** Options of `reseal`. */
 export interface ResealOptions
   extends ReadOptions, Pick<WriteOptions, "dedupSecret" | "concurrency"> {
   /**
