@@ -40,7 +40,8 @@ export function foreignCause(error: unknown): unknown {
 
 function fitCause(error: unknown, left: number): unknown {
   if (error === undefined || error === null || left === 0) return undefined;
-  if (!(error instanceof Error)) return foreignText(String(error));
+  if (typeof error === "string") return foreignText(error);
+  if (!(error instanceof Error)) return `a value of the type ${typeof error}`;
   const { name, message, stack = "" } = error;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   const cause = fitCause(error.cause, left - 1);
