@@ -205,8 +205,8 @@ function checkedRange(root: OpenedRoot, range: RequestedRange): ByteRange {
   return { start, end, whole: range === undefined };
 }
 
-/** @throws StorageError `usage` */
-function assertAtMost(maxBytes: number, length: number, remedy = ""): void {
+/** @throws StorageError `usage` if the length exceeds `maxBytes`, or that is not a length */
+export function assertAtMost(maxBytes: number, length: number, remedy = ""): void {
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
     throw usage("maxBytes must be an integer from 0 to 2^53-1");
   }
