@@ -44,6 +44,16 @@ test("peer dependencies start at the version that the tests use", async () => {
   );
 });
 
+test("the command comes with the pinned Bun", async () => {
+  const { packageManager } = await Bun.file(join(root, "package.json")).json();
+  const command = (await Bun.file(join(root, "packages/cli/package.json")).json()) as Manifest;
+  const runtimes = Object.entries(command.optionalDependencies ?? {}).filter(([name]) =>
+    name.startsWith("@oven/bun-"),
+  );
+  expect(runtimes).toHaveLength(7);
+  for (const [, version] of runtimes) expect(`bun@${version}`).toBe(packageManager);
+});
+
 test("the packages have keywords, and `script/pack` adds where their repository is", async () => {
   const folder = await mkdtemp(join(tmpdir(), "idk-manifests-"));
   try {

@@ -100,6 +100,8 @@ test("the command contains its scripts and their bytecode", async () => {
     [
       "LICENSES.txt",
       "sbom.cdx.json",
+      "empty",
+      "launcher.cjs",
       ...scripts,
       ...scripts.map((name) => `${name}.jsc`),
     ].toSorted(),
@@ -251,7 +253,8 @@ describe("installed from the tarballs", () => {
     const output = await ok([process.execPath, ROUND_TRIP, "portable"], at);
     expect(output).toMatch(/^portable: 5 known answers/u);
 
-    const idk = (...args: string[]) => ok([process.execPath, "node_modules/.bin/idk", ...args], at);
+    const main = "node_modules/@idk/cli/dist/main.cjs";
+    const idk = (...args: string[]) => ok([process.execPath, main, ...args], at);
     const recipient = (await idk("keygen", "-o", "me.key")).trim();
     await writeFile(join(at, "hello.txt"), "hello");
     const put = await idk("put", "hello.txt", "-r", recipient, "--store", "blobs");

@@ -40,6 +40,36 @@ export async function ok(
   return stdout;
 }
 
+/**
+ * An environment with an empty home folder in which npm still reaches the registry: the settings of
+ * this machine name it, its certificates and a proxy. They are named explicitly because `--prefix`
+ * makes npm look for its global settings elsewhere. Without them npm tries again for minutes, so here
+ * it tries once.
+ *
+ * @param path the PATH
+ */
+export async function cleanNpm(folder: string, path: string): Promise<NodeJS.ProcessEnv> {
+  const home = join(folder, "home");
+  await mkdir(home, { recursive: true });
+  const settings = ["userconfig", "globalconfig", "cache"].map(async (name) => {
+    const value = await ok(["npm", "config", "get", name], folder);
+    return [`npm_config_${name}`, value.trim()];
+  });
+  const network = /^(?:(?:https?|no)_proxy|npm_config_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_.*)$/iu;
+  const kept = Object.entries(process.env).filter(([name]) => network.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    ...Object.fromEntries(await Promise.all(settings)),
+    npm_config_audit: "false",
+    npm_config_fetch_retries: "0",
+    npm_config_fund: "false",
+    npm_config_prefer_offline: "true",
+    npm_config_update_notifier: "false",
+    HOME: home,
+    PATH: path,
+  };
+}
+
 /** Makes an empty project, an ES module, and returns its folder. */
 export async function emptyProject(folder: string, name: string): Promise<string> {
   const at = join(folder, name);

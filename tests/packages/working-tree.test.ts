@@ -6,8 +6,8 @@ import { skipIfMissing } from "../servers/require-server.ts";
 import { tmpdir } from "node:os";
 
 /*
- * The library installed by the path of its folder in a clone, into projects outside of the clone. Package
- * managers then read the manifest in the clone as it is.
+ * The packages installed by the paths of their folders in a clone, into projects outside of the clone.
+ * Package managers then read the manifests in the clone as they are.
  */
 
 setDefaultTimeout(120_000);
@@ -20,7 +20,7 @@ let folder: string;
 /** Copies what a fresh clone has of the workspace. */
 async function cloneTo(at: string): Promise<string> {
   const ignored = new Set(["node_modules", "dist", "man"]);
-  const names = ["package.json", "bun.lock", "tsconfig.json", "packages", "examples"];
+  const names = ["package.json", "bun.lock", "tsconfig.json", "packages", "examples", "script"];
   for (const name of names) {
     await cp(join(root, name), join(at, name), {
       recursive: true,
@@ -53,7 +53,23 @@ describe("a clone after `bun install`", () => {
     }
   });
 
+  test("`bun add PATH` installs a command that works", async () => {
+    const at = await emptyProject(folder, "bun-command");
+    await ok([process.execPath, "add", join(clone, "packages/cli")], at);
+    const main = join(at, "node_modules/@idk/cli/dist/main.cjs");
+    expect(await ok([process.execPath, main, "--version"], at)).toContain("NaCl native");
+    if (node === null) return;
+    expect(await ok([join(at, "node_modules/.bin/idk"), "--version"], at)).toStartWith("idk ");
+  });
+
   skipWithoutNode("with npm", () => {
+    test("`npm install PATH` installs a command that works", async () => {
+      const at = await emptyProject(folder, "npm-command");
+      await rm(join(clone, "packages/cli/dist"), { recursive: true });
+      await ok([npm!, "install", "--no-audit", "--no-fund", join(clone, "packages/cli")], at);
+      expect(await ok(["npx", "--no", "--", "idk", "--version"], at)).toContain("NaCl native");
+    });
+
     test("`npm install PATH` installs a library that works on Node", async () => {
       const at = await roundTripProject(folder, "npm");
       // As after a pull that changed the sources: npm builds again.
@@ -65,16 +81,21 @@ describe("a clone after `bun install`", () => {
 });
 
 skipWithoutNode("a clone without its packages", () => {
-  test("`npm install PATH` names the command to run first", async () => {
-    const clone = await cloneTo(join(folder, "bare"));
-    const at = await emptyProject(folder, "early");
-    const path = process.env["PATH"]?.split(":").filter((entry) => !entry.includes("node_modules"));
-    const { code, stdout, stderr } = await run(
-      [npm!, "install", "--no-audit", "--no-fund", join(clone, "packages/storage")],
-      at,
-      { ...process.env, PATH: path?.join(":") },
-    );
-    expect(code).not.toBe(0);
-    expect(stdout + stderr).toContain("First run: bun install, in the root of its repository.");
-  });
+  test.each(["storage", "cli"])(
+    "`npm install PATH` of %s names the command to run first",
+    async (name) => {
+      const clone = await cloneTo(join(folder, `bare-${name}`));
+      const at = await emptyProject(folder, `early-${name}`);
+      const path = process.env["PATH"]
+        ?.split(":")
+        .filter((entry) => !entry.includes("node_modules"));
+      const { code, stdout, stderr } = await run(
+        [npm!, "install", "--no-audit", "--no-fund", join(clone, "packages", name)],
+        at,
+        { ...process.env, PATH: path?.join(":") },
+      );
+      expect(code).not.toBe(0);
+      expect(stdout + stderr).toContain("First run: bun install, in the root of its repository.");
+    },
+  );
 });

@@ -9,6 +9,12 @@ export const RELEASED = "November 21, 2026";
 /** The oldest version of Bun supported, as in package.json. */
 export const BUN_MIN = "1.4.5";
 
+/**
+ * The platform of a single-file executable, such as `linux-x64-musl`; executable.ts fills it in. Undefined
+ * if this runs on an installed Bun.
+ */
+export const EXECUTABLE_FOR = undefined as string | undefined;
+
 /** The error message for a runtime that is too old; undefined if it is supported. */
 export function runtimeFault(version: string): string | undefined {
   if (Bun.semver.order(version, BUN_MIN) >= 0) return undefined;

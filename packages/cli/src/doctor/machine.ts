@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import type { Config } from "../config/config.ts";
 import type { UserFolders } from "../folders.ts";
 import { count } from "../output/text.ts";
+import { EXECUTABLE_FOR } from "../version.ts";
 import { type Check, warning, passed } from "./check.ts";
 
 /** The library's default maximum number of threads. */
@@ -18,11 +19,21 @@ export function checkRuntime(): Check {
 export async function checkCrypto(): Promise<Check> {
   const { name } = await loadNaCl();
   if (name === "native") return passed("crypto", "native: libsodium, through sodium-native");
-  return warning(
-    "crypto",
-    `${name}: JavaScript, correct but slow`,
-    "install the optional package sodium-native, if it supports this machine",
-  );
+  return warning("crypto", `${name}: JavaScript, correct but slow`, nativeRemedy(EXECUTABLE_FOR));
+}
+
+/** @param executable see EXECUTABLE_FOR */
+export function nativeRemedy(executable: string | undefined): string {
+  if (executable === undefined) {
+    return "install the optional package sodium-native, if it supports this machine";
+  }
+  if (executable.endsWith("-musl")) {
+    return "libsodium is not available for musl: use idk on a system with glibc for large amounts of data";
+  }
+  if (executable.startsWith("linux-")) {
+    return "libsodium, which idk contains, did not load: install libstdc++ (on Debian, libstdc++6)";
+  }
+  return "libsodium, which idk contains, did not load: make sure that the folder for temporary files is writable";
 }
 
 /** @param workers the setting `workers` */

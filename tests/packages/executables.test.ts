@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { ok, run } from "./projects.ts";
+import { PLATFORMS, compileFor, release } from "../../script/release.ts";
+import { VERSION } from "../../packages/cli/building.ts";
+import { join } from "node:path";
+import { tmpdir } from "node:os";
+
+/*
+ * The single-file executables: the one for this machine runs here. Those for other platforms are only
+ * compiled, in the slow tests.
+ */
+
+setDefaultTimeout(180_000);
+
+const slow = process.env["IDK_TEST_SLOW"] === "1" ? test : test.skip;
+/** Whether this machine runs the executable for linux-x64. */
+const runsHere =
+  process.platform === "linux" &&
+  process.arch === "x64" &&
+  "glibcVersionRuntime" in (process.report.getReport() as { header: object }).header;
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "idk-executables-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
+  let idk: string;
+  /** Where it runs. Everything here is written by someone else. */
+  let hostile: string;
+  let env: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    const compiled = join(folder, "compiled");
+    await mkdir(compiled);
+    idk = (await compileFor("linux-x64", compiled)).outfile;
+
+    hostile = join(folder, "hostile");
+    await mkdir(hostile);
+    const shout = 'console.log("obeyed");\n';
+    await writeFile(join(hostile, "bunfig.toml"), 'preload = ["./preload.ts"]\n');
+    await writeFile(join(hostile, ".env"), "IDK_STORE=/nonexistent/obeyed\n");
+    const paths = { compilerOptions: { paths: { "*": ["./preload.ts"] } } };
+    await writeFile(join(hostile, "tsconfig.json"), JSON.stringify(paths));
+    await writeFile(join(hostile, "package.json"), '{"imports":{"#threads":"./preload.ts"}}');
+    for (const name of ["preload.ts", "worker", "worker.js", "worker.cjs", "run.cjs"]) {
+      await writeFile(join(hostile, name), shout);
+    }
+    const modules = ["@idk/bench", "@idk/storage", "@napi-rs/nice", "lz4-napi", "piscina"];
+    for (const name of [...modules, "sodium-native", "undici", "minio", "@aws-sdk/client-s3"]) {
+      const at = join(hostile, "node_modules", name);
+      await mkdir(at, { recursive: true });
+      await writeFile(join(at, "index.js"), shout);
+      const exports = { ".": "./index.js", "./*": "./index.js" };
+      await writeFile(join(at, "package.json"), JSON.stringify({ name, exports }));
+    }
+    const home = join(folder, "home");
+    await mkdir(home);
+    env = { HOME: home, PATH: "/usr/bin:/bin" };
+    await ok([idk, "init", "--store", join(folder, "store"), "--no-passphrase"], hostile, env);
+  });
+
+  const runIdk = (...args: string[]) => ok([idk, ...args], hostile, env);
+
+  test("stores and fetches content, with its native libraries", async () => {
+    expect(await runIdk("--version")).toContain("NaCl native");
+    expect(await runIdk("doctor")).toMatch(/^ok +crypto +native: libsodium/mu);
+    const small = await runIdk("put", "bunfig.toml");
+    expect(await runIdk("get", small.trim())).toBe('preload = ["./preload.ts"]\n');
+    const text = "the minutes\n".repeat(100_000);
+    await writeFile(join(hostile, "minutes"), text);
+    for (const compression of ["lz4", "zstd"]) {
+      const address = await runIdk("put", "minutes", "--compress", compression);
+      expect(await runIdk("get", address.trim())).toBe(text);
+    }
+  });
+
+  test("seals and opens 64 MiB in threads", async () => {
+    const large = crypto
+      .getRandomValues(new Uint8Array(2 ** 16))
+      .toHex()
+      .repeat(2 ** 9);
+    const child = Bun.spawn([idk, "put", "-", "--workers", "2"], {
+      cwd: hostile,
+      env,
+      stdin: "pipe",
+      stdout: "pipe",
+    });
+    void child.stdin.write(large);
+    await child.stdin.flush();
+    // Threads that cannot start end at once, and the command then works without.
+    const started = Date.now();
+    while ((await workersOf(child.pid)) < 2 && Date.now() - started < 20_000) await Bun.sleep(20);
+    await Bun.sleep(500);
+    expect(await workersOf(child.pid)).toBe(2);
+    await child.stdin.end();
+    const address = (await new Response(child.stdout).text()).trim();
+    expect(await child.exited).toBe(0);
+    await runIdk("get", address, "--workers", "2", "-o", "copy");
+    expect(await Bun.file(join(hostile, "copy")).text()).toBe(large);
+  });
+
+  test("obeys no file of the current folder", async () => {
+    expect(await runIdk("config")).not.toContain("obeyed");
+    const missing = await run([idk, "bench"], hostile, env);
+    expect(missing).toMatchObject({ code: 2, stdout: "" });
+    expect(missing.stderr).toContain("which is not installed");
+    // Nothing listens there, but everything that connects is loaded.
+    const stores = ["s3://b?endpoint=http://127.0.0.1:1&region=r", "minio://127.0.0.1:1/b"];
+    const keys = {
+      AWS_ACCESS_KEY_ID: "a",
+      AWS_SECRET_ACCESS_KEY: "b",
+      MINIO_ACCESS_KEY: "a",
+      MINIO_SECRET_KEY: "b",
+    };
+    const lists = stores.map((store) =>
+      run(["timeout", "2", idk, "ls", "--store", store], hostile, { ...env, ...keys }),
+    );
+    for (const { stdout, stderr } of await Promise.all(lists)) {
+      expect(stdout).toBe("");
+      expect(stderr).toContain("ECONNREFUSED");
+    }
+  });
+});
+
+slow("a release has an archive for each platform, with the same bytes each time", async () => {
+  const [first, second] = [join(folder, "first"), join(folder, "second")];
+  for (const into of [first, second]) await release([...PLATFORMS.keys()], into);
+  const sums = await readFile(join(first, "SHA256SUMS"), "utf8");
+  expect(await readFile(join(second, "SHA256SUMS"), "utf8")).toBe(sums);
+  await ok(["sha256sum", "--check", "--strict", "SHA256SUMS"], first);
+
+  const archives = [...PLATFORMS.keys()].map(
+    (name) => `idk-${VERSION}-${name}.${name.startsWith("windows-") ? "zip" : "tar.gz"}`,
+  );
+  expect((await readdir(first)).toSorted()).toEqual([...archives, "SHA256SUMS"].toSorted());
+  expect(
+    sums
+      .trim()
+      .split("\n")
+      .map((line) => line.slice(66)),
+  ).toEqual(archives.toSorted());
+  for (const archive of archives) {
+    const isZip = archive.endsWith(".zip");
+    const list = isZip ? ["unzip", "-Z1", archive] : ["tar", "-tzf", archive];
+    const names = (await ok(list, first)).trim().split("\n");
+    const top = archive.replace(/\.zip$|\.tar\.gz$/u, "");
+    const files = ["LICENSE", "LICENSES.txt", "completions/_idk", "completions/idk.bash"];
+    const others = ["completions/idk.fish", "idk.1", "sbom.cdx.json", isZip ? "idk.exe" : "idk"];
+    expect(names.filter((name) => !name.endsWith("/")).toSorted()).toEqual(
+      [...files, ...others].map((name) => `${top}/${name}`).toSorted(),
+    );
+  }
+
+  if (!runsHere) return;
+  await ok(["tar", "-xzf", `idk-${VERSION}-linux-x64.tar.gz`], first);
+  const version = await ok([join(first, `idk-${VERSION}-linux-x64/idk`), "--version"], first);
+  expect(version).toStartWith(`idk ${VERSION} `);
+});
+
+/** How many of a process's threads are JavaScript workers. */
+async function workersOf(pid: number): Promise<number> {
+  const names = [...new Bun.Glob(`/proc/${pid}/task/*/comm`).scanSync({ cwd: "/" })].map((path) =>
+    readFile(path, "utf8").catch(() => ""),
+  );
+  return (await Promise.all(names)).filter((name) => name.trim() === "Worker").length;
+}
