@@ -300,7 +300,10 @@ install_idk() {
   runs=$("$copy" --version 2>"$work/log" </dev/null) ||
     die "idk does not run on this machine: $(last_words)
 Build it from its sources, or run npm install --global @idk/cli."
-  [ "$runs" = "idk $version" ] || die "the archive of idk $version contains another version"
+  case "$runs " in
+    "idk $version "*) ;;
+    *) die "the archive of idk $version contains another version" ;;
+  esac
 
   # An interrupted replacement must not make files look foreign, so the list has old and new ones first.
   if [ -f "$receipt" ]; then cat "$receipt" "$work/receipt"; else cat "$work/receipt"; fi >"$work/both" ||

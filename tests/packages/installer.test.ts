@@ -328,6 +328,8 @@ skipIfMissing(missing)("the installer", () => {
     const texts = Object.values(await snapshot(home)).join("");
     expect(texts).toContain(VERSION);
     expect(texts).not.toContain(OLDER);
+    const list = await readFile(join(home, ".local/share/idk/installed-files"), "utf8");
+    expect(list.trimEnd().split("\n").length).toBe(INSTALLED.length - 1);
   });
 
   test("removes what it installed, and nothing else", async () => {

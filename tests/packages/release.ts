@@ -46,7 +46,7 @@ export async function makeArchives(
   { command, platforms = [...ARCHIVES.keys()] }: Contents = {},
 ): Promise<Files> {
   const files: Files = new Map();
-  const script = command ?? `#!/bin/sh\necho ran >>"$MARKS"\necho "idk ${version}"\n`;
+  const script = command ?? `#!/bin/sh\necho ran >>"$MARKS"\necho "idk ${version} (a stand-in)"\n`;
   for (const platform of platforms) {
     if (platform === "windows-x64") {
       files.set(`idk-${version}-${platform}.zip`, "a stand-in");
