@@ -297,9 +297,13 @@ install_idk() {
   unpacked=$work/idk-$version-$platform
   each_file stage
   # The copy, because the folder where it is going to be may forbid programs.
+  next="Build it from its sources, or run npm install --global @idk/cli."
+  case $platform in
+    *-musl) next="On Alpine, run apk add libstdc++ and try again. $next" ;;
+  esac
   runs=$("$copy" --version 2>"$work/log" </dev/null) ||
     die "idk does not run on this machine: $(last_words)
-Build it from its sources, or run npm install --global @idk/cli."
+$next"
   case "$runs " in
     "idk $version "*) ;;
     *) die "the archive of idk $version contains another version" ;;

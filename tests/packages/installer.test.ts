@@ -619,6 +619,20 @@ skipIfMissing(missing)("the installer", () => {
       expect(asked).toContain(`/releases/download/v${VERSION}/idk-${VERSION}-${platform}.tar.gz`);
     });
 
+    test("on Alpine the library to add", async () => {
+      const command =
+        "#!/bin/sh\necho 'Error loading shared library libstdc++.so.6' >&2\nexit 127\n";
+      await publishWith("1.2.6", { command, platforms: ["linux-x64-musl"] });
+      const options = {
+        args: ["--version", "1.2.6"],
+        tools: await system("Linux", "x86_64", musl),
+      };
+      await expectRefusal(
+        options,
+        /libstdc\+\+\.so\.6\nOn Alpine, run apk add libstdc\+\+ and try again/u,
+      );
+    });
+
     test.each([
       ["Linux", "riscv64", {}, /no build for Linux on riscv64; npm/u],
       ["Linux", "armv7l", {}, /no build for Linux on armv7l; npm/u],

@@ -1,7 +1,7 @@
-import { $ } from "bun";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { ARCHIVES } from "../../script/release-files.ts";
 import { join } from "node:path";
+import { ok } from "./projects.ts";
 
 /** The files of a stand-in release, by name, as they are downloaded. */
 export type Files = Map<string, Uint8Array | string>;
@@ -17,7 +17,7 @@ export interface Contents {
 /** Writes a key pair for signatures, and returns the path of its private half. */
 export async function makeKey(folder: string, name: string): Promise<string> {
   const path = join(folder, name);
-  await $`ssh-keygen -q -t ed25519 -N ${""} -C ${""} -f ${path}`.quiet();
+  await ok(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path], folder);
   return path;
 }
 
@@ -35,7 +35,7 @@ export async function sign(
 ): Promise<string> {
   const path = join(folder, `signed-${crypto.randomUUID()}`);
   await writeFile(path, text);
-  await $`ssh-keygen -q -Y sign -f ${key} -n ${namespace} ${path}`.quiet();
+  await ok(["ssh-keygen", "-q", "-Y", "sign", "-f", key, "-n", namespace, path], folder);
   return readFile(`${path}.sig`, "utf8");
 }
 
@@ -63,7 +63,7 @@ export async function makeArchives(
     }
     await writeFile(join(at, "idk"), script);
     await chmod(join(at, "idk"), 0o755);
-    await $`tar -czf ${at}.tar.gz -C ${folder} ${name}`.quiet();
+    await ok(["tar", "-czf", `${at}.tar.gz`, name], folder);
     files.set(`${name}.tar.gz`, await readFile(`${at}.tar.gz`));
   }
   return files;
