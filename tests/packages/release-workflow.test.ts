@@ -201,6 +201,13 @@ skipIfMissing(missing)("the release workflow", () => {
       expect(await callsIn(at)).toEqual([`${FLAGS} latest ./packages/idk-cli-1.2.3.tgz`]);
     });
 
+    test("nothing silently if other contents have that version", async () => {
+      const at = await newJob();
+      const other = `case $1 in view) echo sha512-other ;; *) echo "$@" >>"$CALLS"; exit 1 ;; esac`;
+      expect((await step(STEP, at, {}, { npm: other })).code).not.toBe(0);
+      expect((await callsIn(at)).length).toBe(1);
+    });
+
     test("no command if the library was not published", async () => {
       const at = await newJob();
       const npm = 'echo "$@" >>"$CALLS"; exit 1';

@@ -32,7 +32,12 @@ test.each([
   [
     "that returns something else",
     '[ "$1" != get ] || { echo else >copy.txt; exit; }',
-    "did not come back unchanged",
+    "a small file did not come back unchanged",
+  ],
+  [
+    "that returns something else for large files",
+    "case $* in get*large*) echo else >large-copy; exit ;; esac",
+    "64 MiB did not come back unchanged",
   ],
   ["whose threads fail", "case $* in *--workers*) exit 1 ;; esac", ""],
 ])("script/smoke rejects a command %s", async (_, line, message) => {
