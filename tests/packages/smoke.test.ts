@@ -27,7 +27,7 @@ test.each([
   [
     "without native libraries",
     '[ "$1" != --version ] || { echo "idk 1.2.3 (NaCl portable)"; exit; }',
-    "native libraries do not load",
+    "it does not use the native NaCl",
   ],
   [
     "that returns something else",
