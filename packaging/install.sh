@@ -345,7 +345,9 @@ remove_ours() {
 }
 
 remove_empty() {
-  [ "$2" != "$dir/idk" ] && rmdir "$(dirname "$2")" 2>/dev/null || return 0
+  # The folder of commands stays.
+  [ "$2" != "$dir/idk" ] || return 0
+  rmdir "$(dirname "$2")" 2>/dev/null || return 0
   case $2 in
     "$share"/*/*/*) rmdir "$(dirname "$(dirname "$2")")" 2>/dev/null || true ;;
   esac
@@ -375,7 +377,7 @@ main() {
   while [ $# -gt 0 ]; do
     case $1 in
       --to | --version)
-        [ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a value"
+        [ -n "${2:-}" ] || die "$1 needs a value"
         if [ "$1" = --to ]; then dir=$2; else version=${2#v}; fi
         shift
         ;;
