@@ -22,15 +22,20 @@ const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: roo
   .filter((path) => !path.includes("node_modules") && !path.startsWith("docs/api/"))
   .toSorted();
 
-/** The info strings of each document whose blocks the tests below, or readme.test.ts, run. */
+/**
+ * The info strings of each document whose blocks the tests below, readme.test.ts or
+ * packages/release-documents.test.ts run.
+ */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
   "README.md": ["sh", "sh install", "sh first file", "ts"],
   "docs/backends.md": ["sh minio", "ts"],
   "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
+  "docs/install.md": ["sh verify"],
   "docs/library.md": ["cts", "cts require", "ts"],
   "docs/recipes.md": ["sh", "sh python", "ts browser", "ts server"],
+  "docs/releasing.md": ["sh key"],
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
   "packages/storage/README.md": ["ts"],
