@@ -88,7 +88,7 @@ lane_portable() {
 # The command as it is published; `bun test packages/cli` by itself runs its sources.
 lane_cli() {
   step "Build" build
-  step "Shells" ensure_shells
+  step "Shells" ensure_programs bash zsh fish mandoc
   step "Servers" start_servers
   IDK_TEST_COMMAND=bundle processes=3 step "Command" bun_tests cli packages/cli
 }
@@ -113,6 +113,8 @@ lane_whole() {
   step "Build" build
   step "Servers" start_servers
   step "Chromium" ensure_chromium
+  # For the installer and the formula.
+  step "Programs" ensure_programs dash busybox zsh curl wget openssl ssh-keygen shellcheck ruby
   step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,fuzz,live}/**" ./tests
 }
 
