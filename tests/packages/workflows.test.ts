@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { ARCHIVES } from "../../script/release-files.ts";
+import { PLATFORMS } from "../../script/release.ts";
 import { join } from "node:path";
 import { z } from "zod";
 
@@ -166,6 +167,7 @@ describe("a release", () => {
       ...musl!.strategy!.matrix.include!.map(({ platform }) => `${platform}-musl`),
     ];
     expect(platforms.toSorted()).toEqual([...ARCHIVES.keys()].toSorted());
+    expect([...PLATFORMS.keys()].toSorted()).toEqual([...ARCHIVES.keys()].toSorted());
     for (const { steps } of [native!, musl!]) {
       const commands = steps.map(({ run = "" }) => run).join("\n");
       expect(commands).toMatch(/script\/smoke unpacked\/idk-/u);
