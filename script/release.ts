@@ -20,8 +20,6 @@ interface Platform {
   readonly sodium?: string;
   /** The package with the LZ4 library. */
   readonly lz4: string;
-  /** Without bytecode where nothing here can run the result. */
-  readonly bytecode: boolean;
 }
 
 const LZ4 = "@antoniomuso/lz4-napi";
@@ -34,7 +32,6 @@ export const PLATFORMS: ReadonlyMap<string, Platform> = new Map<string, Platform
       bun: "@oven/bun-linux-x64",
       sodium: "linux-x64",
       lz4: `${LZ4}-linux-x64-gnu`,
-      bytecode: true,
     },
   ],
   [
@@ -44,7 +41,6 @@ export const PLATFORMS: ReadonlyMap<string, Platform> = new Map<string, Platform
       bun: "@oven/bun-linux-aarch64",
       sodium: "linux-arm64",
       lz4: `${LZ4}-linux-arm64-gnu`,
-      bytecode: false,
     },
   ],
   // The libraries of sodium-native for Linux need glibc.
@@ -54,7 +50,6 @@ export const PLATFORMS: ReadonlyMap<string, Platform> = new Map<string, Platform
       target: "bun-linux-x64-musl",
       bun: "@oven/bun-linux-x64-musl",
       lz4: `${LZ4}-linux-x64-musl`,
-      bytecode: true,
     },
   ],
   [
@@ -63,7 +58,6 @@ export const PLATFORMS: ReadonlyMap<string, Platform> = new Map<string, Platform
       target: "bun-linux-arm64-musl",
       bun: "@oven/bun-linux-aarch64-musl",
       lz4: `${LZ4}-linux-arm64-musl`,
-      bytecode: false,
     },
   ],
   [
@@ -73,7 +67,6 @@ export const PLATFORMS: ReadonlyMap<string, Platform> = new Map<string, Platform
       bun: "@oven/bun-darwin-x64",
       sodium: "darwin-x64",
       lz4: `${LZ4}-darwin-x64`,
-      bytecode: false,
     },
   ],
   [
@@ -83,7 +76,6 @@ export const PLATFORMS: ReadonlyMap<string, Platform> = new Map<string, Platform
       bun: "@oven/bun-darwin-aarch64",
       sodium: "darwin-arm64",
       lz4: `${LZ4}-darwin-arm64`,
-      bytecode: false,
     },
   ],
   [
@@ -93,7 +85,6 @@ export const PLATFORMS: ReadonlyMap<string, Platform> = new Map<string, Platform
       bun: "@oven/bun-windows-x64",
       sodium: "win32-x64",
       lz4: `${LZ4}-win32-x64-msvc`,
-      bytecode: false,
     },
   ],
 ]);
@@ -113,8 +104,8 @@ const COMPLETIONS = { bash: "idk.bash", zsh: "_idk", fish: "idk.fish" } as const
 export async function compileFor(
   name: string,
   folder: string,
+  platform: Platform | undefined = PLATFORMS.get(name),
 ): Promise<{ readonly outfile: string; readonly contained: readonly string[] }> {
-  const platform = PLATFORMS.get(name);
   if (platform === undefined) {
     throw new Error(
       `there is no platform ${name}: take some of ${[...PLATFORMS.keys()].join(" ")}`,
@@ -133,7 +124,6 @@ export async function compileFor(
     bun: join(runtime, `bin/bun${suffix}`),
     sodium: sodium && join(prebuilds, sodium, "sodium-native.node"),
     lz4: join(lz4, library),
-    bytecode: platform.bytecode,
     outfile,
   });
   await chmod(outfile, 0o755);
@@ -211,10 +201,10 @@ export async function archiveFor(name: string, into: string): Promise<string> {
     await mkdir(dirname(archive), { recursive: true });
     await rm(archive, { force: true });
     if (isZip) {
-      await $`TZ=UTC zip --quiet -X -9 ${archive} ${files}`.cwd(working);
+      await $`TZ=UTC zip --quiet -X ${archive} ${files}`.cwd(working);
     } else {
       const flags = ["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"];
-      await $`tar --create ${flags} ${top} | gzip --no-name -9 > ${archive}`.cwd(working);
+      await $`tar --create ${flags} ${top} | gzip --no-name > ${archive}`.cwd(working);
     }
     return basename(archive);
   } finally {

@@ -24,17 +24,12 @@ export interface ExecutableOptions {
   readonly sodium: string | undefined;
   /** The path of LZ4 for the platform. */
   readonly lz4: string;
-  /**
-   * Whether to include bytecode, which saves parsing. Bun ignores bytecode that does not fit, but trusts
-   * what does: only for platforms where the result is tested.
-   */
-  readonly bytecode: boolean;
   readonly outfile: string;
 }
 
 /** @returns the folders of the packages whose code the executable contains */
 export async function compileExecutable(options: ExecutableOptions): Promise<string[]> {
-  const { platform, target, bun, sodium, lz4, bytecode, outfile } = options;
+  const { platform, target, bun, sodium, lz4, outfile } = options;
   const quoted = (path: string) => JSON.stringify(path);
   const seams: readonly Seam[] = [
     {
@@ -101,7 +96,8 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
     naming: "[name].[ext]",
     target: "bun",
     format: "cjs",
-    bytecode,
+    // Saves parsing. It is the same for all platforms.
+    bytecode: true,
     // Keep identifiers, for readable stack traces.
     minify: { whitespace: true, syntax: true },
     metafile: true,

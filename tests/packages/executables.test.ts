@@ -78,6 +78,21 @@ describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
     }
   });
 
+  test("without libsodium uses the NaCl in JavaScript, and `idk doctor` explains it", async () => {
+    const into = join(folder, "portable");
+    await mkdir(into);
+    const { target, bun, lz4 } = PLATFORMS.get("linux-x64")!;
+    const { outfile } = await compileFor("linux-x64-musl", into, { target, bun, lz4 });
+    expect(await ok([outfile, "--version"], hostile, env)).toContain("NaCl portable");
+    const doctor = await ok([outfile, "doctor"], hostile, env);
+    expect(doctor).toMatch(
+      /^warning +crypto +portable: .*\n +→ libsodium is not available for musl/mu,
+    );
+    const address = (await runIdk("put", "bunfig.toml")).trim();
+    const content = await ok([outfile, "get", address], hostile, env);
+    expect(content).toBe('preload = ["./preload.ts"]\n');
+  });
+
   test("seals and opens 64 MiB in threads", async () => {
     const large = crypto
       .getRandomValues(new Uint8Array(2 ** 16))
@@ -126,40 +141,44 @@ describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
   });
 });
 
-slow("a release has an archive for each platform, with the same bytes each time", async () => {
-  const [first, second] = [join(folder, "first"), join(folder, "second")];
-  for (const into of [first, second]) await release([...PLATFORMS.keys()], into);
-  const sums = await readFile(join(first, "SHA256SUMS"), "utf8");
-  expect(await readFile(join(second, "SHA256SUMS"), "utf8")).toBe(sums);
-  await ok(["sha256sum", "--check", "--strict", "SHA256SUMS"], first);
+slow(
+  "a release has an archive for each platform, with the same bytes each time",
+  async () => {
+    const [first, second] = [join(folder, "first"), join(folder, "second")];
+    for (const into of [first, second]) await release([...PLATFORMS.keys()], into);
+    const sums = await readFile(join(first, "SHA256SUMS"), "utf8");
+    expect(await readFile(join(second, "SHA256SUMS"), "utf8")).toBe(sums);
+    await ok(["sha256sum", "--check", "--strict", "SHA256SUMS"], first);
 
-  const archives = [...PLATFORMS.keys()].map(
-    (name) => `idk-${VERSION}-${name}.${name.startsWith("windows-") ? "zip" : "tar.gz"}`,
-  );
-  expect((await readdir(first)).toSorted()).toEqual([...archives, "SHA256SUMS"].toSorted());
-  expect(
-    sums
-      .trim()
-      .split("\n")
-      .map((line) => line.slice(66)),
-  ).toEqual(archives.toSorted());
-  for (const archive of archives) {
-    const isZip = archive.endsWith(".zip");
-    const list = isZip ? ["unzip", "-Z1", archive] : ["tar", "-tzf", archive];
-    const names = (await ok(list, first)).trim().split("\n");
-    const top = archive.replace(/\.zip$|\.tar\.gz$/u, "");
-    const files = ["LICENSE", "LICENSES.txt", "completions/_idk", "completions/idk.bash"];
-    const others = ["completions/idk.fish", "idk.1", "sbom.cdx.json", isZip ? "idk.exe" : "idk"];
-    expect(names.filter((name) => !name.endsWith("/")).toSorted()).toEqual(
-      [...files, ...others].map((name) => `${top}/${name}`).toSorted(),
+    const archives = [...PLATFORMS.keys()].map(
+      (name) => `idk-${VERSION}-${name}.${name.startsWith("windows-") ? "zip" : "tar.gz"}`,
     );
-  }
+    expect((await readdir(first)).toSorted()).toEqual([...archives, "SHA256SUMS"].toSorted());
+    expect(
+      sums
+        .trim()
+        .split("\n")
+        .map((line) => line.slice(66)),
+    ).toEqual(archives.toSorted());
+    for (const archive of archives) {
+      const isZip = archive.endsWith(".zip");
+      const list = isZip ? ["unzip", "-Z1", archive] : ["tar", "-tzf", archive];
+      const names = (await ok(list, first)).trim().split("\n");
+      const top = archive.replace(/\.zip$|\.tar\.gz$/u, "");
+      const files = ["LICENSE", "LICENSES.txt", "completions/_idk", "completions/idk.bash"];
+      const others = ["completions/idk.fish", "idk.1", "sbom.cdx.json", isZip ? "idk.exe" : "idk"];
+      expect(names.filter((name) => !name.endsWith("/")).toSorted()).toEqual(
+        [...files, ...others].map((name) => `${top}/${name}`).toSorted(),
+      );
+    }
 
-  if (!runsHere) return;
-  await ok(["tar", "-xzf", `idk-${VERSION}-linux-x64.tar.gz`], first);
-  const version = await ok([join(first, `idk-${VERSION}-linux-x64/idk`), "--version"], first);
-  expect(version).toStartWith(`idk ${VERSION} `);
-});
+    if (!runsHere) return;
+    await ok(["tar", "-xzf", `idk-${VERSION}-linux-x64.tar.gz`], first);
+    const version = await ok([join(first, `idk-${VERSION}-linux-x64/idk`), "--version"], first);
+    expect(version).toStartWith(`idk ${VERSION} `);
+  },
+  1_200_000,
+);
 
 /** How many of a process's threads are JavaScript workers. */
 async function workersOf(pid: number): Promise<number> {
