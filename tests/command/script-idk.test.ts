@@ -45,14 +45,7 @@ test("script/idk started through relative links runs nothing of the current fold
     await symlink("linked", join(bin, "idk"));
     // Where the links would lead from the current folder, and where CDPATH would.
     const away = join(folder, "away");
-    const current = join(
-      folder,
-      ...target
-        .split("/")
-        .filter((part) => part === "..")
-        .keys()
-        .map(String),
-    );
+    const current = join(folder, target.replaceAll(/[^/]*[^/.][^/]*/gu, "").replaceAll("..", "x"));
     await mkdir(current, { recursive: true });
     for (const at of [join(current, target), join(away, "script/idk")]) {
       await mkdir(join(at, "../lib"), { recursive: true });

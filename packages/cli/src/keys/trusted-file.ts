@@ -39,7 +39,7 @@ const LINKS_MAX = 40;
 function* wayTo(path: string): Generator<[at: string, stats: Stats]> {
   const whole = resolve(path);
   let at = parse(whole).root;
-  let left = partsOf(whole);
+  const left = partsOf(whole);
   yield [at, lstatSync(at)];
   for (let links = 0; left.length > 0 && links <= LINKS_MAX;) {
     const next = join(at, left.shift()!);
@@ -54,7 +54,7 @@ function* wayTo(path: string): Generator<[at: string, stats: Stats]> {
     links += 1;
     const target = readlinkSync(next);
     if (isAbsolute(target)) at = parse(target).root;
-    left = [...partsOf(target), ...left];
+    left.unshift(...partsOf(target));
   }
 }
 
