@@ -14,20 +14,28 @@ import {
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { requireServer } from "./servers/require-server.ts";
-import { writeFile } from "node:fs/promises";
+import { requireServer, skipIfMissing } from "./servers/require-server.ts";
+import { missingPython } from "./live/python/run.ts";
+import { copyFile, rm, symlink, writeFile } from "node:fs/promises";
 
 const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: root })))
-  .filter((path) => !path.includes("node_modules"))
+  .filter((path) => !path.includes("node_modules") && !path.startsWith("docs/api/"))
   .toSorted();
 
-/** The info strings of each document whose blocks the tests below, or readme.test.ts, run. */
+/**
+ * The info strings of each document whose blocks the tests below, readme.test.ts or
+ * packages/release-documents.test.ts run.
+ */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
   "README.md": ["sh", "sh install", "sh first file", "ts"],
   "docs/backends.md": ["sh minio", "ts"],
   "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
+  "docs/install.md": ["sh verify"],
+  "docs/library.md": ["cts", "cts require", "ts"],
+  "docs/recipes.md": ["sh", "sh python", "ts browser", "ts server"],
+  "docs/releasing.md": ["sh key"],
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
   "packages/storage/README.md": ["ts"],
@@ -80,7 +88,33 @@ describe("documents", () => {
     }
     expect(broken).toEqual([]);
   });
+
+  test("docs/threat-model.md links to tests by their titles", async () => {
+    const markdown = await Bun.file(join(root, "docs/threat-model.md")).text();
+    const links = Array.from(markdown.matchAll(/\[([^\]|]+)\]\(\.\.\/([^)]+\.test\.ts)\)/gu));
+    expect(links.length).toBeGreaterThan(70);
+    const missing: string[] = [];
+    for (const [, title, file] of links) {
+      const source = (await Bun.file(join(root, file!)).text()).replaceAll(/\(\s+/gu, "(");
+      if (!source.includes(`("${title}",`)) missing.push(`${file}: ${title}`);
+    }
+    expect(missing).toEqual([]);
+  });
 });
+
+/** Runs `work` in a new folder with the examples and what they import. */
+async function inExamples(work: (folder: string) => Promise<void>): Promise<void> {
+  await inNewFolder(async (folder) => {
+    const examples = join(root, "examples");
+    await rm(join(folder, "node_modules"));
+    await symlink(join(examples, "node_modules"), join(folder, "node_modules"));
+    await writeFile(join(folder, "package.json"), '{"type":"module"}');
+    for (const name of ["per-user.ts", "web-backend.ts"]) {
+      await copyFile(join(examples, name), join(folder, name));
+    }
+    await work(folder);
+  });
+}
 
 /** Runs the only program of a document in a new folder. */
 async function runProgram(
@@ -100,6 +134,59 @@ describe("programs in documents", () => {
   test("packages/storage/README.md prints the content", async () => {
     const result = await runProgram("packages/storage/README.md");
     expect(result).toEqual({ stdout: "hello\n", stderr: "", exitCode: 0 });
+  });
+
+  /** Runs the blocks of a document with this info string, as one program. */
+  async function runBlocks(path: string, info: string): Promise<void> {
+    const program = await readSession(path, info);
+    const printed = Array.from(
+      program.matchAll(/console\.log.*\/\/ (.*)$/gmu),
+      ([, text]) => text!,
+    );
+    expect(printed).not.toBeEmpty();
+    await inExamples(async (folder) => {
+      await writeFile(join(folder, "program.mts"), program);
+      const result = await run(folder, [process.execPath, "program.mts"]);
+      expect(result).toMatchObject({ stderr: "", exitCode: 0 });
+      expect(result.stdout.trimEnd().split("\n")).toEqual(printed);
+    });
+  }
+
+  test("docs/library.md prints what its comments say", () => runBlocks("docs/library.md", "ts"));
+
+  test("docs/recipes.md stores files for a user", () => runBlocks("docs/recipes.md", "ts server"));
+
+  test("docs/recipes.md has a page that bundles without native code", async () => {
+    await inExamples(async (folder) => {
+      await writeFile(join(folder, "page.mts"), await readSession("docs/recipes.md", "ts browser"));
+      const { outputs } = await Bun.build({
+        entrypoints: [join(folder, "page.mts")],
+        target: "browser",
+        conditions: ["browser", "bun"],
+      });
+      const script = await outputs[0]!.text();
+      expect(script).toContain("idk/v1/");
+      expect(new Bun.Transpiler({ loader: "js" }).scanImports(script)).toEqual([]);
+    });
+  });
+
+  test("docs/library.md and docs/recipes.md have the right types", async () => {
+    await inExamples(async (folder) => {
+      const options = {
+        extends: join(root, "tsconfig.json"),
+        compilerOptions: { typeRoots: [join(root, "node_modules/@types")] },
+        include: ["*.mts", join(root, "packages/storage/src/**/*.d.ts")],
+      };
+      await writeFile(join(folder, "tsconfig.json"), JSON.stringify(options));
+      await writeFile(join(folder, "guide.mts"), await readSession("docs/library.md", "ts"));
+      await writeFile(join(folder, "page.mts"), await readSession("docs/recipes.md", "ts browser"));
+      await writeFile(
+        join(folder, "server.mts"),
+        await readSession("docs/recipes.md", "ts server"),
+      );
+      const types = await run(folder, [join(root, "node_modules/.bin/tsc"), "--noEmit"]);
+      expect(types).toMatchObject({ stdout: "", exitCode: 0 });
+    });
   });
 
   test("packages/bench/README.md prints a table", async () => {
@@ -138,6 +225,39 @@ describe("sessions in documents", () => {
     expect(lines).toContain("minutes");
     const address = /^[0-9a-f]{64}$/u;
     expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
+  });
+
+  /** Rotates a key and recovers what it opens; `more` continues the session. */
+  async function recover(folder: string, more = ""): Promise<Result> {
+    const result = await runSession(folder, (await readSession("docs/recipes.md", "sh")) + more);
+    expect(result).toMatchObject({ exitCode: 0 });
+    expect(await Bun.file(join(folder, "logs/today.log")).text()).toBe("08:00 all quiet\n");
+    expect(await Bun.file(join(folder, "restored/report.txt")).text()).toBe("the report\n");
+    const lines = async (name: string) =>
+      (await Bun.file(join(folder, name)).text()).trim().split("\n");
+    expect((await lines("moved")).map((line) => line.split(" ").length)).toEqual([2, 2]);
+    const moved = (await lines("moved")).map((line) => line.split(" ")[1]!);
+    expect((await lines("found")).toSorted()).toEqual(moved.toSorted());
+    return result;
+  }
+
+  test("docs/recipes.md rotates a key and recovers everything with the new one", () =>
+    inNewFolder(async (folder) => void (await recover(folder))));
+
+  skipIfMissing(missingPython)("with the Python reference", () => {
+    test("docs/recipes.md recovers everything without idk", () =>
+      inNewFolder(async (folder) => {
+        await symlink(join(root, "testdata"), join(folder, "testdata"));
+        await writeFile(
+          join(folder, "python3"),
+          `#!/bin/sh\nexec "${process.env["IDK_REFERENCE_PYTHON"]}" "$@"\n`,
+          {
+            mode: 0o755,
+          },
+        );
+        const session = await readSession("docs/recipes.md", "sh python");
+        expect((await recover(folder, `\n${session}`)).stdout).toEndWith("\n3000011\n");
+      }));
   });
 
   test("docs/configuration.md is read as its comments say", async () => {

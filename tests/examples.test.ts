@@ -7,8 +7,12 @@ import { filesystem } from "@idk/storage/filesystem";
 import { join } from "node:path";
 import { requireServer, skipIfMissing } from "./servers/require-server.ts";
 import { randomBytes } from "node:crypto";
+import { memory } from "@idk/storage/memory";
+import { perUserFiles } from "../examples/per-user.ts";
+import { presignedUrls } from "../examples/presigned-urls.ts";
 import { s3 } from "@idk/storage/s3";
 import { tmpdir } from "node:os";
+import { webBackend } from "../examples/web-backend.ts";
 
 const examples = join(import.meta.dir, "../examples");
 const identity = await generateIdentity();
@@ -130,6 +134,104 @@ test("the write-only producer stores its input, in order", async () => {
   const texts = [];
   for (const address of addresses) texts.push(await (await store.get(address)).text());
   expect(texts.join("")).toBe(lines);
+});
+
+describe("files for each user", () => {
+  const recovery = identity;
+
+  test("are opened by their owner and the recovery key, and by no one else", async () => {
+    const [ada, bob] = [await generateIdentity(), await generateIdentity()];
+    const users = new Map([
+      ["ada", ada.recipient],
+      ["bob", bob.recipient],
+    ]);
+    const owned: string[][] = [];
+    const app = perUserFiles({
+      backend: memory(),
+      recovery: recovery.recipient,
+      userOf: async (request) => {
+        const id = request.headers.get("x-user") ?? "";
+        const recipient = users.get(id);
+        return recipient && { id, recipient };
+      },
+      remember: async (...entry) => void owned.push(entry),
+      maxBytes: 6_000_000,
+    });
+    using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: app.fetch });
+    const put = async (body: Uint8Array<ArrayBuffer>, user: string): Promise<[number, string]> => {
+      const headers = { "x-user": user };
+      const url = new URL("files/holiday.jpg", server.url);
+      const response = await fetch(url, { method: "PUT", body, headers });
+      return [response.status, (await response.text()).trim()];
+    };
+
+    const content = randomBytes(5_000_000);
+    const [status, address] = await put(content, "ada");
+    expect([status, owned]).toEqual([201, [["ada", address, "holiday.jpg"]]]);
+    expect(await put(content, "eve")).toEqual([401, "sign in"]);
+    expect(await put(randomBytes(6_000_001), "ada")).toEqual([413, "too long"]);
+    expect(owned).toHaveLength(1);
+
+    const download = (name: string) => new URL(`blobs/${name}`, server.url).href;
+    expect((await fetch(download(address))).status).toBe(401);
+    const backend = webBackend({ download, headers: { "x-user": "bob" } });
+    for (const reader of [ada, recovery]) {
+      const store = createStore({ backend, identities: [reader] });
+      const opened = await store.get(address);
+      expect(opened.metadata.name).toBe("holiday.jpg");
+      expect(Buffer.from(await opened.bytes()).equals(content)).toBe(true);
+    }
+    const code = async (call: Promise<unknown>) => call.catch((error) => error.code);
+    const store = createStore({ backend, identities: [bob], recipients: [bob.recipient] });
+    expect(await code(store.get(address))).toBe("no-match");
+    expect(await code(store.get("0".repeat(64)))).toBe("not-found");
+    expect(await code(store.put("x"))).toBe("permission");
+    expect(await code(backend.get(address, new Uint8Array(100)))).toBe("limit");
+    expect(await code(store.get(address, { signal: AbortSignal.abort() }))).toBe("aborted");
+  });
+});
+
+requireServer("minio")("presigned URLs", () => {
+  test("let a client without credentials store and fetch", async () => {
+    const bucket = await newBucket(minioServer());
+    try {
+      const { endpoint, accessKeyId, secretAccessKey } = bucket.server;
+      const { hostname, port, protocol } = new URL(endpoint);
+      const options = {
+        endPoint: hostname,
+        port: Number(port),
+        useSSL: protocol === "https:",
+        region: "us-east-1",
+        accessKey: accessKeyId,
+        secretKey: secretAccessKey,
+      };
+      const urls = presignedUrls(options, bucket.name, "attic");
+      expect(urls.upload("../secret")).rejects.toThrow("64 lowercase hexadecimal digits");
+      await using there = createStore({
+        backend: webBackend(urls),
+        recipients: [identity.recipient],
+        identities: [identity],
+      });
+      const content = randomBytes(5_000_000);
+      const address = await there.put(content);
+      expect(Buffer.from(await (await there.get(address)).bytes()).equals(content)).toBe(true);
+
+      const credentials = { accessKeyId, secretAccessKey };
+      await using store = createStore({
+        backend: s3({
+          bucket: bucket.name,
+          prefix: "attic",
+          endpoint,
+          region: "us-east-1",
+          credentials,
+        }),
+        identities: [identity],
+      });
+      await store.verify(address, { deep: true });
+    } finally {
+      await bucket.remove();
+    }
+  });
 });
 
 requireServer("minio")("migrating a bucket", () => {

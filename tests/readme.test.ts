@@ -66,21 +66,27 @@ requireServer("minio")("the README, with an object store", () => {
     const [lines, ...others] = await readBlocks("README.md", "sh first file");
     expect(others).toEqual([]);
     const commands = lines!.trimEnd().split("\n");
-    expect(commands.length).toBe(3);
+    expect(commands.length).toBe(4);
+    const config = Bun.file(join(folder, ".config/idk/config.toml"));
+    const configBefore = (await config.exists()) ? await config.text() : undefined;
     const env = { ...homeIn(folder), ...minioVariables() };
     const stdin = withOwnBucket(lines!);
     const typed = await run(folder, ["bash", "-eu"], env, { cwd: root, stdin });
     expect(typed).toMatchObject({ exitCode: 0 });
-    expect(typed.stdout).toMatch(/^created +store trial: minio:\/\/\/attic-/mu);
+    const store = /^created +store main: (minio:\/\/\/attic-\S+)$/mu.exec(typed.stdout)?.[1];
+    expect(store).toBeDefined();
     expect(typed.stderr).not.toContain("warning");
     const address = typed.stdout.trimEnd().split("\n").at(-1)!;
     expect(address).toMatch(ADDRESS);
-    const back = await run(folder, ["idk", "get", address, "--store", "trial"], env);
+    // The server ends with the shell, so it must not become the default store.
+    expect((await config.exists()) ? await config.text() : undefined).toBe(configBefore);
+    const identity = join(folder, ".data/idk/identity.key");
+    const back = await run(folder, ["idk", "get", address, "--store", store!, "-i", identity], env);
     expect(back).toMatchObject({ exitCode: 0, stderr: "" });
     expect(back.stdout).toBe(await Bun.file(join(root, "README.md")).text());
   }
 
-  test("stores a first file in three commands", () => inNewFolder(typeFirstFile));
+  test("stores a first file in four commands", () => inNewFolder(typeFirstFile));
 
   test("stores it as well after the session with a folder", () =>
     inNewFolder(async (folder) => {

@@ -57,12 +57,13 @@ format() { bun run --silent format:check; }
 unused() { bun run --silent unused; }
 build() { bun run --silent build; }
 
-# One process for each of two cores; the report of all of them is one file.
-# Usage: bun_tests REPORT [FLAG…] PATH…
+# One process for each of two cores, or $processes if the tests wait a lot; the report of all of them is
+# one file.
+# Usage: [processes=N] bun_tests REPORT [FLAG…] PATH…
 bun_tests() {
   local report=$1
   shift
-  bun test --only-failures --timeout 120000 --parallel=2 \
+  bun test --only-failures --timeout 120000 --parallel="${processes:-2}" \
     --reporter=junit --reporter-outfile="$reports/$report.xml" "$@"
 }
 
@@ -87,9 +88,9 @@ lane_portable() {
 # The command as it is published; `bun test packages/cli` by itself runs its sources.
 lane_cli() {
   step "Build" build
-  step "Shells" ensure_shells
+  step "Shells" ensure_programs bash zsh fish mandoc
   step "Servers" start_servers
-  IDK_TEST_COMMAND=bundle step "Command" bun_tests cli packages/cli
+  IDK_TEST_COMMAND=bundle processes=3 step "Command" bun_tests cli packages/cli
 }
 
 lane_bench() {
@@ -103,14 +104,17 @@ lane_live() {
   ensure_python
   step "Build" build
   step "Servers" start_servers
-  step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
+  processes=3 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
 }
 
 # What joins the packages: documents, examples, tarballs, runtimes, a browser.
 lane_whole() {
+  ensure_python
   step "Build" build
   step "Servers" start_servers
   step "Chromium" ensure_chromium
+  # For the installer and the formula.
+  step "Programs" ensure_programs dash busybox zsh curl wget openssl ssh-keygen shellcheck ruby
   step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,fuzz,live}/**" ./tests
 }
 

@@ -153,12 +153,13 @@ END
   [ -x "$dir/chromium" ]
 }
 
-# Installs the shells that `idk` has completions for, and mandoc, which checks manual pages. If that
-# fails, tests that need them are skipped; in CI it is a failure.
-ensure_shells() {
-  local tool missing=()
-  for tool in bash zsh fish mandoc; do
-    command -v "$tool" >/dev/null || missing+=("$tool")
+# Installs programs that tests run. If that fails, tests that need them are skipped; in CI it is a
+# failure.
+# Usage: ensure_programs NAME…
+ensure_programs() {
+  local name missing=()
+  for name in "$@"; do
+    command -v "$name" >/dev/null || missing+=("${name/#ssh-keygen/openssh-client}")
   done
   [ ${#missing[@]} -eq 0 ] && return
   # In a subshell, because `fail` exits.

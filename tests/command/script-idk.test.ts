@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { tmpdir } from "node:os";
 
 // script/idk may have to build the bundle first.
@@ -30,6 +30,34 @@ test("script/idk ignores what Bun obeys in the current folder", async () => {
       expect(idk([script])).toMatch(/^config +none .*\nstore +none /u);
       await rm(join(folder, name));
     }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("script/idk started through relative links runs nothing of the current folder", async () => {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "idk-untrusted folder-")));
+  try {
+    const bin = join(folder, "bin");
+    await mkdir(bin);
+    const target = relative(bin, script);
+    await symlink(target, join(bin, "linked"));
+    await symlink("linked", join(bin, "idk"));
+    // Where the links would lead from the current folder, and where CDPATH would.
+    const away = join(folder, "away");
+    const current = join(folder, target.replaceAll(/[^/]*[^/.][^/]*/gu, "").replaceAll("..", "x"));
+    await mkdir(current, { recursive: true });
+    for (const at of [join(current, target), join(away, "script/idk")]) {
+      await mkdir(join(at, "../lib"), { recursive: true });
+      await writeFile(join(at, "../lib/tools.sh"), "echo untrusted; exit\n");
+    }
+    const env = { PATH: process.env["PATH"], HOME: folder, CDPATH: away };
+    for (const idk of [join(bin, "idk"), relative(current, join(bin, "idk"))]) {
+      const { stdout, exitCode } = Bun.spawnSync([idk, "--version"], { cwd: current, env });
+      expect([stdout.toString(), exitCode]).toEqual([expect.stringMatching(/^idk \d/u), 0]);
+    }
+    const here = Bun.spawnSync(["script/idk", "--version"], { cwd: join(script, "../.."), env });
+    expect(here.stdout.toString()).toMatch(/^idk \d/u);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:f
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { emptyProject, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
+import { readSession } from "../documents.ts";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -47,41 +48,6 @@ const OBJECT_STORES = `
   }
   console.log(JSON.stringify(outcomes));
   process.exit(0);
-`;
-
-const DYNAMIC_IMPORT = `
-  import type { Store } from "@idk/storage" with { "resolution-mode": "import" };
-
-  async function open(): Promise<Store> {
-    const { createStore, generateIdentity } = await import("@idk/storage");
-    const { filesystem } = await import("@idk/storage/filesystem");
-    const me = await generateIdentity();
-    const backend = filesystem("blobs");
-    return createStore({ backend, recipients: [me.recipient], identities: [me] });
-  }
-
-  async function main(): Promise<void> {
-    const store = await open();
-    const content = await store.get(await store.put("hello"));
-    console.log(await content.text());
-  }
-
-  void main();
-`;
-
-const REQUIRE = `
-  import { createStore, generateIdentity } from "@idk/storage";
-  import { memory } from "@idk/storage/memory";
-
-  async function main(): Promise<void> {
-    const me = await generateIdentity();
-    const backend = memory();
-    const store = createStore({ backend, recipients: [me.recipient], identities: [me] });
-    const content = await store.get(await store.put("hello"));
-    console.log(await content.text());
-  }
-
-  void main();
 `;
 
 let folder: string;
@@ -200,8 +166,8 @@ describe("installed from the tarballs", () => {
     test("CommonJS written in TypeScript can use the library", async () => {
       const at = await emptyProject(folder, "commonjs");
       await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
-      await writeFile(join(at, "import.cts"), DYNAMIC_IMPORT);
-      await writeFile(join(at, "require.cts"), REQUIRE);
+      await writeFile(join(at, "import.cts"), await readSession("docs/library.md", "cts"));
+      await writeFile(join(at, "require.cts"), await readSession("docs/library.md", "cts require"));
       const tsc = (mode: string, file: string) => {
         const flags = ["--ignoreConfig", "--strict", "--target", "es2022", "--types", ""];
         const lib = ["--lib", "es2022,dom,dom.asynciterable,esnext.disposable"];

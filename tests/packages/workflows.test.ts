@@ -1,23 +1,40 @@
 import { describe, expect, test } from "bun:test";
+import { ARCHIVES } from "../../script/release-files.ts";
+import { PLATFORMS } from "../../script/release.ts";
 import { join } from "node:path";
 import { z } from "zod";
 
 /*
  * Who can change what is published: nobody by moving a tag of an action or an image, and no test,
- * build script or dependency, because none of them runs where the token is.
+ * build script or dependency, because none of them runs where a token or a key is. What the steps of a
+ * release do is in release-workflow.test.ts.
  */
 
 const root = join(import.meta.dir, "../..");
 
 const Step = z.object({ uses: z.string().optional(), run: z.string().optional() });
+const Names = z.record(z.string(), z.string()).default({});
 const Permissions = z.record(z.string(), z.string()).optional();
 const Job = z.object({
   uses: z.string().optional(),
   needs: z.union([z.string(), z.array(z.string())]).optional(),
   environment: z.string().optional(),
   permissions: Permissions,
+  env: Names,
+  container: z.unknown().optional(),
+  services: z.unknown().optional(),
+  strategy: z.object({ matrix: z.object({ include: z.array(Names).optional() }) }).optional(),
   steps: z.array(Step).default([]),
 });
+const IMAGE = /^[\w./-]+:[^@:/]+@sha256:[0-9a-f]{64}$/u;
+
+/** The actions of jobs with a token or a key. */
+const ALLOWED = new Set([
+  "actions/attest-build-provenance",
+  "actions/download-artifact",
+  "actions/setup-node",
+]);
+
 const Workflow = z.object({
   permissions: Permissions,
   jobs: z.record(z.string(), Job),
@@ -46,7 +63,38 @@ describe.each(workflows)("%s", (path) => {
         .filter(([scope, access]) => !(scope === "contents" && access === "read"))
         .map(([scope, access]) => `${name}: ${scope}: ${access}`),
     );
-    expect(more).toEqual(path.endsWith("publish.yml") ? ["publish: id-token: write"] : []);
+    expect(more).toEqual(
+      path.endsWith("/release.yml")
+        ? [
+            "publish: id-token: write",
+            "release: contents: write",
+            "release: id-token: write",
+            "release: attestations: write",
+          ]
+        : [],
+    );
+  });
+
+  test("runs images by digest", async () => {
+    const { jobs } = Workflow.parse(await yaml(path));
+    for (const { env, container, services, steps } of Object.values(jobs)) {
+      expect([container, services]).toEqual([undefined, undefined]);
+      const commands = steps.map(({ run = "" }) => run.replaceAll("\\\n", " ")).join("\n");
+      const uses = commands.match(/\bdocker (?:run|pull|create)\b.*/gu) ?? [];
+      for (const use of uses) expect(use).toContain(' "$IMAGE" ');
+      if (uses.length > 0) expect(env["IMAGE"]).toMatch(IMAGE);
+    }
+  });
+
+  test("has secrets only where a release is signed or the formula is pushed", async () => {
+    const text = await Bun.file(join(root, path)).text();
+    const secrets = text.match(/secrets[.[][\w'"]*/gu) ?? [];
+    expect(secrets).toEqual(
+      path.endsWith("/release.yml")
+        ? ["secrets.RELEASE_SIGNING_KEY", "secrets.HOMEBREW_TAP_KEY"]
+        : [],
+    );
+    expect(text).not.toContain("pull_request_target");
   });
 });
 
@@ -65,38 +113,71 @@ test("images are named by digest", async () => {
   const Compose = z.object({ services: z.record(z.string(), z.object({ image: z.string() })) });
   const { services } = Compose.parse(await yaml("docker-compose.yml"));
   for (const { image } of Object.values(services)) {
-    expect(image).toMatch(/:[^@:/]+@sha256:[0-9a-f]{64}$/u);
+    expect(image).toMatch(IMAGE);
   }
 });
 
-describe("publishing", () => {
-  const read = async () => Workflow.parse(await yaml(".github/workflows/publish.yml")).jobs;
+describe("a release", () => {
+  const read = async (name: string) =>
+    Workflow.parse(await yaml(`.github/workflows/${name}.yml`)).jobs;
 
-  test("waits for all tests, then for what was packed", async () => {
-    const { test: tests, pack, publish } = await read();
-    expect(tests?.uses).toBe("./.github/workflows/ci.yml");
-    expect(pack?.needs).toBe("test");
-    expect(publish?.needs).toBe("pack");
-  });
+  /** The jobs that can change something outside of the workflow. */
+  const armed = async () => {
+    const jobs = Object.entries(await read("release"));
+    return jobs.filter(([, { environment, permissions }]) => {
+      return environment !== undefined || Object.values(permissions ?? {}).includes("write");
+    });
+  };
 
-  test("runs nothing of this repository or its dependencies where the token is", async () => {
-    const { publish } = await read();
-    expect(publish?.environment).toBe("npm");
-    const used = publish!.steps.flatMap(({ uses }) => uses?.replace(/@.*/u, "") ?? []);
-    expect(used.toSorted()).toEqual(["actions/download-artifact", "actions/setup-node"]);
-    const commands = publish!.steps.map(({ run = "" }) => run).join("\n");
-    expect(commands).toContain("sha256sum --check --strict");
-    expect(commands).not.toMatch(/\bscript\/|\bbun\b|npm (?:install|ci|exec|run)|npx/u);
-    const publishes = commands.match(/npm publish.*/gu) ?? [];
-    expect(publishes).toHaveLength(1);
-    expect(publishes[0]).toContain("--ignore-scripts");
-  });
-
-  test("nothing else has the token or the environment", async () => {
-    const { publish: _, ...others } = await read();
-    for (const job of Object.values(others)) {
-      expect(job.environment).toBeUndefined();
-      expect(Object.keys(job.permissions ?? {})).not.toContain("id-token");
+  test("publishes after all tests, and after every platform was tried", async () => {
+    const jobs = await read("release");
+    const needed = (name: string): string[] =>
+      [jobs[name]?.needs ?? []].flat().flatMap((before) => [before].concat(needed(before)));
+    expect(jobs["test"]?.uses).toBe("./.github/workflows/ci.yml");
+    expect(jobs["platforms"]?.uses).toBe("./.github/workflows/platforms.yml");
+    const names = (await armed()).map(([name]) => name);
+    expect(names).toEqual(["publish", "release", "homebrew"]);
+    for (const name of names) {
+      expect(needed(name)).toEqual(expect.arrayContaining(["test", "platforms"]));
     }
+  });
+
+  test("runs nothing of this repository or its dependencies where a token or a key is", async () => {
+    const jobs = await armed();
+    const environments = jobs.map(([, { environment }]) => environment);
+    expect(environments).toEqual(["npm", "release", "homebrew"]);
+    for (const [, { steps }] of jobs) {
+      const used = steps.flatMap(({ uses }) => uses?.replace(/@.*/u, "") ?? []);
+      expect(used.filter((name) => !ALLOWED.has(name))).toEqual([]);
+      const commands = steps.map(({ run = "" }) => run).join("\n");
+      expect(commands).toContain("sha256sum --check --strict");
+      expect(commands).not.toMatch(
+        /\bscript\/|\bbun\b|npm (?:install|ci|exec|run)|npx|\bsh install|\.\/idk/u,
+      );
+      for (const publish of commands.match(/npm publish.*/gu) ?? []) {
+        expect(publish).toContain("--ignore-scripts --provenance");
+      }
+    }
+  });
+
+  test("tries each platform that it has a binary for, and its packages on each", async () => {
+    const { try: native, musl } = await read("platforms");
+    const platforms = [
+      ...native!.strategy!.matrix.include!.map(({ platform }) => platform!),
+      ...musl!.strategy!.matrix.include!.map(({ platform }) => `${platform}-musl`),
+    ];
+    expect(platforms.toSorted()).toEqual([...ARCHIVES.keys()].toSorted());
+    expect([...PLATFORMS.keys()].toSorted()).toEqual([...ARCHIVES.keys()].toSorted());
+    for (const { steps } of [native!, musl!]) {
+      const commands = steps.map(({ run = "" }) => run).join("\n");
+      expect(commands).toMatch(/script\/smoke unpacked\/idk-/u);
+      expect(commands).toMatch(
+        /npm install --global \.\/artifacts\/packages\/idk-cli-.*\n.*script\/smoke idk/u,
+      );
+    }
+  });
+
+  test("is rehearsed every night", async () => {
+    expect((await read("nightly"))["platforms"]?.uses).toBe("./.github/workflows/platforms.yml");
   });
 });

@@ -39,6 +39,7 @@ export type ErrorCode =
   | "passphrase"
   | "usage";
 
+/** What a `StorageError` carries besides code and message. */
 export interface StorageErrorOptions {
   /** The error that caused this one; kept as `cause`. */
   readonly cause?: unknown;

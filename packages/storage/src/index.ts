@@ -2,7 +2,7 @@
 export { type Address, addressOf, parseAddress } from "./crypto/address.ts";
 export type { Content } from "./content/byte-reader.ts";
 export type { Compression } from "./content/compression/compress.ts";
-export { type ErrorCode, StorageError } from "./errors.ts";
+export { type ErrorCode, StorageError, type StorageErrorOptions } from "./errors.ts";
 export type { Metadata, MetadataValue } from "./format/metadata.ts";
 
 export {

@@ -46,4 +46,43 @@ describe("foreignCause", () => {
     expect(cleaned.message).toHaveLength(500);
     expect(cleaned.stack!.length).toBeLessThan(10_000);
   });
+
+  test("keeps nothing else that a log would show, if it is not fit", () => {
+    const clean = (error: unknown) => Bun.inspect(foreignCause(error));
+    for (const error of [
+      new AggregateError([new Error(HOSTILE)], "all failed"),
+      Object.assign(new Error("m"), { HostId: HOSTILE }),
+      Object.assign(new Error("m"), { [HOSTILE]: "x" }),
+      Object.assign(new Error("m"), { $response: { body: HOSTILE } }),
+      { message: HOSTILE },
+      Symbol(HOSTILE),
+    ]) {
+      expect(clean(error).replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+      expect(clean(error)).not.toContain("owned\\u0007");
+    }
+    const long = Object.assign(new Error("m"), { body: "y".repeat(20_000) });
+    expect(clean(long).length).toBeLessThan(10_000);
+    const known = Object.assign(new Error("connect failed"), { code: "ECONNREFUSED", errno: -111 });
+    expect(foreignCause(known)).toBe(known);
+  });
+
+  test("ends for errors that wrap each other in a circle or deeply, and for those that throw", () => {
+    const circle = new Error("circle");
+    circle.cause = new Error("back", { cause: circle });
+    let deep = new Error(HOSTILE);
+    for (let i = 0; i < 100_000; i++) deep = new Error("outer", { cause: deep });
+    const throwing = Object.defineProperty(new Error("m"), "message", {
+      get: () => {
+        throw new Error(HOSTILE);
+      },
+    });
+    const wrong = Object.assign(new Error("m"), { stack: 5 });
+    for (const error of [circle, deep, throwing, wrong]) {
+      let length = 0;
+      for (let cause = foreignCause(error); cause instanceof Error; cause = cause.cause)
+        length += 1;
+      expect(length).toBeGreaterThan(0);
+      expect(length).toBeLessThan(10);
+    }
+  });
 });

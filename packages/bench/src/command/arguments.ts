@@ -56,7 +56,7 @@ Object stores, for the suites that need one:
                                                 AWS_REGION
   Without --store, suites use the server that the MINIO_… variables name, in a bucket that is
   created for the run and deleted afterwards. Without those variables, these suites are skipped.
-  Bun reads .env in the current folder. It does not read .env.example: copy it to .env.
+  No file of the current folder sets variables. minio:// uses TLS, except for this machine.
 
 Exit codes:
   0    success

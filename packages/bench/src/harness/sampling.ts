@@ -1,3 +1,4 @@
+import { collectGarbage } from "./garbage.ts";
 import { Bench } from "tinybench";
 import type { Measurement } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
@@ -43,7 +44,7 @@ export async function sampleInterleaved(
   await interleave(taken, rounds, async (record, round) => {
     const { task, samples } = record;
     await task.prepare?.();
-    globalThis.Bun?.gc(true);
+    collectGarbage();
     const before = task.counts?.();
     const { result: _, ...sample } = await measurePeak(async () => task.run());
     const counts = before && task.counts && since(before, task.counts());

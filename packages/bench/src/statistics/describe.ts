@@ -36,7 +36,7 @@ export function distributionOf(samples: readonly number[], random: Random): Dist
   };
 }
 
-/** Sorted as a plain array, which simple-statistics requires. */
+/** Sorted, in a typed array, which sorts several times as fast; simple-statistics only indexes it. */
 function ascending(values: readonly number[]): number[] {
-  return Array.from(Float64Array.from(values).toSorted());
+  return new Float64Array(values).toSorted() as unknown as number[];
 }

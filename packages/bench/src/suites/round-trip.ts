@@ -1,4 +1,5 @@
 /** Shared code of encryption-perf and decryption-perf. */
+import { collectGarbage } from "../harness/garbage.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
@@ -115,7 +116,7 @@ export async function measureParts(
   };
   for (let round = -1; round < rounds; round++) {
     signal.throwIfAborted();
-    globalThis.Bun?.gc(true);
+    collectGarbage();
     meter.take();
     const start = performance.now();
     await run();

@@ -73,7 +73,8 @@ function childLength(sealed: number): string {
 }
 
 function checksum(attested: boolean | undefined): string {
-  if (attested === undefined) return "none: the store does not report a checksum";
+  if (attested === undefined)
+    return "none: the store reports no checksum that it is known to verify";
   return attested
     ? "ok: the store reports the checksum of these bytes"
     : "WRONG: the store reports the checksum of other bytes";

@@ -39,7 +39,8 @@ export const STORES = `Stores:
                  Amazon S3 or compatible: AWS_… variables, AWS_PROFILE, roles
   minio://HOST[:PORT]/BUCKET[/PREFIX]?tls=0
                  MINIO_ACCESS_KEY, MINIO_SECRET_KEY, MINIO_SESSION_TOKEN;
-                 without HOST: MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL
+                 without HOST: MINIO_ENDPOINT, MINIO_PORT, MINIO_USE_SSL;
+                 TLS unless HOST is this machine or ?tls=0 is given
   b2://BUCKET[/PREFIX]?region=R
                  B2_ACCESS_KEY_ID, B2_SECRET_ACCESS_KEY; B2_BUCKET, B2_ENDPOINT
   ?sse=AES256, ?sse=aws:kms&kms-key=ID, ?sse-c-key=FILE
@@ -58,6 +59,8 @@ export const ENVIRONMENT = `Environment:
   IDK_COMPRESS          compression used by put, as --compress
   IDK_WORKERS           threads used by put, get and verify, as --workers
   IDK_RETRY_SECONDS     how long to retry failing requests (default: 60)
+  HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY
+                        proxies for object stores
   IDK_DEBUG=1           print the stack trace of errors
   NO_COLOR              print no colours and no moving progress bar
 `;

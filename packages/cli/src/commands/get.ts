@@ -75,10 +75,10 @@ export const get: Command = command(
       const getFile: GetFile = {
         resolve: (each, stop) => resolveAddress(opened, each, stop),
         open,
-        write: (content, file, meter, refused) => {
+        write: (content, { path, real, refused }, meter) => {
           const { address } = content;
-          const how = { ...into, address, force, resume, limitLarge, meter, refused };
-          return download(async () => content, file, how, session);
+          const how = { ...into, address, force, resume, limitLarge, meter, real, refused };
+          return download(async () => content, path, how, session);
         },
       };
       const { names = true, keepHidden } = settings;

@@ -1,7 +1,7 @@
-import type { Invocation } from "../invocation.ts";
+import type { Environment, Invocation } from "../invocation.ts";
 import type { Session } from "../session.ts";
 import type { Config } from "./config.ts";
-import type { Sourced } from "./layers.ts";
+import { type Sourced, sourced } from "./layers.ts";
 import { configPath, defaultConfigExists } from "./load-config.ts";
 import { redactedUrl, safeText } from "./redacted.ts";
 
@@ -26,6 +26,22 @@ export interface OverrideReport extends Overrides {
 interface Replaced {
   readonly used: Sourced | undefined;
   readonly inFile: unknown;
+}
+
+/**
+ * The endpoint that a variable gives the SDK for a store of the file whose URL has none, and which is
+ * not Amazon's then.
+ */
+export function endpointFromVariable(
+  url: string | undefined,
+  env: Environment,
+): Sourced<string> | undefined {
+  if (url === undefined || !/^s3:/iu.test(url) || /[?&]endpoint=/u.test(url)) return undefined;
+  for (const name of ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]) {
+    const endpoint = env[name];
+    if (endpoint) return sourced(endpoint, "environment", name);
+  }
+  return undefined;
 }
 
 /** @returns undefined if no variable overrides the file */

@@ -16,14 +16,19 @@ const PUBLIC: ReadonlySet<string> = new Set([
 
 /** A store's URL, without anything that looks like credentials. */
 export function redactedUrl(url: string): string {
-  const [base = "", query] = url.split(/\?(.*)/su);
+  const [whole = "", fragment] = url.split(/#(.*)/su);
+  const [base = "", query] = whole.split(/\?(.*)/su);
   // A secret key may contain slashes.
   const redacted = base.replace(/^([a-z][a-z0-9+.-]+:(?:\/\/)?).*@/iu, "$1…@");
   const parameters = query?.split("&").map((item) => {
     const [name = "", value = ""] = item.split(/=(.*)/su);
     return `${name}=${PUBLIC.has(name) && !/@|%40/u.test(value) ? value : "…"}`;
   });
-  return safeText(parameters === undefined ? redacted : `${redacted}?${parameters.join("&")}`);
+  const shown =
+    redacted +
+    (parameters === undefined ? "" : `?${parameters.join("&")}`) +
+    (fragment === undefined ? "" : "#…");
+  return shown.includes("://") ? printable(redact(shown)) : safeText(shown);
 }
 
 export function safeText(text: string): string {

@@ -11,7 +11,8 @@ import {
   sourced,
 } from "./layers.ts";
 import { loadConfig } from "./load-config.ts";
-import { overridesOf } from "./overrides.ts";
+import { endpointFromVariable, overridesOf } from "./overrides.ts";
+import { redactedUrl } from "./redacted.ts";
 import type { StoreSource } from "./settings.ts";
 
 /** The settings that variables or the file can set, as well as flags. */
@@ -121,8 +122,14 @@ export async function resolveSettings(
     const url = (values["store"] as StoreSource | undefined)?.url;
     const usual = defaultStore(config);
     const inFile = usual && config?.stores.get(usual.value);
-    values["overrides"] = overridesOf(invocation, config, storeName ?? url, [
+    const endpoint = storeName === undefined ? undefined : endpointFromVariable(url, env);
+    const store =
+      endpoint === undefined
+        ? (storeName ?? url)
+        : `${storeName} at ${redactedUrl(endpoint.value)}`;
+    values["overrides"] = overridesOf(invocation, config, store, [
       { used: sources["store"] && { ...sources["store"], value: url }, inFile: inFile?.url.value },
+      { used: endpoint, inFile: null },
       ...(names.includes("recipients")
         ? [
             {

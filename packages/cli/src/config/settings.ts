@@ -27,7 +27,7 @@ import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
-import { isSecretNotPath } from "../output/secrets.ts";
+import { isSecretNotPath, mayHaveSecret } from "../output/secrets.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 
 import type { Overrides } from "./overrides.ts";
@@ -64,14 +64,16 @@ function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
 /** A path. A secret given by mistake must not be printed. */
 export const path: Field<string> = field((text) => {
   if (looksLikeIdentity(text)) throw new Error(NOT_ITSELF);
-  if (isSecretNotPath(text)) throw new Error(NOT_A_FILE);
+  if (isSecretNotPath(text)) throw new Error(mayHaveSecret(text) ? A_URL : NOT_A_FILE);
   return anyPath(text);
 });
 
 /** The path of a file to create, whose name may be an address. */
 export const newPath: Field<string> = field((text) => {
   if (looksLikeIdentity(text)) throw new Error(NOT_ITSELF);
-  if (!isAddressOrPrefix(text) && isSecretNotPath(text)) throw new Error(NOT_A_FILE);
+  if (!isAddressOrPrefix(text) && isSecretNotPath(text)) {
+    throw new Error(mayHaveSecret(text) ? A_URL : NOT_A_FILE);
+  }
   return anyPath(text);
 });
 
@@ -85,6 +87,8 @@ const NOT_ITSELF =
   "takes a file, not the identity itself (use the variable IDK_IDENTITY_KEY for that)";
 
 const NOT_A_FILE = "looks like a secret key, not a file: write it to a file and name that";
+
+const A_URL = "is a URL, not a file";
 
 export const paths: Field<string[]> = valibotOptional(array(path), []);
 
@@ -150,7 +154,9 @@ export interface StoreSource {
 export const store: Field<StoreLocation> = parsed(
   custom<StoreSource>((source) => source !== undefined, MISSING),
   ({ url, env }) => {
-    if (isSecretNotPath(url)) throw new Error("looks like a secret key, not a store");
+    // The parser of URLs repeats no part that may be secret.
+    if (!url.includes("://") && isSecretNotPath(url))
+      throw new Error("looks like a secret key, not a store");
     return parseStoreUrl(url, env);
   },
 );

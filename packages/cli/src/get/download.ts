@@ -18,6 +18,8 @@ export interface DownloadOptions {
   readonly acceptExisting?: boolean;
   /** If given, nothing is written: it is thrown unless the file exists with this content. */
   readonly refused?: Failure | undefined;
+  /** The real path of the folder of the file, if it must not have been replaced since. */
+  readonly real?: string | undefined;
   /** Limits the concurrent reads of content that is not inline in its root. */
   readonly limitLarge?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Follow a symbolic link; otherwise it counts as an existing file. */
@@ -79,7 +81,7 @@ export async function download(
   }
   if (refused !== undefined) throw refused;
   // Before fetching anything, to fail early if the file cannot be written.
-  const file = await createOutputFile(path, { force, address, follow });
+  const file = await createOutputFile(path, { force, address, follow, real: options.real });
   let written = 0;
   try {
     const content = await fetchContent();

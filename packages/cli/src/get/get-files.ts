@@ -1,13 +1,13 @@
 import type { StoredContent } from "@idk/storage";
 import { pMapIterable } from "p-map";
 import { addressFault, DIGITS_TO_ACT } from "../blobs/address.ts";
-import { type Failure, usage } from "../errors/failures.ts";
+import { usage } from "../errors/failures.ts";
 import { createListFailures } from "../errors/item-failures.ts";
 import { count, foreign } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import type { Downloaded } from "./download.ts";
-import { openOutputFolder } from "./output-folder.ts";
+import { type Destination, openOutputFolder } from "./output-folder.ts";
 
 /** Contents fetched concurrently. */
 const AT_ONCE = 16;
@@ -17,13 +17,8 @@ export interface GetFile {
   /** Completes an address prefix. */
   resolve(prefix: string, signal: AbortSignal): Promise<string>;
   open(address: string, signal: AbortSignal): Promise<StoredContent>;
-  /** @param refused if given, nothing is written: it is thrown unless the file has this content */
-  write(
-    content: StoredContent,
-    path: string,
-    meter: Meter,
-    refused: Failure | undefined,
-  ): Promise<Downloaded>;
+  /** If the destination is refused, writes nothing, and throws that unless the file has this content. */
+  write(content: StoredContent, destination: Destination, meter: Meter): Promise<Downloaded>;
 }
 
 export interface GetFilesOptions {
@@ -92,7 +87,7 @@ export async function getFiles(
           `idk: ${address}: its name is ${foreign(JSON.stringify(original))}, written as ${file}`,
         );
       }
-      const written = await write(content, file, meter, refused);
+      const written = await write(content, destination, meter);
       done += 1;
       if (written.alreadyThere) alreadyThere += 1;
       await out.report({ ok: true, address, file, ...written });

@@ -20,13 +20,16 @@ const OBEYED: ReadonlySet<string> = new Set([
   "ansible.cfg",
   "mise.toml",
   "php.ini",
+  "rust-toolchain",
+  "rust-toolchain.toml",
+  "uv.toml",
   // Windows: opening the folder is enough.
   "autorun.inf",
   "desktop.ini",
 ]);
 
-/** What Windows may also call `.git`. */
-const SHORT_GIT = /^git~\d$/u;
+/** What Windows may also call a file of a longer name: `git~1` is `.git`, `packag~1.jso` package.json. */
+const SHORT = /^[^.]{1,6}~\d{1,2}(?:\.[^.]{1,3})?$/u;
 
 /**
  * Whether a file or folder of this name is hidden, or obeyed by tools. In a folder that is in use,
@@ -37,5 +40,5 @@ const SHORT_GIT = /^git~\d$/u;
 export function isHiddenName(name: string): boolean {
   // Some file systems ignore invisible characters and the difference of upper and lower case.
   const folded = foldedName(name);
-  return folded.startsWith(".") || OBEYED.has(folded) || SHORT_GIT.test(folded);
+  return folded.startsWith(".") || OBEYED.has(folded) || SHORT.test(folded);
 }

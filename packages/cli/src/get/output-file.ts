@@ -1,17 +1,20 @@
-import { rmSync } from "node:fs";
+import { constants, existsSync, rmSync } from "node:fs";
 import {
   chmod,
   type FileHandle,
   link,
   lstat,
   open,
+  readlink,
   realpath,
   rename,
   rm,
   stat,
 } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { partFiles } from "./part-file.ts";
+import { foldedName } from "./safe-name.ts";
 import { createWriteBack } from "./write-back.ts";
 
 /** A file that appears under its name complete or not at all. */
@@ -51,6 +54,11 @@ export interface OutputFileOptions {
   readonly address: string;
   /** Replace the target of a symbolic link, not the link itself. */
   readonly follow: boolean;
+  /**
+   * The real path of its folder. On Linux, the file is created and named in that folder even if someone
+   * replaces the folder, or one above it, by a link.
+   */
+  readonly real?: string | undefined;
 }
 
 interface Target {
@@ -65,7 +73,7 @@ interface Target {
  */
 export async function createOutputFile(
   path: string,
-  { force, address, follow }: OutputFileOptions,
+  { force, address, follow, real }: OutputFileOptions,
 ): Promise<OutputFile> {
   const target = await findTarget(path, { force, follow });
   const parts = partFiles(target.path, address);
@@ -73,10 +81,15 @@ export async function createOutputFile(
   const failed = (error: unknown) =>
     new Failure("output", `cannot write ${path}: ${reasonOf(error)}`, error);
 
+  const folder = real === undefined ? undefined : await openFolder(dirname(path), real);
+  /** Where to find a file of that folder. */
+  const within = (file: string): string =>
+    folder === undefined ? file : `/proc/self/fd/${folder.fd}/${basename(file)}`;
   let handle: FileHandle;
   try {
-    handle = await open(temporary, "wx+", 0o600);
+    handle = await open(within(temporary), "wx+", 0o600);
   } catch (error) {
+    await folder?.close();
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   }
   let end = 0;
@@ -97,7 +110,7 @@ export async function createOutputFile(
   };
   // Covers every orderly exit, such as after a second Ctrl-C.
   const removeAtExit = (): void => {
-    if (!worthKeeping()) rmSync(temporary, { force: true });
+    if (!worthKeeping()) rmSync(within(temporary), { force: true });
   };
   process.on("exit", removeAtExit);
 
@@ -157,8 +170,9 @@ export async function createOutputFile(
         if (time !== undefined) await handle.utimes(time, time).catch(() => {});
         await synced(() => handle.sync());
         await handle.close();
-        if (force) await rename(temporary, target.path);
-        else await nameExclusively(temporary, target.path);
+        if (force) await rename(within(temporary), within(target.path));
+        else await nameExclusively(within(temporary), within(target.path));
+        await folder?.close();
       } catch (error) {
         if (systemCodeOf(error) === "EEXIST") throw alreadyExists(path);
         throw failed(error);
@@ -172,13 +186,37 @@ export async function createOutputFile(
       await handle.close().catch(() => {});
       if (worthKeeping()) {
         // commit may have changed the mode already.
-        await chmod(temporary, 0o600).catch(() => {});
+        await chmod(within(temporary), 0o600).catch(() => {});
+        await folder?.close();
         return temporary;
       }
-      await rm(temporary, { force: true }).catch(() => {});
+      await rm(within(temporary), { force: true }).catch(() => {});
+      await folder?.close();
       return undefined;
     },
   };
+}
+
+/**
+ * Opens the folder of a file, to name files in it as openat(2) would.
+ *
+ * @returns undefined if the system cannot
+ * @throws Failure `usage` if it is not at its real path any more
+ */
+async function openFolder(path: string, real: string): Promise<FileHandle | undefined> {
+  if (process.platform !== "linux" || !existsSync("/proc/self/fd")) return undefined;
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+    // Some file systems ignore the difference of upper and lower case.
+    const at = foldedName(await readlink(`/proc/self/fd/${handle.fd}`));
+    if (at === foldedName(real)) return handle;
+  } catch (error) {
+    await handle?.close();
+    throw usage(`cannot create a file in ${path}: ${reasonOf(error)}`, error);
+  }
+  await handle.close();
+  throw usage(`${path} was moved or replaced by a link; nothing is written there`);
 }
 
 async function findTarget(
@@ -209,7 +247,8 @@ async function findTarget(
   if (!force) throw alreadyExists(path);
   // Replace the target of a symbolic link, not the link.
   return stats
-    ? { path: await realpath(path), mode: stats.mode & 0o7777 }
+    ? // Not the bits by which it runs as its owner: the new file may have another owner.
+      { path: await realpath(path), mode: stats.mode & 0o777 }
     : { path, mode: undefined };
 }
 

@@ -22,6 +22,8 @@ export interface OutputFolder {
 export interface Destination {
   /** Starts with the folder as it was given. */
   readonly path: string;
+  /** The real path of the folder that the file goes to; undefined if it is refused. */
+  readonly real: string | undefined;
   /** The stored name, if the file could not have it. */
   readonly original?: string | undefined;
   /** Whether a part of the path is hidden, or obeyed by tools. */
@@ -66,24 +68,26 @@ export async function openOutputFolder(
                 "of this name: use a new folder or --keep-hidden",
             )
           : undefined;
-      if (refused === undefined) await makeFolders(folder, root, segments.slice(0, -1));
+      const real =
+        refused === undefined ? await makeFolders(folder, root, segments.slice(0, -1)) : undefined;
       const moved = segments.join("/") !== wanted.join("/");
       const original = kept?.original ?? (moved ? wanted.join("/") : undefined);
-      return { path, original, hidden, refused };
+      return { path, real, original, hidden, refused };
     },
   };
 }
 
 /**
- * Creates one folder at a time, because a recursive mkdir would follow links. This does not protect
- * against another program that replaces folders by links at the same time, but such a program could
- * also move the files afterwards.
+ * Creates one folder at a time, because a recursive mkdir would follow links. Another program may
+ * replace a folder by a link at the same time; see createOutputFile.
+ *
+ * @returns the real path of the last one
  */
 async function makeFolders(
   folder: string,
   root: string,
   segments: readonly string[],
-): Promise<void> {
+): Promise<string> {
   let path = folder;
   for (const segment of segments) {
     path = join(path, segment);
@@ -104,4 +108,5 @@ async function makeFolders(
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
     throw usage(`${path} leads out of ${folder}; nothing is written there`);
   }
+  return real;
 }

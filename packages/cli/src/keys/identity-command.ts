@@ -1,6 +1,7 @@
 import { Failure, reasonOf, usage } from "../errors/failures.ts";
 import { expandHome } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
+import { isSecretNotPath } from "../output/secrets.ts";
 import type { Session } from "../session.ts";
 import type { IdentityCommand } from "./identity-source.ts";
 
@@ -29,6 +30,9 @@ export async function runIdentityCommand(
   const words = typeof command === "string" ? await splitCommand(command, from) : command;
   const [program = "", ...args] = words.map((word) => expandHome(word, env));
   if (program === "") throw usage(`${from} names no program`);
+  if (isSecretNotPath(program)) {
+    throw usage(`${from} looks like a secret key, not a command that prints one`);
+  }
   const child = start([program, ...args], folder, env, from);
   const kill = () => child.kill();
   signal.addEventListener("abort", kill);

@@ -1,5 +1,5 @@
 import { delimiter } from "node:path";
-import { looksLikeSecret } from "../output/secrets.ts";
+import { looksLikeSecret, mayHaveSecret } from "../output/secrets.ts";
 import type { Environment } from "../invocation.ts";
 
 /** Where identities come from. Nothing is opened, prompted for or run until a key is needed. */
@@ -50,10 +50,14 @@ export function identitiesOf(env: Environment): {
   readonly sources: readonly IdentitySource[];
   readonly variables: readonly string[];
 } {
-  const files = (env["IDK_IDENTITY"] ?? "").split(SEPARATOR).filter((item) => item !== "");
+  const named = env["IDK_IDENTITY"] ?? "";
+  // A part of a URL would no longer look like one that may contain a secret.
+  const files = mayHaveSecret(named)
+    ? [named]
+    : named.split(SEPARATOR).filter((item) => item !== "");
   const text = env["IDK_IDENTITY_KEY"] ?? "";
   const command = env["IDK_IDENTITY_COMMAND"] ?? "";
-  const named: [variable: string, sources: readonly IdentitySource[]][] = [
+  const all: [variable: string, sources: readonly IdentitySource[]][] = [
     ["IDK_IDENTITY", files.map((item) => identitySource(item))],
     ["IDK_IDENTITY_KEY", text === "" ? [] : [{ kind: "variable", name: "IDK_IDENTITY_KEY", text }]],
     [
@@ -63,7 +67,7 @@ export function identitiesOf(env: Environment): {
         : [{ kind: "command", command, from: "IDK_IDENTITY_COMMAND", folder: undefined, env }],
     ],
   ];
-  const given = named.filter(([, sources]) => sources.length > 0);
+  const given = all.filter(([, sources]) => sources.length > 0);
   return {
     sources: given.flatMap(([, sources]) => sources),
     variables: given.map(([variable]) => variable),

@@ -20,8 +20,22 @@ const SECRETS: Readonly<Record<string, string>> = {
     "0F1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
   "a dedup secret in Base64": "Dx4tPEtaaXiHlqW0w9Lh8A8eLTxLWml4h5altMPS4fA=",
   "a line of PEM": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+  "a quoted assignment": 'export AWS_SECRET_ACCESS_KEY="wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"',
+  "a URL with a password": "https://alice:Hunter2-Sesame-99@example.com/x",
   "a file in PEM":
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n",
+};
+
+/** More forms. */
+const OTHERS: Readonly<Record<string, string>> = {
+  "a dedup secret as a number":
+    "0x0F1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+  "the end of an identity": KEY.toUpperCase(),
+  "a JSON Web Token":
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJJRDEyMzQ1Njc4OTAifQ.XbPfbIHMI6arZ3Y922BhjWgQzWXcXNrz0og",
+  "a store with a password": "s3://AKIAEXAMPLE:Hunter2-Sesame-99@bucket/prefix",
+  "a presigned URL": "https://b.example.com/x?X-Amz-Signature=fe5f80f77d5fa3beca038a248ff027d04453",
+  "a store with a fragment": "s3://bucket/prefix#Hunter2-Sesame-99",
 };
 
 /** Where it does not belong, and the environment. */
@@ -50,9 +64,12 @@ const PLACES: readonly (readonly [args: (secret: string) => string[], variable?:
   [(secret) => ["copy", "--from", "blobs", "--to", `x${secret}:${secret}`]],
   [(secret) => ["copy", "--from", secret, "--to", "x"]],
   [(secret) => ["share", address, "-r", secret]],
+  [(secret) => ["get", address, "-o", secret]],
+  [(secret) => ["keygen", "-o", secret]],
   [() => ["put", "-"], "IDK_STORE"],
   [() => ["put", "-"], "IDK_RECIPIENTS"],
   [() => ["get", address], "IDK_IDENTITY"],
+  [() => ["get", address], "IDK_IDENTITY_COMMAND"],
   [() => ["ls"], "IDK_CONFIG"],
 ];
 
@@ -60,7 +77,8 @@ const text = ({ stdout, stderr }: Result) => stdout + stderr;
 
 describe.each(Object.entries(SECRETS))("%s", (_, secret) => {
   // Enough of it to recognize.
-  const part = secret.replace(/^-.*\n/u, "").slice(18, 30);
+  const from = Math.max(18, secret.search(/Hunter2|FEMI/u));
+  const part = secret.replace(/^-.*\n/u, "").slice(from, from + 12);
 
   test("is not repeated, wherever it is given", async () => {
     for (const [index, [args, variable]] of PLACES.entries()) {
@@ -92,7 +110,18 @@ describe.each(Object.entries(SECRETS))("%s", (_, secret) => {
     expect(text(await idk(["put", "-", "--config", "config.toml"]))).not.toContain(part);
     const env = { IDK_STORE: secret, IDK_RECIPIENTS: secret, IDK_IDENTITY: secret };
     expect(text(await idk(["config"], { env }))).not.toContain(part);
+    write("config.toml", `[store.x]\nurl = ${JSON.stringify(secret)}\n`);
+    expect(text(await idk(["config", "--config", "config.toml"]))).not.toContain(part);
   });
+});
+
+test.each(Object.entries(OTHERS))("%s looks like a secret", async (_, secret) => {
+  for (const text of [secret, `--key=${secret}`, ` ${secret} `, `"${secret}"`])
+    expect([text, looksLikeSecret(text)]).toEqual([text, true]);
+  const env = { IDK_STORE: secret, IDK_RECIPIENTS: secret, IDK_IDENTITY: secret };
+  expect(text(await idk(["config"], { env }))).not.toContain(
+    secret.slice(Math.max(18, secret.search(/Hunter2|fe5f80f/u))).slice(0, 12),
+  );
 });
 
 test("messages say what it looks like", async () => {
@@ -103,6 +132,12 @@ test("messages say what it looks like", async () => {
   expect((await idk(["ls", "--store", secret])).stderr).toBe(
     "idk: --store or IDK_STORE looks like a secret key, not a store\n",
   );
+  const url = OTHERS["a presigned URL"]!;
+  expect((await idk(["put", url])).stderr).toBe("idk: FILE is a URL, not a file\n");
+  expect((await idk([url])).stderr).toBe("idk: unknown command '…', which is a URL\n");
+  expect(
+    (await idk(["recipient"], { env: { IDK_IDENTITY: "", IDK_IDENTITY_COMMAND: secret } })).stderr,
+  ).toBe("idk: IDK_IDENTITY_COMMAND looks like a secret key, not a command that prints one\n");
   expect((await idk([secret])).stderr).toBe(
     "idk: unknown command '…', which looks like a secret key\n",
   );
@@ -128,6 +163,10 @@ test("words, paths, addresses and recipients do not look like secrets", () => {
     "s3://a-bucket-with-a-Long-name/and-a-prefix-2024",
     "--recipients-file",
     "IDK-SECRET-KEY-",
+    "https://example.com/a/path",
+    "me@example.com: what is this?",
+    "op read op://vault/item/field?attribute=otp",
+    "DSC_0001, 2024-07-01.JPG",
   ]) {
     expect([plain, looksLikeSecret(plain)]).toEqual([plain, false]);
     expect(redact(plain)).toBe(plain);

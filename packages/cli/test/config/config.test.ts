@@ -1,6 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
 import {
   createWorkspace,
   expectFailure,
@@ -357,6 +365,49 @@ describe("a configuration that others can change is refused:", () => {
     expect((await put(link.at)).code).toBe(0);
     chmodSync(target.in, 0o777);
     expectFailure(await put(link.at), 2, `run chmod go-w ${target.in}`);
+  });
+
+  test("they can replace a folder above it, or a link on the way to it", async () => {
+    const above = place();
+    const below = join(above.in, "a/b");
+    mkdirSync(below, { recursive: true, mode: 0o700 });
+    writeFileSync(join(below, "config.toml"), CONTENT, { mode: 0o600 });
+    const [link, target] = [place(), place()];
+    symlinkSync(below, join(target.in, "second"));
+    symlinkSync(relative(link.in, join(target.in, "second")), join(link.in, "first"));
+    const given = join(link.in, "first/config.toml");
+    expect((await put(given)).code).toBe(0);
+    for (const at of [above.in, target.in, link.in]) {
+      chmodSync(at, 0o777);
+      expectFailure(await put(given), 2, `its folder ${at} can be changed by other users`);
+      chmodSync(at, 0o1777);
+      expect((await put(given)).code).toBe(0);
+      chmodSync(at, 0o700);
+    }
+  });
+
+  asRoot("a folder above it, or a link on the way to it, belongs to someone else", async () => {
+    const file = place();
+    const shared = join(file.in, "shared");
+    mkdirSync(shared);
+    chmodSync(shared, 0o1777);
+    symlinkSync("..", join(shared, "link"));
+    const given = join(shared, "link/config.toml");
+    expect((await put(given)).code).toBe(0);
+    lchownSync(join(shared, "link"), anyone, anyone);
+    const remedy = `belongs to another user (${anyone}), who can change it: run chown`;
+    const link = join(shared, "link");
+    expectFailure(await put(given), 2, `because the link ${link} ${remedy} -h 0 ${link}`);
+    const below = join(shared, "a/b");
+    mkdirSync(below, { recursive: true });
+    writeFileSync(join(below, "config.toml"), CONTENT);
+    chownSync(join(shared, "a"), anyone, anyone);
+    const folder = join(shared, "a");
+    expectFailure(
+      await put(join(below, "config.toml")),
+      2,
+      `because its folder ${folder} ${remedy} 0 ${folder}`,
+    );
   });
 
   asRoot("it or its folder belongs to someone else", async () => {

@@ -52,6 +52,23 @@ describe("put names the store and the recipients if a variable overrides the fil
     expect(several.stderr).toStartWith(`${note}stored `);
   });
 
+  test.each(["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])("an endpoint in %s", async (variable) => {
+    const buckets = write(
+      "buckets.toml",
+      `recipients = ["${recipient}"]\n[store.amazon]\nurl = "s3://bucket?region=x"\n` +
+        `[store.own]\nurl = "s3://bucket?region=x&endpoint=http://127.0.0.1:1"\n`,
+    );
+    const keys = { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b", IDK_RETRY_SECONDS: "0" };
+    const env = { HOME: home, [variable]: "http://x:y@127.0.0.1:1", ...keys };
+    const put = async (store: string) =>
+      runIdk(["put", "report", "--config", buckets, "--store", store], { cwd: folder, env });
+    expect((await put("amazon")).stderr).toStartWith(
+      `idk: storing in amazon at http://…@127.0.0.1:1 for ${recipient}: ${variable} overrides ${buckets}\n`,
+    );
+    // The URL in the file has its own.
+    expect((await put("own")).stderr).not.toContain("storing in");
+  });
+
   test("flags are the user's own choice", async () => {
     const given = ["--store", "./y", "-r", other];
     const env = { IDK_STORE: "./x", IDK_RECIPIENTS: recipient };

@@ -34,7 +34,7 @@ const HIDDEN = [
   "deep/tsconfig.json",
   "package.json",
 ];
-const PLAIN = ["Makefile", "deep/report.txt", "git~x", "packages.json"];
+const PLAIN = ["Makefile", "deep/report.txt", "git~x", "notes~1.text", "packages.json"];
 
 makeFolder("sent", [...HIDDEN, ...PLAIN]);
 write("list", (await ok(["put", "sent"])).stdout);
@@ -49,7 +49,7 @@ describe("get --output-dir", () => {
     // They are there, so nothing has to be written.
     expect(await get(folder)).toMatchObject({
       code: 0,
-      stderr: "idk: 14 of 14 files already existed\n",
+      stderr: "idk: 15 of 15 files already existed\n",
     });
   });
 
@@ -61,7 +61,7 @@ describe("get --output-dir", () => {
     for (const name of HIDDEN) expect(stderr).toContain(`: used/${name} was not written, because`);
     expect(stderr).toContain("because used has other files and tools may obey a file of this name");
     expect(stderr).toContain("use a new folder or --keep-hidden\n");
-    expect(stderr).toEndWith("idk: 10 of 14 addresses failed\n");
+    expect(stderr).toEndWith("idk: 10 of 15 addresses failed\n");
     expect(code).toBe(2);
     const json = (await get("used", "--json")).stdout.trim().split("\n");
     const refused = json.map((line) => JSON.parse(line)).filter(({ ok }) => !ok);
@@ -88,6 +88,11 @@ describe("get --output-dir", () => {
     ".GIT",
     "ｐackage.json",
     "GIT~1",
+    "gi7eba~1",
+    "PACKAG~1.JSO",
+    "NODE_M~12",
+    "rust-toolchain.toml",
+    "uv.toml",
     "Head",
     "Node_Modules",
     "autorun.inf",

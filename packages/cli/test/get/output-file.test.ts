@@ -4,11 +4,15 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
 } from "node:fs";
+import { createOutputFile } from "../../src/get/output-file.ts";
+import { openOutputFolder } from "../../src/get/output-folder.ts";
 import { createWorkspace, expectFailure, noise, sameBytes } from "../support/cli.ts";
 
 const workspace = await createWorkspace();
@@ -38,6 +42,10 @@ describe("get -o", () => {
     await ok(["get", address, "-o", "old", "--force"]);
     expect(sameBytes(workspace.read("old"), content)).toBe(true);
     expect(statSync(path("old")).mode & 0o777).toBe(0o640);
+    // Another user may have made the old file, and the new one belongs to this user.
+    chmodSync(path("old"), 0o6755);
+    await ok(["get", address, "-o", "old", "--force"]);
+    expect(statSync(path("old")).mode & 0o7777).toBe(0o755);
   });
 
   test("replaces the target of a symbolic link, not the link", async () => {
@@ -103,4 +111,41 @@ describe("get -o", () => {
       written: 20,
     });
   });
+});
+
+// Elsewhere, the system offers no way to name files in an open folder.
+(process.platform === "linux" ? describe : describe.skip)("a folder replaced by a link", () => {
+  const replace = (name: string) => {
+    renameSync(path(`${name}/below`), path(`${name}/moved`));
+    mkdirSync(path(`${name}-elsewhere`));
+    symlinkSync(path(`${name}-elsewhere`), path(`${name}/below`));
+  };
+  const prepare = async (name: string) => {
+    const folder = await openOutputFolder(path(name), { names: true, keepHidden: false });
+    const { path: file, real } = await folder.destinationFor(address, { "idk.path": "below/x" });
+    return { file, how: { force: false, address, follow: false, real } };
+  };
+
+  test("before a file is created: nothing is written", async () => {
+    const { file, how } = await prepare("before");
+    replace("before");
+    const message = await createOutputFile(file, how).catch((error: Error) => error.message);
+    expect(message).toEndWith("below was moved or replaced by a link; nothing is written there");
+    expect(readdirSync(path("before-elsewhere"))).toEqual([]);
+  });
+
+  test.each([false, true])(
+    "before it gets its name: it stays in the folder (force: %p)",
+    async (force) => {
+      const name = `during-${force}`;
+      const { file, how } = await prepare(name);
+      const output = await createOutputFile(file, { ...how, force });
+      await output.write(content);
+      replace(name);
+      await output.commit();
+      expect(readdirSync(path(`${name}-elsewhere`))).toEqual([]);
+      expect(sameBytes(readFileSync(path(`${name}/moved/x`)), content)).toBe(true);
+      expect(readdirSync(path(`${name}/moved`))).toEqual(["x"]);
+    },
+  );
 });

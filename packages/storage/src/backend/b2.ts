@@ -11,6 +11,7 @@ import {
 
 export type { Encryption, Timeouts } from "./s3/bucket-config.ts";
 
+/** Options of `b2`: a bucket of Backblaze B2. */
 export interface B2Options extends BucketOptions {
   /** Such as `us-east-005`. May be omitted if the endpoint contains it. */
   readonly region?: string | undefined;
@@ -44,6 +45,11 @@ export function b2(options: B2Options): Backend {
   return s3Backend(b2Config(options));
 }
 
+/**
+ * The configuration that `b2` makes of its options.
+ *
+ * @internal
+ */
 export function b2Config(options: B2Options): BucketConfig {
   const { keyId, applicationKey } = options;
   const region = options.region ?? regionIn(options.endpoint);

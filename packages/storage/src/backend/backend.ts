@@ -94,10 +94,13 @@ export interface Backend {
   close?(): Promise<void>;
 }
 
+/** Options of every call. */
 export interface CallOptions {
+  /** Ends the call promptly with the code `aborted`. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of a backend's `put`. */
 export interface PutCallOptions extends CallOptions {
   /**
    * The SHA-256 of the bytes, 64 lowercase hex digits, if the caller knows it. It lets the storage
@@ -108,6 +111,7 @@ export interface PutCallOptions extends CallOptions {
   readonly sha256?: string | undefined;
 }
 
+/** What a backend knows about a stored blob without reading it. */
 export interface BlobInfo {
   /** Bytes stored. */
   readonly size: number;
@@ -126,6 +130,7 @@ export interface BlobInfo {
   readonly storedAt?: number | undefined;
 }
 
+/** What a storage supports; see `Backend.capabilities`. */
 export interface Capabilities {
   /** `head` returns `sha256`, so that integrity can be checked without a download. */
   readonly verifiesChecksums: boolean;
@@ -137,6 +142,7 @@ export interface Capabilities {
   readonly encryption?: string | undefined;
 }
 
+/** An entry of a backend's listing. */
 export interface ListedBlob extends BlobInfo {
   readonly name: string;
 }

@@ -15,6 +15,7 @@ import {
 } from "./filesystem/files.ts";
 import { blobsIn, shardOf, shardsIn, temporaryName } from "./filesystem/listing.ts";
 
+/** Options of `filesystem`. */
 export interface FilesystemOptions {
   /**
    * What a resolved `put` or `delete` survives.
@@ -29,6 +30,7 @@ export interface FilesystemOptions {
   readonly durability?: Durability | undefined;
 }
 
+/** What a resolved `put` or `delete` survives; see `FilesystemOptions`. */
 export type Durability = "full" | "none";
 
 /**

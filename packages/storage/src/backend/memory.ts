@@ -2,6 +2,7 @@ import { throwIfAborted } from "../abort.ts";
 import { StorageError } from "../errors.ts";
 import type { Backend, ListedBlob } from "./backend.ts";
 
+/** Options of `memory`. */
 export interface MemoryOptions {
   /**
    * How many bytes of deleted blobs' memory to keep for later blobs of the same length, because the

@@ -5,6 +5,7 @@ import { type BucketConfig, type BucketOptions, commonConfig } from "./s3/bucket
 
 export type { Encryption, Timeouts } from "./s3/bucket-config.ts";
 
+/** Options of `minio`: a bucket of a MinIO server. */
 export interface MinioOptions extends BucketOptions {
   /** The origin, such as `https://minio.example:9000`; or else pass host, port and tls. */
   readonly endpoint?: string | undefined;
@@ -30,6 +31,11 @@ export function minio(options: MinioOptions): Backend {
   return s3Backend(minioConfig(options));
 }
 
+/**
+ * The configuration that `minio` makes of its options.
+ *
+ * @internal
+ */
 export function minioConfig(options: MinioOptions): BucketConfig {
   const { region = "us-east-1", accessKey, secretKey, sessionToken } = options;
   return {

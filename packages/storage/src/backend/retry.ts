@@ -20,6 +20,7 @@ export interface Retry {
   readonly error: StorageError;
 }
 
+/** Options of `withRetry`. */
 export interface RetryOptions {
   /**
    * The retry budget: for how long a call is retried, counted from its first attempt. By default

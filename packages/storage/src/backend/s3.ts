@@ -9,6 +9,7 @@ import {
 
 export type { Credentials, Encryption, Timeouts } from "./s3/bucket-config.ts";
 
+/** Options of `s3`: a bucket of Amazon S3, or of another server of its protocol. */
 export interface S3Options extends BucketOptions {
   /** An origin such as `https://storage.example:9000`. By default Amazon's in the region. */
   readonly endpoint?: string | undefined;
@@ -31,6 +32,11 @@ export function s3(options: S3Options): Backend {
   return s3Backend(s3Config(options));
 }
 
+/**
+ * The configuration that `s3` makes of its options.
+ *
+ * @internal
+ */
 export function s3Config(options: S3Options): BucketConfig {
   const { endpoint, region, credentials, forcePathStyle = endpoint !== undefined } = options;
   return {

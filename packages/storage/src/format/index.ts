@@ -2,6 +2,7 @@
  * The format's limits and layouts, without keys: for tools that compute what will be stored before
  * anything is written.
  */
+export type { CborMap, CborValue } from "./cbor.ts";
 export { rootOverhead } from "./envelope.ts";
 export {
   CHILD_OVERHEAD,
@@ -12,5 +13,5 @@ export {
   REFERENCE_LENGTH,
 } from "./limits.ts";
 export { padme } from "./padding.ts";
-export { encodeRoot } from "./root.ts";
+export { type EncodedRoot, type RootFields, encodeRoot } from "./root.ts";
 export { type TreeShape, inlineShape, plaintextLength, storedChildren, treeShape } from "./tree.ts";

@@ -10,6 +10,7 @@ export const METADATA_MAX: number = 65_536;
 export const METADATA_KEY_MAX: number = 255;
 export const CHUNK_LOG2_MIN: number = 18;
 export const CHUNK_LOG2_MAX: number = 24;
+/** The chunk size is two to this power unless the writer chooses another: 4 MiB. */
 export const CHUNK_LOG2_DEFAULT: number = 22;
 /** References in a node, and in the root. */
 export const FANOUT: number = 4096;
@@ -18,6 +19,7 @@ export const RECIPIENTS_MAX: number = 1024;
 /** Content and its padding together: the largest integer that a double represents exactly. */
 export const PADDED_LENGTH_MAX: number = Number.MAX_SAFE_INTEGER;
 
+/** Bytes of a SHA-256. */
 export const HASH_LENGTH: number = 32;
 export const KEY_LENGTH: number = 32;
 /** Poly1305 tag at the start of a secretbox. */

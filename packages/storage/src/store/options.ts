@@ -1,8 +1,10 @@
-import type { Backend } from "../backend/backend.ts";
+import type { Backend, CallOptions } from "../backend/backend.ts";
 import type { Compression } from "../content/compression/compress.ts";
 import type { Identity } from "../crypto/keys.ts";
 import type { NaCl } from "../crypto/nacl.ts";
 import type { NaClChoice } from "../crypto/load-nacl.ts";
+
+export type { CallOptions };
 
 /** How content is split and sealed. A store's own options are the defaults for its calls. */
 export interface WriteOptions {
@@ -42,10 +44,7 @@ export interface WriteOptions {
   readonly concurrency?: number | undefined;
 }
 
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
+/** Options of calls that open blobs. */
 export interface ReadOptions extends CallOptions {
   /** Used instead of the store's identities. */
   readonly identities?: readonly Identity[] | undefined;
@@ -63,6 +62,7 @@ export interface Progress {
   readonly chunks: number;
 }
 
+/** Options of `createStore`. */
 export interface StoreOptions extends WriteOptions {
   readonly backend: Backend;
   /** Default recipients of what `put` writes. */

@@ -92,6 +92,7 @@ export interface Store {
    *   the results of the items already started come first, then that error
    */
   getMany(items: Items<string>, options?: GetManyOptions): AsyncIterable<GetResult<string>>;
+  /** As above, for items with keys of your own, ranges and progress. */
   getMany<Key>(items: Items<GetItem<Key>>, options?: GetManyOptions): AsyncIterable<GetResult<Key>>;
 
   /**
@@ -225,5 +226,6 @@ export interface Store {
 
   /** Ends the store's threads and closes the backend. */
   close(): Promise<void>;
+  /** As `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -19,6 +19,7 @@ export interface BackendFixture {
   cleanup?(): void | Promise<void>;
 }
 
+/** Options of `backendConformance`. */
 export interface ConformanceOptions {
   /** Creates new empty storage. Each case calls it, so cases may run in any order or concurrently. */
   open(): BackendFixture | Promise<BackendFixture>;
@@ -29,6 +30,7 @@ export interface ConformanceOptions {
   readonly listed?: number;
 }
 
+/** One case of the suite, to be run as a test. */
 export interface ConformanceCase {
   /** What the backend does, such as `replaces a blob`. */
   readonly name: string;

@@ -25,6 +25,7 @@ export interface S3Location extends BucketLocation {
   readonly region: string | undefined;
 }
 
+/** A MinIO server and its keys. */
 export interface MinioServer {
   readonly host: string;
   readonly port: number | undefined;
@@ -37,10 +38,12 @@ export interface MinioServer {
   readonly sessionToken: string | undefined;
 }
 
+/** A bucket of a MinIO server, from a `minio://` URL. */
 export interface MinioLocation extends BucketLocation, MinioServer {
   readonly kind: "minio";
 }
 
+/** A bucket of Backblaze B2, from a `b2://` URL. */
 export interface B2Location extends BucketLocation {
   readonly kind: "b2";
   readonly endpoint: string | undefined;
@@ -49,6 +52,7 @@ export interface B2Location extends BucketLocation {
   readonly secretAccessKey: string;
 }
 
+/** A bucket of an object store. */
 export type ObjectLocation = S3Location | MinioLocation | B2Location;
 
 const ENCRYPTION_PARAMETERS: readonly string[] = ["sse", "kms-key", "sse-c-key"];

@@ -5,6 +5,7 @@ import { nearest } from "./nearest.ts";
 import { type ObjectLocation, parseB2, parseMinio, parseS3 } from "./object-stores.ts";
 import { type Environment, type UrlRules, splitUrl } from "./split.ts";
 
+/** A folder. */
 export interface FilesystemLocation {
   readonly kind: "filesystem";
   readonly folder: string;

@@ -8,6 +8,7 @@ import {
 } from "../../src/index.ts";
 import { alice, aliceStore, bob, outcome, random, sha256 } from "../support.ts";
 import { describe, expect, test } from "bun:test";
+import { forgeTree, unopenable } from "./forged-tree.ts";
 import { attesting } from "../backend/attesting.ts";
 import { bytesOf, watched } from "./watched.ts";
 import { memory } from "../../src/backend/memory.ts";
@@ -190,6 +191,33 @@ describe("reseal", () => {
       const rotated = aliceStore({ backend, chunkSize: CHUNK, dedupSecret: other });
       expect(await rotated.put(content)).toBe(address);
     }
+  });
+
+  test("writes nothing if the content is longer than maxBytes, as a few forged blobs can be", async () => {
+    const { backend, calls, forget } = watched();
+    const store = aliceStore({ backend, chunkSize: CHUNK, padding: "none" });
+    const leaf = await store.put(random(2 * MiB));
+    const forged = await forgeTree(
+      backend,
+      alice.recipient,
+      Array.from({ length: 5000 }, () => unopenable(leaf)),
+    );
+    forget();
+    const long = store.reseal(forged, [alice.recipient], { maxBytes: 2 ** 30 });
+    expect(await outcome(long)).toBe("usage");
+    for (const maxBytes of [2 * MiB - 1, -1, Number.NaN]) {
+      expect(await outcome(store.reseal(leaf, [alice.recipient], { maxBytes }))).toBe("usage");
+    }
+    expect(calls.put).toEqual([]);
+    await store.reseal(leaf, [alice.recipient], { maxBytes: 2 * MiB });
+  });
+
+  test("takes null from a journal for what it does not have", async () => {
+    const store = aliceStore({ chunkSize: CHUNK });
+    const old = await store.put(random(2 * MiB));
+    const known = async () => null as unknown as undefined;
+    const journal = { known, stored: async () => {} };
+    expect(await outcome(store.reseal(old, [alice.recipient], { journal }))).toBe("ok");
   });
 
   test("writes no root if a chunk is damaged or missing", async () => {

@@ -5,7 +5,7 @@ import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { createBufferPool } from "../buffers.ts";
 import { equal } from "../../bytes.ts";
 import { fetchBlob, readRange } from "../read/fetch.ts";
-import { randomRange, unlessRefused } from "../write/store-blob.ts";
+import { randomRange, unlessRefused, unlessUnreadable } from "../write/store-blob.ts";
 
 /** A blob to copy. */
 export interface NamedBlob {
@@ -70,7 +70,8 @@ export function createCopier(
 
   /**
    * Whether the target's blob has the size of the source's and the same bytes at a random place;
-   * undefined if only a download can tell: the bytes differ, or the source does not return them.
+   * false also if the target does not return its bytes. Undefined if only a download can tell: the
+   * bytes differ, or the source does not return them.
    */
   const compareSample = async (
     { name, size }: NamedBlob,
@@ -86,9 +87,10 @@ export function createCopier(
     };
     const reading = sampleOf(from).catch(unlessAborted);
     // Both have to settle, because nothing may be in flight when the copy ends.
-    const [mine, theirs] = await Promise.allSettled([reading, sampleOf(to)]);
+    const [mine, theirs] = await Promise.allSettled([reading, unlessUnreadable(sampleOf(to))]);
     if (mine.status === "rejected") throw mine.reason;
     if (theirs.status === "rejected") throw theirs.reason;
+    if (theirs.value === undefined) return false;
     const same = mine.value?.length === length && equal(mine.value, theirs.value);
     return same ? true : undefined;
   };

@@ -3,11 +3,13 @@ import type { CallOptions } from "../options.ts";
 import type { Backend } from "../../backend/backend.ts";
 import { StorageError, usage } from "../../errors.ts";
 
+/** Options of `list`. */
 export interface ListOptions extends CallOptions {
   /** Leading hex digits of the addresses. */
   readonly prefix?: string | undefined;
 }
 
+/** One stored blob, root or chunk. */
 export interface ListedAddress {
   readonly address: Address;
   /** Bytes stored. */
@@ -33,6 +35,7 @@ export async function* list(
   }
 }
 
+/** Options of `resolve`. */
 export interface ResolveOptions extends CallOptions {
   /**
    * The fewest digits that are accepted, 8 to 64, by default 20. Anyone who can write to the store

@@ -9,6 +9,7 @@ import { parseAddress } from "../../crypto/address.ts";
 import { HASH_LENGTH } from "../../format/limits.ts";
 import { fromHex, toHex } from "../../bytes.ts";
 
+/** Options of `replicate`. */
 export interface ReplicateOptions extends CallOptions {
   /** Names of the blobs to copy, such as `Store.treeAddresses` yields; by default all blobs. */
   readonly names?: AsyncIterable<string> | Iterable<string> | undefined;
@@ -37,12 +38,14 @@ export interface ReplicateOptions extends CallOptions {
   readonly onFailure?: ((failure: ReplicateFailure) => void) | undefined;
 }
 
+/** A blob that `replicate` could not copy. */
 export interface ReplicateFailure {
   readonly name: string;
   /** Code `address`, `format`, `limit`, `not-found`, or `unavailable` if it cannot be read. */
   readonly error: StorageError;
 }
 
+/** Numbers of blobs, at the end of `replicate` or so far. */
 export interface ReplicateReport {
   readonly copied: number;
   /** Bytes of the blobs copied. */

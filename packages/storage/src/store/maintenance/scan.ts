@@ -16,6 +16,7 @@ import { fetchBlob } from "../read/fetch.ts";
 import { openRoot } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
 
+/** Options of `scan`. */
 export interface ScanOptions extends ReadOptions {
   /** Leading hex digits of the addresses. */
   readonly prefix?: string | undefined;

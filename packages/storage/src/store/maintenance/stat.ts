@@ -5,6 +5,7 @@ import type { StoreContext } from "../context.ts";
 import { type OpenedRoot, decodedLength, readRoot } from "../read/read-root.ts";
 import { storedChildren } from "../../format/tree.ts";
 
+/** The properties of stored content, from its root alone. */
 export interface BlobStat {
   readonly address: Address;
   /** Bytes of content after decompression. */

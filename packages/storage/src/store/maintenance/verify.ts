@@ -15,6 +15,7 @@ import { readLeaves } from "../read/read-leaves.ts";
 import { readRoot } from "../read/read-root.ts";
 import { storedChildren } from "../../format/tree.ts";
 
+/** Options of `verify`. */
 export interface VerifyOptions extends ReadOptions {
   /** Opens the root and checks everything below it; requires an identity. */
   readonly deep?: boolean | undefined;
@@ -29,6 +30,7 @@ export interface VerifyOptions extends ReadOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
+/** What `verify` has checked. */
 export interface VerifyReport {
   readonly address: Address;
   /** Undefined if the blob was not downloaded: name and size do not reveal its kind. */

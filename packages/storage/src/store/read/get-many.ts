@@ -16,6 +16,7 @@ export interface GetItem<Key> extends Pick<GetOptions, "range" | "onProgress"> {
   readonly address: string;
 }
 
+/** Options of `getMany`. */
 export interface GetManyOptions extends ReadOptions {
   /**
    * Roots in flight at once, 1 to 64, by default 16. When content is read, the store's own
@@ -24,6 +25,7 @@ export interface GetManyOptions extends ReadOptions {
   readonly concurrency?: number | undefined;
 }
 
+/** The result of one item of `getMany`; for an item that is an address, the key is that address. */
 export type GetResult<Key> =
   | { readonly ok: true; readonly key: Key; readonly blob: StoredContent }
   | FailedItem<Key>;

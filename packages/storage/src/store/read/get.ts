@@ -6,6 +6,7 @@ import type { StoreContext } from "../context.ts";
 import { type StoredContent, createStoredContent } from "./stored-content.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 
+/** Options of `get`. */
 export interface GetOptions extends ReadOptions {
   /** Bytes of the content to read: start inclusive, end exclusive, both within the content. */
   readonly range?:
@@ -13,6 +14,7 @@ export interface GetOptions extends ReadOptions {
     | undefined;
   /** Chunks fetched concurrently and ahead, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
+  /** Called after each chunk is opened, and for inline content once. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 

@@ -50,6 +50,7 @@ export interface StoredContent {
   matchingPrefix(have: ReadAt): Promise<number>;
 }
 
+/** Options of `stream` and `chunks`. */
 export interface StreamOptions {
   /**
    * Offset of the first byte, at most the content's length, by default 0. Not supported for
@@ -64,6 +65,7 @@ export interface StreamOptions {
   readonly maxBytes?: number | undefined;
 }
 
+/** Options of `bytes` and `text`. */
 export interface BytesOptions {
   /** Fails before fetching if there are more bytes than this; by default 1 GiB. */
   readonly maxBytes?: number | undefined;
@@ -203,8 +205,8 @@ function checkedRange(root: OpenedRoot, range: RequestedRange): ByteRange {
   return { start, end, whole: range === undefined };
 }
 
-/** @throws StorageError `usage` */
-function assertAtMost(maxBytes: number, length: number, remedy = ""): void {
+/** @throws StorageError `usage` if the length exceeds `maxBytes`, or that is not a length */
+export function assertAtMost(maxBytes: number, length: number, remedy = ""): void {
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 0) {
     throw usage("maxBytes must be an integer from 0 to 2^53-1");
   }

@@ -13,6 +13,7 @@ import { pMapIterable } from "p-map";
 import { readRange } from "../read/fetch.ts";
 import { readRoot } from "../read/read-root.ts";
 
+/** Options of `deleteTree`. */
 export interface DeleteTreeOptions extends ReadOptions {
   /** Delete even if chunks may be shared. */
   readonly force?: boolean | undefined;
@@ -29,11 +30,13 @@ export interface DeleteTreeOptions extends ReadOptions {
   readonly onSkipped?: ((skipped: SkippedBlob) => void) | undefined;
 }
 
+/** What `deleteTree` is about to delete. */
 export interface DeletePlan {
   /** The most blobs that will be deleted: distinct ones, including the root. */
   readonly blobs: number;
 }
 
+/** What `deleteTree` has done. */
 export interface DeleteReport {
   /** Distinct blobs deleted, including the root, and chunks that were already gone. */
   readonly blobs: number;

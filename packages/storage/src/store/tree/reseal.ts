@@ -7,6 +7,7 @@ import type { PutJournal } from "../write/journal.ts";
 import type { Reference } from "../../format/tree.ts";
 import type { StoreContext } from "../context.ts";
 import { allLeaves } from "./walk.ts";
+import { assertAtMost } from "../read/stored-content.ts";
 import { byteReader } from "../../content/byte-reader.ts";
 import { linkedAbort } from "../../abort.ts";
 import { metadataEntries } from "../../format/metadata.ts";
@@ -15,6 +16,7 @@ import { storeContent } from "../write/put.ts";
 import { type StorageError, usage } from "../../errors.ts";
 import { writeRoot } from "../write/write-root.ts";
 
+/** Options of `reseal`. */
 export interface ResealOptions
   extends ReadOptions, Pick<WriteOptions, "dedupSecret" | "concurrency"> {
   /**
@@ -22,6 +24,12 @@ export interface ResealOptions
    * the one of the put has the old keys.
    */
   readonly journal?: PutJournal | undefined;
+  /**
+   * Fails with `usage`, before anything is written, if the content is longer than this as stored; by
+   * default there is no limit. Anyone who knows a recipient can write a few blobs that refer to each
+   * other and read as petabytes: a reseal would write all of them.
+   */
+  readonly maxBytes?: number | undefined;
   /** Called after each chunk, with `bytes` and `total` as stored, before decompression. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Called once, after everything is stored. */
@@ -36,9 +44,10 @@ export async function reseal(
   options: ResealOptions,
 ): Promise<Address> {
   assertOptions(options);
-  const { dedupSecret, concurrency, onReport } = options;
+  const { dedupSecret, concurrency, maxBytes, onReport } = options;
   const checked = checkPutOptions(context.defaults, { recipients, dedupSecret, concurrency });
   const root = await readRoot(context, text, options);
+  if (maxBytes !== undefined) assertAtMost(maxBytes, root.contentLength + root.padding);
   const { depth, chunkSize } = root.shape;
   const settings = depth === 0 ? checked : { ...checked, chunkLog2: Math.log2(chunkSize) };
   const { signal, stop } = linkedAbort(options.signal);

@@ -38,7 +38,8 @@ export function checkedJournal(journal: PutJournal | undefined): PutJournal {
   return {
     async known(index) {
       const reference = await journal.known(index);
-      return reference && copyOf(reference);
+      // Databases return null for what they do not have.
+      return reference ? copyOf(reference) : undefined;
     },
     stored: async (index, reference) => journal.stored(index, copyOf(reference)),
   };

@@ -33,6 +33,7 @@ export interface PutManyOptions extends Omit<WriteOptions, "concurrency">, CallO
   readonly concurrency?: number | undefined;
 }
 
+/** The result of one item of `putMany`, with the key of the item. */
 export type PutResult<Key> =
   | {
       readonly ok: true;

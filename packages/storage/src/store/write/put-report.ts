@@ -11,8 +11,8 @@ export interface PutReport {
   readonly newBytes: number;
   /**
    * Leaves that were not sent because the store has them, by a checksum that the server verified or
-   * by a journal, and by a part of their bytes, and the bytes of content in them or in such a root. `newBytes` and `skippedBytes`
-   * add up to `bytes`.
+   * by a journal, and by a part of their bytes, and the bytes of content in them or in such a root.
+   * `newBytes` and `skippedBytes` add up to `bytes`.
    */
   readonly skippedChunks: number;
   readonly skippedBytes: number;

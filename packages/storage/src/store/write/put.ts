@@ -19,16 +19,18 @@ import { pMapIterable } from "p-map";
 import { storeBlob } from "./store-blob.ts";
 import { writeRoot } from "./write-root.ts";
 
+/** Options of `put`. */
 export interface PutOptions extends WriteOptions, CallOptions {
   readonly recipients?: readonly string[] | undefined;
   readonly metadata?: Metadata | undefined;
+  /** Called after each chunk is stored, and for inline content once. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /**
    * Resumes an earlier put of the same content: of the leaves recorded in the journal, only those
    * that the store lacks are sent; each of the others takes a HEAD request and a ranged read of 64
-   * bytes, which fail with write-only credentials, so that everything is sent. With a dedup secret this helps only if the server does not verify
-   * checksums, and an entry counts only if it was made with the same secret. Content of up to 1 MiB
-   * has no leaves.
+   * bytes, which fail with write-only credentials, so that everything is sent. With a dedup secret
+   * this helps only if the server does not verify checksums, and an entry counts only if it was made
+   * with the same secret. Content of up to 1 MiB has no leaves.
    */
   readonly journal?: PutJournal | undefined;
   /** Called once, after everything is stored and before the put returns. */

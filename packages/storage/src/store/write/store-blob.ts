@@ -48,8 +48,21 @@ async function hasRandomRange(
 ): Promise<boolean> {
   const { offset, length } = randomRange(blob.length);
   const stored = new Uint8Array(length);
-  const found = await readRange(backend, address, offset, stored, signal);
+  const found = await unlessUnreadable(readRange(backend, address, offset, stored, signal));
   return found === length && equal(stored, blob.subarray(offset, offset + length));
+}
+
+/**
+ * Undefined if the store does not return the bytes, for example because its disk has damaged them. A
+ * put then replaces the blob; if the store is unavailable as a whole, the put reports it.
+ */
+export async function unlessUnreadable<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof StorageError && error.code === "unavailable") return undefined;
+    throw error;
+  }
 }
 
 /** Long enough that no one guesses it, and short enough to cost a request and nothing more. */

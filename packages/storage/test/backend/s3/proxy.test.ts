@@ -43,6 +43,8 @@ describe("the proxy for a URL", () => {
     ["::1", "http://[::1]:9000", true],
     ["[::1]:9000", "http://[::1]:9000", true],
     ["[::1]:9000", "http://[::1]:9001", false],
+    ["2001:DB8:0::5", "http://[2001:db8::5]", true],
+    ["[0:0:0:0:0:0:0:1]:9000", "http://[::1]:9000", true],
     ["fd00::/8", "http://[fd12::1]", true],
     [".", "http://store", false],
     ["", "http://store", false],

@@ -92,6 +92,26 @@ describe("options", () => {
   });
 });
 
+test("no request contains the secret key", async () => {
+  const seen: string[] = [];
+  using fake = served(async (request) => {
+    const body = Buffer.from(await request.arrayBuffer()).toString("latin1");
+    seen.push(JSON.stringify([request.method, request.url, ...request.headers, body]));
+    return objectResponse();
+  });
+  await fake.backend.put(NAME, BYTES);
+  await fake.backend.get(NAME, new Uint8Array(100));
+  await fake.backend.head(NAME);
+  await Array.fromAsync(fake.backend.list("")).catch(() => undefined);
+  await fake.backend.delete(NAME).catch(() => undefined);
+  const methods = new Set(seen.map((request) => (JSON.parse(request) as string[])[0]));
+  expect([...methods]).toEqual(expect.arrayContaining(["PUT", "GET", "HEAD", "DELETE"]));
+  for (const request of seen) {
+    expect(request).toContain("access-key");
+    expect(request).not.toContain("secret-key");
+  }
+});
+
 describe("encryption headers", () => {
   const name = "x-amz-server-side-encryption";
 

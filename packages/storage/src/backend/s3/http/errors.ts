@@ -133,11 +133,11 @@ export function exceptionError(
     return fail("permission", `no credentials found; sign in, or pass them (${text})`);
   }
   if (text === "Region is missing") return fail("usage", "no region is set; set it");
-  const failure = code || name;
+  const failure = foreignText(code || name);
   if (proxy !== undefined && !UNTRUSTED_CERTIFICATE.test(code)) {
     return fail(
       "unavailable",
-      `the connection through the proxy ${proxy} failed (${foreignText(failure)}); check the proxy, HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or try again`,
+      `the connection through the proxy ${proxy} failed (${failure}); check the proxy, HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or try again`,
       true,
     );
   }

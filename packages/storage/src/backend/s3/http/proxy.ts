@@ -54,9 +54,16 @@ function isExcluded(url: URL, list: string): boolean {
       if (entry.includes("/")) return isInRange(host, entry);
       const [, name = "", only] = isIP(entry) === 6 ? [entry, entry] : (ENTRY.exec(entry) ?? []);
       if (only !== undefined && only !== port) return false;
-      const plain = name.replaceAll(/^\*?\.|\.$|[[\]]/gu, "");
+      const plain = shortest(name.replaceAll(/^\*?\.|\.$|[[\]]/gu, ""));
       return plain !== "" && (host === plain || (isIP(host) === 0 && host.endsWith(`.${plain}`)));
     });
+}
+
+/** An IPv6 address in the spelling that URLs have; anything else as it is. */
+function shortest(host: string): string {
+  return isIP(host) === 6 && URL.canParse(`http://[${host}]`)
+    ? new URL(`http://[${host}]`).hostname.slice(1, -1)
+    : host;
 }
 
 const ENTRY = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/u;

@@ -17,14 +17,31 @@ export class ProxyFailure extends Error {
  * stores go through here: Bun's `fetch` has rules of its own for these variables, and Node's ignores
  * them.
  *
- * @throws ProxyFailure; StorageError `usage`; the errors of `fetch`
+ * No request allows a compressed response, and none is read: a few kilobytes can decompress to
+ * gigabytes, and Bun decompresses whatever has arrived at once.
+ *
+ * @throws ProxyFailure; StorageError `usage`, `unavailable`; the errors of `fetch`
  */
 export async function send(url: string, init: RequestInit): Promise<Response> {
+  const response = await sendThroughProxy(url, init);
+  const encoding = response.headers.get("content-encoding")?.toLowerCase() ?? "";
+  if (init.method === "HEAD" || !COMPRESSED.test(encoding)) return response;
+  void response.body?.cancel().catch(() => undefined);
+  throw new StorageError(
+    "unavailable",
+    "the response is compressed, which the request did not allow; check the endpoint URL, and the proxies before it",
+  );
+}
+
+/** Not `identity`, and not `aws-chunked`, which some servers return although it concerns the upload. */
+const COMPRESSED = /gzip|deflate|compress|br|zstd/u;
+
+async function sendThroughProxy(url: string, init: RequestInit): Promise<Response> {
   const proxy = proxyFor(new URL(url));
   const direct = proxy === undefined;
   try {
     if (process.versions["bun"] !== undefined)
-      return await fetch(url, { ...init, proxy: proxy ?? false });
+      return await fetch(url, { ...init, proxy: proxy ?? false, decompress: false });
     return direct ? await fetch(url, init) : await fetchOnNode(url, init, proxy);
   } catch (error) {
     if (direct || init.signal?.aborted || error instanceof StorageError) throw error;

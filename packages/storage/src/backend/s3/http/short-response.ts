@@ -1,4 +1,5 @@
 import { send } from "./send.ts";
+import { hasTooMuchMarkup } from "./xml.ts";
 
 /**
  * The longest response that is read, apart from blobs. The longest page of 1000 keys, each of 1024
@@ -26,9 +27,9 @@ export interface ShortResponse {
 
 /**
  * Sends a request of a provider's client. The clients' own transports read responses of any length
- * into memory.
+ * into memory, and their parsers take minutes for some of 8 MiB.
  *
- * @throws Error if the response is longer than 8 MiB; the errors of `fetch`
+ * @throws Error if the response is longer than 8 MiB or has too much markup; the errors of `send`
  */
 export async function sendShort(request: ClientRequest): Promise<ShortResponse> {
   const { url, method, body, signal } = request;
@@ -58,7 +59,7 @@ async function readShort({ body }: Response): Promise<Uint8Array> {
   try {
     for (;;) {
       const { done, value } = (await reader?.read()) ?? { done: true };
-      if (done) return Buffer.concat(chunks);
+      if (done) return withoutTooMuchMarkup(Buffer.concat(chunks));
       length += value.length;
       if (length > MAX_RESPONSE_BYTES) {
         throw new Error("the response is longer than 8 MiB; check the endpoint URL");
@@ -69,4 +70,9 @@ async function readShort({ body }: Response): Promise<Uint8Array> {
     // Ends the connection if the response was not read to its end.
     void reader?.cancel().catch(() => undefined);
   }
+}
+
+function withoutTooMuchMarkup(body: Buffer): Buffer {
+  if (!hasTooMuchMarkup(body.toString("latin1"))) return body;
+  throw new Error("the response is not one of an S3 server; check the endpoint URL");
 }

@@ -76,6 +76,12 @@ export function isTruncated(page: XmlElement, action: string, operation: string)
   return text === "true";
 }
 
+/**
+ * The longest continuation token or marker that is sent back, in characters. Servers reject longer
+ * URLs, so that none of them returns one.
+ */
+export const MAX_TOKEN = 8192;
+
 export function noContinuation(action: string, operation: string): StorageError {
   const text = `the ${operation} result is truncated but has no new continuation token; check the endpoint URL`;
   return new StorageError("unavailable", `cannot ${action}: ${text}`, { transient: true });

@@ -2,7 +2,7 @@ import { StorageError } from "../../../errors.ts";
 import { discardBody, sendRequest } from "../http/requests.ts";
 import { childrenOf, textOf } from "../http/xml.ts";
 import { describeBlob, type BucketContext } from "../bucket-context.ts";
-import { isTruncated, noContinuation, queryBucket } from "./bucket.ts";
+import { isTruncated, MAX_TOKEN, noContinuation, queryBucket } from "./bucket.ts";
 
 /**
  * Deletes a blob permanently. In a bucket with versions a plain DELETE only adds a delete marker,
@@ -71,13 +71,17 @@ async function sendDelete(
 }
 
 /**
- * The most characters of one blob's version IDs that are kept in memory: of 100,000 versions and more,
- * as the longest IDs of real stores have about 80.
+ * The most characters of one blob's version IDs that are kept in memory: of 100,000 versions, as the
+ * longest IDs of real stores have about 80. Shorter ones count as that long, because each is a string.
  */
 const MAX_IDS_LENGTH = 8 * 2 ** 20;
+const ID_LENGTH = 80;
+
+/** The most pages of one blob's versions: ten times those of the most versions. */
+const MAX_VERSION_PAGES = 1000;
 
 function tooManyVersions(action: string): StorageError {
-  const text = "it has more versions than fit in 8 MiB; delete versions with the provider's tools";
+  const text = "it has too many versions to list; delete versions with the provider's tools";
   return new StorageError("unavailable", `cannot ${action}: ${text}`);
 }
 
@@ -93,7 +97,7 @@ async function versionIds(
   const [older, latest]: [string[], string[]] = [[], []];
   let [keyMarker, versionMarker]: [string?, string?] = [];
   let length = 0;
-  for (;;) {
+  for (let pages = 1; ; pages++) {
     const query = {
       versions: "",
       prefix: key,
@@ -104,7 +108,7 @@ async function versionIds(
     for (const entry of [...childrenOf(page, "Version"), ...childrenOf(page, "DeleteMarker")]) {
       const version = textOf(entry, "VersionId");
       if (textOf(entry, "Key") !== key || !version) continue;
-      length += version.length;
+      length += Math.max(ID_LENGTH, version.length);
       if (length > MAX_IDS_LENGTH) throw tooManyVersions(action);
       (textOf(entry, "IsLatest") === "true" ? latest : older).push(version);
     }
@@ -115,7 +119,8 @@ async function versionIds(
     // The prefix also matches longer keys, which follow this one.
     if (nextKey !== key) break;
     const stuck = nextKey === keyMarker && nextVersion === versionMarker;
-    if (stuck) throw noContinuation(action, operation);
+    if (stuck || (nextVersion?.length ?? 0) > MAX_TOKEN) throw noContinuation(action, operation);
+    if (pages === MAX_VERSION_PAGES) throw tooManyVersions(action);
     [keyMarker, versionMarker] = [nextKey, nextVersion];
   }
   return [...older, ...latest];

@@ -1,11 +1,18 @@
 import { throwIfAborted } from "../../../abort.ts";
+import { StorageError } from "../../../errors.ts";
 import { isBlobName, type ListedBlob } from "../../backend.ts";
 import { childrenOf, invalidResult, textOf } from "../http/xml.ts";
 import type { BucketContext } from "../bucket-context.ts";
-import { isTruncated, noContinuation, queryBucket } from "./bucket.ts";
+import { isTruncated, MAX_TOKEN, noContinuation, queryBucket } from "./bucket.ts";
 
 /** Keys per page: the protocol's maximum. */
 const PAGE = 1000;
+
+/**
+ * How many pages in a row may have no new blob, only other writers' keys: ten million of those. A
+ * server that returns pages for ever is then noticed, although each page arrives in time.
+ */
+const MAX_PAGES_WITHOUT_BLOB = 10_000;
 
 /**
  * The blobs in the bucket, in the order of their names, fetched page by page.
@@ -23,7 +30,10 @@ export async function* listBlobs(
   const action = `list ${config.bucket}/${keyPrefix}`;
   const operation = "ListObjectsV2";
   let token: string | undefined;
+  let last = after;
+  let pagesWithoutBlob = 0;
   do {
+    pagesWithoutBlob += 1;
     const page = await queryBucket(bucket, {
       query: {
         "list-type": "2",
@@ -43,20 +53,33 @@ export async function* listBlobs(
     const more = isTruncated(page, action, operation);
     const next = more ? textOf(page, "NextContinuationToken") : undefined;
     // Otherwise the listing would end early without an error, or never end.
-    if (more && (!next || next === token)) throw noContinuation(action, operation);
+    const usable = next && next.length <= MAX_TOKEN && next !== token;
+    if (more && !usable) throw noContinuation(action, operation);
+    const before = last;
     features.bucketExists = true;
     for (const entry of childrenOf(page, "Contents")) {
       const name = nameIn(textOf(entry, "Key") ?? "", keyPrefix);
       // Some servers ignore `start-after`.
       if (name === undefined || !name.startsWith(prefix) || name <= after) continue;
+      // A page again, or one of a listing without an order, which could not be resumed.
+      if (name <= last) throw invalidResult(action, operation);
+      last = name;
       throwIfAborted(signal);
       const size = textOf(entry, "Size") ?? "0";
       if (!/^\d{1,15}$/u.test(size)) throw invalidResult(action, operation);
       const storedAt = Date.parse(textOf(entry, "LastModified") ?? "");
       yield { name, size: Number(size), ...(!Number.isNaN(storedAt) && { storedAt }) };
     }
+    if (last > before) pagesWithoutBlob = 0;
+    if (pagesWithoutBlob > MAX_PAGES_WITHOUT_BLOB) throw endlessListing(action);
     token = next;
   } while (token !== undefined);
+}
+
+/** Not transient: another attempt would take as long. */
+function endlessListing(action: string): StorageError {
+  const text = `${MAX_PAGES_WITHOUT_BLOB} pages in a row have no blob; use a prefix of its own for the store, or check the endpoint URL`;
+  return new StorageError("unavailable", `cannot ${action}: ${text}`);
 }
 
 /**

@@ -35,12 +35,14 @@ export interface BucketSettings {
   readonly defaultEncryption?: DefaultEncryption | undefined;
 }
 
+/** Options of `initBucket`. */
 export interface InitBucketOptions {
   readonly signal?: AbortSignal | undefined;
   /** How each request that fails with a transient error is retried, as by `withRetry`. */
   readonly retry?: RetryOptions | undefined;
 }
 
+/** A part of a bucket that `initBucket` makes or finds. */
 export type BucketSetting =
   | "bucket"
   | "versioning"
