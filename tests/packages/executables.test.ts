@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { ok, run } from "./projects.ts";
+import { ok, root, run } from "./projects.ts";
 import { PLATFORMS, compileFor, release } from "../../script/release.ts";
 import { VERSION } from "../../packages/cli/building.ts";
 import { join } from "node:path";
@@ -179,6 +179,20 @@ slow(
   },
   1_200_000,
 );
+
+slow("a package that is not the one in bun.lock is not used", async () => {
+  const { lz4 } = PLATFORMS.get("linux-x64-musl")!;
+  const cached = join(root, `.cache/release/${lz4.slice(1).replace("/", "-")}-2.10.0.tgz`);
+  expect(await Bun.file(cached).exists()).toBe(true);
+  await writeFile(cached, "another package");
+  const into = join(folder, "tampered");
+  await mkdir(into);
+  await expect(compileFor("linux-x64-musl", into)).rejects.toThrow(
+    "is not the package in bun.lock",
+  );
+  // Downloaded again.
+  expect((await compileFor("linux-x64-musl", into)).outfile).toBe(join(into, "idk"));
+});
 
 /** How many of a process's threads are JavaScript workers. */
 async function workersOf(pid: number): Promise<number> {
