@@ -187,9 +187,8 @@ slow("a package that is not the one in bun.lock is not used", async () => {
   await writeFile(cached, "another package");
   const into = join(folder, "tampered");
   await mkdir(into);
-  await expect(compileFor("linux-x64-musl", into)).rejects.toThrow(
-    "is not the package in bun.lock",
-  );
+  const refused = await compileFor("linux-x64-musl", into).catch(String);
+  expect(refused).toContain("is not the package in bun.lock");
   // Downloaded again.
   expect((await compileFor("linux-x64-musl", into)).outfile).toBe(join(into, "idk"));
 });
