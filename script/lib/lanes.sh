@@ -115,7 +115,7 @@ lane_whole() {
   step "Chromium" ensure_chromium
   # For the installer and the formula.
   step "Programs" ensure_programs dash busybox zsh curl wget openssl ssh-keygen shellcheck ruby
-  step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,fuzz,live}/**" ./tests
+  processes=3 step "Whole" bun_tests whole --path-ignore-patterns "tests/{benchmarks,fuzz,live}/**" ./tests
 }
 
 # Mutated blobs, responses, journals, configuration and names, for IDK_FUZZ_SECONDS, from the same seeds

@@ -1,4 +1,4 @@
-// Usage: bun|node long-lived-signal.mjs. Makes thousands of calls under one signal, and prints what they
+// Usage: bun|node long-lived-signal.mjs [ROUNDS]. Makes thousands of calls under one signal, and prints what they
 // leave behind in it.
 import { createStore, generateIdentity, replicate, withLimit, withRetry } from "@idk/storage";
 import { createServer } from "node:http";
@@ -111,7 +111,7 @@ function dependants() {
   return symbol === undefined ? 0 : (signal[symbol]?.size ?? 0);
 }
 
-const rounds = Number(process.argv[2] ?? 10_000);
+const rounds = Number(process.argv[2] ?? 1000);
 for (let i = 0; i < rounds; i++) {
   await calls.text();
   await calls.put();
