@@ -86,7 +86,7 @@ export interface MicroTask extends Labels {
 }
 
 export interface MicroOptions {
-  /** Seconds per task, by default 0.5. It runs at least 64 times in any case. */
+  /** Seconds per task, by default 0.25. It runs at least 64 times in any case. */
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Seed of the confidence intervals, by default 1. */
@@ -102,7 +102,7 @@ export interface MicroOptions {
  */
 export async function sampleMicro(
   tasks: readonly MicroTask[],
-  { seconds = 0.5, signal, seed = 1 }: MicroOptions = {},
+  { seconds = 0.25, signal, seed = 1 }: MicroOptions = {},
 ): Promise<Measurement[]> {
   const random = seededRandom(seed);
   const measurements: Measurement[] = [];

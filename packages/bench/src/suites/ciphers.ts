@@ -29,7 +29,7 @@ export async function ciphers(context: SuiteContext): Promise<Findings> {
   context.log(`${present.map(({ name }) => name).join(", ")}; ${sizes.map(sizeName).join(", ")}`);
   return {
     measurements: [
-      ...(await sampleMicro(small, { seconds: quick ? 0.05 : 0.5, signal, seed })),
+      ...(await sampleMicro(small, { seconds: quick ? 0.05 : 0.25, signal, seed })),
       ...(await sampleInterleaved(large, { rounds, signal, seed })),
     ],
     notes: [

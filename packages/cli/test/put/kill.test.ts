@@ -9,7 +9,7 @@ import { interrupted, ownFolders, partsIn } from "../support/interrupted.ts";
  * own share of the content, so that any number of seeds covers all of it.
  */
 
-const SEEDS = process.env["IDK_TEST_SLOW"] === "1" ? 50 : 5;
+const SEEDS = process.env["IDK_TEST_SLOW"] === "1" ? 50 : 3;
 setDefaultTimeout(SEEDS * 20_000);
 
 const CHUNK = 2 ** 18;

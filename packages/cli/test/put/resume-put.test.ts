@@ -16,7 +16,7 @@ import { interrupted, journals, ownFolders } from "../support/interrupted.ts";
 const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
 const MIB = 2 ** 20;
-const content = noise(24 * MIB, 5);
+const content = noise(16 * MIB, 5);
 workspace.write("film", content);
 
 let stores = 0;
@@ -46,12 +46,12 @@ describe("a put that was interrupted", () => {
   test("resumes and leaves no journal", async () => {
     const { env, args } = await interruptedPut();
     const { stdout, stderr } = await ok(args, { env });
-    expect(stderr).toMatch(/^idk: resumed: \d+ of 96 chunks were already stored\n$/u);
+    expect(stderr).toMatch(/^idk: resumed: \d+ of 64 chunks were already stored\n$/u);
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
     // One tree, which includes what the first run stored and recorded.
     const { stdout: listed } = await ok(["ls"], { env });
-    expect(listed.split("\n").length).toBeLessThan(96 + 2 + 8);
+    expect(listed.split("\n").length).toBeLessThan(64 + 2 + 8);
   });
 
   test("prints how to resume after Ctrl-C", async () => {
@@ -75,7 +75,7 @@ describe("a put that was interrupted", () => {
   });
 
   test.each<[what: string, change: (file: string) => void]>([
-    ["other bytes of the same length", (file) => writeFileSync(file, noise(24 * MIB, 6))],
+    ["other bytes of the same length", (file) => writeFileSync(file, noise(16 * MIB, 6))],
     ["another time", (file) => utimesSync(file, 1_700_000_000, 1_700_000_000)],
     ["more bytes", (file) => appendFileSync(file, "more")],
     [
@@ -84,7 +84,7 @@ describe("a put that was interrupted", () => {
         rmSync(file);
         // Keeps the old inode, so that the new file gets another one.
         writeFileSync(`${file}-between`, "x");
-        writeFileSync(file, noise(24 * MIB, 7));
+        writeFileSync(file, noise(16 * MIB, 7));
       },
     ],
   ])("starts from the beginning if the file has %s, and says so", async (_, change) => {
@@ -228,7 +228,7 @@ describe("a put that was interrupted", () => {
       expect((await ok(other, { env })).stderr).toBe("");
     }
     const { stdout, stderr } = await ok(args, { env });
-    expect(stderr).toMatch(/^idk: resumed: \d+ of 96 chunks were already stored\n$/u);
+    expect(stderr).toMatch(/^idk: resumed: \d+ of 64 chunks were already stored\n$/u);
     expect(journals(env)).toEqual([]);
     await expectStored(stdout, env);
     // The address depends on the secret, not on the journal.
