@@ -2,7 +2,6 @@
  * Measures other programs, and jobs of this package in child processes. The parent must stay small:
  * on Linux, the peak memory of a child is never reported below the peak of its parent.
  */
-import { collectGarbage } from "./garbage.ts";
 import { join } from "node:path";
 import { type Sample, mebibytes } from "./measure.ts";
 import { peakRss } from "./memory.ts";
@@ -103,7 +102,7 @@ export function measuredTasks<Name extends string>(
   const names = Object.keys(tasks) as Name[];
   const measured = names.map((name) => {
     const task = async (): Promise<Sample> => {
-      collectGarbage();
+      globalThis.Bun?.gc(true);
       return measureWork(async () => {
         await tasks[name]();
       });

@@ -1,4 +1,3 @@
-import { collectGarbage } from "./garbage.ts";
 import { Bench } from "tinybench";
 import type { Measurement } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
@@ -44,7 +43,7 @@ export async function sampleInterleaved(
   await interleave(taken, rounds, async (record, round) => {
     const { task, samples } = record;
     await task.prepare?.();
-    collectGarbage();
+    globalThis.Bun?.gc(true);
     const before = task.counts?.();
     const { result: _, ...sample } = await measurePeak(async () => task.run());
     const counts = before && task.counts && since(before, task.counts());

@@ -2,7 +2,6 @@
  * The cost of server-side encryption: uploads and downloads of the same bytes with and without SSE
  * (AES256, keys of the server), in pairs of random order. Each is one request of the library's backend.
  */
-import { collectGarbage } from "../harness/garbage.ts";
 import { type Backend, StorageError } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
 import { type Findings, measurementOf, pairOf } from "../harness/results.ts";
@@ -107,7 +106,7 @@ async function measureSize(
     const taken: string[] = [];
     const timed = async (series: string, work: () => Promise<void>) => {
       signal.throwIfAborted();
-      collectGarbage();
+      globalThis.Bun?.gc(true);
       const seconds = await retry(work);
       taken.push(`${series} ${(seconds * 1000).toFixed(1)} ms`);
       if (round >= 0) samples.get(series)!.push(seconds);
