@@ -1,5 +1,6 @@
 export type {
   Calibration,
+  Counter,
   Distribution,
   Interval,
   Machine,
@@ -9,10 +10,11 @@ export type {
   Report,
   SuiteResult,
   Target,
+  Verdict,
 } from "./report/report.ts";
 export { REPORT_SCHEMA } from "./report/report.ts";
 export { reportSchema } from "./report/schema.ts";
 export type { ObjectStoreAccess, OptionValue, Suite, SuiteContext, SuiteOption } from "./suite.ts";
-export { isShownMissed } from "./harness/targets.ts";
+export { problemsOf } from "./report/outcome.ts";
 export { type RanSuite, runSuite } from "./run-suite.ts";
 export { suites } from "./suites.ts";

@@ -7,7 +7,7 @@
 import { benchCommand } from "./command/bench-command.ts";
 import { abortOnSignals, describeRun } from "./command/context.ts";
 import { EXIT_CODES } from "./command/usage.ts";
-import { calibrate } from "./harness/calibration.ts";
+import { calibrate } from "./harness/bounds.ts";
 import { suites } from "./suites.ts";
 
 const { stdout, stderr } = process;

@@ -1,5 +1,7 @@
 import type { SuiteResult } from "./report/report.ts";
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** The settings and services of one run of a suite. */
 export interface SuiteContext {
   /** Few rounds and small sizes, to show that the suite works. Targets are still computed. */
@@ -12,6 +14,7 @@ export interface SuiteContext {
   readonly store?: ObjectStoreAccess | undefined;
   /** The given values of the options that the suite declares, by name. */
   readonly options?: Readonly<Record<string, OptionValue>> | undefined;
+  readonly env: Environment;
   /** Seed of random choices. */
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -29,6 +32,8 @@ export interface ObjectStoreAccess {
   readonly prefix: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** What the server can do: Backblaze B2 rejects checksum headers. By default S3. */
+  readonly provider?: "s3" | "minio" | "b2" | undefined;
 }
 
 export type OptionValue = number | boolean | string;
@@ -51,7 +56,11 @@ export interface Suite {
   readonly title: string;
   /** If true, the suite is skipped when there is no object store. */
   readonly needsObjectStore: boolean;
+  /** Takes minutes: runs only if it is named, and every night. */
+  readonly slow: boolean;
   readonly options?: readonly SuiteOption[] | undefined;
+  /** Why the suite cannot run here, apart from the object store: a program that is not installed. */
+  missing?(env: Environment): string | undefined;
   /**
    * @returns a result with status "completed", even if targets were missed
    * @throws whatever a failed operation throws: errors never count as work

@@ -1,137 +1,189 @@
-/*
- * Baselines: the results of a run, saved for later comparison. Times are saved as `calibratedCost`,
- * relative to the speed of the machine in the same run, so that a slow day, or another machine of the
- * same kind, does not look like slower code. Counts are saved as they are.
+/**
+ * The committed baseline: the ratios and counters of an earlier run, so that small changes that add up
+ * over weeks are found. Each value is one line of the file, which a failure can point to.
  */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
-import { calibratedCost } from "../report/calibrated.ts";
-import type { Interval, Machine, Measurement, Report, SuiteResult } from "../report/report.ts";
-import { interval, machine } from "../report/schema.ts";
+import { Usage } from "../command/usage.ts";
+import { WIDEST, exactTarget, verdictOf } from "../harness/targets.ts";
+import type { Host } from "../harness/machine.ts";
+import type { Report, SuiteResult, Target } from "../report/report.ts";
 
 /** Changes when older readers would misread the file. */
-const BASELINE_SCHEMA = "idk-bench-baseline/1";
+const SCHEMA = "idk-bench-baseline/2";
 
-/** Counts that the same code always reproduces exactly. */
-export const COUNTERS = ["requests", "bytesSent", "bytesReceived"] as const;
-export type CounterName = (typeof COUNTERS)[number];
+/** The baseline of this repository. */
+export const COMMITTED: string = join(import.meta.dirname, "../../../../benchmarks/baseline.json");
 
-export interface BaselineMeasurement extends Partial<
-  Pick<Measurement, CounterName | "bytesPerOperation">
-> {
-  readonly name: string;
-  /** `calibratedCost` of the median. */
-  readonly cost: number;
-  /** `calibratedCost` of the ends of the interval of the median. */
-  readonly interval: Interval;
+/** Why the baseline was changed. */
+export interface Update {
+  /** A day, ISO 8601. */
+  readonly date: string;
+  readonly revision?: string | undefined;
+  readonly reason: string;
 }
 
 export interface BaselineSuite {
-  readonly suite: string;
-  readonly measurements: readonly BaselineMeasurement[];
+  /** The values of ratio targets, by name. */
+  readonly ratios: Readonly<Record<string, number>>;
+  readonly counters: Readonly<Record<string, number>>;
 }
 
 export interface Baseline {
-  readonly schema: typeof BASELINE_SCHEMA;
-  /** ISO 8601, UTC. */
-  readonly createdAt: string;
-  readonly version: string;
-  readonly revision?: string | undefined;
-  readonly machine: Machine;
-  readonly suites: readonly BaselineSuite[];
+  readonly schema: typeof SCHEMA;
+  /** Ratios depend on the machine: on another one, only counters are compared. */
+  readonly machine: Pick<Host, "processor" | "cores">;
+  /** The latest is the last. */
+  readonly updates: readonly Update[];
+  readonly suites: Readonly<Record<string, BaselineSuite>>;
 }
 
-/** @returns a baseline of the completed suites; skipped and failed ones have no results */
-export function baselineOf(report: Report): Baseline {
-  const { createdAt, version, revision, machine, calibration } = report;
-  return {
-    schema: BASELINE_SCHEMA,
-    createdAt,
-    version,
-    ...(revision !== undefined && { revision }),
-    machine,
-    suites: report.suites.filter(isCompared).map(({ suite, measurements }) => ({
-      suite,
-      measurements: measurements.map((measurement) =>
-        baselineMeasurement(measurement, calibration),
-      ),
-    })),
-  };
-}
-
-export function isCompared({ status }: SuiteResult): boolean {
-  return status === "completed";
-}
-
-export function baselineMeasurement(
-  measurement: Measurement,
-  calibration: Report["calibration"],
-): BaselineMeasurement {
-  const { name, bytesPerOperation, distribution } = measurement;
-  const { low, high, confidence } = distribution.interval;
-  const cost = (seconds: number): number => calibratedCost(seconds, measurement, calibration);
-  return {
-    name,
-    ...(bytesPerOperation !== undefined && { bytesPerOperation }),
-    cost: cost(distribution.p50),
-    interval: { low: cost(low), high: cost(high), confidence },
-    ...Object.fromEntries(
-      COUNTERS.flatMap((counter) => {
-        const count = measurement[counter];
-        return count === undefined ? [] : [[counter, count]];
-      }),
-    ),
-  };
-}
-
-const count = z.number().int().nonnegative();
-const text = z.string().min(1);
-const cost = z.number().nonnegative();
-
+const values = z.record(z.string(), z.number());
 const baselineSchema: z.ZodType<Baseline> = z.strictObject({
-  schema: z.literal(BASELINE_SCHEMA),
-  createdAt: z.iso.datetime(),
-  version: text,
-  revision: text.optional(),
-  machine,
-  suites: z.array(
+  schema: z.literal(SCHEMA),
+  machine: z.strictObject({ processor: z.string(), cores: z.number().int().positive() }),
+  updates: z.array(
     z.strictObject({
-      suite: text,
-      measurements: z.array(
-        z.strictObject({
-          name: text,
-          cost,
-          interval,
-          bytesPerOperation: count.optional(),
-          requests: count.optional(),
-          bytesSent: count.optional(),
-          bytesReceived: count.optional(),
-        }),
-      ),
+      date: z.iso.date(),
+      revision: z.string().optional(),
+      reason: z.string().min(1),
     }),
   ),
+  suites: z.record(z.string(), z.strictObject({ ratios: values, counters: values })),
 });
 
-export function renderBaseline(baseline: Baseline): string {
-  return `${JSON.stringify(baselineSchema.parse(baseline), undefined, 2)}\n`;
+/** @throws Usage if the file cannot be read or is no baseline */
+export async function readBaseline(file: string): Promise<Baseline> {
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new Usage(`cannot read the baseline ${file}: --update-baseline REASON writes one`, {
+      cause,
+    });
+  });
+  try {
+    return baselineSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
+    throw new Usage(`${file} is not a baseline: ${why.replaceAll("\n", "; ")}`, { cause });
+  }
+}
+
+/** Adds a target to the results of a suite for each of its values that the baseline has. */
+export function compareWithBaseline(
+  results: readonly SuiteResult[],
+  { suites, machine }: Baseline,
+  host: Baseline["machine"],
+): SuiteResult[] {
+  const same = host.processor === machine.processor && host.cores === machine.cores;
+  return results.map((result) => {
+    const base = suites[result.suite];
+    if (base === undefined || result.status !== "completed") return result;
+    const { targets, counters } = result;
+    const added: Target[] = [
+      ...(same ? targets.flatMap((target) => driftOf(target, base.ratios[target.name])) : []),
+      ...counters.flatMap(({ name, value, unit, tolerance = 0 }): Target[] => {
+        const most = base.counters[name];
+        if (most === undefined) return [];
+        return [exactTarget(against(name), value, unit, { most: most * (1 + tolerance) })];
+      }),
+    ];
+    return { ...result, targets: [...targets, ...added] };
+  });
+}
+
+function against(name: string): string {
+  return `${name}, against the baseline`;
+}
+
+/** A ratio may be worse than in the baseline by as much as its interval may be wide. */
+function driftOf(target: Target, base: number | undefined): Target[] {
+  if (target.unit !== "ratio" || base === undefined) return [];
+  const { name, value, unit, interval, kind, most } = target;
+  const bound =
+    most === undefined ? { least: base * (1 - WIDEST[kind]) } : { most: base * (1 + WIDEST[kind]) };
+  const drift = { name: against(name), value, unit, ...bound, interval, kind };
+  return [{ ...drift, verdict: verdictOf(drift) }];
 }
 
 /**
- * @throws Error, in one line that follows the file name: why this version cannot read the baseline
+ * What the baseline has and a full run with default settings did not measure, one sentence each: a target
+ * that disappears must not pass.
  */
-export function parseBaseline(json: string): Baseline {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new Error("is not valid JSON");
+export function missingFrom(results: readonly SuiteResult[], { suites }: Baseline): string[] {
+  return results.flatMap(({ suite, status, targets, counters }) => {
+    const base = suites[suite];
+    if (base === undefined || status !== "completed") return [];
+    const measured = new Set([...targets, ...counters].map(({ name }) => name));
+    return Object.keys({ ...base.ratios, ...base.counters })
+      .filter((name) => !measured.has(name))
+      .map((name) => `${suite}: "${name}" is in the baseline and was not measured`);
+  });
+}
+
+/**
+ * Replaces the suites of the report in the baseline and keeps the others.
+ *
+ * @throws Error if a suite did not complete, or a target of the report itself is not met
+ */
+export function updatedBaseline(
+  { suites, machine, createdAt, revision }: Report,
+  previous: Baseline | undefined,
+  reason: string,
+): Baseline {
+  const bad = suites.filter(({ status }) => status !== "completed").map(({ suite }) => suite);
+  if (bad.length > 0) {
+    throw new Error(
+      `the baseline was not updated, because of suites without results: ${bad.join(", ")}`,
+    );
   }
-  const schema = z.looseObject({ schema: z.string() }).safeParse(value).data?.schema;
-  if (schema !== BASELINE_SCHEMA) {
-    const what = schema === undefined ? "has no schema" : `has the schema "${schema}"`;
-    throw new Error(`${what}, not "${BASELINE_SCHEMA}": write one with --save-baseline`);
-  }
-  const parsed = baselineSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Error(`is invalid at ${issue?.path.join(".")}: ${issue?.message}`);
+  const own = suites.map(({ suite, targets, counters }): [string, BaselineSuite] => [
+    suite,
+    {
+      ratios: byName(
+        targets.filter(({ unit, name }) => unit === "ratio" && !isDrift(name)),
+        4,
+      ),
+      counters: byName(counters, 12),
+    },
+  ]);
+  const { processor, cores } = machine;
+  const update = { date: createdAt.slice(0, 10), ...(revision && { revision }), reason };
+  return {
+    schema: SCHEMA,
+    machine: { processor, cores },
+    updates: [...(previous?.updates ?? []), update],
+    suites: { ...previous?.suites, ...Object.fromEntries(own) },
+  };
+}
+
+function isDrift(name: string): boolean {
+  return name.endsWith(against(""));
+}
+
+function byName(
+  items: readonly { readonly name: string; readonly value: number }[],
+  digits: number,
+): Record<string, number> {
+  return Object.fromEntries(
+    items.map(({ name, value }) => [name, Number(value.toPrecision(digits))]),
+  );
+}
+
+export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
+  await writeFile(file, `${JSON.stringify(baselineSchema.parse(baseline), undefined, 2)}\n`);
+}
+
+/**
+ * The line of the file with a value of a suite, counted from 1, or 1.
+ *
+ * @param target its name, with or without the words that mark a comparison with the baseline
+ */
+export function lineOf(text: string, suite: string, target: string): number {
+  const name = isDrift(target) ? target.slice(0, -against("").length) : target;
+  const lines = text.split("\n");
+  const start = lines.indexOf(`    ${JSON.stringify(suite)}: {`);
+  const found = lines.findIndex(
+    (line, i) => i > start && line.trimStart().startsWith(`${JSON.stringify(name)}:`),
+  );
+  return start >= 0 && found >= 0 ? found + 1 : 1;
 }

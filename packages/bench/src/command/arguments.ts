@@ -33,9 +33,14 @@ export interface RunSettings {
   /** Options of single suites, by name. */
   readonly options: Readonly<Record<string, OptionValue>>;
   readonly files: OutputFiles;
+  /** A file, "none", or undefined for the committed one if it exists. */
   readonly baseline?: string | undefined;
-  /** 0.1 is 10 %. */
-  readonly tolerance?: number | undefined;
+  /** Why the baseline is replaced by the results of this run; undefined to compare with it. */
+  readonly updateBaseline?: string | undefined;
+  /** An inconclusive target of CPU time fails the run. */
+  readonly strict: boolean;
+  /** Milliseconds of round trip to add to requests to the object store. */
+  readonly rtt?: number | undefined;
 }
 
 /** Files to write; `-` is standard output. */
@@ -43,7 +48,6 @@ export interface OutputFiles {
   readonly json?: string | undefined;
   readonly html?: string | undefined;
   readonly markdown?: string | undefined;
-  readonly saveBaseline?: string | undefined;
 }
 
 const HELP = `
@@ -60,15 +64,17 @@ Object stores, for the suites that need one:
 
 Exit codes:
   0    success
-  1    a target was missed (except with --quick), the run regressed against the baseline, or a
-       suite failed; if CI is set, also if a suite was skipped
-  2    wrong usage, or a baseline that does not match the run
+  1    a target was missed (except with --quick), a counter grew, a suite failed, or the native NaCl
+       is missing; with --strict, also if a target of CPU time is inconclusive; if CI is set, also
+       if a suite was skipped
+  2    wrong usage
   130  interrupted
 
 Examples:
   idk bench hash-perf ciphers --json report.json --html report.html
   idk bench sse-overhead --sizeMB 8 --iterations 50 --verbose true
-  idk bench --save-baseline baseline.json; idk bench --baseline baseline.json
+  idk bench --update-baseline "larger chunks: fewer requests, more memory"
+  script/toxiproxy run script/minio run script/idk bench encryption-perf --rtt 50
   idk bench --quick --markdown - >> "$GITHUB_STEP_SUMMARY"
 `;
 
@@ -79,7 +85,13 @@ export function readArguments(args: readonly string[], suites: readonly Suite[])
     help += text;
   });
   const booleans = [...suiteOptions(suites).values()].filter(({ kind }) => kind === "boolean");
-  const flags = new Set(["--quick", "--verbose", ...booleans.map(({ name }) => `--${name}`)]);
+  const flags = new Set([
+    "--quick",
+    "--verbose",
+    "--strict",
+    "--all",
+    ...booleans.map(({ name }) => `--${name}`),
+  ]);
   try {
     program.parse(withValues(args, flags), { from: "user" });
   } catch (error) {
@@ -91,7 +103,10 @@ export function readArguments(args: readonly string[], suites: readonly Suite[])
   if (values["list"]) return { action: "list" };
   if (values["jsonSchema"]) return { action: "json-schema" };
   const names = program.processedArgs[0] as readonly string[];
-  const chosen = names.length === 0 ? suites : suites.filter(({ name }) => names.includes(name));
+  const all = values["all"] === true;
+  const chosen = suites.filter(({ name, slow }) =>
+    names.length === 0 ? all || !slow : names.includes(name),
+  );
   return { action: "run", ...readRun(values, suites, chosen) };
 }
 
@@ -105,7 +120,7 @@ function createProgram(suites: readonly Suite[], writeOut: (text: string) => voi
           const known = suites.map((suite) => suite.name).join(", ");
           throw new Usage(`there is no suite "${name}"; there are ${known}`);
         })
-        .default([], "all"),
+        .default([], "all but the slow ones"),
     )
     .option("--list", "list the suites and their options")
     .addOption(booleanOption("--quick", "run every suite once, with few rounds and small sizes"))
@@ -125,13 +140,18 @@ function createProgram(suites: readonly Suite[], writeOut: (text: string) => voi
     .option("--json-schema", "print the JSON Schema of the report")
     .option("--html <file>", "write a self-contained page with charts; - for standard output")
     .option("--markdown <file>", "write a summary for a CI job; - for standard output")
-    .option("--save-baseline <file>", "save the results, relative to the speed of this machine")
-    .option("--baseline <file>", "compare with saved results, and fail on a regression")
+    .option(
+      "--baseline <file>",
+      "compare ratios and counters with this file; none to compare with nothing (default: benchmarks/baseline.json of the repository)",
+    )
+    .option(
+      "--update-baseline <reason>",
+      "write the ratios and counters of this run to the baseline, and why",
+    )
+    .addOption(booleanOption("--strict", "fail if a target of CPU time is inconclusive"))
+    .addOption(booleanOption("--all", "also run the suites that take minutes"))
     .addOption(
-      new Option(
-        "--tolerance <percent>",
-        "slowdown that is tolerated (default: 10, or 30 for suites with an object store)",
-      ).argParser(readTolerance),
+      numberOption("--rtt", "milliseconds of round trip to add to requests to the store", 1),
     )
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)
@@ -148,14 +168,14 @@ function readRun(
 ): RunSettings {
   const text = (name: string): string | undefined => values[name] as string | undefined;
   const quick = values["quick"] === true;
-  const [baseline, saveBaseline] = [text("baseline"), text("saveBaseline")];
-  if (quick && (baseline !== undefined || saveBaseline !== undefined)) {
+  const [baseline, updateBaseline] = [text("baseline"), text("updateBaseline")?.trim()];
+  if (quick && (baseline !== undefined || updateBaseline !== undefined)) {
     throw new Usage(
       "--quick is too imprecise for a baseline: remove --quick, or the baseline options",
     );
   }
-  if (baseline === undefined && values["tolerance"] !== undefined) {
-    throw new Usage("--tolerance requires --baseline");
+  if (updateBaseline === "" || (updateBaseline !== undefined && baseline === "none")) {
+    throw new Usage("--update-baseline takes the reason, and a baseline to write to");
   }
   return {
     suites,
@@ -167,14 +187,11 @@ function readRun(
     store: text("store"),
     prefix: readPrefix(text("prefix") ?? ""),
     options: readSuiteOptions(values, all, suites),
-    files: readFiles({
-      json: text("json"),
-      html: text("html"),
-      markdown: text("markdown"),
-      saveBaseline,
-    }),
+    files: readFiles({ json: text("json"), html: text("html"), markdown: text("markdown") }),
     baseline,
-    tolerance: values["tolerance"] as number | undefined,
+    updateBaseline,
+    strict: values["strict"] === true,
+    rtt: values["rtt"] as number | undefined,
   };
 }
 
@@ -187,8 +204,6 @@ function readFiles(files: OutputFiles): OutputFiles {
   const names = Object.values(files).filter((file) => file !== undefined);
   if (names.includes("")) throw new Usage("an output file has an empty name");
   if (new Set(names).size < names.length) throw new Usage("two outputs name the same file");
-  if (files.saveBaseline === "-")
-    throw new Usage("--save-baseline cannot write to standard output: name a file");
   return files;
 }
 
@@ -200,12 +215,6 @@ function readPrefix(text: string): string {
     );
   }
   return parts.map((part) => `${part}/`).join("");
-}
-
-function readTolerance(text: string): number {
-  const percent = Number(text);
-  if (/^\d+(?:\.\d+)?$/u.test(text) && percent <= 1000) return percent / 100;
-  throw new Usage("--tolerance must be a percentage, such as 10");
 }
 
 /** Joins the two lines `error: unknown option '--jsn'` and `(Did you mean --json?)`. */

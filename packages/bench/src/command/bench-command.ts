@@ -1,5 +1,4 @@
 import { drawGrid, plain } from "../report/draw.ts";
-import { renderJsonSchema } from "../report/schema.ts";
 import type { Suite } from "../suite.ts";
 import { readArguments } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
@@ -30,7 +29,7 @@ export async function benchCommand(
         await context.stdout.print(listSuites(context.suites));
         return EXIT_CODES.done;
       case "json-schema":
-        await context.stdout.print(renderJsonSchema());
+        await context.stdout.print((await import("../report/schema.ts")).renderJsonSchema());
         return EXIT_CODES.done;
       case "run":
         return await runCommand(settings, context);
@@ -52,11 +51,12 @@ function fail(error: unknown, { signal, stderr }: BenchContext): number {
 
 /** The table that `--list` prints. */
 function listSuites(suites: readonly Suite[]): string {
-  const rows = suites.map(({ name, title, needsObjectStore, options = [] }) => [
+  const rows = suites.map(({ name, title, needsObjectStore, slow, options = [] }) => [
     name,
     title,
     [
       ...(needsObjectStore ? ["an object store"] : []),
+      ...(slow ? ["minutes"] : []),
       ...options.map((option) => `--${option.name}`),
     ].join(", "),
   ]);

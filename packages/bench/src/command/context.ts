@@ -4,9 +4,8 @@ import { output } from "../compare/program.ts";
 import { thisMachine } from "../harness/machine.ts";
 import { type Calibration, REPORT_SCHEMA } from "../report/report.ts";
 import type { ReportHead } from "../report/table.ts";
-import type { Suite } from "../suite.ts";
+import type { Environment, Suite } from "../suite.ts";
 import type { TextStream } from "./progress.ts";
-import type { Environment } from "./store-url.ts";
 import { Interruption } from "./usage.ts";
 
 /** Everything that the command depends on, so that tests can replace it. */

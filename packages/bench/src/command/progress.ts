@@ -58,7 +58,7 @@ export function createProgress(stream: TextStream, verbose: boolean): Progress {
 function outcomeOf({ status, reason, seconds, targets }: SuiteResult): string {
   if (status === "skipped") return `skipped: ${reason}`;
   if (status === "failed") return `FAILED after ${formatTime(seconds)}: ${reason}`;
-  const missed = targets.filter(({ met }) => !met).length;
+  const missed = targets.filter(({ verdict }) => verdict === "missed").length;
   const words = missed === 0 ? "" : `, ${counted(missed, "target")} MISSED`;
   return `completed in ${formatTime(seconds)}${words}`;
 }

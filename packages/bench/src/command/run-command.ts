@@ -1,12 +1,18 @@
-import { type BaselineChange, confirmed, isRegression, slowerSuites } from "../baseline/compare.ts";
-import { renderChanges } from "../baseline/render.ts";
-import { createCalibrator } from "../harness/calibration.ts";
+import {
+  type Baseline,
+  COMMITTED,
+  compareWithBaseline,
+  missingFrom,
+  readBaseline,
+  updatedBaseline,
+  writeBaseline,
+} from "../baseline/baseline.ts";
 import { paintFor } from "../report/draw.ts";
+import { type Problem, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
 import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
-import type { Suite } from "../suite.ts";
+import type { ObjectStoreAccess } from "../suite.ts";
 import type { RunSettings } from "./arguments.ts";
-import { readBaselineFile } from "./baseline-file.ts";
 import type { BenchContext } from "./context.ts";
 import { createProgress } from "./progress.ts";
 import type { RunStore } from "./run-store.ts";
@@ -23,64 +29,80 @@ import { checkWritable, writeFiles } from "./write-files.ts";
  */
 export async function runCommand(settings: RunSettings, context: BenchContext): Promise<number> {
   const { stdout, stderr, env, signal } = context;
-  const { suites, files } = settings;
-  await checkWritable(Object.values(files));
+  const { files, updateBaseline, strict, quick, rtt } = settings;
+  await checkWritable([
+    ...Object.values(files),
+    ...(updateBaseline ? [baselineFile(settings)] : []),
+  ]);
   const choice = chooseStore(settings.store, env);
-  const baseline = await readBaselineFile(settings);
-  const runInfo = await context.describeRun(settings.quick, signal);
-  const possible = suites.filter((suite) => !suite.needsObjectStore || choice.kind !== "none");
-  baseline?.check(possible, runInfo.machine.nacl);
-  const recalibrate = createCalibrator(context.calibrate);
-  let calibration = await recalibrate();
-
+  const baseline = await openBaseline(settings);
+  const head = {
+    ...(await context.describeRun(quick, signal)),
+    calibration: await context.calibrate(),
+    ...(rtt !== undefined && { rtt }),
+  };
   // A report on standard output is read by a program: print no tables.
   const tables = !Object.values(files).includes("-");
   const paint = paintFor(stdout, env);
   const show = async (text: string): Promise<void> => {
     if (tables) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead({ ...runInfo, calibration }, paint));
+  await show(renderHead(head, paint));
   const progress = createProgress(stderr, settings.verbose);
-  let first: BaselineChange[] | undefined;
-  const results = await withStore(settings, choice, progress.note, async (store) => {
-    const run = (suites: readonly Suite[]): Promise<SuiteResult[]> =>
-      runSuites({
-        settings: { ...settings, suites },
-        store,
-        signal,
-        progress,
-        async done(result) {
-          calibration = await recalibrate();
-          // Uses the calibrations so far; files use those of the whole run.
-          await show(renderSuite(result, calibration, paint, stdout.columns));
-        },
-      });
-    const once = await run(suites);
-    first = baseline?.tryCompare({ ...runInfo, calibration, suites: once });
-    const slower = slowerSuites(first ?? []);
-    if (slower.size === 0) return once;
-    progress.note(`slower than the baseline, running again: ${[...slower].join(", ")}`);
-    const again = await run(suites.filter(({ name }) => slower.has(name)));
-    return once.map((result) => again.find(({ suite }) => suite === result.suite) ?? result);
-  });
+  const compared = (results: readonly SuiteResult[]): readonly SuiteResult[] =>
+    baseline && !updateBaseline ? compareWithBaseline(results, baseline, head.machine) : results;
+  const results = await withStore(settings, choice, progress.note, async (store) =>
+    runSuites({
+      settings,
+      store,
+      env,
+      signal,
+      progress,
+      done: async (result) => {
+        const [shown] = compared([result]);
+        await show(renderSuite(shown!, head.calibration, paint, stdout.columns));
+      },
+    }),
+  );
 
-  const report: Report = { ...runInfo, calibration, suites: results };
-  await show(renderOutcome(results, paint));
-  let changes: BaselineChange[] | undefined;
-  try {
-    const second = baseline?.compare(report);
-    changes = second && confirmed(first ?? second, second);
-  } finally {
-    // Even if the baseline does not match: keep the measurements.
-    await writeFiles(files, report, changes, (text) => stdout.print(text));
+  const report: Report = { ...head, suites: compared(results) };
+  const problems: Problem[] = [
+    ...problemsOf(report, { strict, ci: Boolean(env["CI"]) }),
+    ...(baseline && !updateBaseline && hasDefaults(settings)
+      ? missingFrom(results, baseline).map((message) => ({ level: "failure" as const, message }))
+      : []),
+  ];
+  await writeFiles(files, report, problems, (text) => stdout.print(text));
+  if (updateBaseline !== undefined) {
+    const updated = updatedBaseline(report, baseline, updateBaseline);
+    await writeBaseline(baselineFile(settings), updated);
+    await show(`the baseline was updated: ${baselineFile(settings)}`);
   }
-  if (changes) await show(renderChanges(changes, paint));
-  return exitCode(report, changes ?? [], Boolean(env["CI"]));
+  await show(renderOutcome(report.suites, problems, paint));
+  return problems.some(({ level }) => level === "failure") ? EXIT_CODES.failed : EXIT_CODES.done;
+}
+
+function baselineFile({ baseline = COMMITTED }: RunSettings): string {
+  return baseline;
+}
+
+/** The baseline to compare with or to update, if there is one. */
+async function openBaseline(settings: RunSettings): Promise<Baseline | undefined> {
+  const { baseline, updateBaseline, quick, rtt } = settings;
+  if (baseline === "none" || quick || rtt !== undefined) return undefined;
+  const file = baselineFile(settings);
+  const optional = baseline === undefined || updateBaseline !== undefined;
+  return optional && !(await Bun.file(file).exists()) ? undefined : readBaseline(file);
+}
+
+/** Whether the run measures what the baseline was made with. */
+function hasDefaults({ sizes, iterations, options }: RunSettings): boolean {
+  return sizes === undefined && iterations === undefined && Object.keys(options).length === 0;
 }
 
 /** Opens the store if a suite needs one, and removes everything from it at the end. */
 async function withStore<T>(
-  { suites, prefix }: RunSettings,
+  { suites, prefix, rtt }: RunSettings,
   choice: StoreChoice,
   note: (line: string) => void,
   work: (store: StoreOrReason) => Promise<T>,
@@ -91,7 +113,6 @@ async function withStore<T>(
   }
   let store: RunStore;
   try {
-    // Loads the SDK, which other suites do not need.
     const { openRunStore } = await import("./run-store.ts");
     store = await openRunStore(choice, prefix);
   } catch (error) {
@@ -99,27 +120,13 @@ async function withStore<T>(
     return work({ status: "failed", reason: reasonOf(error) });
   }
   try {
-    return await work(store);
+    if (rtt === undefined) return await work({ access: store.access });
+    const { withLatency } = await import("../object-store/latency.ts");
+    return await withLatency(store.access, rtt, (access: ObjectStoreAccess) => work({ access }));
   } finally {
     await store.close().catch((error: unknown) => {
       const { bucket, prefix } = store.access;
       note(`idk bench: objects may be left in ${bucket}/${prefix}: ${reasonOf(error)}`);
     });
   }
-}
-
-function exitCode(
-  { suites, quick }: Report,
-  changes: readonly BaselineChange[],
-  ci: boolean,
-): (typeof EXIT_CODES)["done" | "failed"] {
-  const bad = suites.some(
-    ({ status, targets }) =>
-      status === "failed" ||
-      // Nobody reads a CI log for skipped suites.
-      (ci && status === "skipped") ||
-      // A few rounds show that it works, not how fast it is.
-      (!quick && targets.some(({ met }) => !met)),
-  );
-  return bad || changes.some(isRegression) ? EXIT_CODES.failed : EXIT_CODES.done;
 }

@@ -1,11 +1,6 @@
 import { randomBytes } from "node:crypto";
-import {
-  CreateBucketCommand,
-  DeleteBucketCommand,
-  DeleteObjectCommand,
-  ListObjectsV2Command,
-  S3Client,
-} from "@aws-sdk/client-s3";
+import { bareS3 } from "../object-store/bare-s3.ts";
+import { openBackend } from "../object-store/scratch.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 import type { StoreChoice } from "./store-url.ts";
 
@@ -31,55 +26,62 @@ export async function openRunStore(
     choice.kind === "bucket"
       ? { ...choice.access, prefix: `${choice.access.prefix}${prefix}${name}/` }
       : { ...choice.server, bucket: name, prefix };
-  const client = new S3Client({
-    endpoint: access.endpoint,
-    region: access.region,
-    credentials: access,
-    forcePathStyle: true,
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-    // Notice within seconds that there is no server.
-    requestHandler: { connectionTimeout: 5000 },
-  });
-  const Bucket = access.bucket;
   try {
-    await (choice.kind === "server"
-      ? client.send(new CreateBucketCommand({ Bucket }))
-      : client.send(new ListObjectsV2Command({ Bucket, Prefix: access.prefix, MaxKeys: 1 })));
+    if (choice.kind === "server") await bareS3(access).createBucket();
+    else await expectListable(access);
   } catch (error) {
-    client.destroy();
     throw new Error(unusable(access, error), { cause: error });
   }
   return {
     access,
     async close() {
-      try {
-        await removeAll(client, Bucket, choice.kind === "server" ? "" : access.prefix);
-        if (choice.kind === "server") await client.send(new DeleteBucketCommand({ Bucket }));
-      } finally {
-        client.destroy();
-      }
+      await removeAll(access, choice.kind === "server" ? "" : access.prefix);
+      if (choice.kind === "server") await bareS3(access).deleteBucket();
     },
   };
 }
 
-async function removeAll(client: S3Client, Bucket: string, Prefix: string): Promise<void> {
-  for (let more = true; more;) {
-    const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
-    for (const { Key } of page.Contents ?? []) {
-      await client.send(new DeleteObjectCommand({ Bucket, Key }));
+async function expectListable(access: ObjectStoreAccess): Promise<void> {
+  const backend = openBackend(access);
+  try {
+    for await (const { name } of backend.list("")) throw new Error(`a new prefix has ${name}`);
+  } finally {
+    await backend.close?.();
+  }
+}
+
+/** Removes all objects, also those that are no blobs. */
+async function removeAll(access: ObjectStoreAccess, Prefix: string): Promise<void> {
+  // Loaded late: the SDK adds so many objects to the heap that each collection takes longer.
+  const { DeleteObjectCommand, ListObjectsV2Command, S3Client } =
+    await import("@aws-sdk/client-s3");
+  const { endpoint, region, bucket: Bucket } = access;
+  const client = new S3Client({
+    endpoint,
+    region,
+    credentials: access,
+    forcePathStyle: true,
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+  });
+  try {
+    for (let more = true; more;) {
+      const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
+      for (const { Key } of page.Contents ?? []) {
+        await client.send(new DeleteObjectCommand({ Bucket, Key }));
+      }
+      // List from the start again, because the listed objects are deleted.
+      more = page.IsTruncated === true;
     }
-    // List from the start again, because the listed objects are deleted.
-    more = page.IsTruncated === true;
+  } finally {
+    client.destroy();
   }
 }
 
 function unusable({ endpoint, bucket }: ObjectStoreAccess, error: unknown): string {
   const message = error instanceof Error ? error.message || error.name : String(error);
-  const name = error instanceof Error ? error.name : "";
-  const hint =
-    name === "NoSuchBucket"
-      ? "; create it with `idk store init URL`"
-      : "; run `idk store check URL` to find out why";
-  return `the object store at ${endpoint} cannot be used (bucket ${bucket}): ${message}${hint}`;
+  const hint = /no such bucket|NoSuchBucket|bucket does not exist/iu.test(message)
+    ? "create it with `idk store init URL`"
+    : "run `idk store check URL` to find out why";
+  return `the object store at ${endpoint} cannot be used (bucket ${bucket}): ${message}; ${hint}`;
 }

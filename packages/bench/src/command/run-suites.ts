@@ -1,6 +1,6 @@
 import { emptyResult } from "../harness/results.ts";
 import type { SuiteResult } from "../report/report.ts";
-import type { ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
+import type { Environment, ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
 import type { RunSettings } from "./arguments.ts";
 import { optionsOf } from "./flags.ts";
 import type { Progress } from "./progress.ts";
@@ -16,6 +16,7 @@ export interface Run {
     "suites" | "quick" | "verbose" | "sizes" | "iterations" | "seed" | "options"
   >;
   readonly store: StoreOrReason;
+  readonly env: Environment;
   readonly signal: AbortSignal;
   readonly progress: Progress;
   /** Called with each result as soon as it is available. */
@@ -47,12 +48,15 @@ async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
   const { settings, store, signal, progress } = run;
   const { quick, sizes, iterations, seed } = settings;
   if (suite.needsObjectStore && "status" in store) return emptyResult(suite, store);
+  const reason = suite.missing?.(run.env);
+  if (reason !== undefined) return emptyResult(suite, { status: "skipped", reason });
   const context: SuiteContext = {
     quick,
     sizes,
     iterations,
     seed,
     signal,
+    env: run.env,
     options: optionsOf(suite, settings.options),
     ...("access" in store && { store: store.access }),
     log: (line) => progress.log(line),
@@ -71,11 +75,13 @@ async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
   }
 }
 
-/** Baselines and charts find measurements by name. */
-function checkNames({ measurements }: SuiteResult): void {
-  const names = measurements.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`two measurements have the name "${twice}"`);
+/** Baselines and charts find measurements, targets and counters by name. */
+function checkNames({ measurements, targets, counters }: SuiteResult): void {
+  for (const named of [measurements, [...targets, ...counters]]) {
+    const names = named.map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) throw new Error(`two results have the name "${twice}"`);
+  }
 }
 
 /** One line, never empty. */

@@ -5,10 +5,8 @@ import {
   minioServer,
   parseStoreUrl,
 } from "@idk/storage/url";
-import type { ObjectStoreAccess } from "../suite.ts";
+import type { Environment, ObjectStoreAccess } from "../suite.ts";
 import { Usage } from "./usage.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A server without a bucket. */
 export type ObjectServer = Omit<ObjectStoreAccess, "bucket" | "prefix">;
@@ -113,7 +111,7 @@ function minioAccess({
   };
 }
 
-/** Names both variables: whoever has set one of them recognizes the other. */
+/** Names both variables, because a user who has set one of them recognizes the other. */
 function required(env: Environment, name: string, other: string): string {
   const value = env[name];
   if (value) return value;

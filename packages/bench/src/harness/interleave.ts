@@ -40,3 +40,16 @@ export async function checkpoint(signal: AbortSignal | undefined): Promise<void>
   await new Promise((resolve) => setImmediate(resolve));
   signal?.throwIfAborted();
 }
+
+/** Processes items concurrently in a number of lanes. `work` receives the number of its lane. */
+export async function inLanes<T>(
+  items: readonly T[],
+  lanes: number,
+  work: (item: T, lane: number) => unknown,
+): Promise<void> {
+  let next = 0;
+  const lane = async (_: unknown, index: number): Promise<void> => {
+    for (let i = next++; i < items.length; i = next++) await work(items[i]!, index);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}

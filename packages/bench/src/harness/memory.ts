@@ -1,9 +1,29 @@
+/** Time and memory of work in this process. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { MemoryPoint } from "../report/report.ts";
 import { thinned } from "../statistics/bootstrap.ts";
+import type { Sample } from "./results.ts";
 
 /** The limit of the report's schema. */
 const POINTS_MOST = 500;
+
+/** Time, CPU time and peak memory of work, and its result. */
+export type Measured<T> = Required<Omit<Sample, "heap">> & { readonly result: T };
+
+/**
+ * Measures work. The peak is that of the work alone if the system can reset it; otherwise it is the
+ * resident memory afterwards, a lower bound.
+ */
+export async function measurePeak<T>(work: () => Promise<T>): Promise<Measured<T>> {
+  const reset = resetPeakRss();
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const result = await work();
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  const peak = reset ? peakRss() : process.memoryUsage.rss();
+  return { result, seconds, cpuSeconds: (user + system) / 1e6, peakRss: peak };
+}
 
 /**
  * Resets the peak resident memory of this process, if the system can: on Linux, if /proc is writable.
@@ -46,8 +66,8 @@ export interface MemoryTrace {
 }
 
 /**
- * Records the resident memory of this process at the start, at the end, and in between whenever the
- * event loop is free.
+ * Records resident memory and heap of this process at the start, at the end, and in between whenever
+ * the event loop is free.
  *
  * @param every interval in milliseconds
  * @returns stops recording and returns the trace; it must be called
@@ -57,7 +77,8 @@ export function watchMemory(every = 20): () => MemoryTrace {
   const start = performance.now();
   const points: MemoryPoint[] = [];
   const record = (): void => {
-    points.push({ at: (performance.now() - start) / 1000, rss: process.memoryUsage.rss() });
+    const { rss, heapUsed: heap } = process.memoryUsage();
+    points.push({ at: (performance.now() - start) / 1000, rss, heap });
   };
   record();
   const timer = setInterval(record, every);

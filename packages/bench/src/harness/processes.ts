@@ -3,28 +3,33 @@
  * on Linux, the peak memory of a child is never reported below the peak of its parent.
  */
 import { join } from "node:path";
-import { type Sample, mebibytes } from "./measure.ts";
-import { peakRss } from "./memory.ts";
+import type { Sample } from "./results.ts";
 
 export interface Program {
   readonly argv: readonly string[];
   /** Added to the environment of this process. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
+
+/** A program that ran to its end. */
+export type Ran = Required<Omit<Sample, "heap">> & { readonly stdout: string };
 
 /**
  * Runs a program to its end and measures it, start-up included. CPU time includes child processes that
  * their parents waited for; peak memory is that of the largest process.
  *
- * @throws Error with the program's output if it fails
+ * @throws Error with the program's output if it fails; the signal's reason
  */
-export async function run({ argv, env = {} }: Program): Promise<Sample & { stdout: string }> {
+export async function run({ argv, env = {}, signal }: Program): Promise<Ran> {
+  signal?.throwIfAborted();
   const start = performance.now();
   const child = Bun.spawn([...argv], {
     env: { ...process.env, ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
+    ...(signal && { signal }),
   });
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
@@ -32,15 +37,12 @@ export async function run({ argv, env = {} }: Program): Promise<Sample & { stdou
     child.exited,
   ]);
   const seconds = (performance.now() - start) / 1000;
+  signal?.throwIfAborted();
   if (code !== 0) throw new Error(`${argv.join(" ")} failed (${code}): ${stderr || stdout}`);
   const usage = child.resourceUsage();
   if (usage === undefined) throw new Error(`the resource usage of ${argv[0]} is unknown`);
-  return {
-    seconds,
-    cpuSeconds: Number(usage.cpuTime.total) / 1e6,
-    peakRss: usage.maxRSS,
-    stdout,
-  };
+  const cpuSeconds = Number(usage.cpuTime.total) / 1e6;
+  return { seconds, cpuSeconds, peakRss: usage.maxRSS, stdout };
 }
 
 /** A shell command line that fails if any part of a pipeline fails. */
@@ -56,6 +58,8 @@ export const RUNTIME_FLAGS: readonly string[] = [
   "--tsconfig-override=/dev/null",
 ];
 
+const JOB = "--job";
+
 /**
  * Runs a job in a child process: a script that gets the job from `receivedJob` and prints its outcome
  * as JSON.
@@ -65,56 +69,17 @@ export const RUNTIME_FLAGS: readonly string[] = [
 export async function runJob<Outcome>(
   script: string,
   job: unknown,
-  env: Readonly<Record<string, string>> = {},
+  { env, signal }: Pick<Program, "env" | "signal"> = {},
 ): Promise<Outcome> {
   const argv = [process.execPath, ...RUNTIME_FLAGS, script, JOB, JSON.stringify(job)];
-  const { stdout } = await run({ argv, env });
+  const { stdout } = await run({ argv, env, signal });
   return JSON.parse(stdout) as Outcome;
 }
-
-/** A note on the peak of this process: lower peaks of children cannot be seen. */
-export function describePeakFloor(): string {
-  return `peaks up to ${mebibytes(peakRss())} MiB may be that of the measuring process`;
-}
-
-const JOB = "--job";
 
 /** The job for which `runJob` started this process, or undefined. */
 export function receivedJob(): unknown {
   const [flag, job] = process.argv.slice(2);
   return flag === JOB && job !== undefined ? JSON.parse(job) : undefined;
-}
-
-/** Measures work in this process. The peak memory is that of the process so far. */
-export async function measureWork<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
-  const cpu = process.cpuUsage();
-  const start = performance.now();
-  const result = await work();
-  const seconds = (performance.now() - start) / 1000;
-  const { user, system } = process.cpuUsage(cpu);
-  return { result, seconds, cpuSeconds: (user + system) / 1e6, peakRss: peakRss() };
-}
-
-/** Tasks in this process for `interleavedSamples`. Garbage is collected before each run. */
-export function measuredTasks<Name extends string>(
-  tasks: Record<Name, () => unknown>,
-): Record<Name, () => Promise<Sample>> {
-  const names = Object.keys(tasks) as Name[];
-  const measured = names.map((name) => {
-    const task = async (): Promise<Sample> => {
-      globalThis.Bun?.gc(true);
-      return measureWork(async () => {
-        await tasks[name]();
-      });
-    };
-    return [name, task] as const;
-  });
-  return Object.fromEntries(measured) as Record<Name, () => Promise<Sample>>;
-}
-
-/** A line with the peak memory of this process. */
-export function describePeak(): string {
-  return `peak resident memory of this process, over all of the above: ${mebibytes(peakRss())} MiB`;
 }
 
 const CLI = join(import.meta.dirname, "../../../cli");

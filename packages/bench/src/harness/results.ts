@@ -1,40 +1,42 @@
-import type { Measurement, MemoryPoint, Pair, SuiteResult } from "../report/report.ts";
+import type { Measurement, MemoryPoint, Pair, SuiteResult, Target } from "../report/report.ts";
 import { formatTime } from "../report/units.ts";
 import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
 import { distributionOf, mean } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
 import type { Suite } from "../suite.ts";
-import type { Counts } from "./counting.ts";
-import type { Sample } from "./measure.ts";
 
 /** The limit of the report's schema. */
 const SAMPLES_MOST = 10_000;
 
+/** The time and resources of one run. */
+export interface Sample {
+  readonly seconds: number;
+  /** User and system time of all threads and processes. */
+  readonly cpuSeconds?: number | undefined;
+  /** Peak resident memory in bytes. */
+  readonly peakRss?: number | undefined;
+  /** JavaScript heap in bytes. */
+  readonly heap?: number | undefined;
+}
+
 /** The name and the classification of a measurement. */
 export type Labels = Pick<Measurement, "name" | "series" | "x" | "bytesPerOperation">;
-
-/** A sample that has at least its seconds. */
-export type Observed = Pick<Sample, "seconds"> & Partial<Sample>;
-
-export interface Extras {
-  readonly memory?: readonly MemoryPoint[] | undefined;
-  /** Counts per operation. */
-  readonly counts?: Counts | undefined;
-}
 
 /**
  * @param samples in the order measured, 1 or more
  * @param random for the interval of the median
+ * @param memory over time, of one of the samples
  */
 export function measurementOf(
   { name, series, x, bytesPerOperation }: Labels,
-  samples: readonly Observed[],
+  samples: readonly Sample[],
   random: Random,
-  { memory, counts }: Extras = {},
+  memory?: readonly MemoryPoint[],
 ): Measurement {
   const seconds = samples.map((sample) => sample.seconds);
-  const cpu = samples.flatMap(({ cpuSeconds }) => cpuSeconds ?? []);
-  const peaks = samples.flatMap(({ peakRss }) => peakRss ?? []);
+  const column = (key: "cpuSeconds" | "peakRss" | "heap"): number[] =>
+    samples.flatMap((sample) => sample[key] ?? []);
+  const [cpu, peaks, heaps] = [column("cpuSeconds"), column("peakRss"), column("heap")];
   return {
     name,
     series,
@@ -42,11 +44,10 @@ export function measurementOf(
     ...(bytesPerOperation !== undefined && { bytesPerOperation }),
     samples: thinned(seconds, SAMPLES_MOST),
     distribution: distributionOf(seconds, random),
-    // The mean, because CPU time advances in steps that may be longer than an operation.
-    ...(cpu.length > 0 && { cpuSeconds: mean(cpu) }),
+    ...(cpu.length === seconds.length && { cpuSamples: thinned(cpu, SAMPLES_MOST) }),
     ...(peaks.length > 0 && { peakRss: Math.max(...peaks) }),
+    ...(heaps.length > 0 && { heap: Math.max(...heaps) }),
     ...(memory && { memory }),
-    ...counts,
   };
 }
 
@@ -65,40 +66,12 @@ export function pairOf(name: string, base: Measurement, head: Measurement, rando
   const interval = bootstrapInterval(deltas, mean, { random });
   const meanDelta = mean(deltas);
   const overhead = mean(head.samples) / mean(base.samples) - 1;
-  return {
-    name,
-    base: base.name,
-    head: head.name,
-    deltas,
-    meanDelta,
-    interval,
-    overhead,
-    verdict: verdictOf({ base: base.name, head: head.name, meanDelta, interval, overhead }),
-  };
-}
-
-/** The results of a completed suite. Absent parts are empty. */
-export type Findings = Partial<Pick<SuiteResult, "measurements" | "pairs" | "targets" | "notes">>;
-
-/** @param start `performance.now()` when the suite started */
-export function suiteResult(
-  { name, title }: Pick<Suite, "name" | "title">,
-  start: number,
-  { measurements = [], pairs = [], targets = [], notes = [] }: Findings,
-): SuiteResult {
-  const seconds = (performance.now() - start) / 1000;
-  return { suite: name, title, status: "completed", seconds, measurements, pairs, targets, notes };
-}
-
-/** @throws RangeError if there is no measurement of that name */
-export function named(measurements: readonly Measurement[], name: string): Measurement {
-  const found = measurements.find((measurement) => measurement.name === name);
-  if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
-  return found;
+  const pair = { base: base.name, head: head.name, meanDelta, interval, overhead };
+  return { name, ...pair, deltas, verdict: describePair(pair) };
 }
 
 /** A sentence that explains the interval of a pair. */
-export function verdictOf({
+export function describePair({
   base,
   head,
   meanDelta,
@@ -116,21 +89,43 @@ export function verdictOf({
   return `${slower} is slower than ${faster} by ${by} on average, or ${share} (${confidence} interval of the difference: ${low} to ${high})`;
 }
 
+/** The results of a completed suite. Absent parts are empty. */
+export type Findings = Partial<
+  Pick<SuiteResult, "measurements" | "pairs" | "counters" | "targets" | "notes">
+>;
+
+/** @param seconds that the suite took */
+export function suiteResult(
+  { name, title }: Pick<Suite, "name" | "title">,
+  seconds: number,
+  { measurements = [], pairs = [], counters = [], targets = [], notes = [] }: Findings,
+): SuiteResult {
+  const about = { suite: name, title, status: "completed", seconds } as const;
+  return { ...about, measurements, pairs, counters, targets, notes };
+}
+
 /** The result of a suite that was skipped or failed. */
 export function emptyResult(
-  { name, title }: Suite,
+  suite: Pick<Suite, "name" | "title">,
   { status, reason }: { readonly status: "skipped" | "failed"; readonly reason: string },
   seconds: number = 0,
 ): SuiteResult {
-  return {
-    suite: name,
-    title,
-    status,
-    reason,
-    seconds,
-    measurements: [],
-    pairs: [],
-    targets: [],
-    notes: [],
+  return { ...suiteResult(suite, seconds, {}), status, reason };
+}
+
+/** Finds measurements by name. */
+export type Lookup = (name: string) => Measurement;
+
+/** @throws RangeError if there is no measurement of that name */
+export function lookup(measurements: readonly Measurement[]): Lookup {
+  return (name) => {
+    const found = measurements.find((measurement) => measurement.name === name);
+    if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
+    return found;
   };
+}
+
+/** Whether more rounds could settle a target. */
+export function isOpen({ verdict }: Target): boolean {
+  return verdict === "inconclusive";
 }

@@ -1,81 +1,78 @@
 import { Bench } from "tinybench";
-import type { Measurement } from "../report/report.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
-import type { Counts } from "./counting.ts";
-import { type Rounds, checkpoint, interleave } from "./interleave.ts";
-import type { Sample } from "./measure.ts";
-import { peakRss, resetPeakRss } from "./memory.ts";
-import { measureWork } from "./processes.ts";
-import { type Labels, measurementOf } from "./results.ts";
+import { interleave } from "./interleave.ts";
+import { measurePeak } from "./memory.ts";
+import { type Labels, type Lookup, type Sample, isOpen, lookup, measurementOf } from "./results.ts";
 
 /** One thing to measure. */
-export interface Task extends Labels {
+export interface Task<Result = unknown> extends Labels {
   /** Unmeasured preparation before each run. */
   prepare?(): unknown;
   /** One operation. If it throws, the benchmark fails. */
-  run(): unknown;
-  /** Unmeasured check after each run; throws if the run did not do its work. */
-  check?(): unknown;
-  /** Totals so far, if requests and bytes are counted. */
-  counts?(): Counts;
+  run(): Result;
+  /**
+   * Unmeasured check after each run: compares the result, or the same operation done once more, by
+   * SHA-256 and throws if it is wrong.
+   */
+  check?(result: Awaited<Result>): unknown;
 }
 
-export interface SamplingOptions extends Rounds {
+export interface Sampling {
+  /** Measured rounds, 1 or more. */
+  readonly rounds: number;
+  /** Unmeasured rounds before them, to warm up caches, compilers and allocators; by default 1. */
+  readonly warmups?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Seed of the confidence intervals, by default 1. */
   readonly seed?: number | undefined;
 }
 
+export interface Sampled {
+  readonly measurements: readonly Measurement[];
+  readonly targets: readonly Target[];
+}
+
+/** While a target is inconclusive, rounds are added until there are this many times as many. */
+const BUDGET = 3;
+
 /**
- * Interleaves tasks and measures each run: seconds, CPU time and peak memory of the process, and
- * requests and bytes. Garbage is collected before each run, so that no task pays for another.
+ * Interleaves tasks and measures each run: seconds, CPU time and peak memory of the process. Garbage is
+ * collected before each run, so that no task pays for another. While a target is inconclusive, half as
+ * many rounds are added, up to three times the rounds.
  *
- * @throws whatever a task throws; Error if the runs of a task make different requests
+ * @param targetsOf computes targets from the measurements so far
+ * @throws whatever a task throws
  */
 export async function sampleInterleaved(
   tasks: readonly Task[],
-  { seed = 1, ...rounds }: SamplingOptions,
-): Promise<Measurement[]> {
-  const taken = tasks.map((task) => ({
-    task,
-    samples: [] as Sample[],
-    counts: undefined as Counts | undefined,
-  }));
-  await interleave(taken, rounds, async (record, round) => {
-    const { task, samples } = record;
-    await task.prepare?.();
-    globalThis.Bun?.gc(true);
-    const before = task.counts?.();
-    const { result: _, ...sample } = await measurePeak(async () => task.run());
-    const counts = before && task.counts && since(before, task.counts());
-    await task.check?.();
-    if (round < 0) return;
-    samples.push(sample);
-    if (counts) record.counts = agreed(task.name, record.counts, counts);
-  });
-  const random = seededRandom(seed);
-  return taken.map(({ task, samples, counts }) => measurementOf(task, samples, random, { counts }));
-}
-
-/** As `measureWork`, but with the peak of the work alone if the system can reset it. */
-async function measurePeak<T>(work: () => Promise<T>): Promise<Sample & { result: T }> {
-  const reset = resetPeakRss();
-  const measured = await measureWork(work);
-  // If it cannot, the memory afterwards is a lower bound of the peak.
-  return { ...measured, peakRss: reset ? peakRss() : process.memoryUsage.rss() };
-}
-
-function since(before: Counts, after: Counts): Counts {
-  return {
-    requests: after.requests - before.requests,
-    bytesSent: after.bytesSent - before.bytesSent,
-    bytesReceived: after.bytesReceived - before.bytesReceived,
+  { rounds, warmups = 1, seed = 1, signal }: Sampling,
+  targetsOf: (of: Lookup) => readonly Target[] = () => [],
+): Promise<Sampled> {
+  const taken = tasks.map((task) => ({ task, samples: [] as Sample[] }));
+  const sampleRounds = (count: number, unmeasured: number): Promise<void> =>
+    interleave(taken, { rounds: count, warmups: unmeasured, signal }, async (record, round) => {
+      const { task, samples } = record;
+      await task.prepare?.();
+      globalThis.Bun?.gc(true);
+      const { result, ...sample } = await measurePeak(async () => task.run());
+      await task.check?.(result);
+      if (round >= 0) samples.push(sample);
+    });
+  const evaluate = (): Sampled => {
+    const random = seededRandom(seed);
+    const measurements = taken.map(({ task, samples }) => measurementOf(task, samples, random));
+    return { measurements, targets: targetsOf(lookup(measurements)) };
   };
-}
-
-function agreed(name: string, earlier: Counts | undefined, counts: Counts): Counts {
-  const [one, other] = [JSON.stringify(earlier ?? counts), JSON.stringify(counts)];
-  if (one === other) return counts;
-  throw new Error(`${name} is not deterministic: counted ${one}, then ${other}`);
+  await sampleRounds(rounds, warmups);
+  let done = evaluate();
+  for (let all = rounds; all < BUDGET * rounds && done.targets.some(isOpen);) {
+    const more = Math.ceil(rounds / 2);
+    await sampleRounds(more, 0);
+    all += more;
+    done = evaluate();
+  }
+  return done;
 }
 
 /** An operation too short to be timed once. */
@@ -84,7 +81,7 @@ export interface MicroTask extends Labels {
   run(): unknown;
 }
 
-export interface MicroOptions {
+export interface MicroSampling {
   /** Seconds per task, by default 0.25. It runs at least 64 times in any case. */
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -101,12 +98,12 @@ export interface MicroOptions {
  */
 export async function sampleMicro(
   tasks: readonly MicroTask[],
-  { seconds = 0.25, signal, seed = 1 }: MicroOptions = {},
+  { seconds = 0.25, signal, seed = 1 }: MicroSampling = {},
 ): Promise<Measurement[]> {
   const random = seededRandom(seed);
   const measurements: Measurement[] = [];
   for (const task of tasks) {
-    await checkpoint(signal);
+    signal?.throwIfAborted();
     const bench = new Bench({
       time: seconds * 1000,
       warmupTime: seconds * 250,

@@ -9,6 +9,9 @@ export interface BareS3 {
   get(name: string, buffer: Uint8Array): Promise<number>;
   /** The response headers of a HEAD request. */
   head(name: string): Promise<Headers>;
+  createBucket(): Promise<void>;
+  /** The bucket must be empty. */
+  deleteBucket(): Promise<void>;
 }
 
 const EMPTY = createHash("sha256").digest("hex");
@@ -17,6 +20,7 @@ const EMPTY = createHash("sha256").digest("hex");
  * Requests for objects below the prefix, one attempt each.
  *
  * @param checksums whether the server verifies and stores a checksum, for which it hashes a second time
+ * @throws Error with the response of the server if a request fails
  */
 export function bareS3(
   access: ObjectStoreAccess,
@@ -26,7 +30,6 @@ export function bareS3(
   const { host } = new URL(endpoint);
   const hmac = (key: string | Uint8Array, text: string) =>
     createHmac("sha256", key).update(text).digest();
-
   const pathOf = (name: string): string =>
     `/${bucket}/${(prefix + name).split("/").map(encoded).join("/")}`;
 
@@ -59,32 +62,35 @@ export function bareS3(
     };
   };
 
+  const send = async (
+    method: "GET" | "PUT" | "HEAD" | "DELETE",
+    path: string,
+    body?: Uint8Array<ArrayBuffer>,
+    sha256: string = EMPTY,
+  ): Promise<Response> => {
+    const headers = headersFor(method, path, sha256);
+    const response = await fetch(endpoint + path, { method, headers, ...(body && { body }) });
+    if (response.ok) return response;
+    throw new Error(`${method} failed with ${response.status}: ${await response.text()}`);
+  };
+  const sendAndDrain = async (...call: Parameters<typeof send>): Promise<void> => {
+    await (await send(...call)).arrayBuffer();
+  };
+
   return {
-    async put(name, body, sha256) {
-      const path = pathOf(name);
-      const headers = headersFor("PUT", path, sha256);
-      const response = await fetch(endpoint + path, { method: "PUT", headers, body });
-      if (!response.ok) throw new Error(await response.text());
-      await response.arrayBuffer();
-    },
+    put: (name, bytes, sha256) => sendAndDrain("PUT", pathOf(name), bytes, sha256),
     async get(name, buffer) {
-      const path = pathOf(name);
-      const response = await fetch(endpoint + path, { headers: headersFor("GET", path, EMPTY) });
-      if (!response.ok) throw new Error(await response.text());
+      const { body } = await send("GET", pathOf(name));
       let length = 0;
-      for await (const piece of response.body ?? []) {
+      for await (const piece of body ?? []) {
         buffer.set(piece, length);
         length += piece.length;
       }
       return length;
     },
-    async head(name) {
-      const path = pathOf(name);
-      const headers = headersFor("HEAD", path, EMPTY);
-      const response = await fetch(endpoint + path, { method: "HEAD", headers });
-      if (!response.ok) throw new Error(`HEAD of ${path}: ${response.status}`);
-      return response.headers;
-    },
+    head: async (name) => (await send("HEAD", pathOf(name))).headers,
+    createBucket: () => sendAndDrain("PUT", `/${bucket}`),
+    deleteBucket: () => sendAndDrain("DELETE", `/${bucket}`),
   };
 }
 

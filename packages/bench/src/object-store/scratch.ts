@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Backend } from "@idk/storage";
 import { minio } from "@idk/storage/minio";
+import { inLanes } from "../harness/interleave.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 
 /** A prefix in an object store that belongs to one run of a suite. */
@@ -37,7 +38,7 @@ export async function withScratch<T>(
     },
     async clear() {
       let count = 0;
-      for (const access of folders.values()) count += await clearFolder(access);
+      for (const access of folders.values()) count += await clearAll(access);
       return count;
     },
   };
@@ -58,7 +59,7 @@ export interface OpenOptions {
   readonly encrypted?: boolean | undefined;
 }
 
-/** The library's backend for the objects in a folder. */
+/** The library's backend for the objects below the prefix. */
 export function openBackend(access: ObjectStoreAccess, { encrypted }: OpenOptions = {}): Backend {
   const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = access;
   return minio({
@@ -73,12 +74,19 @@ export function openBackend(access: ObjectStoreAccess, { encrypted }: OpenOption
   });
 }
 
-async function clearFolder(access: ObjectStoreAccess): Promise<number> {
+const DELETES_AT_ONCE = 16;
+
+/**
+ * Deletes all blobs below the prefix.
+ *
+ * @returns their number
+ */
+export async function clearAll(access: ObjectStoreAccess): Promise<number> {
   const backend = openBackend(access);
   try {
     const names: string[] = [];
     for await (const { name } of backend.list("")) names.push(name);
-    for (const name of names) await backend.delete(name);
+    await inLanes(names, DELETES_AT_ONCE, (name) => backend.delete(name));
     return names.length;
   } finally {
     await backend.close?.();

@@ -1,11 +1,21 @@
 import { calibratedCost } from "./calibrated.ts";
-import type { Calibration, Measurement, Pair, SuiteResult, Target } from "./report.ts";
+import { mean } from "../statistics/describe.ts";
+import type {
+  Calibration,
+  Counter,
+  Measurement,
+  Pair,
+  SuiteResult,
+  Target,
+  Verdict,
+} from "./report.ts";
 import {
   formatBound,
   formatBytes,
   formatChange,
   formatDelta,
   formatInterval,
+  formatQuantity,
   formatRate,
   formatSpread,
   formatTime,
@@ -80,11 +90,13 @@ export function measurementGrid(
       cell: ({ bytesPerOperation: bytes, distribution: { p50 } }) =>
         bytes && p50 > 0 ? formatRate(bytes / p50) : "",
     },
-    { title: "CPU", cell: ({ cpuSeconds }) => optional(cpuSeconds, formatTime) },
+    // The mean, because CPU time advances in steps that may be longer than an operation.
+    {
+      title: "CPU",
+      cell: ({ cpuSamples }) => optional(cpuSamples, (samples) => formatTime(mean(samples))),
+    },
     { title: "peak RSS", cell: ({ peakRss }) => optional(peakRss, formatBytes) },
-    { title: "requests", cell: ({ requests }) => optional(requests, String) },
-    { title: "sent", cell: ({ bytesSent }) => optional(bytesSent, formatBytes) },
-    { title: "received", cell: ({ bytesReceived }) => optional(bytesReceived, formatBytes) },
+    { title: "heap", cell: ({ heap }) => optional(heap, formatBytes) },
     {
       title: "× bound",
       cell: (measurement) =>
@@ -119,25 +131,25 @@ export function pairGrid(pairs: readonly Pair[]): Grid {
   ]);
 }
 
-export interface SuiteTarget extends Target {
-  readonly suite: string;
-}
-
-export function targetsOf(suites: readonly SuiteResult[]): SuiteTarget[] {
-  return suites.flatMap(({ suite, targets }) => targets.map((target) => ({ ...target, suite })));
-}
-
-/** @param outcome formats met and missed */
+/** @param outcome formats a verdict */
 export function targetGrid(
   targets: readonly (Target & { readonly suite?: string })[],
-  outcome: (met: boolean) => string,
+  outcome: (verdict: Verdict) => string,
 ): Grid {
   return grid<Target & { readonly suite?: string }>(targets, [
     { title: "suite", words: true, cell: ({ suite }) => suite ?? "" },
     { title: "target", words: true, cell: ({ name }) => name },
     { title: "value", cell: formatValue },
     { title: "bound", words: true, cell: formatBound },
-    { title: "outcome", words: true, cell: ({ met }) => outcome(met) },
+    { title: "outcome", words: true, cell: ({ verdict }) => outcome(verdict) },
     { title: "interval", words: true, cell: formatInterval },
+  ]);
+}
+
+/** One row per counter. */
+export function counterGrid(counters: readonly Counter[]): Grid {
+  return grid<Counter>(counters, [
+    { title: "counter", words: true, cell: ({ name }) => name },
+    { title: "value", cell: ({ value, unit }) => formatQuantity(value, unit) },
   ]);
 }

@@ -4,41 +4,54 @@ import {
   type Grid,
   measurementGrid,
   pairGrid,
+  counterGrid,
   targetGrid,
-  targetsOf,
 } from "./grid.ts";
-import type { Report, SuiteResult } from "./report.ts";
+import { type Problem, targetsOf } from "./outcome.ts";
+import type { Report, SuiteResult, Target, Verdict } from "./report.ts";
 import { QUICK, describeMachine, describeRates, describeVersion } from "./table.ts";
 import { counted, formatTime } from "./units.ts";
 
+const WORDS: Readonly<Record<Verdict, string>> = {
+  met: "✅ met",
+  missed: "❌ MISSED",
+  inconclusive: "⚠️ inconclusive",
+};
+
+/** Missed targets come first. */
+const ORDER: readonly Verdict[] = ["missed", "inconclusive", "met"];
+
 /** The report for a GitHub job summary: outcomes first, measurements collapsed. */
-export function renderMarkdown(report: Report): string {
+export function renderMarkdown(report: Report, problems: readonly Problem[]): string {
   const { suites } = report;
   const targets = targetsOf(suites);
-  const met = targets.filter((target) => target.met).length;
-  const withStatus = (wanted: SuiteResult["status"]): SuiteResult[] =>
-    suites.filter(({ status }) => status === wanted);
+  const met = targets.filter(({ verdict }) => verdict === "met").length;
+  const rank = ({ verdict }: Target): number => ORDER.indexOf(verdict);
+  const completed = suites.filter(({ status }) => status === "completed");
   const parts = [
     `## Benchmarks: ${met} of ${counted(targets.length, "target")} met`,
     ...(report.quick ? [`_${text(QUICK)}_`] : []),
-    ...list([...withStatus("failed"), ...withStatus("skipped")].map(unfinished)),
-  ];
-  if (targets.length > 0) {
-    // Missed targets come first.
-    const sorted = targets.toSorted((a, b) => Number(a.met) - Number(b.met));
-    parts.push(draw(targetGrid(sorted, (met) => (met ? "✅ met" : "❌ MISSED"))));
-  }
-  parts.push(...withStatus("completed").map(details(report)));
-  parts.push(
+    ...list(problems.filter(({ target }) => target === undefined).map(describe)),
+    ...(targets.length > 0
+      ? [
+          draw(
+            targetGrid(
+              targets.toSorted((a, b) => rank(a) - rank(b)),
+              (verdict) => WORDS[verdict],
+            ),
+          ),
+        ]
+      : []),
+    ...completed.map(details(report)),
     [describeVersion(report), describeMachine(report.machine), describeRates(report)]
       .map(text)
       .join("<br>\n"),
-  );
+  ];
   return `${parts.join("\n\n")}\n`;
 }
 
-function unfinished({ suite, status, reason = "" }: SuiteResult): string {
-  return `${status === "failed" ? "❌" : "⚠️"} **${text(suite)}** ${status}: ${text(reason)}`;
+function describe({ level, suite, message }: Problem): string {
+  return `${level === "failure" ? "❌" : "⚠️"} ${suite === undefined ? "" : `**${text(suite)}** `}${text(message)}`;
 }
 
 function list(items: readonly string[]): string[] {
@@ -47,7 +60,7 @@ function list(items: readonly string[]): string[] {
 
 function details({ calibration }: Report): (suite: SuiteResult) => string {
   return (suite) => {
-    const { measurements, pairs, notes } = suite;
+    const { measurements, pairs, counters, notes } = suite;
     const parts = [
       `<details>\n<summary><b>${html(suite.suite)}</b>: ${html(suite.title)} (${formatTime(suite.seconds)})</summary>`,
       ...(measurements.length > 0 ? [draw(measurementGrid(suite, calibration))] : []),
@@ -55,6 +68,7 @@ function details({ calibration }: Report): (suite: SuiteResult) => string {
         ? [`_${text(BOUND_LEGEND)}_`]
         : []),
       ...(pairs.length > 0 ? [draw(pairGrid(pairs))] : []),
+      ...(counters.length > 0 ? [draw(counterGrid(counters))] : []),
       ...list([...pairs.map(({ name, verdict }) => `${name}: ${verdict}`), ...notes].map(text)),
       "</details>",
     ];

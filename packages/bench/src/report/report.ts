@@ -4,7 +4,7 @@
  */
 
 /** Changes when older readers would misread the report. */
-export const REPORT_SCHEMA = "idk-bench/1";
+export const REPORT_SCHEMA = "idk-bench/2";
 
 /** A confidence interval; `confidence` is between 0 and 1. */
 export interface Interval {
@@ -33,7 +33,7 @@ export interface Measurement {
   readonly series: string;
   /** The position on that line. */
   readonly x?:
-    | { readonly value: number; readonly unit: "bytes" | "recipients" | "files" }
+    | { readonly value: number; readonly unit: "bytes" | "recipients" | "files" | "threads" }
     | undefined;
   /** Bytes of content that one operation moves. */
   readonly bytesPerOperation?: number | undefined;
@@ -44,22 +44,21 @@ export interface Measurement {
   readonly samples: readonly number[];
   /** Statistics of all samples, before thinning. */
   readonly distribution: Distribution;
-  /** User and system time of the process per operation. */
-  readonly cpuSeconds?: number | undefined;
-  /** Peak resident memory during the measurement. */
+  /** User and system time of the process for each operation, in the order of the samples. */
+  readonly cpuSamples?: readonly number[] | undefined;
+  /** Peak resident memory during the measurement, and the JavaScript heap after it. */
   readonly peakRss?: number | undefined;
-  /** Resident memory over time; at most 500 points. */
+  readonly heap?: number | undefined;
+  /** Memory over time; at most 500 points. */
   readonly memory?: readonly MemoryPoint[] | undefined;
-  /** Requests to the store per operation, and the bytes of their bodies. Exact. */
-  readonly requests?: number | undefined;
-  readonly bytesSent?: number | undefined;
-  readonly bytesReceived?: number | undefined;
 }
 
 export interface MemoryPoint {
   /** Seconds from the start of the measurement. */
   readonly at: number;
   readonly rss: number;
+  /** Bytes of live JavaScript objects. */
+  readonly heap: number;
 }
 
 /** Two measurements whose samples were taken in pairs, and their difference. */
@@ -79,17 +78,41 @@ export interface Pair {
   readonly verdict: string;
 }
 
+/**
+ * - `met`: the bound is kept, even at the unfavourable end of the interval, or by the value if the
+ *   interval is narrow.
+ * - `missed`: even the favourable end of the interval is beyond the bound.
+ * - `inconclusive`: neither can be said, even after the additional rounds.
+ */
+export type Verdict = "met" | "missed" | "inconclusive";
+
 /** A value and the bounds that it must keep. */
 export interface Target {
   readonly name: string;
   readonly value: number;
-  readonly unit: "ratio" | "seconds" | "bytes/s" | "files/s" | "bytes" | "exponent" | "count";
+  readonly unit: Unit;
   readonly least?: number | undefined;
   readonly most?: number | undefined;
-  /** Whether the value keeps its bounds, regardless of the interval. */
-  readonly met: boolean;
-  /** The interval of the value, if known. A miss is significant if all of it is beyond the bound. */
+  /** The interval of the value, if it was sampled. */
   readonly interval?: Interval | undefined;
+  /**
+   * What the value was computed from: CPU time, elapsed time, or something exact. Decides how wide the
+   * interval may be, and whether an inconclusive verdict fails a strict run.
+   */
+  readonly kind: "cpu" | "wall" | "exact";
+  readonly verdict: Verdict;
+}
+
+export type Unit = "ratio" | "seconds" | "bytes/s" | "files/s" | "bytes" | "exponent" | "count";
+
+/** A number that the same code always reproduces, to compare with the committed baseline. */
+export interface Counter {
+  /** Unique in its suite, such as "put 1 MiB: PUT requests". */
+  readonly name: string;
+  readonly value: number;
+  readonly unit: "count" | "bytes";
+  /** The tolerated increase over the baseline: 0.1 is 10 %. Default 0. */
+  readonly tolerance?: number | undefined;
 }
 
 export interface SuiteResult {
@@ -101,12 +124,13 @@ export interface SuiteResult {
   readonly seconds: number;
   readonly measurements: readonly Measurement[];
   readonly pairs: readonly Pair[];
+  readonly counters: readonly Counter[];
   readonly targets: readonly Target[];
   /** Notes for the reader: what limits a figure, what was not measured. */
   readonly notes: readonly string[];
 }
 
-/** Speed of the machine in this run, in bytes per second on one thread. */
+/** Speed of libsodium, `node:crypto` and memory in this run, in bytes per second on one thread. */
 export interface Calibration {
   readonly sha256: number;
   readonly secretbox: number;
@@ -119,6 +143,7 @@ export interface Machine {
   readonly memory: number;
   readonly system: string;
   readonly runtime: string;
+  /** The NaCl that the library chose. */
   readonly nacl: "native" | "portable";
 }
 
@@ -133,5 +158,7 @@ export interface Report {
   readonly calibration: Calibration;
   /** Few rounds and small sizes: too imprecise to judge. */
   readonly quick: boolean;
+  /** The round trip added to each request to the object store, in milliseconds. */
+  readonly rtt?: number | undefined;
   readonly suites: readonly SuiteResult[];
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   type Calibration,
+  type Counter,
   type Distribution,
   type Interval,
   type Machine,
@@ -36,20 +37,18 @@ const measurement: z.ZodType<Measurement> = z.strictObject({
   name: text,
   series: text,
   x: z
-    .strictObject({ value: z.number(), unit: z.enum(["bytes", "recipients", "files"]) })
+    .strictObject({ value: z.number(), unit: z.enum(["bytes", "recipients", "files", "threads"]) })
     .optional(),
   bytesPerOperation: bytes.optional(),
   samples: z.array(seconds).min(1).max(10_000),
   distribution,
-  cpuSeconds: seconds.optional(),
+  cpuSamples: z.array(seconds).min(1).max(10_000).optional(),
   peakRss: bytes.optional(),
+  heap: bytes.optional(),
   memory: z
-    .array(z.strictObject({ at: seconds, rss: bytes }))
+    .array(z.strictObject({ at: seconds, rss: bytes, heap: bytes }))
     .max(500)
     .optional(),
-  requests: bytes.optional(),
-  bytesSent: bytes.optional(),
-  bytesReceived: bytes.optional(),
 });
 
 const pair: z.ZodType<Pair> = z.strictObject({
@@ -69,8 +68,16 @@ const target: z.ZodType<Target> = z.strictObject({
   unit: z.enum(["ratio", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
   least: z.number().optional(),
   most: z.number().optional(),
-  met: z.boolean(),
   interval: interval.optional(),
+  kind: z.enum(["cpu", "wall", "exact"]),
+  verdict: z.enum(["met", "missed", "inconclusive"]),
+});
+
+const counter: z.ZodType<Counter> = z.strictObject({
+  name: text,
+  value: z.number().nonnegative(),
+  unit: z.enum(["count", "bytes"]),
+  tolerance: z.number().nonnegative().optional(),
 });
 
 const suiteResult: z.ZodType<SuiteResult> = z.strictObject({
@@ -81,6 +88,7 @@ const suiteResult: z.ZodType<SuiteResult> = z.strictObject({
   seconds,
   measurements: z.array(measurement),
   pairs: z.array(pair),
+  counters: z.array(counter),
   targets: z.array(target),
   notes: z.array(z.string()),
 });
@@ -111,6 +119,7 @@ export const reportSchema: z.ZodType<Report> = z.strictObject({
   machine,
   calibration,
   quick: z.boolean(),
+  rtt: z.number().positive().optional(),
   suites: z.array(suiteResult),
 });
 

@@ -1,7 +1,8 @@
 import { describeHost } from "../harness/machine.ts";
 import { type Paint, drawGrid, plain } from "./draw.ts";
-import { BOUND_LEGEND, measurementGrid, pairGrid, targetGrid, targetsOf } from "./grid.ts";
-import type { Calibration, Machine, Report, SuiteResult } from "./report.ts";
+import { BOUND_LEGEND, counterGrid, measurementGrid, pairGrid, targetGrid } from "./grid.ts";
+import { type Problem, targetsOf } from "./outcome.ts";
+import type { Calibration, Machine, Report, SuiteResult, Verdict } from "./report.ts";
 import { counted, formatRate, formatTime } from "./units.ts";
 
 /** A report without its suites. */
@@ -52,10 +53,11 @@ export function renderSuite(
     lines.push("", drawGrid(pairGrid(suite.pairs), paint, width));
     lines.push(...suite.pairs.map(({ name, verdict }) => indented(`${name}: ${verdict}`, width)));
   }
+  if (suite.counters.length > 0) {
+    lines.push("", drawGrid(counterGrid(suite.counters), paint, width));
+  }
   if (suite.targets.length > 0) {
-    const outcome = (met: boolean): string =>
-      met ? paint("green", "met") : paint(["red", "bold"], "MISSED");
-    lines.push("", drawGrid(targetGrid(suite.targets, outcome), paint, width));
+    lines.push("", drawGrid(targetGrid(suite.targets, verdictWord(paint)), paint, width));
   }
   if (suite.notes.length > 0) {
     lines.push("", ...suite.notes.map((note) => indented(`note: ${note}`, width)));
@@ -84,19 +86,30 @@ function describeStatus({ status, reason = "", seconds }: SuiteResult, paint: Pa
   }
 }
 
-/** The summary: counts, and every missed target, failed suite and skipped suite. */
-export function renderOutcome(suites: readonly SuiteResult[], paint: Paint = plain): string {
+function verdictWord(paint: Paint): (verdict: Verdict) => string {
+  const words: Record<Verdict, string> = {
+    met: paint("green", "met"),
+    missed: paint(["red", "bold"], "MISSED"),
+    inconclusive: paint("yellow", "inconclusive"),
+  };
+  return (verdict) => words[verdict];
+}
+
+/** The summary: counts, and every problem. */
+export function renderOutcome(
+  suites: readonly SuiteResult[],
+  problems: readonly Problem[],
+  paint: Paint = plain,
+): string {
   const targets = targetsOf(suites);
-  const missed = targets.filter(({ met }) => !met);
-  const named = (status: SuiteResult["status"]): string[] =>
-    suites.filter((suite) => suite.status === status).map(({ suite }) => suite);
-  const [failed, skipped] = [named("failed"), named("skipped")];
-  const lines = [
-    `${counted(suites.length, "suite")}, ${targets.length - missed.length} of ${counted(targets.length, "target")} met`,
-  ];
-  const bad = (text: string): string => paint(["red", "bold"], text);
-  for (const { suite, name } of missed) lines.push(`${bad("MISSED")} ${suite}: ${name}`);
-  if (failed.length > 0) lines.push(`${bad("FAILED")} ${failed.join(", ")}`);
-  if (skipped.length > 0) lines.push(`${paint("yellow", "skipped")} ${skipped.join(", ")}`);
-  return lines.join("\n");
+  const met = targets.filter(({ verdict }) => verdict === "met").length;
+  return [
+    `${counted(suites.length, "suite")}, ${met} of ${counted(targets.length, "target")} met`,
+    ...problems.map(({ level, suite, target, message }) => {
+      const word =
+        level === "failure" ? paint(["red", "bold"], "FAILED") : paint("yellow", "warning");
+      const what = [suite, target?.name].filter((part) => part !== undefined).join(": ");
+      return `${word} ${what}${what && " "}${message}`;
+    }),
+  ].join("\n");
 }

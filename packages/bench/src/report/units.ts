@@ -81,10 +81,11 @@ export function formatQuantity(value: number, unit: Target["unit"]): string {
 }
 
 /** The value, with more digits if it misses its bound but would round to it. */
-export function formatValue({ value, unit, least, most, met }: Target): string {
+export function formatValue({ value, unit, least, most, verdict }: Target): string {
   const text = formatQuantity(value, unit);
   const bounds = [least, most].flatMap((bound) => bound ?? []);
-  const unclear = !met && bounds.some((bound) => formatQuantity(bound, unit) === text);
+  const unclear =
+    verdict === "missed" && bounds.some((bound) => formatQuantity(bound, unit) === text);
   return unclear && (unit === "ratio" || unit === "exponent") ? value.toPrecision(5) : text;
 }
 

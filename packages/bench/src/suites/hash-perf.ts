@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto";
 import { addressOf } from "@idk/storage";
 import { noise, sizeName } from "../harness/content.ts";
-import { type Findings, named } from "../harness/results.ts";
+import type { Findings } from "../harness/results.ts";
 import { type MicroTask, type Task, sampleInterleaved, sampleMicro } from "../harness/sampling.ts";
-import { ratioTarget, targetOf } from "../harness/targets.ts";
-import type { Measurement } from "../report/report.ts";
+import { ratioTarget, sampledTarget, timeTarget } from "../harness/targets.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
-import { seededRandom } from "../statistics/random.ts";
+import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 
 const MB = 1e6;
@@ -28,62 +28,81 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
   context.log(`hashing ${sizes.map(sizeName).join(", ")}, ${rounds} rounds`);
   const large = await sampleInterleaved(
     sizes.flatMap((size) => tasksOf(content.subarray(0, size))),
-    { rounds, warmups: 1, signal, seed },
+    { rounds, signal, seed },
+    (of) => [
+      ...sizes.flatMap((size) => {
+        const name = sizeName(size);
+        const [own, bare] = [of(`addressOf ${name}`), of(`bare createHash ${name}`)];
+        const title = `${name}: rate of addressOf to that of a bare createHash`;
+        return [
+          sampledTarget(
+            `${name}: rate of SHA-256`,
+            ratesOf(own),
+            { least: 100 * MB },
+            rate(random),
+          ),
+          ratioTarget(title, { of: bare, to: own, kind: "cpu" }, { least: 0.9 }, random),
+        ];
+      }),
+      spreadTarget(
+        sizes.map((size) => of(`addressOf ${sizeName(size)}`)),
+        random,
+      ),
+    ],
   );
   context.log("hashing small blobs");
   const small = await sampleMicro(
     SMALL.map(({ length }) => smallTask(content.subarray(0, length))),
-    { seconds: quick ? 0.05 : 1, signal, seed },
+    { seconds: quick ? 0.05 : 0.5, signal, seed },
   );
-
-  const own = sizes.map((size) => named(large, `addressOf ${sizeName(size)}`));
   return {
-    measurements: [...large, ...small],
+    measurements: [...large.measurements, ...small],
     targets: [
-      targetOf("SHA-256, slowest size", Math.min(...own.map(rateOf)), "bytes/s", {
-        least: 100 * MB,
-      }),
-      ...sizes.map((size) => {
-        const of = (series: string) => named(large, `${series} ${sizeName(size)}`);
-        const timed = { whole: of("bare createHash"), parts: [of("addressOf")] };
-        const name = `${sizeName(size)}: rate of addressOf to that of a bare createHash`;
-        return ratioTarget(name, timed, { least: 0.9 }, random);
-      }),
-      targetOf("spread of the rates of all sizes, to their median", spreadOf(own), "ratio", {
-        most: 0.5,
-      }),
+      ...large.targets,
       ...SMALL.map(({ length, most }, i) =>
-        targetOf(`${sizeName(length)}, median`, small[i]!.distribution.p50, "seconds", { most }),
+        timeTarget(`${sizeName(length)}, median`, small[i]!, { most }, random),
       ),
     ],
     notes: [
-      "addressOf names and verifies every blob: SHA-256 of all its bytes, as hex digits.",
+      "addressOf names and verifies every blob: SHA-256 of all its bytes, as hex digits. The rates are compared by CPU time, round by round.",
       `Incremental hashing takes pieces of ${PIECE / 1024} KiB, as in a stream.`,
-      "The spread is (most − least) / median of the rates by CPU time, because other load on the processor slows down long operations more and would make the sizes look uneven.",
+      "The spread is (most − least) / median of the rates of all sizes by CPU time, in each round.",
     ],
   };
 }
 
+function rate(random: Random) {
+  return { unit: "bytes/s", kind: "wall", random } as const;
+}
+
 function tasksOf(content: Uint8Array): Task[] {
   const size = sizeName(content.length);
-  const bare = (algorithm: string) => () => createHash(algorithm).update(content).digest();
-  const task = (series: string, run: () => unknown): Task => ({
+  const expected = createHash("sha256").update(content).digest("hex");
+  const task = (series: string, run: () => unknown, result?: string): Task => ({
     name: `${series} ${size}`,
     series,
     x: { value: content.length, unit: "bytes" },
     bytesPerOperation: content.length,
     run,
+    check(hash) {
+      if (result !== undefined && hash !== result) throw new Error(`${series} ${size} is wrong`);
+    },
   });
+  const other = (algorithm: string) => () => createHash(algorithm).update(content).digest("hex");
   return [
-    task("addressOf", () => addressOf(content)),
-    task("bare createHash", () => createHash("sha256").update(content).digest("hex")),
-    task("SHA-256 incremental", () => {
-      const hash = createHash("sha256");
-      for (let i = 0; i < content.length; i += PIECE) hash.update(content.subarray(i, i + PIECE));
-      return hash.digest("hex");
-    }),
-    task("SHA-1", bare("sha1")),
-    task("SHA-512", bare("sha512")),
+    task("addressOf", () => addressOf(content), expected),
+    task("bare createHash", other("sha256"), expected),
+    task(
+      "SHA-256 incremental",
+      () => {
+        const hash = createHash("sha256");
+        for (let i = 0; i < content.length; i += PIECE) hash.update(content.subarray(i, i + PIECE));
+        return hash.digest("hex");
+      },
+      expected,
+    ),
+    task("SHA-1", other("sha1")),
+    task("SHA-512", other("sha512")),
   ];
 }
 
@@ -98,15 +117,23 @@ function smallTask(content: Uint8Array): MicroTask {
   };
 }
 
-function rateOf({ bytesPerOperation = 0, distribution }: Measurement): number {
-  return bytesPerOperation / distribution.p50;
+/** Bytes per second of each sample. */
+function ratesOf({ bytesPerOperation = 0, samples }: Measurement, times = samples): number[] {
+  return times.map((seconds) => bytesPerOperation / seconds);
 }
 
-/** The spread of the rates relative to their median; 0 if they are equal. */
-export function spreadOf(measurements: readonly Measurement[]): number {
-  const rates = measurements.map(({ bytesPerOperation = 0, distribution, cpuSeconds }) => {
-    // CPU time may be 0, because it advances in long steps.
-    return bytesPerOperation / (cpuSeconds || distribution.p50);
+/** The spread of the rates of all sizes in each round, relative to their median; 0 if all are equal. */
+export function spreadTarget(measurements: readonly Measurement[], random: Random): Target {
+  const rates = measurements.map((each) => ratesOf(each, each.cpuSamples));
+  const spreads = rates[0]!.map((_, round) => {
+    const own = rates.map((samples) => samples[round]!);
+    return (Math.max(...own) - Math.min(...own)) / median(own);
   });
-  return (Math.max(...rates) - Math.min(...rates)) / median(rates);
+  const how = { unit: "ratio", kind: "cpu", random } as const;
+  return sampledTarget(
+    "spread of the rates of all sizes, to their median",
+    spreads,
+    { most: 0.5 },
+    how,
+  );
 }

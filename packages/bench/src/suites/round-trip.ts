@@ -2,10 +2,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
-import { type Observed, measurementOf } from "../harness/results.ts";
-import { targetOf } from "../harness/targets.ts";
+import { type Labels, type Sample, measurementOf } from "../harness/results.ts";
 import { openBackend } from "../object-store/scratch.ts";
-import type { Measurement, Target } from "../report/report.ts";
+import type { Measurement } from "../report/report.ts";
 import type { Random } from "../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
 import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
@@ -13,12 +12,16 @@ import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
 const MB: number = 1e6;
 
 /** Content up to this size is in one blob, so that its parts run one after another. */
-const ONE_BLOB = 2 ** 20;
+export const ONE_BLOB: number = 2 ** 20;
+
+/** Bytes of content in a chunk of a larger content, and how many are in flight at once. */
+export const CHUNK: number = 4 * 2 ** 20;
+export const IN_FLIGHT = 4;
 
 /** Content sizes in bytes, and rounds of each. */
 const SIZES: readonly (readonly [number, number])[] = [
   [0.1 * MB, 60],
-  [MB, 200],
+  [MB, 100],
   [10 * MB, 20],
 ];
 
@@ -40,6 +43,32 @@ export function sizedRounds({
   }));
 }
 
+export function labelsFor(size: number): (series: string) => Labels {
+  return (series) => ({
+    name: `${series} ${sizeName(size)}`,
+    series,
+    x: { value: size, unit: "bytes" },
+    bytesPerOperation: size,
+  });
+}
+
+/** An object for a bare request. */
+export interface BareObject {
+  readonly name: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** 64 hex digits. */
+  readonly sha256: string;
+}
+
+/** The content as the objects that a store would make of it: one, or one for each chunk. */
+export function bareObjects(content: Uint8Array<ArrayBuffer>): BareObject[] {
+  const step = content.length <= ONE_BLOB ? content.length : CHUNK;
+  return Array.from({ length: Math.ceil(content.length / step) }, (_, i) => {
+    const bytes = content.slice(i * step, (i + 1) * step);
+    return { name: freshName(), bytes, sha256: sha256(bytes) };
+  });
+}
+
 export function randomContent(size: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(randomBytes(size));
 }
@@ -49,25 +78,28 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
+/** @throws Error if the bytes are not those with the hash */
+export function expectBytes(bytes: Uint8Array, hash: string): void {
+  if (sha256(bytes) !== hash) throw new Error(`${bytes.length} wrong bytes came back`);
+}
+
+/** The SHA-256 of pieces, as 64 hex digits. */
+export async function hashOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of pieces) hash.update(piece);
+  return hash.digest("hex");
+}
+
+/** Reads all pieces without copying and returns their total length. */
+export async function lengthOf(pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  let length = 0;
+  for await (const piece of pieces) length += piece.length;
+  return length;
+}
+
 /** A unique object name. */
 export function freshName(): string {
   return randomBytes(32).toString("hex");
-}
-
-/** Seals and opens a content of the given size with the library's secretbox. */
-export async function secretbox(size: number): Promise<{ seal(): void; open(): void }> {
-  const naCl = await loadNaCl();
-  const message = randomContent(size);
-  const key = randomContent(32);
-  const nonce = randomContent(24);
-  const box = new Uint8Array(size + 16);
-  naCl.seal(box, message, nonce, key);
-  return {
-    seal: () => naCl.seal(box, message, nonce, key),
-    open() {
-      if (!naCl.open(message, box, nonce, key)) throw new Error("a secretbox does not open");
-    },
-  };
 }
 
 /** Opens stores over one folder, for one identity. Contents are not padded: all transfer the same bytes. */
@@ -98,7 +130,8 @@ export async function storesIn(access: ObjectStoreAccess): Promise<Stores> {
 
 /**
  * Measures the parts of a metered operation. If they run one after another, there is also a measurement
- * of the rest; if they overlap, their sum is more than the whole.
+ * of the rest; if they overlap, their sum is more than the whole. Parts have no targets, so half the
+ * rounds are enough.
  *
  * @param names of the parts in the suite
  */
@@ -109,11 +142,11 @@ export async function measureParts(
   run: () => Promise<unknown>,
   { random, signal }: { readonly random: Random; readonly signal: AbortSignal },
 ): Promise<Measurement[]> {
-  const samples = new Map<string, Observed[]>();
+  const samples = new Map<string, Sample[]>();
   const note = (name: string, seconds: number): void => {
     samples.set(name, [...(samples.get(name) ?? []), { seconds }]);
   };
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -1; round < Math.ceil(rounds / 2); round++) {
     signal.throwIfAborted();
     globalThis.Bun?.gc(true);
     meter.take();
@@ -133,22 +166,4 @@ export async function measureParts(
       random,
     ),
   );
-}
-
-/** A bound in seconds on the median of a measurement; none if it was not measured. */
-export function medianTarget(
-  name: string,
-  measurements: readonly Measurement[],
-  measured: string,
-  most: number,
-): Target[] {
-  const found = measurements.find((measurement) => measurement.name === measured);
-  return found ? [targetOf(name, found.distribution.p50, "seconds", { most })] : [];
-}
-
-/** Reads all pieces without copying and returns their total length. */
-export async function lengthOf(pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  let length = 0;
-  for await (const piece of pieces) length += piece.length;
-  return length;
 }
