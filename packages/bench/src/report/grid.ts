@@ -107,9 +107,9 @@ export function measurementGrid(
   ]);
 }
 
-/** A report holds at most 10,000 samples: "+" says that there were more. */
+/** A report holds at most 1000 samples: "+" says that there were more. */
 function sampleCount(length: number): string {
-  return `${length.toLocaleString("en-US")}${length >= 10_000 ? "+" : ""}`;
+  return `${length.toLocaleString("en-US")}${length >= 1000 ? "+" : ""}`;
 }
 
 function confidenceTitle(measurements: readonly Measurement[]): string {
@@ -141,6 +141,10 @@ export function targetGrid(
     { title: "target", words: true, cell: ({ name }) => name },
     { title: "value", cell: formatValue },
     { title: "bound", words: true, cell: formatBound },
+    {
+      title: "goal",
+      cell: ({ goal, unit }) => optional(goal, (value) => formatQuantity(value, unit)),
+    },
     { title: "outcome", words: true, cell: ({ verdict }) => outcome(verdict) },
     { title: "interval", words: true, cell: formatInterval },
   ]);

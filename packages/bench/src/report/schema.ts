@@ -40,9 +40,9 @@ const measurement: z.ZodType<Measurement> = z.strictObject({
     .strictObject({ value: z.number(), unit: z.enum(["bytes", "recipients", "files", "threads"]) })
     .optional(),
   bytesPerOperation: bytes.optional(),
-  samples: z.array(seconds).min(1).max(10_000),
+  samples: z.array(seconds).min(1).max(1000),
   distribution,
-  cpuSamples: z.array(seconds).min(1).max(10_000).optional(),
+  cpuSamples: z.array(seconds).min(1).max(1000).optional(),
   peakRss: bytes.optional(),
   heap: bytes.optional(),
   memory: z
@@ -68,6 +68,7 @@ const target: z.ZodType<Target> = z.strictObject({
   unit: z.enum(["ratio", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
   least: z.number().optional(),
   most: z.number().optional(),
+  goal: z.number().optional(),
   interval: interval.optional(),
   kind: z.enum(["cpu", "wall", "exact"]),
   verdict: z.enum(["met", "missed", "inconclusive"]),
