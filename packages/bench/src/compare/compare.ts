@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { Usage } from "../command/usage.ts";
 import { thisMachine } from "../harness/machine.ts";
+import { withRoundTrip } from "../object-store/latency.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 import {
@@ -12,7 +13,7 @@ import {
 } from "./comparison.ts";
 import { compareTasks } from "./gate.ts";
 import { processMeasurer } from "./processes.ts";
-import { comparisonLines, comparisonMarkdown, failuresOf } from "./render.ts";
+import { comparisonLines, comparisonMarkdown, problemsOf } from "./render.ts";
 import { TASKS, type TaskInfo } from "./round/task-list.ts";
 import { checkOut } from "./worktrees.ts";
 
@@ -23,12 +24,14 @@ export interface CompareSettings {
   readonly head: string;
   /** A folder in the repository, by default the working directory. */
   readonly repository?: string | undefined;
-  /** Rounds before the first verdict, by default 20. */
-  readonly rounds?: number | undefined;
-  /** Maximum number of rounds if the result is inconclusive, by default 60. */
-  readonly maxRounds?: number | undefined;
-  /** Warm-up rounds, by default 2. */
-  readonly warmups?: number | undefined;
+  /** Pairs of processes for each task before the first verdict, by default 6. */
+  readonly pairs?: number | undefined;
+  /** Maximum number of pairs if the result is inconclusive, by default 24. */
+  readonly maxPairs?: number | undefined;
+  /** Fails if the CPU time of a task is inconclusive. */
+  readonly strict?: boolean | undefined;
+  /** Makes the round trip to the store longer, in milliseconds, and chooses the tasks that use it. */
+  readonly rtt?: number | undefined;
   /** Names of tasks, by default all that can run. */
   readonly tasks?: readonly string[] | undefined;
   /** The object store for tasks that need one; without it they are reported as skipped. */
@@ -95,9 +98,10 @@ async function compareRevisions(
     base,
     head,
     repository = process.cwd(),
-    rounds = 20,
-    maxRounds = 60,
-    warmups = 2,
+    pairs = 6,
+    maxPairs = 24,
+    strict = false,
+    rtt,
     tasks: names,
     store,
     seed = randomInt(2 ** 31),
@@ -106,7 +110,7 @@ async function compareRevisions(
   { signal, log }: Pick<CompareContext, "signal" | "log">,
 ): Promise<Comparison> {
   const start = performance.now();
-  const chosen = chooseTasks(names);
+  const chosen = chooseTasks(names, rtt);
   const runnable = chosen.filter(
     ({ backendKind }) => backendKind !== "store" || store !== undefined,
   );
@@ -114,11 +118,13 @@ async function compareRevisions(
     .filter((task) => !runnable.includes(task))
     .map(({ name }): SkippedTask => ({ task: name, reason: "no object store was given" }));
 
+  await using far =
+    rtt === undefined || store === undefined ? undefined : await withRoundTrip(store.endpoint, rtt);
+  const used = store && far ? { ...store, endpoint: far.endpoint } : store;
   await using worktrees = await checkOut({ repository, base, head, keep, signal, log });
-  const random = seededRandom(seed);
-  const measurer = processMeasurer(worktrees, store, signal);
-  const plan = { rounds, maxRounds: Math.max(rounds, maxRounds), warmups };
-  const { tasks, skipped } = await compareTasks(runnable, plan, random, measurer, log);
+  const measurer = processMeasurer(worktrees, used, seededRandom(seed), signal);
+  const plan = { pairs, maxPairs: Math.max(pairs, maxPairs) };
+  const { tasks, skipped } = await compareTasks(runnable, plan, measurer, log);
   const allSkipped = [...withoutStore, ...skipped];
   // A gate that passes because it measured nothing would be worse than none.
   if (tasks.length === 0) {
@@ -135,18 +141,21 @@ async function compareRevisions(
     base: revision(worktrees.base),
     head: revision(worktrees.head),
     seed,
+    ...(rtt !== undefined && { rtt }),
     tasks,
     skipped: allSkipped,
-    failures: failuresOf(tasks),
+    ...problemsOf(tasks, strict),
   };
 }
 
 /**
- * @param names by default all
+ * @param names by default all, or all that use the store if its round trip is made longer
  * @throws Usage if a task is unknown
  */
-export function chooseTasks(names: readonly string[] | undefined): readonly TaskInfo[] {
-  if (names === undefined) return TASKS;
+export function chooseTasks(names?: readonly string[], rtt?: number): readonly TaskInfo[] {
+  if (names === undefined) {
+    return TASKS.filter(({ backendKind }) => rtt === undefined || backendKind === "store");
+  }
   const unknown = names.find((name) => !TASKS.some((task) => task.name === name));
   if (unknown !== undefined) {
     const known = TASKS.map(({ name }) => name).join(", ");

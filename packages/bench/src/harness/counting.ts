@@ -1,8 +1,8 @@
 import type { Backend } from "@idk/storage";
-import { type Tally, countingBackend } from "../compare/round/counting.ts";
+import { type Tally, countingBackend, newTally } from "../compare/round/counting.ts";
 
 /** Totals so far: backend calls, each listing being one, and bytes of blobs. */
-export type Counts = Readonly<Tally>;
+export type Counts = Readonly<Pick<Tally, "requests" | "bytesSent" | "bytesReceived">>;
 
 export interface CountingBackend {
   readonly backend: Backend;
@@ -11,6 +11,6 @@ export interface CountingBackend {
 
 /** Wraps a backend and counts its calls when they are made and its bytes when they have arrived. */
 export function counting(inner: Backend): CountingBackend {
-  const tally: Tally = { requests: 0, bytesSent: 0, bytesReceived: 0 };
+  const tally = newTally();
   return { backend: countingBackend(inner, tally), counts: () => ({ ...tally }) };
 }
