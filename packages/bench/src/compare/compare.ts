@@ -5,12 +5,7 @@ import { thisMachine } from "../harness/machine.ts";
 import { withRoundTrip } from "../object-store/latency.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
-import {
-  COMPARISON_SCHEMA,
-  type Comparison,
-  type SkippedTask,
-  comparisonSchema,
-} from "./comparison.ts";
+import { COMPARISON_SCHEMA, type Comparison, comparisonSchema } from "./comparison.ts";
 import { compareTasks } from "./gate.ts";
 import { processMeasurer } from "./processes.ts";
 import { comparisonLines, comparisonMarkdown, problemsOf } from "./render.ts";
@@ -58,79 +53,67 @@ export interface CompareContext {
  * Compares two revisions of a repository, writes the requested files and prints a table. The gate failed
  * if the result has `failures`.
  *
- * @throws Usage if a revision or a task is unknown; Error if packages do not install or a measured
- *   operation fails
- */
-export async function compareCommand(
-  settings: CompareSettings,
-  { signal, print, log }: CompareContext,
-): Promise<Comparison> {
-  const { json, html, markdown } = settings;
-  const comparison = await compareRevisions(settings, { signal, log });
-  const write = async (file: string, text: string): Promise<void> => {
-    if (file === "-") print(text.trimEnd());
-    else await writeFile(file, text);
-  };
-  if (json !== undefined) {
-    const checked = comparisonSchema.parse(comparison);
-    await write(json, `${JSON.stringify(checked, undefined, 2)}\n`);
-  }
-  if (markdown !== undefined) await write(markdown, comparisonMarkdown(comparison));
-  if (html !== undefined) {
-    // Loaded late: only charts need these libraries.
-    const { renderComparisonHtml } = await import("../report/html.ts");
-    await write(html, renderComparisonHtml(comparison));
-  }
-  if ([json, html, markdown].includes("-")) return comparison;
-  for (const line of comparisonLines(comparison)) print(line);
-  return comparison;
-}
-
-/**
- * Checks out two revisions, measures each in fresh processes, and removes the worktrees, even if it is
- * interrupted.
- *
  * @throws Usage if a revision or a task is unknown or nothing can be compared; Error if packages do not
  *   install or a measured operation fails; the signal's reason
  */
+export async function compareCommand(
+  settings: CompareSettings,
+  context: CompareContext,
+): Promise<Comparison> {
+  const { json, html, markdown } = settings;
+  const comparison = await compareRevisions(settings, context);
+  const write = async (file: string | undefined, text: () => string): Promise<void> => {
+    if (file === "-") context.print(text().trimEnd());
+    else if (file !== undefined) await writeFile(file, text());
+  };
+  await write(json, () => `${JSON.stringify(comparisonSchema.parse(comparison), undefined, 2)}\n`);
+  await write(markdown, () => comparisonMarkdown(comparison));
+  if (html !== undefined) {
+    // Loaded late: only charts need these libraries.
+    const { renderComparisonHtml } = await import("../report/html.ts");
+    await write(html, () => renderComparisonHtml(comparison));
+  }
+  if (![json, html, markdown].includes("-")) {
+    for (const line of comparisonLines(comparison)) context.print(line);
+  }
+  return comparison;
+}
+
+/** Checks out two revisions, measures them, and removes the worktrees, even if it is interrupted. */
 async function compareRevisions(
-  {
+  settings: CompareSettings,
+  { signal, log }: Pick<CompareContext, "signal" | "log">,
+): Promise<Comparison> {
+  const {
     base,
     head,
-    repository = process.cwd(),
     pairs = 6,
     maxPairs = 24,
     strict = false,
     rtt,
-    tasks: names,
     store,
-    seed = randomInt(2 ** 31),
     keep = false,
-  }: CompareSettings,
-  { signal, log }: Pick<CompareContext, "signal" | "log">,
-): Promise<Comparison> {
+  } = settings;
+  const { repository = process.cwd(), seed = randomInt(2 ** 31) } = settings;
   const start = performance.now();
-  const chosen = chooseTasks(names, rtt);
-  const runnable = chosen.filter(
-    ({ backendKind }) => backendKind !== "store" || store !== undefined,
-  );
-  const withoutStore = chosen
-    .filter((task) => !runnable.includes(task))
-    .map(({ name }): SkippedTask => ({ task: name, reason: "no object store was given" }));
-
-  await using far =
-    rtt === undefined || store === undefined ? undefined : await withRoundTrip(store.endpoint, rtt);
+  const chosen = chooseTasks(settings.tasks, rtt);
+  const runnable = chosen.filter(({ backendKind }) => backendKind !== "store" || store);
+  const withoutStore = chosen.filter((task) => !runnable.includes(task));
+  await using far = store && rtt ? await withRoundTrip(store.endpoint, rtt) : undefined;
   const used = store && far ? { ...store, endpoint: far.endpoint } : store;
   await using worktrees = await checkOut({ repository, base, head, keep, signal, log });
   const measurer = processMeasurer(worktrees, used, seededRandom(seed), signal);
   const plan = { pairs, maxPairs: Math.max(pairs, maxPairs) };
-  const { tasks, skipped } = await compareTasks(runnable, plan, measurer, log);
-  const allSkipped = [...withoutStore, ...skipped];
+  const { tasks, ...compared } = await compareTasks(runnable, plan, measurer, log);
+  const reason = "no object store was given";
+  const skipped = [
+    ...withoutStore.map(({ name }) => ({ task: name, reason })),
+    ...compared.skipped,
+  ];
   // A gate that passes because it measured nothing would be worse than none.
   if (tasks.length === 0) {
-    throw new Usage(
-      `nothing could be compared: ${allSkipped.map(({ task, reason }) => `${task}, ${reason}`).join("; ")}`,
-    );
+    const reasons = skipped.map(({ task, reason }) => `${task}, ${reason}`).join("; ");
+    throw new Usage(`nothing could be compared: ${reasons}`);
   }
   const revision = ({ name, commit }: (typeof worktrees)["base"]) => ({ name, commit });
   return {
@@ -143,7 +126,7 @@ async function compareRevisions(
     seed,
     ...(rtt !== undefined && { rtt }),
     tasks,
-    skipped: allSkipped,
+    skipped,
     ...problemsOf(tasks, strict),
   };
 }

@@ -6,9 +6,7 @@
 import { z } from "zod";
 import type { Interval, Machine } from "../report/report.ts";
 import { interval, machine } from "../report/schema.ts";
-import { COUNTERS, type CounterName } from "./round/job.ts";
-
-export type { CounterName };
+import type { CounterName } from "./round/job.ts";
 
 /** Changes when older readers would misread the comparison. */
 export const COMPARISON_SCHEMA = "idk-bench-comparison/2";
@@ -125,50 +123,53 @@ export interface Comparison {
   readonly warnings: readonly string[];
 }
 
+/** The words for counters, in the order of tables. */
+export const COUNTER_WORDS: Readonly<Record<CounterName, string>> = {
+  GET: "GET requests",
+  PUT: "PUT requests",
+  HEAD: "HEAD requests",
+  POST: "POST requests",
+  DELETE: "DELETE requests",
+  bytesSent: "bytes sent",
+  bytesReceived: "bytes received",
+  bytesHashed: "bytes hashed",
+  bytesSealed: "bytes sealed",
+  storedOverhead: "bytes stored beyond the content",
+  threads: "threads",
+};
+
+export const COUNTERS: readonly CounterName[] = Object.keys(COUNTER_WORDS) as CounterName[];
+
 const text = z.string().min(1);
 const amounts = z.array(z.number().nonnegative()).min(1);
 const count = z.number().nonnegative();
 const verdict = z.enum(["better", "same", "worse", "inconclusive"]);
 
-const side: z.ZodType<Side> = z.strictObject({
+const pairSide: z.ZodType<Side> = z.strictObject({
   cpu: amounts,
   elapsed: amounts,
   memory: count,
   memoryInTotal: count,
 });
-
-const estimate: z.ZodType<Estimate> = z.strictObject({
-  quantity: z.enum(QUANTITIES),
-  ratio: z.number(),
-  interval,
-  verdict,
-});
-
+const quantity = z.enum(QUANTITIES);
 const attempt: z.ZodType<Attempt> = z.strictObject({
-  pairs: z.array(z.strictObject({ base: side, head: side })).min(1),
-  estimates: z.array(estimate).length(QUANTITIES.length),
+  pairs: z.array(z.strictObject({ base: pairSide, head: pairSide })).min(1),
+  estimates: z
+    .array(z.strictObject({ quantity, ratio: z.number(), interval, verdict }))
+    .length(QUANTITIES.length),
 });
-
-const counter: z.ZodType<Counter> = z.strictObject({
-  name: z.enum(COUNTERS),
-  base: count,
-  head: count,
-  change: z.enum(["none", "less", "more"]),
-});
-
+const change = z.enum(["none", "less", "more"]);
+const name = z.enum(COUNTERS);
 const task: z.ZodType<TaskComparison> = z.strictObject({
   task: text,
   title: text,
   attempts: z.array(attempt).min(1).max(2),
   verdicts: z.strictObject({ cpu: verdict, elapsed: verdict, memory: verdict }),
-  counters: z.array(counter),
+  counters: z.array(z.strictObject({ name, base: count, head: count, change })),
   passed: z.boolean(),
 });
-
-const revision: z.ZodType<Revision> = z.strictObject({
-  name: text,
-  commit: z.string().regex(/^[0-9a-f]{40}$/u),
-});
+const commit = z.string().regex(/^[0-9a-f]{40}$/u);
+const revision: z.ZodType<Revision> = z.strictObject({ name: text, commit });
 
 /** The published schema of comparisons. */
 export const comparisonSchema: z.ZodType<Comparison> = z.strictObject({

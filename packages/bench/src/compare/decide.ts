@@ -3,6 +3,7 @@ import type { Interval } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
 import {
   type Attempt,
+  COUNTERS,
   type Counter,
   type Estimate,
   type Pair,
@@ -10,7 +11,7 @@ import {
   type Quantity,
   type Verdict,
 } from "./comparison.ts";
-import { COUNTERS, type Counts } from "./round/job.ts";
+import type { Counts } from "./round/job.ts";
 
 interface Limits {
   /** Worse if the whole interval is above it. */

@@ -3,9 +3,11 @@ import { markdownTable } from "markdown-table";
 import { drawGrid, plain } from "../report/draw.ts";
 import { counted } from "../report/units.ts";
 import {
+  COUNTER_WORDS,
   type Comparison,
   type Counter,
   type Estimate,
+  QUANTITIES,
   type Quantity,
   type TaskComparison,
   estimatesOf,
@@ -25,38 +27,19 @@ const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
   memory: "peak memory",
 };
 
-const COUNTER_WORDS: Readonly<Partial<Record<Counter["name"], string>>> = {
-  bytesSent: "bytes sent",
-  bytesReceived: "bytes received",
-  bytesHashed: "bytes hashed",
-  bytesSealed: "bytes sealed",
-  storedOverhead: "bytes stored beyond the content",
-  threads: "threads",
-};
-
-/** "HEAD requests", "bytes sent" */
-export function counterName(name: Counter["name"]): string {
-  return COUNTER_WORDS[name] ?? `${name} requests`;
-}
-
 /** "HEAD requests 1 → 2" */
 function counterChange({ name, base, head }: Counter): string {
-  return `${counterName(name)} ${amount(base)} → ${amount(head)}`;
+  return `${COUNTER_WORDS[name]} ${amount(base)} → ${amount(head)}`;
 }
 
 function amount(value: number): string {
   return value.toLocaleString("en", { maximumFractionDigits: 2 });
 }
 
-/** Half the width of an interval, as a change: "1.2 %". */
-function halfWidth({ interval: { low, high } }: Estimate): string {
-  const half = (high - low) / 2;
-  return half > 5 ? "?" : `${(Math.expm1(half) * 100).toFixed(1)} %`;
-}
-
 /** "+0.2 % ± 1.3 %" */
-export function difference(estimate: Estimate): string {
-  return `${percent(estimate.ratio)} ± ${halfWidth(estimate)}`;
+export function difference({ ratio, interval: { low, high } }: Estimate): string {
+  const half = (high - low) / 2;
+  return `${percent(ratio)} ± ${half > 5 ? "?" : `${(Math.expm1(half) * 100).toFixed(1)} %`}`;
 }
 
 /**
@@ -91,18 +74,12 @@ export function problemsOf(
   return { failures, warnings };
 }
 
-/** "No regression in 22 tasks, 2 inconclusive", "1 regression in 22 tasks" */
-export function outcomeOf({ tasks, failures, warnings }: Comparison): string {
+/** The outcome in one line. */
+export function summaryOf({ base, head, tasks, failures, warnings }: Comparison): string {
+  const names = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
   const found = failures.length === 0 ? "no regression" : counted(failures.length, "regression");
   const unclear = warnings.length === 0 ? "" : `, ${warnings.length} inconclusive`;
-  return `${found} in ${counted(tasks.length, "task")}${unclear}`;
-}
-
-/** The outcome in one line. */
-export function summaryOf(comparison: Comparison): string {
-  const { base, head } = comparison;
-  const names = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
-  return `${names}: ${outcomeOf(comparison)}`;
+  return `${names}: ${found} in ${counted(tasks.length, "task")}${unclear}`;
 }
 
 /** Columns of the table, which has one row per task. */
@@ -132,19 +109,17 @@ function rowOf(task: TaskComparison): string[] {
   ];
 }
 
-const limit = (quantity: Quantity, name: "tolerance" | "mustFind" | "widest"): string =>
-  `${Math.round(
-    name === "widest" ? LIMITS[quantity][name] * 100 : Math.expm1(LIMITS[quantity][name]) * 100,
-  )} %`;
+const limits = (name: "tolerance" | "mustFind"): string[] =>
+  QUANTITIES.map((quantity) => `${Math.round(Math.expm1(LIMITS[quantity][name]) * 100)} %`);
+const [tolerated, found] = [limits("tolerance"), limits("mustFind")];
 
 /** The legend of the table. */
 const EXPLANATION: string =
   "Changes from base to head, over pairs of processes whose batches alternate, with 99 % intervals; same " +
-  "unless it says otherwise. Worse: the whole interval is above " +
-  `${limit("cpu", "tolerance")} of CPU time, ${limit("elapsed", "tolerance")} of elapsed time or ` +
-  `${limit("memory", "tolerance")} of peak memory, twice. Same: it ends below ` +
-  `${limit("cpu", "mustFind")}, ${limit("elapsed", "mustFind")} and ${limit("memory", "mustFind")}. ` +
-  "Everything else is inconclusive. Counters must not grow at all, and threads not become fewer.";
+  `unless it says otherwise. Worse: the whole interval is above ${tolerated[0]} of CPU time, ` +
+  `${tolerated[1]} of elapsed time or ${tolerated[2]} of peak memory, twice. Same: it ends below ` +
+  `${found[0]}, ${found[1]} and ${found[2]}. Everything else is inconclusive. Counters must not grow ` +
+  "at all, and threads not become fewer.";
 
 /** The width of the legend. */
 const WIDTH = 95;

@@ -1,7 +1,5 @@
 import type { Backend } from "@idk/storage";
-import type { METHODS } from "./job.ts";
-
-type Method = (typeof METHODS)[number];
+import type { Method } from "./job.ts";
 
 /** Requests so far, in total and by method, and the bytes of their bodies. */
 export type Tally = Record<Method | "requests" | "bytesSent" | "bytesReceived", number>;
@@ -47,23 +45,21 @@ export function countingBackend(backend: Backend, tally: Tally): Backend {
   return Object.fromEntries(counted) as Backend;
 }
 
-export interface CountingProxy extends AsyncDisposable {
-  /** Replaces the endpoint of the store. */
-  readonly endpoint: string;
-}
-
-/** Larger than the largest blob. */
-const BODY_MAX = 64 * 2 ** 20;
-
 /**
  * An HTTP proxy in front of an object store that counts actual requests, including retries. It forwards
  * the Host header unchanged, because request signatures cover it.
+ *
+ * @returns the endpoint to use instead of the store's
  */
-export function countingProxy(upstream: string, tally: Tally): CountingProxy {
+export function countingProxy(
+  upstream: string,
+  tally: Tally,
+): AsyncDisposable & { readonly endpoint: string } {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    maxRequestBodySize: BODY_MAX,
+    // Larger than the largest blob.
+    maxRequestBodySize: 64 * 2 ** 20,
     idleTimeout: 120,
     async fetch(request) {
       const { pathname, search } = new URL(request.url);

@@ -1,11 +1,12 @@
 /*
  * This folder measures both revisions. It is copied into each worktree, so it imports only built-in
- * modules, and the measured library by name.
+ * modules, types, and the measured library by name.
  *
  * A process receives its job as one line of JSON on standard input. To count, it prints one reply and
  * ends. To measure, it prepares the work and prints `ready`; each further line `run N` makes it run a
  * batch of N operations and print what they took, and `end` makes it remove what it stored.
  */
+import type { ObjectStoreAccess } from "../../suite.ts";
 
 /**
  * The backend of a task. `discard` stores nothing, because the first use of new memory pages would cost
@@ -23,37 +24,20 @@ export interface Job {
   /** An empty folder for the files of the task. */
   readonly folder: string;
   /** Where the task may store objects; it removes them. */
-  readonly store?: RoundStore | undefined;
-}
-
-/** The same shape as `ObjectStoreAccess`, which this folder cannot import. */
-export interface RoundStore {
-  readonly endpoint: string;
-  readonly region: string;
-  readonly bucket: string;
-  readonly prefix: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
+  readonly store?: ObjectStoreAccess | undefined;
 }
 
 /** Requests over HTTP, or the equivalent calls of a backend that is not remote; a listing is a GET. */
-export const METHODS = ["GET", "PUT", "HEAD", "POST", "DELETE"] as const;
+export type Method = "GET" | "PUT" | "HEAD" | "POST" | "DELETE";
 
-export const COUNTERS = [
-  "GET",
-  "PUT",
-  "HEAD",
-  "POST",
-  "DELETE",
-  "bytesSent",
-  "bytesReceived",
-  "bytesHashed",
-  "bytesSealed",
-  "storedOverhead",
-  "threads",
-] as const;
-
-export type CounterName = (typeof COUNTERS)[number];
+export type CounterName =
+  | Method
+  | "bytesSent"
+  | "bytesReceived"
+  | "bytesHashed"
+  | "bytesSealed"
+  | "storedOverhead"
+  | "threads";
 
 /**
  * Counts per operation. `threads` is the number of threads that a store starts by default. A counter is

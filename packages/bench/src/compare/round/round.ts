@@ -2,19 +2,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Backend } from "@idk/storage";
 import { countingBackend, countingProxy, newTally } from "./counting.ts";
-import { type Batch, type Counts, type Job, METHODS, type Reply } from "./job.ts";
+import { type Batch, type Counts, type Job, type Reply } from "./job.ts";
 import { Missing, entryPoint } from "./library.ts";
 import { TASKS } from "./task-list.ts";
 import { type Work, fixtureOver } from "./work.ts";
 
-/** Enough to separate the cost per operation from the cost that occurs once. */
-const COUNTED_OPERATIONS = 4;
-
 const WITHOUT_THREADS = { workers: 0 };
 
 const lines = console[Symbol.asyncIterator]();
-const first = await lines.next();
-const job = JSON.parse(first.value as string) as Job;
+const job = JSON.parse((await lines.next()).value!) as Job;
 const { prepare } = TASKS.find(({ name }) => name === job.task)!;
 try {
   await (job.mode === "count" ? count() : serve());
@@ -69,35 +65,35 @@ async function measured({ pass }: Work, operations: number): Promise<Batch> {
 
 /** Counts without threads, because only this thread's hashing and sealing is counted. */
 async function count(): Promise<void> {
-  const tally = newTally();
   const { hashedBytes } = await import("./hashed-bytes.ts");
+  const tally = newTally();
   await using proxy = job.store && countingProxy(job.store.endpoint, tally);
-  const connect = () =>
-    connected({
-      ...job,
-      backendKind: job.backendKind === "discard" ? "memory" : job.backendKind,
-      store: job.store && proxy && { ...job.store, endpoint: proxy.endpoint },
-    });
+  const backendKind = job.backendKind === "discard" ? "memory" : job.backendKind;
+  const store = job.store && proxy && { ...job.store, endpoint: proxy.endpoint };
+  const connect = () => connected({ ...job, backendKind, store });
   const backend = await connect();
   try {
-    const { sealedBytes, ...nacl } = await sealing();
     const counted = proxy ? backend : countingBackend(backend, tally);
     const backends = { backend: counted, connect, keeping: backend };
+    const { sealedBytes, ...nacl } = await sealing();
     const work = await prepare(await fixtureOver(backends, { ...WITHOUT_THREADS, ...nacl }));
-    const now = () => ({ ...tally, bytesHashed: hashedBytes(), bytesSealed: sealedBytes() });
+    const now = () => {
+      const { requests: _, ...counts } = tally;
+      return { ...counts, bytesHashed: hashedBytes(), bytesSealed: sealedBytes?.() };
+    };
     await work.pass(1);
     const before = now();
-    await work.pass(COUNTED_OPERATIONS);
-    const after = now();
-    const each = (name: keyof typeof after) => (after[name] - before[name]) / COUNTED_OPERATIONS;
+    // More than one, to show a cost that does not occur in each. Large contents take too long for that.
+    const operations = job.threads ? 1 : 4;
+    await work.pass(operations);
+    const each = Object.entries(now()).map(([name, total]) => {
+      const from = before[name as keyof typeof before];
+      return [name, total === undefined ? total : (total - from!) / operations];
+    });
     const counts: Counts = {
-      ...Object.fromEntries(METHODS.map((method) => [method, each(method)])),
-      bytesSent: each("bytesSent"),
-      bytesReceived: each("bytesReceived"),
-      bytesHashed: each("bytesHashed"),
-      ...("nacl" in nacl && { bytesSealed: each("bytesSealed") }),
+      ...Object.fromEntries(each),
       ...(await overhead(backend, work)),
-      ...(job.threads && { threads: await threadsStarted({ ...backends, backend }) }),
+      ...(job.threads && { threads: await threadsStarted(backends) }),
     };
     await work.verify();
     reply({ kind: "count", counts });
@@ -110,16 +106,15 @@ async function count(): Promise<void> {
 /** The implementation of NaCl that the library chooses, counting; none if the revision takes none. */
 async function sealing() {
   type Library = typeof import("@idk/storage");
-  const library = await entryPoint<Library>("@idk/storage", ["createStore"]);
+  const { loadNaCl } = await entryPoint<Partial<Library>>("@idk/storage", []);
+  if (loadNaCl === undefined) return {};
+  const chosen = await loadNaCl();
   let bytes = 0;
-  const sealedBytes = () => bytes;
-  if (typeof library.loadNaCl !== "function") return { sealedBytes };
-  const chosen = await library.loadNaCl();
   const seal: typeof chosen.seal = (box, message, nonce, key) => {
     bytes += message.length;
     chosen.seal(box, message, nonce, key);
   };
-  return { sealedBytes, nacl: { ...chosen, seal } };
+  return { sealedBytes: () => bytes, nacl: { ...chosen, seal } };
 }
 
 /** The number of threads that a store with default options starts for one operation. */

@@ -1,5 +1,4 @@
-import { type Comparison, type Counter, isWorse } from "../../compare/comparison.ts";
-import { counterName } from "../../compare/render.ts";
+import { COUNTER_WORDS, type Comparison, type Counter, isWorse } from "../../compare/comparison.ts";
 import { counted, formatTime } from "../units.ts";
 import { forest } from "./charts/forest.ts";
 import { type Html, html } from "./html.ts";
@@ -48,7 +47,7 @@ export function comparisonSection(comparison: Comparison): Html {
 function counterTable(counters: readonly { title: string; counter: Counter }[]): Html {
   const rows = counters.map(({ title, counter }) => [
     title,
-    counterName(counter.name),
+    COUNTER_WORDS[counter.name],
     tickCount(counter.base),
     tickCount(counter.head),
     changed(counter),
