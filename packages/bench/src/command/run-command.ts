@@ -11,7 +11,6 @@ import { paintFor } from "../report/draw.ts";
 import { type Problem, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
 import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
-import type { ObjectStoreAccess } from "../suite.ts";
 import type { RunSettings } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
 import { createProgress } from "./progress.ts";
@@ -121,8 +120,10 @@ async function withStore<T>(
   }
   try {
     if (rtt === undefined) return await work({ access: store.access });
-    const { withLatency } = await import("../object-store/latency.ts");
-    return await withLatency(store.access, rtt, (access: ObjectStoreAccess) => work({ access }));
+    const { withRoundTrip } = await import("../object-store/latency.ts");
+    const { access } = store;
+    await using far = await withRoundTrip(access.endpoint, rtt);
+    return await work({ access: { ...access, endpoint: far.endpoint } });
   } finally {
     await store.close().catch((error: unknown) => {
       const { bucket, prefix } = store.access;

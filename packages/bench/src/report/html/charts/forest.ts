@@ -1,5 +1,13 @@
 import { type Markish, dot, rect, ruleY } from "@observablehq/plot";
-import { type Attempt, type TaskComparison, lastAttempt } from "../../../compare/comparison.ts";
+import {
+  type Estimate,
+  QUANTITIES,
+  type Quantity,
+  type TaskComparison,
+  type Verdict,
+  estimatesOf,
+} from "../../../compare/comparison.ts";
+import { LIMITS, ratioOf } from "../../../compare/decide.ts";
 import { formatChange } from "../../units.ts";
 import { type Html, html } from "../html.ts";
 import { chart } from "../plot.ts";
@@ -8,39 +16,60 @@ import { formatShare, tickChange, tickCount } from "../tick-units.ts";
 import { type Axis, linearAxis } from "./axis.ts";
 import { type RowPositions, drawRows, referenceLine } from "./rows.ts";
 
-/** Head against base, one row per task: the median of the rounds with its interval and tolerance. */
+interface Row {
+  readonly task: TaskComparison;
+  readonly quantity: Quantity;
+  readonly estimate: Estimate;
+  /** ln(head / base) of each pair. */
+  readonly ratios: readonly number[];
+}
+
+const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
+  cpu: "CPU time",
+  elapsed: "elapsed time",
+  memory: "peak memory",
+};
+
+/** Head against base, one row per task: the change in CPU time with its interval and tolerance. */
 export function forest(tasks: readonly TaskComparison[]): Html {
-  const compared = tasks.map((task) => ({ task, attempt: lastAttempt(task) }));
+  const all = tasks.flatMap((task) =>
+    estimatesOf(task).map((estimate, i): Row => {
+      const quantity = QUANTITIES[i]!;
+      const ratios = task.attempts.at(-1)!.pairs.map((pair) => ratioOf(pair, quantity));
+      return { task, quantity, estimate, ratios };
+    }),
+  );
+  const compared = all.filter(({ quantity }) => quantity === "cpu");
   const reach =
-    1.12 * Math.max(0.06, ...compared.flatMap(({ attempt }) => ends(attempt).map(Math.abs)));
+    1.12 * Math.max(0.06, ...compared.flatMap(({ estimate }) => ends(estimate).map(Math.abs)));
   const drawing = chart(
-    "Change in the time of each task from base to head, with its interval",
+    "Change in the CPU time of each task from base to head, with its interval",
     (width) =>
       drawRows(
         {
-          rows: compared.map(({ task, attempt }) => ({
+          rows: compared.map(({ task, estimate }) => ({
             name: task.title,
-            detail: words(task, attempt),
+            detail: words(estimate),
           })),
           axis: (pixels) => changeAxis(reach, pixels / 75),
-          along: "← head is faster · head is slower →",
+          along: "← head takes less · head takes more →",
           format: (ratio) => (ratio === 0 ? "0" : tickChange(Math.expm1(ratio))),
           rowHeight: 36,
           marks: (positions) => [
-            ...compared.map(({ attempt }, i) => band(attempt, i, positions)),
+            ...compared.map((_, i) => band(i, positions)),
             referenceLine(0, compared, positions),
-            ...compared.flatMap(({ task, attempt }, i) => row(task, attempt, i, positions)),
+            ...compared.flatMap((each, i) => row(each, i, positions)),
           ],
         },
         width,
       ),
   );
-  const confidence = formatShare(compared[0]?.attempt.interval.confidence ?? 0.99);
+  const confidence = formatShare(compared[0]?.estimate.interval.confidence ?? 0.99);
   return figure(
     "Head against base",
-    `The diamond is the median change over all rounds, the bar its ${confidence} interval, and the faint dots are the rounds. A task fails only if its whole bar is to the right of the shaded tolerance.`,
+    `CPU time; the table has elapsed time and peak memory too. The diamond is the mean change over all pairs of processes, the bar its ${confidence} interval, and the faint dots are the pairs. A task fails only if its whole bar is to the right of the shaded tolerance.`,
     drawing,
-    comparisonTable(compared),
+    comparisonTable(all),
   );
 }
 
@@ -50,79 +79,66 @@ function changeAxis(reach: number, most: number): Axis {
   return { type: "linear", domain: [-reach, reach], ticks: ticks.map(Math.log1p) };
 }
 
-function comparisonTable(compared: readonly { task: TaskComparison; attempt: Attempt }[]): Html {
+function comparisonTable(all: readonly Row[]): Html {
   return table(
     "Head against base",
-    [
-      "Task",
-      "Verdict",
-      "Change",
-      "from",
-      "to",
-      "Tolerance",
-      "Noise",
-      "Rounds",
-      "Attempts",
-      "Measured",
-    ],
-    compared.map(({ task, attempt }) => [
+    ["Task", "Verdict", "Quantity", "Change", "from", "to", "Pairs", "Attempts"],
+    all.map(({ task, quantity, estimate, ratios }) => [
       task.title,
-      verdict(task),
-      change(attempt.median),
-      change(attempt.interval.low),
-      change(attempt.interval.high),
-      change(attempt.tolerance),
-      change(attempt.noise),
-      tickCount(attempt.rounds.length),
+      verdict(estimate),
+      QUANTITY_WORDS[quantity],
+      change(estimate.ratio),
+      change(estimate.interval.low),
+      change(estimate.interval.high),
+      tickCount(ratios.length),
       tickCount(task.attempts.length),
-      task.bound === "cpu" ? "CPU time" : "elapsed time",
     ]),
-    [1, 9],
+    [1, 2],
   );
 }
 
-function verdict({ verdict, passed }: TaskComparison): Html {
-  return passed
-    ? html`<span class="met"><span aria-hidden="true">✓</span> ${verdict}</span>`
-    : html`<span class="missed"><span aria-hidden="true">✗</span> ${verdict}</span>`;
+function verdict({ verdict }: Estimate): Html {
+  const [kind, mark] =
+    verdict === "worse"
+      ? ["missed", "✗"]
+      : verdict === "inconclusive"
+        ? ["quiet", "?"]
+        : ["met", "✓"];
+  return html`<span class="${kind}"><span aria-hidden="true">${mark}</span> ${verdict}</span>`;
 }
 
-function words({ verdict }: TaskComparison, { median }: Attempt): string {
-  return `${change(median)}, ${verdict}`;
+function words({ ratio, verdict }: Estimate): string {
+  return `${change(ratio)}, ${verdict}`;
 }
 
 function change(ratio: number): string {
   return formatChange(Math.expm1(ratio));
 }
 
-function ends({ interval, tolerance, median }: Attempt): number[] {
-  return [interval.low, interval.high, median, tolerance];
+function ends({ interval, ratio }: Estimate): number[] {
+  return [interval.low, interval.high, ratio, LIMITS.cpu.tolerance];
 }
 
-function band({ tolerance }: Attempt, i: number, positions: RowPositions): Markish {
+function band(i: number, positions: RowPositions): Markish {
+  const { tolerance } = LIMITS.cpu;
   const box = { x1: -tolerance, x2: tolerance, y1: positions.top(i), y2: positions.bottom(i) };
   return rect([box], { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--band)" });
 }
 
-function row(
-  task: TaskComparison,
-  attempt: Attempt,
-  i: number,
-  positions: RowPositions,
-): Markish[] {
-  const { median, interval, ratios } = attempt;
+const COLORS: ReadonlyMap<Verdict, string> = new Map([
+  ["worse", "var(--worse)"],
+  ["better", "var(--better)"],
+]);
+
+function row({ task, estimate, ratios }: Row, i: number, positions: RowPositions): Markish[] {
+  const { ratio: centre, interval } = estimate;
   const [top, bottom, y] = [positions.top(i), positions.bottom(i), positions.middle(i)];
-  const color =
-    task.verdict === "slower"
-      ? "var(--worse)"
-      : task.verdict === "faster"
-        ? "var(--better)"
-        : "var(--neutral)";
+  const color = COLORS.get(estimate.verdict) ?? "var(--neutral)";
   const spread = (_: number, i: number) => top + (bottom - top) * ((i * 0.618_034 + 0.2) % 1);
   return [
     dot(ratios, { x: (ratio: number) => ratio, y: spread, r: 2, fill: color, fillOpacity: 0.35 }),
     ruleY([interval], { y, x1: "low", x2: "high", stroke: color, strokeWidth: 5 }),
-    dot([median], {
+    dot([centre], {
       x: (ratio: number) => ratio,
       y,
       symbol: "diamond",
@@ -130,7 +146,7 @@ function row(
       fill: color,
       stroke: "var(--surface)",
       strokeWidth: 1.5,
-      title: () => `${task.title}: ${words(task, attempt)}`,
+      title: () => `${task.title}: ${words(estimate)}`,
     }),
   ];
 }
