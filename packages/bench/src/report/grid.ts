@@ -55,17 +55,31 @@ function optional<T>(value: T | undefined, show: (value: T) => string): string {
 /** With fewer samples, the 99th percentile is the slowest sample. */
 const TAIL_SAMPLES = 30;
 
-/** Explains the last column of `measurementGrid`. */
+/** Explains the last column of `measurementGrids`. */
 export const BOUND_LEGEND =
   "× bound: the median relative to sealing and hashing the same bytes on one thread of this machine";
 
-/** One row per measurement: median, spread, tail, rate and resources. */
-export function measurementGrid(
+/** The tables of a suite: one row per measurement, with its median, spread, tail, rate and resources. */
+export function measurementGrids(
   { measurements, pairs }: SuiteResult,
   calibration: Calibration,
+): Grid[] {
+  const titleOf = ({ table = "measurement" }: Measurement): string => table;
+  return [...new Set(measurements.map(titleOf))].map((title) => {
+    const own = measurements.filter((measurement) => titleOf(measurement) === title);
+    return measurementGrid(title, own, calibration, pairs.length > 0);
+  });
+}
+
+/** @param means whether the table has a column for them */
+function measurementGrid(
+  title: string,
+  measurements: readonly Measurement[],
+  calibration: Calibration,
+  means: boolean,
 ): Grid {
   return grid<Measurement>(measurements, [
-    { title: "measurement", words: true, cell: ({ name }) => name },
+    { title, words: true, cell: ({ name }) => name },
     { title: "n", cell: ({ samples }) => sampleCount(samples.length) },
     { title: "median", cell: ({ distribution }) => formatTime(distribution.p50) },
     {
@@ -83,7 +97,7 @@ export function measurementGrid(
     // The deltas of pairs are differences of means.
     {
       title: "mean",
-      cell: ({ distribution: { mean } }) => (pairs.length > 0 ? formatTime(mean) : ""),
+      cell: ({ distribution: { mean } }) => (means ? formatTime(mean) : ""),
     },
     {
       title: "rate",

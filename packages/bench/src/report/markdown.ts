@@ -2,7 +2,7 @@ import { markdownTable } from "markdown-table";
 import {
   BOUND_LEGEND,
   type Grid,
-  measurementGrid,
+  measurementGrids,
   pairGrid,
   counterGrid,
   targetGrid,
@@ -63,7 +63,7 @@ function details({ calibration }: Report): (suite: SuiteResult) => string {
     const { measurements, pairs, counters, notes } = suite;
     const parts = [
       `<details>\n<summary><b>${html(suite.suite)}</b>: ${html(suite.title)} (${formatTime(suite.seconds)})</summary>`,
-      ...(measurements.length > 0 ? [draw(measurementGrid(suite, calibration))] : []),
+      ...measurementGrids(suite, calibration).map(draw),
       ...(measurements.some(({ bytesPerOperation }) => bytesPerOperation)
         ? [`_${text(BOUND_LEGEND)}_`]
         : []),

@@ -35,6 +35,7 @@ const distribution: z.ZodType<Distribution> = z.strictObject({
 
 const measurement: z.ZodType<Measurement> = z.strictObject({
   name: text,
+  table: text.optional(),
   series: text,
   x: z
     .strictObject({ value: z.number(), unit: z.enum(["bytes", "recipients", "files", "threads"]) })

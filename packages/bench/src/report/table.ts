@@ -1,6 +1,6 @@
 import { describeHost } from "../harness/machine.ts";
 import { type Paint, drawGrid, plain } from "./draw.ts";
-import { BOUND_LEGEND, counterGrid, measurementGrid, pairGrid, targetGrid } from "./grid.ts";
+import { BOUND_LEGEND, counterGrid, measurementGrids, pairGrid, targetGrid } from "./grid.ts";
 import { type Problem, targetsOf } from "./outcome.ts";
 import type { Calibration, Machine, Report, SuiteResult, Verdict } from "./report.ts";
 import { counted, formatRate, formatTime } from "./units.ts";
@@ -44,7 +44,9 @@ export function renderSuite(
     `  ${describeStatus(suite, paint)}`,
   ];
   if (suite.measurements.length > 0) {
-    lines.push("", drawGrid(measurementGrid(suite, calibration), paint, width));
+    for (const grid of measurementGrids(suite, calibration)) {
+      lines.push("", drawGrid(grid, paint, width));
+    }
     if (suite.measurements.some(({ bytesPerOperation }) => bytesPerOperation)) {
       lines.push(paint("dim", `  ${BOUND_LEGEND}`));
     }
