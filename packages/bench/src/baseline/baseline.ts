@@ -68,27 +68,25 @@ export async function readBaseline(file: string): Promise<Baseline> {
   }
 }
 
-/** Adds a target to the results of a suite for each of its values that the baseline has. */
+/** Adds a target to the result of a suite for each of its values that the baseline has. */
 export function compareWithBaseline(
-  results: readonly SuiteResult[],
+  result: SuiteResult,
   { suites, machine }: Baseline,
   host: Baseline["machine"],
-): SuiteResult[] {
+): SuiteResult {
   const same = host.processor === machine.processor && host.cores === machine.cores;
-  return results.map((result) => {
-    const base = suites[result.suite];
-    if (base === undefined || result.status !== "completed") return result;
-    const { targets, counters } = result;
-    const added: Target[] = [
-      ...(same ? targets.flatMap((target) => driftOf(target, base.ratios[target.name])) : []),
-      ...counters.flatMap(({ name, value, unit, tolerance = 0 }): Target[] => {
-        const most = base.counters[name];
-        if (most === undefined) return [];
-        return [exactTarget(against(name), value, unit, { most: most * (1 + tolerance) })];
-      }),
-    ];
-    return { ...result, targets: [...targets, ...added] };
-  });
+  const base = suites[result.suite];
+  if (base === undefined || result.status !== "completed") return result;
+  const { targets, counters } = result;
+  const added: Target[] = [
+    ...(same ? targets.flatMap((target) => driftOf(target, base.ratios[target.name])) : []),
+    ...counters.flatMap(({ name, value, unit, tolerance = 0 }): Target[] => {
+      const most = base.counters[name];
+      if (most === undefined) return [];
+      return [exactTarget(against(name), value, unit, { most: most * (1 + tolerance) })];
+    }),
+  ];
+  return { ...result, targets: [...targets, ...added] };
 }
 
 function against(name: string): string {
