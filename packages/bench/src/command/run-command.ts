@@ -60,7 +60,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
       progress,
       done: async (result) => {
         const [shown] = compared([result]);
-        await show(renderSuite(shown!, head.calibration, paint, stdout.columns));
+        await show(renderSuite(shown!, paint, stdout.columns));
       },
     }),
   );

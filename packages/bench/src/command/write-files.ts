@@ -48,6 +48,6 @@ export async function writeFiles(
   if (files.markdown !== undefined) await write(files.markdown, renderMarkdown(report, problems));
   if (files.html !== undefined) {
     const { renderHtml } = await import("../report/html.ts");
-    await write(files.html, renderHtml(report));
+    await write(files.html, renderHtml(report, problems));
   }
 }
