@@ -56,7 +56,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
   await withStore(settings, choice, progress, async (store) => {
     for await (const result of runSuites({ settings, store, env, signal, progress })) {
       const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;
-      await show(renderSuite(compared, head.calibration, paint, stdout.columns));
+      await show(renderSuite(compared, paint, stdout.columns));
       suites.push(compared);
     }
   });

@@ -43,5 +43,5 @@ export async function writeFiles(
   // JSON first, because all other files can be generated from it. Loaded late, for a small heap.
   await write(json, async () => (await import("../report/schema.ts")).renderJson(report));
   await write(markdown, () => renderMarkdown(report, problems));
-  await write(html, async () => (await import("../report/html.ts")).renderHtml(report));
+  await write(html, async () => (await import("../report/html.ts")).renderHtml(report, problems));
 }

@@ -8,7 +8,6 @@ import {
   slowerSuites,
 } from "../../src/baseline/compare.ts";
 import { changesMarkdown, renderChanges } from "../../src/baseline/render.ts";
-import { calibratedCost, serialRate } from "../../src/report/calibrated.ts";
 import type { Measurement, Report } from "../../src/report/report.ts";
 import { HEAD, REPORT, measurement, result } from "../report/fixtures.ts";
 
@@ -37,15 +36,6 @@ function against(
   const after = run(suite, [measurement("x", seconds, { bytesPerOperation: 1e6 })], slowness);
   return compareToBaseline(baselineOf(before), after, { io: IO, tolerance })[0]!;
 }
-
-describe("calibratedCost", () => {
-  test("is 1 for the time of sealing and hashing on one thread", () => {
-    expect(serialRate({ sha256: 500e6, secretbox: 500e6, memoryCopy: 1 })).toBeCloseTo(250e6);
-    expect(serialRate({ sha256: 1e9, secretbox: 250e6, memoryCopy: 1 })).toBeCloseTo(200e6);
-    expect(calibratedCost(0.004, { bytesPerOperation: 1e6 }, HEAD.calibration)).toBeCloseTo(1);
-    expect(calibratedCost(0.004, {}, HEAD.calibration)).toBeCloseTo(1e6);
-  });
-});
 
 describe("a baseline file", () => {
   test("is read as it was written", () => {
