@@ -121,7 +121,7 @@ export function missingFrom(results: readonly SuiteResult[], { suites }: Baselin
 /**
  * Replaces the suites of the report in the baseline and keeps the others.
  *
- * @throws Error if a suite did not complete, or a target of the report itself is not met
+ * @throws Error if a suite did not complete
  */
 export function updatedBaseline(
   { suites, machine, createdAt, revision }: Report,
@@ -180,8 +180,9 @@ export function lineOf(text: string, suite: string, target: string): number {
   const name = isDrift(target) ? target.slice(0, -against("").length) : target;
   const lines = text.split("\n");
   const start = lines.indexOf(`    ${JSON.stringify(suite)}: {`);
-  const found = lines.findIndex(
-    (line, i) => i > start && line.trimStart().startsWith(`${JSON.stringify(name)}:`),
-  );
-  return start >= 0 && found >= 0 ? found + 1 : 1;
+  const end = lines.findIndex((line, i) => i > start && line.startsWith("    }"));
+  const found = lines
+    .slice(0, end)
+    .findLastIndex((line) => line.trimStart().startsWith(`${JSON.stringify(name)}:`));
+  return start >= 0 && found > start ? found + 1 : 1;
 }

@@ -17,7 +17,7 @@ import type { BenchContext } from "./context.ts";
 import { type Progress, createProgress } from "./progress.ts";
 import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
 import { type StoreChoice, chooseStore } from "./store-url.ts";
-import { EXIT_CODES } from "./usage.ts";
+import { EXIT_CODES, Usage } from "./usage.ts";
 import { checkWritable, writeFiles } from "./write-files.ts";
 
 /**
@@ -35,6 +35,9 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
   }
   const files = [json, html, markdown];
   const baselineFile = settings.baseline ?? COMMITTED;
+  if (updateBaseline !== undefined && !hasDefaults(settings)) {
+    throw new Usage("--update-baseline takes no sizes, rounds, --rtt or options of suites");
+  }
   await checkWritable(updateBaseline ? [...files, baselineFile] : files);
   const choice = chooseStore(settings.store, env);
   await suiteIdentity(env);
@@ -85,9 +88,9 @@ async function openBaseline(
   return optional && !(await Bun.file(file).exists()) ? undefined : readBaseline(file);
 }
 
-/** Whether the run measures what the baseline was made with. */
-function hasDefaults({ sizes, iterations, options }: RunSettings): boolean {
-  return sizes === undefined && iterations === undefined && Object.keys(options).length === 0;
+/** Whether the run measures what baselines are made with. */
+function hasDefaults({ sizes, iterations, rtt, options }: RunSettings): boolean {
+  return (sizes ?? iterations ?? rtt) === undefined && Object.keys(options).length === 0;
 }
 
 /** Opens the store if a suite needs one, and removes everything from it at the end. */

@@ -39,7 +39,7 @@ function list(items: readonly string[]): string[] {
 }
 
 function details(suite: SuiteResult): string {
-  const { measurements, pairs, counters, notes } = suite;
+  const { pairs, counters, notes } = suite;
   return [
     `<details>\n<summary><b>${html(suite.suite)}</b>: ${html(suite.title)} (${formatTime(suite.seconds)})</summary>`,
     ...measurementGrids(suite).map(draw),

@@ -34,7 +34,7 @@ export function describeRates({ calibration }: Pick<ReportHead, "calibration">):
 
 /** @param width of the terminal in characters, by default unlimited */
 export function renderSuite(suite: SuiteResult, paint: Paint = plain, width?: number): string {
-  const { measurements, pairs, counters, targets, notes } = suite;
+  const { pairs, counters, targets, notes } = suite;
   const grids = [
     ...measurementGrids(suite, true),
     pairs.length > 0 && pairGrid(pairs),
