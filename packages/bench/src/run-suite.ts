@@ -1,6 +1,5 @@
 import { openRunStore } from "./command/run-store.ts";
 import { chooseStore } from "./command/store-url.ts";
-import { calibrate } from "./harness/bounds.ts";
 import { emptyResult } from "./harness/results.ts";
 import type { SuiteResult } from "./report/report.ts";
 import { renderSuite } from "./report/table.ts";
@@ -28,11 +27,7 @@ export async function runSuite(
   const suite = suites.find((suite) => suite.name === name);
   if (suite === undefined) throw new Error(`there is no suite "${name}"`);
   const env = context.env ?? process.env;
-  const calibration = await calibrate();
-  const shown = (result: SuiteResult): RanSuite => ({
-    result,
-    table: renderSuite(result, calibration),
-  });
+  const shown = (result: SuiteResult): RanSuite => ({ result, table: renderSuite(result) });
   const skipped = (reason: string): RanSuite =>
     shown(emptyResult(suite, { status: "skipped", reason }));
   const missing = suite.missing?.(env);

@@ -42,4 +42,22 @@ export const suites: readonly Suite[] = [
     },
     async () => (await import("./suites/decryption-perf.ts")).decryptionPerf,
   ),
+  lazy(
+    {
+      name: "sse-overhead",
+      title: "Uploads and downloads with and without server-side encryption, in pairs",
+      needsObjectStore: true,
+      options: [
+        { name: "download", kind: "boolean", description: "also downloads (default true)" },
+        { name: "retries", kind: "number", description: "retries of a request (default 5)" },
+        {
+          name: "baseDelayMs",
+          kind: "number",
+          description:
+            "milliseconds before the first retry, doubled for each further one (default 500)",
+        },
+      ],
+    },
+    async () => (await import("./suites/sse-overhead.ts")).sseOverhead,
+  ),
 ];

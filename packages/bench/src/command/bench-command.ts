@@ -15,55 +15,36 @@ export async function benchCommand(
   args: readonly string[],
   context: BenchContext,
 ): Promise<number> {
+  const { suites, signal, stdout, stderr } = context;
   try {
     if (args[0] === "compare") {
       const { runCompare } = await import("./compare-command.ts");
       return await runCompare(args.slice(1), context);
     }
-    const settings = readArguments(args, context.suites);
-    switch (settings.action) {
-      case "help":
-        await context.stdout.print(settings.text);
-        return EXIT_CODES.done;
-      case "list":
-        await context.stdout.print(listSuites(context.suites));
-        return EXIT_CODES.done;
-      case "json-schema":
-        await context.stdout.print((await import("../report/schema.ts")).renderJsonSchema());
-        return EXIT_CODES.done;
-      case "run":
-        return await runCommand(settings, context);
-      default:
-        return settings satisfies never;
-    }
+    const settings = readArguments(args, suites);
+    if (!("print" in settings)) return await runCommand(settings, context);
+    const texts = {
+      help: () => ("text" in settings ? settings.text : ""),
+      list: () => listSuites(suites),
+      schema: async () => (await import("../report/schema.ts")).renderJsonSchema(),
+    };
+    await stdout.print(await texts[settings.print]());
+    return EXIT_CODES.done;
   } catch (error) {
-    return fail(error, context);
+    // After an interruption, every other error is a consequence of it.
+    const reason: unknown = signal.aborted ? signal.reason : error;
+    stderr.write(`idk bench: ${reasonOf(reason)}\n`);
+    if (reason instanceof Interruption) return reason.exitCode;
+    return reason instanceof Usage ? EXIT_CODES.usage : EXIT_CODES.failed;
   }
-}
-
-function fail(error: unknown, { signal, stderr }: BenchContext): number {
-  // After an interruption, every other error is a consequence of it.
-  const reason: unknown = signal.aborted ? signal.reason : error;
-  stderr.write(`idk bench: ${reasonOf(reason)}\n`);
-  if (reason instanceof Interruption) return reason.exitCode;
-  return reason instanceof Usage ? EXIT_CODES.usage : EXIT_CODES.failed;
 }
 
 /** The table that `--list` prints. */
 function listSuites(suites: readonly Suite[]): string {
-  const rows = suites.map(({ name, title, needsObjectStore, slow, options = [] }) => [
-    name,
-    title,
-    [
-      ...(needsObjectStore ? ["an object store"] : []),
-      ...(slow ? ["minutes"] : []),
-      ...options.map((option) => `--${option.name}`),
-    ].join(", "),
-  ]);
-  const grid = {
-    head: ["suite", "measures", "needs, options"],
-    align: ["left", "left", "left"] as const,
-    rows,
-  };
-  return `${drawGrid(grid, plain)}\n`;
+  const rows = suites.map(({ name, title, needsObjectStore, slow, options = [] }) => {
+    const needs = [needsObjectStore && "an object store", slow && "minutes"].filter(Boolean);
+    return [name, title, [...needs, ...options.map((option) => `--${option.name}`)].join(", ")];
+  });
+  const head = ["suite", "measures", "needs, options"];
+  return `${drawGrid({ head, align: ["left", "left", "left"], rows }, plain)}\n`;
 }

@@ -1,20 +1,18 @@
 import manifest from "../../package.json" with { type: "json" };
-import { fileURLToPath } from "node:url";
 import { output } from "../compare/program.ts";
 import { thisMachine } from "../harness/machine.ts";
 import { type Calibration, REPORT_SCHEMA } from "../report/report.ts";
 import type { ReportHead } from "../report/table.ts";
-import type { Environment, Suite } from "../suite.ts";
+import type { Suite } from "../suite.ts";
 import type { TextStream } from "./progress.ts";
 import { Interruption } from "./usage.ts";
 
 /** Everything that the command depends on, so that tests can replace it. */
 export interface BenchContext {
   readonly suites: readonly Suite[];
-  readonly env: Environment;
+  /** `--env-file` adds to it, so that programs which suites start inherit its variables. */
+  readonly env: Record<string, string | undefined>;
   readonly stdout: TextStream & {
-    /** Width in characters, if it is a terminal. */
-    readonly columns?: number | undefined;
     /** Resolves when the text has been written. */
     print(text: string): Promise<void>;
   };
@@ -22,7 +20,7 @@ export interface BenchContext {
   /** Its reason is an `Interruption`. */
   readonly signal: AbortSignal;
   describeRun(quick: boolean, signal: AbortSignal): Promise<Omit<ReportHead, "calibration">>;
-  /** Measures the speed of the machine on one thread; called repeatedly during a run. */
+  /** Measures the speed of the machine on one thread. */
   calibrate(): Promise<Calibration>;
 }
 
@@ -65,27 +63,19 @@ export async function describeRun(
   quick: boolean,
   signal: AbortSignal,
 ): Promise<Omit<ReportHead, "calibration">> {
-  const revision = await revisionOf(signal);
-  return {
-    schema: REPORT_SCHEMA,
-    createdAt: new Date().toISOString(),
-    version: manifest.version,
-    ...(revision !== undefined && { revision }),
-    machine: await thisMachine(),
-    quick,
-  };
+  const createdAt = new Date().toISOString();
+  const [machine, revision] = [await thisMachine(), await revisionOf(signal)];
+  const { version } = manifest;
+  return { schema: REPORT_SCHEMA, createdAt, version, revision, machine, quick };
 }
 
 async function revisionOf(signal: AbortSignal): Promise<string | undefined> {
-  const cwd = fileURLToPath(new URL("../../", import.meta.url));
   const git = (...args: string[]): Promise<string> =>
-    output({ argv: ["git", ...args], cwd, signal });
+    output({ argv: ["git", ...args], cwd: `${import.meta.dirname}/../..`, signal });
   try {
     // If the package is installed inside another repository, that commit is unrelated to it.
     await git("ls-files", "--error-unmatch", "package.json");
-    const commit = (await git("rev-parse", "HEAD")).trim();
-    const changed = await git("status", "--porcelain", "--untracked-files=no");
-    return changed === "" ? commit : `${commit}-dirty`;
+    return (await git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")).trim();
   } catch {
     signal.throwIfAborted();
     return undefined;

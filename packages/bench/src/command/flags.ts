@@ -9,19 +9,14 @@ const YES_OR_NO = /^(?:true|false)$/u;
  * take `hash-perf` as the value of `--verbose`, while `--verbose true` works.
  */
 export function withValues(args: readonly string[], booleans: ReadonlySet<string>): string[] {
-  const result: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i]!;
-    if (arg === "--") return [...result, ...args.slice(i)];
-    if (!booleans.has(arg)) {
-      result.push(arg);
-      continue;
-    }
-    const next = args[i + 1];
-    if (next !== undefined && YES_OR_NO.test(next)) i += 1;
-    result.push(`${arg}=${next !== undefined && YES_OR_NO.test(next) ? next : "true"}`);
-  }
-  return result;
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  const isValue = (i: number): boolean =>
+    i < end && YES_OR_NO.test(args[i]!) && booleans.has(args[i - 1] ?? "");
+  return args.flatMap((arg, i) => {
+    if (isValue(i)) return [];
+    if (i > end || !booleans.has(arg)) return [arg];
+    return [`${arg}=${isValue(i + 1) ? args[i + 1] : "true"}`];
+  });
 }
 
 export function booleanOption(flag: string, description: string): Option {
@@ -43,11 +38,11 @@ export function numberOption(flag: string, description: string, least: number): 
 export function suiteOptions(suites: readonly Suite[]): Map<string, SuiteOption> {
   const options = new Map<string, SuiteOption>();
   for (const option of suites.flatMap(({ options = [] }) => options)) {
-    const known = options.get(option.name);
-    if (known !== undefined && known.kind !== option.kind) {
+    const known = options.get(option.name) ?? option;
+    if (known.kind !== option.kind) {
       throw new Error(`suites declare --${option.name} with different types`);
     }
-    options.set(option.name, known ?? option);
+    options.set(option.name, known);
   }
   return options;
 }
@@ -57,68 +52,25 @@ export function addSuiteOptions(program: Command, suites: readonly Suite[]): voi
     const takers = suites.filter(({ options = [] }) => options.some((own) => own.name === name));
     const text = `${takers.map((suite) => suite.name).join(", ")}: ${description}`;
     const flag = `--${name}`;
-    const option =
-      kind === "boolean"
-        ? booleanOption(flag, text)
-        : kind === "number"
-          ? numberOption(flag, text, 0)
-          : new Option(`${flag} <text>`, text);
+    const option = {
+      boolean: () => booleanOption(flag, text),
+      number: () => numberOption(flag, text, 0),
+      text: () => new Option(`${flag} <text>`, text),
+    }[kind]();
     program.addOption(option.helpGroup("Options of single suites:"));
   }
 }
 
-/**
- * Reads the values of suites' own options.
- *
- * @throws Usage if an option applies to no chosen suite
- */
-export function readSuiteOptions(
-  values: Readonly<Record<string, unknown>>,
-  all: readonly Suite[],
-  chosen: readonly Suite[],
-): Readonly<Record<string, OptionValue>> {
-  const given: Record<string, OptionValue> = {};
-  const taken = suiteOptions(chosen);
-  for (const name of suiteOptions(all).keys()) {
-    const value = values[name] as OptionValue | undefined;
-    if (value === undefined) continue;
-    if (!taken.has(name)) {
-      throw new Usage(
-        `--${name} does not apply to ${chosen.map((suite) => suite.name).join(", ")}`,
-      );
-    }
-    given[name] = value;
-  }
-  return given;
+type Values = Readonly<Record<string, OptionValue>>;
+
+/** The given values of the options that a suite declares. */
+export function optionsOf({ options = [] }: Pick<Suite, "options">, given: Values): Values {
+  return Object.fromEntries(
+    options.flatMap(({ name }) => (given[name] === undefined ? [] : [[name, given[name]]])),
+  );
 }
 
-/** The given values of the options that the suite declares. */
-export function optionsOf(
-  { options = [] }: Suite,
-  given: Readonly<Record<string, OptionValue>>,
-): Readonly<Record<string, OptionValue>> {
-  const own = options.flatMap(({ name }) => {
-    const value = given[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return Object.fromEntries(own);
-}
-
-const UNITS: Readonly<Record<string, number>> = {
-  "": 1,
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  k: 2 ** 10,
-  m: 2 ** 20,
-  g: 2 ** 30,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-};
-
-const SIZE = /^(\d+(?:\.\d+)?)\s*([kmg]?i?b|[kmg])?$/iu;
+const SIZE = /^(\d+(?:\.\d+)?)\s*(?:([kmg])(ib|b)?|b)?$/iu;
 
 /** A larger size is probably a typing error. */
 const MOST = 2 ** 40;
@@ -137,13 +89,14 @@ export function parseSizes(text: string, flag: string): number[] {
 
 /** Parses `8` or `1,8`, in megabytes of 1,000,000 bytes. */
 export function parseMegabytes(text: string, flag: string): number[] {
-  if (!/^[\d.,\s]+$/u.test(text)) throw new Usage(`${flag} must be numbers, such as 8 or 1,8`);
-  return parseSizes(text.replaceAll(/([\d.]+)/gu, "$1MB"), flag);
+  if (/^[\d.,\s]+$/u.test(text)) return parseSizes(text.replaceAll(/[\d.]+/gu, "$&MB"), flag);
+  throw new Usage(`${flag} must be numbers, such as 8 or 1,8`);
 }
 
 function parseSize(text: string, flag: string): number {
-  const [, number, unit = ""] = SIZE.exec(text) ?? [];
-  const bytes = Math.round(Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN));
+  const [, number, unit = " ", suffix = ""] = SIZE.exec(text) ?? [];
+  const base = suffix.toLowerCase() === "b" ? 1000 : 1024;
+  const bytes = Math.round(Number(number) * base ** " kmg".indexOf(unit.toLowerCase()));
   if (bytes >= 1 && bytes <= MOST) return bytes;
   throw new Usage(`${flag} must list sizes from 1 byte to 1 TiB, such as 64K, 1MiB or 10MB`);
 }

@@ -29,29 +29,21 @@ const CLEAR = "\r\u001b[K";
  */
 export function createProgress(stream: TextStream, verbose: boolean): Progress {
   const live = stream.isTTY === true && !verbose;
-  let title = "";
-  const print = (line: string): void => {
-    stream.write(live ? `${CLEAR}${line}\n` : `${line}\n`);
-  };
-  const show = (line: string): void => {
+  let running = "";
+  const note = (line: string): unknown => stream.write(`${live ? CLEAR : ""}${line}\n`);
+  const show = (text: string): unknown => {
+    const line = `${running}: ${text}`;
     const width = (stream.columns ?? 80) - 1;
-    stream.write(`${CLEAR}${line.split("\n", 1)[0]!.slice(0, width)}`);
+    return live ? stream.write(CLEAR + line.split("\n", 1)[0]!.slice(0, width)) : note(line);
   };
   return {
-    begin({ name, title: asks }, at, of) {
-      title = `[${at}/${of}] ${name}`;
-      const line = `${title}: ${asks}`;
-      if (live) show(line);
-      else print(line);
+    begin({ name, title }, at, of) {
+      running = `[${at}/${of}] ${name}`;
+      show(title);
     },
-    log(line) {
-      if (live) show(`${title}: ${line}`);
-      else if (verbose) print(`${title}: ${line}`);
-    },
-    end(result) {
-      print(`${title}: ${outcomeOf(result)}`);
-    },
-    note: print,
+    log: (line) => (live || verbose) && show(line),
+    end: (result) => note(`${running}: ${outcomeOf(result)}`),
+    note,
   };
 }
 
@@ -59,6 +51,5 @@ function outcomeOf({ status, reason, seconds, targets }: SuiteResult): string {
   if (status === "skipped") return `skipped: ${reason}`;
   if (status === "failed") return `FAILED after ${formatTime(seconds)}: ${reason}`;
   const missed = targets.filter(({ verdict }) => verdict === "missed").length;
-  const words = missed === 0 ? "" : `, ${counted(missed, "target")} MISSED`;
-  return `completed in ${formatTime(seconds)}${words}`;
+  return `completed in ${formatTime(seconds)}${missed === 0 ? "" : `, ${counted(missed, "target")} MISSED`}`;
 }

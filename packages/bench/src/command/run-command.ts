@@ -7,17 +7,17 @@ import {
   updatedBaseline,
   writeBaseline,
 } from "../baseline/baseline.ts";
+import { suiteIdentity } from "../harness/identity.ts";
 import { paintFor } from "../report/draw.ts";
 import { type Problem, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
 import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
 import type { RunSettings } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
-import { createProgress } from "./progress.ts";
-import type { RunStore } from "./run-store.ts";
+import { type Progress, createProgress } from "./progress.ts";
 import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
 import { type StoreChoice, chooseStore } from "./store-url.ts";
-import { EXIT_CODES } from "./usage.ts";
+import { EXIT_CODES, Usage } from "./usage.ts";
 import { checkWritable, writeFiles } from "./write-files.ts";
 
 /**
@@ -28,106 +28,96 @@ import { checkWritable, writeFiles } from "./write-files.ts";
  */
 export async function runCommand(settings: RunSettings, context: BenchContext): Promise<number> {
   const { stdout, stderr, env, signal } = context;
-  const { files, updateBaseline, strict, quick, rtt } = settings;
-  await checkWritable([
-    ...Object.values(files),
-    ...(updateBaseline ? [baselineFile(settings)] : []),
-  ]);
+  const { updateBaseline, strict, quick, rtt, envFile, json, html, markdown } = settings;
+  if (envFile !== undefined) {
+    const { readEnvFile } = await import("./env-file.ts");
+    for (const [name, value] of Object.entries(await readEnvFile(envFile))) env[name] ??= value;
+  }
+  const files = [json, html, markdown];
+  const baselineFile = settings.baseline ?? COMMITTED;
+  if (updateBaseline !== undefined && !hasDefaults(settings)) {
+    throw new Usage("--update-baseline takes no sizes, rounds, --rtt or options of suites");
+  }
+  await checkWritable(updateBaseline ? [...files, baselineFile] : files);
   const choice = chooseStore(settings.store, env);
-  const baseline = await openBaseline(settings);
+  await suiteIdentity(env);
+  const previous = await openBaseline(settings, baselineFile);
+  const baseline = updateBaseline === undefined ? previous : undefined;
   const head = {
     ...(await context.describeRun(quick, signal)),
     calibration: await context.calibrate(),
     ...(rtt !== undefined && { rtt }),
   };
-  // A report on standard output is read by a program: print no tables.
-  const tables = !Object.values(files).includes("-");
   const paint = paintFor(stdout, env);
   const show = async (text: string): Promise<void> => {
-    if (tables) await stdout.print(`${text}\n\n`);
+    // A report on standard output is read by a program: print no tables.
+    if (!files.includes("-")) await stdout.print(`${text}\n\n`);
   };
   await show(renderHead(head, paint));
   const progress = createProgress(stderr, settings.verbose);
-  const compared = (results: readonly SuiteResult[]): readonly SuiteResult[] =>
-    baseline && !updateBaseline ? compareWithBaseline(results, baseline, head.machine) : results;
-  const results = await withStore(settings, choice, progress.note, async (store) =>
-    runSuites({
-      settings,
-      store,
-      env,
-      signal,
-      progress,
-      done: async (result) => {
-        const [shown] = compared([result]);
-        await show(renderSuite(shown!, head.calibration, paint, stdout.columns));
-      },
-    }),
-  );
-
-  const report: Report = { ...head, suites: compared(results) };
+  const suites: SuiteResult[] = [];
+  await withStore(settings, choice, progress, async (store) => {
+    for await (const result of runSuites({ settings, store, env, signal, progress })) {
+      const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;
+      await show(renderSuite(compared, paint, stdout.columns));
+      suites.push(compared);
+    }
+  });
+  const report: Report = { ...head, suites };
+  const gone = baseline && hasDefaults(settings) ? missingFrom(suites, baseline) : [];
   const problems: Problem[] = [
     ...problemsOf(report, { strict, ci: Boolean(env["CI"]) }),
-    ...(baseline && !updateBaseline && hasDefaults(settings)
-      ? missingFrom(results, baseline).map((message) => ({ level: "failure" as const, message }))
-      : []),
+    ...gone.map((message) => ({ level: "failure" as const, message })),
   ];
-  await writeFiles(files, report, problems, (text) => stdout.print(text));
+  await writeFiles(settings, report, problems, (text) => stdout.print(text));
   if (updateBaseline !== undefined) {
-    const updated = updatedBaseline(report, baseline, updateBaseline);
-    await writeBaseline(baselineFile(settings), updated);
-    await show(`the baseline was updated: ${baselineFile(settings)}`);
+    await writeBaseline(baselineFile, updatedBaseline(report, previous, updateBaseline));
+    await show(`the baseline was updated: ${baselineFile}`);
   }
   await show(renderOutcome(report.suites, problems, paint));
   return problems.some(({ level }) => level === "failure") ? EXIT_CODES.failed : EXIT_CODES.done;
 }
 
-function baselineFile({ baseline = COMMITTED }: RunSettings): string {
-  return baseline;
-}
-
 /** The baseline to compare with or to update, if there is one. */
-async function openBaseline(settings: RunSettings): Promise<Baseline | undefined> {
-  const { baseline, updateBaseline, quick, rtt } = settings;
+async function openBaseline(
+  { baseline, updateBaseline, quick, rtt }: RunSettings,
+  file: string,
+): Promise<Baseline | undefined> {
   if (baseline === "none" || quick || rtt !== undefined) return undefined;
-  const file = baselineFile(settings);
   const optional = baseline === undefined || updateBaseline !== undefined;
   return optional && !(await Bun.file(file).exists()) ? undefined : readBaseline(file);
 }
 
-/** Whether the run measures what the baseline was made with. */
-function hasDefaults({ sizes, iterations, options }: RunSettings): boolean {
-  return sizes === undefined && iterations === undefined && Object.keys(options).length === 0;
+/** Whether the run measures what baselines are made with. */
+function hasDefaults({ sizes, iterations, rtt, options }: RunSettings): boolean {
+  return (sizes ?? iterations ?? rtt) === undefined && Object.keys(options).length === 0;
 }
 
 /** Opens the store if a suite needs one, and removes everything from it at the end. */
-async function withStore<T>(
+async function withStore(
   { suites, prefix, rtt }: RunSettings,
   choice: StoreChoice,
-  note: (line: string) => void,
-  work: (store: StoreOrReason) => Promise<T>,
-): Promise<T> {
-  if (choice.kind === "none" || !suites.some(({ needsObjectStore }) => needsObjectStore)) {
-    const reason = choice.kind === "none" ? choice.reason : "no store was opened";
-    return work({ status: "skipped", reason });
+  progress: Progress,
+  work: (store: StoreOrReason) => Promise<void>,
+): Promise<void> {
+  if (choice.kind === "none") return work({ status: "skipped", reason: choice.reason });
+  if (!suites.some(({ needsObjectStore }) => needsObjectStore)) {
+    return work({ status: "skipped", reason: "no store was opened" });
   }
-  let store: RunStore;
+  const { openRunStore } = await import("./run-store.ts");
+  const store = await openRunStore(choice, prefix).catch(reasonOf);
+  // The store was requested, so this is a failure and not a reason to skip.
+  if (typeof store === "string") return work({ status: "failed", reason: store });
+  const { access } = store;
   try {
-    const { openRunStore } = await import("./run-store.ts");
-    store = await openRunStore(choice, prefix);
-  } catch (error) {
-    // The store was requested, so this is a failure and not a reason to skip.
-    return work({ status: "failed", reason: reasonOf(error) });
-  }
-  try {
-    if (rtt === undefined) return await work({ access: store.access });
+    if (rtt === undefined) return await work({ access });
     const { withRoundTrip } = await import("../object-store/latency.ts");
-    const { access } = store;
     await using far = await withRoundTrip(access.endpoint, rtt);
-    return await work({ access: { ...access, endpoint: far.endpoint } });
+    await work({ access: { ...access, endpoint: far.endpoint } });
   } finally {
     await store.close().catch((error: unknown) => {
-      const { bucket, prefix } = store.access;
-      note(`idk bench: objects may be left in ${bucket}/${prefix}: ${reasonOf(error)}`);
+      const where = `${access.bucket}/${access.prefix}`;
+      progress.note(`idk bench: objects may be left in ${where}: ${reasonOf(error)}`);
     });
   }
 }

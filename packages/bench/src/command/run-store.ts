@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { ListObjectVersionsOutput, ListObjectsV2Output } from "@aws-sdk/client-s3";
 import { bareS3 } from "../object-store/bare-s3.ts";
 import { openBackend } from "../object-store/scratch.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
@@ -53,10 +54,9 @@ async function expectListable(access: ObjectStoreAccess): Promise<void> {
 /** Removes all objects, also those that are no blobs. */
 async function removeAll(access: ObjectStoreAccess, Prefix: string): Promise<void> {
   // Loaded late: the SDK adds so many objects to the heap that each collection takes longer.
-  const { DeleteObjectCommand, ListObjectsV2Command, S3Client } =
-    await import("@aws-sdk/client-s3");
-  const { endpoint, region, bucket: Bucket } = access;
-  const client = new S3Client({
+  const sdk = await import("@aws-sdk/client-s3");
+  const { endpoint, region, bucket: Bucket, provider } = access;
+  const client = new sdk.S3Client({
     endpoint,
     region,
     credentials: access,
@@ -66,9 +66,16 @@ async function removeAll(access: ObjectStoreAccess, Prefix: string): Promise<voi
   });
   try {
     for (let more = true; more;) {
-      const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
-      for (const { Key } of page.Contents ?? []) {
-        await client.send(new DeleteObjectCommand({ Bucket, Key }));
+      const page: ListObjectsV2Output & ListObjectVersionsOutput =
+        provider === "b2"
+          ? await client.send(new sdk.ListObjectVersionsCommand({ Bucket, Prefix }))
+          : await client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix }));
+      const { Contents = [], Versions = [], DeleteMarkers = [] } = page;
+      for (const { Key } of Contents)
+        await client.send(new sdk.DeleteObjectCommand({ Bucket, Key }));
+      // B2 keeps versions in every bucket, and deletes only what is named with its version.
+      for (const { Key, VersionId } of [...Versions, ...DeleteMarkers]) {
+        await client.send(new sdk.DeleteObjectCommand({ Bucket, Key, VersionId }));
       }
       // List from the start again, because the listed objects are deleted.
       more = page.IsTruncated === true;

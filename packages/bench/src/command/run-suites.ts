@@ -1,7 +1,8 @@
 import { emptyResult } from "../harness/results.ts";
 import type { SuiteResult } from "../report/report.ts";
-import type { Environment, ObjectStoreAccess, Suite, SuiteContext } from "../suite.ts";
+import type { ObjectStoreAccess, Suite } from "../suite.ts";
 import type { RunSettings } from "./arguments.ts";
+import type { BenchContext } from "./context.ts";
 import { optionsOf } from "./flags.ts";
 import type { Progress } from "./progress.ts";
 
@@ -10,17 +11,10 @@ export type StoreOrReason =
   | { readonly access: ObjectStoreAccess }
   | { readonly status: "skipped" | "failed"; readonly reason: string };
 
-export interface Run {
-  readonly settings: Pick<
-    RunSettings,
-    "suites" | "quick" | "verbose" | "sizes" | "iterations" | "seed" | "options"
-  >;
+interface Run extends Pick<BenchContext, "env" | "signal"> {
+  readonly settings: RunSettings;
   readonly store: StoreOrReason;
-  readonly env: Environment;
-  readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** Called with each result as soon as it is available. */
-  done(result: SuiteResult): Promise<void>;
 }
 
 /**
@@ -28,9 +22,8 @@ export interface Run {
  *
  * @throws the signal's reason, once the running suite has stopped
  */
-export async function runSuites(run: Run): Promise<SuiteResult[]> {
+export async function* runSuites(run: Run): AsyncGenerator<SuiteResult, void> {
   const { settings, signal, progress } = run;
-  const results: SuiteResult[] = [];
   for (const [index, suite] of settings.suites.entries()) {
     signal.throwIfAborted();
     progress.begin(suite, index + 1, settings.suites.length);
@@ -38,40 +31,29 @@ export async function runSuites(run: Run): Promise<SuiteResult[]> {
     // A suite that ended because of the signal has not failed.
     signal.throwIfAborted();
     progress.end(result);
-    await run.done(result);
-    results.push(result);
+    yield result;
   }
-  return results;
 }
 
 async function runSuite(suite: Suite, run: Run): Promise<SuiteResult> {
-  const { settings, store, signal, progress } = run;
-  const { quick, sizes, iterations, seed } = settings;
+  const { settings, store, signal, progress, env } = run;
+  const { quick, sizes, iterations, seed, verbose } = settings;
   if (suite.needsObjectStore && "status" in store) return emptyResult(suite, store);
-  const reason = suite.missing?.(run.env);
-  if (reason !== undefined) return emptyResult(suite, { status: "skipped", reason });
-  const context: SuiteContext = {
-    quick,
-    sizes,
-    iterations,
-    seed,
-    signal,
-    env: run.env,
-    options: optionsOf(suite, settings.options),
-    ...("access" in store && { store: store.access }),
-    log: (line) => progress.log(line),
-  };
+  const missing = suite.missing?.(env);
+  if (missing !== undefined) return emptyResult(suite, { status: "skipped", reason: missing });
+  const log = (line: string): void => progress.log(line);
+  const options = optionsOf(suite, settings.options);
+  const access = "access" in store && { store: store.access };
   const start = performance.now();
   try {
+    const context = { quick, sizes, iterations, seed, signal, env, options, log, ...access };
     const result = await suite.run(context);
     checkNames(result);
     return result;
   } catch (error) {
-    if (settings.verbose && error instanceof Error && !signal.aborted) {
-      progress.log(error.stack ?? error.message);
-    }
-    const reason = reasonOf(error);
-    return emptyResult(suite, { status: "failed", reason }, (performance.now() - start) / 1000);
+    if (verbose && error instanceof Error && !signal.aborted) log(error.stack ?? error.message);
+    const why = { status: "failed", reason: reasonOf(error) } as const;
+    return emptyResult(suite, why, (performance.now() - start) / 1000);
   }
 }
 

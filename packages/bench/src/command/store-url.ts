@@ -1,4 +1,5 @@
 import {
+  type B2Location,
   type MinioServer,
   type ObjectLocation,
   type S3Location,
@@ -20,7 +21,8 @@ export type StoreChoice =
   | { readonly kind: "none"; readonly reason: string };
 
 const FORMS =
-  "s3://BUCKET[/PREFIX]?endpoint=URL&region=R or minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=0";
+  "s3://BUCKET[/PREFIX]?endpoint=URL&region=R, b2://BUCKET[/PREFIX]?region=R " +
+  "or minio://[HOST[:PORT]]/BUCKET[/PREFIX]?tls=0";
 
 export const NO_STORE: string =
   "no object store: give --store URL, or set MINIO_ENDPOINT, MINIO_ACCESS_KEY and MINIO_SECRET_KEY " +
@@ -42,15 +44,26 @@ export function chooseStore(url: string | undefined, env: Environment): StoreCho
 }
 
 export function readStoreUrl(url: string, env: Environment): ObjectStoreAccess {
-  const unsupported = `--store takes ${FORMS}`;
-  if (!/^(?:s3|minio):/iu.test(url)) throw new Usage(unsupported);
   // Suites choose the server-side encryption themselves.
-  const location = worded("--store", () =>
-    parseStoreUrl(url, { ...env, IDK_SSE_C_KEY: undefined }),
-  );
-  if (location.kind === "s3") return { ...s3Access(location, env), ...bucketOf(location) };
-  if (location.kind === "minio") return { ...minioAccess(location), ...bucketOf(location) };
-  throw new Usage(unsupported);
+  const own = { ...env, IDK_SSE_C_KEY: undefined };
+  if (!/^(?:s3|minio|b2):/iu.test(url)) throw new Usage(`--store takes ${FORMS}`);
+  const location = worded("--store", () => parseStoreUrl(url, own)) as ObjectLocation;
+  const { bucket, prefix, encryption } = location;
+  if (encryption !== undefined) {
+    throw new Usage("--store takes no encryption: suites choose it themselves");
+  }
+  // Suites sign and send plain paths, without percent-encoding.
+  const parts = [bucket, ...(prefix?.split("/") ?? [])];
+  if (!parts.every((part) => /^[\w.-]+$/u.test(part) && !/^\.+$/u.test(part))) {
+    throw new Usage("--store takes letters, digits, dots, dashes and underscores in its path");
+  }
+  const server =
+    location.kind === "s3"
+      ? s3Access(location, env)
+      : location.kind === "b2"
+        ? b2Access(location, env)
+        : minioAccess(location);
+  return { ...server, bucket, prefix: prefix === undefined ? "" : `${prefix}/` };
 }
 
 /** The messages of the parser follow the name of what was parsed. */
@@ -62,20 +75,6 @@ function worded<T>(name: string, parse: () => T): T {
   }
 }
 
-type Bucket = Pick<ObjectStoreAccess, "bucket" | "prefix">;
-
-function bucketOf({ bucket, prefix, encryption }: ObjectLocation): Bucket {
-  if (encryption !== undefined) {
-    throw new Usage("--store takes no encryption: suites choose it themselves");
-  }
-  const parts = [bucket, ...(prefix?.split("/") ?? [])];
-  // Suites sign and send plain paths, without percent-encoding.
-  if (!parts.every((part) => /^[\w.-]+$/u.test(part) && !/^\.+$/u.test(part))) {
-    throw new Usage("--store takes letters, digits, dots, dashes and underscores in its path");
-  }
-  return { bucket, prefix: prefix === undefined ? "" : `${prefix}/` };
-}
-
 function s3Access(location: S3Location, env: Environment): ObjectServer {
   const region = location.region ?? (env["AWS_REGION"] || env["AWS_DEFAULT_REGION"]);
   if (!region && !location.endpoint) {
@@ -84,36 +83,36 @@ function s3Access(location: S3Location, env: Environment): ObjectServer {
   if (env["AWS_SESSION_TOKEN"]) {
     throw new Usage("--store cannot use temporary keys: AWS_SESSION_TOKEN is set");
   }
+  // Names both variables, because a user who has set one of them recognizes the other.
+  const required = (name: string, other: string): string => {
+    if (env[name]) return env[name];
+    throw new Usage(
+      `the object store needs credentials: ${name} is not set (it goes with ${other})`,
+    );
+  };
   return {
     endpoint: location.endpoint ?? `https://s3.${region}.amazonaws.com`,
     region: region || "us-east-1",
-    accessKeyId: required(env, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
-    secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"),
+    accessKeyId: required("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+    secretAccessKey: required("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"),
   };
 }
 
-function minioAccess({
-  host,
-  port = 9000,
-  tls,
-  accessKey,
-  secretKey,
-  sessionToken,
-}: MinioServer): ObjectServer {
-  if (sessionToken !== undefined) {
+function b2Access(location: B2Location, env: Environment): ObjectServer {
+  const { accessKeyId, secretAccessKey, endpoint = "" } = location;
+  const [, named] = /^https:\/\/s3\.([a-z0-9-]+)\.backblazeb2\.com$/u.exec(endpoint) ?? [];
+  const region = location.region ?? named ?? env["B2_REGION"];
+  if (!region)
+    throw new Usage("--store names no region, and B2_ENDPOINT contains none: set B2_REGION");
+  const origin = endpoint || `https://s3.${region}.backblazeb2.com`;
+  return { endpoint: origin, region, accessKeyId, secretAccessKey, provider: "b2" };
+}
+
+function minioAccess({ host, port = 9000, tls, ...keys }: MinioServer): ObjectServer {
+  if (keys.sessionToken !== undefined) {
     throw new Usage("temporary keys cannot be used: MINIO_SESSION_TOKEN is set");
   }
-  return {
-    endpoint: `${tls ? "https" : "http"}://${host}:${port}`,
-    region: "us-east-1",
-    accessKeyId: accessKey,
-    secretAccessKey: secretKey,
-  };
-}
-
-/** Names both variables, because a user who has set one of them recognizes the other. */
-function required(env: Environment, name: string, other: string): string {
-  const value = env[name];
-  if (value) return value;
-  throw new Usage(`the object store needs credentials: ${name} is not set (it goes with ${other})`);
+  const endpoint = `${tls ? "https" : "http"}://${host}:${port}`;
+  const { accessKey: accessKeyId, secretKey: secretAccessKey } = keys;
+  return { endpoint, region: "us-east-1", accessKeyId, secretAccessKey, provider: "minio" };
 }

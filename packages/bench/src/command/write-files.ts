@@ -16,13 +16,10 @@ export async function checkWritable(files: readonly (string | undefined)[]): Pro
     if (file === undefined || file === "-") continue;
     const found = await stat(file).catch(() => undefined);
     if (found?.isDirectory()) throw new Usage(`cannot write ${file}: it is a folder`);
-    try {
-      await access(found === undefined ? dirname(file) : file, constants.W_OK);
-    } catch (error) {
-      const why =
-        found === undefined ? "its folder does not exist or is not writable" : "permission denied";
-      throw new Usage(`cannot write ${file}: ${why}`, { cause: error });
-    }
+    await access(found ? file : dirname(file), constants.W_OK).catch((cause: unknown) => {
+      const why = found ? "permission denied" : "its folder does not exist or is not writable";
+      throw new Usage(`cannot write ${file}: ${why}`, { cause });
+    });
   }
 }
 
@@ -33,21 +30,18 @@ export async function checkWritable(files: readonly (string | undefined)[]): Pro
  * @throws Error if a file cannot be written
  */
 export async function writeFiles(
-  files: OutputFiles,
+  { json, html, markdown }: OutputFiles,
   report: Report,
   problems: readonly Problem[],
   print: (text: string) => Promise<void>,
 ): Promise<void> {
-  const write = (file: string, text: string): Promise<void> =>
-    file === "-" ? print(text) : writeFile(file, text);
-  if (files.json !== undefined) {
-    // First, because all other files can be generated from it. Loaded late, for a small heap.
-    const { renderJson } = await import("../report/schema.ts");
-    await write(files.json, renderJson(report));
-  }
-  if (files.markdown !== undefined) await write(files.markdown, renderMarkdown(report, problems));
-  if (files.html !== undefined) {
-    const { renderHtml } = await import("../report/html.ts");
-    await write(files.html, renderHtml(report));
-  }
+  const write = async (file: string | undefined, render: () => unknown): Promise<void> => {
+    if (file === undefined) return;
+    const text = String(await render());
+    await (file === "-" ? print(text) : writeFile(file, text));
+  };
+  // JSON first, because all other files can be generated from it. Loaded late, for a small heap.
+  await write(json, async () => (await import("../report/schema.ts")).renderJson(report));
+  await write(markdown, () => renderMarkdown(report, problems));
+  await write(html, async () => (await import("../report/html.ts")).renderHtml(report, problems));
 }

@@ -20,7 +20,7 @@ export interface Sample {
 }
 
 /** The name and the classification of a measurement. */
-export type Labels = Pick<Measurement, "name" | "series" | "x" | "bytesPerOperation">;
+export type Labels = Pick<Measurement, "name" | "table" | "series" | "x" | "bytesPerOperation">;
 
 /**
  * @param samples in the order measured, 1 or more
@@ -28,7 +28,7 @@ export type Labels = Pick<Measurement, "name" | "series" | "x" | "bytesPerOperat
  * @param memory over time, of one of the samples
  */
 export function measurementOf(
-  { name, series, x, bytesPerOperation }: Labels,
+  { name, table, series, x, bytesPerOperation }: Labels,
   samples: readonly Sample[],
   random: Random,
   memory?: readonly MemoryPoint[],
@@ -39,6 +39,7 @@ export function measurementOf(
   const [cpu, peaks, heaps] = [column("cpuSeconds"), column("peakRss"), column("heap")];
   return {
     name,
+    ...(table !== undefined && { table }),
     series,
     ...(x && { x }),
     ...(bytesPerOperation !== undefined && { bytesPerOperation }),

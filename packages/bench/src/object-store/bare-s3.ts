@@ -19,14 +19,15 @@ const EMPTY = createHash("sha256").digest("hex");
 /**
  * Requests for objects below the prefix, one attempt each.
  *
- * @param checksums whether the server verifies and stores a checksum, for which it hashes a second time
+ * @param checksums whether the server verifies and stores a checksum, for which it hashes a second time;
+ *   not sent to B2, some of whose clusters reject it
  * @throws Error with the response of the server if a request fails
  */
 export function bareS3(
   access: ObjectStoreAccess,
   { checksums = false }: { readonly checksums?: boolean } = {},
 ): BareS3 {
-  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = access;
+  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey, provider } = access;
   const { host } = new URL(endpoint);
   const hmac = (key: string | Uint8Array, text: string) =>
     createHmac("sha256", key).update(text).digest();
@@ -38,7 +39,7 @@ export function bareS3(
     const now = new Date().toISOString().replaceAll(/[-:]|\.\d+/gu, "");
     const day = now.slice(0, 8);
     const checksum: Record<string, string> =
-      checksums && method === "PUT"
+      checksums && method === "PUT" && provider !== "b2"
         ? { "x-amz-checksum-sha256": Buffer.from(payload, "hex").toString("base64") }
         : {};
     const headers = { "x-amz-content-sha256": payload, "x-amz-date": now };

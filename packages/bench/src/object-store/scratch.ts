@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Backend } from "@idk/storage";
-import { minio } from "@idk/storage/minio";
+import { type Backend, withRetry } from "@idk/storage";
+import { B2_RETRY, b2 } from "@idk/storage/b2";
+import { type Encryption, minio } from "@idk/storage/minio";
 import { inLanes } from "../harness/interleave.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 
@@ -54,24 +55,22 @@ export async function withScratch<T>(
   return result;
 }
 
+export type { Encryption } from "@idk/storage/minio";
+
 export interface OpenOptions {
-  /** Server-side encryption with keys of the server (SSE-S3). */
-  readonly encrypted?: boolean | undefined;
+  /** Server-side encryption; B2 has no `aws:kms`. */
+  readonly encryption?: Encryption | undefined;
 }
 
-/** The library's backend for the objects below the prefix. */
-export function openBackend(access: ObjectStoreAccess, { encrypted }: OpenOptions = {}): Backend {
-  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey } = access;
-  return minio({
-    endpoint,
-    region,
-    bucket,
-    // The backend inserts a slash between the prefix and the names.
-    ...(prefix !== "" && { prefix: prefix.replace(/\/$/u, "") }),
-    accessKey: accessKeyId,
-    secretKey: secretAccessKey,
-    ...(encrypted && { encryption: { type: "AES256" } }),
-  });
+/** The library's backend for the objects below the prefix, which does not retry. */
+export function openBackend(access: ObjectStoreAccess, { encryption }: OpenOptions = {}): Backend {
+  const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey, provider } = access;
+  const options = { endpoint, region, bucket, prefix };
+  if (provider !== "b2") {
+    return minio({ ...options, encryption, accessKey: accessKeyId, secretKey: secretAccessKey });
+  }
+  if (encryption?.type === "aws:kms") throw new Error("B2 has no key management (aws:kms)");
+  return b2({ ...options, encryption, keyId: accessKeyId, applicationKey: secretAccessKey });
 }
 
 const DELETES_AT_ONCE = 16;
@@ -82,7 +81,7 @@ const DELETES_AT_ONCE = 16;
  * @returns their number
  */
 export async function clearAll(access: ObjectStoreAccess): Promise<number> {
-  const backend = openBackend(access);
+  const backend = withRetry(openBackend(access), B2_RETRY);
   try {
     const names: string[] = [];
     for await (const { name } of backend.list("")) names.push(name);

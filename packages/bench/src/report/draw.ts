@@ -25,64 +25,40 @@ export function paintFor(
 /** Spaces before the first column and between columns. */
 const GAP = 2;
 
-/**
- * Draws a table without rules. Columns that do not fit the width follow in another block, which repeats
- * the first column.
- *
- * @param width of a terminal, in characters
- */
-export function drawGrid(grid: Grid, paint: Paint, width: number = Infinity): string {
-  const blocks = blocksOf(grid, width).map((columns) => drawColumns(grid, columns, paint));
-  return blocks.join("\n\n");
-}
+/** The first column is not made narrower than this. */
+const NAMES_LEAST = 16;
 
-function drawColumns({ head, align, rows }: Grid, columns: readonly number[], paint: Paint) {
+const LINES = ["top", "bottom", "left", "right", "mid", "middle"];
+const NO_LINES = Object.fromEntries(
+  LINES.flatMap((line) => ["", "-mid", "-left", "-right"].map((end) => [`${line}${end}`, ""])),
+);
+
+/**
+ * Draws a table without rules.
+ *
+ * @param width of a terminal, in characters: names in the first column are wrapped between words to fit
+ */
+export function drawGrid(
+  { head, align, rows }: Grid,
+  paint: Paint,
+  width: number = 10_000,
+): string {
+  const widthOf = (_: string, column: number): number =>
+    GAP + Math.max(...[head, ...rows].map((row) => Bun.stringWidth(row[column + 1]!)));
+  const others = head
+    .slice(1)
+    .map(widthOf)
+    .reduce((sum, own) => sum + own, GAP);
+  const names = Math.max(NAMES_LEAST, width - others);
   const table = new Table({
     chars: NO_LINES,
     style: { head: [], border: [], "padding-left": 0, "padding-right": GAP },
-    colAligns: columns.map((column) => align[column]!),
+    colAligns: [...align],
   });
   table.push(
-    columns.map((column) => paint("dim", head[column]!)),
-    ...rows.map((row) => columns.map((column) => row[column]!)),
+    head.map((title) => paint("dim", title)),
+    ...rows.map(([name, ...cells]) => [Bun.wrapAnsi(name!, names), ...cells]),
   );
   const lines = table.toString().split("\n");
   return lines.map((line) => `${" ".repeat(GAP)}${line.trimEnd()}`).join("\n");
 }
-
-/** The column numbers of each block: the first column and as many others as fit. */
-function blocksOf({ head, rows }: Grid, width: number): number[][] {
-  const widths = head.map((_, column) => {
-    const cells = [head, ...rows].map((row) => Bun.stringWidth(row[column]!));
-    return GAP + Math.max(...cells);
-  });
-  const blocks = [[0]];
-  let left = width - widths[0]!;
-  for (let column = 1; column < head.length; column++) {
-    const block = blocks.at(-1)!;
-    if (widths[column]! > left && block.length > 1) {
-      blocks.push([0, column]);
-      left = width - widths[0]!;
-    } else block.push(column);
-    left -= widths[column]!;
-  }
-  return blocks;
-}
-
-const NO_LINES = {
-  top: "",
-  "top-mid": "",
-  "top-left": "",
-  "top-right": "",
-  bottom: "",
-  "bottom-mid": "",
-  "bottom-left": "",
-  "bottom-right": "",
-  left: "",
-  "left-mid": "",
-  mid: "",
-  "mid-mid": "",
-  right: "",
-  "right-mid": "",
-  middle: "",
-};

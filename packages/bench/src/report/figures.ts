@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { targetGrid } from "./grid.ts";
 import { draw } from "./markdown.ts";
 import { describeMachine, describeVersion } from "./table.ts";
-import { type SuiteTarget, targetsOf } from "./outcome.ts";
-import type { Report } from "./report.ts";
+import { targetsOf } from "./outcome.ts";
+import type { Report, Target } from "./report.ts";
 import { reportSchema } from "./schema.ts";
 import { counted } from "./units.ts";
 
@@ -49,7 +49,7 @@ function replaced(document: string, name: string, figures: string): string {
 }
 
 /** Whether the value is on the right side of its goal, if it has one. */
-function reachesGoal({ value, goal, least }: SuiteTarget): boolean {
+function reachesGoal({ value, goal, least }: Target): boolean {
   return goal === undefined || (least === undefined ? value <= goal : value >= goal);
 }
 
@@ -71,6 +71,6 @@ function figuresOf(report: Report): string {
   return [about, ...notes, tableOf(targets)].join("\n\n");
 }
 
-function tableOf(targets: readonly SuiteTarget[]): string {
+function tableOf(targets: readonly Target[]): string {
   return draw(targetGrid(targets, (verdict) => verdict));
 }

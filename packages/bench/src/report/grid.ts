@@ -1,19 +1,11 @@
-import { calibratedCost } from "./calibrated.ts";
 import { mean } from "../statistics/describe.ts";
-import type {
-  Calibration,
-  Counter,
-  Measurement,
-  Pair,
-  SuiteResult,
-  Target,
-  Verdict,
-} from "./report.ts";
+import type { Counter, Measurement, Pair, SuiteResult, Target, Verdict } from "./report.ts";
 import {
   formatBound,
   formatBytes,
   formatChange,
   formatDelta,
+  formatExact,
   formatInterval,
   formatQuantity,
   formatRate,
@@ -55,21 +47,21 @@ function optional<T>(value: T | undefined, show: (value: T) => string): string {
 /** With fewer samples, the 99th percentile is the slowest sample. */
 const TAIL_SAMPLES = 30;
 
-/** Explains the last column of `measurementGrid`. */
-export const BOUND_LEGEND =
-  "× bound: the median relative to sealing and hashing the same bytes on one thread of this machine";
+/** The columns that a terminal has room for. */
+const BRIEF = new Set(["measurement", "median", "± 95 %", "p95", "rate", "CPU", "peak"]);
 
-/** One row per measurement: median, spread, tail, rate and resources. */
-export function measurementGrid(
-  { measurements, pairs }: SuiteResult,
-  calibration: Calibration,
-): Grid {
-  return grid<Measurement>(measurements, [
+/**
+ * One row per measurement: median, spread, tail, rate and resources.
+ *
+ * @param brief only the columns for a terminal
+ */
+export function measurementGrid({ measurements, pairs }: SuiteResult, brief = false): Grid {
+  const columns: readonly Column<Measurement>[] = [
     { title: "measurement", words: true, cell: ({ name }) => name },
-    { title: "n", cell: ({ samples }) => sampleCount(samples.length) },
+    { title: "n", cell: ({ samples }) => formatExact(samples.length, "count") },
     { title: "median", cell: ({ distribution }) => formatTime(distribution.p50) },
     {
-      title: confidenceTitle(measurements),
+      title: "± 95 %",
       // One sample has no spread.
       cell: ({ samples, distribution: { p50, interval } }) =>
         samples.length > 1 ? formatSpread(p50, interval) : "",
@@ -83,38 +75,37 @@ export function measurementGrid(
     // The deltas of pairs are differences of means.
     {
       title: "mean",
-      cell: ({ distribution: { mean } }) => (pairs.length > 0 ? formatTime(mean) : ""),
+      cell: ({ distribution }) => (pairs.length > 0 ? formatTime(distribution.mean) : ""),
     },
-    {
-      title: "rate",
-      cell: ({ bytesPerOperation: bytes, distribution: { p50 } }) =>
-        bytes && p50 > 0 ? formatRate(bytes / p50) : "",
-    },
+    { title: "rate", cell: (measurement) => optional(rateOf(measurement), formatRate) },
     // The mean, because CPU time advances in steps that may be longer than an operation.
     {
       title: "CPU",
       cell: ({ cpuSamples }) => optional(cpuSamples, (samples) => formatTime(mean(samples))),
     },
-    { title: "peak RSS", cell: ({ peakRss }) => optional(peakRss, formatBytes) },
+    { title: "peak", cell: ({ peakRss }) => optional(peakRss, formatBytes) },
     { title: "heap", cell: ({ heap }) => optional(heap, formatBytes) },
-    {
-      title: "× bound",
-      cell: (measurement) =>
-        measurement.bytesPerOperation
-          ? calibratedCost(measurement.distribution.p50, measurement, calibration).toFixed(2)
-          : "",
-    },
-  ]);
+  ];
+  return grid(
+    measurements,
+    columns.filter(({ title }) => !brief || BRIEF.has(title)),
+  );
 }
 
-/** A report holds at most 1000 samples: "+" says that there were more. */
-function sampleCount(length: number): string {
-  return `${length.toLocaleString("en-US")}${length >= 1000 ? "+" : ""}`;
+/** A grid for each table that measurements name, in the order of the first of each. */
+export function measurementGrids(suite: SuiteResult, brief = false): Grid[] {
+  const titleOf = ({ table = "measurement" }: Measurement): string => table;
+  return [...new Set(suite.measurements.map(titleOf))].map((title) => {
+    const measurements = suite.measurements.filter((each) => titleOf(each) === title);
+    const { head, ...rest } = measurementGrid({ ...suite, measurements }, brief);
+    return { head: [title, ...head.slice(1)], ...rest };
+  });
 }
 
-function confidenceTitle(measurements: readonly Measurement[]): string {
-  const { confidence = 0.95 } = measurements[0]?.distribution.interval ?? {};
-  return `${Number((confidence * 100).toFixed(1))} % interval`;
+/** Bytes of content per second at the median, if the operation moves any. */
+export function rateOf({ bytesPerOperation, distribution }: Measurement): number | undefined {
+  const { p50 } = distribution;
+  return bytesPerOperation && p50 > 0 ? bytesPerOperation / p50 : undefined;
 }
 
 /** One row per pair: the difference between base and head. Verdicts are sentences and follow the table. */
@@ -137,16 +128,16 @@ export function targetGrid(
   outcome: (verdict: Verdict) => string,
 ): Grid {
   return grid<Target & { readonly suite?: string }>(targets, [
-    { title: "suite", words: true, cell: ({ suite }) => suite ?? "" },
     { title: "target", words: true, cell: ({ name }) => name },
+    { title: "verdict", words: true, cell: ({ verdict }) => outcome(verdict) },
     { title: "value", cell: formatValue },
+    { title: "interval", words: true, cell: formatInterval },
     { title: "bound", words: true, cell: formatBound },
     {
       title: "goal",
       cell: ({ goal, unit }) => optional(goal, (value) => formatQuantity(value, unit)),
     },
-    { title: "outcome", words: true, cell: ({ verdict }) => outcome(verdict) },
-    { title: "interval", words: true, cell: formatInterval },
+    { title: "suite", words: true, cell: ({ suite = "" }) => suite },
   ]);
 }
 
@@ -154,6 +145,6 @@ export function targetGrid(
 export function counterGrid(counters: readonly Counter[]): Grid {
   return grid<Counter>(counters, [
     { title: "counter", words: true, cell: ({ name }) => name },
-    { title: "value", cell: ({ value, unit }) => formatQuantity(value, unit) },
+    { title: "value", cell: ({ value, unit }) => formatExact(value, unit) },
   ]);
 }

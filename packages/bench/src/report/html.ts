@@ -1,73 +1,248 @@
+/**
+ * A report, or a comparison of two revisions, as one page without network access and scripts: charts
+ * are inline SVG. It supports light and dark mode, phones and printing.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Comparison } from "../compare/comparison.ts";
-import { comparisonSection } from "./html/comparison-section.ts";
-import { type Html, html, trusted } from "./html/html.ts";
-import { machineSection } from "./html/machine-section.ts";
-import { overview } from "./html/overview.ts";
-import { suiteSection } from "./html/suite-section.ts";
-import type { Report } from "./report.ts";
-import { counted } from "./units.ts";
-
-const STYLES = ["colors.css", "page.css", "narrow-and-paper.css"];
+import { sizeName } from "../harness/content.ts";
+import { describeHost } from "../harness/machine.ts";
+import { type Grid, counterGrid, measurementGrid, pairGrid, rateOf, targetGrid } from "./grid.ts";
+import { type Point, forest, lineChart } from "./html/chart.ts";
+import { type Change, changesOf } from "./html/comparison.ts";
+import { type Html, type Part, html, trusted } from "./html/html.ts";
+import {
+  type Problem,
+  describeProblem,
+  describeVerdicts,
+  subjectOf,
+  targetsOf,
+} from "./outcome.ts";
+import type { Measurement, Report, SuiteResult, Verdict } from "./report.ts";
+import { QUICK, describeMachine, describeRates, describeVersion } from "./table.ts";
+import { counted, formatChange, formatRate, formatTime } from "./units.ts";
 
 /** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-/**
- * Renders the report as one HTML page without network access and scripts: charts are inline SVG, each
- * with its numbers in a table. The page supports light and dark mode and printing.
- */
-export function renderHtml(report: Report): string {
-  const { suites, machine, calibration, version, revision, createdAt } = report;
-  const dirty = revision?.endsWith("-dirty") === true ? "-dirty" : "";
-  const commit = revision === undefined ? undefined : `${revision.slice(0, 12)}${dirty}`;
-  const good = suites.every(
-    ({ status, targets }) => status !== "failed" && targets.every(({ met }) => met),
-  );
+const MARKS: Readonly<Record<Verdict, string>> = {
+  met: "✓ met",
+  missed: "✗ missed",
+  inconclusive: "? inconclusive",
+};
+
+export function renderHtml(report: Report, problems: readonly Problem[]): string {
+  const { suites, machine, quick } = report;
+  const failed = problems.some(({ level }) => level === "failure");
+  const targets = targetsOf(suites);
+  const word = failed ? "Failed" : quick || targets.length === 0 ? "Not judged" : "Passed";
+  const verdicts = targets.map(({ verdict }) => verdict);
   return page({
-    title: `Benchmarks of idk ${version}${commit === undefined ? "" : `, commit ${commit}`}`,
-    headline: headline(report),
-    good,
-    subtitle: html`idk ${version}${commit !== undefined && html`, commit <code>${commit}</code>`} ·
-    ${day(createdAt)}`,
-    sections: [
-      overview(report),
-      machineSection(machine, calibration),
-      suites.map((suite, i) => suiteSection(suite, i)),
-    ],
+    title: `Benchmarks of ${describeVersion(report)}`,
+    headline: `${word}: ${describeVerdicts(suites)}`,
+    tone: failed ? "bad" : word === "Passed" && problems.length === 0 ? "good" : "unclear",
+    about: [describeVersion(report), describeMachine(machine), describeRates(report)],
+    body: html`${fastest(suites)} ${quick && html`<p class="warning"><b>${QUICK}</b></p>`}
+    ${list(
+      "problems",
+      problems.map((problem) => {
+        const at = suites.findIndex(({ suite }) => suite === problem.suite);
+        const subject = subjectOf(problem);
+        return html`<li class="${problem.level}">
+          ${at >= 0 ? html`<a href="#suite-${at}">${subject}</a>` : subject}
+          ${describeProblem(problem)}
+        </li>`;
+      }),
+    )}
+    ${
+      targets.length > 0 &&
+      table(
+        "Targets",
+        targetGrid(targets, (verdict) => MARKS[verdict]),
+        verdicts,
+      )
+    }
+    ${suites.map(suiteSection)}`,
   });
+}
+
+/** The fastest put and get of the run. */
+function fastest(suites: readonly SuiteResult[]): Html {
+  const measurements = suites.flatMap((suite) => suite.measurements);
+  const rate = (one: Measurement): number => rateOf(one) ?? 0;
+  const facts = ["put", "get"].flatMap((series) => {
+    const own = measurements.filter((one) => one.series === series && rate(one) > 0);
+    const [best] = own.toSorted((a, b) => rate(b) - rate(a));
+    return best === undefined ? [] : [`${best.name}: ${formatRate(rate(best))}`];
+  });
+  return html`<p class="rates">${facts.join(" · ")}</p>`;
+}
+
+function suiteSection(result: SuiteResult, i: number): Html {
+  const { suite, title, status, reason, seconds, measurements, pairs, counters, notes } = result;
+  const verdicts = pairs.map(({ name, verdict }) => html`<li><b>${name}:</b> ${verdict}</li>`);
+  return html`<section id="suite-${i}">
+    <h2>${suite}</h2>
+    <p class="muted">
+      ${title}${status === "completed" && `, completed in ${formatTime(seconds)}`}
+    </p>
+    ${status !== "completed" && html`<p class="${status === "failed" ? "failure" : "warning"}"><b>${status}:</b> ${reason}</p>`}
+    ${measurements.length > 0 && table("Measurements", measurementGrid(result))}
+    ${ratesChart(measurements)} ${memoryChart(measurements)}
+    ${pairs.length > 0 && table("Pairs", pairGrid(pairs))} ${list("", verdicts)}
+    ${counters.length > 0 && table("Counters", counterGrid(counters))}
+    ${list(
+      "",
+      notes.map((note) => html`<li>${note}</li>`),
+    )}
+  </section>`;
+}
+
+/** Rates by size, or by number of threads or the like, of the series that have several. */
+function ratesChart(measurements: readonly Measurement[]): Html[] {
+  const points = measurements.flatMap(({ series, x, bytesPerOperation: bytes, distribution }) => {
+    const { p50, interval } = distribution;
+    if (!x || !bytes || interval.low <= 0) return [];
+    const [y, low, high] = [p50, interval.high, interval.low].map((time) => bytes / time / 1e6);
+    return [{ series, unit: x.unit, x: x.value, y: y!, low: low!, high: high! }];
+  });
+  return [...new Set(points.map(({ unit }) => unit))].flatMap((unit) => {
+    const own = points.filter((point) => point.unit === unit);
+    const drawn = own.filter(({ series, x }) =>
+      own.some((other) => other.series === series && other.x !== x),
+    );
+    if (drawn.length === 0) return [];
+    const [label, formatX] = unit === "bytes" ? ["size", sizeName] : [unit, String];
+    return [lineChart({ label: `Rate by ${label}, MB/s`, points: drawn, kind: "steps", formatX })];
+  });
+}
+
+/** More lines could not be told apart, and more points than pixels only make the page larger. */
+const LINES_MOST = 10;
+const POINTS_MOST = 160;
+
+/** Resident memory over time, of the longest measurements. */
+function memoryChart(measurements: readonly Measurement[]): Html | undefined {
+  const recorded = measurements
+    .flatMap(({ name, memory = [] }) => (memory.length < 2 ? [] : [{ name, memory }]))
+    .toSorted((a, b) => b.memory.at(-1)!.at - a.memory.at(-1)!.at);
+  if (recorded.length === 0) return undefined;
+  const points = recorded.slice(0, LINES_MOST).flatMap(({ name, memory }): Point[] => {
+    const stride = Math.ceil(memory.length / POINTS_MOST);
+    const kept = memory.filter((_, i) => i % stride === 0 || i === memory.length - 1);
+    return kept.map(({ at, rss }) => ({ series: name, x: at, y: rss / 2 ** 20 }));
+  });
+  const label = `Resident memory over time, MiB${recorded.length > LINES_MOST ? `; the ${LINES_MOST} longest of ${recorded.length}` : ""}`;
+  const formatX = (x: number): string => `${Number(x.toPrecision(3))} s`;
+  return lineChart({ label, points, kind: "time", formatX });
 }
 
 /** Renders a comparison of two revisions in the same way. */
 export function renderComparisonHtml(comparison: Comparison): string {
-  const { base, head, failures, tasks, machine, createdAt } = comparison;
-  const outcome =
-    failures.length === 0
-      ? `No regression in ${counted(tasks.length, "task")}`
-      : `${counted(failures.length, "regression")} in ${counted(tasks.length, "task")}`;
+  const { base, head, failures, tasks, skipped, machine, createdAt, seconds, seed } = comparison;
+  const changes = changesOf(comparison);
+  const unclear = changes.filter(({ verdict }) => verdict === "inconclusive").length;
+  const found = failures.length === 0 ? "No regression" : counted(failures.length, "regression");
+  const counters = tasks.flatMap(({ task, counters }) =>
+    counters
+      .filter(({ change }) => change !== "none")
+      .map(({ name, base, head }) => [task, name, base, head].map(String)),
+  );
+  const revisions = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
+  const quantities = [...new Set(changes.map(({ quantity }) => quantity))];
   return page({
     title: `Benchmarks: ${head.name} against ${base.name}`,
-    headline: outcome,
-    good: failures.length === 0,
-    subtitle: html`${head.name} against ${base.name} · ${day(createdAt)}`,
-    sections: [comparisonSection(comparison), machineSection(machine)],
+    headline: `${found} in ${counted(tasks.length, "task")}${unclear > 0 ? `, ${unclear} inconclusive` : ""}`,
+    tone: failures.length > 0 ? "bad" : unclear > 0 ? "unclear" : "good",
+    about: [revisions, `${createdAt}, ${formatTime(seconds)}, seed ${seed}`, describeHost(machine)],
+    body: html`${list("problems", [
+      ...failures.map((failure) => html`<li class="failure">${failure}</li>`),
+      ...skipped.map(
+        ({ task, reason }) => html`<li class="warning">${task} skipped: ${reason}</li>`,
+      ),
+    ])}
+    ${table(
+      "Changes from base to head",
+      changeGrid(changes),
+      changes.map(({ verdict }) => verdict),
+    )}
+    ${quantities.map((quantity) =>
+      forest(
+        `${quantity}, with intervals: left of 0 the head is better`,
+        changes.filter((change) => change.quantity === quantity),
+      ),
+    )}
+    ${counters.length === 0 ? html`<p>No counter changed.</p>` : table("Counters that changed", { head: ["task", "counter", "base", "head"], align: ["left", "left", "right", "right"], rows: counters })}`,
   });
+}
+
+function changeGrid(changes: readonly Change[]): Grid {
+  const percent = (ratio: number): string => formatChange(Math.expm1(ratio));
+  return {
+    head: ["task", "verdict", "quantity", "change", "interval"],
+    align: ["left", "left", "left", "right", "right"],
+    rows: changes.map(({ task, quantity, ratio, interval, verdict }) => [
+      task,
+      verdict,
+      quantity,
+      percent(ratio),
+      `${percent(interval.low)} to ${percent(interval.high)}`,
+    ]),
+  };
+}
+
+function list(kind: string, items: readonly Html[]): Html | false {
+  return (
+    items.length > 0 &&
+    html`<ul class="${kind}">
+      ${items}
+    </ul>`
+  );
+}
+
+/** @param classes of the rows, which colour the second column */
+function table(
+  caption: string,
+  { head, align, rows }: Grid,
+  classes: readonly string[] = [],
+): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
+    <table>
+      <caption>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${head.map((title, i) => html`<th scope="col" class="${align[i]}">${title}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row, at) =>
+            html`<tr class="${classes[at] ?? ""}">
+              ${row.map((cell, i) =>
+                i === 0
+                  ? html`<th scope="row">${cell}</th>`
+                  : html`<td class="${align[i]}">${cell}</td>`,
+              )}
+            </tr> `,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 interface Page {
   readonly title: string;
   readonly headline: string;
-  readonly good: boolean;
-  readonly subtitle: Html;
-  readonly sections: Parameters<typeof html>[1][];
+  readonly tone: "good" | "unclear" | "bad";
+  readonly about: readonly string[];
+  readonly body: Part;
 }
 
-function page({ title, headline, good, subtitle, sections }: Page): string {
-  const css = STYLES.map((name) => readFileSync(join(import.meta.dir, "html", name), "utf8")).join(
-    "\n",
-  );
-  const document = html`<!doctype html>
+function page({ title, headline, tone, about, body }: Page): string {
+  const css = readFileSync(join(import.meta.dirname, "html/page.css"), "utf8");
+  return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -81,44 +256,10 @@ function page({ title, headline, good, subtitle, sections }: Page): string {
       </head>
       <body>
         <main>
-          <header>
-            <p class="eyebrow">Benchmarks</p>
-            <h1 class="${good ? "good" : "bad"}">${headline}</h1>
-            <p class="subtitle">${subtitle}</p>
-          </header>
-          ${sections}
-          <footer>
-            <p>
-              Times are medians unless stated otherwise. Intervals are bootstrap confidence
-              intervals. KiB, MiB and GiB are powers of 1,024; KB, MB and GB are powers of 1,000.
-            </p>
-          </footer>
+          <h1 class="${tone}">${headline}</h1>
+          <p class="muted">${about.map((line) => html`${line}<br />`)}</p>
+          ${body}
         </main>
       </body>
-    </html> `;
-  return document.markup;
-}
-
-/** The outcome in a few words. */
-function headline({ suites }: Report): string {
-  const targets = suites.flatMap((suite) => suite.targets);
-  const missed = targets.filter(({ met }) => !met).length;
-  const failed = suites.filter(({ status }) => status === "failed").length;
-  const wrong = [
-    ...(failed > 0 ? [`${counted(failed, "suite")} failed`] : []),
-    ...(missed > 0 ? [`${missed} of ${counted(targets.length, "target")} missed`] : []),
-  ];
-  if (wrong.length > 0) return wrong.join(", ");
-  return targets.length === 0 ? "No targets" : `All ${counted(targets.length, "target")} met`;
-}
-
-/** "21 November 2026, 14:30 UTC" */
-function day(createdAt: string): string {
-  const date = new Date(createdAt);
-  const text = date.toLocaleString("en-GB", {
-    dateStyle: "long",
-    timeStyle: "short",
-    timeZone: "UTC",
-  });
-  return `${text.replace(" at ", ", ")} UTC`;
+    </html> `.markup;
 }

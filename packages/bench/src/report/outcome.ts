@@ -1,12 +1,15 @@
 /** What decides whether a run passes, in one place for the exit code, the tables and the annotations. */
-import type { Report, SuiteResult, Target } from "./report.ts";
+import type { Report, SuiteResult, Target, Verdict } from "./report.ts";
+import { counted, formatBound, formatInterval, formatValue } from "./units.ts";
 
-export interface SuiteTarget extends Target {
-  readonly suite: string;
-}
+const ORDER: readonly Verdict[] = ["missed", "inconclusive", "met"];
 
-export function targetsOf(suites: readonly SuiteResult[]): SuiteTarget[] {
-  return suites.flatMap(({ suite, targets }) => targets.map((target) => ({ ...target, suite })));
+/** The targets of all suites: missed ones first, then inconclusive ones. */
+export function targetsOf(suites: readonly SuiteResult[]): (Target & { readonly suite: string })[] {
+  const rank = ({ verdict }: Target): number => ORDER.indexOf(verdict);
+  return suites
+    .flatMap(({ suite, targets }) => targets.map((target) => ({ ...target, suite })))
+    .toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** A reason why a run failed, or should be looked at. */
@@ -43,10 +46,8 @@ export function problemsOf(
   for (const { suite, status, reason = "", targets } of suites) {
     if (status === "failed")
       problems.push({ level: "failure", suite, message: `failed: ${reason}` });
-    if (status === "skipped") {
-      const level = ci ? "failure" : "warning";
-      problems.push({ level, suite, message: `skipped: ${reason}` });
-    }
+    const level = ci ? "failure" : "warning";
+    if (status === "skipped") problems.push({ level, suite, message: `skipped: ${reason}` });
     for (const target of quick ? [] : targets) {
       const { verdict, kind } = target;
       if (verdict === "met") continue;
@@ -56,4 +57,32 @@ export function problemsOf(
     }
   }
   return problems.toSorted((a, b) => Number(b.level === "failure") - Number(a.level === "failure"));
+}
+
+/** "seal: 1 MiB by bound": the suite and the target, or empty. */
+export function subjectOf({ suite, target }: Problem): string {
+  return [suite, target?.name].filter((part) => part !== undefined).join(": ");
+}
+
+/** "missed its target: 1.31 (1.27 to 1.35), ≤ 1.25" */
+export function describeProblem({ message, target }: Problem): string {
+  if (target === undefined) return message;
+  const interval = formatInterval(target);
+  return `${message}: ${formatValue(target)}${interval && ` (${interval})`}, ${formatBound(target)}`;
+}
+
+/** "5 of 8 targets met, 1 missed, 1 suite skipped": what was not judged never counts as met. */
+export function describeVerdicts(suites: readonly SuiteResult[]): string {
+  const targets = suites.flatMap((suite) => suite.targets);
+  const of = (verdict: Verdict): number => targets.filter((one) => one.verdict === verdict).length;
+  const that = (status: SuiteResult["status"]): string =>
+    counted(suites.filter((suite) => suite.status === status).length, "suite");
+  const others = [
+    `${of("missed")} missed`,
+    `${of("inconclusive")} inconclusive`,
+    `${that("failed")} failed`,
+    `${that("skipped")} skipped`,
+  ].filter((words) => !words.startsWith("0 "));
+  const met = `${of("met")} of ${counted(targets.length, "target")} met`;
+  return [targets.length === 0 ? "no targets" : met, ...others].join(", ");
 }

@@ -29,6 +29,8 @@ export interface Distribution {
 export interface Measurement {
   /** Unique in its suite, such as "put 1 MiB". */
   readonly name: string;
+  /** The table that shows the measurement, by default that of the suite: "uploads". */
+  readonly table?: string | undefined;
   /** The line of a chart that the measurement belongs to, such as "put". */
   readonly series: string;
   /** The position on that line. */

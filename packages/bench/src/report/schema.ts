@@ -1,17 +1,5 @@
 import { z } from "zod";
-import {
-  type Calibration,
-  type Counter,
-  type Distribution,
-  type Interval,
-  type Machine,
-  type Measurement,
-  type Pair,
-  REPORT_SCHEMA,
-  type Report,
-  type SuiteResult,
-  type Target,
-} from "./report.ts";
+import { type Interval, type Machine, REPORT_SCHEMA, type Report } from "./report.ts";
 
 const seconds = z.number().nonnegative();
 const bytes = z.number().int().nonnegative();
@@ -23,7 +11,7 @@ export const interval: z.ZodType<Interval> = z.strictObject({
   confidence: z.number().gt(0).lt(1),
 });
 
-const distribution: z.ZodType<Distribution> = z.strictObject({
+const distribution = z.strictObject({
   mean: seconds,
   least: seconds,
   p50: seconds,
@@ -33,8 +21,11 @@ const distribution: z.ZodType<Distribution> = z.strictObject({
   interval,
 });
 
-const measurement: z.ZodType<Measurement> = z.strictObject({
+const memoryPoint = z.strictObject({ at: seconds, rss: bytes, heap: bytes });
+
+const measurement = z.strictObject({
   name: text,
+  table: text.optional(),
   series: text,
   x: z
     .strictObject({ value: z.number(), unit: z.enum(["bytes", "recipients", "files", "threads"]) })
@@ -45,13 +36,10 @@ const measurement: z.ZodType<Measurement> = z.strictObject({
   cpuSamples: z.array(seconds).min(1).max(1000).optional(),
   peakRss: bytes.optional(),
   heap: bytes.optional(),
-  memory: z
-    .array(z.strictObject({ at: seconds, rss: bytes, heap: bytes }))
-    .max(500)
-    .optional(),
+  memory: z.array(memoryPoint).max(500).optional(),
 });
 
-const pair: z.ZodType<Pair> = z.strictObject({
+const pair = z.strictObject({
   name: text,
   base: text,
   head: text,
@@ -62,7 +50,7 @@ const pair: z.ZodType<Pair> = z.strictObject({
   verdict: text,
 });
 
-const target: z.ZodType<Target> = z.strictObject({
+const target = z.strictObject({
   name: text,
   value: z.number(),
   unit: z.enum(["ratio", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
@@ -74,14 +62,14 @@ const target: z.ZodType<Target> = z.strictObject({
   verdict: z.enum(["met", "missed", "inconclusive"]),
 });
 
-const counter: z.ZodType<Counter> = z.strictObject({
+const counter = z.strictObject({
   name: text,
   value: z.number().nonnegative(),
   unit: z.enum(["count", "bytes"]),
   tolerance: z.number().nonnegative().optional(),
 });
 
-const suiteResult: z.ZodType<SuiteResult> = z.strictObject({
+const suiteResult = z.strictObject({
   suite: text,
   title: text,
   status: z.enum(["completed", "skipped", "failed"]),
@@ -95,12 +83,7 @@ const suiteResult: z.ZodType<SuiteResult> = z.strictObject({
 });
 
 const rate = z.number().positive();
-
-const calibration: z.ZodType<Calibration> = z.strictObject({
-  sha256: rate,
-  secretbox: rate,
-  memoryCopy: rate,
-});
+const calibration = z.strictObject({ sha256: rate, secretbox: rate, memoryCopy: rate });
 
 export const machine: z.ZodType<Machine> = z.strictObject({
   processor: z.string(),

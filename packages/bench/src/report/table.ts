@@ -1,8 +1,8 @@
 import { describeHost } from "../harness/machine.ts";
 import { type Paint, drawGrid, plain } from "./draw.ts";
-import { BOUND_LEGEND, counterGrid, measurementGrid, pairGrid, targetGrid } from "./grid.ts";
-import { type Problem, targetsOf } from "./outcome.ts";
-import type { Calibration, Machine, Report, SuiteResult, Verdict } from "./report.ts";
+import { counterGrid, measurementGrids, pairGrid, targetGrid } from "./grid.ts";
+import { type Problem, describeProblem, describeVerdicts, subjectOf } from "./outcome.ts";
+import type { Machine, Report, SuiteResult, Verdict } from "./report.ts";
 import { counted, formatRate, formatTime } from "./units.ts";
 
 /** A report without its suites. */
@@ -33,36 +33,23 @@ export function describeRates({ calibration }: Pick<ReportHead, "calibration">):
 }
 
 /** @param width of the terminal in characters, by default unlimited */
-export function renderSuite(
-  suite: SuiteResult,
-  calibration: Calibration,
-  paint: Paint = plain,
-  width?: number,
-): string {
-  const lines = [
-    `${paint("bold", suite.suite)}  ${suite.title}`,
-    `  ${describeStatus(suite, paint)}`,
+export function renderSuite(suite: SuiteResult, paint: Paint = plain, width?: number): string {
+  const { pairs, counters, targets, notes } = suite;
+  const grids = [
+    ...measurementGrids(suite, true),
+    pairs.length > 0 && pairGrid(pairs),
+    counters.length > 0 && counterGrid(counters),
+    targets.length > 0 && targetGrid(targets, verdictWord(paint)),
+  ].filter((grid) => grid !== false);
+  const sentences = [
+    ...pairs.map(({ name, verdict }) => `${name}: ${verdict}`),
+    ...notes.map((note) => `note: ${note}`),
   ];
-  if (suite.measurements.length > 0) {
-    lines.push("", drawGrid(measurementGrid(suite, calibration), paint, width));
-    if (suite.measurements.some(({ bytesPerOperation }) => bytesPerOperation)) {
-      lines.push(paint("dim", `  ${BOUND_LEGEND}`));
-    }
-  }
-  if (suite.pairs.length > 0) {
-    lines.push("", drawGrid(pairGrid(suite.pairs), paint, width));
-    lines.push(...suite.pairs.map(({ name, verdict }) => indented(`${name}: ${verdict}`, width)));
-  }
-  if (suite.counters.length > 0) {
-    lines.push("", drawGrid(counterGrid(suite.counters), paint, width));
-  }
-  if (suite.targets.length > 0) {
-    lines.push("", drawGrid(targetGrid(suite.targets, verdictWord(paint)), paint, width));
-  }
-  if (suite.notes.length > 0) {
-    lines.push("", ...suite.notes.map((note) => indented(`note: ${note}`, width)));
-  }
-  return lines.join("\n");
+  return [
+    `${paint("bold", suite.suite)}  ${suite.title}\n  ${describeStatus(suite, paint)}`,
+    ...grids.map((grid) => drawGrid(grid, paint, width)),
+    ...(sentences.length > 0 ? [sentences.map((text) => indented(text, width)).join("\n")] : []),
+  ].join("\n\n");
 }
 
 /** A sentence, wrapped between words. */
@@ -74,16 +61,9 @@ function indented(sentence: string, width: number = Infinity): string {
 }
 
 function describeStatus({ status, reason = "", seconds }: SuiteResult, paint: Paint): string {
-  switch (status) {
-    case "completed":
-      return `completed in ${formatTime(seconds)}`;
-    case "skipped":
-      return `${paint("yellow", "skipped")}: ${reason}`;
-    case "failed":
-      return `${paint(["red", "bold"], "FAILED")} after ${formatTime(seconds)}: ${reason}`;
-    default:
-      return status satisfies never;
-  }
+  if (status === "completed") return `completed in ${formatTime(seconds)}`;
+  if (status === "skipped") return `${paint("yellow", "skipped")}: ${reason}`;
+  return `${paint(["red", "bold"], "FAILED")} after ${formatTime(seconds)}: ${reason}`;
 }
 
 function verdictWord(paint: Paint): (verdict: Verdict) => string {
@@ -101,15 +81,13 @@ export function renderOutcome(
   problems: readonly Problem[],
   paint: Paint = plain,
 ): string {
-  const targets = targetsOf(suites);
-  const met = targets.filter(({ verdict }) => verdict === "met").length;
   return [
-    `${counted(suites.length, "suite")}, ${met} of ${counted(targets.length, "target")} met`,
-    ...problems.map(({ level, suite, target, message }) => {
+    `${counted(suites.length, "suite")}, ${describeVerdicts(suites)}`,
+    ...problems.map((problem) => {
       const word =
-        level === "failure" ? paint(["red", "bold"], "FAILED") : paint("yellow", "warning");
-      const what = [suite, target?.name].filter((part) => part !== undefined).join(": ");
-      return `${word} ${what}${what && " "}${message}`;
+        problem.level === "failure" ? paint(["red", "bold"], "FAILED") : paint("yellow", "warning");
+      const subject = subjectOf(problem);
+      return `${word} ${subject}${subject && " "}${describeProblem(problem)}`;
     }),
   ].join("\n");
 }

@@ -8,18 +8,15 @@ function digits(value: number): string {
   return value === 0 || value >= 0.01 ? value.toFixed(fraction) : value.toPrecision(3);
 }
 
-function scaled(value: number, units: readonly (readonly [number, string])[]): string {
-  const size = Math.abs(value);
-  const [factor, unit] = units.find(([factor]) => size >= factor * 0.9995) ?? units.at(-1)!;
+/** @param factors of units, the largest first */
+function scaled(value: number, factors: Readonly<Record<string, number>>): string {
+  const units = Object.entries(factors);
+  const [unit, factor] =
+    units.find(([, factor]) => Math.abs(value) >= factor * 0.9995) ?? units.at(-1)!;
   return `${digits(value / factor)} ${unit}`;
 }
 
-const TIMES = [
-  [1, "s"],
-  [1e-3, "ms"],
-  [1e-6, "µs"],
-  [1e-9, "ns"],
-] as const;
+const TIMES = { s: 1, ms: 1e-3, µs: 1e-6, ns: 1e-9 };
 
 /** Formats seconds: `2.31 ms`. */
 export function formatTime(seconds: number): string {
@@ -36,12 +33,7 @@ export function formatRate(bytesPerSecond: number): string {
   return `${digits(bytesPerSecond / 1e6)} MB/s`;
 }
 
-const MEMORY = [
-  [2 ** 30, "GiB"],
-  [2 ** 20, "MiB"],
-  [2 ** 10, "KiB"],
-  [1, "B"],
-] as const;
+const MEMORY = { GiB: 2 ** 30, MiB: 2 ** 20, KiB: 2 ** 10, B: 1 };
 
 /** Formats bytes in powers of 1024: `81.3 MiB`. */
 export function formatBytes(bytes: number): string {
@@ -59,48 +51,50 @@ export function formatSpread(value: number, { low, high }: Interval): string {
   return `± ${((Math.max(high - value, value - low) / Math.abs(value)) * 100).toFixed(1)} %`;
 }
 
+const FORMATS: Readonly<Record<Target["unit"], (value: number) => string>> = {
+  seconds: formatTime,
+  "bytes/s": formatRate,
+  "files/s": (value) => `${digits(value)} files/s`,
+  bytes: formatBytes,
+  ratio: digits,
+  exponent: (value) => `${value <= -0.005 ? "−" : ""}${Math.abs(value).toFixed(2)}`,
+  count: (value) => value.toLocaleString("en-US"),
+};
+
 export function formatQuantity(value: number, unit: Target["unit"]): string {
-  switch (unit) {
-    case "seconds":
-      return formatTime(value);
-    case "bytes/s":
-      return formatRate(value);
-    case "files/s":
-      return `${digits(value)} files/s`;
-    case "bytes":
-      return formatBytes(value);
-    case "ratio":
-      return digits(value);
-    case "exponent":
-      return `${value <= -0.005 ? "−" : ""}${Math.abs(value).toFixed(2)}`;
-    case "count":
-      return value.toLocaleString("en-US");
-    default:
-      return unit satisfies never;
-  }
+  return FORMATS[unit](value);
+}
+
+/** All digits: `1,000,040 B`. */
+export function formatExact(value: number, unit: Target["unit"]): string {
+  const text = value.toLocaleString("en-US", { maximumSignificantDigits: 15 });
+  return unit === "bytes" ? `${text} B` : text;
 }
 
 /** The value, with more digits if it misses its bound but would round to it. */
 export function formatValue({ value, unit, least, most, verdict }: Target): string {
   const text = formatQuantity(value, unit);
   const bounds = [least, most].flatMap((bound) => bound ?? []);
-  const unclear =
-    verdict === "missed" && bounds.some((bound) => formatQuantity(bound, unit) === text);
-  return unclear && (unit === "ratio" || unit === "exponent") ? value.toPrecision(5) : text;
+  const clear =
+    verdict !== "missed" || bounds.every((bound) => formatQuantity(bound, unit) !== text);
+  if (clear) return text;
+  return unit === "ratio" || unit === "exponent" ? value.toPrecision(5) : formatExact(value, unit);
 }
 
-/** `0.86 to 0.93`; empty without an interval. */
+/** `0.86 to 0.93`, `92.1 to 99.0 MB/s`; empty without an interval. */
 export function formatInterval({ unit, interval }: Target): string {
   if (interval === undefined) return "";
-  return `${formatQuantity(interval.low, unit)} to ${formatQuantity(interval.high, unit)}`;
+  const [low, high] = [interval.low, interval.high].map((end) => formatQuantity(end, unit));
+  const suffix = / \S+$/u.exec(high!)?.[0] ?? "";
+  return `${low!.endsWith(suffix) ? low!.slice(0, low!.length - suffix.length) : low} to ${high}`;
 }
 
-/** `at least 100 MB/s`, `at most 1.10`, `1.00 to 3.00`. */
+/** `≥ 100 MB/s`, `≤ 1.10`, `1.00 to 3.00`. */
 export function formatBound({ unit, least, most }: Target): string {
   const show = (value: number): string => formatQuantity(value, unit);
   if (least !== undefined && most !== undefined) return `${show(least)} to ${show(most)}`;
-  if (least !== undefined) return `at least ${show(least)}`;
-  return most === undefined ? "" : `at most ${show(most)}`;
+  if (least !== undefined) return `≥ ${show(least)}`;
+  return most === undefined ? "" : `≤ ${show(most)}`;
 }
 
 /** `1 suite`, `2 suites`. */

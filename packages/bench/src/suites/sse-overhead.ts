@@ -1,176 +1,161 @@
 /**
- * The cost of server-side encryption: uploads and downloads of the same bytes with and without SSE
- * (AES256, keys of the server), in pairs of random order. Each is one request of the library's backend.
+ * The cost of server-side encryption: uploads and downloads of the same bytes with and without it, in
+ * pairs of random order. Each is one request of the library's backend.
  */
-import { type Backend, StorageError } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
-import { type Findings, measurementOf, pairOf } from "../harness/results.ts";
-import { targetOf } from "../harness/targets.ts";
-import { bareS3 } from "../object-store/bare-s3.ts";
+import { type Findings, isOpen, measurementOf, pairOf } from "../harness/results.ts";
+import { exactTarget, sampledTarget } from "../harness/targets.ts";
 import { type Scratch, withScratch, openBackend } from "../object-store/scratch.ts";
 import type { Measurement } from "../report/report.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { freshName, randomContent, sha256 } from "./round-trip.ts";
+import { expectBytes, freshName, labelsFor, randomContent, sha256 } from "./round-trip.ts";
+import { type Retrying, retrying } from "./sse-overhead/retrying.ts";
+import { type Ways, chooseWays, encryptionOf } from "./sse-overhead/ways.ts";
 
-const MB = 1e6;
+const SIZE = 8e6;
+const PAIRS = 30;
 
-const WAYS = ["plain", "SSE"] as const;
-type Way = (typeof WAYS)[number];
+/** Encryption may take this many times the time without it, and this many seconds more. */
+const TIMES = 1.25;
+const SECONDS = 0.005;
+
+/** While a target is inconclusive, pairs are added until there are this many times as many. */
+const BUDGET = 3;
 
 export async function sseOverhead(context: SuiteContext): Promise<Findings> {
-  const { quick, sizes = [8 * MB], options = {} } = context;
-  const rounds = context.iterations ?? (quick ? 3 : 40);
+  const { quick, sizes = [SIZE], options = {} } = context;
+  const pairs = context.iterations ?? (quick ? 3 : PAIRS);
   const random = seededRandom(context.seed);
-  let removed = 0;
-  let left = 0;
-  let repeated = 0;
-  const measurements: Measurement[] = [];
-  const pairs = [];
-  await withScratch(context.store, "sse-overhead", async (scratch) => {
-    const retry = retrying(Number(options["retries"] ?? 0), context);
+  const { retries = 5, baseDelayMs = 500 } = options;
+  const retry = retrying(Number(retries), Number(baseDelayMs), random, context);
+  return withScratch(context.store, "sse-overhead", async (scratch) => {
+    const { result: ways } = await retry.run(() => chooseWays(scratch));
+    const download = options["download"] !== false;
+    const found: Measured[] = [];
+    let removed = 0;
     for (const size of sizes) {
-      const run = { size, rounds, download: options["download"] !== false };
-      const seconds = await measureSize(run, { scratch, context, random, retry: retry.run });
-      for (const [series, samples] of seconds) {
-        measurements.push(
-          measurementOf(
-            {
-              name: `${series} ${sizeName(size)}`,
-              series,
-              x: { value: size, unit: "bytes" },
-              bytesPerOperation: size,
-            },
-            samples.map((seconds) => ({ seconds })),
-            random,
-          ),
-        );
-      }
+      const plan = { size, pairs, download, ways };
+      found.push(...(await measureSize(plan, scratch, retry, random, context)));
       removed += await scratch.clear();
     }
-    left = await scratch.clear();
-    repeated = retry.count();
+    const left = await scratch.clear();
+    const retried = retry.count();
+    return {
+      measurements: found.flatMap(({ measurements }) => measurements),
+      pairs: found.flatMap((each) => each.pairs),
+      targets: [
+        ...found.map(({ target }) => target),
+        exactTarget("objects left behind", left, "count", { most: 0 }),
+      ],
+      notes: [
+        `${ways.note}; a HEAD request for each object checks this`,
+        `${removed} objects were stored and removed afterwards`,
+        ...(retried > 0
+          ? [`${retried} requests failed and were retried; only successful attempts are timed`]
+          : []),
+      ],
+    };
   });
-  for (const head of measurements.filter(({ series }) => series.endsWith("SSE"))) {
-    const base = measurements.find(({ name }) => name === head.name.replace("SSE", "plain"));
-    const title = `${head.name.replace(", SSE", "")}: SSE to plain`;
-    if (base && rounds > 1) pairs.push(pairOf(title, base, head, random));
-  }
-  return {
-    measurements,
-    pairs,
-    targets: [targetOf("objects left behind", left, "count", { most: 0 })],
-    notes: [
-      "each pair transfers the same bytes; for each size, a HEAD request checks that the server encrypted one object and not the other",
-      `${removed} objects were stored and removed afterwards`,
-      ...(repeated > 0
-        ? [`${repeated} requests failed and were retried; only successful attempts are timed`]
-        : []),
-    ],
-  };
 }
 
-interface Run {
+interface Plan {
   readonly size: number;
-  readonly rounds: number;
+  readonly pairs: number;
   readonly download: boolean;
+  readonly ways: Ways;
 }
 
-interface Setting {
-  readonly scratch: Scratch;
-  readonly context: SuiteContext;
-  readonly random: Random;
-  /** Times work; if it is retried, only the last attempt counts. */
-  readonly retry: (work: () => Promise<void>) => Promise<number>;
+type Measured = ReturnType<typeof evaluate>;
+
+/** Seconds of one direction, by pair. */
+interface Direction {
+  readonly name: "upload" | "download";
+  readonly base: number[];
+  readonly head: number[];
 }
 
-/** Seconds by series, such as "upload, SSE"; the same number of each. */
 async function measureSize(
-  { size, rounds, download }: Run,
-  { scratch, context: { signal, log }, random, retry }: Setting,
-): Promise<Map<string, number[]>> {
-  const backends: Record<Way, Backend> = {
-    plain: openBackend(scratch.at("plain")),
-    SSE: openBackend(scratch.at("sse"), { encrypted: true }),
+  { size, pairs, download, ways }: Plan,
+  scratch: Scratch,
+  retry: Retrying,
+  random: Random,
+  { signal, log }: SuiteContext,
+): Promise<Measured[]> {
+  const upload: Direction = { name: "upload", base: [], head: [] };
+  const back: Direction = { name: "download", base: [], head: [] };
+  const directions = download ? [upload, back] : [upload];
+  const backends = {
+    base: openBackend(scratch.at("base")),
+    head: openBackend(scratch.at("head"), { encryption: ways.encryption }),
   };
-  const series = (download ? ["upload", "download"] : ["upload"]).flatMap((what) =>
-    WAYS.map((way) => `${what}, ${way}`),
-  );
-  const samples = new Map<string, number[]>(series.map((name) => [name, []]));
   const content = randomContent(size);
   const hash = sha256(content);
   const buffer = new Uint8Array(size);
-  for (let round = -1; round < rounds; round++) {
+  const takePair = async (measured: boolean): Promise<void> => {
     const name = freshName();
-    const ways: readonly Way[] = random() < 0.5 ? WAYS : WAYS.toReversed();
-    const taken: string[] = [];
-    const timed = async (series: string, work: () => Promise<void>) => {
+    const order = random() < 0.5 ? (["base", "head"] as const) : (["head", "base"] as const);
+    const details: string[] = [];
+    const timed = async (to: Direction, way: "base" | "head", work: () => Promise<unknown>) => {
       signal.throwIfAborted();
       globalThis.Bun?.gc(true);
-      const seconds = await retry(work);
-      taken.push(`${series} ${(seconds * 1000).toFixed(1)} ms`);
-      if (round >= 0) samples.get(series)!.push(seconds);
+      const { seconds } = await retry.run(work);
+      details.push(`${to.name}, ${ways[way]} ${(seconds * 1000).toFixed(1)} ms`);
+      if (measured) to[way].push(seconds);
     };
-    for (const way of ways) {
-      const options = { signal, sha256: hash };
-      await timed(`upload, ${way}`, () => backends[way].put(name, content, options));
+    for (const way of order) {
+      await timed(upload, way, () => backends[way].put(name, content, { signal, sha256: hash }));
+      const { result: stored } = await retry.run(() => encryptionOf(scratch.at(way), name));
+      if (stored !== ways.expected[way]) {
+        throw new Error(
+          `the server encrypted an object of "${ways[way]}" with ${stored}, not ${ways.expected[way]}`,
+        );
+      }
     }
-    if (round === -1) await expectEncryption(scratch, name);
-    for (const way of download ? ways : []) {
-      await timed(`download, ${way}`, async () => {
+    for (const way of download ? order : []) {
+      buffer.fill(0);
+      await timed(back, way, async () => {
         const length = await backends[way].get(name, buffer, { signal });
         if (length !== size) throw new Error(`got ${length} of ${size} bytes`);
       });
-      if (sha256(buffer) !== hash) throw new Error("got other bytes");
+      expectBytes(buffer, hash);
     }
-    log(`${round < 0 ? "warm-up" : `pair ${round + 1} of ${rounds}`}: ${taken.join(", ")}`);
+    log(`${measured ? `pair ${upload.base.length}` : "warm-up"}: ${details.join(", ")}`);
+  };
+  const results = () => directions.map((each) => evaluate(each, size, ways, random));
+  try {
+    await takePair(false);
+    for (let planned = pairs; ; planned += Math.ceil(pairs / 2)) {
+      while (upload.base.length < planned) await takePair(true);
+      const found = results();
+      if (planned >= BUDGET * pairs || !found.some(({ target }) => isOpen(target))) return found;
+    }
+  } finally {
+    for (const backend of Object.values(backends)) await backend.close?.();
   }
-  return samples;
 }
 
-/** @throws Error unless exactly the one object is encrypted */
-async function expectEncryption(scratch: Scratch, name: string): Promise<void> {
-  const encryptionIn = async (folder: string) =>
-    (await bareS3(scratch.at(folder)).head(name)).get("x-amz-server-side-encryption");
-  const [plain, sse] = [await encryptionIn("plain"), await encryptionIn("sse")];
-  if (plain !== null) {
-    throw new Error(`this bucket encrypts every upload (${plain}): there is nothing to compare`);
-  }
-  if (sse !== "AES256") throw new Error("the server did not encrypt the object");
-}
-
-export interface Retrying {
-  /**
-   * Runs work and retries it after transient errors.
-   *
-   * @returns seconds of the successful attempt
-   * @throws the error of the last attempt
-   */
-  run(work: () => Promise<void>): Promise<number>;
-  /** Number of retries so far. */
-  count(): number;
-}
-
-/** @param retries per run, 0 or more */
-export function retrying(retries: number, { log }: Pick<SuiteContext, "log">): Retrying {
-  let count = 0;
+/** The difference is judged pair by pair, because what a pair measured met the same conditions. */
+function evaluate({ name, base, head }: Direction, size: number, ways: Ways, random: Random) {
+  const measurements = (
+    [
+      [ways.base, base],
+      [ways.head, head],
+    ] as const
+  ).map(([way, samples]) =>
+    measurementOf(
+      { ...labelsFor(size)(`${name}, ${way}`), table: `${name}s` },
+      samples.map((seconds) => ({ seconds })),
+      random,
+    ),
+  );
+  const [plain, encrypted] = measurements as [Measurement, Measurement];
+  const title = `${name} ${sizeName(size)}: ${ways.head} `;
+  const beyond = head.map((seconds, i) => seconds - TIMES * base[i]!);
+  const how = { unit: "seconds", kind: "wall", random } as const;
   return {
-    async run(work) {
-      for (let left = retries; ; left--) {
-        const start = performance.now();
-        try {
-          await work();
-          return (performance.now() - start) / 1000;
-        } catch (error) {
-          if (left === 0 || !(error instanceof StorageError && error.transient)) throw error;
-          count += 1;
-          log(`retrying: ${error.message}`);
-          await new Promise((resolve) => {
-            setTimeout(resolve, 500);
-          });
-        }
-      }
-    },
-    count: () => count,
+    measurements,
+    pairs: base.length > 1 ? [pairOf(`${title}to ${ways.base}`, plain, encrypted, random)] : [],
+    target: sampledTarget(`${title}beyond ${TIMES} × ${ways.base}`, beyond, { most: SECONDS }, how),
   };
 }

@@ -1,213 +1,224 @@
-import { describe, expect, test } from "bun:test";
-import { baselineOf, parseBaseline, renderBaseline } from "../../src/baseline/baseline.ts";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "bun:test";
 import {
-  type BaselineChange,
-  compareToBaseline,
-  confirmed,
-  isRegression,
-  slowerSuites,
-} from "../../src/baseline/compare.ts";
-import { changesMarkdown, renderChanges } from "../../src/baseline/render.ts";
-import { calibratedCost, serialRate } from "../../src/report/calibrated.ts";
-import type { Measurement, Report } from "../../src/report/report.ts";
-import { HEAD, REPORT, measurement, result } from "../report/fixtures.ts";
+  type Baseline,
+  compareWithBaseline,
+  lineOf,
+  missingFrom,
+  readBaseline,
+  updatedBaseline,
+  writeBaseline,
+} from "../../src/baseline/baseline.ts";
+import type { Counter, Report, SuiteResult, Target } from "../../src/report/report.ts";
+import { HEAD, result } from "../report/fixtures.ts";
 
-const IO: ReadonlySet<string> = new Set(["upload"]);
+const folder = mkdtempSync(join(tmpdir(), "idk-baseline-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
-function run(suite: string, measurements: Measurement[], slowness = 1): Report {
-  const { sha256, secretbox, memoryCopy } = HEAD.calibration;
-  const calibration = {
-    sha256: sha256 / slowness,
-    secretbox: secretbox / slowness,
-    memoryCopy: memoryCopy / slowness,
-  };
-  return { ...HEAD, calibration, suites: [result(suite, { measurements })] };
+const { processor, cores } = HEAD.machine;
+
+/** A ratio with an interval of ± 5 %, which met its own bound. */
+function ratio(
+  value: number,
+  { name = "put by bound", kind = "cpu", bound = { most: 9 } }: Partial<Drift> = {},
+): Target {
+  const interval = { low: 0.95 * value, high: 1.05 * value, confidence: 0.99 };
+  return { name, value, unit: "ratio", ...bound, interval, kind, verdict: "met" };
 }
 
-/** Compares one measurement with a baseline of 1 ms for a megabyte. */
-function against(
-  seconds: number,
-  {
-    suite = "seal",
-    slowness = 1,
-    tolerance,
-  }: { suite?: string; slowness?: number; tolerance?: number } = {},
-): BaselineChange {
-  const before = run(suite, [measurement("x", 0.001, { bytesPerOperation: 1e6 })]);
-  const after = run(suite, [measurement("x", seconds, { bytesPerOperation: 1e6 })], slowness);
-  return compareToBaseline(baselineOf(before), after, { io: IO, tolerance })[0]!;
+interface Drift {
+  readonly name: string;
+  readonly kind: "cpu" | "wall";
+  readonly bound: { readonly most: number } | { readonly least: number };
 }
 
-describe("calibratedCost", () => {
-  test("is 1 for the time of sealing and hashing on one thread", () => {
-    expect(serialRate({ sha256: 500e6, secretbox: 500e6, memoryCopy: 1 })).toBeCloseTo(250e6);
-    expect(serialRate({ sha256: 1e9, secretbox: 250e6, memoryCopy: 1 })).toBeCloseTo(200e6);
-    expect(calibratedCost(0.004, { bytesPerOperation: 1e6 }, HEAD.calibration)).toBeCloseTo(1);
-    expect(calibratedCost(0.004, {}, HEAD.calibration)).toBeCloseTo(1e6);
+function counter(value: number, tolerance?: number): Counter {
+  return { name: "PUT requests", value, unit: "count", ...(tolerance && { tolerance }) };
+}
+
+function suite(targets: readonly Target[], counters: readonly Counter[] = []): SuiteResult {
+  return result("seal", { targets, counters });
+}
+
+function reportOf(...suites: SuiteResult[]): Report {
+  return { ...HEAD, suites };
+}
+
+/** The verdicts on what the baseline adds to a result. */
+function verdicts(
+  before: SuiteResult,
+  now: SuiteResult,
+  host: Baseline["machine"] = { processor, cores },
+): string[] {
+  const baseline = updatedBaseline(reportOf(before), undefined, "first");
+  const { targets } = compareWithBaseline(now, baseline, host);
+  return targets.slice(now.targets.length).map(({ name, verdict }) => `${name}: ${verdict}`);
+}
+
+describe("a counter", () => {
+  const of = (before: number, now: number, tolerance?: number) =>
+    verdicts(suite([], [counter(before)]), suite([], [counter(now, tolerance)]));
+
+  test("fails if it is any more, and passes if it is the same or less", () => {
+    expect(of(100, 101)).toEqual(["PUT requests, against the baseline: missed"]);
+    expect(of(0, 1)).toEqual(["PUT requests, against the baseline: missed"]);
+    expect(of(100, 100)).toEqual(["PUT requests, against the baseline: met"]);
+    expect(of(100, 99)).toEqual(["PUT requests, against the baseline: met"]);
+    expect(of(123_456_789_012, 123_456_789_013)[0]).toEndWith(": missed");
+  });
+
+  test("may grow by its tolerance", () => {
+    expect(of(100, 110, 0.1)[0]).toEndWith(": met");
+    expect(of(100, 111, 0.1)[0]).toEndWith(": missed");
   });
 });
 
-describe("a baseline file", () => {
-  test("is read as it was written", () => {
-    const baseline = baselineOf(REPORT);
-    expect(baseline.suites.map(({ suite }) => suite)).toEqual(["seal"]);
-    expect(baseline.suites[0]!.measurements[0]!.cost).toBeCloseTo(1);
-    expect(baseline.suites[0]!.measurements[0]).toMatchObject({
-      requests: 1,
-      bytesSent: 1_000_040,
-    });
-    expect(parseBaseline(renderBaseline(baseline))).toEqual(baseline);
+describe("a ratio", () => {
+  const of = (before: number, now: number, drift: Partial<Drift> = {}) =>
+    verdicts(suite([ratio(before, drift)]), suite([ratio(now, drift)]));
+
+  // The interval is ± 5 %: all of it is beyond the bound, a part, or nothing.
+  test.each<["cpu" | "wall", number, string]>([
+    ["cpu", 1.22, "missed"],
+    ["cpu", 1.18, "inconclusive"],
+    ["cpu", 1.14, "met"],
+    ["cpu", 0.5, "met"],
+    ["wall", 1.22, "met"],
+    ["wall", 1.38, "missed"],
+  ])("of %p time that rises to %p is %p", (kind, now, verdict) => {
+    expect(of(1, now, { kind })).toEqual([`put by bound, against the baseline: ${verdict}`]);
   });
 
-  test("contains no absolute times", () => {
-    expect(renderBaseline(baselineOf(REPORT))).not.toContain("0.004");
+  test.each<["cpu" | "wall", number, string]>([
+    ["cpu", 0.8, "missed"],
+    ["cpu", 0.87, "met"],
+    ["cpu", 2, "met"],
+    ["wall", 0.8, "met"],
+    ["wall", 0.65, "missed"],
+  ])("that must be at least its bound, of %p time, at %p is %p", (kind, now, verdict) => {
+    expect(of(1, now, { kind, bound: { least: 0.1 } })[0]).toEndWith(`: ${verdict}`);
+  });
+
+  test("is compared on the same machine only, counters on any", () => {
+    const before = suite([ratio(1)], [counter(7)]);
+    const now = suite([ratio(3)], [counter(8)]);
+    expect(verdicts(before, now)).toHaveLength(2);
+    for (const host of [
+      { processor: "Abacus 10", cores },
+      { processor, cores: cores + 1 },
+    ]) {
+      expect(verdicts(before, now, host)).toEqual(["PUT requests, against the baseline: missed"]);
+    }
+  });
+});
+
+describe("what is compared", () => {
+  const seconds: Target = { ...ratio(1, { name: "put" }), unit: "seconds" };
+
+  test("is not absolute: times and sizes have no place in a baseline", () => {
+    const { suites } = updatedBaseline(reportOf(suite([ratio(1), seconds])), undefined, "first");
+    expect(suites).toEqual({ seal: { ratios: { "put by bound": 1 }, counters: {} } });
+  });
+
+  test("is what both have: new targets, other suites and failed ones are left as they are", () => {
+    const before = suite([ratio(1)]);
+    expect(verdicts(before, suite([ratio(1, { name: "new" })], [counter(1)]))).toEqual([]);
+    expect(verdicts(before, result("other", { targets: [ratio(3)] }))).toEqual([]);
+    expect(verdicts(before, result("seal", { status: "failed", reason: "no" }))).toEqual([]);
+  });
+
+  test("a target or counter that is no longer measured is named", () => {
+    const before = suite([ratio(1)], [counter(7)]);
+    const baseline = updatedBaseline(reportOf(before), undefined, "first");
+    expect(missingFrom([before], baseline)).toEqual([]);
+    expect(missingFrom([suite([], [counter(7)])], baseline)).toEqual([
+      'seal: "put by bound" is in the baseline and was not measured',
+    ]);
+    expect(missingFrom([suite([ratio(1)])], baseline)).toEqual([
+      'seal: "PUT requests" is in the baseline and was not measured',
+    ]);
+    // A suite that did not run is a problem of its own.
+    expect(missingFrom([result("seal", { status: "skipped" })], baseline)).toEqual([]);
+  });
+});
+
+describe("the file", () => {
+  const file = join(folder, "baseline.json");
+  const first = result("seal", { targets: [ratio(1.23456)], counters: [counter(7)] });
+  const second = result("open", { targets: [ratio(2)], counters: [counter(9)] });
+  const baseline = updatedBaseline(
+    { ...reportOf(second), createdAt: "2026-02-03T00:00:00.000Z" },
+    updatedBaseline(reportOf(first), undefined, "why it began"),
+    "why it changed",
+  );
+
+  test("has the reason, the day and the revision of each update", () => {
+    const { revision } = HEAD;
+    expect(baseline.updates).toEqual([
+      { date: "2026-01-02", revision: revision!, reason: "why it began" },
+      { date: "2026-02-03", revision: revision!, reason: "why it changed" },
+    ]);
+  });
+
+  test("is read as it was written, one value a line", async () => {
+    await writeBaseline(file, baseline);
+    expect(await readBaseline(file)).toEqual(baseline);
+    const lines = readFileSync(file, "utf8").split("\n");
+    for (const name of ["put by bound", "PUT requests"]) {
+      expect(lines.filter((line) => line.includes(`"${name}": `))).toHaveLength(2);
+    }
+    expect(lines.some((line) => (line.match(/": /gu) ?? []).length > 1)).toBe(false);
+  });
+
+  test("has the line of each value of each suite", async () => {
+    await writeBaseline(file, baseline);
+    const text = readFileSync(file, "utf8");
+    const lineWith = (name: string, target: string) =>
+      text.split("\n")[lineOf(text, name, target) - 1]!.trim();
+    expect(lineWith("seal", "put by bound")).toBe('"put by bound": 1.235');
+    expect(lineWith("open", "put by bound, against the baseline")).toBe('"put by bound": 2');
+    expect(lineWith("seal", "PUT requests")).toStartWith('"PUT requests": 7');
+    expect(lineWith("open", "PUT requests, against the baseline")).toBe('"PUT requests": 9');
+    expect(lineOf(text, "seal", "no such target")).toBe(1);
+    expect(lineOf(text, "no such suite", "put by bound")).toBe(1);
+  });
+
+  test("a target of one suite is not looked for in the next", async () => {
+    const other = updatedBaseline(
+      reportOf(result("seal"), result("open", { counters: [counter(9)] })),
+      undefined,
+      "first",
+    );
+    await writeBaseline(file, other);
+    expect(lineOf(readFileSync(file, "utf8"), "seal", "PUT requests")).toBe(1);
+  });
+
+  test("comparisons with the baseline do not get into it", () => {
+    const compared = compareWithBaseline(first, baseline, { processor, cores });
+    expect(compared.targets).toHaveLength(3);
+    expect(updatedBaseline(reportOf(compared), undefined, "again").suites["seal"]).toEqual(
+      baseline.suites["seal"]!,
+    );
+  });
+
+  test("is not made from suites without results", () => {
+    const failed = result("broken", { status: "failed", reason: "no" });
+    expect(() => updatedBaseline(reportOf(first, failed), undefined, "why")).toThrow(
+      "because of suites without results: broken",
+    );
   });
 
   test.each([
-    ["{", "is not valid JSON"],
-    ["[]", "has no schema"],
-    ['{"schema":"idk-bench/1"}', 'has the schema "idk-bench/1", not "idk-bench-baseline/1"'],
-    ['{"schema":"idk-bench-baseline/1"}', "is invalid at createdAt"],
-  ])("%p is rejected", (text, message) => {
-    expect(() => parseBaseline(text)).toThrow(message);
-  });
-});
-
-describe("times against a baseline", () => {
-  test("an equal time is the same", () => {
-    expect(against(0.001)).toMatchObject({ verdict: "same", what: "time", tolerance: 0.1 });
-  });
-
-  test("a machine at half speed is not slower code", () => {
-    expect(against(0.002, { slowness: 2 })).toMatchObject({ verdict: "same" });
-    expect(against(0.001, { slowness: 2 })).toMatchObject({ verdict: "faster" });
-  });
-
-  test("slower means that the intervals differ by more than the tolerance", () => {
-    // The intervals extend one percent to either side, so that the limit is 1.01 × 1.1 / 0.99.
-    expect(against(0.00112)).toMatchObject({ verdict: "same" });
-    expect(against(0.00113)).toMatchObject({ verdict: "slower" });
-    expect(against(0.00113).change).toBeCloseTo(0.13);
-    expect(against(0.0009)).toMatchObject({ verdict: "same" });
-    expect(against(0.00087)).toMatchObject({ verdict: "faster" });
-  });
-
-  test("suites that wait for I/O have a larger tolerance", () => {
-    expect(against(0.00113, { suite: "upload" })).toMatchObject({
-      verdict: "same",
-      tolerance: 0.3,
-    });
-    expect(against(0.0014, { suite: "upload" })).toMatchObject({ verdict: "slower" });
-  });
-
-  test("a given tolerance replaces both defaults", () => {
-    expect(against(0.00113, { tolerance: 0.2 })).toMatchObject({ verdict: "same" });
-    expect(against(0.0014, { suite: "upload", tolerance: 0.5 })).toMatchObject({ verdict: "same" });
-  });
-});
-
-describe("a second run", () => {
-  test("confirms only what was slower in the first run", () => {
-    const [same, slower] = [against(0.001), against(0.002)];
-    const verdicts = (first: BaselineChange, second: BaselineChange) =>
-      confirmed([first], [second]).map(({ verdict }) => verdict);
-    expect(verdicts(slower, slower)).toEqual(["slower"]);
-    expect(verdicts(slower, same)).toEqual(["same"]);
-    expect(verdicts(same, slower)).toEqual(["same"]);
-    expect(verdicts(same, { ...slower, what: "requests", verdict: "more" })).toEqual(["more"]);
-    expect([...slowerSuites([same, slower])]).toEqual(["seal"]);
-  });
-});
-
-describe("counters against a baseline", () => {
-  const changes = (before: Partial<Measurement>, after: Partial<Measurement>) =>
-    compareToBaseline(
-      baselineOf(run("upload", [measurement("x", 1, before)])),
-      run("upload", [measurement("x", 1, after)]),
-      { io: IO, tolerance: 10 },
-    ).filter(({ what }) => what !== "time");
-
-  test("one more request is a regression, whatever the tolerance", () => {
-    const [change] = changes({ requests: 100 }, { requests: 101 });
-    expect(change).toMatchObject({ what: "requests", verdict: "more", base: 100, now: 101 });
-    expect(isRegression(change!)).toBe(true);
-  });
-
-  test("one byte less is an improvement", () => {
-    const [sent, received] = changes(
-      { bytesSent: 100, bytesReceived: 0 },
-      { bytesSent: 99, bytesReceived: 1 },
-    );
-    expect(sent).toMatchObject({ what: "bytesSent", verdict: "less" });
-    expect(received).toMatchObject({ what: "bytesReceived", verdict: "more", change: Infinity });
-  });
-
-  test("a counter that only one side has is rejected", () => {
-    expect(() => changes({ requests: 1 }, {})).toThrow("this run does not count requests");
-    expect(() => changes({}, { requests: 1 })).toThrow("the baseline does not count requests");
-  });
-});
-
-describe("a baseline of other measurements", () => {
-  const baseline = baselineOf(run("seal", [measurement("x", 1, { bytesPerOperation: 8 })]));
-  const compare = (report: Report) => () => compareToBaseline(baseline, report, { io: IO });
-
-  test.each<[string, Report, string]>([
-    ["another suite", run("hash", []), "has no results for hash, only for seal"],
-    ["nothing", run("seal", []), 'it has "x" of 8 bytes, which this run did not measure'],
-    [
-      "another size",
-      run("seal", [measurement("x", 1, { bytesPerOperation: 9 })]),
-      "run both with the same sizes and options",
-    ],
-    [
-      "more",
-      run("seal", [measurement("x", 1, { bytesPerOperation: 8 }), measurement("y", 1)]),
-      'it has no "y", which this run measured',
-    ],
-  ])("%s is rejected", (_, report, message) => {
-    expect(compare(report)).toThrow(message);
-  });
-
-  test("another NaCl implementation is rejected", () => {
-    const report = run("seal", [measurement("x", 1, { bytesPerOperation: 8 })]);
-    const portable = { ...report, machine: { ...report.machine, nacl: "portable" as const } };
-    expect(compare(portable)).toThrow(
-      "measured with the native NaCl, but this run uses the portable",
-    );
-  });
-
-  test("suites that did not run or failed are ignored", () => {
-    const both: Report = { ...HEAD, suites: [result("seal"), result("hash")] };
-    const one: Report = { ...HEAD, suites: [result("seal"), result("x", { status: "failed" })] };
-    expect(compareToBaseline(baselineOf(both), one, { io: IO })).toEqual([]);
-  });
-});
-
-describe("rendered changes", () => {
-  const changes = [against(0.001), against(0.0005), against(0.002)];
-
-  test("list regressions first and count what is unchanged", () => {
-    expect(renderChanges(changes)).toMatchInlineSnapshot(`
-      "against the baseline: 1 regression, 1 improvement, 1 unchanged
-        suite  measurement  what          baseline    now    change  tolerance  verdict
-        seal   x            time × bound     0.250  0.500  +100.0 %    +10.0 %  SLOWER
-        seal   x            time × bound     0.250  0.125   −50.0 %    +10.0 %  faster"
-    `);
-    expect(changesMarkdown(changes)).toMatchInlineSnapshot(`
-      "### against the baseline: 1 regression, 1 improvement, 1 unchanged
-
-      | suite | measurement | what         | baseline |   now |   change | tolerance | verdict  |
-      | :---- | :---------- | :----------- | -------: | ----: | -------: | --------: | :------- |
-      | seal  | x           | time × bound |    0.250 | 0.500 | +100.0 % |   +10.0 % | ❌ slower |
-      | seal  | x           | time × bound |    0.250 | 0.125 |  −50.0 % |   +10.0 % | ✅ faster |
-      "
-    `);
-  });
-
-  test("have no table if nothing changed", () => {
-    expect(renderChanges([against(0.001)])).toBe(
-      "against the baseline: 0 regressions, 0 improvements, 1 unchanged",
-    );
+    ["{", "is not a baseline"],
+    ['{"schema":"idk-bench-baseline/1"}', 'expected "idk-bench-baseline/2"'],
+    [JSON.stringify({ ...baseline, suites: { seal: { ratios: { x: "1" } } } }), "seal"],
+    [JSON.stringify({ ...baseline, updates: [{ date: "2026-01-02", reason: "" }] }), "reason"],
+  ])("%p is rejected", async (text, message) => {
+    writeFileSync(file, text);
+    const error: unknown = await readBaseline(file).catch((caught: unknown) => caught);
+    expect(String(error)).toContain(message);
+    expect(String(error)).not.toContain("\n");
   });
 });

@@ -10,7 +10,7 @@ const LABEL: SuiteOption = { name: "label", kind: "text", description: "a word" 
 const suites = () => [
   fakeSuite("plain"),
   fakeSuite("upload", { options: [RETRIES, DOWNLOAD, LABEL], needsObjectStore: false }),
-  fakeSuite("other", { options: [RETRIES], needsObjectStore: true }),
+  fakeSuite("other", { options: [RETRIES], needsObjectStore: true, slow: true }),
 ];
 
 describe("help and lists", () => {
@@ -24,7 +24,15 @@ describe("help and lists", () => {
         "Options of single suites:",
         "Exit codes:",
         "minio://",
+        "b2://",
+        "TEST_KEY",
         "compare",
+        "--rtt <n>",
+        "--strict",
+        "--all",
+        "--baseline <file>",
+        "--update-baseline <reason>",
+        "--env-file <file>",
       ])
         expect(stdout).toContain(text);
       expect(stdout).toMatch(/--retries <n> +upload, other: retries/u);
@@ -39,7 +47,7 @@ describe("help and lists", () => {
       "  suite   measures           needs, options
         plain   What plain takes
         upload  What upload takes  --retries, --download, --label
-        other   What other takes   an object store, --retries
+        other   What other takes   an object store, minutes, --retries
       "
     `);
   });
@@ -82,6 +90,22 @@ describe("suite options", () => {
     });
   });
 
+  test("slow suites run if they are named, or with --all", async () => {
+    for (const [args, runs] of [
+      [[], [1, 1, 0]],
+      [["--all"], [1, 1, 1]],
+      [["other"], [0, 0, 1]],
+      [
+        ["--all", "false"],
+        [1, 1, 0],
+      ],
+    ] as const) {
+      const all = suites().map((suite) => ({ ...suite, needsObjectStore: false }));
+      await bench(args, { suites: all });
+      expect(all.map(({ contexts }) => contexts.length)).toEqual([...runs]);
+    }
+  });
+
   test("a boolean option without a value is true, in any position", async () => {
     const [plain, upload] = suites();
     await bench(["--download", "upload", "--quick"], { suites: [plain!, upload!] });
@@ -97,7 +121,15 @@ describe("command line errors", () => {
     [["--json"], "argument missing"],
     [["--json", ""], "empty name"],
     [["--json", "x", "--html", "x"], "two outputs name the same file"],
-    [["--save-baseline", "-"], "--save-baseline cannot write to standard output"],
+    [["--quick", "--baseline", "x"], "--quick is too imprecise for a baseline"],
+    [["--quick", "--update-baseline", "x"], "--quick is too imprecise for a baseline"],
+    [["--update-baseline", " "], "--update-baseline takes the reason"],
+    [["--update-baseline", "x", "--baseline", "none"], "--update-baseline takes the reason"],
+    [["--update-baseline", "x", "--size", "1K"], "--update-baseline takes no sizes"],
+    [["--update-baseline", "x", "--rtt", "20"], "--update-baseline takes no sizes"],
+    [["upload", "--update-baseline", "x", "--retries", "1"], "--update-baseline takes no sizes"],
+    [["--rtt", "0"], "--rtt must be a whole number, 1 or greater"],
+    [["--strict=x"], "--strict must be true or false"],
     [["--size", "1XB"], "--size must list sizes"],
     [["--size", "0"], "--size must list sizes"],
     [["--size", "1K,1024"], "--size lists a size twice"],
@@ -108,9 +140,7 @@ describe("command line errors", () => {
     [["--iterations", "1e3"], "--iterations must be a whole number"],
     [["--seed", "-1"], "--seed must be a whole number, 0 or greater"],
     [["--quick=maybe"], "--quick must be true or false"],
-    [["--tolerance", "5"], "--tolerance requires --baseline"],
-    [["--tolerance", "x", "--baseline", "x"], "--tolerance must be a percentage"],
-    [["--prefix", "../x"], "--prefix may only contain letters"],
+    [["--prefix", "../x"], "--prefix takes only letters"],
     [["plain", "--retries", "5"], "--retries does not apply to plain"],
     [["upload", "--retries", "x"], "--retries must be a whole number"],
     [["--store", "ftp://host/x"], "--store takes s3://"],

@@ -1,5 +1,6 @@
 import { benchCommand } from "../../src/command/bench-command.ts";
 import type { BenchContext } from "../../src/command/context.ts";
+import type { Target } from "../../src/report/report.ts";
 import type { Suite, SuiteContext } from "../../src/suite.ts";
 import { HEAD, measurement, result, target } from "../report/fixtures.ts";
 
@@ -9,19 +10,19 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A suite that claims to take `seconds` for a megabyte, and records the contexts it ran with. */
+/** A suite with one measurement, counter and target, which records the contexts it ran with. */
 export function fakeSuite(
   name: string,
   {
-    seconds = 0.001,
-    requests = 1,
     value = 1,
+    counter = 7,
+    targets = [target("put by bound", value, 1.1)],
     ...more
   }: Partial<Suite> & {
-    readonly seconds?: number;
-    readonly requests?: number;
-    /** The value of its target, whose bound is at most 1.1. */
+    /** The value of its target, a ratio of at most 1.1. */
     readonly value?: number;
+    readonly counter?: number;
+    readonly targets?: readonly Target[];
   } = {},
 ): Suite & { readonly contexts: SuiteContext[] } {
   const contexts: SuiteContext[] = [];
@@ -29,13 +30,15 @@ export function fakeSuite(
     name,
     title: `What ${name} takes`,
     needsObjectStore: false,
+    slow: false,
     contexts,
     async run(context) {
       contexts.push(context);
       context.log("half of it");
       return result(name, {
-        measurements: [measurement("put", seconds, { bytesPerOperation: 1e6, requests })],
-        targets: [target("put by bound", value, 1.1)],
+        measurements: [measurement("put", 0.001, { bytesPerOperation: 1e6 })],
+        counters: [{ name: "PUT requests", value: counter, unit: "count" }],
+        targets,
       });
     },
     ...more,

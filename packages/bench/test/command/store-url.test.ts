@@ -2,6 +2,8 @@ import { NO_STORE, chooseStore, readStoreUrl } from "../../src/command/store-url
 import { describe, expect, test } from "bun:test";
 
 const MINIO = { MINIO_ACCESS_KEY: "me", MINIO_SECRET_KEY: "sesame" };
+const B2 = { B2_ACCESS_KEY_ID: "we", B2_SECRET_ACCESS_KEY: "sesame" };
+const B2_URL = "https://s3.us-west-004.backblazeb2.com";
 const AWS = { AWS_ACCESS_KEY_ID: "you", AWS_SECRET_ACCESS_KEY: "sesame" };
 
 describe("where suites find an object store", () => {
@@ -17,6 +19,10 @@ describe("where suites find an object store", () => {
     ["s3://b?endpoint=h", AWS, "https://h", "b "],
     ["s3://b?region=eu-north-1", AWS, "https://s3.eu-north-1.amazonaws.com", "b "],
     ["s3://b", { ...AWS, AWS_REGION: "eu-west-1" }, "https://s3.eu-west-1.amazonaws.com", "b "],
+    ["b2://b/p?region=us-west-004", B2, B2_URL, "b p/"],
+    ["b2://b", { ...B2, B2_ENDPOINT: "s3.us-west-004.backblazeb2.com" }, B2_URL, "b "],
+    ["b2://", { ...B2, B2_BUCKET: "b", B2_ENDPOINT: B2_URL }, B2_URL, "b "],
+    ["b2://b", { ...B2, B2_ENDPOINT: "http://h:1", B2_REGION: "r" }, "http://h:1", "b "],
   ])("%s with %p", (url, env, endpoint, place) => {
     const access = readStoreUrl(url, env);
     expect([access.endpoint, `${access.bucket} ${access.prefix}`]).toEqual([endpoint, place]);
@@ -33,10 +39,28 @@ describe("where suites find an object store", () => {
     ["s3://b", AWS, "names no region"],
     ["s3://b?region=r", {}, "AWS_ACCESS_KEY_ID is not set"],
     ["s3://b?region=r&sse=AES256", AWS, "takes no encryption"],
+    ["b2://b?region=r", {}, "B2_ACCESS_KEY_ID is not set (it goes with B2_SECRET_ACCESS_KEY)"],
+    ["b2://b", B2, "names no region"],
+    ["b2://b", { ...B2, B2_ENDPOINT: "http://h:1" }, "set B2_REGION"],
+    ["b2://?region=r", B2, "names no bucket"],
+    ["b2://b?region=r&sse=AES256", B2, "takes no encryption"],
     ["file:///b", {}, "--store takes s3://"],
     ["s3://b?region=r", { ...AWS, AWS_SESSION_TOKEN: "x" }, "AWS_SESSION_TOKEN is set"],
   ])("%s with %p is refused", (url, env, message) => {
     expect(() => readStoreUrl(url, env)).toThrow(message);
+  });
+
+  test("the provider decides what requests may contain", () => {
+    const providers = [
+      readStoreUrl("b2://b?region=us-west-004", B2),
+      readStoreUrl("minio://host/b", MINIO),
+      readStoreUrl("s3://b?region=r", AWS),
+    ].map(({ provider, region }) => [provider, region]);
+    expect(providers).toEqual([
+      ["b2", "us-west-004"],
+      ["minio", "us-east-1"],
+      [undefined, "r"],
+    ]);
   });
 
   test("without a URL, the variables of MinIO name a server", () => {

@@ -1,20 +1,21 @@
 import fc from "fast-check";
 import { expect, test } from "bun:test";
 import { parseHTML } from "linkedom";
-import { renderHtml } from "../../src/report/html.ts";
+import { renderComparisonHtml, renderHtml } from "../../src/report/html.ts";
 import { html } from "../../src/report/html/html.ts";
 import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
 import { distributionOf } from "../../src/statistics/describe.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
+import { sampleComparison } from "./sample-comparison.ts";
 import { sampleReport } from "./sample.ts";
 
 const report = sampleReport();
 
 function pageOf(suite: Partial<SuiteResult>): string {
-  const nothing = { measurements: [], pairs: [], targets: [], notes: [] };
+  const nothing = { measurements: [], pairs: [], counters: [], targets: [], notes: [] };
   const whole = { suite: "s", title: "t", status: "completed", seconds: 1 } as const;
   const suites = [{ ...whole, ...nothing, ...suite }];
-  return renderHtml({ ...report, suites } satisfies Report);
+  return renderHtml({ ...report, suites } satisfies Report, []);
 }
 
 function measurement(
@@ -38,7 +39,7 @@ function expectDrawn(page: string): void {
 }
 
 test("draws the sample", () => {
-  expectDrawn(renderHtml(report));
+  expectDrawn(renderHtml(report, []));
 });
 
 test("draws few, equal and very small values", () => {
@@ -69,9 +70,9 @@ test("draws lines with a time or size of 0", () => {
   const measurements = [at(0, [1, 2]), at(1, [0, 0]), at(1024, [1, 2]), at(2048, [3, 4])];
   const page = pageOf({ measurements });
   expectDrawn(page);
-  expect(page.includes("Throughput by size")).toBe(true);
+  expect(page.includes("Rate by size")).toBe(true);
   // A line needs two positions.
-  expect(pageOf({ measurements: [at(1024, [1])] }).includes("Throughput by size")).toBe(false);
+  expect(pageOf({ measurements: [at(1024, [1])] }).includes("Rate by size")).toBe(false);
 });
 
 test("draws targets of any value and bound", () => {
@@ -89,26 +90,19 @@ test("draws targets of any value and bound", () => {
   for (const unit of units) {
     const targets = values.flatMap((value) =>
       bounds.flatMap((least) => [
-        { name: "at least", value, unit, least, met: false },
-        { name: "at most", value, unit, most: least, met: true },
+        { name: "at least", value, unit, least, kind: "wall" as const, verdict: "missed" as const },
+        {
+          name: "at most",
+          value,
+          unit,
+          most: least,
+          kind: "wall" as const,
+          verdict: "met" as const,
+        },
       ]),
     );
     expectDrawn(pageOf({ targets }));
   }
-});
-
-test("draws a target that equals its bound at the bound, and one without a ratio at an end", () => {
-  const at = (value: number, most: number, met: boolean) => {
-    const page = pageOf({ targets: [{ name: "errors", value, unit: "count", most, met }] });
-    const svg = parseHTML(page).document.querySelector("svg.wide")!;
-    const line = svg.querySelector("line[stroke='var(--ink)'], [stroke='var(--ink)'] line")!;
-    const mark = svg.querySelector("circle, [aria-label='dot'] path")!;
-    const [, moved] = /translate\(([\d.]+)/u.exec(mark.getAttribute("transform") ?? "") ?? [];
-    return Number(mark.getAttribute("cx") ?? moved) - Number(line.getAttribute("x1"));
-  };
-  expect(at(0, 0, true)).toBeCloseTo(0);
-  expect(at(0, 5, true)).toBeGreaterThan(100);
-  expect(at(3, 0, false)).toBeLessThan(-100);
 });
 
 test("draws pairs without difference and without a base measurement", () => {
@@ -117,32 +111,24 @@ test("draws pairs without difference and without a base measurement", () => {
   expectDrawn(pageOf({ pairs: [{ ...pair, interval: none, verdict: "none" }] }));
 });
 
-test("draws pairs with very different times as shares of their bases", () => {
-  const of = (name: string, time: number) => ({
-    measurements: [
-      measurement(`${name} base`, [time, time]),
-      measurement(`${name} head`, [time, time]),
-    ],
-    pair: {
-      name,
-      base: `${name} base`,
-      head: `${name} head`,
-      deltas: [time / 10, time / 5],
-      meanDelta: time * 0.15,
-      interval: { low: time / 10, high: time / 5, confidence: 0.95 },
-      overhead: 0.15,
-      verdict: "slower",
-    },
-  });
-  const [small, large] = [of("small", 1e-3), of("large", 10)];
-  const both = pageOf({
-    measurements: [...small.measurements, ...large.measurements],
-    pairs: [small.pair, large.pair],
-  });
-  expect(both.includes("as a share of the base")).toBe(true);
-  expect(
-    pageOf({ measurements: small.measurements, pairs: [small.pair] }).includes("as a share"),
-  ).toBe(false);
+test("draws many series, and intervals that are far too wide", () => {
+  const at = (series: string, value: number) =>
+    measurement(`${series} ${value}`, [1e-3 * value, 2e-3 * value], {
+      series,
+      x: { value, unit: "threads" },
+      bytesPerOperation: 1e6,
+    });
+  const series = Array.from({ length: 16 }, (_, i) => `series ${i}`);
+  const page = pageOf({ measurements: series.flatMap((name) => [at(name, 1), at(name, 8)]) });
+  expectDrawn(page);
+  expect(parseHTML(page).document.querySelectorAll(".legend li")).toHaveLength(16);
+  const wide = { low: -40, high: 40, confidence: 0.99 };
+  const comparison = sampleComparison();
+  const tasks = comparison.tasks.map((task) => ({
+    ...task,
+    attempts: task.attempts.map((attempt) => ({ ...attempt, interval: wide })),
+  }));
+  expectDrawn(renderComparisonHtml({ ...comparison, tasks }).replaceAll("Infinity", "∞"));
 });
 
 test("templates preserve any text", () => {

@@ -10,6 +10,8 @@ const FIXED = new Set([
   "nacl",
   "verdict",
   "bound",
+  "kind",
+  "level",
   "change",
 ]);
 

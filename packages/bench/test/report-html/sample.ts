@@ -1,4 +1,5 @@
 /* A made-up report with every kind of content that the page shows. Nothing in it was measured. */
+import { type Problem, problemsOf } from "../../src/report/outcome.ts";
 import {
   type Measurement,
   type Pair,
@@ -11,6 +12,11 @@ import { distributionOf, mean } from "../../src/statistics/describe.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
 
 const MIB = 2 ** 20;
+
+/** Problems as the command finds them. */
+export function problemsIn(report: Report): Problem[] {
+  return problemsOf(report, { strict: false, ci: false });
+}
 
 export function sampleReport(): Report {
   const random = seededRandom(20);
@@ -78,7 +84,7 @@ function paired(name: string, base: Measurement, head: Measurement, random: Rand
 }
 
 function suite(name: string, title: string, parts: Partial<SuiteResult>): SuiteResult {
-  const nothing = { measurements: [], pairs: [], targets: [], notes: [] };
+  const nothing = { measurements: [], pairs: [], counters: [], targets: [], notes: [] };
   return { suite: name, title, status: "completed", seconds: 41.7, ...nothing, ...parts };
 }
 
@@ -100,16 +106,38 @@ function hashing(random: Random): SuiteResult {
   return suite("hash-perf", "How fast content is hashed", {
     measurements,
     targets: [
-      { name: "SHA-256 of 100 MB", value: 1.39e9, unit: "bytes/s", least: 1e8, met: true },
+      {
+        name: "SHA-256 of 100 MB",
+        value: 1.39e9,
+        unit: "bytes/s",
+        least: 1e8,
+        kind: "wall",
+        verdict: "met",
+      },
       {
         name: "against a bare createHash loop",
         value: 0.985,
         unit: "ratio",
         least: 0.9,
-        met: true,
+        kind: "wall",
+        verdict: "met",
       },
-      { name: "a blob of 1 KB", value: 3.1e-6, unit: "seconds", most: 1e-3, met: true },
-      { name: "variance across sizes", value: 0.12, unit: "ratio", most: 0.5, met: true },
+      {
+        name: "a blob of 1 KB",
+        value: 3.1e-6,
+        unit: "seconds",
+        most: 1e-3,
+        kind: "wall",
+        verdict: "met",
+      },
+      {
+        name: "variance across sizes",
+        value: 0.12,
+        unit: "ratio",
+        most: 0.5,
+        kind: "wall",
+        verdict: "met",
+      },
     ],
   });
 }
@@ -118,10 +146,7 @@ function overhead(random: Random): SuiteResult {
   const put = (name: string, typical: number) =>
     measured(name, name, times(random, typical, 120, 0.12), random, {
       bytesPerOperation: 8e6,
-      requests: 1,
-      bytesSent: 8_000_321,
-      bytesReceived: 0,
-      cpuSeconds: typical * 0.4,
+      cpuSamples: Array.from({ length: 120 }, () => typical * 0.4),
     });
   const plainUp = put("upload", 0.0712);
   const sealedUp = put("upload, SSE AES256", 0.0781);
@@ -134,8 +159,26 @@ function overhead(random: Random): SuiteResult {
       paired("download", plainDown, sealedDown, random),
     ],
     targets: [
-      { name: "overhead of an upload", value: 1.31, unit: "ratio", most: 1.25, met: false },
+      {
+        name: "overhead of a download",
+        value: 1.1,
+        unit: "ratio",
+        most: 1.25,
+        interval: { low: 0.7, high: 1.6, confidence: 0.99 },
+        kind: "wall",
+        verdict: "inconclusive",
+      },
+      {
+        name: "overhead of an upload",
+        value: 1.31,
+        interval: { low: 1.27, high: 1.35, confidence: 0.99 },
+        unit: "ratio",
+        most: 1.25,
+        kind: "wall",
+        verdict: "missed",
+      },
     ],
+    counters: [{ name: "upload: PUT requests", value: 1, unit: "count" }],
     notes: ["Objects are removed afterwards.", "Uploads with and without take turns."],
   });
 }
@@ -150,6 +193,7 @@ function streaming(random: Random): SuiteResult {
         memory: Array.from({ length: 400 }, (_, at) => ({
           at: (at / 400) * (mb / 60),
           rss: Math.round((96 + 52 * (1 - Math.exp(-at / 30)) + 7 * random() + i * 9) * MIB),
+          heap: 20 * MIB,
         })),
       }),
     ),
@@ -162,9 +206,17 @@ function streaming(random: Random): SuiteResult {
         value: 1.04,
         unit: "ratio",
         most: 1.2,
-        met: true,
+        kind: "wall",
+        verdict: "met",
       },
-      { name: "hashes that differ", value: 0, unit: "count", most: 0, met: true },
+      {
+        name: "hashes that differ",
+        value: 0,
+        unit: "count",
+        most: 0,
+        kind: "wall",
+        verdict: "met",
+      },
     ],
   });
 }
@@ -200,7 +252,14 @@ function scaling(random: Random): SuiteResult {
   return suite("scaling", "How time grows with recipients", {
     measurements,
     targets: [
-      { name: "growth with recipients", value: 0.62, unit: "exponent", most: 1.1, met: true },
+      {
+        name: "growth with recipients",
+        value: 0.62,
+        unit: "exponent",
+        most: 1.1,
+        kind: "wall",
+        verdict: "met",
+      },
     ],
   });
 }

@@ -5,9 +5,9 @@ import {
   type SuiteResult,
   type Target,
 } from "../../src/report/report.ts";
+import { type Problem, problemsOf } from "../../src/report/outcome.ts";
 import type { ReportHead } from "../../src/report/table.ts";
 
-/** A machine that seals and then hashes 250 MB/s. */
 export const HEAD: ReportHead = {
   schema: REPORT_SCHEMA,
   createdAt: "2026-01-02T03:04:05.678Z",
@@ -50,7 +50,8 @@ export function measurement(
 }
 
 export function target(name: string, value: number, most: number): Target {
-  return { name, value, unit: "ratio", most, met: value <= most };
+  const verdict = value <= most ? "met" : "missed";
+  return { name, value, unit: "ratio", most, kind: "wall", verdict };
 }
 
 export function result(suite: string, more: Partial<SuiteResult> = {}): SuiteResult {
@@ -61,6 +62,7 @@ export function result(suite: string, more: Partial<SuiteResult> = {}): SuiteRes
     seconds: 12.3,
     measurements: [],
     pairs: [],
+    counters: [],
     targets: [],
     notes: [],
     ...more,
@@ -74,10 +76,9 @@ export const REPORT: Report = {
       measurements: [
         measurement("seal 1 MB", 0.004, {
           bytesPerOperation: 1e6,
-          cpuSeconds: 0.0041,
+          cpuSamples: [0.0041, 0.0041, 0.0041],
           peakRss: 85 * 2 ** 20,
-          requests: 1,
-          bytesSent: 1_000_040,
+          heap: 12 * 2 ** 20,
         }),
         measurement("make a key", 25e-6),
       ],
@@ -93,10 +94,21 @@ export const REPORT: Report = {
           verdict: "the interval includes zero: no measurable difference",
         },
       ],
-      targets: [target("seal by bound", 1, 1.1), target("key by <bound>", 2, 1.5)],
+      counters: [{ name: "seal 1 MB: bytes hashed", value: 1_000_040, unit: "bytes" }],
+      targets: [
+        target("seal by bound", 1, 1.1),
+        {
+          ...target("open by bound", 1, 1.1),
+          interval: { low: 0.6, high: 1.4, confidence: 0.99 },
+          verdict: "inconclusive",
+        },
+        target("key by <bound>", 2, 1.5),
+      ],
       notes: ["the first *round* warms up"],
     }),
     result("upload", { status: "skipped", reason: "no object store", seconds: 0 }),
     result("broken", { status: "failed", reason: "HTTP 500", seconds: 0.5 }),
   ],
 };
+
+export const PROBLEMS: readonly Problem[] = problemsOf(REPORT, { strict: false, ci: false });

@@ -1,33 +1,36 @@
 import { describe, expect, test } from "bun:test";
 import { renderMarkdown, text } from "../../src/report/markdown.ts";
-import { REPORT } from "./fixtures.ts";
+import { PROBLEMS, REPORT } from "./fixtures.ts";
 
 describe("renderMarkdown", () => {
   test("lists missed targets first and collapses measurements", () => {
-    expect(renderMarkdown(REPORT)).toMatchInlineSnapshot(`
-      "## Benchmarks: 1 of 2 targets met
+    expect(renderMarkdown(REPORT, PROBLEMS)).toMatchInlineSnapshot(`
+      "## ❌ Benchmarks: 1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
 
       - ❌ **broken** failed: HTTP 500
       - ⚠️ **upload** skipped: no object store
 
-      | suite | target            | value | bound        | outcome  |
-      | :---- | :---------------- | ----: | :----------- | :------- |
-      | seal  | key by &lt;bound> |  2.00 | at most 1.50 | ❌ MISSED |
-      | seal  | seal by bound     |  1.00 | at most 1.10 | ✅ met    |
+      | target            | verdict         | value | interval     | bound  | suite |
+      | :---------------- | :-------------- | ----: | :----------- | :----- | :---- |
+      | key by &lt;bound> | ❌ MISSED        |  2.00 |              | ≤ 1.50 | seal  |
+      | open by bound     | ⚠️ inconclusive |  1.00 | 0.60 to 1.40 | ≤ 1.10 | seal  |
+      | seal by bound     | ✅ met           |  1.00 |              | ≤ 1.10 | seal  |
 
       <details>
       <summary><b>seal</b>: What seal takes (12.3 s)</summary>
 
-      | measurement |  n |  median | 95 % interval |     p95 |    mean |     rate |     CPU | peak RSS | requests |    sent | × bound |
-      | :---------- | -: | ------: | ------------: | ------: | ------: | -------: | ------: | -------: | -------: | ------: | ------: |
-      | seal 1 MB   |  3 | 4.00 ms |       ± 1.0 % | 4.04 ms | 4.00 ms | 250 MB/s | 4.10 ms | 85.0 MiB |        1 | 977 KiB |    1.00 |
-      | make a key  |  3 | 25.0 µs |       ± 1.0 % | 25.3 µs | 25.0 µs |          |         |          |          |         |         |
-
-      _× bound: the median relative to sealing and hashing the same bytes on one thread of this machine_
+      | measurement |  n |  median |  ± 95 % |     p95 |    mean |     rate |     CPU |     peak |     heap |
+      | :---------- | -: | ------: | ------: | ------: | ------: | -------: | ------: | -------: | -------: |
+      | seal 1 MB   |  3 | 4.00 ms | ± 1.0 % | 4.04 ms | 4.00 ms | 250 MB/s | 4.10 ms | 85.0 MiB | 12.0 MiB |
+      | make a key  |  3 | 25.0 µs | ± 1.0 % | 25.3 µs | 25.0 µs |          |         |          |          |
 
       | pair            | pairs | mean difference |            interval | overhead |
       | :-------------- | ----: | --------------: | ------------------: | -------: |
       | with \\| without |     2 |        +1.50 ms | −100 µs to +3.10 ms |   +4.3 % |
+
+      | counter                 |       value |
+      | :---------------------- | ----------: |
+      | seal 1 MB: bytes hashed | 1,000,040 B |
 
       - with \\| without: the interval includes zero: no measurable difference
       - the first \\*round\\* warms up
@@ -43,10 +46,10 @@ describe("renderMarkdown", () => {
 
   test("every row of a table has as many cells as its head", () => {
     const cells = (line: string): number => line.replaceAll("\\|", "").split("|").length;
-    const tables = renderMarkdown(REPORT)
+    const tables = renderMarkdown(REPORT, PROBLEMS)
       .split("\n\n")
       .filter((part) => part.startsWith("|"));
-    expect(tables.length).toBe(3);
+    expect(tables.length).toBe(4);
     for (const table of tables) {
       const [head, ...rows] = table.split("\n").map(cells);
       expect(rows.length).toBeGreaterThanOrEqual(2);

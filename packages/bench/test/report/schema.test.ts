@@ -23,6 +23,6 @@ describe("renderJson", () => {
     };
     expect(schema.$schema).toContain("2020-12");
     expect(schema.required).toEqual(expect.arrayContaining(["schema", "machine", "suites"]));
-    expect(schema.properties["schema"]?.const).toBe("idk-bench/1");
+    expect(schema.properties["schema"]?.const).toBe("idk-bench/2");
   });
 });

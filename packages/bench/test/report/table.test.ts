@@ -3,15 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { type Paint, drawGrid, paintFor, plain } from "../../src/report/draw.ts";
 import type { Report } from "../../src/report/report.ts";
 import { renderHead, renderOutcome, renderSuite } from "../../src/report/table.ts";
-import { REPORT } from "./fixtures.ts";
-
-const BOUND =
-  "  × bound: the median relative to sealing and hashing the same bytes on one thread of this machine";
+import { PROBLEMS, REPORT, measurement, result } from "./fixtures.ts";
 
 /** The parts in the order in which a run prints them. */
 function renderTable(report: Report, paint: Paint = plain): string {
-  const suites = report.suites.map((suite) => renderSuite(suite, report.calibration, paint));
-  return [renderHead(report, paint), ...suites, renderOutcome(report.suites, paint)].join("\n\n");
+  const suites = report.suites.map((suite) => renderSuite(suite, paint));
+  return [renderHead(report, paint), ...suites, renderOutcome(report.suites, PROBLEMS, paint)].join(
+    "\n\n",
+  );
 }
 
 describe("the table of a report", () => {
@@ -24,19 +23,22 @@ describe("the table of a report", () => {
       seal  What seal takes
         completed in 12.3 s
 
-        measurement  n   median  95 % interval      p95     mean      rate      CPU  peak RSS  requests     sent  × bound
-        seal 1 MB    3  4.00 ms        ± 1.0 %  4.04 ms  4.00 ms  250 MB/s  4.10 ms  85.0 MiB         1  977 KiB     1.00
-        make a key   3  25.0 µs        ± 1.0 %  25.3 µs  25.0 µs
-        × bound: the median relative to sealing and hashing the same bytes on one thread of this machine
+        measurement   median   ± 95 %      p95      rate      CPU      peak
+        seal 1 MB    4.00 ms  ± 1.0 %  4.04 ms  250 MB/s  4.10 ms  85.0 MiB
+        make a key   25.0 µs  ± 1.0 %  25.3 µs
 
         pair            pairs  mean difference             interval  overhead
         with | without      2         +1.50 ms  −100 µs to +3.10 ms    +4.3 %
+
+        counter                        value
+        seal 1 MB: bytes hashed  1,000,040 B
+
+        target          verdict       value  interval      bound
+        seal by bound   met            1.00                ≤ 1.10
+        open by bound   inconclusive   1.00  0.60 to 1.40  ≤ 1.10
+        key by <bound>  MISSED         2.00                ≤ 1.50
+
         with | without: the interval includes zero: no measurable difference
-
-        target          value  bound         outcome
-        seal by bound    1.00  at most 1.10  met
-        key by <bound>   2.00  at most 1.50  MISSED
-
         note: the first *round* warms up
 
       upload  What upload takes
@@ -45,18 +47,57 @@ describe("the table of a report", () => {
       broken  What broken takes
         FAILED after 500 ms: HTTP 500
 
-      3 suites, 1 of 2 targets met
-      MISSED seal: key by <bound>
-      FAILED broken
-      skipped upload"
+      3 suites, 1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
+      FAILED seal: key by <bound> missed its target: 2.00, ≤ 1.50
+      FAILED broken failed: HTTP 500
+      warning seal: open by bound is inconclusive: 1.00 (0.60 to 1.40), ≤ 1.10
+      warning upload skipped: no object store"
     `);
   });
 
-  test("fits the width of the terminal and wraps sentences between words", () => {
-    const { suites, calibration } = REPORT;
-    const lines = renderSuite(suites[0]!, calibration, plain, 60).split("\n");
-    expect(lines.filter((line) => Bun.stringWidth(line) > 60)).toEqual([BOUND]);
-    expect(lines.join("\n")).toContain("includes zero: no\n    measurable difference");
+  test("fits the width of the terminal: names and sentences are wrapped between words", () => {
+    const lines = renderSuite(REPORT.suites[0]!, plain, 72).split("\n");
+    expect(lines.filter((line) => Bun.stringWidth(line) > 72)).toEqual([]);
+    const sentence = renderSuite(REPORT.suites[0]!, plain, 60).split("\n\n").at(-1)!;
+    expect(sentence).toContain("includes zero: no\n    measurable difference");
+  });
+
+  test("is one block of at most 100 columns, however long the names are", () => {
+    const name = "10 MB: put to bare PUT with kept checksum + secretbox + SHA-256";
+    const interval = { low: 1234e6, high: 1300e6, confidence: 0.99 };
+    const suite = result("seal", {
+      measurements: [
+        measurement(`${name}, in parts`, 0.123, {
+          bytesPerOperation: 1e9,
+          cpuSamples: [0.1],
+          peakRss: 2 ** 30,
+          heap: 2 ** 30,
+        }),
+      ],
+      targets: [
+        {
+          name: `${name}, against the baseline`,
+          value: 1250e6,
+          unit: "bytes/s",
+          least: 1249e6,
+          kind: "wall",
+          verdict: "inconclusive",
+          interval,
+        },
+      ],
+    });
+    const text = renderSuite(suite, plain, 100);
+    const lines = text.split("\n");
+    expect(lines.filter((line) => Bun.stringWidth(line) > 100)).toEqual([]);
+    expect(lines.filter((line) => line.includes("median"))).toEqual([
+      expect.stringMatching(/measurement +median +± 95 % +p95 +rate +CPU +peak$/u),
+    ]);
+    expect(text.match(/^ {2}target .*$/gmu)).toEqual([
+      expect.stringMatching(/target +verdict +value +interval +bound$/u),
+    ]);
+    expect(text).toContain("1,234 to 1,300 MB/s");
+    // A pipe gets each row in one line.
+    expect(renderSuite(suite)).toContain(`${name}, against the baseline  inconclusive`);
   });
 
   test("has the same text in colour", () => {
@@ -82,20 +123,5 @@ describe("the table of a report", () => {
   test("aligns columns by display width", () => {
     const grid = { head: ["a", "b"], align: ["left", "right"] as const, rows: [["µs µs", "1"]] };
     expect(drawGrid(grid, plain)).toBe("  a      b\n  µs µs  1");
-  });
-
-  test("moves columns that do not fit to another block, which repeats the row names", () => {
-    const grid = {
-      head: ["what", "a", "b", "long"],
-      align: ["left", "right", "right", "right"] as const,
-      rows: [["put", "1", "2", "3"]],
-    };
-    const whole = "  what  a  b  long\n  put   1  2     3";
-    expect(drawGrid(grid, plain, 18)).toBe(whole);
-    expect(drawGrid(grid, plain, 17)).toBe(
-      "  what  a  b\n  put   1  2\n\n  what  long\n  put      3",
-    );
-    // Never an empty block, however narrow.
-    expect(drawGrid(grid, plain, 1).split("\n\n")).toHaveLength(3);
   });
 });

@@ -68,17 +68,19 @@ describe("formats", () => {
   });
 
   test("formatBound", () => {
-    const target = { name: "x", value: 1, unit: "ratio", met: true } as const;
-    expect(formatBound({ ...target, least: 0.9 })).toBe("at least 0.90");
-    expect(formatBound({ ...target, most: 1.1 })).toBe("at most 1.10");
+    const target = { name: "x", value: 1, unit: "ratio", kind: "wall", verdict: "met" } as const;
+    expect(formatBound({ ...target, least: 0.9 })).toBe("≥ 0.90");
+    expect(formatBound({ ...target, most: 1.1 })).toBe("≤ 1.10");
     expect(formatBound({ ...target, least: 0.9, most: 1.1 })).toBe("0.90 to 1.10");
   });
 
   test("a value just beyond its bound does not round to it", () => {
-    const target = { name: "x", value: 0.8963, unit: "ratio", least: 0.9 } as const;
-    expect(formatValue({ ...target, met: false })).toBe("0.89630");
-    expect(formatValue({ ...target, value: 0.9049, met: true })).toBe("0.90");
-    expect(formatValue({ ...target, value: 0.5, met: false })).toBe("0.50");
+    const target = { name: "x", value: 0.8963, unit: "ratio", least: 0.9, kind: "wall" } as const;
+    expect(formatValue({ ...target, verdict: "missed" })).toBe("0.89630");
+    expect(formatValue({ ...target, value: 0.9049, verdict: "met" })).toBe("0.90");
+    expect(formatValue({ ...target, value: 0.5, verdict: "missed" })).toBe("0.50");
+    const bytes = { name: "x", value: 1_000_040, unit: "bytes", most: 1_000_000 } as const;
+    expect(formatValue({ ...bytes, kind: "exact", verdict: "missed" })).toBe("1,000,040 B");
   });
 
   test("an exponent near 0 is 0, and a negative one has a minus sign", () => {
@@ -87,9 +89,24 @@ describe("formats", () => {
   });
 
   test("formatInterval is empty without an interval", () => {
-    const target = { name: "x", value: 1, unit: "ratio", most: 1.1, met: true } as const;
+    const target = {
+      name: "x",
+      value: 1,
+      unit: "ratio",
+      most: 1.1,
+      kind: "wall",
+      verdict: "met",
+    } as const;
     expect(formatInterval(target)).toBe("");
     const interval = { low: 0.98, high: 1.12, confidence: 0.99 };
     expect(formatInterval({ ...target, interval })).toBe("0.98 to 1.12");
+    const rates = { low: 92.1e6, high: 99e6, confidence: 0.99 };
+    expect(formatInterval({ ...target, unit: "bytes/s", interval: rates })).toBe(
+      "92.1 to 99.0 MB/s",
+    );
+    const times = { low: 0.9, high: 1.5, confidence: 0.99 };
+    expect(formatInterval({ ...target, unit: "seconds", interval: times })).toBe(
+      "900 ms to 1.50 s",
+    );
   });
 });

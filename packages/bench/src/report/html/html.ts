@@ -4,7 +4,7 @@ export interface Html {
 }
 
 /** A template value: text is escaped, lists are joined, undefined and false produce nothing. */
-type Part = Html | string | number | undefined | false | readonly Part[];
+export type Part = Html | string | number | undefined | false | readonly Part[];
 
 /** A template tag that escapes everything except `Html`. Attribute values must be quoted. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {

@@ -1,0 +1,17 @@
+import { type Identity, generateIdentity, parseIdentity } from "@idk/storage";
+import { Usage } from "../command/usage.ts";
+import type { Environment } from "../suite.ts";
+
+/**
+ * The identity of suites: the one in `TEST_KEY`, or a new one. It must not be printed.
+ *
+ * @throws Usage if `TEST_KEY` is not an identity
+ */
+export async function suiteIdentity({ TEST_KEY: text }: Environment): Promise<Identity> {
+  if (!text) return generateIdentity();
+  try {
+    return parseIdentity(text.trim());
+  } catch (cause) {
+    throw new Usage("TEST_KEY is not an identity: `idk keygen` makes one", { cause });
+  }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "bun:test";
+import { type Strictness, describeVerdicts, problemsOf } from "../../src/report/outcome.ts";
+import type { Report, SuiteResult, Target } from "../../src/report/report.ts";
+import { HEAD, result, target } from "./fixtures.ts";
+
+function inconclusive(kind: Target["kind"]): Target {
+  return { ...target(`put, ${kind}`, 1, 1.1), kind, verdict: "inconclusive" };
+}
+
+/** "failure seal put by bound: missed its target", and so on. */
+function problems(
+  suites: readonly SuiteResult[],
+  { strict = false, ci = false, ...more }: Partial<Strictness & Report> = {},
+): string[] {
+  return problemsOf({ ...HEAD, ...more, suites }, { strict, ci }).map(
+    ({ level, suite, target, message }) =>
+      [level, suite, target?.name, message].filter((word) => word !== undefined).join(" | "),
+  );
+}
+
+const seal = (...targets: Target[]): SuiteResult => result("seal", { targets });
+
+describe("a run", () => {
+  test("has no problems if all targets are met", () => {
+    expect(problems([seal(target("put", 1, 1.1))], { strict: true, ci: true })).toEqual([]);
+  });
+
+  test("fails if a target is missed", () => {
+    expect(problems([seal(target("put", 2, 1.1))])).toEqual([
+      "failure | seal | put | missed its target",
+    ]);
+  });
+
+  test("passes with a warning if a target is inconclusive", () => {
+    expect(problems([seal(inconclusive("wall"), inconclusive("cpu"))])).toEqual([
+      "warning | seal | put, wall | is inconclusive",
+      "warning | seal | put, cpu | is inconclusive",
+    ]);
+  });
+
+  test("that is strict fails if CPU time or a counter is inconclusive, not elapsed time", () => {
+    const targets = [inconclusive("wall"), inconclusive("cpu"), inconclusive("exact")];
+    expect(problems([seal(...targets)], { strict: true })).toEqual([
+      "failure | seal | put, cpu | is inconclusive",
+      "failure | seal | put, exact | is inconclusive",
+      "warning | seal | put, wall | is inconclusive",
+    ]);
+  });
+
+  test("fails if a suite failed, and in CI if one was skipped", () => {
+    const suites = [
+      result("upload", { status: "skipped", reason: "no object store" }),
+      result("broken", { status: "failed", reason: "HTTP 500" }),
+    ];
+    expect(problems(suites)).toEqual([
+      "failure | broken | failed: HTTP 500",
+      "warning | upload | skipped: no object store",
+    ]);
+    expect(problems(suites, { ci: true })).toEqual([
+      "failure | upload | skipped: no object store",
+      "failure | broken | failed: HTTP 500",
+    ]);
+  });
+
+  test("fails without the native NaCl, even if it is quick", () => {
+    const machine = { ...HEAD.machine, nacl: "portable" as const };
+    for (const quick of [true, false]) {
+      expect(problems([seal(target("put", 1, 1.1))], { machine, quick })).toEqual([
+        "failure | the NaCl in JavaScript was used: sodium-native did not load",
+      ]);
+    }
+  });
+
+  test("that is quick never fails because of a target", () => {
+    const targets = [target("put", 2, 1.1), inconclusive("cpu")];
+    expect(problems([seal(...targets)], { quick: true, strict: true })).toEqual([]);
+    const broken = result("broken", { status: "failed", reason: "HTTP 500" });
+    expect(problems([broken], { quick: true })).toEqual(["failure | broken | failed: HTTP 500"]);
+  });
+});
+
+test("what was not judged never counts as met", () => {
+  const skipped = result("upload", { status: "skipped" });
+  expect(describeVerdicts([skipped])).toBe("no targets, 1 suite skipped");
+  const targets = [target("put", 1, 1.1), target("get", 2, 1.1), inconclusive("wall")];
+  expect(describeVerdicts([seal(...targets), skipped])).toBe(
+    "1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite skipped",
+  );
+});
