@@ -23,6 +23,14 @@ function lazy(about: About, load: () => Promise<Measure>): Suite {
 
 export const suites: readonly Suite[] = [
   lazy(
+    {
+      name: "counters",
+      title: "Requests, bytes, threads and peak memory, exactly",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/counters.ts")).counters,
+  ),
+  lazy(
     { name: "hash-perf", title: "SHA-256 of blobs, against a bare createHash" },
     async () => (await import("./suites/hash-perf.ts")).hashPerf,
   ),

@@ -134,7 +134,7 @@ export const COUNTER_WORDS: Readonly<Record<CounterName, string>> = {
   bytesReceived: "bytes received",
   bytesHashed: "bytes hashed",
   bytesSealed: "bytes sealed",
-  storedOverhead: "bytes stored beyond the content",
+  storedOverhead: "bytes stored beyond content",
   threads: "threads",
 };
 

@@ -25,6 +25,9 @@ interface BatchPlan {
   readonly warmUps: number;
 }
 
+/** Enough that buffers, threads and compiled code are all there. */
+const PEAK_BATCHES = 3;
+
 type SideName = keyof Pair;
 const SIDES = ["base", "head"] as const;
 
@@ -95,27 +98,35 @@ export function processMeasurer(
   };
 }
 
-/** Counts a task in the library of this working tree, as the comparison counts a revision's. */
-export async function countInPlace(
-  task: TaskInfo,
-  store?: ObjectStoreAccess,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<Counts> {
-  const folder = await mkdtemp(join(tmpdir(), "idk-count-"));
-  const roundScript = join(import.meta.dir, "round/round.ts");
-  const revision = "this working tree";
-  await using process = startRound({
-    task,
-    revision,
-    mode: "count",
-    folder,
-    store,
-    roundScript,
-    signal,
-  });
-  const counts = countsOf(await process.next());
-  if ("lacks" in counts) throw new Error(`${task.name} needs ${counts.lacks}`);
-  return counts;
+/** Measures single processes in the library of this working tree, as the comparison measures a revision's. */
+export function inPlace(store: ObjectStoreAccess | undefined, signal: AbortSignal) {
+  const start = async (task: TaskInfo, mode: Job["mode"]) => {
+    const folder = await mkdtemp(join(tmpdir(), "idk-count-"));
+    const roundScript = join(import.meta.dir, "round/round.ts");
+    const revision = "this working tree";
+    return startRound({ task, revision, mode, folder, store, roundScript, signal });
+  };
+  return {
+    async count(task: TaskInfo): Promise<Counts> {
+      await using process = await start(task, "count");
+      const counts = countsOf(await process.next());
+      if ("lacks" in counts) throw new Error(`${task.name} needs ${counts.lacks}`);
+      return counts;
+    },
+    /** Peak resident memory of a process during some batches, in bytes. */
+    async peak(task: TaskInfo): Promise<number> {
+      await using process = await start(task, "measure");
+      await process.expect("ready");
+      const peaks: number[] = [];
+      for (let i = 0; i < PEAK_BATCHES; i++) {
+        process.send(`run ${task.least}`);
+        peaks.push((await process.expect("batch")).peakRss);
+      }
+      process.send("end");
+      await process.expect("end");
+      return Math.max(...peaks);
+    },
+  };
 }
 
 /** Lengthens a batch until it is long enough, and chooses how many there are. */

@@ -141,10 +141,21 @@ export function targetGrid(
   ]);
 }
 
-/** One row per counter. */
+/** Counters named "put 1 MiB: PUT requests": a row for what is before the colon, a column for the rest. */
 export function counterGrid(counters: readonly Counter[]): Grid {
-  return grid<Counter>(counters, [
-    { title: "counter", words: true, cell: ({ name }) => name },
-    { title: "value", cell: ({ value, unit }) => formatExact(value, unit) },
+  const parts = counters.map((counter) => {
+    const [operation = "", what = ""] = counter.name.split(/: (.*)/su);
+    return { ...counter, operation, what };
+  });
+  const operations = [...new Set(parts.map(({ operation }) => operation))];
+  return grid<string>(operations, [
+    { title: "operation", words: true, cell: (name) => name },
+    ...[...new Set(parts.map(({ what }) => what))].map((what) => ({
+      title: what.replace(" requests", "").replace("bytes ", ""),
+      cell: (name: string) => {
+        const found = parts.find((part) => part.operation === name && part.what === what);
+        return optional(found?.value || undefined, formatExact);
+      },
+    })),
   ]);
 }

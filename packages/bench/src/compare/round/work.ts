@@ -156,6 +156,27 @@ export function manyGets(size: number): Prepare {
   };
 }
 
+/** Everything that is done to a stored content but reading it. */
+export function maintains(size: number): Prepare {
+  return async (fixture) => {
+    const store = fixture.open();
+    requireMethods("Store", store, ["stat", "verify", "list", "deleteTree"]);
+    const content = noise(size);
+    const pass = repeated(async () => {
+      const address = await store.put(content);
+      await store.stat(address);
+      await store.verify(address);
+      for await (const { size } of store.list()) assertPositive(size);
+      await store.deleteTree(address);
+    });
+    return { pass, verify: () => readBack(fixture, content) };
+  };
+}
+
+function assertPositive(size: number): void {
+  if (size <= 0) throw new Error(`a blob of ${size} bytes was listed`);
+}
+
 type Read = (stored: StoredContent, buffer: Bytes) => Promise<Uint8Array>;
 
 export const allBytes: Read = (stored) => stored.bytes();

@@ -1,0 +1,56 @@
+/**
+ * What operations cost in numbers that the same code always reproduces: requests on the wire, counted by
+ * a proxy in front of the store, bytes sent, received, hashed and sealed, bytes stored beyond the content,
+ * threads, and peak memory. The committed baseline has the same numbers, and none may grow.
+ */
+import { COUNTER_WORDS } from "../compare/comparison.ts";
+import { inPlace } from "../compare/processes.ts";
+import type { CounterName } from "../compare/round/job.ts";
+import { TASKS } from "../compare/round/task-list.ts";
+import type { Findings } from "../harness/results.ts";
+import { exactTarget } from "../harness/targets.ts";
+import { withScratch } from "../object-store/scratch.ts";
+import type { Counter } from "../report/report.ts";
+import { median } from "../statistics/describe.ts";
+import type { SuiteContext } from "../suite.ts";
+
+/** Peaks of the same code differ by some percent from process to process. */
+const PEAK_TOLERANCE = 0.1;
+const PEAK_PROCESSES = 3;
+const OVER_STORE = /^(?:put-store|get-store|stream-up|stream-down)-64m$/u;
+
+export async function counters({ store, quick, signal, log }: SuiteContext): Promise<Findings> {
+  const found: Counter[] = [];
+  await withScratch(store, "counters", async (scratch) => {
+    const library = inPlace(scratch.at("store"), signal);
+    const tasks = quick ? TASKS.slice(-2) : TASKS;
+    for (const task of tasks) {
+      const { name, threads } = task;
+      log(name);
+      const counts = await library.count(task);
+      for (const [counter, words] of Object.entries(COUNTER_WORDS)) {
+        const value = counts[counter as CounterName];
+        if (value === undefined) continue;
+        const unit = /^bytes|Overhead$/u.test(counter) ? "bytes" : "count";
+        found.push({ name: `${name}: ${words}`, value, unit });
+      }
+      if (!threads || !OVER_STORE.test(name)) continue;
+      const peaks: number[] = [];
+      while (peaks.length < (quick ? 1 : PEAK_PROCESSES)) peaks.push(await library.peak(task));
+      const peak = { name: `${name}: peak memory`, value: median(peaks), unit: "bytes" } as const;
+      found.push({ ...peak, tolerance: PEAK_TOLERANCE });
+    }
+  });
+  // Shorter contents are faster without threads.
+  const threads = found.filter(({ name }) => name.endsWith(`64m: ${COUNTER_WORDS.threads}`));
+  return {
+    counters: found,
+    targets: threads.map(({ name, value }) =>
+      exactTarget(`${name} are on`, value, "count", { least: 1 }),
+    ),
+    notes: [
+      "Counted per operation, once the store is open. Requests and bytes are counted by a proxy in front of the store, or as calls of a backend that is not remote. Hashing and sealing is counted without threads, because only one thread can be watched.",
+      "Peaks are those of a process during three batches, as the median of three processes.",
+    ],
+  };
+}
