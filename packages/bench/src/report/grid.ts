@@ -154,7 +154,7 @@ export function counterGrid(counters: readonly Counter[]): Grid {
       title: what.replace(" requests", "").replace("bytes ", ""),
       cell: (name: string) => {
         const found = parts.find((part) => part.operation === name && part.what === what);
-        return optional(found?.value || undefined, formatExact);
+        return optional(found?.value || undefined, (value) => formatExact(value, "count"));
       },
     })),
   ]);
