@@ -110,7 +110,9 @@ function rowOf(task: TaskComparison): string[] {
 }
 
 const limits = (name: "tolerance" | "mustFind"): string[] =>
-  QUANTITIES.map((quantity) => `${Math.round(Math.expm1(LIMITS[quantity][name]) * 100)} %`);
+  QUANTITIES.map(
+    (quantity) => `${Number((Math.expm1(LIMITS[quantity][name]) * 100).toFixed(1))} %`,
+  );
 const [tolerated, found] = [limits("tolerance"), limits("mustFind")];
 
 /** The legend of the table. */

@@ -38,17 +38,32 @@ test("the ratio of a pair is the median over neighbouring batches, or of the pea
   expect(ratioOf(pair, "memory")).toBeCloseTo(Math.log(1.5));
 });
 
-test("the interval of the mean of pairs keeps its confidence", () => {
+/** Every tenth is far off, as if something had disturbed the process. */
+const disturbed = (random: Random) => normal(random) * (random() < 0.1 ? 8 : 1);
+
+/** The share of intervals without the true value, and their mean half width. */
+function simulated(count: number, draw: (random: Random) => number): [number, number] {
   const random = seededRandom(3);
-  for (const count of [3, 6, 12, 24, 40]) {
-    const runs = 4000;
-    let missed = 0;
-    for (let i = 0; i < runs; i++) {
-      const { low, high } = intervalOf(Array.from({ length: count }, () => normal(random)));
-      if (low > 0 || high < 0) missed += 1;
-    }
-    expect(missed / runs).toBeWithin(0.006, 0.015);
+  const intervals = Array.from({ length: 4000 }, () =>
+    intervalOf(Array.from({ length: count }, () => draw(random))),
+  );
+  const missed = intervals.filter(({ low, high }) => low > 0 || high < 0).length;
+  const widths = intervals.map(({ low, high }) => (high - low) / 2);
+  return [missed / 4000, widths.reduce((sum, width) => sum + width) / 4000];
+}
+
+test("the interval of the mean of pairs keeps its confidence", () => {
+  for (const count of [3, 6, 9, 12, 24, 40]) {
+    expect(simulated(count, normal)[0]).toBeWithin(0.005, 0.016);
+    expect(simulated(count, disturbed)[0]).toBeWithin(0, 0.016);
   }
+});
+
+test("disturbed pairs hardly widen the interval", () => {
+  const [, quiet] = simulated(24, normal);
+  const [, noisy] = simulated(24, disturbed);
+  expect(quiet).toBeWithin(0.55, 0.68);
+  expect(noisy / quiet).toBeLessThan(2);
 });
 
 test("one pair decides nothing", () => {
@@ -66,11 +81,11 @@ test("equal sides are the same; a clear difference is worse or better", () => {
 test("the position of the interval determines the verdict", () => {
   const at = (quantity: Quantity, low: number, high: number): Verdict =>
     verdictOf({ low, high, confidence: 0.99 }, quantity);
-  expect(at("cpu", 0.031, 0.1)).toBe("worse");
-  expect(at("cpu", 0.029, 0.1)).toBe("inconclusive");
-  expect(at("cpu", -0.02, 0.059)).toBe("inconclusive");
-  expect(at("cpu", -0.02, 0.057)).toBe("same");
-  expect(at("cpu", -0.2, -0.031)).toBe("better");
+  expect(at("cpu", 0.025, 0.1)).toBe("worse");
+  expect(at("cpu", 0.024, 0.1)).toBe("inconclusive");
+  expect(at("cpu", -0.02, 0.049)).toBe("inconclusive");
+  expect(at("cpu", -0.02, 0.048)).toBe("same");
+  expect(at("cpu", -0.2, -0.025)).toBe("better");
   expect(at("elapsed", 0.096, 0.2)).toBe("worse");
   expect(at("elapsed", -0.1, 0.224)).toBe("inconclusive");
   expect(at("elapsed", -0.1, 0.22)).toBe("same");

@@ -38,7 +38,7 @@ test("a task that is worse twice fails", async () => {
   expect(task!.verdicts).toEqual({ cpu: "worse", elapsed: "same", memory: "same" });
   expect(task!.attempts).toHaveLength(2);
   expect(failuresOf(result)).toEqual([
-    "put-memory: CPU time +7.0 % ± 0.0 %, worse in both measurements; at least +7.0 % with 99 % confidence, tolerance +3.0 %",
+    "put-memory: CPU time +7.0 % ± 0.0 %, worse in both measurements; at least +7.0 % with 99 % confidence, tolerance +2.5 %",
   ]);
 });
 
@@ -80,7 +80,7 @@ test("an inconclusive task is measured up to the maximum, and warns", async () =
 test("measurement ends as soon as all quantities are clear", async () => {
   let measured = 0;
   await compared([TASK], {
-    pair: async () => pair(measured++ % 2 === 0 ? 0.95 : 1.04),
+    pair: async () => pair(measured++ % 2 === 0 ? 0.95 : 1.025),
   });
   expect(measured).toBe(9);
 });

@@ -78,7 +78,7 @@ test("formats logarithmic ratios as percentages", () => {
 
 test("failures list what is worse and counters that are, but not smaller ones", () => {
   expect(comparison.failures).toEqual([
-    "put-memory: CPU time +10.0 % ± 1.8 %, worse in both measurements; at least +8.0 % with 99 % confidence, tolerance +3.0 %",
+    "put-memory: CPU time +10.0 % ± 1.8 %, worse in both measurements; at least +8.0 % with 99 % confidence, tolerance +2.5 %",
     "put-memory: bytes hashed 8,389,325 → 8,389,325.5 per operation",
     "put-memory: threads 2 → 1",
   ]);
@@ -98,7 +98,7 @@ test("the terminal table and Markdown show failures, warnings, improvements and 
       "+10.0 % ± 1.8 % worse",
       "± 71.8 % inconclusive",
       "6 + 6",
-      "3 % of CPU time",
+      "2.5 % of CPU time",
       "put-store, no object store was given",
     ]) {
       expect(text).toContain(expected);
