@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import {
   type Baseline,
   COMMITTED,
@@ -7,6 +8,7 @@ import {
   updatedBaseline,
   writeBaseline,
 } from "../baseline/baseline.ts";
+import { annotationsOf } from "../report/annotations.ts";
 import { paintFor } from "../report/draw.ts";
 import { type Problem, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
@@ -79,6 +81,12 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     await show(`the baseline was updated: ${baselineFile(settings)}`);
   }
   await show(renderOutcome(report.suites, problems, paint));
+  if (env["GITHUB_ACTIONS"] === "true") {
+    const text = baseline && (await Bun.file(baselineFile(settings)).text());
+    const file = relative(env["GITHUB_WORKSPACE"] ?? ".", baselineFile(settings));
+    const lines = annotationsOf(problems, text === undefined ? undefined : { file, text });
+    for (const line of lines) stderr.write(`${line}\n`);
+  }
   return problems.some(({ level }) => level === "failure") ? EXIT_CODES.failed : EXIT_CODES.done;
 }
 
