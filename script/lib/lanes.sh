@@ -57,6 +57,15 @@ format() { bun run --silent format:check; }
 unused() { bun run --silent unused; }
 build() { bun run --silent build; }
 
+# GitHub's workflows. The linter is built with Go; without it, this is left out, except in CI.
+workflows() {
+  if ! build_server actionlint "$ACTIONLINT_MODULE"; then
+    [ -z "${CI:-}" ]
+    return
+  fi
+  "$go_bin/actionlint" -color=false
+}
+
 # One process for each of two cores, or $processes if the tests wait a lot; the report of all of them is
 # one file.
 # Usage: [processes=N] bun_tests REPORT [FLAG…] PATH…
@@ -68,7 +77,7 @@ bun_tests() {
 }
 
 lane_static() {
-  side_by_side Types types Lint lint Format format "Dead code" unused
+  side_by_side Types types Lint lint Format format "Dead code" unused Workflows workflows
 }
 
 # The library without its backends, over the native NaCl.

@@ -17,6 +17,7 @@ go_bin=$cache/go/bin
 
 MINIO_MODULE=github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
 VERSITYGW_MODULE=github.com/versity/versitygw/cmd/versitygw@v1.8.0
+ACTIONLINT_MODULE=github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 TOXIPROXY_MODULE=github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0
 
 warn() {
@@ -86,7 +87,7 @@ find_go() {
   return 1
 }
 
-# Builds the pinned version of a server into .cache/go/bin if it is missing there.
+# Builds the pinned version of a program into .cache/go/bin if it is missing there.
 build_server() {
   local name=$1 module=$2 go out
   [ -x "$go_bin/$name" ] && [ "$(cat "$go_bin/$name.module" 2>/dev/null)" = "$module" ] && return

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { ARCHIVES } from "../../script/release-files.ts";
 import { PLATFORMS } from "../../script/release.ts";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
 
 /*
@@ -12,11 +12,18 @@ import { z } from "zod";
 
 const root = join(import.meta.dir, "../..");
 
-const Step = z.object({ uses: z.string().optional(), run: z.string().optional() });
+const Step = z.object({
+  uses: z.string().optional(),
+  run: z.string().optional(),
+  if: z.string().optional(),
+  with: z.record(z.string(), z.unknown()).default({}),
+  env: z.record(z.string(), z.string()).default({}),
+});
 const Names = z.record(z.string(), z.string()).default({});
 const Permissions = z.record(z.string(), z.string()).optional();
 const Job = z.object({
   uses: z.string().optional(),
+  if: z.string().optional(),
   needs: z.union([z.string(), z.array(z.string())]).optional(),
   environment: z.string().optional(),
   permissions: Permissions,
@@ -35,6 +42,17 @@ const ALLOWED = new Set([
   "actions/setup-node",
 ]);
 
+/** What the jobs of a workflow may do beyond reading the repository. */
+const RIGHTS: Readonly<Record<string, readonly string[]>> = {
+  "ci.yml": ["comment: pull-requests: write"],
+  "release.yml": [
+    "publish: id-token: write",
+    "release: contents: write",
+    "release: id-token: write",
+    "release: attestations: write",
+  ],
+};
+
 const Workflow = z.object({
   permissions: Permissions,
   jobs: z.record(z.string(), Job),
@@ -50,8 +68,8 @@ describe.each(workflows)("%s", (path) => {
   test("uses actions by commit", async () => {
     const { jobs } = Workflow.parse(await yaml(path));
     const byName = Object.values(jobs)
-      .flatMap(({ uses, steps }) => steps.concat({ uses }))
-      .filter(({ uses = "./" }) => !/^\.\/|@[0-9a-f]{40}$/u.test(uses));
+      .flatMap(({ uses, steps }) => steps.map((step) => step.uses).concat(uses))
+      .filter((uses = "./") => !/^\.\/|@[0-9a-f]{40}$/u.test(uses));
     expect(byName).toEqual([]);
   });
 
@@ -63,16 +81,7 @@ describe.each(workflows)("%s", (path) => {
         .filter(([scope, access]) => !(scope === "contents" && access === "read"))
         .map(([scope, access]) => `${name}: ${scope}: ${access}`),
     );
-    expect(more).toEqual(
-      path.endsWith("/release.yml")
-        ? [
-            "publish: id-token: write",
-            "release: contents: write",
-            "release: id-token: write",
-            "release: attestations: write",
-          ]
-        : [],
-    );
+    expect(more).toEqual([...(RIGHTS[basename(path)] ?? [])]);
   });
 
   test("runs images by digest", async () => {
@@ -117,6 +126,87 @@ test("images are named by digest", async () => {
   }
 });
 
+test("names the version of each action beside its commit, and one version of each", async () => {
+  const found = new Map<string, Set<string>>();
+  for (const path of new Bun.Glob(".github/**/*.yml").scanSync({ cwd: root, dot: true })) {
+    const text = await Bun.file(join(root, path)).text();
+    for (const line of text.match(/uses: [^.].*/gu) ?? []) {
+      const [, action, pinned] = /^uses: ([\w/-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)$/u.exec(
+        line,
+      ) ?? [line];
+      found.set(String(action), (found.get(String(action)) ?? new Set()).add(String(pinned)));
+    }
+  }
+  expect(found.size).toBe(7);
+  for (const [action, versions] of found) expect([action, ...versions]).toHaveLength(2);
+  expect([...found.values()].map((versions) => [...versions][0])).not.toContain("undefined");
+});
+
+describe("a pull request", () => {
+  const jobsOf = async (name: string) =>
+    Workflow.parse(await yaml(`.github/workflows/${name}.yml`)).jobs;
+
+  test("needs one check, which needs every lane and the comparison", async () => {
+    const { passed, comment, ...others } = await jobsOf("ci");
+    expect(passed).toMatchObject({ if: "always()", needs: Object.keys(others) });
+    expect(Object.keys(others)).toEqual(["lanes", "compare"]);
+    const [step] = passed!.steps;
+    // As the shell judges the results of a pull request and of a push.
+    const outcome = (lanes: string, compare: string, expected: string): number | null =>
+      Bun.spawnSync(["bash", "-c", step!.run!], {
+        env: { LANES: lanes, COMPARE: compare, EXPECTED: expected },
+      }).exitCode;
+    expect(outcome("success", "success", "success")).toBe(0);
+    expect(outcome("success", "skipped", "skipped")).toBe(0);
+    expect(outcome("success", "skipped", "success")).not.toBe(0);
+    expect(outcome("failure", "success", "success")).not.toBe(0);
+    expect(outcome("cancelled", "success", "success")).not.toBe(0);
+    expect(comment!.needs).toEqual(Object.keys(others));
+  });
+
+  test("is commented on by the base's own script, which alone has the token", async () => {
+    const { steps, if: condition } = (await jobsOf("ci"))["comment"]!;
+    expect(condition).toContain("github.event_name == 'pull_request'");
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
+    expect(checkouts.map((step) => step.with)).toEqual([
+      { ref: "${{ github.event.pull_request.base.sha }}", "persist-credentials": false },
+    ]);
+    const armed = steps.filter(({ env }) => Object.keys(env).length > 0);
+    expect(armed.map(({ run, env }) => [run, env])).toEqual([
+      [
+        expect.stringMatching(/^bun --no-env-file --no-install script\/comment-benchmarks\.ts /u),
+        { GITHUB_TOKEN: "${{ github.token }}" },
+      ],
+    ]);
+    // No action of the repository, and no package.
+    const commands = steps.map(({ run = "", uses = "" }) => `${run}\n${uses}`).join("\n");
+    expect(commands).not.toMatch(/\.\/|ensure_packages|bun (?:install|run)|npm/u);
+  });
+
+  test("sees the tables of the run that judged: in the comment, the summary and the artifact", async () => {
+    const { lane } = await jobsOf("lanes");
+    const { comment } = await jobsOf("ci");
+    const upload = lane!.steps.find(({ uses }) => uses?.startsWith("actions/upload-artifact@"));
+    expect(upload?.with).toMatchObject({
+      name: "reports-${{ matrix.lane }}",
+      path: ".cache/reports",
+    });
+    const commands = lane!.steps.map(({ run = "" }) => run).join("\n");
+    expect(commands).toContain('cat .cache/reports/benchmarks.md >>"$GITHUB_STEP_SUMMARY"');
+    expect(commands.match(/idk bench|nightly-benchmarks/gu)).toBeNull();
+    const downloads = comment!.steps.filter(({ uses }) =>
+      uses?.startsWith("actions/download-artifact@"),
+    );
+    expect(downloads.map((step) => step.with["name"])).toEqual([
+      "comparison",
+      "reports-acceptance",
+    ]);
+    expect(comment!.steps.at(-1)?.run).toContain(
+      "tables/comparison/comparison.md tables/acceptance/benchmarks.md",
+    );
+  });
+});
+
 describe("a release", () => {
   const read = async (name: string) =>
     Workflow.parse(await yaml(`.github/workflows/${name}.yml`)).jobs;
@@ -133,7 +223,7 @@ describe("a release", () => {
     const jobs = await read("release");
     const needed = (name: string): string[] =>
       [jobs[name]?.needs ?? []].flat().flatMap((before) => [before].concat(needed(before)));
-    expect(jobs["test"]?.uses).toBe("./.github/workflows/ci.yml");
+    expect(jobs["test"]?.uses).toBe("./.github/workflows/lanes.yml");
     expect(jobs["platforms"]?.uses).toBe("./.github/workflows/platforms.yml");
     const names = (await armed()).map(([name]) => name);
     expect(names).toEqual(["publish", "release", "homebrew"]);

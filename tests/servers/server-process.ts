@@ -29,11 +29,13 @@ export interface ServerOptions {
   readonly data?: string;
   /** A folder with `public.crt` and `private.key` for 127.0.0.1, to serve TLS. */
   readonly certificate?: string;
+  /** Further variables for the server. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function startServer(
   kind: ServerProcess["kind"],
-  { data, certificate }: ServerOptions = {},
+  { data, certificate, env = {} }: ServerOptions = {},
 ): Promise<ServerProcess> {
   const binary = executable(kind);
   if (binary === undefined) throw new Error(`${kind} is not installed; check installedServers()`);
@@ -78,6 +80,7 @@ export async function startServer(
       child = Bun.spawn(command, {
         env: {
           ...process.env,
+          ...env,
           MINIO_ROOT_USER: access,
           MINIO_ROOT_PASSWORD: secret,
           MINIO_BROWSER: "off",

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { type CompareSettings, chooseTasks, compareCommand } from "../compare/compare.ts";
 import { TASKS, type TaskInfo } from "../compare/round/task-list.ts";
+import { taskAnnotation } from "../report/annotations.ts";
 import { inOneLine } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
 import { booleanOption, numberOption, withValues } from "./flags.ts";
@@ -27,7 +28,7 @@ Exit codes:
  * @returns the exit code
  */
 export async function runCompare(args: readonly string[], context: BenchContext): Promise<number> {
-  const { stdout, stderr, signal } = context;
+  const { stdout, stderr, env, signal } = context;
   const parsed = readCompare(args);
   if ("help" in parsed) {
     await stdout.print(parsed.help);
@@ -47,6 +48,9 @@ export async function runCompare(args: readonly string[], context: BenchContext)
       },
     );
     await Promise.all(printed);
+    if (env["GITHUB_ACTIONS"] === "true") {
+      for (const failure of failures) stderr.write(`${taskAnnotation("failure", failure)}\n`);
+    }
     return failures.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
   } finally {
     await store?.close();

@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import {
   type Baseline,
   COMMITTED,
@@ -8,6 +9,7 @@ import {
   writeBaseline,
 } from "../baseline/baseline.ts";
 import { suiteIdentity } from "../harness/identity.ts";
+import { annotationsOf } from "../report/annotations.ts";
 import { paintFor } from "../report/draw.ts";
 import { type Problem, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
@@ -75,6 +77,11 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     await show(`the baseline was updated: ${baselineFile}`);
   }
   await show(renderOutcome(report.suites, problems, paint));
+  if (env["GITHUB_ACTIONS"] === "true") {
+    const file = relative(env["GITHUB_WORKSPACE"] ?? ".", baselineFile);
+    const committed = baseline && { file, text: await Bun.file(baselineFile).text() };
+    for (const line of annotationsOf(problems, committed)) stderr.write(`${line}\n`);
+  }
   return problems.some(({ level }) => level === "failure") ? EXIT_CODES.failed : EXIT_CODES.done;
 }
 

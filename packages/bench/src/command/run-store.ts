@@ -87,7 +87,7 @@ async function removeAll(access: ObjectStoreAccess, Prefix: string): Promise<voi
 
 function unusable({ endpoint, bucket }: ObjectStoreAccess, error: unknown): string {
   const message = error instanceof Error ? error.message || error.name : String(error);
-  const hint = /no such bucket|NoSuchBucket|bucket does not exist/iu.test(message)
+  const hint = /no such bucket|NoSuchBucket|bucket (?:\S+ )?does not exist/iu.test(message)
     ? "create it with `idk store init URL`"
     : "run `idk store check URL` to find out why";
   return `the object store at ${endpoint} cannot be used (bucket ${bucket}): ${message}; ${hint}`;

@@ -1,5 +1,6 @@
 /** S3 requests with only a signature and `fetch`: the upper bound for any client. */
 import { createHash, createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ObjectStoreAccess } from "../suite.ts";
 
 export interface BareS3 {
@@ -17,7 +18,8 @@ export interface BareS3 {
 const EMPTY = createHash("sha256").digest("hex");
 
 /**
- * Requests for objects below the prefix, one attempt each.
+ * Requests for objects below the prefix, one attempt each; on B2, which rejects some in normal operation
+ * (503), up to eight.
  *
  * @param checksums whether the server verifies and stores a checksum, for which it hashes a second time;
  *   not sent to B2, some of whose clusters reject it
@@ -29,6 +31,7 @@ export function bareS3(
 ): BareS3 {
   const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey, provider } = access;
   const { host } = new URL(endpoint);
+  const attempts = provider === "b2" ? 8 : 1;
   const hmac = (key: string | Uint8Array, text: string) =>
     createHmac("sha256", key).update(text).digest();
   const pathOf = (name: string): string =>
@@ -69,10 +72,16 @@ export function bareS3(
     body?: Uint8Array<ArrayBuffer>,
     sha256: string = EMPTY,
   ): Promise<Response> => {
-    const headers = headersFor(method, path, sha256);
-    const response = await fetch(endpoint + path, { method, headers, ...(body && { body }) });
-    if (response.ok) return response;
-    throw new Error(`${method} failed with ${response.status}: ${await response.text()}`);
+    for (let attempt = 1; ; attempt++) {
+      const headers = headersFor(method, path, sha256);
+      const response = await fetch(endpoint + path, { method, headers, ...(body && { body }) });
+      if (response.ok) return response;
+      const text = await response.text();
+      if (attempt === attempts || response.status !== 503) {
+        throw new Error(`${method} failed with ${response.status}: ${text}`);
+      }
+      await sleep(500 * 2 ** attempt);
+    }
   };
   const sendAndDrain = async (...call: Parameters<typeof send>): Promise<void> => {
     await (await send(...call)).arrayBuffer();

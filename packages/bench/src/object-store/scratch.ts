@@ -60,17 +60,24 @@ export type { Encryption } from "@idk/storage/minio";
 export interface OpenOptions {
   /** Server-side encryption; B2 has no `aws:kms`. */
   readonly encryption?: Encryption | undefined;
+  /** Whether requests to B2, which rejects some in normal operation, are retried; by default true. */
+  readonly retry?: boolean | undefined;
 }
 
-/** The library's backend for the objects below the prefix, which does not retry. */
-export function openBackend(access: ObjectStoreAccess, { encryption }: OpenOptions = {}): Backend {
+/** The library's backend for the objects below the prefix. */
+export function openBackend(
+  access: ObjectStoreAccess,
+  { encryption, retry = true }: OpenOptions = {},
+): Backend {
   const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey, provider } = access;
   const options = { endpoint, region, bucket, prefix };
   if (provider !== "b2") {
     return minio({ ...options, encryption, accessKey: accessKeyId, secretKey: secretAccessKey });
   }
   if (encryption?.type === "aws:kms") throw new Error("B2 has no key management (aws:kms)");
-  return b2({ ...options, encryption, keyId: accessKeyId, applicationKey: secretAccessKey });
+  const keys = { keyId: accessKeyId, applicationKey: secretAccessKey };
+  const backend = b2({ ...options, ...keys, encryption });
+  return retry ? withRetry(backend, B2_RETRY) : backend;
 }
 
 const DELETES_AT_ONCE = 16;
@@ -81,7 +88,7 @@ const DELETES_AT_ONCE = 16;
  * @returns their number
  */
 export async function clearAll(access: ObjectStoreAccess): Promise<number> {
-  const backend = withRetry(openBackend(access), B2_RETRY);
+  const backend = openBackend(access);
   try {
     const names: string[] = [];
     for await (const { name } of backend.list("")) names.push(name);

@@ -36,6 +36,12 @@ export function annotationsOf(
   });
 }
 
+/** @param sentence that begins with the name of a task and a colon, as comparisons write them */
+export function taskAnnotation(level: Problem["level"], sentence: string): string {
+  const [title = "", message = ""] = sentence.split(/: (.*)/su);
+  return annotation({ level, title, message });
+}
+
 function data(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -55,7 +55,10 @@ const BRIEF = new Set(["measurement", "median", "± 95 %", "p95", "rate", "CPU",
  *
  * @param brief only the columns for a terminal
  */
-export function measurementGrid({ measurements, pairs }: SuiteResult, brief = false): Grid {
+export function measurementGrid(
+  { measurements, pairs }: Pick<SuiteResult, "measurements" | "pairs">,
+  brief = false,
+): Grid {
   const columns: readonly Column<Measurement>[] = [
     { title: "measurement", words: true, cell: ({ name }) => name },
     { title: "n", cell: ({ samples }) => formatExact(samples.length, "count") },
@@ -94,11 +97,12 @@ export function measurementGrid({ measurements, pairs }: SuiteResult, brief = fa
 
 /** A grid for each table that measurements name, in the order of the first of each. */
 export function measurementGrids(suite: SuiteResult, brief = false): Grid[] {
+  const { pairs } = suite;
   const titleOf = ({ table = "measurement" }: Measurement): string => table;
   return [...new Set(suite.measurements.map(titleOf))].map((title) => {
     const measurements = suite.measurements.filter((each) => titleOf(each) === title);
-    const { head, ...rest } = measurementGrid({ ...suite, measurements }, brief);
-    return { head: [title, ...head.slice(1)], ...rest };
+    const { head, align, rows } = measurementGrid({ measurements, pairs }, brief);
+    return { head: [title, ...head.slice(1)], align, rows };
   });
 }
 

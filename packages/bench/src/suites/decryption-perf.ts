@@ -63,7 +63,7 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
   const found: Sampled[] = [];
   const pairs: Pair[] = [];
   await withScratch(context.store, "decryption-perf", async (scratch) => {
-    const stores = await storesIn(scratch.at("store"));
+    const stores = await storesIn(scratch.at("store"), context.env);
     const bare = bareS3(scratch.at("bare"));
     for (const sized of sizedRounds(context)) {
       const name = sizeName(sized.size);

@@ -55,7 +55,7 @@ export async function encryptionPerf(context: SuiteContext): Promise<Findings> {
   const found: Sampled[] = [];
   const parts: Measurement[] = [];
   await withScratch(context.store, "encryption-perf", async (scratch) => {
-    const stores = await storesIn(scratch.at("store"));
+    const stores = await storesIn(scratch.at("store"), context.env);
     const bare = {
       checked: bareS3(scratch.at("bare"), { checksums: true }),
       plain: bareS3(scratch.at("bare")),

@@ -1,12 +1,13 @@
 /** Shared code of encryption-perf and decryption-perf. */
 import { createHash, randomBytes } from "node:crypto";
-import { type Backend, type Store, createStore, generateIdentity, loadNaCl } from "@idk/storage";
+import { type Backend, type Store, createStore, loadNaCl } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
+import { suiteIdentity } from "../harness/identity.ts";
 import { type Labels, type Sample, measurementOf } from "../harness/results.ts";
 import { openBackend } from "../object-store/scratch.ts";
 import type { Measurement } from "../report/report.ts";
 import type { Random } from "../statistics/random.ts";
-import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
+import type { Environment, ObjectStoreAccess, SuiteContext } from "../suite.ts";
 import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
 
 const MB: number = 1e6;
@@ -110,8 +111,8 @@ export interface Stores {
   openMetered(): Promise<{ readonly store: Store; readonly meter: PartsMeter }>;
 }
 
-export async function storesIn(access: ObjectStoreAccess): Promise<Stores> {
-  const identity = await generateIdentity();
+export async function storesIn(access: ObjectStoreAccess, env: Environment): Promise<Stores> {
+  const identity = await suiteIdentity(env);
   const options = {
     recipients: [identity.recipient],
     identities: [identity],

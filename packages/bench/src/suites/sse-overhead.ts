@@ -86,8 +86,9 @@ async function measureSize(
   const back: Direction = { name: "download", base: [], head: [] };
   const directions = download ? [upload, back] : [upload];
   const backends = {
-    base: openBackend(scratch.at("base")),
-    head: openBackend(scratch.at("head"), { encryption: ways.encryption }),
+    // Waits would be timed: `retry` repeats requests.
+    base: openBackend(scratch.at("base"), { retry: false }),
+    head: openBackend(scratch.at("head"), { retry: false, encryption: ways.encryption }),
   };
   const content = randomContent(size);
   const hash = sha256(content);

@@ -199,7 +199,7 @@ describe("the file", () => {
     const compared = compareWithBaseline(first, baseline, { processor, cores });
     expect(compared.targets).toHaveLength(3);
     expect(updatedBaseline(reportOf(compared), undefined, "again").suites["seal"]).toEqual(
-      baseline.suites["seal"]!,
+      baseline.suites["seal"],
     );
   });
 

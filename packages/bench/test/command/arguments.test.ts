@@ -100,7 +100,7 @@ describe("suite options", () => {
         [1, 1, 0],
       ],
     ] as const) {
-      const all = suites().map((suite) => ({ ...suite, needsObjectStore: false }));
+      const all = [fakeSuite("plain"), fakeSuite("upload"), fakeSuite("other", { slow: true })];
       await bench(args, { suites: all });
       expect(all.map(({ contexts }) => contexts.length)).toEqual([...runs]);
     }

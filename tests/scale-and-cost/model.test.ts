@@ -1,8 +1,8 @@
 import { CHILD_OVERHEAD, REFERENCE_LENGTH } from "@idk/storage/format";
 import { describe, expect, test } from "bun:test";
-import { cost, footprint, listing, totals } from "../../src/scale-and-cost/model.ts";
-import { B2, S3, tiered } from "../../src/scale-and-cost/prices.ts";
-import { simulate } from "../../src/scale-and-cost/simulate.ts";
+import { cost, footprint, listing, totals } from "../../script/scale-and-cost/model.ts";
+import { B2, S3, tiered } from "../../script/scale-and-cost/prices.ts";
+import { simulate } from "../../script/scale-and-cost/simulate.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;

@@ -178,7 +178,7 @@ function dollars(value: number): string {
   );
 }
 
-const BEGIN = "<!-- bun packages/bench/src/scaling.ts --write -->\n";
+const BEGIN = "<!-- bun script/scale-and-cost/main.ts --write -->\n";
 const END = "\n<!-- end -->";
 
 /**

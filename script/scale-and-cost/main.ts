@@ -3,17 +3,17 @@
  * docs/design.md, or writes them there with --write; a test checks that the document is up to date.
  * With --simulate, writes trees through the library and compares them with the computed numbers.
  *
- * Usage: bun packages/bench/src/scaling.ts [--write | --simulate]
+ * Usage: bun script/scale-and-cost/main.ts [--write | --simulate]
  */
 import { join } from "node:path";
 import { CHILD_OVERHEAD, FANOUT, INLINE_MAX, REFERENCE_LENGTH } from "@idk/storage/format";
-import { type Content, footprint } from "./scale-and-cost/model.ts";
-import { scalingReport, withReport } from "./scale-and-cost/report.ts";
-import { simulate } from "./scale-and-cost/simulate.ts";
+import { type Content, footprint } from "./model.ts";
+import { scalingReport, withReport } from "./report.ts";
+import { simulate } from "./simulate.ts";
 
 const [mode] = process.argv.slice(2);
 if (mode === "--write") {
-  const document = Bun.file(join(import.meta.dir, "../../../docs/design.md"));
+  const document = Bun.file(join(import.meta.dir, "../../docs/design.md"));
   await document.write(withReport(await document.text(), scalingReport()));
 } else if (mode === "--simulate") {
   await compare();
