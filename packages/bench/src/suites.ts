@@ -42,4 +42,11 @@ export const suites: readonly Suite[] = [
     },
     async () => (await import("./suites/decryption-perf.ts")).decryptionPerf,
   ),
+  lazy(
+    {
+      name: "scaling",
+      title: "How time and memory grow with length and recipients, and speed with threads",
+    },
+    async () => (await import("./suites/scaling.ts")).scaling,
+  ),
 ];
