@@ -49,4 +49,12 @@ export const suites: readonly Suite[] = [
     },
     async () => (await import("./suites/scaling.ts")).scaling,
   ),
+  lazy(
+    {
+      name: "leaks",
+      title: "Growth of memory over many rounds of put, get and delete",
+      slow: true,
+    },
+    async () => (await import("./suites/leaks.ts")).leaks,
+  ),
 ];
