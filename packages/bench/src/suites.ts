@@ -57,4 +57,12 @@ export const suites: readonly Suite[] = [
     },
     async () => (await import("./suites/leaks.ts")).leaks,
   ),
+  lazy(
+    { name: "large-files", title: "A large file to a folder and back, against cp and sha256sum" },
+    async () => (await import("./suites/large-files.ts")).largeFiles,
+  ),
+  lazy(
+    { name: "cold-start", title: "Start-up of the command, against an empty Bun script" },
+    async () => (await import("./suites/cold-start.ts")).coldStart,
+  ),
 ];
