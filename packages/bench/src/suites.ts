@@ -44,6 +44,13 @@ export const suites: readonly Suite[] = [
   ),
   lazy(
     {
+      name: "blob-pipeline",
+      title: "Files through every stage, against a classic pipeline with a password",
+    },
+    async () => (await import("./suites/blob-pipeline.ts")).blobPipeline,
+  ),
+  lazy(
+    {
       name: "scaling",
       title: "How time and memory grow with length and recipients, and speed with threads",
     },
