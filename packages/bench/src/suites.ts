@@ -1,6 +1,7 @@
 /** All suites, in the order in which they run. */
 import { type Findings, suiteResult } from "./harness/results.ts";
 import type { Suite, SuiteContext } from "./suite.ts";
+import { missingPeers } from "./suites/peer-programs.ts";
 
 type Measure = (context: SuiteContext) => Promise<Findings>;
 type About = Pick<Suite, "name" | "title" | "options" | "missing"> &
@@ -71,5 +72,15 @@ export const suites: readonly Suite[] = [
   lazy(
     { name: "cold-start", title: "Start-up of the command, against an empty Bun script" },
     async () => (await import("./suites/cold-start.ts")).coldStart,
+  ),
+  lazy(
+    {
+      name: "peers",
+      title: "The command beside rclone crypt, age and restic",
+      needsObjectStore: true,
+      slow: true,
+      missing: missingPeers,
+    },
+    async () => (await import("./suites/peers.ts")).peers,
   ),
 ];
