@@ -1,6 +1,7 @@
 /** All suites, in the order in which they run. */
 import { type Findings, suiteResult } from "./harness/results.ts";
 import type { Suite, SuiteContext } from "./suite.ts";
+import { missingPeers } from "./suites/peer-programs.ts";
 
 type Measure = (context: SuiteContext) => Promise<Findings>;
 type About = Pick<Suite, "name" | "title" | "options" | "missing"> &
@@ -67,5 +68,45 @@ export const suites: readonly Suite[] = [
       ],
     },
     async () => (await import("./suites/sse-overhead.ts")).sseOverhead,
+  ),
+  lazy(
+    {
+      name: "blob-pipeline",
+      title: "Files through every stage, against a classic pipeline with a password",
+    },
+    async () => (await import("./suites/blob-pipeline.ts")).blobPipeline,
+  ),
+  lazy(
+    {
+      name: "scaling",
+      title: "How time and memory grow with length and recipients, and speed with threads",
+    },
+    async () => (await import("./suites/scaling.ts")).scaling,
+  ),
+  lazy(
+    {
+      name: "leaks",
+      title: "Growth of memory over many rounds of put, get and delete",
+      slow: true,
+    },
+    async () => (await import("./suites/leaks.ts")).leaks,
+  ),
+  lazy(
+    { name: "large-files", title: "A large file to a folder and back, against cp and sha256sum" },
+    async () => (await import("./suites/large-files.ts")).largeFiles,
+  ),
+  lazy(
+    { name: "cold-start", title: "Start-up of the command, against an empty Bun script" },
+    async () => (await import("./suites/cold-start.ts")).coldStart,
+  ),
+  lazy(
+    {
+      name: "peers",
+      title: "The command beside rclone crypt, age and restic",
+      needsObjectStore: true,
+      slow: true,
+      missing: missingPeers,
+    },
+    async () => (await import("./suites/peers.ts")).peers,
   ),
 ];

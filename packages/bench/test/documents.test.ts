@@ -30,7 +30,7 @@ async function lines(): Promise<string[]> {
 test("every idk bench command line is valid", async () => {
   const read: string[] = [];
   for (const line of await lines()) {
-    const [, typed] = /^(?:script\/minio run script\/)?idk bench(?: (.*))?$/u.exec(line) ?? [];
+    const [, typed] = /^(?:(?:script\/\w+ run )+script\/)?idk bench(?: (.*))?$/u.exec(line) ?? [];
     if (!/\bidk bench\b/u.test(line)) continue;
     const args = typed?.split(" ") ?? [];
     if (args[0] === "compare") expect(readCompare(args.slice(1))).not.toHaveProperty("help");
@@ -47,7 +47,7 @@ test("every named script exists", async () => {
       ([, path]) => path!,
     ),
   );
-  expect(named).toContain("packages/bench/thirdparty/run");
+  expect(named).toContain("script/peers");
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { formatIdentity, generateIdentity } from "@idk/storage";
 import { isolatedUserFolders } from "../src/harness/files.ts";
 import { type Program, publishedCommand, run, shell } from "../src/harness/processes.ts";
+import type { Peers } from "../src/suites/peer-programs.ts";
 
 export interface Contender {
   readonly name: string;
@@ -32,15 +33,6 @@ export interface Setting {
   readonly bucket: string;
 }
 
-/** The programs that `script/peers` installs. */
-export interface Peers {
-  readonly rclone: string;
-  readonly age: string;
-  readonly ageKeygen: string;
-  readonly restic: string;
-  readonly aws: string;
-}
-
 const OUTPUT = "fetched";
 const PASSWORD = "correct horse battery staple";
 
@@ -57,11 +49,10 @@ export async function contenders(setting: Setting, peers: Peers): Promise<Conten
   ];
 }
 
-/** Deletes everything below a prefix, or the whole bucket. */
-export async function purge(setting: Setting, peers: Peers, prefix?: string): Promise<void> {
+/** Deletes everything below a prefix. */
+export async function purge(setting: Setting, peers: Peers, prefix: string): Promise<void> {
   const env = await rcloneEnvironment(setting, peers);
-  const path = prefix === undefined ? setting.bucket : `${setting.bucket}/${prefix}`;
-  await run({ argv: [peers.rclone, "purge", `plain:${path}`], env });
+  await run({ argv: [peers.rclone, "purge", `plain:${setting.bucket}/${prefix}`], env });
 }
 
 async function idk(setting: Setting): Promise<Contender> {

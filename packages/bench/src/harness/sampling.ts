@@ -3,7 +3,10 @@ import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import { interleave } from "./interleave.ts";
 import { measurePeak } from "./memory.ts";
-import { type Labels, type Lookup, type Sample, isOpen, lookup, measurementOf } from "./results.ts";
+import { type Labels, type Lookup, type Sample, lookup, measurementOf } from "./results.ts";
+import { type Sampled, type Sampling, untilSettled } from "./rounds.ts";
+
+export type { Sampled, Sampling } from "./rounds.ts";
 
 /** One thing to measure. */
 export interface Task<Result = unknown> extends Labels {
@@ -17,24 +20,6 @@ export interface Task<Result = unknown> extends Labels {
    */
   check?(result: Awaited<Result>): unknown;
 }
-
-export interface Sampling {
-  /** Measured rounds, 1 or more. */
-  readonly rounds: number;
-  /** Unmeasured rounds before them, to warm up caches, compilers and allocators; by default 1. */
-  readonly warmups?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Seed of the confidence intervals, by default 1. */
-  readonly seed?: number | undefined;
-}
-
-export interface Sampled {
-  readonly measurements: readonly Measurement[];
-  readonly targets: readonly Target[];
-}
-
-/** While a target is inconclusive, rounds are added until there are this many times as many. */
-const BUDGET = 3;
 
 /**
  * Interleaves tasks and measures each run: seconds, CPU time and peak memory of the process. Garbage is
@@ -64,15 +49,7 @@ export async function sampleInterleaved(
     const measurements = taken.map(({ task, samples }) => measurementOf(task, samples, random));
     return { measurements, targets: targetsOf(lookup(measurements)) };
   };
-  await sampleRounds(rounds, warmups);
-  let done = evaluate();
-  for (let all = rounds; all < BUDGET * rounds && done.targets.some(isOpen);) {
-    const more = Math.ceil(rounds / 2);
-    await sampleRounds(more, 0);
-    all += more;
-    done = evaluate();
-  }
-  return done;
+  return untilSettled({ rounds, warmups }, sampleRounds, evaluate);
 }
 
 /** An operation too short to be timed once. */

@@ -1,16 +1,16 @@
 /**
- * Reads, compresses, encrypts and writes a folder of mixed files, with the store and with a classic
- * pipeline of LZ4, PBKDF2, AES-GCM and base64 in JSON. Measures whole passes and each stage.
+ * Reads, compresses, encrypts and writes folders of files, with the store and with a classic pipeline of
+ * LZ4, PBKDF2, AES-GCM and base64 in JSON. Measures whole passes and each stage.
  */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { generateIdentity } from "@idk/storage";
+import { type Identity, generateIdentity } from "@idk/storage";
 import { temporaryFolder } from "../harness/files.ts";
-import { type Findings, named } from "../harness/results.ts";
-import { sampleInterleaved } from "../harness/sampling.ts";
+import { type Findings, lookup } from "../harness/results.ts";
+import { type Lane, sampleLanes } from "../harness/rounds.ts";
 import { ratioTarget } from "../harness/targets.ts";
-import type { Measurement } from "../report/report.ts";
-import { median } from "../statistics/describe.ts";
+import type { Counter, Measurement } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 import { ITERATIONS, ITERATIONS_OLD } from "./blob-pipeline/classic.ts";
@@ -18,50 +18,90 @@ import {
   CLASSIC,
   CLASSIC_OLD,
   type Contender,
+  KEY_EVERY,
   type Source,
   contenders,
 } from "./blob-pipeline/contenders.ts";
-import { KINDS, type MixedFile, mixedFiles } from "./blob-pipeline/mixed-files.ts";
-import { stagedStore } from "./blob-pipeline/staged-store.ts";
-import { type StageTimes, stageMeasurements } from "./blob-pipeline/stages.ts";
+import { MIXES, type MixedFile, filesOf, mixedFiles } from "./blob-pipeline/mixed-files.ts";
+import { expectBytes, sha256 } from "./round-trip.ts";
+import { type StageTimes, stageFindings, stagedStore } from "./blob-pipeline/stages.ts";
 
 const FASTER = 20;
-/** Number of files per pass that are read back and compared. */
-const CHECKED = 3;
+/** The time of a pass, as a multiple of that of the classic pipeline without its keys. */
+const TIMES_MOST = 2.5;
+const KEYLESS = "classic, without its keys";
+const JUDGED = ["idk, random", "idk, convergent"];
 
 export async function blobPipeline(context: SuiteContext): Promise<Findings> {
-  const { quick, signal, seed } = context;
+  const { quick, signal, seed, log } = context;
   const [count, total] = quick ? [10, 950_000] : [263, 25_100_000];
-  const rounds = context.iterations ?? 2;
+  const rounds = context.iterations ?? (quick ? 2 : 5);
   const random = seededRandom(seed);
   const folder = await temporaryFolder();
   try {
-    const sources = await writeSources(join(folder, "sources"), mixedFiles(count, total, seed));
     const identity = await generateIdentity();
+    const sources = await writeSources(join(folder, "mixed"), mixedFiles(count, total, seed));
+    const { judged, shown } = contenders(identity, seed);
     const classic: StageTimes[] = [];
-    const all = contenders(identity, seed, (times) => classic.push(times));
-    context.log(`${count} files of ${total / 1e6} MB in ${all.length} ways, ${rounds} rounds`);
-    const passes = await measurePasses(all, sources, folder, { rounds, signal, seed });
-    const put = await stagedStore(join(folder, "stages"), identity);
-    const idk: StageTimes[] = [];
-    for (const { path } of sources) idk.push(await put(path));
-    // Without the warm-up.
-    const taken = { idk, classic: classic.slice(-rounds * count) };
-    const stages = stageMeasurements(taken, Math.round(total / count), random);
-    const whole = named(passes, CLASSIC);
+    const stored = new Map<string, Stored>();
+    const laneFor = async (own: readonly Source[], one: Contender): Promise<Lane> => {
+      // A few files first, because a whole pass would take as long as a measured one.
+      await one.pass(own.slice(0, 3), join(folder, `warm-up of ${one.name}`));
+      return lane(one, own, join(folder, "target"), stored, classic);
+    };
+    log(`${count} files of ${total / 1e6} MB, ${rounds} rounds`);
+    const sampling = { warmups: 0, signal, seed };
+    const main = await sampleLanes(
+      await Promise.all(judged.map((one) => laneFor(sources, one))),
+      { ...sampling, rounds },
+      (of) =>
+        JUDGED.flatMap((name) => [
+          ratioTarget(
+            `${name}: times the files/s of the classic pipeline`,
+            { of: of(CLASSIC), to: of(name) },
+            { least: FASTER },
+            random,
+          ),
+          ratioTarget(
+            `${name}: time to that of the classic pipeline without its keys`,
+            { of: of(name), to: of(KEYLESS) },
+            { most: TIMES_MOST },
+            random,
+          ),
+        ]),
+    );
+    log("other ways, and other mixes of files");
+    const lanes = await Promise.all(shown.map((one) => laneFor(sources, one)));
+    const auto = shown.find(({ name }) => name.includes("zstd"))!;
+    for (const [mix, { count: files, total: bytes, ...rest }] of Object.entries(MIXES)) {
+      const part = quick ? 0.05 : 1;
+      const smaller = { ...rest, count: Math.ceil(files * part), total: bytes * part };
+      const own = await writeSources(join(folder, mix), filesOf(smaller, seed));
+      lanes.push(await laneFor(own, { ...auto, name: `${auto.name}: ${mix}` }));
+    }
+    const others = await sampleLanes(lanes, { ...sampling, rounds: Math.min(rounds, 2) });
+    log("stages");
+    const idk = await stagesOf(sources, join(folder, "stages"), identity);
+    const lengths = sources.map(({ file }) => file.content.length);
+    const stages = [
+      stageFindings("classic", classic, lengths, random),
+      stageFindings("idk", idk, lengths, random),
+    ];
+    const passes = [...main.measurements, ...others.measurements];
     return {
-      measurements: [...passes, ...stages.measurements],
-      targets: ["idk, random", "idk, convergent"].map((name) => {
-        const title = `${name}: times the files/s of the classic pipeline`;
-        const parts = [named(passes, name)];
-        return ratioTarget(title, { whole, parts }, { least: FASTER }, random);
-      }),
+      measurements: [...passes, ...stages.flatMap(({ measurements }) => measurements)],
+      targets: main.targets,
+      counters: JUDGED.flatMap((name): Counter[] => [
+        { name: `${name}: blobs`, value: stored.get(name)!.blobs, unit: "count" },
+        { name: `${name}: bytes stored`, value: stored.get(name)!.bytes, unit: "bytes" },
+      ]),
       notes: [
-        ...passes.map((pass) => `${pass.name}: ${rates(pass, count)}`),
-        ...stages.notes,
-        `The classic pipeline derives a key for each file with PBKDF2-SHA256, which is most of its time: with ${formatCount(ITERATIONS)} iterations as recommended today, or, as "fewer iterations", ${formatCount(ITERATIONS_OLD)} as in much older code. "idk, random" stores ${timesFaster(passes)} times as many files/s as the latter. It encrypts for a public key and has no password to stretch.`,
-        "Unless stated otherwise, files are stored one after another and compressed with LZ4. Nothing waits for the disk.",
-        `The files: ${KINDS.map((kind) => kindNote(sources, kind)).join(", ")}.`,
+        ...passes.map((pass) => `${pass.name}: ${rates(pass, stored.get(pass.name))}`),
+        ...stages.flatMap(({ notes }) => notes),
+        "The stages of idk: key is the recipients' slots and derived keys, encrypt is secretbox, write is the backend's put; compress and hash run separately on the same bytes; rest is layout, and the store's overhead around the codec.",
+        `The classic pipeline derives a key for each file with PBKDF2-SHA256, which is most of its time: ${ITERATIONS.toLocaleString("en-US")} iterations as recommended today, or, as "fewer iterations", ${ITERATIONS_OLD.toLocaleString("en-US")} as in much older code ("idk, random" stores ${timesFaster(passes)} times as many files/s). That takes as long for every file, so each pass derives it for one file in ${KEY_EVERY} and counts the mean for the others. idk encrypts for a public key and has no password to stretch.`,
+        "Unless stated otherwise, files are stored one after another and compressed with LZ4. Nothing waits for the disk. After each pass, all files are read back and compared by SHA-256; convergent passes gave the same addresses and bytes each time, random ones others.",
+        "The mixes: text, JSON and images; documents are texts and office files, photos begin with a JPEG header and are not compressible.",
       ],
     };
   } finally {
@@ -76,67 +116,101 @@ async function writeSources(folder: string, files: readonly MixedFile[]): Promis
   return sources;
 }
 
-async function measurePasses(
-  all: readonly Contender[],
-  sources: readonly Source[],
-  folder: string,
-  sampling: { readonly rounds: number; readonly signal: AbortSignal; readonly seed: number },
-): Promise<Measurement[]> {
-  // Warm up with a few files, because a whole pass would take as long as a measured one.
-  for (const [i, { pass }] of all.entries()) await pass(sources.slice(0, 3), join(folder, `${i}`));
-  const target = join(folder, "target");
-  const tasks = all.map(({ name, pass, counts }) => {
-    let readBack: (index: number) => Promise<Uint8Array>;
-    return {
-      name,
-      series: name,
-      x: { value: sources.length, unit: "files" as const },
-      bytesPerOperation: bytesOf(sources),
-      prepare: () => rm(target, { recursive: true, force: true }),
-      run: async () => {
-        readBack = await pass(sources, target);
-      },
-      check: () => compare(name, sources, readBack),
-      counts,
-    };
-  });
-  return sampleInterleaved(tasks, { ...sampling, warmups: 0 });
+/** What a pass wrote. */
+interface Stored {
+  readonly blobs: number;
+  readonly bytes: number;
+  /** SHA-256 of all names and bytes. */
+  readonly hash: string;
+  readonly addresses: readonly string[];
 }
 
-async function compare(
-  name: string,
+function lane(
+  { name, pass, repeats }: Contender,
   sources: readonly Source[],
-  readBack: (index: number) => Promise<Uint8Array>,
-): Promise<void> {
-  for (const [index, { file }] of sources.slice(0, CHECKED).entries()) {
-    if (Buffer.compare(await readBack(index), file.content) !== 0) {
-      throw new Error(`${name} returned other bytes for ${file.name}`);
-    }
+  target: string,
+  stored: Map<string, Stored>,
+  classic: StageTimes[],
+): Lane {
+  const labels = {
+    name,
+    series: name,
+    x: { value: sources.length, unit: "files" as const },
+    bytesPerOperation: sources.reduce((sum, { file }) => sum + file.content.length, 0),
+  };
+  const isClassic = name === CLASSIC;
+  return {
+    labels: isClassic ? [labels, { ...labels, name: KEYLESS, series: KEYLESS }] : [labels],
+    async sample() {
+      await rm(target, { recursive: true, force: true });
+      Bun.gc(true);
+      const { seconds, addresses, stages = [], readBack } = await pass(sources, target);
+      for (const [index, { file }] of sources.entries()) {
+        expectBytes(await readBack(index), sha256(file.content));
+      }
+      const now = { ...(await contentsOf(target)), addresses };
+      const before = stored.get(name);
+      if (before) expectRepeated(name, before, now, repeats);
+      stored.set(name, now);
+      if (!isClassic) return [{ seconds }];
+      classic.push(...stages);
+      return [
+        { seconds },
+        { seconds: seconds - stages.reduce((sum, each) => sum + each["key"]!, 0) },
+      ];
+    },
+  };
+}
+
+/** @throws Error if two passes of the same files are equal, or differ, and should not */
+export function expectRepeated(name: string, before: Stored, now: Stored, repeats: boolean): void {
+  const earlier = new Set(before.addresses);
+  const again = now.addresses.filter((address) => earlier.has(address)).length;
+  const equal = now.hash === before.hash && again === now.addresses.length;
+  if (repeats && !equal) throw new Error(`${name}: a second pass wrote other addresses or bytes`);
+  if (!repeats && (again > 0 || now.hash === before.hash)) {
+    throw new Error(`${name}: a second pass wrote the same addresses or bytes`);
   }
 }
 
+async function contentsOf(folder: string): Promise<Omit<Stored, "addresses">> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).toSorted();
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for (const path of paths) {
+    const content = await readFile(path);
+    hash.update(path).update(content);
+    bytes += content.length;
+  }
+  return { blobs: paths.length, bytes, hash: hash.digest("hex") };
+}
+
+async function stagesOf(
+  sources: readonly Source[],
+  folder: string,
+  identity: Identity,
+): Promise<StageTimes[]> {
+  const { put, store } = await stagedStore(folder, identity);
+  const taken: StageTimes[] = [];
+  for (const { path, file } of sources) {
+    const { address, times } = await put(path);
+    expectBytes(await (await store.get(address)).bytes(), sha256(file.content));
+    taken.push(times);
+  }
+  return taken;
+}
+
 function timesFaster(passes: readonly Measurement[]): string {
-  const seconds = (name: string) => median(named(passes, name).samples);
+  const seconds = (name: string) => lookup(passes)(name).distribution.p50;
   return (seconds(CLASSIC_OLD) / seconds("idk, random")).toFixed(1);
 }
 
-function formatCount(count: number): string {
-  return count.toLocaleString("en-US");
-}
-
-function rates(pass: Measurement, count: number): string {
-  const { distribution, bytesPerOperation = 0, bytesSent = 0 } = pass;
-  const files = (count / distribution.p50).toFixed(0);
+function rates({ distribution, bytesPerOperation = 0, x }: Measurement, stored?: Stored): string {
+  const files = ((x?.value ?? 0) / distribution.p50).toFixed(0);
   const rate = (bytesPerOperation / 1e6 / distribution.p50).toFixed(1);
-  const part = ((100 * bytesSent) / bytesPerOperation).toFixed(1);
-  return `${files} files/s, ${rate} MB/s, ${part} % of the bytes stored`;
-}
-
-function kindNote(sources: readonly Source[], kind: MixedFile["kind"]): string {
-  const own = sources.filter(({ file }) => file.kind === kind);
-  return `${own.length} ${kind} with ${(bytesOf(own) / 1e6).toFixed(1)} MB`;
-}
-
-function bytesOf(sources: readonly Source[]): number {
-  return sources.reduce((sum, { file }) => sum + file.content.length, 0);
+  const part =
+    stored && `, ${((100 * stored.bytes) / bytesPerOperation).toFixed(1)} % of the bytes stored`;
+  return `${files} files/s, ${rate} MB/s${part ?? ""}`;
 }

@@ -1,126 +1,160 @@
 /**
  * How the time and memory of put and get grow with content length and the number of recipients: the
- * exponent e of time ~ length^e. Each length runs in its own processes, so that memory left by one does
- * not count for another.
+ * exponent e of time ~ length^e; and how much faster threads make them. Each length runs in its own
+ * processes, so that memory left by one does not count for another.
  */
+import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { noise, sizeName } from "../harness/content.ts";
 import { temporaryFolder } from "../harness/files.ts";
-import { interleave } from "../harness/interleave.ts";
 import { runJob } from "../harness/processes.ts";
-import { type Findings, measurementOf } from "../harness/results.ts";
-import { sampleInterleaved } from "../harness/sampling.ts";
-import { targetOf } from "../harness/targets.ts";
+import { type Findings, type Lookup, lookup } from "../harness/results.ts";
+import { type Lane, type Sampled, sampleLanes } from "../harness/rounds.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { exactTarget, exponentTarget } from "../harness/targets.ts";
 import type { Measurement, Target } from "../report/report.ts";
+import { median } from "../statistics/describe.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { fitPowerLaw } from "../statistics/regression.ts";
 import type { SuiteContext } from "../suite.ts";
 import type { ScalingJob, ScalingOutcome } from "./scaling/job.ts";
+import type { ThreadsJob } from "./scaling/threads.ts";
 
 const MIB = 2 ** 20;
-const JOB = join(import.meta.dir, "scaling/job.ts");
+const JOB = join(import.meta.dirname, "scaling/job.ts");
+const THREADS = join(import.meta.dirname, "scaling/threads.ts");
 /** 1 is linear; the rest is the tolerance for caches, threads and a busy machine. */
-const EXPONENT_MOST = 1.1;
-/** Less memory than this is noise of the allocator. */
-const MEMORY_FLOOR = MIB;
+const TIME_MOST = 1.1;
+const MEMORY_MOST = 0.5;
+/** Resident memory of the process at any length. */
+const PEAK_MOST = 256 * MIB;
+/** What two chunks need: any less says nothing about growth. */
+const MEMORY_FLOOR = 8 * MIB;
 const WAYS = ["put", "get"] as const;
 
 export async function scaling(context: SuiteContext): Promise<Findings> {
-  const { quick } = context;
-  const sizes =
-    context.sizes ?? (quick ? [1, 4, 16] : [1, 4, 16, 64, 256, 1024]).map((n) => n * MIB);
-  const recipients = quick ? [1, 8, 64] : [1, 4, 16, 64, 256, 1024];
+  const { quick, seed, signal, log } = context;
+  const sizes = context.sizes ?? (quick ? [1, 4, 16] : [1, 4, 16, 64, 256]).map((n) => n * MIB);
   const rounds = context.iterations ?? (quick ? 1 : 3);
   const byLength = await measureLengths(context, sizes, rounds);
-  const byRecipients = await measureRecipients(context, recipients, quick ? 3 : 15);
+  const byRecipients = await measureRecipients(
+    context,
+    quick ? [1, 8, 64] : [1, 4, 16, 64, 256, 1024],
+    context.iterations ?? (quick ? 3 : 10),
+  );
+  const threads: ThreadsJob = {
+    size: (quick ? 32 : 256) * MIB,
+    rounds: context.iterations ?? (quick ? 1 : 5),
+    seed,
+  };
+  log(`${sizeName(threads.size)} with 0 to 8 threads`);
+  const byThreads = await runJob<Sampled>(THREADS, threads, { signal });
+  const parts = [byLength, byRecipients, byThreads];
   return {
-    measurements: [...byLength, ...byRecipients],
-    targets: [
-      ...WAYS.flatMap((way) => {
-        const own = byLength.filter(({ series }) => series === way);
-        return [
-          exponentTarget(`${way}: time by length`, own, secondsOf),
-          exponentTarget(`${way}: memory by length`, own, memoryOf),
-        ];
-      }),
-      ...WAYS.flatMap((way) => {
-        const own = byRecipients.filter(({ series }) => series.startsWith(way));
-        return [exponentTarget(`${way}: time by recipients`, own, secondsOf)];
-      }),
-    ],
+    measurements: parts.flatMap(({ measurements }) => measurements),
+    // One core has no second thread to run.
+    targets: parts.flatMap((part) => (part === byThreads && cpus().length < 2 ? [] : part.targets)),
     notes: [
-      `The target is an exponent of at most ${EXPONENT_MOST}: 1 is linear, the rest is tolerance for noise. If a constant part dominates, as with memory, the exponent is near 0.`,
-      "By length: streams, each in its own process after a warm-up; puts go to a backend that discards them, gets read from a folder that was just written. Memory is the increase over the process before the operation; less than 1 MiB counts as 1 MiB.",
+      "An exponent of 1 is linear; if a constant part dominates, it is near 0. Those of time are of CPU time, which other load does not change.",
+      "By length: streams, each in its own process after a warm-up; puts go to a backend that discards them, gets read from a folder that was just written. The exponent of memory is that of the increase over the process before the operation, where less than 8 MiB, two chunks, counts as 8 MiB; the peak is the resident memory of the whole process.",
       "By recipients: 64 KiB in memory; the last recipient gets it.",
+      ...WAYS.map((way) => speedups(way, lookup(byThreads.measurements), threads.size)),
     ],
   };
+}
+
+function speedups(way: string, of: Lookup, size: number): string {
+  const seconds = (count: number) => of(`${way}, threads: ${count}`).distribution.p50;
+  const each = [1, 2, 4, 8].map(
+    (count) => `${(seconds(0) / seconds(count)).toFixed(2)} with ${count}`,
+  );
+  return `${way} of ${sizeName(size)} in memory, on ${cpus().length} cores, times the speed without threads: ${each.join(", ")}.`;
 }
 
 async function measureLengths(
   { signal, seed, log }: SuiteContext,
   sizes: readonly number[],
   rounds: number,
-): Promise<Measurement[]> {
-  const identity = formatIdentity(await generateIdentity());
+): Promise<Sampled> {
   const wrong = sizes.find((size) => size % MIB !== 0 || size === 0);
   if (wrong !== undefined) throw new RangeError("the sizes of this suite must be whole MiB");
+  const identity = formatIdentity(await generateIdentity());
   const folder = await temporaryFolder();
   const run = (way: ScalingJob["way"], size: number, address?: string) => {
     const job: ScalingJob = { way, mib: size / MIB, folder, identity, address };
-    return runJob<ScalingOutcome>(JOB, job);
+    return runJob<ScalingOutcome>(JOB, job, { signal });
   };
-  const taken = sizes.map((size) => ({
-    size,
-    put: [] as ScalingOutcome[],
-    get: [] as ScalingOutcome[],
-  }));
+  const increases = new Map<string, number>();
   try {
-    const kept = new Map<number, string>();
+    const lanes: Lane[] = [];
     for (const size of sizes) {
-      signal.throwIfAborted();
-      kept.set(size, (await run("keep", size)).address);
+      log(`${sizeName(size)}, ${rounds} rounds`);
+      const { result: address } = await run("keep", size);
+      const labels = WAYS.map((way) => ({
+        name: `${way} ${sizeName(size)}`,
+        series: way,
+        x: { value: size, unit: "bytes" as const },
+        bytesPerOperation: size,
+      }));
+      const sample = async (): Promise<ScalingOutcome[]> => {
+        const both = [await run("put", size), await run("get", size, address)];
+        for (const [i, { name }] of labels.entries()) {
+          increases.set(name, Math.max(increases.get(name) ?? MEMORY_FLOOR, both[i]!.increase));
+        }
+        return both;
+      };
+      lanes.push({ labels, sample });
     }
-    await interleave(taken, { rounds, warmups: 0, signal }, async ({ size, put, get }, round) => {
-      log(`${sizeName(size)}, round ${round + 1} of ${rounds}`);
-      put.push(await run("put", size));
-      get.push(await run("get", size, kept.get(size)));
-    });
+    return await sampleLanes(lanes, { rounds, warmups: 0, signal, seed }, (of) =>
+      WAYS.flatMap((way) => {
+        const own = sizes.map((size) => of(`${way} ${sizeName(size)}`));
+        const increase = ({ name }: Measurement) => increases.get(name) ?? MEMORY_FLOOR;
+        const peak = Math.max(...own.map(({ peakRss = 0 }) => peakRss));
+        return [
+          growth(`${way}: CPU time by length`, own, cpuOf, TIME_MOST),
+          growth(`${way}: memory by length`, own, increase, MEMORY_MOST),
+          exactTarget(`${way}: highest peak of resident memory`, peak, "bytes", {
+            most: PEAK_MOST,
+          }),
+        ];
+      }),
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  const random = seededRandom(seed);
-  return WAYS.flatMap((way) =>
-    taken.map(({ size, ...samples }) => {
-      const name = `${way} ${sizeName(size)}`;
-      const x = { value: size, unit: "bytes" as const };
-      return measurementOf({ name, series: way, x, bytesPerOperation: size }, samples[way], random);
-    }),
-  );
 }
 
 async function measureRecipients(
   { signal, seed, log }: SuiteContext,
   counts: readonly number[],
   rounds: number,
-): Promise<Measurement[]> {
+): Promise<Sampled> {
   log(`up to ${Math.max(...counts)} recipients`);
   const identities = await Promise.all(
     Array.from({ length: Math.max(...counts) }, () => generateIdentity()),
   );
   const content = noise(65_536, seededRandom(seed));
+  const expected = createHash("sha256").update(content).digest("hex");
+  const name = (way: string, count: number) => `${way}, recipients: ${count}`;
   const tasks = await Promise.all(
-    counts.map(async (count) => {
+    counts.map(async (count): Promise<Task[]> => {
       const store = createStore({
         backend: memory(),
         recipients: identities.slice(0, count).map(({ recipient }) => recipient),
         identities: [identities[count - 1]!],
       });
       let address = await store.put(content);
+      const get = async () => (await store.get(address)).bytes();
+      const compare = (bytes: Uint8Array): void => {
+        if (createHash("sha256").update(bytes).digest("hex") !== expected) {
+          throw new Error(`wrong bytes came back, of ${count} recipients`);
+        }
+      };
       const labels = (way: (typeof WAYS)[number]) => ({
-        name: `${way}, recipients: ${count}`,
+        name: name(way, count),
         series: `${way}, by recipients`,
         x: { value: count, unit: "recipients" as const },
         bytesPerOperation: content.length,
@@ -132,38 +166,30 @@ async function measureRecipients(
           run: async () => {
             address = await store.put(content);
           },
+          check: async () => compare(await get()),
         },
-        {
-          ...labels("get"),
-          run: async () => {
-            const { length } = await (await store.get(address)).bytes();
-            if (length !== content.length) throw new Error(`read ${length} bytes`);
-          },
-        },
+        { ...labels("get"), run: get, check: (bytes) => compare(bytes as Uint8Array) },
       ];
     }),
   );
-  return sampleInterleaved(tasks.flat(), { rounds, warmups: 2, signal, seed });
+  return sampleInterleaved(tasks.flat(), { rounds, warmups: 2, signal, seed }, (of) =>
+    WAYS.map((way) => {
+      const own = counts.map((count) => of(name(way, count)));
+      return growth(`${way}: CPU time by recipients`, own, cpuOf, TIME_MOST);
+    }),
+  );
 }
 
-function exponentTarget(
+function cpuOf({ cpuSamples }: Measurement): number {
+  return median(cpuSamples ?? []);
+}
+
+function growth(
   name: string,
   measurements: readonly Measurement[],
   valueOf: (measurement: Measurement) => number,
+  most: number,
 ): Target {
-  const xs = measurements.map(({ x }) => x!.value);
-  const { exponent, error } = fitPowerLaw(xs, measurements.map(valueOf));
-  const target = targetOf(`${name}: exponent`, exponent, "exponent", { most: EXPONENT_MOST });
-  // Two standard errors. With three sizes there is only one degree of freedom: too few for an interval.
-  if (xs.length < 5) return target;
-  const interval = { low: exponent - 2 * error, high: exponent + 2 * error, confidence: 0.95 };
-  return { ...target, interval };
-}
-
-function secondsOf({ distribution }: Measurement): number {
-  return distribution.p50;
-}
-
-function memoryOf({ peakRss = 0 }: Measurement): number {
-  return Math.max(peakRss, MEMORY_FLOOR);
+  const points = measurements.map((each) => [each.x!.value, valueOf(each)] as const);
+  return exponentTarget(`${name}: exponent`, points, most);
 }

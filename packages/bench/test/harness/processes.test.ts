@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { run, shell } from "../../src/harness/processes.ts";
+import { run, runJob, shell } from "../../src/harness/processes.ts";
 
 const BUSY = `
   const used = () => process.cpuUsage().user + process.cpuUsage().system;
@@ -26,6 +26,27 @@ test("measures the peak of a process that a shell started", async () => {
 test("fails with the output if any part of a pipeline fails", async () => {
   const failing = run({ argv: shell('(echo "disk is full" >&2; exit 3) | cat') });
   expect(await failing.catch(String)).toContain("disk is full");
+});
+
+test("a job reaches its process, and neither the process list nor the message of its failure", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "idk-job-"));
+  try {
+    const harness = join(import.meta.dir, "../../src/harness/processes.ts");
+    const script = join(folder, "job.ts");
+    writeFileSync(
+      script,
+      `import { receivedJob } from ${JSON.stringify(harness)};
+      const { secret, fail } = receivedJob();
+      if (fail) throw new Error(process.argv.join(" "));
+      console.log(JSON.stringify(secret));`,
+    );
+    expect(await runJob<string>(script, { secret: "IDK-SECRET", fail: false })).toBe("IDK-SECRET");
+    const message = await runJob(script, { secret: "IDK-SECRET", fail: true }).then(String, String);
+    expect(message).toContain("job.ts --job failed");
+    expect(message).not.toContain("IDK-SECRET");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("a job does not obey the files of the current folder", () => {

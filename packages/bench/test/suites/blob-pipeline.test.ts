@@ -1,35 +1,76 @@
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32, inflateRawSync } from "node:zlib";
 import { gzipSync } from "bun";
 import { afterEach, describe, expect, test } from "bun:test";
 import { temporaryFolder } from "../../src/harness/files.ts";
 import { loadClassic, storeClassic } from "../../src/suites/blob-pipeline/classic.ts";
-import { KINDS, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
-import { STAGES } from "../../src/suites/blob-pipeline/stages.ts";
+import { expectRepeated } from "../../src/suites/blob-pipeline.ts";
+import { KINDS, MIXES, filesOf, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
 import { runTiny } from "./run-tiny.ts";
 
 afterEach(() => {
   delete process.env["IDK_BENCH_DIR"];
 });
 
+const STAGES = {
+  classic: ["read", "compress", "key", "encrypt", "base64", "json", "write"],
+  idk: ["read", "compress", "key", "encrypt", "hash", "rest", "write"],
+};
+
 test("both pipelines store all files, measure all stages, and leave nothing behind", async () => {
   const own = await mkdtemp(join(tmpdir(), "blob-pipeline-"));
   process.env["IDK_BENCH_DIR"] = own;
-  const { measurements, targets } = await runTiny("blob-pipeline");
-  expect(measurements).toHaveLength(7 + 2 * STAGES.length);
-  const [classic, , random] = measurements;
-  expect(classic).toMatchObject({ name: "classic", requests: 10, bytesPerOperation: 950_000 });
-  expect(random).toMatchObject({ name: "idk, random", bytesPerOperation: 950_000 });
-  // Base64 is a third longer than its content.
-  expect(random!.bytesSent! / classic!.bytesSent!).toBeLessThan(0.9);
-  expect(measurements.find(({ name }) => name === "classic, a file: key")!.samples).toHaveLength(
-    20,
+  const { measurements, targets, counters, notes } = await runTiny("blob-pipeline");
+  const names = measurements.map(({ name }) => name);
+  expect(names.slice(0, 11)).toEqual([
+    "classic",
+    "classic, without its keys",
+    "idk, random",
+    "idk, convergent",
+    "classic, fewer iterations",
+    "idk, random, 16 at once",
+    "idk, random, zstd where it pays",
+    "idk, random, not compressed",
+    ...Object.keys(MIXES).map((mix) => `idk, random, zstd where it pays: ${mix}`),
+  ]);
+  expect(names.slice(11)).toEqual(
+    Object.entries(STAGES).flatMap(([who, stages]) =>
+      stages.map((stage) => `${who}, a file: ${stage}`),
+    ),
   );
-  expect(targets.map(({ least }) => least)).toEqual([20, 20]);
+  const rounds = measurements[0]!.samples.length;
+  const keys = measurements.find(({ name }) => name === "classic, a file: key")!.samples;
+  expect(keys).toHaveLength(10 * rounds);
+  // Files without a key of their own count the mean of the others.
+  expect(Math.min(...keys)).toBeGreaterThan(0.01);
+  expect(counters.map(({ name, unit }) => [name, unit])).toEqual([
+    ["idk, random: blobs", "count"],
+    ["idk, random: bytes stored", "bytes"],
+    ["idk, convergent: blobs", "count"],
+    ["idk, convergent: bytes stored", "bytes"],
+  ]);
+  expect(counters[0]!.value).toBeGreaterThanOrEqual(10);
+  expect(counters[1]!.value).toBeLessThan(950_000);
+  expect(targets.map(({ least, most }) => least ?? most)).toEqual([20, 2.5, 20, 2.5]);
+  expect(notes.join("\n")).toMatch(/classic, share of the time.*base64 [\d.]+ %.*json [\d.]+ %/u);
   expect(await readdir(own)).toEqual([]);
   await rm(own, { recursive: true });
 }, 60_000);
+
+test("two passes have to be equal if they are convergent, and different otherwise", () => {
+  const first = { blobs: 2, bytes: 20, hash: "1", addresses: ["a", "b"] };
+  const other = { ...first, hash: "2", addresses: ["c", "d"] };
+  expect(() => expectRepeated("convergent", first, first, true)).not.toThrow();
+  expect(() => expectRepeated("random", first, other, false)).not.toThrow();
+  const wrong = "a second pass wrote";
+  expect(() => expectRepeated("convergent", first, other, true)).toThrow(wrong);
+  expect(() => expectRepeated("convergent", first, { ...first, hash: "2" }, true)).toThrow(wrong);
+  expect(() => expectRepeated("random", first, first, false)).toThrow(wrong);
+  const shared = { ...other, addresses: ["c", "b"] };
+  expect(() => expectRepeated("random", first, shared, false)).toThrow(wrong);
+});
 
 describe("mixed files", () => {
   const files = mixedFiles(263, 25_100_000, 1);
@@ -50,11 +91,43 @@ describe("mixed files", () => {
     expect(lengths.at(-1)! / lengths[131]!).toBeGreaterThan(10);
     for (const kind of KINDS) {
       const { content } = files.find((file) => file.kind === kind && file.content.length > 20_000)!;
-      const left = gzipSync(content as Uint8Array<ArrayBuffer>).length / content.length;
+      const left = gzipSync(content).length / content.length;
       if (kind === "image") expect(left).toBeGreaterThan(0.99);
       else expect(left).toBeLessThan(0.6);
     }
   });
+});
+
+test("mixes are determined by the seed, and as compressible as such files are", () => {
+  const left = (mix: string): number => {
+    const { kinds, spread, count, total } = MIXES[mix]!;
+    const part = { kinds, spread, count: Math.ceil(count / 8), total: total / 8 };
+    const files = filesOf(part, 1);
+    const all = Buffer.concat(files.map(({ content }) => content));
+    const again = Buffer.concat(filesOf(part, 1).map(({ content }) => content));
+    expect(Bun.hash(again)).toBe(Bun.hash(all));
+    expect(all.length / part.total).toBeCloseTo(1, 0);
+    return gzipSync(all).length / all.length;
+  };
+  expect(left("photos")).toBeGreaterThan(0.99);
+  expect(left("documents")).toBeLessThan(0.8);
+  expect(left("code")).toBeLessThan(0.5);
+});
+
+test("office files are ZIP archives, code has lines, and photos begin with a JPEG header", () => {
+  const make = (kind: "office" | "code" | "photo") => {
+    const [file] = filesOf({ kinds: [kind], count: 1, total: 50_000, spread: 1 }, 1);
+    return Buffer.from(file!.content);
+  };
+  const office = make("office");
+  expect(office.subarray(0, 4).toString("latin1")).toBe("PK\x03\x04");
+  const [name, size] = [office.readUInt16LE(26), office.readUInt32LE(18)];
+  const first = inflateRawSync(office.subarray(30 + name, 30 + name + size));
+  expect(first.toString()).toStartWith("<Default Extension");
+  expect(office.readUInt32LE(14)).toBe(crc32(first));
+  expect(office.at(-22)).toBe("P".charCodeAt(0));
+  expect(make("code").toString().split("\n").length).toBeGreaterThan(500);
+  expect(make("photo").subarray(0, 2).toString("hex")).toBe("ffd8");
 });
 
 test("the classic pipeline rejects a changed file", async () => {

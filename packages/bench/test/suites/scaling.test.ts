@@ -3,28 +3,33 @@ import { runTiny } from "./run-tiny.ts";
 
 const MIB = 2 ** 20;
 
-test("measures every length and number of recipients, and has all exponents", async () => {
-  const { measurements, targets } = await runTiny("scaling", [MIB, 2 * MIB, 4 * MIB]);
+test("measures every length, number of recipients and of threads, and has all targets", async () => {
+  const { measurements, targets, notes } = await runTiny("scaling", [MIB, 2 * MIB, 4 * MIB]);
+  const both = (what: string) => [`put${what}`, `get${what}`];
   expect(measurements.map(({ name }) => name)).toEqual([
-    "put 1 MiB",
-    "put 2 MiB",
-    "put 4 MiB",
-    "get 1 MiB",
-    "get 2 MiB",
-    "get 4 MiB",
-    "put, recipients: 1",
-    "get, recipients: 1",
-    "put, recipients: 8",
-    "get, recipients: 8",
-    "put, recipients: 64",
-    "get, recipients: 64",
+    ...[" 1 MiB", " 2 MiB", " 4 MiB"].flatMap(both),
+    ...[1, 8, 64].flatMap((count) => both(`, recipients: ${count}`)),
+    ...[0, 2, 1, 4, 8].flatMap((count) => both(`, threads: ${count}`)),
   ]);
-  expect(targets).toHaveLength(6);
-  for (const { unit, value, most } of targets) {
-    expect({ unit, most, finite: Number.isFinite(value) }).toEqual({
-      unit: "exponent",
-      most: 1.1,
-      finite: true,
+  expect(targets.map(({ name, most, least }) => [name, most ?? least])).toEqual([
+    ["put: CPU time by length: exponent", 1.1],
+    ["put: memory by length: exponent", 0.5],
+    ["put: highest peak of resident memory", 256 * MIB],
+    ["get: CPU time by length: exponent", 1.1],
+    ["get: memory by length: exponent", 0.5],
+    ["get: highest peak of resident memory", 256 * MIB],
+    ["put: CPU time by recipients: exponent", 1.1],
+    ["get: CPU time by recipients: exponent", 1.1],
+    ["put: speed with 2 threads, to that without", 1.2],
+    ["get: speed with 2 threads, to that without", 1.2],
+  ]);
+  for (const { name, value, verdict } of targets) {
+    expect({ name, positive: value > 0 || name.includes("memory") }).toEqual({
+      name,
+      positive: true,
     });
+    // Peaks do not depend on the load of the machine.
+    if (name.includes("peak")) expect(verdict).toBe("met");
   }
+  expect(notes.filter((note) => note.includes("times the speed without threads"))).toHaveLength(2);
 }, 60_000);

@@ -1,3 +1,5 @@
+/** Folders of files as people have them, determined by a seed. */
+import { crc32, deflateRawSync } from "node:zlib";
 import { noise } from "../../harness/content.ts";
 import { type Random, seededRandom } from "../../statistics/random.ts";
 
@@ -5,35 +7,61 @@ export const KINDS = ["text", "json", "image"] as const;
 
 export interface MixedFile {
   readonly name: string;
-  readonly kind: (typeof KINDS)[number];
-  readonly content: Uint8Array;
+  readonly kind: (typeof KINDS)[number] | "office" | "code" | "photo";
+  readonly content: Uint8Array<ArrayBuffer>;
 }
 
-/** Kinds of ten files by first letter: four texts, three JSON documents, three images. */
-const MIX = "tjitjtjiti";
+interface Mix {
+  /** The kinds of the files, repeated. */
+  readonly kinds: readonly MixedFile["kind"][];
+  readonly count: number;
+  /** About as many bytes as all files have. */
+  readonly total: number;
+  /** How much the lengths differ: the standard deviation of their logarithms. */
+  readonly spread: number;
+}
 
-const WORDS =
-  "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which one you were her all she there would their we him been has when who will more no if out so said what up its about into than them can only other new some could time these two may then do first any my now such like our over man me even most made after also did many before must through".split(
-    " ",
-  );
+const MIXED = [
+  "text",
+  "json",
+  "image",
+  "text",
+  "json",
+  "text",
+  "json",
+  "image",
+  "text",
+  "image",
+] as const;
+
+/** Mixes of one sort of use each. */
+export const MIXES: Readonly<Record<string, Mix>> = {
+  documents: { kinds: ["text", "office"], count: 60, total: 6e6, spread: 1.2 },
+  code: { kinds: ["code"], count: 400, total: 2.4e6, spread: 1.1 },
+  photos: { kinds: ["photo"], count: 8, total: 16e6, spread: 0.4 },
+};
 
 /**
- * A typical folder of files, determined by the seed: many short and a few long files (log-normal),
- * compressible texts and JSON, and incompressible images.
+ * A typical folder of files: many short and a few long files (log-normal), compressible texts and JSON,
+ * and incompressible images.
  *
  * @param total the exact sum of all lengths in bytes; at least one per file
  */
 export function mixedFiles(count: number, total: number, seed: number): MixedFile[] {
+  return filesOf({ kinds: MIXED, count, total, spread: 1.4 }, seed);
+}
+
+/** Office files only come close to their share of the total, because their parts are compressed. */
+export function filesOf({ kinds, count, total, spread }: Mix, seed: number): MixedFile[] {
   const random = seededRandom(seed);
-  return lengths(count, total, random).map((length, i) => {
-    const letter = MIX[i % MIX.length]!;
-    const kind = KINDS.find((kind) => kind.startsWith(letter))!;
+  return lengths(count, total, spread, random).map((length, i) => {
+    const kind = kinds[i % kinds.length]!;
     return { name: `${i}.${kind}`, kind, content: makers[kind](length, random) };
   });
 }
 
-function lengths(count: number, total: number, random: Random): number[] {
-  const weights = Array.from({ length: count }, () => Math.exp(1.4 * normal(random)));
+function lengths(count: number, total: number, spread: number, random: Random): number[] {
+  const weights = Array.from({ length: count }, () => Math.exp(spread * normal(random)));
   const sum = weights.reduce((sum, weight) => sum + weight, 0);
   const lengths = weights.map((weight) => 1 + Math.floor(((total - count) * weight) / sum));
   // Rounding down leaves less than one byte per file.
@@ -46,7 +74,9 @@ function normal(random: Random): number {
   return Array.from({ length: 12 }, random).reduce((sum, value) => sum + value, -6);
 }
 
-const makers: Record<MixedFile["kind"], (length: number, random: Random) => Uint8Array> = {
+type Make = (length: number, random: Random) => Uint8Array<ArrayBuffer>;
+
+const makers: Readonly<Record<MixedFile["kind"], Make>> = {
   text: (length, random) =>
     filled(length, () => {
       const words = Array.from({ length: 8 + Math.floor(random() * 12) }, () => word(random));
@@ -61,14 +91,59 @@ const makers: Record<MixedFile["kind"], (length: number, random: Random) => Uint
     }),
   // Image formats are compressed already.
   image: noise,
+  photo(length, random) {
+    const bytes = noise(length, random);
+    // A JPEG begins with a block of properties, in which most bytes are zero.
+    const start = Buffer.alloc(512);
+    start.write("\xff\xd8\xff\xe1\x01\xfeExif\0\0II*\0\x08\0\0\0Example Camera\0f/2.8\0", "latin1");
+    bytes.set(start.subarray(0, length));
+    return bytes;
+  },
+  code: (length, random) => filled(length, () => line(random)),
+  // Half of it pictures, the rest XML, which the container compresses to about a third.
+  office: (length, random) =>
+    zip([
+      ["[Content_Types].xml", filled(1000, () => '<Default Extension="xml" ContentType="xml"/>')],
+      ["word/document.xml", filled(1.4 * length, () => `<w:p><w:t>${phrase(random)}</w:t></w:p>`)],
+      ["word/media/image1.jpeg", noise(Math.ceil(length / 2), random)],
+    ]),
 };
+
+const WORDS =
+  "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which one you were her all she there would their we him been has when who will more no if out so said what up its about into than them can only other new some could time these two may then do first any my now such like our over man me even most made after also did many before must through".split(
+    " ",
+  );
 
 /** The square makes the first, frequent words more likely. */
 function word(random: Random): string {
   return WORDS[Math.floor(random() ** 2 * WORDS.length)]!;
 }
 
-function filled(length: number, next: (index: number) => string): Uint8Array {
+function phrase(random: Random): string {
+  return Array.from({ length: 12 }, () => word(random)).join(" ");
+}
+
+/** A line of a program. */
+function line(random: Random): string {
+  const name = (): string => {
+    const second = word(random);
+    return `${word(random)}${second.charAt(0).toUpperCase()}${second.slice(1)}`;
+  };
+  const lines = [
+    () => `const ${name()} = ${name()}.${word(random)}(${name()}, ${Math.floor(random() * 100)});`,
+    () => `if (${name()} === undefined) throw new Error("${phrase(random)}");`,
+    () => `for (const ${word(random)} of ${name()}) {`,
+    () => `return ${name()}(${name()}.${word(random)});`,
+    () => `// ${phrase(random)}.`,
+    () => `export function ${name()}(${name()}: string, ${name()}: number): boolean {`,
+    () => "}",
+    () => "",
+  ];
+  const indent = "  ".repeat(Math.floor(random() * 4));
+  return `${indent}${lines[Math.floor(random() * lines.length)]!()}\n`;
+}
+
+function filled(length: number, next: (index: number) => string): Uint8Array<ArrayBuffer> {
   const lines: string[] = [];
   for (let size = 0, i = 0; size < length; i++) {
     const line = next(i);
@@ -76,4 +151,35 @@ function filled(length: number, next: (index: number) => string): Uint8Array {
     size += line.length;
   }
   return new TextEncoder().encode(lines.join("")).subarray(0, length);
+}
+
+/** A ZIP archive with compressed entries (APPNOTE.TXT, sections 4.3.7, 4.3.12 and 4.3.16). */
+function zip(entries: readonly (readonly [string, Uint8Array])[]): Uint8Array<ArrayBuffer> {
+  const directory: Buffer[] = [];
+  const parts: Buffer[] = [];
+  let offset = 0;
+  for (const [name, content] of entries) {
+    const data = deflateRawSync(content);
+    // From the version to the length of the extra field: the same in both headers.
+    const fields = Buffer.alloc(26);
+    fields.writeUInt16LE(20, 0);
+    fields.writeUInt16LE(8, 4);
+    fields.writeUInt32LE(crc32(content), 10);
+    fields.writeUInt32LE(data.length, 14);
+    fields.writeUInt32LE(content.length, 18);
+    fields.writeUInt16LE(name.length, 22);
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE(offset, 10);
+    directory.push(Buffer.from("PK\x01\x02\x14\0"), fields, place, Buffer.from(name));
+    const local = Buffer.concat([Buffer.from("PK\x03\x04"), fields, Buffer.from(name), data]);
+    parts.push(local);
+    offset += local.length;
+  }
+  const end = Buffer.alloc(22);
+  end.write("PK\x05\x06", "latin1");
+  end.writeUInt16LE(entries.length, 8);
+  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt32LE(Buffer.concat(directory).length, 12);
+  end.writeUInt32LE(offset, 16);
+  return new Uint8Array(Buffer.concat([...parts, ...directory, end]));
 }

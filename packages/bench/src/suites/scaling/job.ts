@@ -1,13 +1,17 @@
 /** A put or get of one length. `runJob` starts this file in a child process. */
-import { randomFillSync } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createStore, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
-import type { Sample } from "../../harness/measure.ts";
-import { resetPeakRss } from "../../harness/memory.ts";
-import { measureWork, receivedJob } from "../../harness/processes.ts";
+import { noise } from "../../harness/content.ts";
+import { type Measured, measurePeak, resetPeakRss } from "../../harness/memory.ts";
+import { receivedJob } from "../../harness/processes.ts";
+import { seededRandom } from "../../statistics/random.ts";
 
 const MIB = 2 ** 20;
-const WARM_UPS = 5;
+const WARM_UPS = 4;
+/** A piece is overwritten after this many further pieces. */
+const RING = 4;
+const ring = Array.from({ length: RING }, (_, i) => noise(MIB, seededRandom(i)));
 
 export interface ScalingJob {
   /**
@@ -23,9 +27,10 @@ export interface ScalingJob {
   readonly address?: string | undefined;
 }
 
-/** The result of a put or get. Its peak is the increase over the memory of the process before. */
-export interface ScalingOutcome extends Sample {
-  readonly address: string;
+/** The result is the address. */
+export interface ScalingOutcome extends Measured<string> {
+  /** The peak minus the resident memory before, in bytes. */
+  readonly increase: number;
 }
 
 async function work({
@@ -33,23 +38,28 @@ async function work({
   mib,
   folder,
   identity: text,
-  address,
+  address = "",
 }: ScalingJob): Promise<ScalingOutcome> {
   const identity = parseIdentity(text);
   const keys = { recipients: [identity.recipient], identities: [identity] };
   const kept = filesystem(folder, { durability: "none" });
   await using store = createStore({ ...keys, backend: kept });
   await using discarding = createStore({ ...keys, backend: { ...kept, put: async () => {} } });
-  const get = async (from: string, expected: number): Promise<string> => {
-    let length = 0;
-    for await (const piece of (await store.get(from)).chunks()) length += piece.length;
-    if (length !== expected) throw new Error(`read ${length} bytes of ${expected}`);
+  const get = async (from: string): Promise<string> => {
+    for await (const piece of (await store.get(from)).chunks()) void piece;
     return from;
+  };
+  /** The same get once more. */
+  const compare = async (from: string): Promise<void> => {
+    const expected = await hashOf(pieces(mib));
+    if ((await hashOf((await store.get(from)).chunks())) !== expected) {
+      throw new Error(`wrong bytes came back, of ${mib} MiB`);
+    }
   };
   // A new process compiles code first, which would take longer than 1 MiB of content.
   for (let i = 0; i < WARM_UPS; i++) {
     const warm = await store.put(pieces(2));
-    await get(warm, 2 * MIB);
+    await get(warm);
     await store.deleteTree(warm);
     await discarding.put(pieces(2));
   }
@@ -59,15 +69,26 @@ async function work({
   const works = {
     put: () => discarding.put(pieces(mib)),
     keep: () => store.put(pieces(mib)),
-    get: () => get(address!, mib * MIB),
+    get: () => get(address),
   };
-  const { result, ...sample } = await measureWork<string>(works[way]);
-  return { ...sample, peakRss: Math.max(0, sample.peakRss - before), address: result };
+  const measured = await measurePeak<string>(works[way]);
+  if (way !== "put") await compare(measured.result);
+  return { ...measured, increase: Math.max(0, (measured.peakRss ?? 0) - before) };
 }
 
+/** Each piece starts with its number, so that a hash finds pieces in another order. */
 async function* pieces(mib: number): AsyncGenerator<Uint8Array> {
-  const piece = randomFillSync(new Uint8Array(MIB));
-  for (let i = 0; i < mib; i++) yield piece;
+  for (let i = 0; i < mib; i++) {
+    const piece = ring[i % RING]!;
+    new DataView(piece.buffer).setUint32(0, i);
+    yield piece;
+  }
+}
+
+async function hashOf(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of stream) hash.update(piece);
+  return hash.digest("hex");
 }
 
 const job = receivedJob() as ScalingJob | undefined;

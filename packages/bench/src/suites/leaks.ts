@@ -1,0 +1,189 @@
+/**
+ * Whether memory grows with use: many rounds of put, get and delete, each kind of use in its own process.
+ * Resident memory is sampled after a forced garbage collection; the slope of a line through the samples is
+ * the growth per round.
+ */
+import { createHash } from "node:crypto";
+import { type Address, type Store, createStore, generateIdentity } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
+import { type Measured, measurePeak } from "../harness/memory.ts";
+import { receivedJob, runJob } from "../harness/processes.ts";
+import { type Findings, measurementOf } from "../harness/results.ts";
+import type { Measurement, MemoryPoint, Target } from "../report/report.ts";
+import { leakTarget } from "../statistics/leak.ts";
+import { seededRandom } from "../statistics/random.ts";
+import type { SuiteContext } from "../suite.ts";
+
+const KIB = 1024;
+const MIB = 2 ** 20;
+/** Samples of memory in a run. */
+const SAMPLES = 100;
+/** The store uses threads from 32 MiB on; for streams of unknown length, once that much was read. */
+const THREADED = 40 * MIB + 12_345;
+
+interface Use {
+  /** Lengths of the contents of a round, in bytes. */
+  readonly lengths: readonly number[];
+  /** The number of rounds is divided by this, for expensive uses. */
+  readonly every: number;
+  /** Tolerated growth per round in bytes. */
+  readonly most: number;
+  readonly compression?: "zstd";
+  readonly many?: boolean;
+}
+
+/** Less than a leak of one small blob in each round, or of 250 bytes for each chunk. */
+const [SMALL, CHUNKS] = [2 * KIB, 40 * KIB];
+const USES: Readonly<Record<string, Use>> = {
+  // From content inside the root to a tree of several chunks, the last one not full.
+  "one by one": {
+    lengths: [0, 4 * KIB, 100 * KIB, MIB, MIB + 1, 5 * MIB + 12_345],
+    every: 1,
+    most: SMALL,
+  },
+  compressed: {
+    lengths: [4 * KIB, 100 * KIB, 5 * MIB + 12_345],
+    every: 1,
+    most: SMALL,
+    compression: "zstd",
+  },
+  "many small": {
+    lengths: Array.from({ length: 40 }, (_, i) => i * 512),
+    every: 1,
+    most: SMALL,
+    many: true,
+  },
+  "with threads": { lengths: [THREADED], every: 10, most: CHUNKS },
+};
+
+interface Job {
+  readonly use: string;
+  readonly rounds: number;
+}
+
+/** A sample of memory, and the rounds done by then. */
+type Point = MemoryPoint & { readonly rounds: number };
+
+export async function leaks({
+  quick,
+  iterations,
+  signal,
+  seed,
+  log,
+}: SuiteContext): Promise<Findings> {
+  const requested = iterations ?? (quick ? 20 : 1000);
+  const measurements: Measurement[] = [];
+  const targets: Target[] = [];
+  for (const [use, { lengths, every, most }] of Object.entries(USES)) {
+    // Ten samples leave seven after the warm-up.
+    const job: Job = { use, rounds: Math.max(10, Math.ceil(requested / every)) };
+    log(`${use}, ${job.rounds} rounds`);
+    const { result: points, ...sample } = await runJob<Measured<Point[]>>(import.meta.path, job, {
+      signal,
+    });
+    const labels = {
+      name: `${job.rounds} rounds, ${use}`,
+      series: use,
+      bytesPerOperation: job.rounds * lengths.reduce((sum, length) => sum + length, 0),
+    };
+    const trace = points.map(({ at, rss, heap }) => ({ at, rss, heap }));
+    measurements.push(measurementOf(labels, [sample], seededRandom(seed), trace));
+    const of = (key: "rounds" | "rss") => points.map((point) => point[key]);
+    targets.push(leakTarget(`${use}: growth in each round`, of("rounds"), of("rss"), most));
+  }
+  return {
+    measurements,
+    targets,
+    notes: [
+      "Growth is the slope of a line through resident memory after forced collections, without the first 30 % of the samples, with two standard errors.",
+    ],
+  };
+}
+
+/** The measured work of a child process. */
+async function work({ use: name, rounds }: Job): Promise<Measured<Point[]>> {
+  const use = USES[name]!;
+  const content = halfNoise(Math.max(...use.lengths));
+  const alice = await generateIdentity();
+  await using store = createStore({
+    // Do not keep memory of deleted blobs, so that the remaining memory is the store's.
+    backend: memory({ idleBytes: 0 }),
+    recipients: [alice.recipient],
+    identities: [alice],
+    chunkSize: 256 * KIB,
+    compression: use.compression,
+    workers: 2,
+  });
+  const contents = use.lengths.map((length) => content.subarray(0, length));
+  const hashes = contents.map((each) => sha256(each));
+  const every = Math.max(1, Math.floor(rounds / SAMPLES));
+  const points: Point[] = [];
+  const start = performance.now();
+  // `return await`, because returning disposes of the store and its threads.
+  return await measurePeak(async () => {
+    for (let round = 0; round < rounds; round++) {
+      if (use.many) await many(store, contents, hashes);
+      else {
+        for (const [i, each] of contents.entries()) {
+          await oneByOne(store, each, hashes[i]!, round % 2 === 0);
+        }
+      }
+      if (round % every !== every - 1) continue;
+      Bun.gc(true);
+      const { rss, heapUsed: heap } = process.memoryUsage();
+      points.push({ at: (performance.now() - start) / 1000, rounds: round + 1, rss, heap });
+    }
+    return points;
+  });
+}
+
+/** Half random, half zero, alternating every 4 KiB, so that compression halves it. */
+function halfNoise(length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i += 8 * KIB) crypto.getRandomValues(bytes.subarray(i, i + 4 * KIB));
+  return bytes;
+}
+
+async function oneByOne(
+  store: Store,
+  bytes: Uint8Array<ArrayBuffer>,
+  hash: string,
+  whole: boolean,
+): Promise<void> {
+  const address = await store.put(whole ? bytes : new Blob([bytes]).stream());
+  const blob = await store.get(address);
+  const found = createHash("sha256");
+  if (whole) found.update(await blob.bytes({ maxBytes: bytes.length }));
+  else for await (const piece of blob.stream()) found.update(piece);
+  expectHash(found.digest("hex"), hash);
+  await store.deleteTree(address);
+}
+
+async function many(
+  store: Store,
+  contents: readonly Uint8Array[],
+  hashes: readonly string[],
+): Promise<void> {
+  const addresses: Address[] = [];
+  for await (const result of store.putMany(contents.map((content, key) => ({ key, content })))) {
+    if (!result.ok) throw result.error;
+    addresses[result.key] = result.address;
+  }
+  for await (const result of store.getMany(addresses)) {
+    if (!result.ok) throw result.error;
+    const hash = hashes[addresses.indexOf(result.key as Address)]!;
+    expectHash(sha256(await result.blob.bytes()), hash);
+  }
+  for (const address of addresses) await store.deleteTree(address);
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function expectHash(found: string, expected: string): void {
+  if (found !== expected) throw new Error("wrong bytes came back");
+}
+
+const job = receivedJob() as Job | undefined;
+if (job) console.log(JSON.stringify(await work(job)));

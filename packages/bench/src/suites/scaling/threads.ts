@@ -1,0 +1,91 @@
+/**
+ * put and get of one content in memory with different numbers of threads. `runJob` starts this file in a
+ * child process, because the contents would stay in the memory of the benchmarks.
+ */
+import { createHash } from "node:crypto";
+import { createStore, generateIdentity } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
+import { noise } from "../../harness/content.ts";
+import { measurePeak } from "../../harness/memory.ts";
+import { receivedJob } from "../../harness/processes.ts";
+import { type Lane, type Sampled, sampleLanes } from "../../harness/rounds.ts";
+import { ratioTarget } from "../../harness/targets.ts";
+import { median } from "../../statistics/describe.ts";
+import { seededRandom } from "../../statistics/random.ts";
+
+export interface ThreadsJob {
+  /** Bytes; the store uses threads from 32 MiB on. */
+  readonly size: number;
+  /** Rounds with 0 and 2 threads, whose ratio is a target. The others run once. */
+  readonly rounds: number;
+  readonly seed: number;
+}
+
+const WAYS = ["put", "get"] as const;
+/** The least speed of two threads, as a multiple of that without. */
+const FASTER = 1.2;
+/** Elapsed time without threads, as a multiple of its CPU time, on a machine that does something else. */
+const BUSY = 1.2;
+
+async function work({ size, rounds, seed }: ThreadsJob): Promise<Sampled> {
+  const random = seededRandom(seed);
+  const content = noise(size, random);
+  const lanes = (counts: readonly number[]) =>
+    Promise.all(counts.map((count) => laneOf(content, count)));
+  const sampling = { rounds, warmups: 0, seed };
+  const judged = await sampleLanes(await lanes([0, 2]), sampling, (of) =>
+    WAYS.map((way) => {
+      const [none, two] = [of(`${way}, threads: 0`), of(`${way}, threads: 2`)];
+      const name = `${way}: speed with 2 threads, to that without`;
+      const target = ratioTarget(name, { of: none, to: two }, { least: FASTER }, random);
+      const waited = median(none.samples) / median(none.cpuSamples ?? []);
+      // If not even one thread had a core for itself, a second one shows nothing.
+      return target.verdict === "missed" && waited > BUSY
+        ? { ...target, verdict: "inconclusive" as const }
+        : target;
+    }),
+  );
+  const shown = await sampleLanes(await lanes([1, 4, 8]), { ...sampling, rounds: 1 });
+  return { ...judged, measurements: [...judged.measurements, ...shown.measurements] };
+}
+
+async function laneOf(content: Uint8Array<ArrayBuffer>, workers: number): Promise<Lane> {
+  const identity = await generateIdentity();
+  const hash = sha256(content);
+  const open = () =>
+    createStore({
+      backend: memory({ idleBytes: 0 }),
+      recipients: [identity.recipient],
+      identities: [identity],
+      workers,
+    });
+  return {
+    labels: WAYS.map((way) => ({
+      name: `${way}, threads: ${workers}`,
+      series: `${way}, by threads`,
+      x: { value: workers, unit: "threads" },
+      bytesPerOperation: content.length,
+    })),
+    async sample() {
+      // A new store each time, so that no idle threads of others are left.
+      await using store = open();
+      // Starts the threads.
+      await store.deleteTree(await store.put(content.subarray(0, 2 ** 25)));
+      Bun.gc(true);
+      const { result: address, ...put } = await measurePeak(() => store.put(content));
+      Bun.gc(true);
+      const { result, ...get } = await measurePeak(async () =>
+        (await store.get(address)).bytes({ maxBytes: content.length }),
+      );
+      if (sha256(result) !== hash) throw new Error(`${workers} threads: wrong bytes came back`);
+      return [put, get];
+    },
+  };
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+const job = receivedJob() as ThreadsJob | undefined;
+if (job) console.log(JSON.stringify(await work(job)));

@@ -1,0 +1,46 @@
+/* The suites that run the published command. */
+import { expect, test } from "bun:test";
+import { runTiny } from "./run-tiny.ts";
+
+const MIB = 2 ** 20;
+
+test("large-files: the library and the command beside cp, and their peaks", async () => {
+  const { measurements, targets } = await runTiny("large-files", [MIB]);
+  expect(measurements.map(({ name }) => name)).toEqual([
+    "cp, sha256sum, 1 MiB",
+    "put, library, 1 MiB",
+    "get, library, 1 MiB",
+    "put, command, 1 MiB",
+    "get, command, 1 MiB",
+  ]);
+  expect(targets.map(({ name, most }) => [name, most])).toEqual(
+    ["put, library", "put, command", "get, library", "get, command"].flatMap((what) => [
+      [`${what}, 1 MiB: time to that of cp and sha256sum`, 1.25],
+      [`${what}, 1 MiB: peak of resident memory`, 256 * MIB],
+    ]),
+  );
+  for (const { unit, value, verdict } of targets) {
+    if (unit !== "bytes") continue;
+    expect(verdict).toBe("met");
+    expect(value).toBeGreaterThan(20 * MIB);
+  }
+}, 60_000);
+
+test("cold-start: each command, beside Bun", async () => {
+  const { measurements, targets, notes } = await runTiny("cold-start");
+  expect(measurements.map(({ name }) => name)).toEqual([
+    "bun -e 0",
+    "idk --help",
+    "idk put",
+    "idk get",
+    "idk stat",
+    "put, from sources",
+  ]);
+  expect(targets.map(({ name, most }) => [name, most])).toEqual([
+    ["idk --help: time to that of bun -e 0", 2.5],
+    ["idk put: time to that of bun -e 0", 9],
+    ["idk get: time to that of bun -e 0", 9],
+    ["idk stat: time to that of bun -e 0", 9],
+  ]);
+  expect(notes.at(-1)).toContain("Wanted: at most 5");
+}, 60_000);
