@@ -20,7 +20,7 @@ export interface Scratch {
  * Runs work with a new prefix and deletes its objects afterwards, however the work ends. Clearing
  * ignores the abort signal: an interrupted benchmark must not leave objects behind.
  *
- * @throws what the work throws, otherwise what clearing throws
+ * @throws what the work throws, otherwise what clearing throws; Error if objects are left
  */
 export async function withScratch<T>(
   store: ObjectStoreAccess | undefined,
@@ -51,6 +51,10 @@ export async function withScratch<T>(
     throw error;
   }
   await scratch.clear();
+  // A delete that does nothing must not pass.
+  const left = await scratch.clear();
+  if (left > 0)
+    throw new Error(`${left} objects were left below ${prefix} after they were deleted`);
   return result;
 }
 
