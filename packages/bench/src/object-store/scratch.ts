@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Backend } from "@idk/storage";
 import { minio } from "@idk/storage/minio";
 import { inLanes } from "../harness/interleave.ts";
+import { counted } from "../report/units.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 
 /** A prefix in an object store that belongs to one run of a suite. */
@@ -53,8 +54,9 @@ export async function withScratch<T>(
   await scratch.clear();
   // A delete that does nothing must not pass.
   const left = await scratch.clear();
-  if (left > 0)
-    throw new Error(`${left} objects were left below ${prefix} after they were deleted`);
+  if (left > 0) {
+    throw new Error(`${counted(left, "object")} left below ${prefix} after all were deleted`);
+  }
   return result;
 }
 
