@@ -142,9 +142,9 @@ lane_reference() {
     --junitxml="$reports/reference.xml"
 }
 
-# Measures, so nothing runs beside it.
+# Measures once, so nothing runs beside it. Its report and pages are benchmarks.json, .html and .md beside
+# the reports of the tests. IDK_BENCH_STRICT=1 also fails what noise leaves open, apart from elapsed time.
 lane_acceptance() {
-  step "Build" build
   step "Servers" start_servers
   step "Acceptance of the benchmarks" bun test --only-failures --timeout 120000 \
     --reporter=junit --reporter-outfile="$reports/acceptance.xml" ./tests/benchmarks

@@ -16,6 +16,7 @@ export { REPORT_SCHEMA } from "./report/report.ts";
 export { reportSchema } from "./report/schema.ts";
 export type { ObjectStoreAccess, OptionValue, Suite, SuiteContext, SuiteOption } from "./suite.ts";
 export { readReports, withFigures } from "./report/figures.ts";
+export { COMMITTED, missingFrom, readBaseline } from "./baseline/baseline.ts";
 export { problemsOf } from "./report/outcome.ts";
 export { type RanSuite, runSuite } from "./run-suite.ts";
 export { suites } from "./suites.ts";

@@ -3,6 +3,7 @@ import { type Backend, withRetry } from "@idk/storage";
 import { B2_RETRY, b2 } from "@idk/storage/b2";
 import { type Encryption, minio } from "@idk/storage/minio";
 import { inLanes } from "../harness/interleave.ts";
+import { counted } from "../report/units.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 
 /** A prefix in an object store that belongs to one run of a suite. */
@@ -21,7 +22,7 @@ export interface Scratch {
  * Runs work with a new prefix and deletes its objects afterwards, however the work ends. Clearing
  * ignores the abort signal: an interrupted benchmark must not leave objects behind.
  *
- * @throws what the work throws, otherwise what clearing throws
+ * @throws what the work throws, otherwise what clearing throws; Error if objects are left
  */
 export async function withScratch<T>(
   store: ObjectStoreAccess | undefined,
@@ -52,6 +53,11 @@ export async function withScratch<T>(
     throw error;
   }
   await scratch.clear();
+  // A delete that does nothing must not pass.
+  const left = await scratch.clear();
+  if (left > 0) {
+    throw new Error(`${counted(left, "object")} left below ${prefix} after all were deleted`);
+  }
   return result;
 }
 

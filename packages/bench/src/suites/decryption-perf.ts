@@ -24,6 +24,7 @@ import {
   bareObjects,
   expectBytes,
   hashOf,
+  inFlightTarget,
   labelsFor,
   lengthOf,
   measureParts,
@@ -62,9 +63,13 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
   const random = seededRandom(context.seed);
   const found: Sampled[] = [];
   const pairs: Pair[] = [];
+  const exact: Target[] = [];
   await withScratch(context.store, "decryption-perf", async (scratch) => {
     const stores = await storesIn(scratch.at("store"), context.env);
     const bare = bareS3(scratch.at("bare"));
+    const read = async (store: Store, content: Uint8Array<ArrayBuffer>) =>
+      lengthOf((await store.get(await store.put(content))).chunks());
+    exact.push(await inFlightTarget(stores, "get", read));
     for (const sized of sizedRounds(context)) {
       const name = sizeName(sized.size);
       context.log(`${name}, ${sized.rounds} rounds`);
@@ -81,7 +86,7 @@ export async function decryptionPerf(context: SuiteContext): Promise<Findings> {
   return {
     measurements: found.flatMap(({ measurements }) => measurements),
     pairs,
-    targets: found.flatMap(({ targets }) => targets),
+    targets: [...found.flatMap(({ targets }) => targets), ...exact],
     notes: [
       "Contents are random and not padded, so that a get and a bare GET transfer the same bytes; the server has them in memory.",
       "get reads the content with chunks(), which copies nothing, and is done once more after each timed read, to compare its bytes by SHA-256; get as bytes copies it into new memory.",

@@ -1,11 +1,12 @@
 /** Shared code of encryption-perf and decryption-perf. */
 import { createHash, randomBytes } from "node:crypto";
-import { type Backend, type Store, createStore, loadNaCl } from "@idk/storage";
+import { type Backend, type Store, createStore, loadNaCl, wrapBackend } from "@idk/storage";
 import { sizeName } from "../harness/content.ts";
 import { suiteIdentity } from "../harness/identity.ts";
 import { type Labels, type Sample, measurementOf } from "../harness/results.ts";
+import { exactTarget } from "../harness/targets.ts";
 import { openBackend } from "../object-store/scratch.ts";
-import type { Measurement } from "../report/report.ts";
+import type { Measurement, Target } from "../report/report.ts";
 import type { Random } from "../statistics/random.ts";
 import type { Environment, ObjectStoreAccess, SuiteContext } from "../suite.ts";
 import { type Parts, type PartsMeter, partsMeter } from "./parts.ts";
@@ -127,6 +128,50 @@ export async function storesIn(access: ObjectStoreAccess, env: Environment): Pro
       return { store, meter };
     },
   };
+}
+
+/** Milliseconds for which each request waits for the next ones, which take far less to be prepared. */
+const GATHERING = 250;
+
+/**
+ * A target for the chunks that an operation of a store with default settings has in flight at once. It is
+ * exact, and needed because a store nearby is hardly slower one chunk after another.
+ *
+ * @param way of the operation
+ * @param run stores or reads the content, longer than `IN_FLIGHT` chunks
+ */
+export async function inFlightTarget(
+  stores: Stores,
+  way: "put" | "get",
+  run: (store: Store, content: Uint8Array<ArrayBuffer>) => Promise<unknown>,
+): Promise<Target> {
+  let [now, most] = [0, 0];
+  const held = async <T>(request: () => Promise<T>): Promise<T> => {
+    now += 1;
+    most = Math.max(most, now);
+    await new Promise((resolve) => setTimeout(resolve, GATHERING));
+    return request().finally(() => (now -= 1));
+  };
+  await using store = stores.open((backend) =>
+    wrapBackend(
+      backend,
+      way === "put"
+        ? {
+            put:
+              (put) =>
+              (...call) =>
+                held(() => put(...call)),
+          }
+        : {
+            get:
+              (get) =>
+              (...call) =>
+                held(() => get(...call)),
+          },
+    ),
+  );
+  await run(store, randomContent((IN_FLIGHT + 1) * CHUNK));
+  return exactTarget(`${way}: chunks in flight at once`, most, "count", { least: IN_FLIGHT });
 }
 
 /**

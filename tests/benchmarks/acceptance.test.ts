@@ -1,0 +1,223 @@
+/*
+ * One run of `idk bench`, judged: each suite and each target of its report is a test. The report and
+ * its pages are in .cache/reports, so that what is published is what was judged.
+ */
+import {
+  COMMITTED,
+  type Measurement,
+  type SuiteResult,
+  type Target,
+  missingFrom,
+  problemsOf,
+  readBaseline,
+  suites,
+} from "@idk/bench";
+import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
+import { ROOT, bench, readReport } from "./bench.ts";
+import { describe, expect, test } from "bun:test";
+import { mkdir, rm } from "node:fs/promises";
+import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
+import { ensureMinio } from "./server.ts";
+import { join } from "node:path";
+
+const REPORTS = join(ROOT, ".cache/reports");
+const FILES = ["json", "html", "markdown"].flatMap((format) => [
+  `--${format}`,
+  join(REPORTS, `benchmarks.${format === "markdown" ? "md" : format}`),
+]);
+const JSON_FILE = FILES[1]!;
+
+const strict = process.env["IDK_BENCH_STRICT"] === "1";
+const ci = Boolean(process.env["CI"]);
+
+await mkdir(REPORTS, { recursive: true });
+await rm(JSON_FILE, { force: true });
+const bucket = (await ensureMinio()) ? await newBucket(minioServer()) : undefined;
+const left: string[] = [];
+const run = await bench([
+  ...FILES,
+  ...(strict ? ["--strict"] : []),
+  ...(bucket === undefined ? [] : ["--store", urlOf(bucket)]),
+]);
+if (bucket !== undefined) {
+  const page = await bucket.client.send(new ListObjectVersionsCommand({ Bucket: bucket.name }));
+  left.push(...(page.Versions ?? []).map(({ Key = "" }) => Key));
+  await bucket.remove();
+}
+const report = await readReport(JSON_FILE, run);
+const committed = (await Bun.file(COMMITTED).exists()) ? await readBaseline(COMMITTED) : undefined;
+const missing = committed === undefined ? [] : missingFrom(report.suites, committed);
+
+/** All suites that are not slow, and those of the baseline: one that disappears must not pass. */
+const expected = new Set([
+  ...suites.filter(({ slow }) => !slow).map(({ name }) => name),
+  ...Object.keys(committed?.suites ?? {}).filter(
+    (name) => suites.find((suite) => suite.name === name)?.slow !== true,
+  ),
+  ...report.suites.map(({ suite }) => suite),
+]);
+
+describe("the run", () => {
+  test("uses the native NaCl", () => expect(report.machine.nacl).toBe("native"));
+
+  test("is compared with a committed baseline", () => {
+    if (committed !== undefined) return;
+    throw new Error(`there is no ${COMMITTED}: idk bench --update-baseline REASON writes one`);
+  });
+
+  test("measures everything that is in the baseline", () => expect(missing).toEqual([]));
+
+  test.skipIf(bucket === undefined)("leaves no object behind", () => expect(left).toEqual([]));
+
+  test("has the exit code of its verdicts", () => {
+    const failures = problemsOf(report, { strict, ci }).filter(({ level }) => level === "failure");
+    expect(run.code).toBe(failures.length + missing.length > 0 ? 1 : 0);
+  });
+});
+
+for (const name of expected) {
+  const result = report.suites.find(({ suite }) => suite === name);
+  describe(name, () => {
+    if (result?.status === "skipped" && !ci) {
+      test.skip(`skipped: ${result.reason}`, () => {});
+      return;
+    }
+    test("completes", () => {
+      if (result === undefined) throw new Error("the suite is missing from the report");
+      if (result.status !== "completed") throw new Error(`${result.status}: ${result.reason}`);
+    });
+    for (const target of result?.targets ?? []) {
+      test(`meets its target: ${target.name}`, () => judge(target));
+    }
+    if (result?.status === "completed") {
+      for (const [title, check] of Object.entries({ ...COMMON, ...CHECKS[name] })) {
+        test(title, () => check(result, lookup(result)));
+      }
+    }
+  });
+}
+
+function judge(target: Target): void {
+  const { verdict, kind } = target;
+  if (verdict === "met") return;
+  const fails = verdict === "missed" || (strict && kind !== "wall");
+  if (fails) throw new Error(`${verdict}: ${describeTarget(target)}`);
+  console.warn(`${verdict}: ${describeTarget(target)}`);
+}
+
+function describeTarget({ name, value, unit, least, most, interval }: Target): string {
+  const digits = (number: number): string => Number(number.toPrecision(4)).toString();
+  const range = interval && ` (${digits(interval.low)} to ${digits(interval.high)})`;
+  const bound = least === undefined ? `at most ${most}` : `at least ${least}`;
+  return `${name}: ${digits(value)}${range ?? ""} ${unit}, ${bound}`;
+}
+
+type Find = (name: string) => Measurement;
+type Checks = Readonly<Record<string, (result: SuiteResult, find: Find) => void>>;
+
+function lookup({ measurements }: SuiteResult): Find {
+  return (name) => {
+    const found = measurements.find((measurement) => measurement.name === name);
+    if (found === undefined) throw new Error(`nothing was measured as ${name}`);
+    return found;
+  };
+}
+
+/** What holds for the results of every suite. */
+const COMMON: Checks = {
+  "has targets or a comparison": ({ targets, counters, measurements, pairs }) => {
+    expect(targets.length + counters.length + measurements.length + pairs.length).toBeGreaterThan(
+      0,
+    );
+  },
+  "reports verdicts of pairs that agree with their intervals": ({ pairs }) => {
+    for (const { interval, meanDelta, verdict } of pairs) {
+      expect(interval.low).toBeLessThanOrEqual(meanDelta);
+      expect(interval.high).toBeGreaterThanOrEqual(meanDelta);
+      const none = interval.low <= 0 && interval.high >= 0;
+      expect(verdict.includes("no measurable difference")).toBe(none);
+    }
+  },
+  "reports no memory above the peak": ({ measurements }) => {
+    for (const { memory = [], peakRss } of measurements) {
+      if (peakRss === undefined || memory.length === 0) continue;
+      expect(peakRss).toBeGreaterThanOrEqual(Math.max(...memory.map(({ rss }) => rss)));
+    }
+  },
+};
+
+/** What a suite must measure, which a change of its code could lose without missing a target. */
+const CHECKS: Readonly<Record<string, Checks>> = {
+  "hash-perf": {
+    "compares SHA-1, SHA-256 and SHA-512, whole and incremental": (_, find) => {
+      for (const megabytes of [1, 10, 50, 100]) {
+        for (const way of ["addressOf", "SHA-256 incremental", "SHA-1", "SHA-512"]) {
+          const { samples, bytesPerOperation } = find(`${way} ${megabytes} MB`);
+          expect(samples.length).toBeGreaterThanOrEqual(10);
+          expect(bytesPerOperation).toBe(megabytes * 1e6);
+        }
+      }
+    },
+  },
+  "encryption-perf": {
+    "times every part of every put": (_, find) => {
+      expectParts(find, ["encrypt", "header", "hash", "upload"]);
+    },
+  },
+  "decryption-perf": {
+    "times every part of every get": (_, find) => {
+      expectParts(find, ["download", "parse", "hash", "decrypt"]);
+    },
+    "compares a first get with later ones": ({ pairs }) => {
+      expect(pairs.map(({ base, head }) => [base, head])).toEqual(
+        SIZES.map((size) => [`first get ${size}`, `get ${size}`]),
+      );
+    },
+  },
+  "sse-overhead": {
+    "measures uploads and downloads in at least 30 pairs": ({ pairs }) => {
+      for (const way of ["upload", "download"]) {
+        const own = pairs.find(({ base }) => base.startsWith(`${way}, plain`));
+        expect(own?.deltas.length).toBeGreaterThanOrEqual(30);
+      }
+    },
+  },
+  "streaming-throughput": {
+    "records the memory of streams in both directions": ({ measurements }) => {
+      for (const way of ["up", "down"]) {
+        const own = measurements.filter(({ name }) => name.startsWith(`${way} `));
+        expect(own.some(({ memory = [] }) => memory.length > 2)).toBe(true);
+      }
+    },
+  },
+  ciphers: {
+    "seals and opens with every cipher at every size": ({ measurements, notes }) => {
+      for (const cipher of ["native", "portable", "AES-256-GCM", "ChaCha20-Poly1305", "age"]) {
+        for (const size of ["1 KB", "100 KB", "1 MB", "16 MB"]) {
+          for (const way of ["seal", "open"]) {
+            const measured = measurements.some(
+              ({ name }) => name.includes(cipher) && name.includes(way) && name.includes(size),
+            );
+            const excused = notes.some((note) => note.startsWith(`not measured: ${cipher}`));
+            expect([cipher, size, way, measured || excused]).toEqual([cipher, size, way, true]);
+          }
+        }
+      }
+    },
+  },
+};
+
+const SIZES = ["100 KB", "1 MB", "10 MB"];
+
+function expectParts(find: Find, parts: readonly string[]): void {
+  for (const size of SIZES) {
+    for (const part of parts) {
+      expect(find(`${size}: ${part}`).distribution.least).toBeGreaterThan(0);
+    }
+  }
+}
+
+function urlOf({ server: { endpoint }, name }: Bucket): string {
+  const { host, protocol } = new URL(endpoint);
+  return `minio://${host}/${name}?tls=${protocol === "https:" ? 1 : 0}`;
+}

@@ -1,0 +1,303 @@
+/*
+ * Faults, planted in a copy of the repository: each has to turn the benchmarks red. A fault is one or
+ * more patches of the library, in the folder `faults`. The ordinary run only checks that they apply.
+ */
+import { type PlantedCopy, ok, patchFile, plantedCopy } from "./planted.ts";
+import { ROOT, bench, readReport } from "./bench.ts";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { ensureMinio } from "./server.ts";
+import { join } from "node:path";
+import { problemsOf } from "@idk/bench";
+import { z } from "zod";
+
+interface Fault {
+  readonly title: string;
+  /** Names of files in the folder `faults`, without ".patch". */
+  readonly patches: readonly string[];
+  /** Arguments of `idk bench`: few suites and sizes, for time; the rest has its defaults. */
+  readonly run: readonly string[];
+  /** What must be red. Each matches one of the failures, as `failuresOf` words them. */
+  readonly red: readonly RegExp[];
+}
+
+const PUT_1MB = ["encryption-perf", "--size", "1MB"];
+const PUT_10MB = ["encryption-perf", "--size", "10MB"];
+const GET_1MB = ["decryption-perf", "--size", "1MB"];
+const GET_10MB = ["decryption-perf", "--size", "10MB"];
+const HASH = ["hash-perf", "--size", "1MB,10MB,50MB"];
+const STREAMS = ["streaming-throughput", "--size", "100MB,500MB", "--concurrency", "4"];
+const COUNTERS = ["counters"];
+const SSE = ["sse-overhead"];
+
+const FAULTS: readonly Fault[] = [
+  {
+    title: "400 ms in every put",
+    patches: ["put-400-ms"],
+    run: PUT_1MB,
+    red: [/: 1 MB: put to bare PUT .* missed/],
+  },
+  {
+    title: "400 ms in every put over 1 MiB",
+    patches: ["put-over-1-mib-400-ms"],
+    run: PUT_10MB,
+    red: [/: 10 MB: rate of put to that of bare PUTs .* missed/],
+  },
+  {
+    title: "hashing 20 times slower",
+    patches: ["hash-20-times"],
+    run: HASH,
+    red: [1, 10, 50].map((size) => new RegExp(`: ${size} MB: rate of addressOf .* missed`)),
+  },
+  {
+    title: "hashing 20 % slower",
+    patches: ["hash-20-percent"],
+    run: HASH,
+    red: [1, 10, 50].map((size) => new RegExp(`: ${size} MB: rate of addressOf .* missed`)),
+  },
+  {
+    title: "wrong bytes in trees",
+    patches: ["wrong-bytes-in-trees"],
+    run: PUT_10MB,
+    red: [/encryption-perf: failed: \d+ wrong bytes/],
+  },
+  {
+    title: "wrong bytes in trees",
+    patches: ["wrong-bytes-in-trees"],
+    run: GET_10MB,
+    red: [/decryption-perf: failed: wrong bytes/],
+  },
+  {
+    title: "a wrong byte in chunks()",
+    patches: ["wrong-byte-in-chunks"],
+    run: GET_1MB,
+    red: [/decryption-perf: failed: wrong bytes/],
+  },
+  {
+    title: "one more HEAD for each blob, by the store",
+    patches: ["head-in-store"],
+    run: COUNTERS,
+    red: [/counters: .*HEAD.*, against the baseline missed/],
+  },
+  {
+    title: "one more HEAD for each blob, inside the S3 backend",
+    patches: ["head-in-s3-backend"],
+    run: COUNTERS,
+    red: [/counters: .*HEAD.*, against the baseline missed/],
+  },
+  {
+    title: "a downloaded stream that keeps 60 % of its bytes",
+    patches: ["stream-down-keeps-60-percent"],
+    run: STREAMS,
+    red: [/: (?=.*memory)(?=.*down).* missed/],
+  },
+  {
+    title: "an uploaded stream that is kept in memory",
+    patches: ["stream-up-keeps-all"],
+    run: STREAMS,
+    red: [/: (?=.*memory)(?=.*up).* missed/],
+  },
+  {
+    title: "300 MB more resident memory, always",
+    patches: ["memory-300-mb"],
+    run: STREAMS,
+    red: [/: (?=.*memory)(?=.*up).* missed/, /: (?=.*memory)(?=.*down).* missed/],
+  },
+  {
+    title: "SSE silently off",
+    patches: ["sse-off"],
+    run: SSE,
+    red: [/sse-overhead: failed: .*encrypt/],
+  },
+  {
+    title: "SSE uploads 200 ms slower",
+    patches: ["sse-upload-200-ms"],
+    run: SSE,
+    red: [/: .*upload.* missed/],
+  },
+  {
+    title: "deletes that do nothing",
+    patches: ["deletes-nothing"],
+    run: PUT_1MB,
+    red: [/encryption-perf: failed: .*left/],
+  },
+  {
+    title: "one chunk at a time instead of four",
+    patches: ["one-chunk-at-a-time"],
+    run: PUT_1MB,
+    red: [/: put: chunks in flight at once missed: 1, at least 4/],
+  },
+  {
+    title: "one chunk at a time instead of four",
+    patches: ["one-chunk-at-a-time"],
+    run: GET_1MB,
+    red: [/: get: chunks in flight at once missed: 1, at least 4/],
+  },
+  {
+    title: "100 ms more for each chunk that is put",
+    patches: ["chunk-100-ms"],
+    run: PUT_10MB,
+    red: [/: 10 MB: rate of put .* missed/],
+  },
+  {
+    title: "100 ms more for each chunk that is read",
+    patches: ["chunk-100-ms"],
+    run: GET_10MB,
+    red: [/: 10 MB: rate of get .* missed/],
+  },
+  {
+    title: "the NaCl in JavaScript, chosen silently",
+    patches: ["portable-nacl"],
+    run: PUT_10MB,
+    red: [/the NaCl in JavaScript was used/, /: 10 MB: rate of put .* missed/],
+  },
+  {
+    title: "a first get 250 ms slower",
+    patches: ["first-get-250-ms"],
+    run: GET_1MB,
+    red: [/: 1 MB: what a first get adds missed/],
+  },
+  {
+    title: "no threads",
+    patches: ["no-threads"],
+    run: COUNTERS,
+    red: [/counters: .*threads.* missed/],
+  },
+];
+
+/** Found by comparing the planted sources with the unchanged ones. */
+const COMPARED: Fault = {
+  title: "100 ms more for each chunk, 300 MB more memory and no threads at once, by `compare`",
+  patches: ["chunk-100-ms", "memory-300-mb", "no-threads"],
+  run: ["--tasks", "put-store-8m,get-store-64m"],
+  red: [/put-store-8m: elapsed/, /get-store-64m: memory/, /get-store-64m: threads/],
+};
+
+const ALL = [...FAULTS, COMPARED];
+
+describe("patches", () => {
+  const names = new Set(ALL.flatMap(({ patches }) => patches));
+
+  test.each([...names])("%s applies to the sources", async (name) => {
+    await ok(["git", "apply", "--check", patchFile(name)], ROOT);
+  });
+
+  test("each is planted", async () => {
+    const files = await Array.fromAsync(new Bun.Glob("*.patch").scan(join(ROOT, FOLDER)));
+    expect(files.map((file) => file.replace(/\.patch$/u, "")).toSorted()).toEqual(
+      [...names].toSorted(),
+    );
+  });
+});
+
+const FOLDER = "tests/benchmarks/faults";
+
+const slow = process.env["IDK_TEST_SLOW"] === "1" ? describe : describe.skip;
+
+slow("planted", () => {
+  let copy: PlantedCopy;
+  /** The counters of the unchanged sources, so that the committed baseline need not be up to date. */
+  let baseline: string;
+  beforeAll(async () => {
+    if (!(await ensureMinio())) throw new Error("there is no MinIO to measure with");
+    copy = await plantedCopy();
+    baseline = join(copy.temporary, "baseline.json");
+    await copy.plant([]);
+    const reason = ["--update-baseline", "of the unchanged sources", "--baseline", baseline];
+    await bench([...COUNTERS, ...reason], { root: copy.root, capture: true });
+  });
+  afterAll(() => copy?.[Symbol.asyncDispose]());
+
+  /** What made a run red, one line each. */
+  const measure = async (args: readonly string[]): Promise<{ code: number; lines: string[] }> => {
+    const file = join(copy.temporary, "report.json");
+    await Bun.file(file)
+      .delete()
+      .catch(() => {});
+    const own = args === COUNTERS ? baseline : "none";
+    const ran = await bench([...args, "--baseline", own, "--json", file], {
+      root: copy.root,
+      capture: true,
+    });
+    const lines = failuresOf(await readReport(file, ran));
+    return { code: ran.code, lines };
+  };
+
+  const runs = new Set(FAULTS.map(({ run }) => run));
+  for (const run of runs) {
+    test(`nothing: ${run.join(" ")} is green`, async () => {
+      await copy.plant([]);
+      expect(await measure(run)).toEqual({ code: 0, lines: [] });
+    });
+  }
+
+  for (const { title, patches, run, red } of FAULTS) {
+    test(`${title}: ${run[0]} is red`, async () => {
+      await copy.plant(patches);
+      expectRed(await measure(run), red);
+    });
+  }
+
+  const compare = async (head: string) => {
+    const file = join(copy.temporary, "comparison.json");
+    const args = ["compare", "unchanged", head, ...COMPARED.run, "--json", file];
+    const { code, output } = await bench(args, { root: copy.root, capture: true });
+    if (!(await Bun.file(file).exists())) throw new Error(output);
+    return { code, lines: worseIn(comparisonSchema.parse(await Bun.file(file).json())) };
+  };
+
+  test("nothing: compare is green", async () => {
+    await copy.plant([]);
+    expect(await compare("unchanged")).toEqual({ code: 0, lines: [] });
+  });
+
+  test(`${COMPARED.title}: is red`, async () => {
+    await copy.plant(COMPARED.patches);
+    await copy.git("commit", "--quiet", "--no-verify", "--all", "--message=planted");
+    const planted = (await copy.git("rev-parse", "HEAD")).trim();
+    expectRed(await compare(planted), COMPARED.red);
+  });
+});
+
+function expectRed(
+  { code, lines }: { readonly code: number; readonly lines: readonly string[] },
+  red: readonly RegExp[],
+): void {
+  console.log(lines.join("\n"));
+  const unseen = red.filter((pattern) => !lines.some((line) => pattern.test(line)));
+  expect({ code, unseen, ...(unseen.length > 0 && { lines }) }).toEqual({ code: 1, unseen: [] });
+}
+
+/** An inconclusive target is not red: noise has not found a fault. */
+function failuresOf(report: Parameters<typeof problemsOf>[0]): string[] {
+  return problemsOf(report, { strict: false, ci: true })
+    .filter(({ level }) => level === "failure")
+    .map(({ suite = "run", target, message }) => {
+      if (target === undefined) return `${suite}: ${message}`;
+      const { name, value, least, most } = target;
+      const bound = least === undefined ? `at most ${most}` : `at least ${least}`;
+      return `${suite}: ${name} missed: ${Number(value.toPrecision(4))}, ${bound}`;
+    });
+}
+
+const comparisonSchema = z.object({
+  tasks: z.array(
+    z.object({
+      task: z.string(),
+      verdicts: z.record(z.string(), z.string()),
+      counters: z.array(
+        z.object({ name: z.string(), base: z.number(), head: z.number(), change: z.string() }),
+      ),
+    }),
+  ),
+});
+
+function worseIn({ tasks }: z.infer<typeof comparisonSchema>): string[] {
+  return tasks.flatMap(({ task, verdicts, counters }) => [
+    ...Object.entries(verdicts)
+      .filter(([, verdict]) => verdict === "worse")
+      .map(([quantity]) => `${task}: ${quantity} is worse`),
+    ...counters
+      .filter(({ name, change }) => change === (name === "threads" ? "less" : "more"))
+      .map(({ name, base, head }) => `${task}: ${name} was ${base} and is ${head}`),
+  ]);
+}
