@@ -38,8 +38,8 @@ const BUDGET = 3;
 
 /**
  * Interleaves tasks and measures each run: seconds, CPU time and peak memory of the process. Garbage is
- * collected before each run, so that no task pays for another. While a target is inconclusive, half as
- * many rounds are added, up to three times the rounds.
+ * collected before each run, so that no task pays for another. While a target is inconclusive, rounds are
+ * added (`untilSettled`).
  *
  * @param targetsOf computes targets from the measurements so far
  * @throws whatever a task throws
@@ -64,12 +64,26 @@ export async function sampleInterleaved(
     const measurements = taken.map(({ task, samples }) => measurementOf(task, samples, random));
     return { measurements, targets: targetsOf(lookup(measurements)) };
   };
-  await sampleRounds(rounds, warmups);
+  return untilSettled(rounds, (count, more) => sampleRounds(count, more ? 0 : warmups), evaluate);
+}
+
+/**
+ * Samples rounds, and half as many again while a target is inconclusive, up to three times the rounds.
+ *
+ * @param sample measures a number of rounds; `more` is true if there were rounds before
+ * @param evaluate computes the result from all rounds so far
+ */
+export async function untilSettled<Result extends Pick<Sampled, "targets">>(
+  rounds: number,
+  sample: (count: number, more: boolean) => Promise<void>,
+  evaluate: () => Result,
+): Promise<Result> {
+  await sample(rounds, false);
   let done = evaluate();
   for (let all = rounds; all < BUDGET * rounds && done.targets.some(isOpen);) {
-    const more = Math.ceil(rounds / 2);
-    await sampleRounds(more, 0);
-    all += more;
+    const count = Math.ceil(rounds / 2);
+    await sample(count, true);
+    all += count;
     done = evaluate();
   }
   return done;
