@@ -109,4 +109,20 @@ export const suites: readonly Suite[] = [
     },
     async () => (await import("./suites/peers.ts")).peers,
   ),
+  lazy(
+    {
+      name: "streaming-throughput",
+      title: "Streams up and down: speed beside bare requests, and memory",
+      needsObjectStore: true,
+      options: [
+        {
+          name: "partSize",
+          kind: "text",
+          description: "bytes of a chunk, such as 5MB,4MiB (rounded to a power of two)",
+        },
+        { name: "concurrency", kind: "text", description: "chunks in flight, such as 3,4" },
+      ],
+    },
+    async () => (await import("./suites/streaming-throughput.ts")).streamingThroughput,
+  ),
 ];

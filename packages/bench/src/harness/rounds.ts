@@ -27,11 +27,11 @@ const BUDGET = 3;
  *
  * @param evaluate computes measurements and targets from all samples so far
  */
-export async function untilSettled(
+export async function untilSettled<Result extends Pick<Sampled, "targets">>(
   { rounds, warmups = 1 }: Pick<Sampling, "rounds" | "warmups">,
   sampleRounds: (rounds: number, warmups: number) => Promise<void>,
-  evaluate: () => Sampled,
-): Promise<Sampled> {
+  evaluate: () => Result,
+): Promise<Result> {
   await sampleRounds(rounds, warmups);
   let done = evaluate();
   for (let all = rounds; all < BUDGET * rounds && done.targets.some(isOpen);) {

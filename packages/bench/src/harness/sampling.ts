@@ -23,8 +23,8 @@ export interface Task<Result = unknown> extends Labels {
 
 /**
  * Interleaves tasks and measures each run: seconds, CPU time and peak memory of the process. Garbage is
- * collected before each run, so that no task pays for another. While a target is inconclusive, half as
- * many rounds are added, up to three times the rounds.
+ * collected before each run, so that no task pays for another. While a target is inconclusive, rounds are
+ * added (`untilSettled`).
  *
  * @param targetsOf computes targets from the measurements so far
  * @throws whatever a task throws

@@ -1,129 +1,239 @@
 /**
- * The speed and memory of streams of several lengths, up and down. Each runs in its own process, because
- * the memory of a process does not shrink again.
+ * The speed and memory of streams of several lengths, up and down, beside bare requests for the same
+ * chunks. Each stream has its own process, because the memory of a process does not shrink again.
  */
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { formatIdentity, generateIdentity } from "@idk/storage";
+import { coefficientOfVariation } from "simple-statistics";
+import { parseSizes } from "../command/flags.ts";
 import { sizeName } from "../harness/content.ts";
 import { interleave } from "../harness/interleave.ts";
 import { runJob } from "../harness/processes.ts";
-import { type Findings, measurementOf } from "../harness/results.ts";
-import { targetOf } from "../harness/targets.ts";
-import { withScratch } from "../object-store/scratch.ts";
-import type { Measurement } from "../report/report.ts";
-import { formatRate } from "../report/units.ts";
+import { type Findings, lookup, measurementOf } from "../harness/results.ts";
+import { untilSettled } from "../harness/sampling.ts";
+import { SAMPLES_LEAST, exactTarget, exponentTarget, ratioTarget } from "../harness/targets.ts";
+import { childEnv } from "../object-store/in-child.ts";
+import { type Scratch, withScratch } from "../object-store/scratch.ts";
+import type { Measurement, Target } from "../report/report.ts";
+import { formatRate, formatTime } from "../report/units.ts";
 import { median } from "../statistics/describe.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
-import type { SuiteContext } from "../suite.ts";
-import {
-  STREAM_STORE,
-  type StreamJob,
-  type StreamStore,
-  type Streamed,
-  hashOf,
-  streamContent,
-} from "./stream-job.ts";
+import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
+import type { StreamJob, Streamed } from "./streaming/job.ts";
 
-const MB = 1e6;
-const SCRIPT = fileURLToPath(new URL("streaming-process.ts", import.meta.url));
+const JOB = join(import.meta.dirname, "streaming/job.ts");
+const [MB, MIB] = [1e6, 2 ** 20];
+
 const WAYS = ["up", "down"] as const;
+type Way = (typeof WAYS)[number];
 
-/** The streams of one size, by round. */
-interface Trips {
+/** The least share of the rate of bare requests. */
+const SHARE: Readonly<Record<Way, number>> = { up: 0.7, down: 0.45 };
+
+/** Shorter streams end before all threads and buffers of the store are in use. */
+const ALL_IN_USE = 100 * MB;
+/** Bytes at each size from `ALL_IN_USE`, and the growth from the first of them to the last. */
+const PEAK_MOST = 256 * MIB;
+const GROWTH_MOST = 1.5;
+/** Of the memory beyond that at the start, by size. */
+const EXPONENT_MOST = 0.5;
+
+/** How streams are transferred. */
+type Setting = Pick<StreamJob, "chunk" | "concurrency">;
+
+interface Plan extends Setting {
   readonly size: number;
-  /** The SHA-256 of the content. */
-  readonly hash: string;
-  readonly up: Streamed[];
-  readonly down: Streamed[];
+  readonly rounds: number;
+}
+
+/** The library's own, and 5 MB x 3, as nearly as a store can be set. */
+const SETTINGS: readonly Setting[] = [
+  { chunk: 4 * MIB, concurrency: 4 },
+  { chunk: chunkNear(5 * MB), concurrency: 3 },
+];
+/** Of the first setting; the others have the one from which on everything is in use. */
+const SIZES = [10 * MB, 50 * MB, ALL_IN_USE, 500 * MB];
+
+interface Kind extends Record<Way, Streamed[]> {
+  readonly bare: boolean;
+  readonly prefix: string;
+  readonly access: ObjectStoreAccess;
+}
+
+/** What was measured of a plan. */
+interface Streams extends Plan {
+  readonly samples: Readonly<Record<Way, readonly Streamed[]>>;
+  readonly measurements: readonly Measurement[];
+  readonly targets: readonly Target[];
 }
 
 export async function streamingThroughput(context: SuiteContext): Promise<Findings> {
-  const { quick, seed, signal, log } = context;
-  const sizes = context.sizes ?? (quick ? [10, 50] : [10, 50, 100, 500]).map((size) => size * MB);
-  const rounds = context.iterations ?? (quick ? 1 : 3);
-  const random = seededRandom(seed);
-  const records: Trips[] = [];
-  for (const size of sizes.toSorted((a, b) => a - b)) {
-    records.push({ size, hash: await hashOf(streamContent(size, seed)), up: [], down: [] });
-  }
-  let equal = 0;
+  const random = seededRandom(context.seed);
+  const found: Streams[] = [];
   await withScratch(context.store, "streaming-throughput", async (scratch) => {
     const identity = formatIdentity(await generateIdentity());
-    const where: StreamStore = { access: scratch.at("store"), identity };
-    const env = { [STREAM_STORE]: JSON.stringify(where) };
-    const run = (job: StreamJob) => runJob<Streamed>(SCRIPT, job, env);
-    await interleave(records, { rounds, warmups: 0, signal }, async (record) => {
-      const { size, hash } = record;
-      const up = await run({ way: "up", size, seed });
-      record.up.push(up);
-      const down = await run({ way: "down", address: up.result });
-      record.down.push(down);
-      if (down.result !== hash) throw new Error(`${sizeName(size)}: got other bytes`);
-      equal += 1;
-      const rates = [up, down].map(({ seconds }) => formatRate(size / seconds));
-      log(`${sizeName(size)}: up at ${rates[0]}, down at ${rates[1]}`);
+    for (const plan of plansFor(context)) {
+      found.push(await measure(plan, identity, scratch, random, context));
       await scratch.clear();
-    });
+    }
   });
+  const settings = [...new Set(found.map(titleOf))].map(
+    (title) => [title, found.filter((streams) => titleOf(streams) === title)] as const,
+  );
+  const trips = found.flatMap(({ samples }) => samples.down).length;
   return {
-    measurements: WAYS.flatMap((way) => [
-      ...records.map((record) => measurementFor(way, record, random)),
-      totalFor(way, records, random),
-    ]),
+    measurements: found.flatMap(({ measurements }) => measurements),
     targets: [
-      targetOf("round trips with equal SHA-256", equal, "count", {
-        least: records.length * rounds,
-      }),
-      ...WAYS.flatMap((way) => peakTarget(way, records)),
+      // A difference ends the suite.
+      exactTarget("round trips with equal SHA-256", trips, "count", { least: trips }),
+      ...found.flatMap(({ targets }) => targets),
+      ...settings.flatMap(([title, streams]) =>
+        WAYS.flatMap((way) => memoryTargets(`${way}, ${title}`, way, streams)),
+      ),
     ],
     notes: [
-      "each stream has its own process; its peak is measured from opening the store, its time excludes the start of the process",
-      "a stream down is hashed as it arrives, which is part of its time; a stream up comes from memory",
+      ...settings.map(([title, streams]) => `${title}: ${describe(streams)}`),
+      "Each stream has its own process, and so have the bare requests beside it. Its time begins after a stream of two chunks, up and down; its peak of memory is that of the process.",
+      "A stream up comes from memory. What a stream down returns is read once more after the clock has stopped, and compared by SHA-256.",
+      "A store's chunk is a power of two from 256 KiB to 16 MiB: --partSize is rounded to the nearest, 5 MB to 4 MiB.",
     ],
   };
 }
 
-function measurementFor(way: "up" | "down", record: Trips, random: Random): Measurement {
-  const { size } = record;
-  const streams = record[way];
-  return measurementOf(
-    {
-      name: `${way} ${sizeName(size)}`,
-      series: way,
-      x: { value: size, unit: "bytes" },
-      bytesPerOperation: size,
-    },
-    streams,
-    random,
-    { memory: streams.at(-1)!.memory, counts: streams.at(-1)!.counts },
+function chunkNear(bytes: number): number {
+  return 2 ** Math.min(24, Math.max(18, Math.round(Math.log2(bytes))));
+}
+
+function plansFor({ quick, sizes, iterations, options = {} }: SuiteContext): Plan[] {
+  return settingsFrom(options).flatMap(({ chunk, concurrency }, i) => {
+    const own = quick ? SIZES.slice(0, 2) : i === 0 ? SIZES : [ALL_IN_USE];
+    return (sizes ?? own).map((size): Plan => {
+      // The longest are there for their memory: two rounds are too few for a ratio.
+      const rounds = iterations ?? (quick ? 1 : size > ALL_IN_USE || i > 0 ? 2 : 5);
+      return { chunk, concurrency, size, rounds };
+    });
+  });
+}
+
+function settingsFrom({ partSize, concurrency }: NonNullable<SuiteContext["options"]>): Setting[] {
+  if (partSize === undefined && concurrency === undefined) return [...SETTINGS];
+  const chunks = parseSizes(String(partSize ?? "4MiB"), "--partSize").map(chunkNear);
+  const lanes = String(concurrency ?? 4)
+    .split(",")
+    .map(Number);
+  if (lanes.some((count) => !Number.isInteger(count) || count < 1 || count > 64)) {
+    throw new RangeError("--concurrency takes whole numbers from 1 to 64, such as 3,4");
+  }
+  return [...new Set(chunks)].flatMap((chunk) =>
+    lanes.map((count): Setting => ({ chunk, concurrency: count })),
   );
 }
 
-/** The sum over all sizes, by round. */
-function totalFor(way: "up" | "down", records: readonly Trips[], random: Random): Measurement {
-  const rounds = records[0]![way].map((_, round) => ({
-    seconds: records.reduce((sum, record) => sum + record[way][round]!.seconds, 0),
-    cpuSeconds: records.reduce((sum, record) => sum + record[way][round]!.cpuSeconds, 0),
-  }));
-  const bytesPerOperation = records.reduce((sum, { size }) => sum + size, 0);
-  const labels = { name: `${way}, in total`, series: `${way}, in total`, bytesPerOperation };
-  return measurementOf(labels, rounds, random);
+function titleOf({ chunk, concurrency }: Setting): string {
+  return `${sizeName(chunk)} x ${concurrency}`;
 }
 
-/** Shorter streams end before all threads and buffers of the store are in use. */
-const ALL_IN_USE = 100 * MB;
+async function measure(
+  plan: Plan,
+  identity: string,
+  scratch: Scratch,
+  random: Random,
+  { seed, signal, log }: SuiteContext,
+): Promise<Streams> {
+  const { size, rounds, ...setting } = plan;
+  const name = `${sizeName(size)}, ${titleOf(plan)}`;
+  const kinds: Kind[] = [
+    { bare: false, prefix: "", access: scratch.at("store"), up: [], down: [] },
+    { bare: true, prefix: "bare ", access: scratch.at("bare"), up: [], down: [] },
+  ];
+  return untilSettled(
+    { rounds, warmups: 0 },
+    (count) =>
+      interleave(
+        kinds,
+        { rounds: count, warmups: 0, signal },
+        async ({ bare, access, up, down }) => {
+          const env = childEnv({ access, identity });
+          const run = (names?: readonly string[]) => {
+            const job: StreamJob = { ...setting, bare, size, seed, names };
+            return runJob<Streamed>(JOB, job, { env, signal });
+          };
+          const sent = await run();
+          const received = await run(sent.names);
+          up.push(sent);
+          down.push(received);
+          const [above, below] = [sent, received].map(({ seconds }) => formatRate(size / seconds));
+          log(`${name}${bare ? ", bare" : ""}: up at ${above}, down at ${below}`);
+        },
+      ),
+    () => {
+      const measurements = WAYS.flatMap((way) =>
+        kinds.map(({ prefix, [way]: samples }) => {
+          const series = `${prefix}${way}, ${titleOf(plan)}`;
+          const x = { value: size, unit: "bytes" } as const;
+          const labels = { name: `${prefix}${way} ${name}`, series, x, bytesPerOperation: size };
+          return measurementOf(labels, samples, random, samples.at(-1)!.memory);
+        }),
+      );
+      const of = lookup(measurements);
+      const share = (way: Way): Target =>
+        ratioTarget(
+          `${way} ${name}: rate to that of bare requests`,
+          { of: of(`bare ${way} ${name}`), to: of(`${way} ${name}`) },
+          { least: SHARE[way] },
+          random,
+        );
+      const targets = kinds[0]!.up.length < SAMPLES_LEAST ? [] : WAYS.map(share);
+      return { ...plan, samples: kinds[0]!, measurements, targets };
+    },
+  );
+}
 
-/**
- * Tolerated growth of the peak. Buffering the whole content would triple it; garbage that is not yet
- * collected adds up to a third.
- */
-const GROWTH = 1.5;
-
-function peakTarget(way: "up" | "down", records: readonly Trips[]) {
-  const peakOf = (record: Trips) => median(record[way].map(({ peakRss }) => peakRss));
-  const long = records.filter(({ size }) => size >= ALL_IN_USE);
+function memoryTargets(title: string, way: Way, streams: readonly Streams[]): Target[] {
+  const peakOf = ({ samples }: Streams) => median(samples[way].map(({ peakRss }) => peakRss));
+  const beyond = ({ samples }: Streams) =>
+    median(samples[way].map(({ peakRss, rss }) => peakRss - rss));
+  const long = streams.filter(({ size }) => size >= ALL_IN_USE);
   const [first, last] = [long[0], long.at(-1)];
-  if (!first || !last || first === last) return [];
-  const name = `peak memory ${way}: ${sizeName(last.size)} to ${sizeName(first.size)}`;
-  return [targetOf(name, peakOf(last) / peakOf(first), "ratio", { most: GROWTH })];
+  const exponent = `memory by size, ${title}: exponent`;
+  const growth = (from: Streams, to: Streams): Target => {
+    const name = `peak memory ${title}: ${sizeName(to.size)} to ${sizeName(from.size)}`;
+    return exactTarget(name, peakOf(to) / peakOf(from), "ratio", { most: GROWTH_MOST });
+  };
+  return [
+    ...long.map((each) => {
+      const name = `peak memory ${title}: ${sizeName(each.size)}`;
+      return exactTarget(name, peakOf(each), "bytes", { most: PEAK_MOST });
+    }),
+    ...(first && last && first !== last ? [growth(first, last)] : []),
+    ...(streams.length < 3
+      ? []
+      : [
+          exponentTarget(
+            exponent,
+            streams.map((each) => [each.size, beyond(each)]),
+            EXPONENT_MOST,
+          ),
+        ]),
+  ];
+}
+
+/** All sizes together, and how much their times vary. */
+function describe(streams: readonly Streams[]): string {
+  const bytes = streams.reduce((sum, { size }) => sum + size, 0);
+  const [up, down] = WAYS.map((way) => {
+    const times = streams.map(({ samples }) => samples[way].map(({ seconds }) => seconds));
+    const total = times.reduce((sum, each) => sum + median(each), 0);
+    const varying = times
+      .filter(({ length }) => length > 1)
+      .map((each) => `${(100 * coefficientOfVariation(each)).toFixed(0)} %`);
+    const variation =
+      varying.length > 0 ? ` (coefficients of variation ${varying.join(", ")})` : "";
+    return {
+      total,
+      text: `${way} in ${formatTime(total)}, ${formatRate(bytes / total)}${variation}`,
+    };
+  }) as [{ total: number; text: string }, { total: number; text: string }];
+  const sizes = streams.map(({ size }) => sizeName(size)).join(", ");
+  return `${sizes} together ${up.text}; ${down.text}; up takes ${(up.total / down.total).toFixed(2)} times as long as down`;
 }
