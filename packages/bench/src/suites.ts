@@ -36,6 +36,14 @@ export const suites: readonly Suite[] = [
     async () => (await import("./suites/hash-perf.ts")).hashPerf,
   ),
   lazy(
+    { name: "ciphers", title: "XSalsa20-Poly1305 against libsodium and other ciphers, by size" },
+    async () => (await import("./suites/ciphers.ts")).ciphers,
+  ),
+  lazy(
+    { name: "primitives", title: "Headers, keys and wrapping, against libsodium and node:crypto" },
+    async () => (await import("./suites/primitives.ts")).primitives,
+  ),
+  lazy(
     {
       name: "encryption-perf",
       title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",

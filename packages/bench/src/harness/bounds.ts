@@ -28,6 +28,9 @@ export interface Libsodium {
     nonce: Bytes,
     key: Bytes,
   ): number;
+  crypto_scalarmult(shared: Bytes, secretKey: Bytes, publicKey: Bytes): void;
+  crypto_scalarmult_base(publicKey: Bytes, secretKey: Bytes): void;
+  crypto_box_easy(box: Bytes, message: Bytes, nonce: Bytes, to: Bytes, secretKey: Bytes): void;
 }
 
 /** @throws Error if sodium-native is missing: nothing can be judged without it */

@@ -15,7 +15,12 @@ export interface Task<Result = unknown> extends Labels {
   /** One operation. If it throws, the benchmark fails. */
   run(): Result;
   /**
-   * Unmeasured check after each run: compares the result, or the same operation done once more, by
+   * Operations per sample, which is their mean: for operations too short to be timed alone, of which
+   * CPU time or a ratio is wanted. By default 1.
+   */
+  readonly calls?: number | undefined;
+  /**
+   * Unmeasured check after each sample: compares the last result, or the same operation done once more, by
    * SHA-256 and throws if it is wrong.
    */
   check?(result: Awaited<Result>): unknown;
@@ -40,9 +45,12 @@ export async function sampleInterleaved(
       const { task, samples } = record;
       await task.prepare?.();
       globalThis.Bun?.gc(true);
-      const { result, ...sample } = await measurePeak(async () => task.run());
+      const { calls = 1 } = task;
+      const { result, ...sample } = await measurePeak(() => repeated(task, calls));
       await task.check?.(result);
-      if (round >= 0) samples.push(sample);
+      if (round < 0) return;
+      const { seconds, cpuSeconds } = sample;
+      samples.push({ ...sample, seconds: seconds / calls, cpuSeconds: cpuSeconds! / calls });
     });
   const evaluate = (): Sampled => {
     const random = seededRandom(seed);
@@ -50,6 +58,15 @@ export async function sampleInterleaved(
     return { measurements, targets: targetsOf(lookup(measurements)) };
   };
   return untilSettled({ rounds, warmups }, sampleRounds, evaluate);
+}
+
+/** Runs a task a number of times and returns the last result. Waits only for promises. */
+async function repeated(task: Task, calls: number): Promise<unknown> {
+  for (let i = 1; i < calls; i++) {
+    const result = task.run();
+    if (result instanceof Promise) await result;
+  }
+  return task.run();
 }
 
 /** An operation too short to be timed once. */

@@ -1,74 +1,110 @@
 /**
- * The time to seal and open a file with each cipher, by size: the store's XSalsa20-Poly1305 in both
- * implementations, other ciphers of the runtime, and age, a whole file format.
+ * Sealing and opening messages, by size: the library's XSalsa20-Poly1305, the same by libsodium called
+ * directly, other ciphers, and age, a whole file format. Answers whether the native NaCl costs more
+ * than libsodium, and whether JavaScript is faster at any size (docs/decisions/0002).
  */
 import { loadNaCl } from "@idk/storage";
+import { libsodium } from "../harness/bounds.ts";
 import { noise, sizeName } from "../harness/content.ts";
-import type { Findings } from "../harness/results.ts";
-import { type Task, sampleInterleaved, sampleMicro } from "../harness/sampling.ts";
-import { seededRandom } from "../statistics/random.ts";
+import type { Findings, Lookup } from "../harness/results.ts";
+import { type Sampled, type Task, sampleInterleaved } from "../harness/sampling.ts";
+import { ratioTarget } from "../harness/targets.ts";
+import type { Target } from "../report/report.ts";
+import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { type Cipher, ageCipher, nodeCipher, secretbox } from "./ciphers/cipher.ts";
+import { type Cipher, type Sealed, aes, age, chacha20, secretbox } from "./ciphers/cipher.ts";
+import { expectBytes, labelsFor, sha256 } from "./round-trip.ts";
 
-/** Files up to this size are too short to be timed one by one. */
-const MICRO_MOST = 100_000;
+/** In bytes. The shortest is a content key, which the library seals for each recipient. */
+const SIZES = [32, 1000, 100_000, 1e6, 16e6];
+
+/** Bytes in a sample, and calls at most: enough for CPU time to be measured. */
+const SAMPLE = 2e6;
+const CALLS_MOST = 2000;
+
+/** The most CPU time that the native NaCl may take, to libsodium called directly. */
+const TIMES = 1.15;
 
 export async function ciphers(context: SuiteContext): Promise<Findings> {
   const { quick, signal, seed } = context;
-  const sizes = context.sizes ?? (quick ? [1000, 1e6] : [1000, 100_000, 1e6, 16e6]);
-  const rounds = context.iterations ?? (quick ? 2 : 10);
-  const content = noise(Math.max(...sizes), seededRandom(seed));
-  const { present, absent } = await availableCiphers();
-
-  const tasks = await Promise.all(
-    sizes.flatMap((size) => present.map((cipher) => tasksOf(cipher, content.subarray(0, size)))),
-  );
-  const [small, large] = [true, false].map((micro) =>
-    tasks.flat().filter((task) => task.bytesPerOperation! <= MICRO_MOST === micro),
-  ) as [Task[], Task[]];
-  context.log(`${present.map(({ name }) => name).join(", ")}; ${sizes.map(sizeName).join(", ")}`);
+  const sizes = context.sizes ?? (quick ? [1000, 1e6] : SIZES);
+  const rounds = context.iterations ?? (quick ? 2 : 8);
+  const random = seededRandom(seed);
+  const content = noise(Math.max(...sizes), random);
+  const all = await allCiphers();
+  const found: Sampled[] = [];
+  for (const size of sizes) {
+    context.log(`${sizeName(size)}, ${rounds} rounds`);
+    const message = content.slice(0, size);
+    const calls = Math.min(CALLS_MOST, SAMPLE / size) / (quick ? 20 : 1);
+    const tasks = await Promise.all(all.map((cipher) => tasksOf(cipher, message, calls)));
+    const targetsOf = (of: Lookup) => targetsFor(size, of, random);
+    found.push(await sampleInterleaved(tasks.flat(), { rounds, signal, seed }, targetsOf));
+  }
   return {
-    measurements: [
-      ...(await sampleMicro(small, { seconds: quick ? 0.05 : 0.25, signal, seed })),
-      ...(await sampleInterleaved(large, { rounds, signal, seed })),
-    ],
+    measurements: found.flatMap(({ measurements }) => measurements),
+    targets: found.flatMap(({ targets }) => targets),
     notes: [
-      "XSalsa20-Poly1305 writes into existing memory, as in the store; the interfaces of the others allocate new memory each time.",
-      "AES and ChaCha20 use an existing key; age also creates a key for the file and wraps it for one X25519 recipient.",
-      ...absent.map((reason) => `not measured: ${reason}`),
+      "Every cipher takes a new nonce for each message and writes into memory that exists and was touched. AES-256-GCM and age can only allocate their results: compare them with the lines `new memory`.",
+      "All but age use an existing key. age creates a key for the file and wraps it for one X25519 recipient.",
+      `A sample is the mean of up to ${CALLS_MOST} calls. After it, what was opened is compared by SHA-256, and what was sealed is opened for that.`,
     ],
   };
 }
 
-async function availableCiphers(): Promise<{ present: Cipher[]; absent: string[] }> {
-  const found: (Cipher | string)[] = [
-    await loadNaCl("native").then(
-      (naCl) => secretbox("XSalsa20-Poly1305, native", naCl),
-      () => "XSalsa20-Poly1305, native: sodium-native does not load here",
-    ),
-    secretbox("XSalsa20-Poly1305, portable", await loadNaCl("portable")),
-    nodeCipher("AES-256-GCM", "aes-256-gcm"),
-    nodeCipher("ChaCha20-Poly1305", "chacha20-poly1305"),
-    await ageCipher(),
+/** @throws Error if libsodium does not load: without it there is nothing to compare */
+async function allCiphers(): Promise<Cipher[]> {
+  const sodium = await libsodium();
+  const { crypto_secretbox_easy: seal, crypto_secretbox_open_easy: open } = sodium;
+  return [
+    ...secretbox("native", await loadNaCl("native")),
+    secretbox("portable", await loadNaCl("portable"))[0],
+    secretbox("libsodium", { seal, open })[0],
+    ...chacha20(sodium),
+    aes,
+    await age(),
   ];
-  return {
-    present: found.filter((cipher) => typeof cipher !== "string"),
-    absent: found.filter((cipher) => typeof cipher === "string"),
-  };
 }
 
-/** Tasks to seal and open, after checking that opening returns the content. */
-async function tasksOf({ name, prepare }: Cipher, content: Uint8Array): Promise<Task[]> {
-  const { seal, open } = prepare(content.length);
-  const sealed = (await seal(content)).map((part) => part.slice());
-  const opened = await open(sealed);
-  if (Buffer.compare(opened, content) !== 0) throw new Error(`${name} returned other bytes`);
-  const task = (way: string, run: () => unknown): Task => ({
-    name: `${name}, ${way} ${sizeName(content.length)}`,
-    series: `${name}, ${way}`,
-    x: { value: content.length, unit: "bytes" },
-    bytesPerOperation: content.length,
-    run,
+async function tasksOf(
+  { name, calls: fraction = 1, prepare }: Cipher,
+  message: Uint8Array,
+  most: number,
+): Promise<Task[]> {
+  const { seal, open } = prepare(message.length);
+  const sealed = (await seal(message)).map((part) => part.slice());
+  const hash = sha256(message);
+  const labels = labelsFor(message.length);
+  const calls = Math.ceil(fraction * most);
+  return [
+    {
+      ...labels(`${name}, seal`),
+      calls,
+      run: () => seal(message),
+      check: async (result) => expectBytes(await open(result as Sealed), hash),
+    },
+    {
+      ...labels(`${name}, open`),
+      calls,
+      run: () => open(sealed),
+      check: (opened) => expectBytes(opened as Uint8Array, hash),
+    },
+  ];
+}
+
+function targetsFor(size: number, of: Lookup, random: Random): Target[] {
+  return ["seal", "open"].flatMap((way) => {
+    const title = `${sizeName(size)}: ${way} by the`;
+    const [native, portable, direct] = ["native", "portable", "libsodium"].map((own) =>
+      of(`XSalsa20-Poly1305, ${own}, ${way} ${sizeName(size)}`),
+    );
+    const [toDirect, toNative] = [
+      { of: native!, to: direct!, kind: "cpu" },
+      { of: portable!, to: native!, kind: "cpu" },
+    ] as const;
+    return [
+      ratioTarget(`${title} native NaCl to libsodium`, toDirect, { most: TIMES }, random),
+      ratioTarget(`${title} portable NaCl to the native one`, toNative, { least: 1 }, random),
+    ];
   });
-  return [task("seal", () => seal(content)), task("open", () => open(sealed))];
 }

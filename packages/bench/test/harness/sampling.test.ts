@@ -99,6 +99,20 @@ describe("sampling", () => {
     expect(result).toBe(3);
   });
 
+  test("repeats a short operation, and samples are the mean of its calls", async () => {
+    let [calls, checks] = [0, 0];
+    const nap = task("nap", () => Bun.sleepSync(++calls % 2), {
+      calls: 20,
+      check: () => checks++,
+    });
+    const { measurements } = await sampleInterleaved([nap], { rounds: 2, warmups: 0, signal });
+    expect([calls, checks]).toEqual([40, 2]);
+    const [first, second] = measurements[0]!.samples as [number, number];
+    expect(Math.min(first, second)).toBeGreaterThanOrEqual(0.0005);
+    expect(Math.min(first, second)).toBeLessThan(0.005);
+    expect(measurements[0]!.cpuSamples![0]!).toBeLessThan(0.001);
+  });
+
   test("adds rounds while a target is inconclusive, up to three times as many", async () => {
     const judged = async (conclusiveFrom: number) => {
       const { measurements, targets } = await sampleInterleaved(

@@ -1,37 +1,58 @@
-import { loadNaCl } from "@idk/storage";
-import { expect, test } from "bun:test";
-import { ageCipher, nodeCipher, secretbox } from "../../src/suites/ciphers/cipher.ts";
+import { type NaCl, loadNaCl } from "@idk/storage";
+import { describe, expect, test } from "bun:test";
+import { libsodium } from "../../src/harness/bounds.ts";
+import { aes, age, chacha20, secretbox } from "../../src/suites/ciphers/cipher.ts";
 import { runTiny } from "./run-tiny.ts";
 
-test("measures small and large files with each cipher, or notes why not", async () => {
-  const { measurements, notes } = await runTiny("ciphers", [500, 150_000]);
+test("seals and opens every size with each cipher, and compares the native NaCl with libsodium", async () => {
+  const { measurements, targets } = await runTiny("ciphers", [500, 20_000]);
   const series = new Set(measurements.map((measurement) => measurement.series));
-  const absent = notes.filter((note) => note.startsWith("not measured: "));
-  expect(series.size / 2 + absent.length).toBe(5);
-  expect(series).toContain("XSalsa20-Poly1305, portable, seal");
-  expect(series).toContain("age, open");
+  expect(series.size).toBe(2 * 8);
   expect(measurements).toHaveLength(series.size * 2);
+  expect(targets.map(({ name, kind, most, least }) => [name, kind, most ?? least])).toEqual(
+    ["500 bytes", "20 KB"].flatMap((size) =>
+      ["seal", "open"].flatMap((way) => [
+        [`${size}: ${way} by the native NaCl to libsodium`, "cpu", 1.15],
+        [`${size}: ${way} by the portable NaCl to the native one`, "cpu", 1],
+      ]),
+    ),
+  );
 });
 
-test("no cipher opens a changed file", async () => {
-  const ciphers = [
-    secretbox("portable", await loadNaCl("portable")),
-    nodeCipher("AES", "aes-256-gcm"),
-    await ageCipher(),
-  ];
-  for (const cipher of ciphers) {
-    if (typeof cipher === "string") throw new Error(cipher);
-    const content = new Uint8Array(100).fill(7);
-    const { seal, open } = cipher.prepare(content.length);
-    const sealed = (await seal(content)).map((part) => part.slice());
-    expect(Uint8Array.from(await open(sealed))).toEqual(content);
-    sealed.at(-1)![3]! ^= 1;
-    const opened = Promise.resolve().then(() => open(sealed));
-    expect(
-      await opened.then(
-        () => "opened",
-        () => "refused",
-      ),
-    ).toBe("refused");
-  }
+const portable = await loadNaCl("portable");
+const all = [...secretbox("portable", portable), ...chacha20(await libsodium()), aes, await age()];
+
+describe("ciphers", () => {
+  test.each(all.map((cipher) => [cipher.name, cipher] as const))(
+    "%s opens its own message, uses a new nonce for each, and opens no changed one",
+    async (_, cipher) => {
+      const content = new Uint8Array(100).fill(7);
+      const { seal, open } = cipher.prepare(content.length);
+      const sealed = (await seal(content)).map((part) => part.slice());
+      expect(Uint8Array.from(await open(sealed))).toEqual(content);
+      expect((await seal(content)).map((part) => part.slice())).not.toEqual(sealed);
+      sealed.at(-1)![3]! ^= 1;
+      const opened = Promise.resolve().then(() => open(sealed));
+      expect(
+        await opened.then(
+          () => "opened",
+          () => "refused",
+        ),
+      ).toBe("refused");
+    },
+  );
+
+  test("bytes that are opened wrong are found", async () => {
+    const native = await loadNaCl("native");
+    const { open } = native;
+    const wrong: NaCl["open"] = (message, ...rest) =>
+      open(message, ...rest) && (message[7]! ^= 1) >= 0;
+    Object.assign(native, { open: wrong });
+    try {
+      const run = runTiny("ciphers", [500]);
+      expect(await run.catch(String)).toBe("Error: 500 wrong bytes came back");
+    } finally {
+      Object.assign(native, { open });
+    }
+  });
 });

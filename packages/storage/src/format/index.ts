@@ -3,7 +3,7 @@
  * anything is written.
  */
 export type { CborMap, CborValue } from "./cbor.ts";
-export { rootOverhead } from "./envelope.ts";
+export { type RootHeader, decodeRootHeader, encodeRootHeader, rootOverhead } from "./envelope.ts";
 export {
   CHILD_OVERHEAD,
   CHUNK_LOG2_DEFAULT,

@@ -1,109 +1,109 @@
-import { createCipheriv, createDecipheriv } from "node:crypto";
+/** Ciphers under equal conditions: each takes a new nonce for each message. */
+import { createCipheriv, createDecipheriv, getRandomValues } from "node:crypto";
 import type { NaCl } from "@idk/storage";
+import type { Libsodium } from "../../harness/bounds.ts";
 
-/** An algorithm to seal and open files. */
+type Bytes = Uint8Array;
+
+/** A sealed message in parts, because joining them would copy everything. */
+export type Sealed = readonly Bytes[];
+
 export interface Cipher {
   readonly name: string;
-  /** Prepares the key and memory for files of the given length. */
-  prepare(length: number): Sealer;
-}
-
-/** A sealed file in parts, because joining them would copy everything. */
-type Sealed = readonly Uint8Array[];
-
-export interface Sealer {
-  /** @returns borrowed; valid until the next call */
-  seal(content: Uint8Array): Sealed | Promise<Sealed>;
-  /**
-   * @returns the content, borrowed; valid until the next call
-   * @throws Error if the bytes were changed
-   */
-  open(sealed: Sealed): Uint8Array | Promise<Uint8Array>;
-}
-
-const TAG = 16;
-
-/** NaCl's secretbox. */
-export function secretbox(name: string, naCl: NaCl): Cipher {
-  const NONCE = 24;
-  return {
-    name,
-    prepare(length) {
-      const key = crypto.getRandomValues(new Uint8Array(32));
-      const nonce = new Uint8Array(NONCE);
-      const box = new Uint8Array(TAG + length);
-      const opened = new Uint8Array(length);
-      return {
-        seal(content) {
-          naCl.seal(box, content, crypto.getRandomValues(nonce), key);
-          return [nonce, box];
-        },
-        open([nonce, box]) {
-          if (!naCl.open(opened, box!, nonce!, key)) throw new Error(`${name}: forged`);
-          return opened;
-        },
-      };
-    },
+  /** Calls in a sample, as a fraction of those of the other ciphers. */
+  readonly calls?: number;
+  /** Prepares the key and memory for messages of a length in bytes. */
+  prepare(length: number): {
+    /** @returns borrowed; valid until the next call */
+    seal(content: Bytes): Sealed | Promise<Sealed>;
+    /**
+     * @returns the content, borrowed; valid until the next call
+     * @throws Error if the bytes were changed
+     */
+    open(sealed: Sealed): Bytes | Promise<Bytes>;
   };
 }
 
-/**
- * A cipher of `node:crypto`.
- *
- * @returns the reason as text if the runtime lacks it
- */
-export function nodeCipher(
-  name: string,
-  algorithm: "aes-256-gcm" | "chacha20-poly1305",
-): Cipher | string {
-  const NONCE = 12;
-  // Both have the same interface, but Node's types have an overload for each.
-  const mode = algorithm as "chacha20-poly1305";
-  const options = { authTagLength: TAG };
-  const key = crypto.getRandomValues(new Uint8Array(32));
-  try {
-    createCipheriv(mode, key, new Uint8Array(NONCE), options);
-  } catch {
-    return `${name}: not available in this runtime`;
-  }
-  return {
-    name,
-    prepare: () => ({
+type Twice = [existing: Cipher, allocating: Cipher];
+
+const TAG = 16;
+
+/** A cipher that writes into memory that exists and was touched, and the same into new memory. */
+function inMemory(name: string, ways: Pick<NaCl, "seal" | "open">, nonceLength = 24): Twice {
+  const memory = (length: number) => new Uint8Array(length).fill(1);
+  const cipher = (allocate: boolean): Cipher => ({
+    name: allocate ? `${name}, new memory` : name,
+    prepare(length) {
+      const [key, nonce] = [getRandomValues(memory(32)), memory(nonceLength)];
+      const [box, opened] = [memory(length + TAG), memory(length)];
+      return {
+        seal(content) {
+          const into = allocate ? new Uint8Array(length + TAG) : box;
+          ways.seal(into, content, getRandomValues(nonce), key);
+          return [nonce, into];
+        },
+        open([from, sealed]) {
+          const into = allocate ? new Uint8Array(length) : opened;
+          if (!ways.open(into, sealed!, from!, key)) throw new Error(`${name}: forged`);
+          return into;
+        },
+      };
+    },
+  });
+  return [cipher(false), cipher(true)];
+}
+
+/** XSalsa20-Poly1305 of the library, or of libsodium called directly. */
+export function secretbox(name: string, ways: Pick<NaCl, "seal" | "open">): Twice {
+  return inMemory(`XSalsa20-Poly1305, ${name}`, ways);
+}
+
+export function chacha20({
+  crypto_aead_chacha20poly1305_ietf_encrypt: encrypt,
+  crypto_aead_chacha20poly1305_ietf_decrypt: decrypt,
+}: Libsodium): Twice {
+  const seal: NaCl["seal"] = (box, message, ...keys) =>
+    void encrypt(box, message, null, null, ...keys);
+  const open: NaCl["open"] = (message, box, ...keys) =>
+    decrypt(message, null, box, null, ...keys) > 0;
+  return inMemory("ChaCha20-Poly1305", { seal, open }, 12);
+}
+
+/** AES-256-GCM of `node:crypto`, which can only allocate. */
+export const aes: Cipher = {
+  name: "AES-256-GCM, new memory",
+  prepare() {
+    const [key, nonce] = [getRandomValues(new Uint8Array(32)), new Uint8Array(12)];
+    return {
       seal(content) {
-        const nonce = crypto.getRandomValues(new Uint8Array(NONCE));
-        const cipher = createCipheriv(mode, key, nonce, options);
-        const text = cipher.update(content);
-        cipher.final();
-        return [nonce, text, cipher.getAuthTag()];
+        const cipher = createCipheriv("aes-256-gcm", key, getRandomValues(nonce));
+        return [nonce, cipher.update(content), cipher.final(), cipher.getAuthTag()];
       },
-      open([nonce, text, tag]) {
-        const decipher = createDecipheriv(mode, key, nonce!, options);
+      open([from, text, , tag]) {
+        const decipher = createDecipheriv("aes-256-gcm", key, from!, { authTagLength: TAG });
         decipher.setAuthTag(tag!);
         const content = decipher.update(text!);
         decipher.final();
         return content;
       },
-    }),
-  };
-}
+    };
+  },
+};
 
 /** The age format for one X25519 recipient in JavaScript: ChaCha20-Poly1305 in chunks of 64 KiB. */
-export async function ageCipher(): Promise<Cipher> {
+export async function age(): Promise<Cipher> {
   const { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } =
     await import("age-encryption");
   const identity = await generateX25519Identity();
-  const recipient = await identityToRecipient(identity);
+  const [encrypter, decrypter] = [new Encrypter(), new Decrypter()];
+  encrypter.addRecipient(await identityToRecipient(identity));
+  decrypter.addIdentity(identity);
   return {
-    name: "age",
-    prepare() {
-      const encrypter = new Encrypter();
-      encrypter.addRecipient(recipient);
-      const decrypter = new Decrypter();
-      decrypter.addIdentity(identity);
-      return {
-        seal: async (content) => [await encrypter.encrypt(content)],
-        open: ([file]) => decrypter.decrypt(file!),
-      };
-    },
+    name: "age, new memory",
+    calls: 0.01,
+    prepare: () => ({
+      seal: async (content) => [await encrypter.encrypt(content)],
+      open: ([file]) => decrypter.decrypt(file!),
+    }),
   };
 }
