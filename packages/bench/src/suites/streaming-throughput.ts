@@ -10,7 +10,8 @@ import { sizeName } from "../harness/content.ts";
 import { interleave } from "../harness/interleave.ts";
 import { runJob } from "../harness/processes.ts";
 import { type Findings, lookup, measurementOf } from "../harness/results.ts";
-import { untilSettled } from "../harness/sampling.ts";
+import { untilSettled } from "../harness/rounds.ts";
+
 import { SAMPLES_LEAST, exactTarget, exponentTarget, ratioTarget } from "../harness/targets.ts";
 import { childEnv } from "../object-store/in-child.ts";
 import { type Scratch, withScratch } from "../object-store/scratch.ts";

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { countInPlace } from "../../src/compare/processes.ts";
+import { inPlace } from "../../src/compare/processes.ts";
 import { output } from "../../src/compare/program.ts";
 import { startRound } from "../../src/compare/round-process.ts";
 import type { Batch, Counts, Reply } from "../../src/compare/round/job.ts";
@@ -40,15 +40,16 @@ async function measure(task: TaskInfo, dir = ROUND): Promise<Reply[]> {
   return replies;
 }
 
+const { count: countOnce } = inPlace(undefined, signal);
 const byName = (name: string) => TASKS.find((task) => task.name === name)!;
-const countOf = (name: string): Promise<Counts> => countInPlace(byName(name));
+const countOf = (name: string): Promise<Counts> => countOnce(byName(name));
 
 describe("each task without an object store", () => {
   for (const task of TASKS.filter(({ backendKind }) => backendKind !== "store")) {
     test(`${task.name}: measures batches, and counts the same twice`, async () => {
       const [counts, again, replies] = await Promise.all([
-        countInPlace(task),
-        countInPlace(task),
+        countOnce(task),
+        countOnce(task),
         measure(task),
       ]);
       expect(replies.map(({ kind }) => kind)).toEqual(["ready", "batch", "batch", "end"]);
