@@ -77,7 +77,7 @@ export const share: Command = command(
     }
     const tree = depth === 0 ? "" : " (without --tree, because both share the chunks)";
     await out.note(
-      `idk: note: ${previous} stays until you remove it with \`idk rm\`${tree}; whoever kept a copy ` +
+      `idk: note: ${previous} stays until you remove it with \`idk rm\`${tree}; anyone who kept a copy ` +
         "can still read it",
     );
   },
