@@ -78,7 +78,7 @@ export async function emptyProject(folder: string, name: string): Promise<string
   return at;
 }
 
-/** The program of `roundTripProject`; its argument is the NaCl to use, `native` or `portable`. */
+/** The program of `roundTripProject`; its arguments are those of node-round-trip.mjs. */
 export const ROUND_TRIP = "tests/runtimes/round-trip.mjs";
 
 /** Makes a project with a program that uses the library. */
