@@ -3,7 +3,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
+import { NPM_INSTALL, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
 import { readSession } from "../documents.ts";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
@@ -157,8 +157,7 @@ describe("installed from the tarballs", () => {
 
   skipIfMissing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
     let at: string;
-    const install = (...names: string[]) =>
-      ok([npm!, "install", "--no-audit", "--no-fund", "--prefer-offline", ...names], at);
+    const install = (...names: string[]) => ok([npm!, ...NPM_INSTALL, ...names], at);
 
     beforeAll(async () => {
       at = await roundTripProject(folder, "npm");

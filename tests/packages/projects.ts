@@ -70,6 +70,14 @@ export async function cleanNpm(folder: string, path: string): Promise<NodeJS.Pro
   };
 }
 
+/** The arguments of npm before the names of packages. What it has cached, it does not ask for again. */
+export const NPM_INSTALL: readonly string[] = [
+  "install",
+  "--no-audit",
+  "--no-fund",
+  "--prefer-offline",
+];
+
 /** Makes an empty project, an ES module, and returns its folder. */
 export async function emptyProject(folder: string, name: string): Promise<string> {
   const at = join(folder, name);
