@@ -12,7 +12,7 @@ export interface PresignedUrls {
  * for each blob, and seals or opens the content itself (web-backend.ts). With `region` in the
  * options, signing makes no request.
  *
- * Serve these to signed-in users only. Whoever has an upload URL can store any bytes under that name
+ * Serve these to signed-in users only. Anyone who has an upload URL can store any bytes under that name
  * until it expires: turn on versioning, so that nothing is lost, and sign no upload of a blob that
  * exists. A presigned PUT does not limit the length.
  */

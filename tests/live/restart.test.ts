@@ -12,7 +12,7 @@ setDefaultTimeout(600_000);
 
 const kinds = installedServers();
 const slow = process.env["IDK_TEST_SLOW"] === "1";
-const size = (slow ? 500 : 96) * MiB;
+const size = (slow ? 500 : 48) * MiB;
 const DEADLINE = slow ? 240_000 : 90_000;
 
 skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
@@ -32,7 +32,9 @@ skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
       const open = () => openBackend.s3({ endpoint: server.endpoint, bucket, keys: server });
 
       test("and restarted interrupts neither a put nor a get with retries", async () => {
-        await using store = storeOver(withRetry(open()));
+        let retries = 0;
+        const backend = withRetry(open(), { onRetry: () => (retries += 1) });
+        await using store = storeOver(backend, { chunkSize: MiB });
         const restarts: Promise<void>[] = [];
         const put = store.put(content.stream(), {
           onProgress({ bytes }) {
@@ -45,6 +47,8 @@ skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
         // Even if the put failed, so that no restart overlaps the next test.
         await Promise.all(restarts);
         const address = await put;
+        expect(retries).toBeGreaterThan(0);
+        retries = 0;
 
         const hash = createHash("sha256");
         let length = 0;
@@ -64,6 +68,7 @@ skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
         );
         await Promise.all(restarts);
         expect(restarts.length).toBe(2);
+        expect(retries).toBeGreaterThan(0);
         expect(hash.digest("hex")).toBe(content.sha256);
       });
 

@@ -200,7 +200,7 @@ test("no dependency runs a script when it is installed", async () => {
   }
   expect([...found].filter((name) => !(name in WITH_INSTALL_SCRIPT))).toEqual([]);
 
-  // Whoever installs our packages with npm runs all scripts of their dependencies.
+  // Installing our packages with npm runs all scripts of their dependencies.
   for (const name of ["storage", "cli"]) {
     const { components } = await materialsOf(name);
     expect(components.filter((component) => found.has(component.name))).toEqual([]);

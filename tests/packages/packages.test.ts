@@ -3,7 +3,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { emptyProject, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
+import { NPM_INSTALL, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
 import { readSession } from "../documents.ts";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { publint } from "publint";
@@ -156,16 +156,20 @@ describe("installed from the tarballs", () => {
   const node = Bun.which("node");
 
   skipIfMissing(npm === null || node === null ? ["npm"] : [])("with npm", () => {
+    let at: string;
+    const install = (...names: string[]) => ok([npm!, ...NPM_INSTALL, ...names], at);
+
+    beforeAll(async () => {
+      at = await roundTripProject(folder, "npm");
+      await install(tarballs.storage);
+    });
+
     test("the library works on Node", async () => {
-      const at = await roundTripProject(folder, "npm");
-      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
       const output = await ok([node!, ROUND_TRIP, "native"], at);
       expect(output).toMatch(/^native: 5 known answers/u);
     });
 
     test("CommonJS written in TypeScript can use the library", async () => {
-      const at = await emptyProject(folder, "commonjs");
-      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
       await writeFile(join(at, "import.cts"), await readSession("docs/library.md", "cts"));
       await writeFile(join(at, "require.cts"), await readSession("docs/library.md", "cts require"));
       const tsc = (mode: string, file: string) => {
@@ -194,8 +198,6 @@ describe("installed from the tarballs", () => {
     });
 
     test("the library is small, and names the packages that object stores need", async () => {
-      const at = await emptyProject(folder, "small");
-      await ok([npm!, "install", "--no-audit", "--no-fund", tarballs.storage], at);
       const lock = await Bun.file(join(at, "node_modules/.package-lock.json")).json();
       const installed = Object.keys(lock.packages).map((path) => path.replace("node_modules/", ""));
       expect(installed.filter((name) => /^(?:@aws-sdk|@smithy|minio)\b/u.test(name))).toEqual([]);
@@ -218,9 +220,10 @@ describe("installed from the tarballs", () => {
         });
       }
 
-      for (const command of [sdk, client]) {
-        await ok([...command.split(" "), "--no-audit", "--no-fund"], at);
-      }
+      const named = [sdk, client].flatMap((command) =>
+        command.replace("npm install ", "").split(" "),
+      );
+      await install(...named);
       for (const runtime of [node!, process.execPath]) {
         // There is no server, but everything that connects to it is loaded.
         expect(await outcomes(runtime)).toEqual({
@@ -250,7 +253,7 @@ describe("installed from the tarballs", () => {
       }),
     );
     await ok([process.execPath, "install"], at);
-    const output = await ok([process.execPath, ROUND_TRIP, "portable"], at);
+    const output = await ok([process.execPath, ROUND_TRIP, "portable", "brief"], at);
     expect(output).toMatch(/^portable: 5 known answers/u);
 
     const main = "node_modules/@idk/cli/dist/main.cjs";

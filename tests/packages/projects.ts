@@ -70,6 +70,14 @@ export async function cleanNpm(folder: string, path: string): Promise<NodeJS.Pro
   };
 }
 
+/** The arguments of npm before the names of packages. What it has cached, it does not ask for again. */
+export const NPM_INSTALL: readonly string[] = [
+  "install",
+  "--no-audit",
+  "--no-fund",
+  "--prefer-offline",
+];
+
 /** Makes an empty project, an ES module, and returns its folder. */
 export async function emptyProject(folder: string, name: string): Promise<string> {
   const at = join(folder, name);
@@ -78,7 +86,7 @@ export async function emptyProject(folder: string, name: string): Promise<string
   return at;
 }
 
-/** The program of `roundTripProject`; its argument is the NaCl to use, `native` or `portable`. */
+/** The program of `roundTripProject`; its arguments are those of node-round-trip.mjs. */
 export const ROUND_TRIP = "tests/runtimes/round-trip.mjs";
 
 /** Makes a project with a program that uses the library. */

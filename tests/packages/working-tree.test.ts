@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cp, mkdtemp, rm } from "node:fs/promises";
-import { emptyProject, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
+import {
+  emptyProject,
+  NPM_INSTALL,
+  ok,
+  root,
+  ROUND_TRIP,
+  roundTripProject,
+  run,
+} from "./projects.ts";
 import { basename, join } from "node:path";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { tmpdir } from "node:os";
@@ -47,7 +55,7 @@ describe("a clone after `bun install`", () => {
     const at = await roundTripProject(folder, "bun");
     await ok([process.execPath, "add", join(clone, "packages/storage")], at);
     for (const runtime of [process.execPath, ...(node === null ? [] : [node])]) {
-      expect(await ok([runtime, ROUND_TRIP, "portable"], at)).toMatch(
+      expect(await ok([runtime, ROUND_TRIP, "portable", "brief"], at)).toMatch(
         /^portable: 5 known answers/u,
       );
     }
@@ -66,7 +74,7 @@ describe("a clone after `bun install`", () => {
     test("`npm install PATH` installs a command that works", async () => {
       const at = await emptyProject(folder, "npm-command");
       await rm(join(clone, "packages/cli/dist"), { recursive: true });
-      await ok([npm!, "install", "--no-audit", "--no-fund", join(clone, "packages/cli")], at);
+      await ok([npm!, ...NPM_INSTALL, join(clone, "packages/cli")], at);
       expect(await ok(["npx", "--no", "--", "idk", "--version"], at)).toContain("NaCl native");
     });
 
@@ -74,7 +82,7 @@ describe("a clone after `bun install`", () => {
       const at = await roundTripProject(folder, "npm");
       // As after a pull that changed the sources: npm builds again.
       await rm(join(clone, "packages/storage/dist"), { recursive: true });
-      await ok([npm!, "install", "--no-audit", "--no-fund", join(clone, "packages/storage")], at);
+      await ok([npm!, ...NPM_INSTALL, join(clone, "packages/storage")], at);
       expect(await ok([node!, ROUND_TRIP, "native"], at)).toMatch(/^native: 5 known answers/u);
     });
   });
@@ -90,7 +98,7 @@ skipWithoutNode("a clone without its packages", () => {
         ?.split(":")
         .filter((entry) => !entry.includes("node_modules"));
       const { code, stdout, stderr } = await run(
-        [npm!, "install", "--no-audit", "--no-fund", join(clone, "packages", name)],
+        [npm!, ...NPM_INSTALL, join(clone, "packages", name)],
         at,
         { ...process.env, PATH: path?.join(":") },
       );

@@ -33,6 +33,7 @@ export type {
   Capabilities,
   ListedBlob,
   PutCallOptions,
+  ReadCallOptions,
 } from "./backend/backend.ts";
 export { withLimit } from "./backend/limit.ts";
 export { type BackendCall, type Retry, type RetryOptions, withRetry } from "./backend/retry.ts";

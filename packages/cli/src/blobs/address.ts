@@ -4,8 +4,8 @@ import type { Address, Store } from "@idk/storage";
 export const DIGITS_TO_DISPLAY = 8;
 
 /**
- * The fewest digits that name a blob to all other commands. Whoever can write to the store can vary a
- * blob until its address begins with 8 given digits, within minutes; 20 digits take 2^80 attempts.
+ * The fewest digits that name a blob to all other commands. Anyone who can write to the store can vary
+ * a blob until its address begins with 8 given digits, within minutes; 20 digits take 2^80 attempts.
  */
 export const DIGITS_TO_ACT = 20;
 

@@ -1,9 +1,16 @@
-import type { PutReport, Store } from "@idk/storage";
+import type { ResealOptions, Store } from "@idk/storage";
 import { isResumed } from "../config/settings.ts";
-import { count } from "../output/text.ts";
-import { closeUnfinished, type FileJournalSettings } from "../put/file-journals.ts";
+import { usage } from "../errors/failures.ts";
+import { formatBytes } from "../output/text.ts";
+import type { FileJournalSettings } from "../put/file-journals.ts";
 import type { OpenPutJournal } from "../put/put-journal.ts";
+import { storeAndPrint } from "../put/store-and-print.ts";
 import type { Session } from "../session.ts";
+
+export interface ResealSettings extends FileJournalSettings {
+  /** The most bytes to store again, with padding; undefined for no limit. */
+  readonly maxSize: number | undefined;
+}
 
 /**
  * Stores content again under new keys, resuming an interrupted run, and prints its new address.
@@ -14,48 +21,35 @@ export async function resealContent(
   opened: Store,
   previous: string,
   recipients: readonly string[],
-  settings: FileJournalSettings,
+  settings: ResealSettings,
   used: object,
   session: Session,
 ): Promise<void> {
-  const { out, signal } = session;
-  const { size } = await opened.stat(previous, { signal });
+  const { signal } = session;
+  const { maxSize } = settings;
+  const { size, encodedSize = size, padding } = await opened.stat(previous, { signal });
+  // What is written: compressed content stays compressed, whatever length it claims to expand to.
+  const length = encodedSize + padding;
+  if (maxSize !== undefined && length > maxSize) {
+    throw usage(
+      `${previous} has ${formatBytes(length)} to store again, and --max-size allows ${maxSize}: raise ` +
+        "it to reseal this content",
+    );
+  }
   const journal = await openJournal(previous, size, recipients, settings, session);
-  const continues = (journal?.count() ?? 0) > 0;
   using meter = session.progress.start({ command: "rewrap", name: previous });
   const update = meter.part();
-  let report: PutReport | undefined;
-  let summary: string | undefined;
-  try {
-    const address = await opened.reseal(previous, recipients, {
+  const store = (onReport: ResealOptions["onReport"]) =>
+    opened.reseal(previous, recipients, {
       journal,
       signal,
       onProgress(done) {
         meter.setTotals({ totalBytes: done.total });
         update(done);
       },
-      onReport(made) {
-        report = made;
-      },
+      onReport,
     });
-    summary = meter.finish();
-    await out.result(address, { address, previous, ...report, ...used });
-    // Before anything else: a reseal that did not print its address has to be repeated.
-    await out.flush();
-  } catch (error) {
-    const note = closeUnfinished(journal, error);
-    if (note !== undefined && !out.json) await out.note(`idk: ${note}`);
-    throw error;
-  }
-  journal?.remove();
-  if (out.json || report === undefined) return;
-  if (summary !== undefined) await out.note(`idk: stored ${summary}`);
-  const { chunks, skippedChunks } = report;
-  if (continues && skippedChunks > 0) {
-    await out.note(
-      `idk: resumed: ${skippedChunks} of ${count(chunks, "chunk")} were already stored`,
-    );
-  }
+  await storeAndPrint({ store, journal, meter, details: { previous, ...used } }, session);
 }
 
 async function openJournal(

@@ -106,6 +106,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(recipientsFileOption())
     .addOption(identityOption())
     .option("--reseal", "store all content again, under new keys")
+    .option("--max-size <size>", "with --reseal: refuse to store more than this again: 100M, 2G")
     .option("--delete-old", "with --reseal: then delete the old root and its chunks, after asking")
     .option("--yes", "with --delete-old: do not ask")
     .addOption(workersOption())

@@ -15,7 +15,7 @@ import { loadIdentities } from "../keys/identities.ts";
 import { loadDedupSecret } from "../keys/key-files.ts";
 import { openStore } from "../stores/open-store.ts";
 
-/** Trees of more blobs are deleted only after confirmation: whoever wrote the root chose the number. */
+/** Larger trees need confirmation, because the writer of the root chose the number of blobs. */
 const UNASKED_MAX = 10_000;
 
 export const rm: Command = command(

@@ -8,6 +8,7 @@ import {
   flag,
   folders,
   identitySources,
+  maxSize,
   overrides,
   passphrase,
   paths,
@@ -77,7 +78,7 @@ export const share: Command = command(
     }
     const tree = depth === 0 ? "" : " (without --tree, because both share the chunks)";
     await out.note(
-      `idk: note: ${previous} stays until you remove it with \`idk rm\`${tree}; whoever kept a copy ` +
+      `idk: note: ${previous} stays until you remove it with \`idk rm\`${tree}; anyone who kept a copy ` +
         "can still read it",
     );
   },
@@ -92,6 +93,7 @@ export const rewrap: Command = command(
     passphrase,
     overrides,
     reseal: flag,
+    maxSize,
     deleteOld: flag,
     yes: flag,
     resume: choice,
@@ -137,8 +139,9 @@ export const rewrap: Command = command(
   },
 );
 
-interface ResealSettings {
+interface ResealFlags {
   readonly reseal: boolean;
+  readonly maxSize: number | undefined;
   readonly deleteOld: boolean;
   readonly yes: boolean;
   readonly resume: boolean | undefined;
@@ -146,13 +149,14 @@ interface ResealSettings {
 
 /** Fails before anything is stored if the old tree could not be deleted afterwards. */
 function checkReseal(
-  { reseal, deleteOld, yes, resume }: ResealSettings,
+  { reseal, maxSize, deleteOld, yes, resume }: ResealFlags,
   { signal }: Pick<Session, "signal">,
 ): void {
   if (deleteOld && !reseal) {
     throw usage("--delete-old needs --reseal: without it, both roots share the chunks");
   }
   if (yes && !deleteOld) throw usage("--yes applies to --delete-old");
+  if (maxSize !== undefined && !reseal) throw usage("--max-size applies to --reseal");
   if (resume === true && !reseal) throw usage("--resume applies to --reseal");
   if (deleteOld && !yes && openTerminal(signal) === undefined) {
     throw usage("--delete-old asks before it deletes, and there is no terminal: pass --yes");

@@ -125,7 +125,7 @@ export function codeOf(error: unknown): FailureCode {
   return isFailureCode(error.code) ? error.code : "unexpected";
 }
 
-/** The message of an error in one line, safe to print, whoever wrote it. */
+/** The message of an error in one line, safe to print even if it quotes text from outside. */
 export function messageOf(error: unknown): string {
   return printableMessage(error instanceof Error ? error.message : String(error));
 }

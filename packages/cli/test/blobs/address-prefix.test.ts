@@ -40,7 +40,7 @@ describe("an address prefix", () => {
   });
 
   test("of less than 20 digits opens, shares, copies and removes nothing", async () => {
-    // Whoever can write to the store finds another blob for 8 digits in minutes.
+    // Anyone who can write to the store finds another blob for 8 digits in minutes.
     const address = await put("to be forged");
     const blobs = (await ok(["ls"])).stdout;
     for (const digits of [8, 19]) {

@@ -138,6 +138,44 @@ describe("rewrap --reseal", () => {
   });
 });
 
+describe("rewrap --reseal --max-size", () => {
+  test("refuses more before anything is written, and accepts exactly that size", async () => {
+    const { env, address, list, rewrap } = await shared();
+    const before = await list();
+    const { size, padding } = JSON.parse(
+      (await ok(["stat", address, "--json"], { env })).stdout,
+    ) as { size: number; padding: number };
+    const length = size + padding;
+    expect(padding).toBeGreaterThan(0);
+    const reseal = [...rewrap, "--reseal", "--resume", "--max-size"];
+    const message =
+      `${address} has ${length} bytes (2.1 MiB) to store again, and --max-size allows ${length - 1}: ` +
+      "raise it to reseal this content";
+    const refused = await idk([...reseal, `${length - 1}`], { env });
+    expect(refused.stdout).toBe("");
+    expectFailure(refused, 2, message);
+    const json = await idk([...reseal, "2M", "--json", "--delete-old", "--yes"], { env });
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: "usage" } });
+    expect(await list()).toEqual(before);
+    expect(journals(env)).toEqual([]);
+    await ok([...reseal, `${length}`], { env });
+    expect(await list()).toHaveLength(2 * before.length);
+  });
+
+  test("limits what is stored: compressed content stays compressed", async () => {
+    const env = newEnv();
+    const zeros = { env, stdin: "\0".repeat(2 ** 21) };
+    const address = (await ok(["put", "-", "--compress", "zstd"], zeros)).stdout.trim();
+    await ok(["rewrap", address, "-r", bob, "--reseal", "--max-size", "64K"], { env });
+  });
+
+  test("needs --reseal", async () => {
+    const { env, rewrap } = await shared();
+    const result = await idk([...rewrap, "--max-size", "1G"], { env });
+    expectFailure(result, 2, "--max-size applies to --reseal");
+  });
+});
+
 describe("rewrap --delete-old", () => {
   test("asks on a terminal, after the new address is printed", async () => {
     const { env, address, rewrap, list } = await shared();

@@ -23,7 +23,7 @@ describe("share", () => {
         `  ${recipient} (yours)`,
         `  ${bob}`,
         `idk: note: ${address} stays until you remove it with \`idk rm\` ` +
-          "(without --tree, because both share the chunks); whoever kept a copy can still read it",
+          "(without --tree, because both share the chunks); anyone who kept a copy can still read it",
         "",
       ].join("\n"),
     );
@@ -44,7 +44,7 @@ describe("share", () => {
       `${address} has 2 recipients and does not list them. Recipients not listed here cannot open ` +
         "the new address; to include them, share again with -r for each\n",
     );
-    expect(stderr).toEndWith("with `idk rm`; whoever kept a copy can still read it\n");
+    expect(stderr).toEndWith("with `idk rm`; anyone who kept a copy can still read it\n");
     expect(await canRead(stdout.trim(), "eve.key")).toBe(false);
     const all = (await ok(["share", address, "-r", bob, "-r", eve])).stdout.trim();
     for (const key of ["me.key", "bob.key", "eve.key"]) expect(await canRead(all, key)).toBe(true);

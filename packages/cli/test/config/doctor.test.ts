@@ -6,6 +6,7 @@ import type { Check } from "../../src/doctor/check.ts";
 import { checkStore } from "../../src/doctor/store.ts";
 import { createWorkspace, isolated, newFolder, runIdk } from "../support/cli.ts";
 import { describeMinio, expectNoCredentials } from "../support/minio.ts";
+import { writeProtected } from "../support/protected.ts";
 
 const workspace = await createWorkspace();
 const { idk, ok, path, recipient } = workspace;
@@ -81,7 +82,7 @@ describe("doctor", () => {
     expect(open.of("recipients")[0]!.message).toEndWith("including you");
 
     const IDK_PASSPHRASE = "correct horse battery staple";
-    await ok(["keygen", "-o", "protected.key", "--passphrase"], { env: { IDK_PASSPHRASE } });
+    await writeProtected(path("protected.key"), IDK_PASSPHRASE);
     const shut = await doctor(["-i", "protected.key"]);
     expect(shut.of("identity")[0]!.message).toBe(
       "file protected.key: protected by a passphrase, not opened",

@@ -12,6 +12,7 @@ import {
   runIdk,
 } from "../support/cli.ts";
 import { describeMinio, expectNoCredentials } from "../support/minio.ts";
+import { writeProtected } from "../support/protected.ts";
 
 const made: string[] = [];
 afterAll(() => {
@@ -157,17 +158,17 @@ created  configuration ${config}
     const { config, identity, idk } = newHome();
     mkdirSync(join(identity, ".."), { recursive: true });
     const env = { IDK_PASSPHRASE: PASSPHRASE };
-    const { stdout } = await idk(["keygen", "-o", identity, "--passphrase"], env);
+    const recipient = await writeProtected(identity, PASSPHRASE);
     const wrong = await idk(["init", "--store", "s"], { IDK_PASSPHRASE: "a guess" });
     expectFailure(wrong, 4, "the passphrase does not open");
     expect(existsSync(config)).toBe(false);
     const result = await idk(["init", "--store", "s", "--json"], env);
     expect(JSON.parse(result.stdout)).toMatchObject({
       identities: [{ name: identity, state: "there" }],
-      recipient: stdout.trim(),
+      recipient,
       config: { state: "made" },
     });
-    expect(readFileSync(config, "utf8")).toContain(`recipients = ["${stdout.trim()}"]`);
+    expect(readFileSync(config, "utf8")).toContain(`recipients = ["${recipient}"]`);
   });
 
   test("accepts an unreachable object store, a name, and other paths", async () => {
@@ -306,11 +307,10 @@ describe("idk init at a terminal", () => {
   });
 
   test("prompts for two protected identities in turn", async () => {
-    const { home, idk } = newHome();
+    const { home } = newHome();
     const recipients: string[] = [];
     for (const name of ["a.key", "b.key"]) {
-      const env = { IDK_PASSPHRASE: `${PASSPHRASE} ${name}` };
-      recipients.push((await idk(["keygen", "-o", name, "--passphrase"], env)).stdout);
+      recipients.push(`${await writeProtected(join(home, name), `${PASSPHRASE} ${name}`)}\n`);
     }
     const typed = [`${PASSPHRASE} a.key\r`, `${PASSPHRASE} b.key\r`];
     const { screen } = await type(home, typed, "recipient", "-i", "a.key", "-i", "b.key");

@@ -8,6 +8,7 @@ import {
   noise,
   sameBytes,
 } from "../support/cli.ts";
+import { writeProtected } from "../support/protected.ts";
 
 const workspace = await createWorkspace();
 const { idk, ok, put } = workspace;
@@ -179,8 +180,8 @@ describe("identities and recipients", () => {
 
   test("decrypts with a passphrase-protected identity", async () => {
     const env = { IDK_PASSPHRASE: "tr0ub4dor", IDK_IDENTITY: "safe.key" };
-    const { stdout } = await ok(["keygen", "-o", "safe.key", "--passphrase"], { env });
-    const address = await put("locked", "-r", stdout.trim());
+    const recipient = await writeProtected(workspace.path("safe.key"), env.IDK_PASSPHRASE);
+    const address = await put("locked", "-r", recipient);
     expect((await ok(["get", address], { env })).stdout).toBe("locked");
     const wrong = await idk(["get", address], { env: { ...env, IDK_PASSPHRASE: "troubador" } });
     expectFailure(wrong, 4, "the passphrase does not open");

@@ -40,7 +40,7 @@ export interface Backend {
    * @throws StorageError `not-found`; `limit` if the blob is longer than the buffer, without reading
    *   more than the buffer holds
    */
-  get(name: string, buffer: Uint8Array, options?: CallOptions): Promise<number>;
+  get(name: string, buffer: Uint8Array, options?: ReadCallOptions): Promise<number>;
 
   /**
    * Reads the blob's bytes from `offset` on, as many as the buffer holds, and transfers no more than
@@ -56,7 +56,7 @@ export interface Backend {
     name: string,
     offset: number,
     buffer: Uint8Array,
-    options?: CallOptions,
+    options?: ReadCallOptions,
   ): Promise<number>;
 
   /** What the storage knows about a blob without reading it, or undefined if there is none. */
@@ -98,6 +98,15 @@ export interface Backend {
 export interface CallOptions {
   /** Ends the call promptly with the code `aborted`. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of a backend's `get` and `getRange`. */
+export interface ReadCallOptions extends CallOptions {
+  /**
+   * The read can only save work, and the caller does without it if it fails: `withRetry` makes its
+   * minimum number of attempts, whatever its budget is. Backends ignore it.
+   */
+  readonly optional?: boolean | undefined;
 }
 
 /** Options of a backend's `put`. */

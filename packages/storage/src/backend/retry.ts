@@ -1,6 +1,6 @@
 import { sleep, throwIfAborted } from "../abort.ts";
 import { type ErrorCode, StorageError, usage } from "../errors.ts";
-import type { Backend, CallOptions, ListedBlob } from "./backend.ts";
+import type { Backend, CallOptions, ListedBlob, ReadCallOptions } from "./backend.ts";
 import { wrapBackend } from "./wrap.ts";
 
 /** The backend calls that `withRetry` retries. A `getRange` is reported as `get`. */
@@ -153,7 +153,8 @@ function isTransient(error: unknown): error is StorageError {
 /**
  * A backend that retries transient failures, with exponential backoff and full jitter, no earlier
  * than the server requests, until the retry budget is exhausted. The signal of a call ends its
- * attempts and its delays. Any other error passes through at once.
+ * attempts and its delays. Any other error passes through at once. An `optional` read gets
+ * `minAttempts` attempts and no more time.
  *
  * A listing that fails before its first blob is restarted. After that it continues behind the last
  * blob if the backend has `listAfter`, and each blob restarts the budget. Without `listAfter` the
@@ -170,12 +171,20 @@ export function withRetry(
   clock: Clock = systemClock,
 ): Backend {
   const startSchedule = retrySchedules(options, clock);
+  const startBriefSchedule = retrySchedules({ ...options, budgetMs: 0 }, clock);
 
   const retrying = <T>(
     call: BackendCall,
     attempt: () => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> => retry(startSchedule(call), attempt, signal);
+  const reading = <T>(
+    attempt: () => Promise<T>,
+    given: ReadCallOptions | undefined,
+  ): Promise<T> => {
+    const start = given?.optional === true ? startBriefSchedule : startSchedule;
+    return retry(start("get"), attempt, given?.signal);
+  };
 
   async function* list(
     prefix: string,
@@ -205,10 +214,9 @@ export function withRetry(
   return wrapBackend(backend, {
     put: (put) => (name, bytes, given) =>
       retrying("put", () => put(name, bytes, given), given?.signal),
-    get: (get) => (name, buffer, given) =>
-      retrying("get", () => get(name, buffer, given), given?.signal),
+    get: (get) => (name, buffer, given) => reading(() => get(name, buffer, given), given),
     getRange: (getRange) => (name, offset, buffer, given) =>
-      retrying("get", () => getRange(name, offset, buffer, given), given?.signal),
+      reading(() => getRange(name, offset, buffer, given), given),
     head: (head) => (name, given) => retrying("head", () => head(name, given), given?.signal),
     delete: (remove) => (name, given) =>
       retrying("delete", () => remove(name, given), given?.signal),

@@ -130,9 +130,9 @@ export interface Store {
   /**
    * Writes a new root over the same chunks, for exactly these recipients, without copying content.
    *
-   * This adds readers; it does not take the content away from anyone. Whoever could read the old root
-   * can keep reading what they could read, even after it is deleted: the chunks keep their keys, and
-   * a kept copy of the old root opens them all. Only new content is closed to them. `reseal` gives the
+   * This adds readers; it does not take the content away from anyone. Recipients of the old root can
+   * keep reading what they could read, even after it is deleted: the chunks keep their keys, and a
+   * kept copy of the old root opens them all. Only new content is closed to them. `reseal` gives the
    * content new keys.
    *
    * Delete the old root with `delete`: `deleteTree` would also delete the chunks, which both roots now

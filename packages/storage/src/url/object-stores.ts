@@ -178,7 +178,7 @@ function common(
   };
 }
 
-/** Names both variables: whoever has set one of them recognizes the other. */
+/** Names both variables of a pair, because a user may have set only one of them. */
 function required(env: Environment, name: string, other: string): string {
   const value = env[name];
   if (value !== undefined && value !== "") return value;

@@ -127,6 +127,22 @@ describe("a transient error", () => {
     expect(waits).toHaveLength(2 + 7);
   });
 
+  test("of a read that the caller can do without is retried up to minAttempts", async () => {
+    const range = (backend: Backend) =>
+      backend.getRange!(NAME, 0, new Uint8Array(3), { optional: true });
+    const whole = (backend: Backend) => backend.get(NAME, new Uint8Array(3), { optional: true });
+    for (const read of [range, whole]) {
+      const { clock, waits } = fakeClock();
+      const error = busy();
+      const fails = async () => {
+        throw error;
+      };
+      const backend = { ...attesting(), get: fails, getRange: fails };
+      expect(await rejects(read(withRetry(backend, {}, clock)), "unavailable")).toBe(error);
+      expect(waits).toEqual([125, 250]);
+    }
+  });
+
   test("is followed by exponential backoff with full jitter up to maxDelayMs", async () => {
     for (const [random, expected] of [
       [0, [0, 0, 0, 0, 0]],

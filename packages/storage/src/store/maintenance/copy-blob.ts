@@ -81,9 +81,10 @@ export function createCopier(
     if (sourceSize === undefined) return undefined;
     if (sourceSize !== targetSize) return false;
     const { offset, length } = randomRange(targetSize);
+    const sampling = { signal, optional: true };
     const sampleOf = async (backend: Backend): Promise<Uint8Array> => {
       const sample = new Uint8Array(length);
-      return sample.subarray(0, await readRange(backend, name, offset, sample, signal));
+      return sample.subarray(0, await readRange(backend, name, offset, sample, sampling));
     };
     const reading = sampleOf(from).catch(unlessAborted);
     // Both have to settle, because nothing may be in flight when the copy ends.

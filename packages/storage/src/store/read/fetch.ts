@@ -1,4 +1,4 @@
-import type { Backend } from "../../backend/backend.ts";
+import type { Backend, ReadCallOptions } from "../../backend/backend.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import type { ChildKind } from "../../crypto/key-schedule.ts";
 import type { Reference } from "../../format/tree.ts";
@@ -46,12 +46,12 @@ export async function readRange(
   address: string,
   offset: number,
   into: Uint8Array,
-  signal: AbortSignal | undefined,
+  options: ReadCallOptions,
 ): Promise<number> {
-  if (backend.getRange) return backend.getRange(address, offset, into, { signal });
+  if (backend.getRange) return backend.getRange(address, offset, into, options);
   // Memory that is not touched costs nothing.
   const blob = allocate(CHILD_BLOB_MAX);
-  const length = await backend.get(address, blob, { signal });
+  const length = await backend.get(address, blob, options);
   const part = blob.subarray(offset, Math.min(length, offset + into.length));
   into.set(part);
   return part.length;

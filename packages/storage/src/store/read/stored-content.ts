@@ -20,7 +20,8 @@ export interface StoredContent {
   /**
    * The content, or its range, as a web stream. Every chunk is verified before any byte of it is
    * released; on a fault the stream errors after the last good chunk. Cancelling the stream ends all
-   * work, including requests in flight.
+   * work, including requests in flight. Cancel a stream that you do not read to its end, because
+   * until then it keeps chunks in memory and a listener on the signal of the `get`.
    */
   stream(options?: StreamOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**

@@ -133,7 +133,7 @@ async function proofOf(
 ): Promise<"owned" | "gone" | SkippedBlob["reason"]> {
   const start = new Uint8Array(CHILD_OVERHEAD);
   try {
-    const length = await readRange(backend, address, 0, start, signal);
+    const length = await readRange(backend, address, 0, start, { signal });
     // The prefix of a root is longer than this, so its header is cut off here.
     const { commitment } = decodeChildHeader(splitEnvelope(start.subarray(0, length)).header);
     return equal(commitment, commitmentOf(contentKey)) ? "owned" : "other-key";

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
 import { createStore } from "../../../src/index.ts";
@@ -14,12 +14,12 @@ const entry = (name: string) => `<Contents><Key>${name}</Key><Size>5</Size></Con
 /** A server whose every page has this inside, and another token. */
 function endlessPages(inner: (page: number) => string) {
   let pages = 0;
-  const fake = served(() => {
+  const answer = () => {
     pages += 1;
     const next = `<NextContinuationToken>t${pages}</NextContinuationToken>`;
     return xmlResponse(`<IsTruncated>true</IsTruncated>${next}${inner(pages)}`);
-  });
-  return Object.assign(fake, { pages: () => pages });
+  };
+  return Object.assign(served(answer), { answer, pages: () => pages });
 }
 
 describe("a listing without an end", () => {
@@ -48,9 +48,13 @@ describe("a listing without an end", () => {
 
   test("of pages without a blob is an error, which no retry repeats", async () => {
     using fake = endlessPages((page) => entry(`other-${page}`));
+    // Without a connection for each of the pages.
+    using fetched = spyOn(globalThis, "fetch").mockImplementation((async () =>
+      fake.answer()) as unknown as typeof fetch);
     const listing = Array.fromAsync(fake.backend.list(""));
     const error = await rejects(listing, "unavailable", "10000 pages in a row have no blob");
     expect(error.transient).toBe(false);
+    expect(fetched).toHaveBeenCalledTimes(10_001);
   }, 60_000);
 
   test("does not send megabytes of a token back", async () => {

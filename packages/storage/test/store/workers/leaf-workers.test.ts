@@ -227,7 +227,7 @@ test("close ends the threads, and open threads do not keep the process alive", a
     import { memory } from "@idk/storage/memory";
     const alice = await generateIdentity();
     const store = createStore({ backend: memory(), recipients: [alice.recipient], identities: [alice], workers: 2 });
-    const content = new Uint8Array(64 * 2 ** 20);
+    const content = new Uint8Array(33 * 2 ** 20);
     for (let i = 0; i < 3; i++) {
       const address = await store.put(content);
       const bytes = await (await store.get(address)).bytes();

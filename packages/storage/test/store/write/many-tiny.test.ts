@@ -7,11 +7,12 @@ import { filesystem } from "../../../src/backend/filesystem.ts";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 
-test("stores and reads ten thousand tiny objects in a folder", async () => {
+test("stores and reads thousands of tiny objects in a folder", async () => {
   const directory = await mkdtemp(join(tmpdir(), "idk-many-"));
   try {
     const store = aliceStore({ backend: filesystem(directory, { durability: "none" }) });
-    const COUNT = 10_000;
+    // More than a process may have open files, and than any queue or pool holds.
+    const COUNT = 3000;
     function* items(): Generator<PutItem<number>> {
       for (let i = 0; i < COUNT; i++) yield item(i);
     }

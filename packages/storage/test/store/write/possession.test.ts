@@ -3,6 +3,7 @@ import {
   type LeafReference,
   type PutReport,
   StorageError,
+  withRetry,
   wrapBackend,
 } from "../../../src/index.ts";
 import { aliceStore, random, sha256 } from "../../support.ts";
@@ -139,5 +140,61 @@ describe.each(["a dedup secret", "a journal"])("a put with %s", (kind) => {
     const reports: PutReport[] = [];
     await store.put(content, { journal, onReport: (report) => reports.push(report) });
     expect(reports[0]).toMatchObject({ skippedChunks: 0, skippedBytes: 0 });
+  });
+
+  describe("while the store fails", () => {
+    const BUDGET_MS = 60_000;
+    const busy = (call: string) =>
+      new StorageError("unavailable", `no answer to ${call}`, { transient: true });
+
+    /** A store after a first put, of which some calls then fail, and the waits of its retries. */
+    async function failingStore(calls: readonly (keyof Backend)[]) {
+      let [fails, now] = [false, 0];
+      const clock = {
+        now: () => now,
+        random: () => 0.5,
+        sleep: async (ms: number) => void (now += ms),
+      };
+      const failing: Record<string, unknown> = {};
+      for (const call of calls) {
+        failing[call] =
+          (inner: (...given: unknown[]) => unknown) =>
+          async (...given: unknown[]) => {
+            if (fails) throw busy(call);
+            return inner(...given);
+          };
+      }
+      const { backend, puts } = watched(wrapBackend(attesting(), failing));
+      const store = aliceStore({
+        backend: withRetry(backend, { budgetMs: BUDGET_MS }, clock),
+        chunkSize: CHUNK,
+        padding: "none",
+        concurrency: 1,
+        ...options,
+      });
+      const { journal } = remembered();
+      await store.put(content, { journal });
+      fails = true;
+      puts.length = 0;
+      const put = () => store.put(content, { journal });
+      return { put, puts, waitedMs: () => now };
+    }
+
+    test("to return bytes, sends every blob without spending the retry budget", async () => {
+      const { put, puts, waitedMs } = await failingStore(["getRange"]);
+      await put();
+      expect(new Set(puts).size).toBe(10);
+      expect(waitedMs()).toBeGreaterThan(0);
+      expect(waitedMs()).toBeLessThan(BUDGET_MS / 10);
+    });
+
+    test("fails with the error of the outage within one retry budget", async () => {
+      const { put, puts, waitedMs } = await failingStore(["getRange", "get", "put"]);
+      const error: unknown = await put().catch((cause: unknown) => cause);
+      expect(error).toMatchObject({ code: "unavailable", message: "no answer to put" });
+      expect(new Set(puts).size).toBe(1);
+      expect(waitedMs()).toBeGreaterThan(BUDGET_MS / 2);
+      expect(waitedMs()).toBeLessThan(BUDGET_MS * 1.1);
+    });
   });
 });
