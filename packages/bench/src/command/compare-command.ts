@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { type CompareSettings, chooseTasks, compareCommand } from "../compare/compare.ts";
-import { TASKS } from "../compare/round/task-list.ts";
+import { TASKS, type TaskInfo } from "../compare/round/task-list.ts";
 import { taskAnnotation } from "../report/annotations.ts";
 import { inOneLine } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
@@ -17,7 +17,7 @@ ${TASKS.map(({ name, title, backendKind }) => `  ${name.padEnd(16)}${title}${bac
 
 Exit codes:
   0    success
-  1    the head is slower, or a counter grew
+  1    the head is worse, or with --strict, the CPU time of a task is inconclusive
   2    wrong usage
   130  interrupted
 `;
@@ -36,10 +36,10 @@ export async function runCompare(args: readonly string[], context: BenchContext)
   }
   const { base, head, url, options } = parsed;
   await checkWritable([options.json, options.html, options.markdown]);
-  const store = await openStore(url, options.tasks, context);
+  const store = await openStore(url, chooseTasks(options.tasks, options.rtt), context);
   const printed: Promise<void>[] = [];
   try {
-    const { failures } = await compareCommand(
+    const { failures, warnings } = await compareCommand(
       { ...options, base, head, store: store?.access },
       {
         signal,
@@ -49,7 +49,8 @@ export async function runCompare(args: readonly string[], context: BenchContext)
     );
     await Promise.all(printed);
     if (env["GITHUB_ACTIONS"] === "true") {
-      for (const failure of failures) stderr.write(`${taskAnnotation("failure", failure)}\n`);
+      for (const text of failures) stderr.write(`${taskAnnotation("failure", text)}\n`);
+      for (const text of warnings) stderr.write(`${taskAnnotation("warning", text)}\n`);
     }
     return failures.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
   } finally {
@@ -72,7 +73,7 @@ export function readCompare(args: readonly string[]): CompareArguments | { reado
     help += text;
   });
   try {
-    program.parse(withValues(args, new Set(["--keep"])), { from: "user" });
+    program.parse(withValues(args, new Set(["--keep", "--strict"])), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw new Usage(inOneLine(error.message), { cause: error });
@@ -91,15 +92,13 @@ export function readCompare(args: readonly string[]): CompareArguments | { reado
  */
 async function openStore(
   url: string | undefined,
-  names: readonly string[] | undefined,
+  tasks: readonly TaskInfo[],
   { env, stderr }: BenchContext,
 ): Promise<RunStore | undefined> {
   const choice = chooseStore(url, env);
-  if (
-    choice.kind === "none" ||
-    !chooseTasks(names).some(({ backendKind }) => backendKind === "store")
-  )
+  if (choice.kind === "none" || !tasks.some(({ backendKind }) => backendKind === "store")) {
     return undefined;
+  }
   try {
     return await openRunStore(choice);
   } catch (error) {
@@ -112,25 +111,30 @@ async function openStore(
 function createProgram(writeOut: (text: string) => void): Command {
   return new Command("idk bench compare")
     .description(
-      "Compare two revisions of the repository in fresh processes, in random order, until the " +
-        "confidence interval of their ratio is conclusive.",
+      "Compare two revisions of the repository in pairs of processes whose work alternates, until the " +
+        "confidence intervals of CPU time, elapsed time and peak memory are conclusive.",
     )
     .argument("<base>", "base revision: a branch, a tag or a commit")
-    .argument("<head>", "revision that must not be slower than the base")
+    .argument("<head>", "revision that must not be worse than the base")
     .option(
       "--tasks <names>",
       "tasks to run, such as put-memory,get-memory (default: all)",
       readTasks,
     )
-    .addOption(numberOption("--rounds", "rounds before the first verdict (default: 20)", 2))
+    .addOption(
+      numberOption("--pairs", "pairs of processes before the first verdict (default: 6)", 1),
+    )
+    .addOption(
+      numberOption("--max-pairs", "pairs at most, if the result is inconclusive (default: 24)", 1),
+    )
+    .addOption(booleanOption("--strict", "fail if the CPU time of a task is inconclusive"))
     .addOption(
       numberOption(
-        "--max-rounds",
-        "rounds at most, if the result is inconclusive (default: 60)",
-        2,
+        "--rtt",
+        "milliseconds by which to lengthen the round trip to the store; needs script/toxiproxy run",
+        1,
       ),
     )
-    .addOption(numberOption("--warmups", "warm-up rounds (default: 2)", 0))
     .addOption(numberOption("--seed", "seed for the order (default: random)", 0))
     .option("--store <url>", "object store, as in idk bench --help")
     .addOption(booleanOption("--keep", "keep the worktrees"))

@@ -1,76 +1,119 @@
-import { bootstrapInterval } from "../statistics/bootstrap.ts";
+import { mean, sampleStandardDeviation } from "simple-statistics";
+import type { Interval } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
-import type { Random } from "../statistics/random.ts";
-import type {
-  Attempt,
-  Counter,
-  CounterName,
-  Round,
-  TaskComparison,
-  Verdict,
+import {
+  type Attempt,
+  COUNTERS,
+  type Counter,
+  type Estimate,
+  type Pair,
+  QUANTITIES,
+  type Quantity,
+  type Verdict,
 } from "./comparison.ts";
 import type { Counts } from "./round/job.ts";
 
-const CONFIDENCE = 0.99;
-const RESAMPLES = 10_000;
+interface Limits {
+  /** Worse if the whole interval is above it. */
+  readonly tolerance: number;
+  /** Same only if the whole interval is below it. */
+  readonly mustFind: number;
+  /** The largest half width of an interval that can be `same`. */
+  readonly widest: number;
+}
 
-/** Tolerated slowdown on a machine without noise, as ln(head / base). */
-const OWN_TOLERANCE: Readonly<Record<TaskComparison["bound"], number>> = {
-  cpu: Math.log(1.05),
-  io: Math.log(1.15),
+/** All as ln(head / base). */
+export const LIMITS: Readonly<Record<Quantity, Limits>> = {
+  cpu: { tolerance: Math.log(1.025), mustFind: Math.log(1.05), widest: 0.15 },
+  elapsed: { tolerance: Math.log(1.1), mustFind: Math.log(1.25), widest: 0.3 },
+  memory: { tolerance: Math.log(1.1), mustFind: Math.log(1.1), widest: 0.15 },
 };
 
-/**
- * Judges the rounds of a task. The head is slower only if the whole 99 % interval of the median of
- * ln(head / base) is above the tolerance. The tolerance grows with the difference between two runs of
- * the same base, so that a noisy machine makes the gate less sensitive, but not wrong.
- *
- * @param rounds 1 or more; with fewer than about ten, the intervals are too narrow
- */
-export function judge(
-  rounds: readonly Round[],
-  bound: TaskComparison["bound"],
-  random: Random,
-): Attempt {
-  const options = { random, resamples: RESAMPLES, confidence: CONFIDENCE };
-  const ratios = rounds.map(({ base, head }) => Math.log(head / base));
-  const interval = bootstrapInterval(ratios, median, options);
-  const baseRatios = rounds.map(({ base, again }) => Math.log(again / base));
-  const noiseInterval = bootstrapInterval(baseRatios, median, options);
-  const noise = (noiseInterval.high - noiseInterval.low) / 2;
-  const tolerance = Math.max(OWN_TOLERANCE[bound], 2 * noise);
-  return {
-    rounds,
-    ratios,
-    median: median(ratios),
-    interval,
-    noise,
-    tolerance,
-    verdict: verdictOf(interval, tolerance),
-  };
-}
-
-export function verdictOf({ low, high }: Attempt["interval"], tolerance: number): Verdict {
-  if (low > tolerance) return "slower";
-  if (high > tolerance) return "inconclusive";
-  return high < -tolerance ? "faster" : "same";
+/** @param pairs 1 or more; with fewer than about five, nothing is conclusive */
+export function judge(pairs: readonly Pair[]): Attempt {
+  const estimates = QUANTITIES.map((quantity): Estimate => {
+    const ratios = pairs.map((pair) => ratioOf(pair, quantity));
+    const interval = intervalOf(ratios);
+    const ratio = (interval.low + interval.high) / 2;
+    return { quantity, ratio, interval, verdict: verdictOf(interval, quantity) };
+  });
+  return { pairs, estimates };
 }
 
 /**
- * Whether more rounds are unnecessary. They are necessary while the interval extends beyond the task's
- * own tolerance, even if not beyond the one raised by noise, because more rounds reduce the noise.
+ * ln(head / base) of a pair of processes. Neighbouring batches are compared, because the speed of the
+ * machine varies less between them, and the median ignores batches that something interrupted.
  */
-export function isSettled({ verdict, interval }: Attempt, bound: TaskComparison["bound"]): boolean {
-  return verdict === "slower" || interval.high <= OWN_TOLERANCE[bound];
+export function ratioOf({ base, head }: Pair, quantity: Quantity): number {
+  if (quantity === "memory") return Math.log(head.memory / base.memory);
+  const [before, after] = [base[quantity], head[quantity]];
+  return median(after.map((value, i) => Math.log(value / before[i]!)));
 }
 
-const COUNTERS: readonly CounterName[] = [
-  "requests",
-  "bytesSent",
-  "bytesReceived",
-  "bytesHashed",
-  "storedOverhead",
+/** Quantiles 0.995 of Student's t for 1 to 30 degrees of freedom. */
+const STUDENT: readonly number[] = [
+  63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.25, 3.169, 3.106, 3.055, 3.012, 2.977,
+  2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763,
+  2.756, 2.75,
 ];
+
+/** Half the width of the interval of one pair, which JSON can hold. */
+const UNKNOWN = 1e3;
+
+/** From as many pairs on, the most extreme on each side is left out; twice as many, two; and so on. */
+const TRIMMED_FROM = 8;
+
+/**
+ * The 99 % interval of the mean of the pairs, without the most extreme ones (Yuen, The two-sample trimmed
+ * t, 1974): a process that something disturbed would widen it. Batches of a process are alike, because
+ * its memory layout and compiled code are, so that only pairs count as independent. Student's t keeps its
+ * confidence with six pairs, where a bootstrap's intervals are too narrow.
+ */
+export function intervalOf(ratios: readonly number[]): Interval {
+  const count = ratios.length;
+  const sorted = ratios.toSorted((a, b) => a - b);
+  const cut = Math.floor(count / TRIMMED_FROM);
+  const kept = sorted.slice(cut, count - cut);
+  const centre = mean(kept);
+  if (count < 2) return { low: centre - UNKNOWN, high: centre + UNKNOWN, confidence: 0.99 };
+  const [least, most] = [kept[0]!, kept.at(-1)!];
+  const winsorized = sorted.map((ratio) => Math.max(least, Math.min(most, ratio)));
+  const error = (sampleStandardDeviation(winsorized) * Math.sqrt(count)) / kept.length;
+  const freedom = kept.length - 1;
+  // Abramowitz and Stegun 26.7.5, from 31 degrees of freedom on.
+  const half = error * (STUDENT[freedom - 1] ?? 2.5758 + 4.9164 / freedom);
+  return { low: centre - half, high: centre + half, confidence: 0.99 };
+}
+
+export function verdictOf({ low, high }: Interval, quantity: Quantity): Verdict {
+  const { tolerance, mustFind, widest } = LIMITS[quantity];
+  // Noise must not pass as sameness, but it cannot hide a difference larger than itself either.
+  if ((high - low) / 2 > widest) return low > widest ? "worse" : "inconclusive";
+  if (low > tolerance) return "worse";
+  if (high > mustFind) return "inconclusive";
+  return high < -tolerance ? "better" : "same";
+}
+
+/** Whether more pairs are unnecessary: a worse task is measured again anyway. */
+export function isSettled({ estimates }: Attempt): boolean {
+  return (
+    estimates.some(({ verdict }) => verdict === "worse") ||
+    estimates.every(({ verdict }) => verdict !== "inconclusive")
+  );
+}
+
+/** The verdicts of one or two attempts. What is worse in one of two only is inconclusive, or as the second. */
+export function verdictsOf(attempts: readonly Attempt[]): Record<Quantity, Verdict> {
+  const [first, second] = attempts;
+  const of = (quantity: Quantity): Verdict => {
+    const [before, after] = [first, second].map(
+      (attempt) => attempt?.estimates.find((own) => own.quantity === quantity)?.verdict,
+    );
+    if (after === undefined) return before!;
+    return after === "worse" && before !== "worse" ? "inconclusive" : after;
+  };
+  return { cpu: of("cpu"), elapsed: of("elapsed"), memory: of("memory") };
+}
 
 /** Compares counters exactly. A counter that only one side has is omitted. */
 export function compareCounts(base: Counts, head: Counts): Counter[] {

@@ -33,7 +33,7 @@ export async function output({ argv, cwd, input = "", signal }: Program): Promis
 }
 
 /** Without GIT_ variables, which hooks set and which redirect git to another repository. */
-function ownEnvironment(): Record<string, string | undefined> {
+export function ownEnvironment(): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
   return Object.fromEntries(inherited);
 }

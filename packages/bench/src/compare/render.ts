@@ -1,35 +1,33 @@
-/** Comparisons as a terminal table and as Markdown, and the reasons of a failure. */
+/** Comparisons as a terminal table and as Markdown, and what is wrong with them. */
 import { markdownTable } from "markdown-table";
 import { drawGrid, plain } from "../report/draw.ts";
 import { counted } from "../report/units.ts";
 import {
-  type Attempt,
+  COUNTER_WORDS,
   type Comparison,
   type Counter,
+  type Estimate,
+  QUANTITIES,
+  type Quantity,
   type TaskComparison,
-  lastAttempt,
+  estimatesOf,
+  isWorse,
 } from "./comparison.ts";
+import { LIMITS } from "./decide.ts";
 
 /** Formats a logarithmic ratio as a relative change: +4.9 % for ln(head / base) = 0.048. */
 export function percent(ratio: number): string {
-  const value = (Math.exp(ratio) - 1) * 100;
+  const value = Math.expm1(ratio) * 100;
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)} %`;
 }
 
-/** "+0.2 % (−1.0 % to +1.4 %)" */
-export function difference({ median, interval }: Attempt): string {
-  return `${percent(median)} (${percent(interval.low)} to ${percent(interval.high)})`;
-}
-
-const COUNTER_WORDS: Readonly<Record<Counter["name"], string>> = {
-  requests: "requests",
-  bytesSent: "bytes sent",
-  bytesReceived: "bytes received",
-  bytesHashed: "bytes hashed",
-  storedOverhead: "bytes stored beyond the content",
+export const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
+  cpu: "CPU time",
+  elapsed: "elapsed time",
+  memory: "peak memory",
 };
 
-/** "requests 1 → 2" */
+/** "HEAD requests 1 → 2" */
 function counterChange({ name, base, head }: Counter): string {
   return `${COUNTER_WORDS[name]} ${amount(base)} → ${amount(head)}`;
 }
@@ -38,63 +36,94 @@ function amount(value: number): string {
   return value.toLocaleString("en", { maximumFractionDigits: 2 });
 }
 
-/** Why the gate fails, one line each; empty if it passes. */
-export function failuresOf(tasks: readonly TaskComparison[]): string[] {
-  return tasks.flatMap((task) => {
-    const { interval, tolerance, median } = lastAttempt(task);
-    const more = task.counters
-      .filter(({ change }) => change === "more")
-      .map((counter) => `${task.task}: ${counterChange(counter)} per operation`);
-    if (task.verdict !== "slower") return more;
-    const slower =
-      `${task.task}: ${percent(median)} in time, slower in both measurements; ` +
-      `at least ${percent(interval.low)} with 99 % confidence, tolerance ${percent(tolerance)}`;
-    return [slower, ...more];
-  });
+/** "+0.2 % ± 1.3 %" */
+export function difference({ ratio, interval: { low, high } }: Estimate): string {
+  const half = (high - low) / 2;
+  return `${percent(ratio)} ± ${half > 5 ? "?" : `${(Math.expm1(half) * 100).toFixed(1)} %`}`;
+}
+
+/**
+ * Why the gate fails, and what it warns of, one line each.
+ *
+ * @param strict whether an inconclusive CPU time fails
+ */
+export function problemsOf(
+  tasks: readonly TaskComparison[],
+  strict: boolean,
+): Pick<Comparison, "failures" | "warnings"> {
+  const failures: string[] = [];
+  const warnings: string[] = [];
+  for (const task of tasks) {
+    for (const estimate of estimatesOf(task)) {
+      const { quantity, verdict, interval } = estimate;
+      const what = `${task.task}: ${QUANTITY_WORDS[quantity]} ${difference(estimate)}`;
+      if (verdict === "worse") {
+        failures.push(
+          `${what}, worse in both measurements; at least ${percent(interval.low)} with 99 % ` +
+            `confidence, tolerance ${percent(LIMITS[quantity].tolerance)}`,
+        );
+      } else if (verdict === "inconclusive") {
+        (strict && quantity === "cpu" ? failures : warnings).push(`${what}, inconclusive`);
+      }
+    }
+    for (const counter of task.counters.filter(isWorse)) {
+      const per = counter.name === "threads" ? "" : " per operation";
+      failures.push(`${task.task}: ${counterChange(counter)}${per}`);
+    }
+  }
+  return { failures, warnings };
 }
 
 /** The outcome in one line. */
-export function summaryOf({ base, head, failures, tasks }: Comparison): string {
+export function summaryOf({ base, head, tasks, failures, warnings }: Comparison): string {
   const names = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
-  const outcome =
-    failures.length === 0
-      ? `no regression in ${counted(tasks.length, "task")}`
-      : counted(failures.length, "regression");
-  return `${names}: ${outcome}`;
+  const found = failures.length === 0 ? "no regression" : counted(failures.length, "regression");
+  const unclear = warnings.length === 0 ? "" : `, ${warnings.length} inconclusive`;
+  return `${names}: ${found} in ${counted(tasks.length, "task")}${unclear}`;
 }
 
 /** Columns of the table, which has one row per task. */
 const COLUMNS: readonly string[] = [
   "Task",
   "Operation",
-  "Time",
-  "Head against base",
-  "Tolerance",
-  "Verdict",
+  "CPU time",
+  "Elapsed",
+  "Peak memory",
+  "Pairs",
   "Counters",
 ];
 
 function rowOf(task: TaskComparison): string[] {
-  const last = lastAttempt(task);
+  const cells = estimatesOf(task).map((estimate) =>
+    estimate.verdict === "same"
+      ? difference(estimate)
+      : `${difference(estimate)} ${estimate.verdict}`,
+  );
   const changed = task.counters.filter(({ change }) => change !== "none");
   return [
     task.task,
     task.title,
-    task.bound === "cpu" ? "CPU" : "elapsed",
-    difference(last),
-    percent(last.tolerance),
-    `${task.verdict}${task.attempts.length > 1 ? ", measured twice" : ""}`,
-    changed.length === 0 ? "unchanged" : changed.map(counterChange).join("; "),
+    ...cells,
+    task.attempts.map(({ pairs }) => pairs.length).join(" + "),
+    changed.length === 0 ? "same" : changed.map(counterChange).join("; "),
   ];
 }
 
+const limits = (name: "tolerance" | "mustFind"): string[] =>
+  QUANTITIES.map(
+    (quantity) => `${Number((Math.expm1(LIMITS[quantity][name]) * 100).toFixed(1))} %`,
+  );
+const [tolerated, found] = [limits("tolerance"), limits("mustFind")];
+
 /** The legend of the table. */
 const EXPLANATION: string =
-  "Medians over rounds of fresh processes in random order, with 99 % bootstrap intervals. A task is " +
-  "slower if its whole interval is above the tolerance: 5 % of CPU time or 15 % of elapsed time, or " +
-  "twice the noise between two runs of the base, if that is more. Counters must not grow at all.";
+  "Changes from base to head, over pairs of processes whose batches alternate, with 99 % intervals; same " +
+  `unless it says otherwise. Worse: the whole interval is above ${tolerated[0]} of CPU time, ` +
+  `${tolerated[1]} of elapsed time or ${tolerated[2]} of peak memory, twice. Same: it ends below ` +
+  `${found[0]}, ${found[1]} and ${found[2]}. Everything else is inconclusive. Counters must not grow ` +
+  "at all, and threads not become fewer.";
 
-/** The width of the table. */
+/** The width of the legend. */
 const WIDTH = 95;
 
 /** The lines of a comparison for a terminal, without the column that describes the operations. */
@@ -108,6 +137,7 @@ export function comparisonLines(comparison: Comparison): string[] {
     ...comparison.skipped.map(({ task, reason }) => `skipped: ${task}, ${reason}`),
     ...Bun.wrapAnsi(EXPLANATION, WIDTH).split("\n"),
     "",
+    ...comparison.warnings.map((warning) => `warning: ${warning}`),
     ...comparison.failures.map((failure) => `FAILED: ${failure}`),
     summaryOf(comparison),
   ];
@@ -115,17 +145,22 @@ export function comparisonLines(comparison: Comparison): string[] {
 
 /** A comparison in Markdown, for a CI job summary or a comment. */
 export function comparisonMarkdown(comparison: Comparison): string {
-  const { failures, skipped, tasks, seed, seconds } = comparison;
-  const lines = [
-    `### ${failures.length === 0 ? "✅" : "❌"} ${escaped(summaryOf(comparison))}`,
-    "",
+  const { failures, warnings, skipped, tasks, seed, seconds, rtt } = comparison;
+  const mark = failures.length > 0 ? "❌" : warnings.length > 0 ? "⚠️" : "✅";
+  const items = [
     ...failures.map((failure) => `- **${escaped(failure)}**`),
-    ...(failures.length > 0 ? [""] : []),
+    ...warnings.map((warning) => `- ${escaped(warning)}`),
+    ...skipped.map(({ task, reason }) => `- skipped: ${escaped(task)}, ${escaped(reason)}`),
+  ];
+  const far = rtt === undefined ? "" : ` Round trip to the store: ${rtt} ms more.`;
+  const lines = [
+    `### ${mark} ${escaped(summaryOf(comparison))}`,
+    "",
+    ...items,
+    ...(items.length > 0 ? [""] : []),
     markdownTable([COLUMNS, ...tasks.map((task) => rowOf(task).map(escaped))]),
     "",
-    ...skipped.map(({ task, reason }) => `- skipped: ${escaped(task)}, ${escaped(reason)}`),
-    ...(skipped.length > 0 ? [""] : []),
-    `${EXPLANATION} Seed ${seed}, ${Math.round(seconds)} s.`,
+    `${EXPLANATION}${far} Seed ${seed}, ${Math.round(seconds)} s.`,
     "",
   ];
   return lines.join("\n");

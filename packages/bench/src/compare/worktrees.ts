@@ -112,13 +112,8 @@ async function overlay(worktree: string, name: string): Promise<string> {
 
 async function install(worktree: string, name: string, signal: AbortSignal): Promise<void> {
   // Without development dependencies, which are most of them.
-  const argv = [
-    process.execPath,
-    "install",
-    "--frozen-lockfile",
-    "--production",
-    "--ignore-scripts",
-  ];
+  const options = ["--frozen-lockfile", "--production", "--ignore-scripts"];
+  const argv = [process.execPath, "install", ...options];
   await output({ argv, cwd: worktree, signal }).catch((error: unknown) => {
     signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);

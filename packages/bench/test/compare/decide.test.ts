@@ -1,73 +1,136 @@
 import { expect, test } from "bun:test";
-import type { Round } from "../../src/compare/comparison.ts";
-import { compareCounts, judge, verdictOf } from "../../src/compare/decide.ts";
-import { seededRandom } from "../../src/statistics/random.ts";
+import type { Attempt, Pair, Quantity, Side, Verdict } from "../../src/compare/comparison.ts";
+import {
+  compareCounts,
+  intervalOf,
+  isSettled,
+  judge,
+  ratioOf,
+  verdictOf,
+  verdictsOf,
+} from "../../src/compare/decide.ts";
+import { type Random, seededRandom } from "../../src/statistics/random.ts";
 
-const random = seededRandom(7);
+const normal = (random: Random) =>
+  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
-/** Rounds whose times vary by the given share, deterministically. */
-function rounds(slowdown: number, spread: number, count = 20): Round[] {
-  const wave = (i: number, step: number) => 1 + spread * (((i * step) % 11) / 5 - 1);
-  return Array.from({ length: count }, (_, i) => ({
-    base: wave(i, 3),
-    again: wave(i, 7),
-    head: wave(i, 5) * slowdown,
-  }));
+const side = (cpu: readonly number[], memory = 100): Side => ({
+  cpu,
+  elapsed: cpu,
+  memory,
+  memoryInTotal: memory,
+});
+
+/** Pairs whose heads take `factor` as long, with variation between pairs. */
+function pairs(factor: number, spread: number, count = 6, seed = 1): Pair[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: count }, () => {
+    const own = factor * Math.exp(spread * normal(random));
+    return { base: side([1, 1, 1]), head: side([own, own, own]) };
+  });
 }
 
-test("equal sides are the same, with the task's own tolerance on a quiet machine", () => {
-  const quiet = judge(rounds(1, 0.005), "cpu", random);
-  expect(quiet.verdict).toBe("same");
-  expect(quiet.tolerance).toBe(Math.log(1.05));
-  expect(judge(rounds(1, 0.005), "io", random).tolerance).toBe(Math.log(1.15));
+const verdicts = (attempt: Attempt) => attempt.estimates.map(({ verdict }) => verdict);
+
+test("the ratio of a pair is the median over neighbouring batches, or of the peaks", () => {
+  const pair = { base: side([1, 2, 4], 100), head: side([1.1, 2.2, 400], 150) };
+  expect(ratioOf(pair, "cpu")).toBeCloseTo(Math.log(1.1));
+  expect(ratioOf(pair, "memory")).toBeCloseTo(Math.log(1.5));
 });
 
-test("a difference beyond the tolerance is slower or faster", () => {
-  expect(judge(rounds(1.12, 0.01), "cpu", random).verdict).toBe("slower");
-  expect(judge(rounds(1 / 1.12, 0.01), "cpu", random).verdict).toBe("faster");
-  expect(judge(rounds(1.12, 0.01), "io", random).verdict).toBe("same");
-  expect(judge(rounds(1.2, 0.01), "io", random).verdict).toBe("slower");
-  expect(judge(rounds(1.03, 0.01), "cpu", random).verdict).toBe("same");
-});
+/** Every tenth is far off, as if something had disturbed the process. */
+const disturbed = (random: Random) => normal(random) * (random() < 0.1 ? 8 : 1);
 
-test("on a noisy machine, the tolerance is twice the noise of the base", () => {
-  const noisy = judge(rounds(1.12, 0.3), "cpu", random);
-  expect(noisy.tolerance).toBe(2 * noisy.noise);
-  expect(noisy.tolerance).toBeGreaterThan(Math.log(1.12));
-  expect(noisy.verdict).not.toBe("slower");
-});
-
-test("ratios are logarithms in the order of the rounds", () => {
-  const { ratios, median, interval } = judge(
-    [
-      { base: 1, again: 1, head: 2 },
-      { base: 2, again: 2, head: 1 },
-    ],
-    "cpu",
-    random,
+/** The share of intervals without the true value, and their mean half width. */
+function simulated(count: number, draw: (random: Random) => number): [number, number] {
+  const random = seededRandom(3);
+  const intervals = Array.from({ length: 4000 }, () =>
+    intervalOf(Array.from({ length: count }, () => draw(random))),
   );
-  expect(ratios).toEqual([Math.LN2, -Math.LN2]);
-  expect(median).toBe(0);
-  expect(interval).toEqual({ low: -Math.LN2, high: Math.LN2, confidence: 0.99 });
+  const missed = intervals.filter(({ low, high }) => low > 0 || high < 0).length;
+  const widths = intervals.map(({ low, high }) => (high - low) / 2);
+  return [missed / 4000, widths.reduce((sum, width) => sum + width) / 4000];
+}
+
+test("the interval of the mean of pairs keeps its confidence", () => {
+  for (const count of [3, 6, 9, 12, 24, 40]) {
+    expect(simulated(count, normal)[0]).toBeWithin(0.005, 0.016);
+    expect(simulated(count, disturbed)[0]).toBeWithin(0, 0.016);
+  }
+});
+
+test("disturbed pairs hardly widen the interval", () => {
+  const [, quiet] = simulated(24, normal);
+  const [, noisy] = simulated(24, disturbed);
+  expect(quiet).toBeWithin(0.55, 0.68);
+  expect(noisy / quiet).toBeLessThan(2);
+});
+
+test("one pair decides nothing", () => {
+  expect(verdicts(judge(pairs(1, 0, 1)))).toEqual(Array(3).fill("inconclusive"));
+  expect(verdicts(judge(pairs(1.2, 0.01, 2)))).toEqual(["inconclusive", "inconclusive", "same"]);
+});
+
+test("equal sides are the same; a clear difference is worse or better", () => {
+  expect(verdicts(judge(pairs(1, 0.01)))).toEqual(["same", "same", "same"]);
+  expect(verdicts(judge(pairs(1.1, 0.01)))).toEqual(["worse", "same", "same"]);
+  expect(verdicts(judge(pairs(1.3, 0.01)))).toEqual(["worse", "worse", "same"]);
+  expect(verdicts(judge(pairs(1 / 1.3, 0.01)))).toEqual(["better", "better", "same"]);
 });
 
 test("the position of the interval determines the verdict", () => {
-  const at = (low: number, high: number) => verdictOf({ low, high, confidence: 0.99 }, 0.05);
-  expect(at(0.051, 0.1)).toBe("slower");
-  expect(at(0.05, 0.1)).toBe("inconclusive");
-  expect(at(-0.1, 0.1)).toBe("inconclusive");
-  expect(at(-0.01, 0.05)).toBe("same");
-  expect(at(-0.1, -0.04)).toBe("same");
-  expect(at(-0.1, -0.051)).toBe("faster");
+  const at = (quantity: Quantity, low: number, high: number): Verdict =>
+    verdictOf({ low, high, confidence: 0.99 }, quantity);
+  expect(at("cpu", 0.025, 0.1)).toBe("worse");
+  expect(at("cpu", 0.024, 0.1)).toBe("inconclusive");
+  expect(at("cpu", -0.02, 0.049)).toBe("inconclusive");
+  expect(at("cpu", -0.02, 0.048)).toBe("same");
+  expect(at("cpu", -0.2, -0.025)).toBe("better");
+  expect(at("elapsed", 0.096, 0.2)).toBe("worse");
+  expect(at("elapsed", -0.1, 0.224)).toBe("inconclusive");
+  expect(at("elapsed", -0.1, 0.22)).toBe("same");
+  expect(at("memory", 0.096, 0.2)).toBe("worse");
+  expect(at("memory", 0, 0.095)).toBe("same");
+});
+
+test("an interval that is too wide is never the same, and worse only if the difference is larger", () => {
+  const at = (quantity: Quantity, low: number, high: number): Verdict =>
+    verdictOf({ low, high, confidence: 0.99 }, quantity);
+  expect(at("cpu", -0.31, 0)).toBe("inconclusive");
+  expect(at("cpu", -0.9, -0.5)).toBe("inconclusive");
+  expect(at("cpu", 0.04, 0.4)).toBe("inconclusive");
+  expect(at("cpu", 0.2, 0.9)).toBe("worse");
+  expect(at("elapsed", -0.5, 0.2)).toBe("inconclusive");
+  expect(at("elapsed", 0.4, 1.1)).toBe("worse");
+});
+
+test("noise makes a verdict inconclusive, whatever the difference", () => {
+  const noisy = judge(pairs(1, 0.3));
+  expect(verdicts(noisy).slice(0, 2)).toEqual(["inconclusive", "inconclusive"]);
+  expect(isSettled(noisy)).toBe(false);
+  expect(isSettled(judge(pairs(1, 0.01)))).toBe(true);
+  // It is measured again anyway.
+  expect(isSettled(judge(pairs(1.15, 0.02)))).toBe(true);
+});
+
+test("worse needs both attempts", () => {
+  const [worse, same, noisy] = [pairs(1.1, 0.01), pairs(1, 0.01), pairs(1, 0.3)].map(judge);
+  const cpu = (...attempts: Attempt[]) => verdictsOf(attempts).cpu;
+  expect(cpu(worse!)).toBe("worse");
+  expect(cpu(worse!, worse!)).toBe("worse");
+  expect(cpu(worse!, same!)).toBe("same");
+  expect(cpu(worse!, noisy!)).toBe("inconclusive");
+  expect(cpu(same!, worse!)).toBe("inconclusive");
 });
 
 test("compares counters exactly, and omits those of one side only", () => {
-  const base = { requests: 1, bytesSent: 100, bytesReceived: 0, bytesHashed: 300 };
-  const head = { ...base, requests: 1.25, bytesHashed: 299, storedOverhead: 4 };
+  const base = { GET: 1, bytesSent: 100, bytesReceived: 0, bytesHashed: 300, threads: 2 };
+  const head = { ...base, GET: 1.25, bytesHashed: 299, threads: 0, storedOverhead: 4 };
   expect(compareCounts(base, head)).toEqual([
-    { name: "requests", base: 1, head: 1.25, change: "more" },
+    { name: "GET", base: 1, head: 1.25, change: "more" },
     { name: "bytesSent", base: 100, head: 100, change: "none" },
     { name: "bytesReceived", base: 0, head: 0, change: "none" },
     { name: "bytesHashed", base: 300, head: 299, change: "less" },
+    { name: "threads", base: 2, head: 0, change: "less" },
   ]);
 });

@@ -1,61 +1,107 @@
 import { expect, test } from "bun:test";
+import type { Pair, Side } from "../../src/compare/comparison.ts";
 import { type Measurer, compareTasks } from "../../src/compare/gate.ts";
-import { failuresOf } from "../../src/compare/render.ts";
+import { problemsOf } from "../../src/compare/render.ts";
 import type { Counts } from "../../src/compare/round/job.ts";
-import { TASKS } from "../../src/compare/round/task-list.ts";
-import { seededRandom } from "../../src/statistics/random.ts";
+import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
 
 const TASK = TASKS.find(({ name }) => name === "put-memory")!;
 const OTHER = TASKS.find(({ name }) => name === "put-small")!;
-const PLAN = { rounds: 20, maxRounds: 60, warmups: 0 };
-const COUNTS: Counts = { requests: 3, bytesSent: 100, bytesReceived: 0, bytesHashed: 100 };
+const PLAN = { pairs: 6, maxPairs: 24 };
+const COUNTS: Counts = { PUT: 3, HEAD: 0, bytesSent: 100, bytesReceived: 0, bytesHashed: 100 };
+
+const side = (seconds: number): Side => ({
+  cpu: [seconds],
+  elapsed: [seconds],
+  memory: 100,
+  memoryInTotal: 100,
+});
+
+/** A pair whose head takes so many times as long. */
+const pair = (factor: number): Pair => ({ base: side(1), head: side(factor) });
 
 /** Equal revisions, except for the given parts. */
 function measurer(parts: Partial<Measurer>): Measurer {
-  return { time: async () => 1, count: async () => COUNTS, ...parts };
+  return { pair: async () => pair(1), count: async () => COUNTS, ...parts };
 }
 
-const compared = (tasks: typeof TASKS, parts: Partial<Measurer>) =>
-  compareTasks(tasks, PLAN, seededRandom(5), measurer(parts), () => {});
+const compared = (tasks: readonly TaskInfo[], parts: Partial<Measurer>) =>
+  compareTasks(tasks, PLAN, measurer(parts), () => {});
 
-test("a task that is slower twice fails", async () => {
-  const { tasks } = await compared([TASK], {
-    time: async (_, side) => (side === "head" ? 1.12 : 1),
-  });
-  expect(tasks[0]).toMatchObject({ verdict: "slower", passed: false });
-  expect(tasks[0]!.attempts).toHaveLength(2);
-  expect(failuresOf(tasks)).toEqual([
-    "put-memory: +12.0 % in time, slower in both measurements; at least +12.0 % with 99 % confidence, tolerance +5.0 %",
+const failuresOf = ({ tasks }: Awaited<ReturnType<typeof compared>>) =>
+  problemsOf(tasks, false).failures;
+
+test("a task that is worse twice fails", async () => {
+  const result = await compared([TASK], { pair: async () => pair(1.07) });
+  const [task] = result.tasks;
+  expect(task).toMatchObject({ passed: false });
+  expect(task!.verdicts).toEqual({ cpu: "worse", elapsed: "same", memory: "same" });
+  expect(task!.attempts).toHaveLength(2);
+  expect(failuresOf(result)).toEqual([
+    "put-memory: CPU time +7.0 % ± 0.0 %, worse in both measurements; at least +7.0 % with 99 % confidence, tolerance +2.5 %",
   ]);
 });
 
-test("a task that is slower only once passes, after a second measurement at the end", async () => {
+test("a task that is worse only once passes, after a second measurement at the end", async () => {
   const order: string[] = [];
-  const { tasks } = await compared([TASK, OTHER], {
-    async time({ name }, side) {
+  const result = await compared([TASK, OTHER], {
+    async pair({ name }) {
       order.push(name);
-      const firstTime = order.filter((each) => each === name).length <= 60;
-      return side === "head" && name === TASK.name && firstTime ? 1.5 : 1;
+      return pair(name === TASK.name && order.length <= PLAN.pairs ? 1.5 : 1);
     },
   });
-  expect(tasks[0]).toMatchObject({ verdict: "same", passed: true });
-  expect(tasks[0]!.attempts.map(({ verdict }) => verdict)).toEqual(["slower", "same"]);
-  expect(order.indexOf(OTHER.name)).toBe(60);
-  expect(order.slice(-60).every((name) => name === TASK.name)).toBe(true);
-  expect(failuresOf(tasks)).toEqual([]);
+  expect(result.tasks[0]).toMatchObject({ verdicts: { cpu: "same" }, passed: true });
+  expect(result.tasks[0]!.attempts.map(({ estimates }) => estimates[0]!.verdict)).toEqual([
+    "worse",
+    "same",
+  ]);
+  expect(order.indexOf(OTHER.name)).toBe(PLAN.pairs);
+  expect(order.slice(-PLAN.pairs).every((name) => name === TASK.name)).toBe(true);
+  expect(failuresOf(result)).toEqual([]);
+});
+
+test("an inconclusive task is measured up to the maximum, and warns", async () => {
+  let measured = 0;
+  const { tasks } = await compared([TASK], {
+    pair: async () => pair(measured++ % 2 === 0 ? 0.5 : 2),
+  });
+  expect(measured).toBe(PLAN.maxPairs);
+  expect(tasks[0]).toMatchObject({ passed: true, attempts: [{ pairs: { length: 24 } }] });
+  const { failures, warnings } = problemsOf(tasks, false);
+  expect(failures).toEqual([]);
+  expect(warnings).toHaveLength(2);
+  expect(warnings[0]).toStartWith("put-memory: CPU time ");
+  expect(warnings[0]).toEndWith(", inconclusive");
+  const strict = problemsOf(tasks, true);
+  expect(strict.failures).toEqual([warnings[0]!]);
+  expect(strict.warnings).toEqual([warnings[1]!]);
+});
+
+test("measurement ends as soon as all quantities are clear", async () => {
+  let measured = 0;
+  await compared([TASK], {
+    pair: async () => pair(measured++ % 2 === 0 ? 0.95 : 1.025),
+  });
+  expect(measured).toBe(9);
 });
 
 test("a larger counter fails and shows both values; a smaller one passes", async () => {
-  const more = await compared([TASK], {
-    count: async (_, side) => (side === "head" ? { ...COUNTS, requests: 4 } : COUNTS),
-  });
+  const count = (head: Counts) => async (_: TaskInfo, side: string) =>
+    side === "head" ? head : COUNTS;
+  const more = await compared([TASK], { count: count({ ...COUNTS, HEAD: 1 }) });
   expect(more.tasks[0]!.passed).toBe(false);
-  expect(failuresOf(more.tasks)).toEqual(["put-memory: requests 3 → 4 per operation"]);
-  const less = await compared([TASK], {
-    count: async (_, side) => (side === "head" ? { ...COUNTS, bytesHashed: 99 } : COUNTS),
-  });
+  expect(failuresOf(more)).toEqual(["put-memory: HEAD requests 0 → 1 per operation"]);
+  const less = await compared([TASK], { count: count({ ...COUNTS, bytesHashed: 99 }) });
   expect(less.tasks[0]).toMatchObject({ passed: true });
   expect(less.tasks[0]!.counters.at(-1)).toMatchObject({ change: "less", base: 100, head: 99 });
+});
+
+test("fewer threads fail", async () => {
+  const result = await compared([TASK], {
+    count: async (_, side) => ({ ...COUNTS, threads: side === "head" ? 0 : 2 }),
+  });
+  expect(result.tasks[0]!.passed).toBe(false);
+  expect(failuresOf(result)).toEqual(["put-memory: threads 2 → 0"]);
 });
 
 test("a counter that is larger only once, such as after a retry, passes", async () => {
@@ -63,7 +109,7 @@ test("a counter that is larger only once, such as after a retry, passes", async 
   const { tasks } = await compared([TASK], {
     async count(_, side) {
       counted += 1;
-      return side === "head" && counted === 2 ? { ...COUNTS, requests: 4 } : COUNTS;
+      return side === "head" && counted <= 2 ? { ...COUNTS, PUT: 4 } : COUNTS;
     },
   });
   expect(tasks[0]!.passed).toBe(true);
@@ -87,7 +133,7 @@ test("skips a task that the base cannot run, and fails if only the head cannot",
 
 test("an operation that fails ends the comparison", async () => {
   const failing = compared([TASK], {
-    time: async () => {
+    pair: async () => {
       throw new Error("put-memory failed at main: no");
     },
   });

@@ -1,9 +1,11 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { countInPlace } from "../../src/compare/processes.ts";
 import { output } from "../../src/compare/program.ts";
-import type { Job, Outcome } from "../../src/compare/round/job.ts";
+import { startRound } from "../../src/compare/round-process.ts";
+import type { Batch, Counts, Reply } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
 
 // Starts processes, on machines that may be busy.
@@ -12,92 +14,126 @@ setDefaultTimeout(60_000);
 const ROUND = join(import.meta.dir, "../../src/compare/round");
 const { signal } = new AbortController();
 
-async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "idk-round-"));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+let parent: string;
+beforeAll(async () => {
+  parent = await mkdtemp(join(tmpdir(), "idk-round-"));
+});
+afterAll(() => rm(parent, { recursive: true }));
+
+async function start(task: TaskInfo, dir = ROUND) {
+  const folder = await mkdtemp(join(parent, "process-"));
+  const roundScript = join(dir, "round.ts");
+  return startRound({ task, revision: "main", mode: "measure", folder, roundScript, signal });
 }
 
-async function round(job: Pick<Job, "mode" | "operations"> & { task: TaskInfo }, dir = ROUND) {
-  return inTemporaryFolder(async (folder) => {
-    const { name, backendKind } = job.task;
-    const given: Job = { ...job, task: name, backendKind, folder };
-    const argv = [process.execPath, join(dir, "round.ts")];
-    const stdout = await output({ argv, cwd: dir, input: JSON.stringify(given), signal });
-    return JSON.parse(stdout) as Outcome;
-  });
+/** Measures two batches of the smallest size. */
+async function measure(task: TaskInfo, dir = ROUND): Promise<Reply[]> {
+  await using process = await start(task, dir);
+  const replies = [await process.next()];
+  if (replies[0]!.kind === "missing") return replies;
+  for (let i = 0; i < 2; i++) {
+    process.send(`run ${task.least}`);
+    replies.push(await process.expect("batch"));
+  }
+  process.send("end");
+  replies.push(await process.expect("end"));
+  return replies;
 }
 
 const byName = (name: string) => TASKS.find((task) => task.name === name)!;
+const countOf = (name: string): Promise<Counts> => countInPlace(byName(name));
 
 describe("each task without an object store", () => {
   for (const task of TASKS.filter(({ backendKind }) => backendKind !== "store")) {
-    test(`${task.name}: measures time, and counts the same twice`, async () => {
-      const timed = await round({ task, mode: "time", operations: 2 });
-      if (timed.kind !== "time") throw new Error(timed.kind);
-      expect(timed.seconds).toBeGreaterThan(0);
-      expect(timed.cpuSeconds).toBeGreaterThan(0);
-      const counted = await round({ task, mode: "count", operations: 4 });
-      expect(await round({ task, mode: "count", operations: 3 })).toEqual(counted);
-      expect(counted).toMatchObject({ kind: "count" });
+    test(`${task.name}: measures batches, and counts the same twice`, async () => {
+      const [counts, again, replies] = await Promise.all([
+        countInPlace(task),
+        countInPlace(task),
+        measure(task),
+      ]);
+      expect(replies.map(({ kind }) => kind)).toEqual(["ready", "batch", "batch", "end"]);
+      const { seconds, cpuSeconds, peakRss } = replies[2] as Batch;
+      expect(seconds).toBeGreaterThan(0);
+      expect(cpuSeconds).toBeGreaterThan(0);
+      expect(peakRss).toBeWithin(20 * 2 ** 20, 2 ** 30);
+      expect((replies[3] as { peakRss: number }).peakRss).toBeGreaterThanOrEqual(peakRss);
+      expect(again).toEqual(counts);
+      expect(await readdir(parent)).toEqual([]);
     });
   }
 });
 
 test("counts for 8 MiB: two leaves of 4 MiB and the root, each hashed once for its name", async () => {
-  const counted = await round({ task: byName("put-memory"), mode: "count", operations: 2 });
-  if (counted.kind !== "count") throw new Error(counted.kind);
-  const { requests, bytesSent, bytesReceived, bytesHashed, storedOverhead } = counted.counts;
-  expect(requests).toBe(3);
+  const counts = await countOf("put-memory");
+  const { bytesSent, bytesReceived, bytesHashed, bytesSealed, storedOverhead } = counts;
+  expect(counts).toMatchObject({ PUT: 3, GET: 0, HEAD: 0, POST: 0, DELETE: 0 });
   expect(bytesReceived).toBe(0);
-  expect(storedOverhead).toBe(bytesSent - 8 * 2 ** 20);
+  expect(storedOverhead).toBe(bytesSent! - 8 * 2 ** 20);
   // In addition to the blobs: the commitment and the body key of each, and the slot of the root.
-  expect(bytesHashed - bytesSent).toBeWithin(400, 700);
+  expect(bytesHashed! - bytesSent!).toBeWithin(400, 700);
+  // In addition to the content: the root, with the keys of the leaves.
+  expect(bytesSealed! - 8 * 2 ** 20).toBeWithin(100, 400);
+  expect(counts).not.toContainKey("threads");
 });
 
 test("with a dedup secret, the content is hashed a second time", async () => {
-  const counted = await round({ task: byName("put-convergent"), mode: "count", operations: 2 });
-  if (counted.kind !== "count") throw new Error(counted.kind);
-  const { bytesHashed, bytesSent } = counted.counts;
-  expect(bytesHashed - bytesSent - 8 * 2 ** 20).toBeWithin(800, 1200);
+  const { bytesHashed, bytesSent } = await countOf("put-convergent");
+  expect(bytesHashed! - bytesSent! - 8 * 2 ** 20).toBeWithin(800, 1200);
 });
 
+test("counts the threads of a store with default options, and what it seals without them", async () => {
+  const { threads, bytesSealed, PUT } = await countOf("put-memory-64m");
+  const cores = navigator.hardwareConcurrency;
+  expect(threads).toBe(cores < 2 ? 0 : Math.min(cores, 8));
+  expect(bytesSealed).toBeGreaterThan(64 * 2 ** 20);
+  expect(PUT).toBe(17);
+});
+
+/** Runs a task with a library of two files in place of `@idk/storage`. */
+async function measureWith(index: string | undefined, memory: string): Promise<Reply[]> {
+  const folder = await mkdtemp(join(tmpdir(), "idk-library-"));
+  try {
+    const exports = {
+      "./memory": "./memory.ts",
+      ...(index !== undefined && { ".": "./index.ts" }),
+    };
+    const manifest = { name: "@idk/storage", type: "module", exports };
+    await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+    await writeFile(join(folder, "memory.ts"), memory);
+    await writeFile(join(folder, "index.ts"), index ?? "");
+    const dir = join(folder, "round");
+    await mkdir(dir);
+    await cp(ROUND, dir, { recursive: true });
+    return await measure(byName("keys-1"), dir);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const KEYS = `export const generateIdentity = async () => ({ recipient: "r" });`;
+const MEMORY = "export const memory = () => ({ async *list() {} });";
+const library = (methods: string) =>
+  `${KEYS} export const createStore = () => ({ async put() {}, async delete() {}, ${methods} });`;
+
 test("distinguishes a revision that lacks an export from one that fails", async () => {
-  const outcomeWith = async (source: string | undefined) =>
-    inTemporaryFolder(async (folder) => {
-      const manifest = {
-        name: "@idk/storage",
-        type: "module",
-        exports: { "./memory": "./memory.ts" },
-      };
-      if (source !== undefined) Object.assign(manifest.exports, { ".": "./index.ts" });
-      await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
-      await writeFile(join(folder, "memory.ts"), "export const memory = () => ({});");
-      await writeFile(join(folder, "index.ts"), source ?? "");
-      const dir = join(folder, "round");
-      await mkdir(dir);
-      await cp(ROUND, dir, { recursive: true });
-      return round({ task: byName("keys-1"), mode: "time", operations: 1 }, dir);
-    });
-  const keys = `export const generateIdentity = async () => ({ recipient: "r" });`;
-  const store = (methods: string) =>
-    `${keys} export const createStore = () => ({ put() {}, get() {}, ${methods} });`;
-  expect(await outcomeWith(undefined)).toEqual({
-    kind: "missing",
-    what: "the entry point @idk/storage",
-  });
-  expect(await outcomeWith(keys)).toEqual({
-    kind: "missing",
-    what: "createStore in @idk/storage",
-  });
-  expect(await outcomeWith(store(""))).toEqual({ kind: "missing", what: "Store.rewrap" });
-  const broken = outcomeWith(`import "not-installed"; ${store("")}`);
+  const missing = (what: string): Reply[] => [{ kind: "missing", what }];
+  expect(await measureWith(undefined, MEMORY)).toEqual(missing("the entry point @idk/storage"));
+  expect(await measureWith(KEYS, MEMORY)).toEqual(missing("createStore in @idk/storage"));
+  expect(await measureWith(library("get() {}"), MEMORY)).toEqual(missing("Store.rewrap"));
+  const broken = measureWith(`import "not-installed"; ${library("get() {}")}`, MEMORY);
   expect(await broken.catch(String)).toContain("not-installed");
-  const failing = outcomeWith(store(`rewrap() { throw new Error("no keys today"); }`));
-  expect(await failing.catch(String)).toContain("no keys today");
+  const failing = library(`get() {}, rewrap() { throw new Error("no keys today"); }`);
+  expect(await measureWith(failing, MEMORY).catch(String)).toContain("keys-1 failed at main: ");
+  expect(await measureWith(failing, MEMORY).catch(String)).toContain("no keys today");
+});
+
+test("other bytes than were put are an error", async () => {
+  const wrong = library(`async rewrap() {}, async get() {
+    return { stream: () => new Blob([new Uint8Array(32)]).stream() };
+  }`);
+  expect(await measureWith(wrong, MEMORY).catch(String)).toContain(
+    "other bytes came back than were put",
+  );
 });
 
 test("counts the bytes of every documented hash function", async () => {

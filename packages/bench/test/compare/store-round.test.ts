@@ -1,12 +1,14 @@
-import { join } from "node:path";
 import { s3 } from "@idk/storage/s3";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type RunStore, openRunStore } from "../../src/command/run-store.ts";
-import { output } from "../../src/compare/program.ts";
-import type { Job, Outcome } from "../../src/compare/round/job.ts";
-import { TASKS } from "../../src/compare/round/task-list.ts";
+import { countInPlace } from "../../src/compare/processes.ts";
+import { startRound } from "../../src/compare/round-process.ts";
+import type { Counts } from "../../src/compare/round/job.ts";
+import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
 
-const ROUND = join(import.meta.dir, "../../src/compare/round");
 const given = process.env["IDK_TEST_MINIO"];
 if (given) describe("tasks of an object store", () => tests(new URL(given)));
 else if (process.env["CI"]) throw new Error("IDK_TEST_MINIO is not set: script/minio starts one");
@@ -26,30 +28,55 @@ function tests(url: URL): void {
   });
   afterAll(() => store.close());
 
-  const round = async (task: string, mode: Job["mode"], operations: number): Promise<Outcome> => {
-    const access = { ...store.access, prefix: `${store.access.prefix}${task}/` };
-    const job: Job = { task, backendKind: "store", mode, operations, folder: "", store: access };
-    const argv = [process.execPath, join(ROUND, "round.ts")];
-    const { signal } = new AbortController();
-    return JSON.parse(
-      await output({ argv, cwd: ROUND, input: JSON.stringify(job), signal }),
-    ) as Outcome;
+  const measure = async (task: TaskInfo, prefix: string): Promise<void> => {
+    await using process = startRound({
+      task,
+      revision: "main",
+      mode: "measure",
+      folder: await mkdtemp(join(tmpdir(), "idk-round-")),
+      store: { ...store.access, prefix },
+      roundScript: join(import.meta.dir, "../../src/compare/round/round.ts"),
+      signal: new AbortController().signal,
+    });
+    await process.expect("ready");
+    process.send(`run ${task.least}`);
+    expect((await process.expect("batch")).seconds).toBeGreaterThan(0);
+    process.send("end");
+    await process.expect("end");
   };
 
-  for (const { name } of TASKS.filter(({ backendKind }) => backendKind === "store")) {
-    test(`${name}: measures time, counts the same twice, and leaves no object`, async () => {
-      expect(await round(name, "time", 2)).toMatchObject({ kind: "time" });
-      const counted = await round(name, "count", 3);
-      expect(await round(name, "count", 4)).toEqual(counted);
-      // Content of up to 1 MiB is one blob and one request.
-      expect(counted).toMatchObject({ kind: "count", counts: { requests: 1 } });
+  /** Requests and threads of one operation: content of up to 1 MiB is one blob, otherwise 4 MiB are. */
+  const EXPECTED: Readonly<Record<string, Counts>> = {
+    "put-store": { PUT: 1 },
+    "get-store": { GET: 1 },
+    "first-get": { GET: 1 },
+    "put-store-many": { PUT: 1 },
+    "get-store-many": { GET: 1 },
+    "put-store-8m": { PUT: 3, threads: 0 },
+    "get-store-8m": { GET: 3, threads: 0 },
+    "put-store-64m": { PUT: 17 },
+    "get-store-64m": { GET: 17 },
+    "stream-up-64m": { PUT: 17 },
+    "stream-down-64m": { GET: 17 },
+  };
+
+  // Moving 64 MiB several times takes seconds, or many on a slow disk.
+  const slow = process.env["IDK_TEST_SLOW"] === "1";
+  const tested = TASKS.filter(
+    ({ name, backendKind }) => backendKind === "store" && (slow || !name.endsWith("64m")),
+  );
+  for (const task of tested) {
+    test(`${task.name}: measures time, counts requests on the wire, and leaves no object`, async () => {
+      const prefix = `${store.access.prefix}${task.name}/`;
+      const [counts] = await Promise.all([
+        countInPlace(task, { ...store.access, prefix: `${prefix}counted/` }),
+        measure(task, `${prefix}measured/`),
+      ]);
+      const none = { GET: 0, PUT: 0, HEAD: 0, POST: 0, DELETE: 0 };
+      expect(counts).toMatchObject({ ...none, ...EXPECTED[task.name] });
       const { endpoint, region, bucket, ...credentials } = store.access;
-      const all = await Array.fromAsync(
-        s3({ endpoint, region, bucket, prefix: `${credentials.prefix}${name}/`, credentials }).list(
-          "",
-        ),
-      );
-      expect(all).toEqual([]);
-    }, 30_000);
+      const backend = s3({ endpoint, region, bucket, prefix, credentials });
+      expect(await Array.fromAsync(backend.list(""))).toEqual([]);
+    }, 60_000);
   }
 }

@@ -3,17 +3,23 @@ import {
   type Attempt,
   COMPARISON_SCHEMA,
   type Comparison,
+  type Side,
   type TaskComparison,
-  type Verdict,
 } from "../../src/compare/comparison.ts";
-import { bootstrapInterval } from "../../src/statistics/bootstrap.ts";
-import { median } from "../../src/statistics/describe.ts";
+import { judge, verdictsOf } from "../../src/compare/decide.ts";
+import { problemsOf } from "../../src/compare/render.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
 import { sampleReport } from "./sample.ts";
 
 export function sampleComparison(): Comparison {
   const random = seededRandom(7);
-  const again = attempt(random, 0.21, 0.05, "slower");
+  const seal = () => attempt(random, 0.2, 0.02);
+  const tasks = [
+    task("seal-1mib", "Seal 1 MiB", [seal(), seal()]),
+    task("put-memory", "Put 16 MiB into memory", [attempt(random, 0, 0.02)]),
+    task("get-memory", "Get 16 MiB from memory", [attempt(random, -0.17, 0.02)]),
+    task("put-store", "Put 8 MB into an object store", [attempt(random, 0.03, 0.2)]),
+  ];
   return {
     schema: COMPARISON_SCHEMA,
     createdAt: "2026-03-01T14:30:00.000Z",
@@ -22,46 +28,34 @@ export function sampleComparison(): Comparison {
     base: { name: "main", commit: "0123456789abcdef0123456789abcdef01234567" },
     head: { name: "faster-hash", commit: "89abcdef0123456789abcdef0123456789abcdef" },
     seed: 42,
-    tasks: [
-      task("seal-1mib", "Seal 1 MiB", "cpu", [attempt(random, 0.2, 0.05, "slower"), again]),
-      task("put-memory", "Put 16 MiB into memory", "cpu", [attempt(random, 0.003, 0.05, "same")]),
-      task("get-memory", "Get 16 MiB from memory", "cpu", [attempt(random, -0.17, 0.05, "faster")]),
-      task("put-store", "Put 8 MB into an object store", "io", [
-        attempt(random, 0.02, 0.15, "same"),
-      ]),
-    ],
+    tasks,
     skipped: [{ task: "get-range", reason: "the base does not know it" }],
-    failures: ["Seal 1 MiB: 23 % slower (99 % sure of 17 % or more), tolerance 5.1 %"],
+    ...problemsOf(tasks, false),
   };
 }
 
-function attempt(random: Random, shift: number, tolerance: number, verdict: Verdict): Attempt {
-  const noise = () => (random() + random() + random() - 1.5) * tolerance;
-  const rounds = Array.from({ length: 20 }, () => ({
-    base: 0.1 * Math.exp(noise()),
-    again: 0.1 * Math.exp(noise()),
-    head: 0.1 * Math.exp(shift + noise()),
-  }));
-  const ratios = rounds.map(({ base, head }) => Math.log(head / base));
-  const interval = bootstrapInterval(ratios, median, { random, confidence: 0.99 });
-  return { rounds, ratios, median: median(ratios), interval, noise: 0.02, tolerance, verdict };
+function attempt(random: Random, shift: number, spread: number): Attempt {
+  const noise = () => (random() + random() + random() - 1.5) * spread;
+  const side = (shift: number): Side => {
+    const own = shift + noise();
+    const cpu = Array.from({ length: 10 }, () => 0.1 * Math.exp(own + noise() / 4));
+    return { cpu, elapsed: cpu, memory: 80e6, memoryInTotal: 90e6 };
+  };
+  return judge(Array.from({ length: 6 }, () => ({ base: side(0), head: side(shift) })));
 }
 
-function task(
-  name: string,
-  title: string,
-  bound: TaskComparison["bound"],
-  attempts: readonly Attempt[],
-): TaskComparison {
-  const { verdict } = attempts.at(-1)!;
+function task(name: string, title: string, attempts: readonly Attempt[]): TaskComparison {
+  const verdicts = verdictsOf(attempts);
+  const less = name === "put-store";
   const counters: TaskComparison["counters"] = [
     { name: "bytesHashed", base: 1_048_576, head: 1_048_576, change: "none" },
     {
       name: "storedOverhead",
       base: 1392,
-      head: bound === "io" ? 1360 : 1392,
-      change: bound === "io" ? "less" : "none",
+      head: less ? 1360 : 1392,
+      change: less ? "less" : "none",
     },
   ];
-  return { task: name, title, bound, attempts, verdict, counters, passed: verdict !== "slower" };
+  const passed = !Object.values(verdicts).includes("worse");
+  return { task: name, title, attempts, verdicts, counters, passed };
 }

@@ -1,73 +1,72 @@
 import type { Backend } from "@idk/storage";
+import type { Method } from "./job.ts";
 
-/** Requests so far, and the bytes of their bodies. */
-export interface Tally {
-  requests: number;
-  bytesSent: number;
-  bytesReceived: number;
+/** Requests so far, in total and by method, and the bytes of their bodies. */
+export type Tally = Record<Method | "requests" | "bytesSent" | "bytesReceived", number>;
+
+export function newTally(): Tally {
+  const methods = { GET: 0, PUT: 0, HEAD: 0, POST: 0, DELETE: 0 };
+  return { requests: 0, ...methods, bytesSent: 0, bytesReceived: 0 };
 }
+
+const METHOD_OF: Readonly<Partial<Record<string, Method>>> = {
+  put: "PUT",
+  get: "GET",
+  getRange: "GET",
+  head: "HEAD",
+  delete: "DELETE",
+  list: "GET",
+  listAfter: "GET",
+  capabilities: "HEAD",
+};
 
 /**
- * Wraps a backend and counts its calls. A listing is one call, regardless of its length. To count actual
- * network requests, use `countingProxy`.
- *
- * It runs in the worktree of another revision, whose library may lack `wrapBackend`.
+ * Wraps a backend and counts its calls as the requests that they would be. A listing is one, regardless
+ * of its length. To count actual requests, use `countingProxy`.
  */
 export function countingBackend(backend: Backend, tally: Tally): Backend {
-  const counted =
-    <Call extends unknown[], Result>(method: (...call: Call) => Result) =>
-    (...call: Call): Result => {
+  const counted = Object.entries(backend).map(([name, member]: [string, unknown]) => {
+    const method = METHOD_OF[name];
+    if (typeof member !== "function" || method === undefined) return [name, member];
+    const call = (...given: unknown[]): unknown => {
       tally.requests += 1;
-      return method.apply(backend, call);
+      tally[method] += 1;
+      if (name === "put") tally.bytesSent += (given[1] as Uint8Array).length;
+      const result: unknown = Reflect.apply(member, backend, given);
+      return name === "get" || name === "getRange" ? received(result as Promise<number>) : result;
     };
-  const received =
-    <Call extends unknown[]>(read: (...call: Call) => Promise<number>) =>
-    async (...call: Call): Promise<number> => {
-      const length = await counted(read)(...call);
-      tally.bytesReceived += length;
-      return length;
-    };
-  const { getRange, listAfter, capabilities } = backend;
-  return {
-    ...backend,
-    async put(name, bytes, options) {
-      tally.requests += 1;
-      tally.bytesSent += bytes.length;
-      await backend.put(name, bytes, options);
-    },
-    get: received(backend.get),
-    ...(getRange && { getRange: received(getRange) }),
-    head: counted(backend.head),
-    delete: counted(backend.delete),
-    list: counted(backend.list),
-    ...(listAfter && { listAfter: counted(listAfter) }),
-    ...(capabilities && { capabilities: counted(capabilities) }),
+    return [name, call];
+  });
+  const received = async (result: Promise<number>): Promise<number> => {
+    const length = await result;
+    tally.bytesReceived += length;
+    return length;
   };
+  return Object.fromEntries(counted) as Backend;
 }
-
-export interface CountingProxy extends AsyncDisposable {
-  /** Replaces the endpoint of the store. */
-  readonly endpoint: string;
-}
-
-/** Larger than the largest blob. */
-const BODY_MAX = 64 * 2 ** 20;
 
 /**
  * An HTTP proxy in front of an object store that counts actual requests, including retries. It forwards
  * the Host header unchanged, because request signatures cover it.
+ *
+ * @returns the endpoint to use instead of the store's
  */
-export function countingProxy(upstream: string, tally: Tally): CountingProxy {
+export function countingProxy(
+  upstream: string,
+  tally: Tally,
+): AsyncDisposable & { readonly endpoint: string } {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    maxRequestBodySize: BODY_MAX,
+    // Larger than the largest blob.
+    maxRequestBodySize: 64 * 2 ** 20,
     idleTimeout: 120,
     async fetch(request) {
-      const { method } = request;
       const { pathname, search } = new URL(request.url);
       const body = await request.bytes();
+      const method = request.method as Method;
       tally.requests += 1;
+      tally[method] += 1;
       tally.bytesSent += body.length;
       const headers = new Headers(request.headers);
       // Expect applies to the client connection only, and the body has already arrived.
@@ -77,7 +76,7 @@ export function countingProxy(upstream: string, tally: Tally): CountingProxy {
         headers,
         decompress: false,
         redirect: "manual",
-        ...(method === "PUT" || method === "POST" ? { body } : {}),
+        ...((method === "PUT" || method === "POST") && { body }),
       });
       const { status } = response;
       if (method === "HEAD") return new Response(null, { status, headers: response.headers });

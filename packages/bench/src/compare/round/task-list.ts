@@ -1,37 +1,81 @@
 import type { BackendKind } from "./job.ts";
+import {
+  type Prepare,
+  allBytes,
+  firstGets,
+  gets,
+  manyGets,
+  manyPuts,
+  noise,
+  puts,
+  rewraps,
+  streamOf,
+} from "./work.ts";
 
 /** A task that compares two revisions. */
 export interface TaskInfo {
   /** The name on the command line. */
   readonly name: string;
   readonly title: string;
-  /**
-   * Which time is measured. `cpu`: user and system time of the process, which does not include waiting
-   * for the processor. `io`: elapsed time, because these tasks measure waiting.
-   */
-  readonly bound: "cpu" | "io";
   readonly backendKind: BackendKind;
-  /** Operations per process, enough to measure some tenths of a second. */
-  readonly operations: number;
+  /** Operations in the smallest batch: more than are in flight at once. */
+  readonly least: number;
+  /** Whether the store has its default threads. Other tasks have none, so that all hashing is counted. */
+  readonly threads: boolean;
+  readonly prepare: Prepare;
 }
 
-const sealing = { bound: "cpu", backendKind: "discard" } as const;
-const opening = { bound: "cpu", backendKind: "memory" } as const;
-const disk = { bound: "io", backendKind: "folder" } as const;
-const network = { bound: "io", backendKind: "store" } as const;
+const [KIB, MIB] = [2 ** 10, 2 ** 20];
+
+const over = (backendKind: BackendKind, threads = false, least = 1) => ({
+  backendKind,
+  threads,
+  least,
+});
+const [sealing, opening, disk, network] = [
+  over("discard"),
+  over("memory"),
+  over("folder"),
+  over("store"),
+];
+const threaded = over("store", true);
+const many = over("store", false, 32);
+
+const task = (
+  name: string,
+  title: string,
+  where: ReturnType<typeof over>,
+  prepare: Prepare,
+): TaskInfo => ({ name, title, ...where, prepare });
+
+const dedup = () => ({ dedupSecret: noise(32) });
 
 export const TASKS: readonly TaskInfo[] = [
-  { name: "put-memory", title: "seal and put 8 MiB, discarded", ...sealing, operations: 24 },
-  { name: "get-memory", title: "get 8 MiB from memory", ...opening, operations: 24 },
-  { name: "put-convergent", title: "put 8 MiB with a dedup secret", ...sealing, operations: 16 },
-  { name: "put-small", title: "put 1 KiB, discarded", ...sealing, operations: 4000 },
-  { name: "get-small", title: "get 1 KiB from memory", ...opening, operations: 4000 },
-  { name: "keys-1", title: "rewrap and open for 1 recipient", ...opening, operations: 1000 },
-  { name: "keys-64", title: "rewrap and open for 64 recipients", ...opening, operations: 50 },
-  { name: "put-files", title: "put 8 MiB into a folder", ...disk, operations: 8 },
-  { name: "get-files", title: "get 8 MiB from a folder", ...disk, operations: 24 },
-  { name: "put-store", title: "put 1 MiB into the store", ...network, operations: 24 },
-  { name: "get-store", title: "get 1 MiB from the store", ...network, operations: 24 },
-  { name: "put-store-many", title: "put 64 KiB, 16 in flight", ...network, operations: 192 },
-  { name: "get-store-many", title: "get 64 KiB, 16 in flight", ...network, operations: 192 },
+  task("put-memory", "seal and put 8 MiB, discarded", sealing, puts(8 * MIB)),
+  task("get-memory", "get 8 MiB from memory", opening, gets(8 * MIB)),
+  task(
+    "put-convergent",
+    "put 8 MiB with a dedup secret",
+    sealing,
+    puts(8 * MIB, { options: dedup }),
+  ),
+  task("put-small", "put 1 KiB, discarded", sealing, puts(KIB)),
+  task("get-small", "get 1 KiB from memory", opening, gets(KIB)),
+  task("keys-1", "rewrap and open for 1 recipient", opening, rewraps(1)),
+  task("keys-64", "rewrap and open for 64 recipients", opening, rewraps(64)),
+  task("put-memory-64m", "put 64 MiB, discarded", over("discard", true), puts(64 * MIB)),
+  task("get-memory-64m", "get 64 MiB from memory", over("memory", true), gets(64 * MIB)),
+  task("put-files", "put 8 MiB into a folder", disk, puts(8 * MIB)),
+  task("get-files", "get 8 MiB from a folder", disk, gets(8 * MIB)),
+  task("put-store", "put 1 MiB into the store", network, puts(MIB)),
+  task("get-store", "get 1 MiB from the store", network, gets(MIB)),
+  task("first-get", "get 1 MiB with a new store", network, firstGets(MIB)),
+  task("put-store-many", "put 64 KiB, 16 in flight", many, manyPuts(64 * KIB)),
+  task("get-store-many", "get 64 KiB, 16 in flight", many, manyGets(64 * KIB)),
+  task("put-store-8m", "put 8 MiB into the store", threaded, puts(8 * MIB)),
+  task("get-store-8m", "get 8 MiB from the store", threaded, gets(8 * MIB, allBytes)),
+  task("put-store-64m", "put 64 MiB into the store", threaded, puts(64 * MIB)),
+  task("get-store-64m", "get 64 MiB from the store", threaded, gets(64 * MIB, allBytes)),
+  task("stream-up-64m", "put a stream of 64 MiB", threaded, puts(64 * MIB, { given: streamOf })),
+  task("stream-down-64m", "get a stream of 64 MiB", threaded, gets(64 * MIB)),
 ];

@@ -1,180 +1,216 @@
-import { randomFillSync } from "node:crypto";
-import type { Backend, Identity, Store, StoreOptions } from "@idk/storage";
+import { createHash, randomFillSync } from "node:crypto";
+import type { Backend, Content, Identity, PutOptions, Store } from "@idk/storage";
+import type { StoreOptions, StoredContent } from "@idk/storage";
 import { entryPoint, requireMethods } from "./library.ts";
 
-/** Runs a number of operations, sequentially unless the task says otherwise. */
-export type Pass = (operations: number) => Promise<void>;
-
 export interface Work {
-  readonly pass: Pass;
+  /** Runs a number of operations, sequentially unless the task says otherwise. */
+  pass(operations: number): Promise<void>;
+  /**
+   * Compares by SHA-256 what the last pass read, or one more put, read back.
+   *
+   * @throws Error if they differ
+   */
+  verify(): Promise<void>;
   /** Bytes of content per put, to compute the overhead; absent if the task puts nothing. */
   readonly puts?: number | undefined;
 }
 
+/** Prepares a task, unmeasured. */
+export type Prepare = (fixture: Fixture) => Promise<Work>;
+
 /** The library of this revision and the backend of the task. */
 export interface Fixture {
-  readonly backend: Backend;
   readonly identity: Identity;
   readonly library: typeof import("@idk/storage");
+  /** A store over the backend of the task, or over the one in the options. */
   open(options?: Partial<StoreOptions>): Store;
+  /** A new backend with the same objects. */
+  connect(): Promise<Backend>;
+  /** A backend that keeps what is put, even if the task's discards it. */
+  readonly keeping: Backend;
 }
 
-const KIB = 2 ** 10;
-const MIB = 2 ** 20;
+type Bytes = Uint8Array<ArrayBuffer>;
+
 const IN_FLIGHT = 16;
 
-/** Prepares each task, unmeasured. */
-const WORK: Readonly<Record<string, (fixture: Fixture) => Promise<Work>>> = {
-  "put-memory": puts(8 * MIB),
-  "get-memory": gets(8 * MIB),
-  "put-convergent": convergentPuts(8 * MIB),
-  "put-small": puts(KIB),
-  "get-small": gets(KIB),
-  "keys-1": rewraps(1),
-  "keys-64": rewraps(64),
-  "put-files": puts(8 * MIB),
-  "get-files": gets(8 * MIB),
-  "put-store": puts(MIB),
-  "get-store": gets(MIB),
-  "put-store-many": manyPuts(64 * KIB),
-  "get-store-many": manyGets(64 * KIB),
-};
-
-export async function prepare(task: string, fixture: Fixture): Promise<Work> {
-  const work = WORK[task];
-  if (work === undefined) throw new Error(`there is no task ${task}`);
-  return work(fixture);
-}
-
-/** @throws Missing if this revision lacks the library */
-export async function fixtureOver(backend: Backend): Promise<Fixture> {
-  const library = await entryPoint<Fixture["library"]>("@idk/storage", [
-    "createStore",
-    "generateIdentity",
-  ]);
+/**
+ * @param own options of all stores
+ * @throws Missing if this revision lacks the library
+ */
+export async function fixtureOver(
+  { backend, ...others }: Pick<Fixture, "connect" | "keeping"> & { readonly backend: Backend },
+  own: Pick<StoreOptions, "nacl" | "workers">,
+): Promise<Fixture> {
+  const names = ["createStore", "generateIdentity"] as const;
+  const library = await entryPoint<Fixture["library"]>("@idk/storage", names);
   const identity = await library.generateIdentity();
+  const keys = { recipients: [identity.recipient], identities: [identity] };
   return {
-    backend,
+    ...others,
     identity,
     library,
     open(options = {}) {
-      const store = library.createStore({
-        backend,
-        recipients: [identity.recipient],
-        identities: [identity],
-        // No worker threads: timing does not depend on other threads, and all hashing is counted.
-        workers: 0,
-        ...options,
-      });
+      const store = library.createStore({ backend, ...keys, ...own, ...options });
       requireMethods("Store", store, ["put", "get"]);
       return store;
     },
   };
 }
 
-function puts(size: number): (fixture: Fixture) => Promise<Work> {
-  return async ({ open }) => {
-    const store = open();
+interface PutTask {
+  /** The form in which content is given, by default as bytes. */
+  given?(content: Bytes): Content;
+  options?(): PutOptions;
+}
+
+export function puts(size: number, { given = (bytes) => bytes, options }: PutTask = {}): Prepare {
+  return async (fixture) => {
+    const store = fixture.open();
     const content = noise(size);
-    const pass = repeated(() => store.put(content));
-    return { pass, puts: size };
+    const put = () => store.put(given(content), options?.());
+    return { pass: repeated(put), puts: size, verify: () => readBack(fixture, content, given) };
   };
 }
 
-function gets(size: number): (fixture: Fixture) => Promise<Work> {
-  return async ({ open }) => {
-    const store = open();
-    const address = await store.put(noise(size));
-    return { pass: repeated(() => readAll(store, address, size)) };
-  };
-}
-
-function convergentPuts(size: number): (fixture: Fixture) => Promise<Work> {
+/** @param read reads the content, into the buffer or into memory of its own */
+export function gets(size: number, read: Read = copyStream): Prepare {
   return async ({ open }) => {
     const store = open();
     const content = noise(size);
-    const dedupSecret = noise(32);
-    const counter = new DataView(dedupSecret.buffer);
-    let next = 0;
-    const pass = repeated(() => {
-      // A new secret gives new blobs, so that none exists already.
-      counter.setUint32(0, next++);
-      return store.put(content, { dedupSecret });
+    const address = await store.put(content);
+    return reading(content, async (buffer) => read(await store.get(address), buffer));
+  };
+}
+
+export function firstGets(size: number): Prepare {
+  return async ({ open, connect }) => {
+    const content = noise(size);
+    const address = await open().put(content);
+    return reading(content, async (buffer) => {
+      const store = open({ backend: await connect() });
+      const bytes = await copyStream(await store.get(address), buffer);
+      await store.close?.();
+      return bytes;
     });
-    return { pass, puts: size };
   };
 }
 
-function rewraps(recipients: number): (fixture: Fixture) => Promise<Work> {
+export function rewraps(recipients: number): Prepare {
   return async ({ library, open, identity }) => {
-    const others = await Promise.all(
-      Array.from({ length: recipients - 1 }, () => library.generateIdentity()),
-    );
-    const all = [identity, ...others].map(({ recipient }) => recipient);
+    const others = Array.from({ length: recipients - 1 }, () => library.generateIdentity());
+    const all = [identity, ...(await Promise.all(others))].map(({ recipient }) => recipient);
     const store = open();
     requireMethods("Store", store, ["rewrap"]);
-    const address = await store.put(noise(32));
-    const pass = repeated(async () => {
+    const content = noise(32);
+    const address = await store.put(content);
+    return reading(content, async (buffer) => {
       const shared = await store.rewrap(address, all);
-      await readAll(store, shared, 32);
+      const bytes = await copyStream(await store.get(shared), buffer);
       await store.delete(shared);
+      return bytes;
     });
-    return { pass };
   };
 }
 
-function manyPuts(size: number): (fixture: Fixture) => Promise<Work> {
-  return async ({ open }) => {
-    const store = open();
+export function manyPuts(size: number): Prepare {
+  return async (fixture) => {
+    const store = fixture.open();
     requireMethods("Store", store, ["putMany"]);
     const content = noise(size);
-    const pass: Pass = async (operations) => {
-      const items = Array.from({ length: operations }, (_, key) => ({ key, content }));
-      for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
-        if (!result.ok) throw result.error;
-      }
+    return {
+      async pass(operations) {
+        const items = Array.from({ length: operations }, (_, key) => ({ key, content }));
+        for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
+          if (!result.ok) throw result.error;
+        }
+      },
+      puts: size,
+      verify: () => readBack(fixture, content),
     };
-    return { pass, puts: size };
   };
 }
 
-function manyGets(size: number): (fixture: Fixture) => Promise<Work> {
+export function manyGets(size: number): Prepare {
   return async ({ open }) => {
     const store = open();
     requireMethods("Store", store, ["getMany"]);
-    const addresses = await Promise.all(
-      Array.from({ length: IN_FLIGHT }, () => store.put(noise(size))),
-    );
-    const pass: Pass = async (operations) => {
-      const items = Array.from({ length: operations }, (_, key) => ({
-        key,
-        address: addresses[key % IN_FLIGHT]!,
-      }));
-      for await (const result of store.getMany(items, { concurrency: IN_FLIGHT })) {
-        if (!result.ok) throw result.error;
-        assertLength((await result.blob.bytes()).length, size);
-      }
+    const contents = Array.from({ length: IN_FLIGHT }, () => noise(size));
+    const addresses = await Promise.all(contents.map((content) => store.put(content)));
+    const last: Uint8Array[] = [];
+    return {
+      async pass(operations) {
+        last.length = 0;
+        const items = Array.from({ length: operations }, (_, key) => ({
+          key,
+          address: addresses[key % IN_FLIGHT]!,
+        }));
+        for await (const result of store.getMany(items, { concurrency: IN_FLIGHT })) {
+          if (!result.ok) throw result.error;
+          last[result.key % IN_FLIGHT] = await result.blob.bytes();
+        }
+      },
+      verify: async () => last.forEach((bytes, i) => assertSame(bytes, contents[i]!)),
     };
-    return { pass };
   };
 }
 
-async function readAll(store: Store, address: string, size: number): Promise<void> {
+type Read = (stored: StoredContent, buffer: Bytes) => Promise<Uint8Array>;
+
+export const allBytes: Read = (stored) => stored.bytes();
+
+const copyStream: Read = async (stored, buffer) => {
   let length = 0;
-  for await (const piece of (await store.get(address)).stream()) length += piece.length;
-  assertLength(length, size);
+  for await (const piece of stored.stream()) {
+    buffer.set(piece, length);
+    length += piece.length;
+  }
+  return buffer.subarray(0, length);
+};
+
+export function streamOf(bytes: Bytes): ReadableStream<Uint8Array> {
+  return new Blob([bytes]).stream();
 }
 
-function assertLength(length: number, size: number): void {
-  if (length !== size) throw new Error(`${length} of ${size} bytes came back`);
+/** @param read reads the content once */
+function reading(content: Bytes, read: (buffer: Bytes) => Promise<Uint8Array>): Work {
+  const buffer = new Uint8Array(content.length);
+  let last: Uint8Array = buffer;
+  return {
+    pass: repeated(async () => {
+      last = await read(buffer);
+    }),
+    async verify() {
+      assertSame(last, content);
+      // What a later pass does not write must not look right.
+      last.fill(0);
+    },
+  };
 }
 
-function repeated(operation: () => Promise<unknown>): Pass {
+/** Puts the content where it is kept, and reads it. */
+async function readBack(
+  { open, keeping }: Fixture,
+  content: Bytes,
+  given: (bytes: Bytes) => Content = (bytes) => bytes,
+): Promise<void> {
+  const store = open({ backend: keeping });
+  const address = await store.put(given(content));
+  assertSame(await (await store.get(address)).bytes(), content);
+}
+
+function assertSame(read: Uint8Array, content: Uint8Array): void {
+  const [got, put] = [read, content].map((bytes) => createHash("sha256").update(bytes).digest());
+  if (!got!.equals(put!)) throw new Error("other bytes came back than were put");
+}
+
+function repeated(operation: () => Promise<unknown>): Work["pass"] {
   return async (operations) => {
     for (let i = 0; i < operations; i++) await operation();
   };
 }
 
-function noise(length: number): Uint8Array<ArrayBuffer> {
+export function noise(length: number): Bytes {
   return randomFillSync(new Uint8Array(length));
 }
