@@ -39,7 +39,7 @@ export async function runCompare(args: readonly string[], context: BenchContext)
   const store = await openStore(url, chooseTasks(options.tasks, options.rtt), context);
   const printed: Promise<void>[] = [];
   try {
-    const { failures } = await compareCommand(
+    const { failures, warnings } = await compareCommand(
       { ...options, base, head, store: store?.access },
       {
         signal,
@@ -49,7 +49,8 @@ export async function runCompare(args: readonly string[], context: BenchContext)
     );
     await Promise.all(printed);
     if (env["GITHUB_ACTIONS"] === "true") {
-      for (const failure of failures) stderr.write(`${taskAnnotation("failure", failure)}\n`);
+      for (const text of failures) stderr.write(`${taskAnnotation("failure", text)}\n`);
+      for (const text of warnings) stderr.write(`${taskAnnotation("warning", text)}\n`);
     }
     return failures.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
   } finally {

@@ -21,7 +21,7 @@ export function percent(ratio: number): string {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)} %`;
 }
 
-const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
+export const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
   cpu: "CPU time",
   elapsed: "elapsed time",
   memory: "peak memory",

@@ -36,7 +36,7 @@ export function annotationsOf(
   });
 }
 
-/** @param sentence that begins with the name of a task and a colon, as comparisons write them */
+/** @param sentence begins with the name of a task and a colon */
 export function taskAnnotation(level: Problem["level"], sentence: string): string {
   const [title = "", message = ""] = sentence.split(/: (.*)/su);
   return annotation({ level, title, message });

@@ -40,9 +40,8 @@ function grid<Item>(items: readonly Item[], columns: readonly Column<Item>[]): G
   };
 }
 
-function optional<T>(value: T | undefined, show: (value: T) => string): string {
-  return value === undefined ? "" : show(value);
-}
+const optional = <T>(value: T | undefined, show: (value: T) => string): string =>
+  value === undefined ? "" : show(value);
 
 /** With fewer samples, the 99th percentile is the slowest sample. */
 const TAIL_SAMPLES = 30;

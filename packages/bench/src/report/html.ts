@@ -4,12 +4,18 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Comparison } from "../compare/comparison.ts";
+import {
+  COUNTER_WORDS,
+  type Comparison,
+  QUANTITIES,
+  estimatesOf,
+  isWorse,
+} from "../compare/comparison.ts";
+import { QUANTITY_WORDS, difference } from "../compare/render.ts";
 import { sizeName } from "../harness/content.ts";
 import { describeHost } from "../harness/machine.ts";
 import { type Grid, counterGrid, measurementGrid, pairGrid, rateOf, targetGrid } from "./grid.ts";
-import { type Point, forest, lineChart } from "./html/chart.ts";
-import { type Change, changesOf } from "./html/comparison.ts";
+import { type Change, type Point, forest, lineChart } from "./html/chart.ts";
 import { type Html, type Part, html, trusted } from "./html/html.ts";
 import {
   type Problem,
@@ -19,8 +25,8 @@ import {
   targetsOf,
 } from "./outcome.ts";
 import type { Measurement, Report, SuiteResult, Verdict } from "./report.ts";
-import { QUICK, describeMachine, describeRates, describeVersion } from "./table.ts";
-import { counted, formatChange, formatRate, formatTime } from "./units.ts";
+import { QUICK, describeRun } from "./table.ts";
+import { counted, formatExact, formatRate, formatTime } from "./units.ts";
 
 /** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
@@ -32,16 +38,17 @@ const MARKS: Readonly<Record<Verdict, string>> = {
 };
 
 export function renderHtml(report: Report, problems: readonly Problem[]): string {
-  const { suites, machine, quick } = report;
+  const { suites, quick } = report;
+  const about = describeRun(report);
   const failed = problems.some(({ level }) => level === "failure");
   const targets = targetsOf(suites);
   const word = failed ? "Failed" : quick || targets.length === 0 ? "Not judged" : "Passed";
   const verdicts = targets.map(({ verdict }) => verdict);
   return page({
-    title: `Benchmarks of ${describeVersion(report)}`,
+    title: `Benchmarks of ${about[0]}`,
     headline: `${word}: ${describeVerdicts(suites)}`,
     tone: failed ? "bad" : word === "Passed" && problems.length === 0 ? "good" : "unclear",
-    about: [describeVersion(report), describeMachine(machine), describeRates(report)],
+    about,
     body: html`${fastest(suites)} ${quick && html`<p class="warning"><b>${QUICK}</b></p>`}
     ${list(
       "problems",
@@ -137,26 +144,38 @@ function memoryChart(measurements: readonly Measurement[]): Html | undefined {
   return lineChart({ label, points, kind: "time", formatX });
 }
 
+const COUNTER_ALIGN = ["left", "left", "right", "right"] as const;
+
 /** Renders a comparison of two revisions in the same way. */
 export function renderComparisonHtml(comparison: Comparison): string {
-  const { base, head, failures, tasks, skipped, machine, createdAt, seconds, seed } = comparison;
-  const changes = changesOf(comparison);
-  const unclear = changes.filter(({ verdict }) => verdict === "inconclusive").length;
-  const found = failures.length === 0 ? "No regression" : counted(failures.length, "regression");
-  const counters = tasks.flatMap(({ task, counters }) =>
-    counters
-      .filter(({ change }) => change !== "none")
-      .map(({ name, base, head }) => [task, name, base, head].map(String)),
+  const { base, head, failures, warnings, tasks, skipped, machine, createdAt } = comparison;
+  const changes = tasks.flatMap((task): Change[] =>
+    estimatesOf(task).map((estimate) => Object.assign(estimate, { task: task.task })),
   );
+  const counters = tasks.flatMap(({ task, counters }) =>
+    counters.flatMap((counter) => (counter.change === "none" ? [] : { task, counter })),
+  );
+  const amounts = counters.map(({ task, counter: { name, base, head } }) => {
+    const [before, after] = [base, head].map((count) => formatExact(count, "count"));
+    return [task, COUNTER_WORDS[name], before!, after!];
+  });
+  const found = failures.length === 0 ? "No regression" : counted(failures.length, "regression");
+  const unclear = warnings.length > 0 ? `, ${warnings.length} inconclusive` : "";
   const revisions = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
-  const quantities = [...new Set(changes.map(({ quantity }) => quantity))];
+  const { seconds, seed, rtt } = comparison;
+  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
   return page({
     title: `Benchmarks: ${head.name} against ${base.name}`,
-    headline: `${found} in ${counted(tasks.length, "task")}${unclear > 0 ? `, ${unclear} inconclusive` : ""}`,
-    tone: failures.length > 0 ? "bad" : unclear > 0 ? "unclear" : "good",
-    about: [revisions, `${createdAt}, ${formatTime(seconds)}, seed ${seed}`, describeHost(machine)],
+    headline: `${found} in ${counted(tasks.length, "task")}${unclear}`,
+    tone: failures.length > 0 ? "bad" : warnings.length > 0 ? "unclear" : "good",
+    about: [
+      revisions,
+      `${createdAt}, ${formatTime(seconds)}, seed ${seed}${far}`,
+      describeHost(machine),
+    ],
     body: html`${list("problems", [
-      ...failures.map((failure) => html`<li class="failure">${failure}</li>`),
+      ...failures.map((text) => html`<li class="failure">${text}</li>`),
+      ...warnings.map((text) => html`<li class="warning">${text}</li>`),
       ...skipped.map(
         ({ task, reason }) => html`<li class="warning">${task} skipped: ${reason}</li>`,
       ),
@@ -166,28 +185,27 @@ export function renderComparisonHtml(comparison: Comparison): string {
       changeGrid(changes),
       changes.map(({ verdict }) => verdict),
     )}
-    ${quantities.map((quantity) =>
+    ${QUANTITIES.map((one) =>
       forest(
-        `${quantity}, with intervals: left of 0 the head is better`,
-        changes.filter((change) => change.quantity === quantity),
+        `Change of ${QUANTITY_WORDS[one]}, with intervals: left of 0 the head is better`,
+        changes.filter(({ quantity }) => quantity === one),
       ),
     )}
-    ${counters.length === 0 ? html`<p>No counter changed.</p>` : table("Counters that changed", { head: ["task", "counter", "base", "head"], align: ["left", "left", "right", "right"], rows: counters })}`,
+    ${table(
+      counters.length > 0 ? "Counters that changed" : "No counter changed",
+      { head: ["task", "counter", "base", "head"], align: COUNTER_ALIGN, rows: amounts },
+      counters.map(({ counter }) => (isWorse(counter) ? "worse" : "better")),
+    )}`,
   });
 }
 
 function changeGrid(changes: readonly Change[]): Grid {
-  const percent = (ratio: number): string => formatChange(Math.expm1(ratio));
   return {
-    head: ["task", "verdict", "quantity", "change", "interval"],
-    align: ["left", "left", "left", "right", "right"],
-    rows: changes.map(({ task, quantity, ratio, interval, verdict }) => [
-      task,
-      verdict,
-      quantity,
-      percent(ratio),
-      `${percent(interval.low)} to ${percent(interval.high)}`,
-    ]),
+    head: ["task", "verdict", "quantity", "change"],
+    align: ["left", "left", "left", "right"],
+    rows: changes.map((change) => {
+      return [change.task, change.verdict, QUANTITY_WORDS[change.quantity], difference(change)];
+    }),
   };
 }
 

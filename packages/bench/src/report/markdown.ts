@@ -2,7 +2,7 @@ import { markdownTable } from "markdown-table";
 import { type Grid, counterGrid, measurementGrids, pairGrid, targetGrid } from "./grid.ts";
 import { type Problem, describeVerdicts, targetsOf } from "./outcome.ts";
 import type { Report, SuiteResult, Verdict } from "./report.ts";
-import { QUICK, describeMachine, describeRates, describeVersion } from "./table.ts";
+import { QUICK, describeRun } from "./table.ts";
 import { formatTime } from "./units.ts";
 
 const WORDS: Readonly<Record<Verdict, string>> = {
@@ -23,9 +23,7 @@ export function renderMarkdown(report: Report, problems: readonly Problem[]): st
     ...list(problems.filter(({ target }) => target === undefined).map(describe)),
     ...(targets.length > 0 ? [draw(targetGrid(targets, (verdict) => WORDS[verdict]))] : []),
     ...suites.filter(({ status }) => status === "completed").map(details),
-    [describeVersion(report), describeMachine(report.machine), describeRates(report)]
-      .map(text)
-      .join("<br>\n"),
+    describeRun(report).map(text).join("<br>\n"),
   ];
   return `${parts.join("\n\n")}\n`;
 }

@@ -44,10 +44,8 @@ export function problemsOf(
     problems.push({ level: "failure", message });
   }
   for (const { suite, status, reason = "", targets } of suites) {
-    if (status === "failed")
-      problems.push({ level: "failure", suite, message: `failed: ${reason}` });
-    const level = ci ? "failure" : "warning";
-    if (status === "skipped") problems.push({ level, suite, message: `skipped: ${reason}` });
+    const level = ci || status === "failed" ? "failure" : "warning";
+    if (status !== "completed") problems.push({ level, suite, message: `${status}: ${reason}` });
     for (const target of quick ? [] : targets) {
       const { verdict, kind } = target;
       if (verdict === "met") continue;

@@ -2,7 +2,7 @@ import { describeHost } from "../harness/machine.ts";
 import { type Paint, drawGrid, plain } from "./draw.ts";
 import { counterGrid, measurementGrids, pairGrid, targetGrid } from "./grid.ts";
 import { type Problem, describeProblem, describeVerdicts, subjectOf } from "./outcome.ts";
-import type { Machine, Report, SuiteResult, Verdict } from "./report.ts";
+import type { Report, SuiteResult, Verdict } from "./report.ts";
 import { counted, formatRate, formatTime } from "./units.ts";
 
 /** A report without its suites. */
@@ -10,26 +10,23 @@ export type ReportHead = Omit<Report, "suites">;
 
 /** The version, the machine and its calibration. */
 export function renderHead(head: ReportHead, paint: Paint = plain): string {
-  const lines = [describeVersion(head), describeMachine(head.machine), describeRates(head)];
-  if (head.quick) lines.push(paint("yellow", QUICK));
-  return lines.join("\n");
+  return [...describeRun(head), ...(head.quick ? [paint("yellow", QUICK)] : [])].join("\n");
 }
 
 export const QUICK = "quick run: few rounds and small sizes, too imprecise to judge";
 
-export function describeVersion({ version, revision, createdAt }: ReportHead): string {
+/** Three lines: what was measured and when, the machine, and what it can do. */
+export function describeRun(head: ReportHead): [string, string, string] {
+  const { version, revision, createdAt, machine, calibration, rtt } = head;
   const dirty = revision?.endsWith("-dirty") === true ? "-dirty" : "";
   const commit = revision === undefined ? "" : `, commit ${revision.slice(0, 12)}${dirty}`;
-  return `idk ${version}${commit}, ${createdAt}`;
-}
-
-export function describeMachine(machine: Machine): string {
-  return `${describeHost(machine)}, ${machine.nacl} NaCl`;
-}
-
-export function describeRates({ calibration }: Pick<ReportHead, "calibration">): string {
+  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
   const { sha256, secretbox, memoryCopy } = calibration;
-  return `one thread: SHA-256 ${formatRate(sha256)}, secretbox ${formatRate(secretbox)}, memory copy ${formatRate(memoryCopy)}`;
+  return [
+    `idk ${version}${commit}, ${createdAt}`,
+    `${describeHost(machine)}, ${machine.nacl} NaCl${far}`,
+    `one thread: SHA-256 ${formatRate(sha256)}, secretbox ${formatRate(secretbox)}, memory copy ${formatRate(memoryCopy)}`,
+  ];
 }
 
 /** @param width of the terminal in characters, by default unlimited */
@@ -53,11 +50,9 @@ export function renderSuite(suite: SuiteResult, paint: Paint = plain, width?: nu
 }
 
 /** A sentence, wrapped between words. */
-function indented(sentence: string, width: number = Infinity): string {
-  const [indent, hanging] = ["  ", "    "];
-  const room = width - hanging.length;
-  const text = Number.isFinite(room) ? Bun.wrapAnsi(sentence, Math.max(room, 20)) : sentence;
-  return `${indent}${text.replaceAll("\n", `\n${hanging}`)}`;
+function indented(sentence: string, width: number = 10_000): string {
+  const text = Bun.wrapAnsi(sentence, Math.max(width - 4, 20));
+  return `  ${text.replaceAll("\n", "\n    ")}`;
 }
 
 function describeStatus({ status, reason = "", seconds }: SuiteResult, paint: Paint): string {

@@ -21,7 +21,7 @@ setDefaultTimeout(60_000);
 
 /** Charts on the sample report's page, and on that of the comparison. */
 const FIGURES = 4;
-const COMPARISON_FIGURES = 2;
+const COMPARISON_FIGURES = 3;
 
 interface View {
   readonly width: number;

@@ -9,7 +9,7 @@ const FIXED = new Set([
   "unit",
   "nacl",
   "verdict",
-  "bound",
+  "quantity",
   "kind",
   "level",
   "change",

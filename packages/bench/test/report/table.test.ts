@@ -55,6 +55,12 @@ describe("the table of a report", () => {
     `);
   });
 
+  test("shows how far the store was", () => {
+    expect(renderHead({ ...REPORT, rtt: 50 })).toContain(
+      "native NaCl, 50 ms added to each request to the store\n",
+    );
+  });
+
   test("fits the width of the terminal: names and sentences are wrapped between words", () => {
     const lines = renderSuite(REPORT.suites[0]!, plain, 72).split("\n");
     expect(lines.filter((line) => Bun.stringWidth(line) > 72)).toEqual([]);

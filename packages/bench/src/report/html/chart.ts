@@ -11,7 +11,7 @@ import {
   ruleY,
 } from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import type { Change } from "./comparison.ts";
+import type { Estimate } from "../../compare/comparison.ts";
 import { type Html, html, trusted } from "./html.ts";
 
 /** Widths in pixels of the two versions of a chart; the page shows the one that fits. */
@@ -139,6 +139,9 @@ export function lineChart({ label, points, kind, formatX }: LineChart): Html {
 
 const COLORS = { worse: "bad", better: "good", same: "muted", inconclusive: "unclear" } as const;
 
+/** A quantity of a task, compared. */
+export type Change = Estimate & { readonly task: string };
+
 /** The changes of one quantity, a row for each task: the estimate with its interval. */
 export function forest(label: string, changes: readonly Change[]): Html {
   const tasks = changes.map(({ task }) => task);
@@ -151,7 +154,7 @@ export function forest(label: string, changes: readonly Change[]): Html {
   const reach = Math.min(100, 1.05 * Math.max(5, ...rows.flatMap(({ low, high }) => [-low, high])));
   const names = Math.min(150, Math.max(...tasks.map(({ length }) => length)) * CHARACTER + 20);
   return chart(label, (width) => ({
-    height: 40 + rows.length * 22,
+    height: 70 + rows.length * 22,
     marginLeft: names,
     marginBottom: 34,
     x: { domain: [-reach, reach], clamp: true },
