@@ -36,15 +36,9 @@ export function numberOption(flag: string, description: string, least: number): 
 
 /** The options that suites declare, each once. */
 export function suiteOptions(suites: readonly Suite[]): Map<string, SuiteOption> {
-  const options = new Map<string, SuiteOption>();
-  for (const option of suites.flatMap(({ options = [] }) => options)) {
-    const known = options.get(option.name) ?? option;
-    if (known.kind !== option.kind) {
-      throw new Error(`suites declare --${option.name} with different types`);
-    }
-    options.set(option.name, known);
-  }
-  return options;
+  return new Map(
+    suites.flatMap(({ options = [] }) => options.map((option) => [option.name, option])),
+  );
 }
 
 export function addSuiteOptions(program: Command, suites: readonly Suite[]): void {

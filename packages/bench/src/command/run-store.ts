@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ListObjectVersionsOutput, ListObjectsV2Output } from "@aws-sdk/client-s3";
 import { bareS3 } from "../object-store/bare-s3.ts";
-import { openBackend } from "../object-store/scratch.ts";
+import { clearAll } from "../object-store/scratch.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 import type { StoreChoice } from "./store-url.ts";
 
@@ -16,7 +16,7 @@ export interface RunStore {
  * Chooses a new prefix in the given bucket, or creates a bucket on the given server. Suites remove
  * their own objects; closing the store removes what interrupted suites left.
  *
- * @throws Error if the bucket cannot be listed or created, so that this fails once and not in each suite
+ * @throws Error if the bucket cannot be listed or created
  */
 export async function openRunStore(
   choice: Exclude<StoreChoice, { kind: "none" }>,
@@ -29,7 +29,8 @@ export async function openRunStore(
       : { ...choice.server, bucket: name, prefix };
   try {
     if (choice.kind === "server") await bareS3(access).createBucket();
-    else await expectListable(access);
+    // Lists a prefix that nothing has: a bucket that cannot be listed fails here, once.
+    else await clearAll(access);
   } catch (error) {
     throw new Error(unusable(access, error), { cause: error });
   }
@@ -40,15 +41,6 @@ export async function openRunStore(
       if (choice.kind === "server") await bareS3(access).deleteBucket();
     },
   };
-}
-
-async function expectListable(access: ObjectStoreAccess): Promise<void> {
-  const backend = openBackend(access);
-  try {
-    for await (const { name } of backend.list("")) throw new Error(`a new prefix has ${name}`);
-  } finally {
-    await backend.close?.();
-  }
 }
 
 /** Removes all objects, also those that are no blobs. */

@@ -57,13 +57,12 @@ export function readStoreUrl(url: string, env: Environment): ObjectStoreAccess {
   if (!parts.every((part) => /^[\w.-]+$/u.test(part) && !/^\.+$/u.test(part))) {
     throw new Usage("--store takes letters, digits, dots, dashes and underscores in its path");
   }
-  const server =
-    location.kind === "s3"
-      ? s3Access(location, env)
-      : location.kind === "b2"
-        ? b2Access(location, env)
-        : minioAccess(location);
-  return { ...server, bucket, prefix: prefix === undefined ? "" : `${prefix}/` };
+  const where = { bucket, prefix: prefix === undefined ? "" : `${prefix}/` };
+  if (location.kind === "s3") return { ...s3Access(location, env), ...where };
+  return {
+    ...(location.kind === "b2" ? b2Access(location, env) : minioAccess(location)),
+    ...where,
+  };
 }
 
 /** The messages of the parser follow the name of what was parsed. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { parseMegabytes, parseSizes } from "../../src/command/flags.ts";
 import type { SuiteOption } from "../../src/suite.ts";
+import { suites as allSuites } from "../../src/suites.ts";
 import { bench, fakeSuite } from "./fake-context.ts";
 
 const RETRIES: SuiteOption = { name: "retries", kind: "number", description: "retries" };
@@ -112,6 +113,13 @@ describe("suite options", () => {
     expect(upload!.contexts[0]).toMatchObject({ options: { download: true }, quick: true });
     expect(plain!.contexts).toEqual([]);
   });
+});
+
+test("suites that share an option agree on its type", () => {
+  const options = allSuites.flatMap(({ options = [] }) => options);
+  for (const { name, kind } of options) {
+    for (const other of options) if (other.name === name) expect(other.kind).toBe(kind);
+  }
 });
 
 describe("command line errors", () => {

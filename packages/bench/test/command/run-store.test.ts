@@ -4,7 +4,9 @@ import {
   DeleteBucketCommand,
   DeleteObjectCommand,
   HeadBucketCommand,
+  ListObjectVersionsCommand,
   ListObjectsV2Command,
+  PutBucketVersioningCommand,
   PutObjectCommand,
   S3Client,
 } from "@aws-sdk/client-s3";
@@ -68,6 +70,26 @@ function tests(url: URL): void {
     await store.close();
     const gone = client.send(new HeadBucketCommand({ Bucket: store.access.bucket }));
     expect(await gone.catch((error: Error) => error.name)).toBe("NotFound");
+  });
+
+  test("removes all versions of what is left on B2, which keeps them", async () => {
+    const Bucket = `${bucket}-b2`;
+    await client.send(new CreateBucketCommand({ Bucket }));
+    const VersioningConfiguration = { Status: "Enabled" as const };
+    await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }));
+    const access = { ...server, bucket: Bucket, prefix: "", provider: "b2" as const };
+    const store = await openRunStore({ kind: "bucket", access });
+    await put(store.access, "twice");
+    await put(store.access, "twice");
+    await put(store.access, "hidden");
+    const Key = `${store.access.prefix}hidden`;
+    await client.send(new DeleteObjectCommand({ Bucket, Key }));
+    await store.close();
+    const { Versions, DeleteMarkers } = await client.send(
+      new ListObjectVersionsCommand({ Bucket }),
+    );
+    expect([Versions, DeleteMarkers]).toEqual([undefined, undefined]);
+    await client.send(new DeleteBucketCommand({ Bucket }));
   });
 
   test("says what to do if the bucket does not exist", async () => {

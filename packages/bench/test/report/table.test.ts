@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "bun:test";
 import { type Paint, drawGrid, paintFor, plain } from "../../src/report/draw.ts";
+import { renderMarkdown } from "../../src/report/markdown.ts";
 import type { Report } from "../../src/report/report.ts";
 import { renderHead, renderOutcome, renderSuite } from "../../src/report/table.ts";
 import { PROBLEMS, REPORT, measurement, result } from "./fixtures.ts";
@@ -130,4 +131,30 @@ describe("the table of a report", () => {
     const grid = { head: ["a", "b"], align: ["left", "right"] as const, rows: [["µs µs", "1"]] };
     expect(drawGrid(grid, plain)).toBe("  a      b\n  µs µs  1");
   });
+});
+
+test("measurements are in the tables that they name", () => {
+  const suite = result("sse", {
+    measurements: [
+      measurement("upload, plain", 0.1, { table: "uploads" }),
+      measurement("download, plain", 0.02, { table: "downloads" }),
+      measurement("upload, SSE", 0.11, { table: "uploads" }),
+    ],
+  });
+  expect(renderSuite(suite)).toMatchInlineSnapshot(`
+    "sse  What sse takes
+      completed in 12.3 s
+
+      uploads        median   ± 95 %     p95
+      upload, plain  100 ms  ± 1.0 %  101 ms
+      upload, SSE    110 ms  ± 1.0 %  111 ms
+
+      downloads         median   ± 95 %      p95
+      download, plain  20.0 ms  ± 1.0 %  20.2 ms"
+  `);
+  const markdown = renderMarkdown({ ...REPORT, suites: [suite] }, []);
+  expect(markdown.match(/^\| (?:uploads|downloads|measurement) /gmu)).toEqual([
+    "| uploads ",
+    "| downloads ",
+  ]);
 });
