@@ -14,7 +14,8 @@ import type { Worktrees } from "./worktrees.ts";
 const BATCH_SECONDS = 0.04;
 /** Batches of each process of a pair, fewer if they are long. */
 const SAMPLES = { least: 4, most: 10, seconds: 0.6 };
-const WARM_UPS = { least: 1, most: 3, seconds: 0.2 };
+/** Compiled code becomes faster for some tenths of a second. */
+const WARM_UPS = { least: 1, most: 8, seconds: 0.3 };
 /** Growth of the batch while its length is sought, because the first operations are slow. */
 const GROWTH_MOST = 8;
 

@@ -1,7 +1,6 @@
 /* Makes a store on this machine as far away as one on the network, by the project's fault proxy. */
 import { randomBytes } from "node:crypto";
 import { Usage } from "../command/usage.ts";
-import type { ObjectStoreAccess } from "../suite.ts";
 
 export interface FarStore extends AsyncDisposable {
   /** To be used instead of the store's. */

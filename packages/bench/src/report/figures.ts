@@ -3,7 +3,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { targetGrid } from "./grid.ts";
 import { draw } from "./markdown.ts";
-import { describeMachine, describeVersion } from "./table.ts";
+import { describeRun } from "./table.ts";
 import { targetsOf } from "./outcome.ts";
 import type { Report, Target } from "./report.ts";
 import { reportSchema } from "./schema.ts";
@@ -64,7 +64,7 @@ function missesOf(reports: readonly NamedReport[]): string {
 function figuresOf(report: Report): string {
   const targets = targetsOf(report.suites).filter(({ name }) => !name.endsWith("the baseline"));
   const met = targets.filter(({ verdict }) => verdict === "met").length;
-  const about = `${describeVersion(report)}; ${describeMachine(report.machine)}. ${met} of ${counted(targets.length, "target")} met.`;
+  const about = `${describeRun(report).slice(0, 2).join("; ")}. ${met} of ${counted(targets.length, "target")} met.`;
   const notes = report.suites.flatMap(({ suite, status, reason = "" }) =>
     status === "completed" ? [] : [`${suite} was ${status}: ${reason}.`],
   );

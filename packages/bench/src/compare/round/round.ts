@@ -10,7 +10,7 @@ import { type Work, fixtureOver } from "./work.ts";
 const WITHOUT_THREADS = { workers: 0 };
 
 const lines = console[Symbol.asyncIterator]();
-const job = JSON.parse((await lines.next()).value!) as Job;
+const job = JSON.parse((await lines.next()).value) as Job;
 const { prepare } = TASKS.find(({ name }) => name === job.task)!;
 try {
   await (job.mode === "count" ? count() : serve());
