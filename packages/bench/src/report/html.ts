@@ -42,12 +42,13 @@ export function renderHtml(report: Report, problems: readonly Problem[]): string
   const about = describeRun(report);
   const failed = problems.some(({ level }) => level === "failure");
   const targets = targetsOf(suites);
-  const word = failed ? "Failed" : quick || targets.length === 0 ? "Not judged" : "Passed";
+  const passed = problems.length === 0 ? "Passed" : "Passed with warnings";
+  const word = failed ? "Failed" : quick || targets.length === 0 ? "Not judged" : passed;
   const verdicts = targets.map(({ verdict }) => verdict);
   return page({
     title: `Benchmarks of ${about[0]}`,
     headline: `${word}: ${describeVerdicts(suites)}`,
-    tone: failed ? "bad" : word === "Passed" && problems.length === 0 ? "good" : "unclear",
+    tone: failed ? "bad" : word === "Passed" ? "good" : "unclear",
     about,
     body: html`${fastest(suites)} ${quick && html`<p class="warning"><b>${QUICK}</b></p>`}
     ${list(

@@ -72,7 +72,7 @@ test("only a run that judged something, and found nothing, passes", () => {
     `<h1 class="good">Passed: 5 of 5 targets met</h1>`,
   );
   expect(headline({ suites: only("hash-perf", "encryption-perf") })).toBe(
-    `<h1 class="unclear">Passed: 4 of 4 targets met, 1 suite skipped</h1>`,
+    `<h1 class="unclear">Passed with warnings: 4 of 4 targets met, 1 suite skipped</h1>`,
   );
   expect(headline({ suites: only("encryption-perf") })).toBe(
     `<h1 class="unclear">Not judged: no targets, 1 suite skipped</h1>`,
