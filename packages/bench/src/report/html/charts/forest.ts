@@ -2,6 +2,7 @@ import { type Markish, dot, rect, ruleY } from "@observablehq/plot";
 import {
   type Estimate,
   QUANTITIES,
+  QUANTITY_WORDS,
   type Quantity,
   type TaskComparison,
   type Verdict,
@@ -23,12 +24,6 @@ interface Row {
   /** ln(head / base) of each pair. */
   readonly ratios: readonly number[];
 }
-
-const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
-  cpu: "CPU time",
-  elapsed: "elapsed time",
-  memory: "peak memory",
-};
 
 /** Head against base, one row per task: the change in CPU time with its interval and tolerance. */
 export function forest(tasks: readonly TaskComparison[]): Html {
