@@ -15,6 +15,12 @@ export const COMPARISON_SCHEMA = "idk-bench-comparison/2";
 export const QUANTITIES = ["cpu", "elapsed", "memory"] as const;
 export type Quantity = (typeof QUANTITIES)[number];
 
+export const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
+  cpu: "CPU time",
+  elapsed: "elapsed time",
+  memory: "peak memory",
+};
+
 /**
  * - `worse`: the whole interval is above the tolerance, in two measurements. The gate fails.
  * - `better`: the whole interval is below minus the tolerance.

@@ -8,7 +8,7 @@ import {
   type Counter,
   type Estimate,
   QUANTITIES,
-  type Quantity,
+  QUANTITY_WORDS,
   type TaskComparison,
   estimatesOf,
   isWorse,
@@ -20,12 +20,6 @@ export function percent(ratio: number): string {
   const value = Math.expm1(ratio) * 100;
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)} %`;
 }
-
-export const QUANTITY_WORDS: Readonly<Record<Quantity, string>> = {
-  cpu: "CPU time",
-  elapsed: "elapsed time",
-  memory: "peak memory",
-};
 
 /** "HEAD requests 1 → 2" */
 function counterChange({ name, base, head }: Counter): string {

@@ -8,10 +8,11 @@ import {
   COUNTER_WORDS,
   type Comparison,
   QUANTITIES,
+  QUANTITY_WORDS,
   estimatesOf,
   isWorse,
 } from "../compare/comparison.ts";
-import { QUANTITY_WORDS, difference } from "../compare/render.ts";
+import { difference } from "../compare/render.ts";
 import { sizeName } from "../harness/content.ts";
 import { describeHost } from "../harness/machine.ts";
 import { type Grid, counterGrid, measurementGrid, pairGrid, rateOf, targetGrid } from "./grid.ts";
