@@ -7,6 +7,7 @@ import { ROOT, bench, readReport } from "./bench.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ensureMinio } from "./server.ts";
 import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { problemsOf } from "@idk/bench";
 import { z } from "zod";
 
@@ -195,26 +196,22 @@ const slow = process.env["IDK_TEST_SLOW"] === "1" ? describe : describe.skip;
 
 slow("planted", () => {
   let copy: PlantedCopy;
-  /** The counters of the unchanged sources, so that the committed baseline need not be up to date. */
-  let baseline: string;
   beforeAll(async () => {
     if (!(await ensureMinio())) throw new Error("there is no MinIO to measure with");
     copy = await plantedCopy();
-    baseline = join(copy.temporary, "baseline.json");
-    await copy.plant([]);
-    const reason = ["--update-baseline", "of the unchanged sources", "--baseline", baseline];
-    await bench([...COUNTERS, ...reason], { root: copy.root, capture: true });
   });
   afterAll(() => copy?.[Symbol.asyncDispose]());
 
-  /** What made a run red, one line each. */
-  const measure = async (args: readonly string[]): Promise<{ code: number; lines: string[] }> => {
+  /** What a run of sources with these patches is red for, one line each. */
+  const measure = async (
+    args: readonly string[],
+    patches: readonly string[],
+  ): Promise<{ code: number; lines: string[] }> => {
+    const baseline = args === COUNTERS ? await unchangedCounters() : "none";
+    await copy.plant(patches);
     const file = join(copy.temporary, "report.json");
-    await Bun.file(file)
-      .delete()
-      .catch(() => {});
-    const own = args === COUNTERS ? baseline : "none";
-    const ran = await bench([...args, "--baseline", own, "--json", file], {
+    await rm(file, { force: true });
+    const ran = await bench([...args, "--baseline", baseline, "--json", file], {
       root: copy.root,
       capture: true,
     });
@@ -222,18 +219,27 @@ slow("planted", () => {
     return { code: ran.code, lines };
   };
 
+  /** A baseline of the unchanged sources, so that the committed one need not be up to date. */
+  const unchangedCounters = async (): Promise<string> => {
+    const baseline = join(copy.temporary, "baseline.json");
+    if (await Bun.file(baseline).exists()) return baseline;
+    await copy.plant([]);
+    const args = [...COUNTERS, "--baseline", baseline, "--update-baseline", "unchanged sources"];
+    const { output } = await bench(args, { root: copy.root, capture: true });
+    if (!(await Bun.file(baseline).exists())) throw new Error(output);
+    return baseline;
+  };
+
   const runs = new Set(FAULTS.map(({ run }) => run));
   for (const run of runs) {
     test(`nothing: ${run.join(" ")} is green`, async () => {
-      await copy.plant([]);
-      expect(await measure(run)).toEqual({ code: 0, lines: [] });
+      expect(await measure(run, [])).toEqual({ code: 0, lines: [] });
     });
   }
 
   for (const { title, patches, run, red } of FAULTS) {
     test(`${title}: ${run[0]} is red`, async () => {
-      await copy.plant(patches);
-      expectRed(await measure(run), red);
+      expectRed(await measure(run, patches), red);
     });
   }
 
