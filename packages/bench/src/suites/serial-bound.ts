@@ -71,7 +71,7 @@ async function measure(
 ): Promise<Sampled> {
   const { length } = content;
   const how = workers === 0 ? ", one thread" : "";
-  const rounds = iterations ?? (quick ? 2 : 6);
+  const rounds = iterations ?? (quick ? 2 : 5);
   log(`${sizeName(length)}${how}, ${rounds} rounds`);
   const [hash, identity, sodium] = [sha256(content), await generateIdentity(), await libsodium()];
   await using store = createStore({
