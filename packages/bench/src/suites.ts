@@ -44,6 +44,17 @@ export const suites: readonly Suite[] = [
     async () => (await import("./suites/primitives.ts")).primitives,
   ),
   lazy(
+    { name: "compression", title: "Puts with each compression, against the bare codecs" },
+    async () => (await import("./suites/compression.ts")).compression,
+  ),
+  lazy(
+    {
+      name: "serial-bound",
+      title: "Long contents in memory, against secretbox and SHA-256 on one thread",
+    },
+    async () => (await import("./suites/serial-bound.ts")).serialBound,
+  ),
+  lazy(
     {
       name: "encryption-perf",
       title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",

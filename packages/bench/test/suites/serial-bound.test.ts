@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import { runTiny } from "./run-tiny.ts";
+import { withWrongBytes } from "./wrong-bytes.ts";
+
+const MIB = 2 ** 20;
+/** The least for which a store starts its threads. */
+const LENGTH = 32 * MIB;
+
+test("measures each way with threads and on one thread, against the serial bound", async () => {
+  const { measurements, targets } = await runTiny("serial-bound", [LENGTH], { iterations: 1 });
+  expect(measurements).toHaveLength(2 * (6 + 2));
+  expect(targets).toHaveLength(6 + 1 + 6);
+  const threads = targets.find(({ unit }) => unit === "count")!;
+  // It is 1 without threads, and 3 to 5 with them.
+  expect(threads.value).toBeGreaterThan(1.5);
+  expect(
+    targets.slice(7).every(({ name, kind }) => name.includes("one thread") && kind === "cpu"),
+  ).toBe(true);
+}, 60_000);
+
+test("finds wrong bytes", async () => {
+  const run = () => runTiny("serial-bound", [2 * MIB], { iterations: 1 }).catch(String);
+  expect(await withWrongBytes(run)).toContain("wrong bytes came back");
+});
