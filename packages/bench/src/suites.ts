@@ -144,4 +144,29 @@ export const suites: readonly Suite[] = [
     },
     async () => (await import("./suites/streaming-throughput.ts")).streamingThroughput,
   ),
+  lazy(
+    {
+      name: "many-small",
+      title: "Many objects of 4 KiB: folders, and an object store beside bare requests",
+      needsObjectStore: true,
+      options: [{ name: "count", kind: "number", description: "number of objects" }],
+    },
+    async () => (await import("./suites/many-small.ts")).manySmall,
+  ),
+  lazy(
+    {
+      name: "transfer",
+      title: "The backend beside bare requests, the AWS SDK and MinIO's client; a store over it",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/transfer.ts")).transfer,
+  ),
+  lazy(
+    {
+      name: "stores",
+      title: "An object store, versitygw and a folder, beside the least that any store must do",
+      needsObjectStore: true,
+    },
+    async () => (await import("./suites/stores.ts")).stores,
+  ),
 ];

@@ -3,7 +3,6 @@ import { mkdir, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { Store } from "@idk/storage";
 import { inLanes } from "../harness/interleave.ts";
-import type { Labels } from "../harness/results.ts";
 import type { Task } from "../harness/sampling.ts";
 import {
   type BareObject,
@@ -158,10 +157,9 @@ export async function readAll(
 
 /** A put and a get of all contents, each of which is compared by SHA-256 in one more get. */
 export function tasksOf(
-  labels: (way: "put" | "get") => Labels,
   passes: Passes,
   contents: readonly Content[],
-  inFlight: number,
+  { who, what = "", inFlight }: { who: string; what?: string; inFlight: number },
 ): [put: Task, get: Task] {
   let keys: readonly string[] = [];
   const put = async (): Promise<void> => {
@@ -169,13 +167,19 @@ export function tasksOf(
   };
   const read = (comparison: Comparison) => () =>
     readAll(passes, keys, contents, inFlight, comparison);
+  const check = read(BY_HASH);
+  const bytesPerOperation = contents.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const labels = (way: string) => {
+    const series = `${way}, ${who}`;
+    return { name: what === "" ? series : `${what}: ${series}`, series, bytesPerOperation };
+  };
   return [
-    { ...labels("put"), run: put, check: read(BY_HASH) },
+    { ...labels("put"), run: put, check },
     {
       ...labels("get"),
       prepare: () => keys.length > 0 || put(),
       run: read(BY_LENGTH),
-      check: read(BY_HASH),
+      check,
     },
   ];
 }

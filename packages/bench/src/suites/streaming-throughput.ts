@@ -20,6 +20,7 @@ import { formatRate, formatTime } from "../report/units.ts";
 import { median } from "../statistics/describe.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../suite.ts";
+import { CHUNK, IN_FLIGHT } from "./round-trip.ts";
 import type { StreamJob, Streamed } from "./streaming/job.ts";
 
 const JOB = join(import.meta.dirname, "streaming/job.ts");
@@ -49,7 +50,7 @@ interface Plan extends Setting {
 
 /** The library's own, and 5 MB x 3, as nearly as a store can be set. */
 const SETTINGS: readonly Setting[] = [
-  { chunk: 4 * MIB, concurrency: 4 },
+  { chunk: CHUNK, concurrency: IN_FLIGHT },
   { chunk: chunkNear(5 * MB), concurrency: 3 },
 ];
 /** Of the first setting; the others have the one from which on everything is in use. */
@@ -118,8 +119,8 @@ function plansFor({ quick, sizes, iterations, options = {} }: SuiteContext): Pla
 
 function settingsFrom({ partSize, concurrency }: NonNullable<SuiteContext["options"]>): Setting[] {
   if (partSize === undefined && concurrency === undefined) return [...SETTINGS];
-  const chunks = parseSizes(String(partSize ?? "4MiB"), "--partSize").map(chunkNear);
-  const lanes = String(concurrency ?? 4)
+  const chunks = parseSizes(String(partSize ?? CHUNK), "--partSize").map(chunkNear);
+  const lanes = String(concurrency ?? IN_FLIGHT)
     .split(",")
     .map(Number);
   if (lanes.some((count) => !Number.isInteger(count) || count < 1 || count > 64)) {

@@ -10,7 +10,7 @@ import { openBackend } from "../../object-store/scratch.ts";
 import type { MemoryPoint } from "../../report/report.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import { BY_HASH, BY_LENGTH, type Content, passesOf, readAll } from "../passes.ts";
-import { hashOf, lengthOf, sha256 } from "../round-trip.ts";
+import { CHUNK, IN_FLIGHT, hashOf, lengthOf, sha256 } from "../round-trip.ts";
 
 export interface StreamJob {
   /** Bare requests for the same chunks, without a store. */
@@ -72,8 +72,9 @@ function ofStore({ seed, chunk, concurrency }: StreamJob): (size: number) => Tra
     identities: [identity],
     // Bare requests are to transfer as many bytes.
     padding: "none",
-    chunkSize: chunk,
-    concurrency,
+    // Its own defaults are not set, so that a change of them is measured.
+    ...(chunk === CHUNK ? {} : { chunkSize: chunk }),
+    ...(concurrency === IN_FLIGHT ? {} : { concurrency }),
   });
   const stream = async ([address = ""]: readonly string[]) => (await store.get(address)).stream();
   return (size) => ({

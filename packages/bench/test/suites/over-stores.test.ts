@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createStore, generateIdentity, wrapBackend } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
+import { runSuite } from "../../src/run-suite.ts";
+import {
+  BY_HASH,
+  BY_LENGTH,
+  type Passes,
+  files,
+  passesOf,
+  passesOfMany,
+  passesOfStore,
+  randomContents,
+  readAll,
+  tasksOf,
+} from "../../src/suites/passes.ts";
+import type { SuiteContext } from "../../src/suite.ts";
+
+const contents = randomContents(5000, 5);
+
+function failureOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => "nothing failed",
+    (error: unknown) => String(error),
+  );
+}
+
+async function storeOver(backend = memory()) {
+  const alice = await generateIdentity();
+  return createStore({ backend, recipients: [alice.recipient], identities: [alice] });
+}
+
+async function everyPass(folder: string): Promise<Record<string, Passes>> {
+  return {
+    files: passesOf(files(folder), 5000),
+    store: passesOfStore(await storeOver()),
+    many: passesOfMany(await storeOver()),
+  };
+}
+
+test("each way to store and read returns every content", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-passes-"));
+  try {
+    for (const [who, passes] of Object.entries(await everyPass(folder))) {
+      const [put, get] = tasksOf(passes, contents, { who, what: "small", inFlight: 2 });
+      expect([put.name, get.name]).toEqual([`small: put, ${who}`, `small: get, ${who}`]);
+      expect(get.bytesPerOperation).toBe(25_000);
+      // A get stores the contents itself if it comes first.
+      await get.prepare?.();
+      await get.check?.(await get.run());
+      await put.check?.(await put.run());
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("finds wrong bytes of the right length, and contents that are missing", async () => {
+  const kept = new Map<string, Uint8Array>();
+  let flip = 0;
+  const passes = passesOf(
+    {
+      put: async (name, bytes) => void kept.set(name, bytes.slice()),
+      async get(name, buffer) {
+        const bytes = kept.get(name)!;
+        buffer.set(bytes);
+        buffer[100]! ^= flip;
+        return bytes.length;
+      },
+    },
+    5000,
+  );
+  const keys = await passes.put(contents, 2);
+  await readAll(passes, keys, contents, 2, BY_HASH);
+  flip = 1;
+  await readAll(passes, keys, contents, 2, BY_LENGTH);
+  expect(await failureOf(readAll(passes, keys, contents, 2, BY_HASH))).toContain("wrong bytes");
+  expect(await failureOf(readAll(passes, keys.slice(1), contents, 2, BY_LENGTH))).toContain(
+    "4 of 5",
+  );
+});
+
+test("a failed item of many ends the pass", async () => {
+  const failing = wrapBackend(memory(), {
+    put: () => () => Promise.reject(new Error("the disk is full")),
+  });
+  const passes = passesOfMany(await storeOver(failing));
+  expect(await failureOf(passes.put(contents, 2))).toContain("the disk is full");
+});
+
+const given = process.env["IDK_TEST_MINIO"];
+if (given) describe("suites over an object store", () => overObjectStore(new URL(given)));
+else if (process.env["CI"]) throw new Error("IDK_TEST_MINIO is not set: script/minio starts one");
+else test.skip("suites over stores: no MinIO (script/minio run COMMAND… starts one)", () => {});
+
+function overObjectStore(url: URL): void {
+  const env = {
+    MINIO_ENDPOINT: url.origin,
+    MINIO_ACCESS_KEY: decodeURIComponent(url.username),
+    MINIO_SECRET_KEY: decodeURIComponent(url.password),
+  };
+  const run = async (name: string, context: Partial<SuiteContext>) => {
+    const { result } = await runSuite(name, { quick: true, iterations: 1, env, ...context });
+    expect(result).toMatchObject({ suite: name, status: "completed" });
+    return {
+      result,
+      measured: result.measurements.map((measurement) => measurement.name),
+      targets: result.targets.map((target) => target.name),
+    };
+  };
+
+  test("streaming-throughput measures streams of each part size, beside bare requests", async () => {
+    const options = { partSize: "300KB,1MiB", concurrency: "2" };
+    const { result, measured, targets } = await run("streaming-throughput", {
+      sizes: [1e6, 2e6],
+      options,
+    });
+    expect(measured).toHaveLength(16);
+    expect(measured.slice(0, 4)).toEqual([
+      "up 1 MB, 256 KiB x 2",
+      "bare up 1 MB, 256 KiB x 2",
+      "down 1 MB, 256 KiB x 2",
+      "bare down 1 MB, 256 KiB x 2",
+    ]);
+    expect(targets).toEqual(["round trips with equal SHA-256"]);
+    expect(result.targets[0]).toMatchObject({ value: 4, verdict: "met" });
+    const { memory = [], heap = 0, peakRss = 0 } = result.measurements[0]!;
+    expect(memory.length).toBeGreaterThan(1);
+    expect(peakRss).toBeGreaterThan(heap);
+    expect(result.notes[0]).toMatch(
+      /^256 KiB x 2: 1 MB, 2 MB together up in .* times as long as down$/u,
+    );
+  });
+
+  test("streaming-throughput rejects settings that no store has", async () => {
+    const streams = (options: SuiteContext["options"]) => run("streaming-throughput", { options });
+    expect(await failureOf(streams({ concurrency: "0" }))).toContain("1 to 64");
+    expect(await failureOf(streams({ partSize: "none" }))).toContain("--partSize must list sizes");
+  });
+
+  test("many-small measures folders, the object store and bare requests", async () => {
+    const { measured, targets } = await run("many-small", { options: { count: 20 } });
+    expect(measured).toContain("put, folder, full");
+    expect(measured).toContain("get, bare requests");
+    expect(measured).toHaveLength(8);
+    expect(targets).toHaveLength(4);
+  });
+
+  test("transfer measures the backend, the providers' clients, and a store", async () => {
+    const { measured, targets } = await run("transfer", {});
+    expect(measured).toContain("1 MiB, one at a time: get, AWS SDK");
+    expect(measured).toContain("4 MiB, 4 in flight: put, MinIO's client");
+    expect(measured).toContain("16 MiB: get, store");
+    expect(targets).toHaveLength(16);
+  });
+
+  test("stores measures an object store, a folder, and versitygw if it runs", async () => {
+    const { IDK_TEST_VERSITYGW } = process.env;
+    for (const second of [undefined, ...(IDK_TEST_VERSITYGW ? [IDK_TEST_VERSITYGW] : [])]) {
+      const { result, targets } = await run("stores", {
+        sizes: [65_536],
+        env: { ...env, IDK_TEST_VERSITYGW: second },
+      });
+      expect(targets).toHaveLength(second === undefined ? 4 : 6);
+      expect(result.notes.some((note) => note.includes("script/versitygw"))).toBe(!second);
+    }
+  });
+}
