@@ -60,12 +60,12 @@ export async function compression(context: SuiteContext): Promise<Findings> {
   };
 }
 
-/** Contents of at most a length; all but the executable are determined by the seed. */
+/** Contents of at most a length, mixed files of half; all but the executable depend on the seed only. */
 async function contents(longest: number, seed: number): Promise<[string, Buffer][]> {
-  const files = mixedFiles(40, longest, seed);
+  const files = mixedFiles(60, 2 * longest, seed);
   const mixed = KINDS.map((kind): [string, Buffer] => {
     const own = files.filter((file) => file.kind === kind).map(({ content }) => content);
-    return [kind, Buffer.concat(own).subarray(0, longest)];
+    return [kind, Buffer.concat(own).subarray(0, longest / 2)];
   });
   const executable = Buffer.alloc(longest);
   await using file = await open(process.execPath);
