@@ -1,5 +1,5 @@
 /** The start-up time of the command, as published and from its sources, beside that of Bun. */
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
@@ -11,19 +11,15 @@ import { type Lane, sampleLanes } from "../harness/rounds.ts";
 import { ratioTarget } from "../harness/targets.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
+import { expectBytes, sha256 } from "./round-trip.ts";
 
 const ENGINE = "bun -e 0";
 /** The time of each command as a multiple of that of Bun with a script that does nothing. */
 const MOST: Readonly<Record<string, number>> = { "--help": 2.5, put: 9, get: 9, stat: 9 };
 
-export async function coldStart({
-  quick,
-  iterations,
-  signal,
-  seed,
-  log,
-}: SuiteContext): Promise<Findings> {
-  const rounds = iterations ?? (quick ? 2 : 20);
+export async function coldStart(context: SuiteContext): Promise<Findings> {
+  const { quick, signal, seed, log } = context;
+  const rounds = context.iterations ?? (quick ? 2 : 20);
   const folder = await temporaryFolder();
   try {
     const [file, keyFile, blobs, fetched] = ["file", "key", "blobs", "fetched"].map((name) =>
@@ -41,12 +37,7 @@ export async function coldStart({
     const address = await store.put(content);
     const bundle = await publishedCommand();
     const env = isolatedUserFolders(folder);
-    const same = (bytes: Uint8Array): void => {
-      const [found, expected] = [bytes, content].map((each) =>
-        createHash("sha256").update(each).digest("hex"),
-      );
-      if (found !== expected) throw new Error("wrong bytes came back");
-    };
+    const same = (bytes: Uint8Array): void => expectBytes(bytes, sha256(content));
     const stored = async (stdout: string) => same(await (await store.get(stdout.trim())).bytes());
     const says = (expected: string) => (stdout: string) => {
       if (!stdout.includes(expected)) throw new Error(`"${expected}" is missing in: ${stdout}`);

@@ -3,7 +3,6 @@
  * Resident memory is sampled after a forced garbage collection; the slope of a line through the samples is
  * the growth per round.
  */
-import { createHash } from "node:crypto";
 import { type Address, type Store, createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { type Measured, measurePeak } from "../harness/memory.ts";
@@ -13,6 +12,7 @@ import type { Measurement, MemoryPoint, Target } from "../report/report.ts";
 import { leakTarget } from "../statistics/leak.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
+import { expectBytes, hashOf, sha256 } from "./round-trip.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;
@@ -152,10 +152,8 @@ async function oneByOne(
 ): Promise<void> {
   const address = await store.put(whole ? bytes : new Blob([bytes]).stream());
   const blob = await store.get(address);
-  const found = createHash("sha256");
-  if (whole) found.update(await blob.bytes({ maxBytes: bytes.length }));
-  else for await (const piece of blob.stream()) found.update(piece);
-  expectHash(found.digest("hex"), hash);
+  if (whole) expectBytes(await blob.bytes({ maxBytes: bytes.length }), hash);
+  else if ((await hashOf(blob.stream())) !== hash) throw new Error("wrong bytes came back");
   await store.deleteTree(address);
 }
 
@@ -171,18 +169,9 @@ async function many(
   }
   for await (const result of store.getMany(addresses)) {
     if (!result.ok) throw result.error;
-    const hash = hashes[addresses.indexOf(result.key as Address)]!;
-    expectHash(sha256(await result.blob.bytes()), hash);
+    expectBytes(await result.blob.bytes(), hashes[addresses.indexOf(result.key as Address)]!);
   }
   for (const address of addresses) await store.deleteTree(address);
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
-
-function expectHash(found: string, expected: string): void {
-  if (found !== expected) throw new Error("wrong bytes came back");
 }
 
 const job = receivedJob() as Job | undefined;

@@ -3,7 +3,6 @@
  * exponent e of time ~ length^e; and how much faster threads make them. Each length runs in its own
  * processes, so that memory left by one does not count for another.
  */
-import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -20,6 +19,7 @@ import type { Measurement, Target } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
+import { expectBytes, sha256 } from "./round-trip.ts";
 import type { ScalingJob, ScalingOutcome } from "./scaling/job.ts";
 import type { ThreadsJob } from "./scaling/threads.ts";
 
@@ -75,7 +75,7 @@ function speedups(way: string, of: Lookup, size: number): string {
 }
 
 async function measureLengths(
-  { signal, seed, log }: SuiteContext,
+  { quick, signal, seed, log }: SuiteContext,
   sizes: readonly number[],
   rounds: number,
 ): Promise<Sampled> {
@@ -84,8 +84,8 @@ async function measureLengths(
   const identity = formatIdentity(await generateIdentity());
   const folder = await temporaryFolder();
   const run = (way: ScalingJob["way"], size: number, address?: string) => {
-    const job: ScalingJob = { way, mib: size / MIB, folder, identity, address };
-    return runJob<ScalingOutcome>(JOB, job, { signal });
+    const job = { way, mib: size / MIB, folder, identity, warmUps: quick ? 1 : 4, address };
+    return runJob<ScalingOutcome>(JOB, job satisfies ScalingJob, { signal });
   };
   const increases = new Map<string, number>();
   try {
@@ -137,7 +137,7 @@ async function measureRecipients(
     Array.from({ length: Math.max(...counts) }, () => generateIdentity()),
   );
   const content = noise(65_536, seededRandom(seed));
-  const expected = createHash("sha256").update(content).digest("hex");
+  const hash = sha256(content);
   const name = (way: string, count: number) => `${way}, recipients: ${count}`;
   const tasks = await Promise.all(
     counts.map(async (count): Promise<Task[]> => {
@@ -148,11 +148,6 @@ async function measureRecipients(
       });
       let address = await store.put(content);
       const get = async () => (await store.get(address)).bytes();
-      const compare = (bytes: Uint8Array): void => {
-        if (createHash("sha256").update(bytes).digest("hex") !== expected) {
-          throw new Error(`wrong bytes came back, of ${count} recipients`);
-        }
-      };
       const labels = (way: (typeof WAYS)[number]) => ({
         name: name(way, count),
         series: `${way}, by recipients`,
@@ -166,9 +161,9 @@ async function measureRecipients(
           run: async () => {
             address = await store.put(content);
           },
-          check: async () => compare(await get()),
+          check: async () => expectBytes(await get(), hash),
         },
-        { ...labels("get"), run: get, check: (bytes) => compare(bytes as Uint8Array) },
+        { ...labels("get"), run: get, check: (bytes) => expectBytes(bytes as Uint8Array, hash) },
       ];
     }),
   );

@@ -57,7 +57,7 @@ test("both pipelines store all files, measure all stages, and leave nothing behi
   expect(notes.join("\n")).toMatch(/classic, share of the time.*base64 [\d.]+ %.*json [\d.]+ %/u);
   expect(await readdir(own)).toEqual([]);
   await rm(own, { recursive: true });
-}, 60_000);
+}, 120_000);
 
 test("two passes have to be equal if they are convergent, and different otherwise", () => {
   const first = { blobs: 2, bytes: 20, hash: "1", addresses: ["a", "b"] };

@@ -16,4 +16,4 @@ test("reads back every content, traces memory, and judges each use", async () =>
     ["many small: growth in each round", 2048],
     ["with threads: growth in each round", 40_960],
   ]);
-}, 60_000);
+}, 120_000);

@@ -17,7 +17,7 @@ export async function runTiny(
     env: {},
     ...(sizes && { sizes }),
     seed: 1,
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(120_000),
     log: () => {},
     ...more,
   });

@@ -1,14 +1,13 @@
 /** A put or get of one length. `runJob` starts this file in a child process. */
-import { createHash } from "node:crypto";
 import { createStore, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
 import { noise } from "../../harness/content.ts";
 import { type Measured, measurePeak, resetPeakRss } from "../../harness/memory.ts";
 import { receivedJob } from "../../harness/processes.ts";
 import { seededRandom } from "../../statistics/random.ts";
+import { hashOf, lengthOf } from "../round-trip.ts";
 
 const MIB = 2 ** 20;
-const WARM_UPS = 4;
 /** A piece is overwritten after this many further pieces. */
 const RING = 4;
 const ring = Array.from({ length: RING }, (_, i) => noise(MIB, seededRandom(i)));
@@ -23,6 +22,8 @@ export interface ScalingJob {
   readonly mib: number;
   readonly folder: string;
   readonly identity: string;
+  /** Number of puts and gets before, because a new process compiles code first. */
+  readonly warmUps: number;
   /** The address to get. */
   readonly address?: string | undefined;
 }
@@ -38,6 +39,7 @@ async function work({
   mib,
   folder,
   identity: text,
+  warmUps,
   address = "",
 }: ScalingJob): Promise<ScalingOutcome> {
   const identity = parseIdentity(text);
@@ -46,7 +48,7 @@ async function work({
   await using store = createStore({ ...keys, backend: kept });
   await using discarding = createStore({ ...keys, backend: { ...kept, put: async () => {} } });
   const get = async (from: string): Promise<string> => {
-    for await (const piece of (await store.get(from)).chunks()) void piece;
+    await lengthOf((await store.get(from)).chunks());
     return from;
   };
   /** The same get once more. */
@@ -56,8 +58,7 @@ async function work({
       throw new Error(`wrong bytes came back, of ${mib} MiB`);
     }
   };
-  // A new process compiles code first, which would take longer than 1 MiB of content.
-  for (let i = 0; i < WARM_UPS; i++) {
+  for (let i = 0; i < warmUps; i++) {
     const warm = await store.put(pieces(2));
     await get(warm);
     await store.deleteTree(warm);
@@ -83,12 +84,6 @@ async function* pieces(mib: number): AsyncGenerator<Uint8Array> {
     new DataView(piece.buffer).setUint32(0, i);
     yield piece;
   }
-}
-
-async function hashOf(stream: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const piece of stream) hash.update(piece);
-  return hash.digest("hex");
 }
 
 const job = receivedJob() as ScalingJob | undefined;

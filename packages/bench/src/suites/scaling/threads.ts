@@ -2,7 +2,6 @@
  * put and get of one content in memory with different numbers of threads. `runJob` starts this file in a
  * child process, because the contents would stay in the memory of the benchmarks.
  */
-import { createHash } from "node:crypto";
 import { createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { noise } from "../../harness/content.ts";
@@ -12,6 +11,7 @@ import { type Lane, type Sampled, sampleLanes } from "../../harness/rounds.ts";
 import { ratioTarget } from "../../harness/targets.ts";
 import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
+import { expectBytes, sha256 } from "../round-trip.ts";
 
 export interface ThreadsJob {
   /** Bytes; the store uses threads from 32 MiB on. */
@@ -77,14 +77,10 @@ async function laneOf(content: Uint8Array<ArrayBuffer>, workers: number): Promis
       const { result, ...get } = await measurePeak(async () =>
         (await store.get(address)).bytes({ maxBytes: content.length }),
       );
-      if (sha256(result) !== hash) throw new Error(`${workers} threads: wrong bytes came back`);
+      expectBytes(result, hash);
       return [put, get];
     },
   };
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 const job = receivedJob() as ThreadsJob | undefined;
