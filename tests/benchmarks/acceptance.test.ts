@@ -21,11 +21,11 @@ import { ensureMinio } from "./server.ts";
 import { join } from "node:path";
 
 const REPORTS = join(ROOT, ".cache/reports");
-const FILES = ["json", "html", "markdown"].flatMap((format) => [
+const OUTPUTS = ["json", "html", "markdown"].flatMap((format) => [
   `--${format}`,
   join(REPORTS, `benchmarks.${format === "markdown" ? "md" : format}`),
 ]);
-const JSON_FILE = FILES[1]!;
+const JSON_FILE = OUTPUTS[1]!;
 
 const strict = process.env["IDK_BENCH_STRICT"] === "1";
 const ci = Boolean(process.env["CI"]);
@@ -35,7 +35,7 @@ await rm(JSON_FILE, { force: true });
 const bucket = (await ensureMinio()) ? await newBucket(minioServer()) : undefined;
 const left: string[] = [];
 const run = await bench([
-  ...FILES,
+  ...OUTPUTS,
   ...(strict ? ["--strict"] : []),
   ...(bucket === undefined ? [] : ["--store", urlOf(bucket)]),
 ]);
@@ -74,28 +74,6 @@ describe("the run", () => {
     expect(run.code).toBe(failures.length + missing.length > 0 ? 1 : 0);
   });
 });
-
-for (const name of expected) {
-  const result = report.suites.find(({ suite }) => suite === name);
-  describe(name, () => {
-    if (result?.status === "skipped" && !ci) {
-      test.skip(`skipped: ${result.reason}`, () => {});
-      return;
-    }
-    test("completes", () => {
-      if (result === undefined) throw new Error("the suite is missing from the report");
-      if (result.status !== "completed") throw new Error(`${result.status}: ${result.reason}`);
-    });
-    for (const target of result?.targets ?? []) {
-      test(`meets its target: ${target.name}`, () => judge(target));
-    }
-    if (result?.status === "completed") {
-      for (const [title, check] of Object.entries({ ...COMMON, ...CHECKS[name] })) {
-        test(title, () => check(result, lookup(result)));
-      }
-    }
-  });
-}
 
 function judge(target: Target): void {
   const { verdict, kind } = target;
@@ -190,6 +168,43 @@ const CHECKS: Readonly<Record<string, Checks>> = {
       }
     },
   },
+  "blob-pipeline": {
+    "times each stage of each file for both pipelines": (_, find) => {
+      for (const stage of ["read", "compress", "key", "encrypt", "write"]) {
+        for (const who of ["idk", "classic"]) {
+          const { samples } = find(`${who}, a file: ${stage}`);
+          expect([who, stage, samples.length % FILES, samples.length > 0]).toEqual([
+            who,
+            stage,
+            0,
+            true,
+          ]);
+        }
+      }
+    },
+    "stores every file, in fewer bytes": ({ counters }, find) => {
+      for (const name of ["idk, random", "idk, convergent"]) {
+        const [blobs, bytes] = ["blobs", "bytes stored"].map(
+          (what) => counters.find((counter) => counter.name === `${name}: ${what}`)?.value ?? 0,
+        );
+        expect(blobs).toBeGreaterThanOrEqual(FILES);
+        expect(bytes).toBeGreaterThan(0);
+        expect(bytes).toBeLessThan(find(name).bytesPerOperation!);
+      }
+    },
+  },
+  scaling: {
+    "measures up to 256 MiB and 1024 recipients": (_, find) => {
+      for (const way of ["put", "get"]) {
+        for (const size of ["1 MiB", "16 MiB", "256 MiB"]) {
+          expect(find(`${way} ${size}`).peakRss).toBeGreaterThan(0);
+        }
+        for (const count of [1, 16, 1024]) {
+          expect(find(`${way}, recipients: ${count}`).x?.value).toBe(count);
+        }
+      }
+    },
+  },
   ciphers: {
     "seals and opens with every cipher at every size": ({ measurements, notes }) => {
       for (const cipher of ["native", "portable", "AES-256-GCM", "ChaCha20-Poly1305", "age"]) {
@@ -207,6 +222,8 @@ const CHECKS: Readonly<Record<string, Checks>> = {
   },
 };
 
+/** In the mix of `blob-pipeline`. */
+const FILES = 263;
 const SIZES = ["100 KB", "1 MB", "10 MB"];
 
 function expectParts(find: Find, parts: readonly string[]): void {
@@ -220,4 +237,26 @@ function expectParts(find: Find, parts: readonly string[]): void {
 function urlOf({ server: { endpoint }, name }: Bucket): string {
   const { host, protocol } = new URL(endpoint);
   return `minio://${host}/${name}?tls=${protocol === "https:" ? 1 : 0}`;
+}
+
+for (const name of expected) {
+  const result = report.suites.find(({ suite }) => suite === name);
+  describe(name, () => {
+    if (result?.status === "skipped" && !ci) {
+      test.skip(`skipped: ${result.reason}`, () => {});
+      return;
+    }
+    test("completes", () => {
+      if (result === undefined) throw new Error("the suite is missing from the report");
+      if (result.status !== "completed") throw new Error(`${result.status}: ${result.reason}`);
+    });
+    for (const target of result?.targets ?? []) {
+      test(`meets its target: ${target.name}`, () => judge(target));
+    }
+    if (result?.status === "completed") {
+      for (const [title, check] of Object.entries({ ...COMMON, ...CHECKS[name] })) {
+        test(title, () => check(result, lookup(result)));
+      }
+    }
+  });
 }
