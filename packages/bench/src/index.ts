@@ -15,6 +15,7 @@ export type {
 export { REPORT_SCHEMA } from "./report/report.ts";
 export { reportSchema } from "./report/schema.ts";
 export type { ObjectStoreAccess, OptionValue, Suite, SuiteContext, SuiteOption } from "./suite.ts";
+export { readReports, withFigures } from "./report/figures.ts";
 export { problemsOf } from "./report/outcome.ts";
 export { type RanSuite, runSuite } from "./run-suite.ts";
 export { suites } from "./suites.ts";

@@ -44,6 +44,11 @@ export function verdictOf({
   return inside && width <= WIDEST[kind] ? "met" : "inconclusive";
 }
 
+/** Adds the bound that is wanted, until it is reached and becomes the bound. */
+export function withGoal(target: Target, goal: number): Target {
+  return { ...target, goal };
+}
+
 function judged(target: Omit<Target, "verdict">): Target {
   return { ...target, verdict: verdictOf(target) };
 }

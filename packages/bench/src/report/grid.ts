@@ -7,6 +7,7 @@ import {
   formatDelta,
   formatExact,
   formatInterval,
+  formatQuantity,
   formatRate,
   formatSpread,
   formatTime,
@@ -121,6 +122,10 @@ export function targetGrid(
     { title: "value", cell: formatValue },
     { title: "interval", words: true, cell: formatInterval },
     { title: "bound", words: true, cell: formatBound },
+    {
+      title: "goal",
+      cell: ({ goal, unit }) => optional(goal, (value) => formatQuantity(value, unit)),
+    },
     { title: "suite", words: true, cell: ({ suite = "" }) => suite },
   ]);
 }

@@ -49,7 +49,7 @@ function details(suite: SuiteResult): string {
 }
 
 /** A table in GitHub Flavored Markdown, with its texts escaped. */
-function draw({ head, align, rows }: Grid): string {
+export function draw({ head, align, rows }: Grid): string {
   return markdownTable([head.map(text), ...rows.map((row) => row.map(text))], { align });
 }
 

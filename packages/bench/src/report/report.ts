@@ -38,7 +38,7 @@ export interface Measurement {
   /** Bytes of content that one operation moves. */
   readonly bytesPerOperation?: number | undefined;
   /**
-   * Seconds of each operation, in the order measured, or ascending for microbenchmarks. At most 10,000,
+   * Seconds of each operation, in the order measured, or ascending for microbenchmarks. At most 1000,
    * evenly thinned.
    */
   readonly samples: readonly number[];
@@ -93,6 +93,8 @@ export interface Target {
   readonly unit: Unit;
   readonly least?: number | undefined;
   readonly most?: number | undefined;
+  /** A better bound that is wanted and does not decide the verdict. */
+  readonly goal?: number | undefined;
   /** The interval of the value, if it was sampled. */
   readonly interval?: Interval | undefined;
   /**

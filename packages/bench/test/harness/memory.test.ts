@@ -12,6 +12,7 @@ test("records memory over time and its peak", async () => {
   const { points, peak } = stop();
   expect(points.length).toBeGreaterThanOrEqual(3);
   expect(points[0]!.at).toBeLessThan(points.at(-1)!.at);
+  expect(points[0]!.heap).toBeGreaterThan(1000);
   expect(peak - points[0]!.rss).toBeGreaterThan(100 * 2 ** 20);
 });
 

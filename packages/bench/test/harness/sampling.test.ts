@@ -45,11 +45,12 @@ describe("sampling", () => {
       }),
       task("b", async () => events.push("b")),
     ];
-    const [a, b] = await sampleInterleaved(tasks, { rounds: 3, warmups: 1, signal });
+    const { measurements } = await sampleInterleaved(tasks, { rounds: 3, warmups: 1, signal });
+    const [a, b] = measurements;
     expect(a).toMatchObject({ name: "a", series: "s", x: { value: 5 }, bytesPerOperation: 5 });
     expect(a!.samples).toHaveLength(3);
     expect(b!.samples).toHaveLength(3);
-    expect(b!.cpuSeconds).toBeGreaterThanOrEqual(0);
+    expect(b!.cpuSamples).toHaveLength(3);
     expect(b!.peakRss).toBeGreaterThan(2 ** 20);
     expect(events.slice(0, 4)).toEqual(["prepare a", "a", "check a", "b"]);
     expect(events.filter((event) => event === "a")).toHaveLength(4);
@@ -58,7 +59,7 @@ describe("sampling", () => {
   test("measures the time and memory of the run alone", async () => {
     let memory: Uint8Array | undefined;
     const mib = 200;
-    const [large, small] = await sampleInterleaved(
+    const { measurements } = await sampleInterleaved(
       [
         task("large", () => (memory = new Uint8Array(mib * 2 ** 20).fill(1))),
         task("small", () => 0, {
@@ -70,6 +71,7 @@ describe("sampling", () => {
       ],
       { rounds: 1, warmups: 0, signal },
     );
+    const [large, small] = measurements;
     expect(memory).toBeUndefined();
     expect(small!.samples[0]).toBeLessThan(0.03);
     expect(large!.peakRss! - small!.peakRss!).toBeGreaterThan((mib / 2) * 2 ** 20);
@@ -85,17 +87,38 @@ describe("sampling", () => {
     expect(runs).toBe(2);
   });
 
-  test("counts per operation, and rejects counts that vary", async () => {
-    let requests = 0;
-    const counts = () => ({ requests, bytesSent: 10 * requests, bytesReceived: 0 });
-    const steady = task("steady", () => (requests += 2), { counts });
-    const [one] = await sampleInterleaved([steady], { rounds: 3, signal });
-    expect(one).toMatchObject({ requests: 2, bytesSent: 20, bytesReceived: 0 });
+  test("passes each result to its check, and fails if the check throws", async () => {
+    let result = 0;
+    const wrong = task("w", async () => ++result, {
+      check(found) {
+        if (found === 3) throw new Error("wrong bytes came back");
+      },
+    });
+    const sampling = sampleInterleaved([wrong], { rounds: 5, warmups: 0, signal });
+    expect(await sampling.catch(String)).toBe("Error: wrong bytes came back");
+    expect(result).toBe(3);
+  });
 
-    let more = 0;
-    const growing = task("growing", () => (requests += ++more), { counts });
-    const sampling = sampleInterleaved([growing], { rounds: 3, signal });
-    expect(await sampling.catch(String)).toContain("growing is not deterministic");
+  test("adds rounds while a target is inconclusive, up to three times as many", async () => {
+    const judged = async (conclusiveFrom: number) => {
+      const { measurements, targets } = await sampleInterleaved(
+        [task("t", () => 0)],
+        { rounds: 4, signal },
+        (of) => [
+          {
+            name: "a",
+            value: 1,
+            unit: "ratio",
+            kind: "cpu",
+            verdict: of("t").samples.length >= conclusiveFrom ? "met" : "inconclusive",
+          },
+        ],
+      );
+      return [measurements[0]!.samples.length, targets[0]!.verdict];
+    };
+    expect(await judged(0)).toEqual([4, "met"]);
+    expect(await judged(5)).toEqual([6, "met"]);
+    expect(await judged(100)).toEqual([12, "inconclusive"]);
   });
 });
 

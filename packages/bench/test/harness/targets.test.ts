@@ -1,7 +1,64 @@
 import { describe, expect, test } from "bun:test";
 import { measurementOf } from "../../src/harness/results.ts";
-import { isShownMissed, ratioTarget } from "../../src/harness/targets.ts";
+import {
+  exactTarget,
+  exponentTarget,
+  ratioTarget,
+  sampledTarget,
+  timeTarget,
+  verdictOf,
+} from "../../src/harness/targets.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
+
+const interval = (low: number, high: number) => ({ low, high, confidence: 0.99 });
+
+describe("a verdict", () => {
+  const at = (value: number, low: number, high: number, kind: "cpu" | "wall" = "wall") =>
+    verdictOf({ value, interval: interval(low, high), kind, most: 1.1 });
+
+  test("is clear if the whole interval is on one side of the bound", () => {
+    expect(at(1, 0.5, 1.1)).toBe("met");
+    expect(at(2, 1.11, 9)).toBe("missed");
+  });
+
+  test("is met inside a narrow interval by the value", () => {
+    expect(at(1.05, 1, 1.15)).toBe("met");
+    expect(at(1.12, 1, 1.15)).toBe("inconclusive");
+  });
+
+  test("is inconclusive if the interval is wide: noise does not pass", () => {
+    expect(at(1.05, 0.2, 4.2)).toBe("inconclusive");
+    expect(at(1.05, 1, 1.3)).toBe("met");
+    expect(at(1.05, 1, 1.3, "cpu")).toBe("inconclusive");
+    expect(at(1.05, 0.7, 1.12)).toBe("inconclusive");
+  });
+
+  test("judges a lower bound likewise", () => {
+    const of = (value: number, low: number, high: number) =>
+      verdictOf({ value, interval: interval(low, high), kind: "cpu", least: 0.9 });
+    expect(of(0.8, 0.7, 0.85)).toBe("missed");
+    expect(of(0.88, 0.7, 0.95)).toBe("inconclusive");
+    expect(of(0.95, 0.88, 1)).toBe("met");
+    expect(of(0.95, 0.19, 4.23)).toBe("inconclusive");
+  });
+
+  test("is decided by the value if there is no spread, and never met by NaN", () => {
+    expect(exactTarget("a", 2, "count", { most: 2 }).verdict).toBe("met");
+    expect(exactTarget("a", 3, "count", { most: 2 }).verdict).toBe("missed");
+    expect(exactTarget("a", Number.NaN, "count", { most: 2 }).verdict).toBe("missed");
+  });
+});
+
+const how = (random: Random) => ({ unit: "seconds", kind: "wall", random }) as const;
+
+test("too few samples do not meet a target, but can miss it", () => {
+  const judge = (samples: number[]) =>
+    sampledTarget("a", samples, { most: 1 }, how(seededRandom(1))).verdict;
+  expect(judge([0.1, 0.1, 0.1, 0.1])).toBe("inconclusive");
+  expect(judge([0.1, 0.1, 0.1, 0.1, 0.1])).toBe("met");
+  expect(judge([2, 2, 2])).toBe("missed");
+  expect(judge([])).toBe("missed");
+});
 
 const ROUNDS = 120;
 
@@ -15,61 +72,84 @@ function times(seconds: number, random: Random, rounds: number = ROUNDS) {
 
 function judged(ratio: number, seed: number, rounds: number = ROUNDS) {
   const random = seededRandom(seed);
-  const parts = [times(0.003, random, rounds), times(0.001, random, rounds)];
-  const whole = times(0.004 * ratio, random, rounds);
-  return ratioTarget("whole to parts", { whole, parts }, { most: 1.1 }, random);
+  const to = [times(0.003, random, rounds), times(0.001, random, rounds)];
+  const of = times(0.004 * ratio, random, rounds);
+  return ratioTarget("whole to parts", { of, to }, { most: 1.1 }, random);
 }
 
 const SEEDS = Array.from({ length: 6 }, (_, seed) => seed);
 
-describe("ratioTarget", () => {
+describe("a ratio", () => {
+  const of = (samples: number[], cpu: number[] = samples) =>
+    measurementOf(
+      { name: "x", series: "x" },
+      samples.map((seconds, i) => ({ seconds, cpuSeconds: cpu[i] })),
+      seededRandom(1),
+    );
+
   test("is the median over the rounds of the ratio to the sum of the parts", () => {
-    const of = (samples: number[]) =>
-      measurementOf(
-        { name: "x", series: "x" },
-        samples.map((seconds) => ({ seconds })),
-        seededRandom(1),
-      );
-    const timed = { whole: of([4, 8, 30]), parts: [of([1, 2, 2]), of([1, 2, 3])] };
-    const target = ratioTarget("a", timed, { most: 3 }, seededRandom(1));
-    expect(target).toMatchObject({ value: 2, unit: "ratio", most: 3, met: true });
-    expect(target.interval).toEqual({ low: 2, high: 6, confidence: 0.99 });
+    const ratio = { of: of([4, 8, 30, 4, 4]), to: [of([1, 2, 2, 1, 1]), of([1, 2, 3, 1, 1])] };
+    const target = ratioTarget("a", ratio, { most: 3 }, seededRandom(1));
+    expect(target).toMatchObject({ value: 2, unit: "ratio", most: 3, kind: "wall" });
+    expect(target.interval!.low).toBe(2);
   });
 
-  test("is always shown missed a fifth above the bound", () => {
-    for (const seed of SEEDS) expect(isShownMissed(judged(1.32, seed))).toBe(true);
+  test("compares CPU time if asked to", () => {
+    const ratio = { of: of([9, 9, 9], [2, 2, 2]), to: of([1, 1, 1]), kind: "cpu" } as const;
+    expect(ratioTarget("a", ratio, { most: 3 }, seededRandom(1))).toMatchObject({ value: 2 });
   });
 
-  test("is never shown missed just below the bound", () => {
-    for (const seed of SEEDS) expect(isShownMissed(judged(1.08, seed))).toBe(false);
+  test("is always missed a fifth above the bound", () => {
+    for (const seed of SEEDS) expect(judged(1.32, seed).verdict).toBe("missed");
   });
 
-  test("is not met by a median above the bound, even if not shown missed", () => {
-    const unsure = SEEDS.map((seed) => judged(1.15, seed, 5)).filter(({ value }) => value > 1.1);
-    expect(unsure.length).toBeGreaterThan(0);
-    for (const target of unsure) expect(target.met).toBe(false);
-    expect(unsure.some((target) => !isShownMissed(target))).toBe(true);
+  test("is never missed just below the bound", () => {
+    for (const seed of SEEDS) expect(judged(1.08, seed).verdict).not.toBe("missed");
+  });
+
+  test("is not met by a median above the bound", () => {
+    for (const target of SEEDS.map((seed) => judged(1.15, seed, 8))) {
+      if (target.value > 1.1) expect(target.verdict).not.toBe("met");
+    }
   });
 
   test("requires the same number of samples of all measurements", () => {
     const random = seededRandom(1);
-    const timed = { whole: times(1, random, 3), parts: [times(1, random, 4)] };
-    expect(() => ratioTarget("a", timed, { most: 1 }, random)).toThrow(RangeError);
-    expect(() => ratioTarget("a", { ...timed, parts: [] }, { most: 1 }, random)).toThrow(
-      RangeError,
-    );
+    const unequal = { of: times(1, random, 3), to: times(1, random, 4) };
+    for (const ratio of [unequal, { ...unequal, to: [] }]) {
+      expect(() => ratioTarget("a", ratio, { most: 1 }, random)).toThrow(RangeError);
+    }
+    const noCpu = { of: times(1, random), to: times(1, random), kind: "cpu" } as const;
+    expect(() => ratioTarget("a", noCpu, { most: 1 }, random)).toThrow(RangeError);
   });
 });
 
-test("without an interval, the value decides", () => {
-  const target = { name: "a", value: 2, unit: "seconds" as const, most: 1 };
-  expect(isShownMissed({ ...target, met: false })).toBe(true);
-  expect(isShownMissed({ ...target, met: true })).toBe(false);
+test("an absolute time is judged by its interval", () => {
+  const random = seededRandom(1);
+  expect(timeTarget("a", times(1, random), { most: 2 }, random)).toMatchObject({
+    verdict: "met",
+    unit: "seconds",
+  });
+  expect(timeTarget("a", times(3, random), { most: 2 }, random).verdict).toBe("missed");
 });
 
-test("a lower bound is shown missed if the whole interval is below it", () => {
-  const target = { name: "a", value: 0.8, unit: "ratio" as const, least: 0.9, met: false };
-  const interval = (low: number, high: number) => ({ low, high, confidence: 0.99 });
-  expect(isShownMissed({ ...target, interval: interval(0.7, 0.85) })).toBe(true);
-  expect(isShownMissed({ ...target, interval: interval(0.7, 0.95) })).toBe(false);
+describe("an exponent", () => {
+  const sizes = [1, 4, 16, 64, 256];
+  const judge = (exponent: number, error = 0) => {
+    const points = sizes.map(
+      (x, i) => [x, x ** exponent * (1 + (i % 2 ? error : -error))] as const,
+    );
+    return exponentTarget("a", points, 1.1);
+  };
+
+  test("is judged with two standard errors", () => {
+    expect(judge(1)).toMatchObject({ verdict: "met", unit: "exponent" });
+    expect(judge(1.3).verdict).toBe("missed");
+    expect(judge(1.12, 0.1).verdict).toBe("inconclusive");
+    expect(judge(1, 0.6).verdict).toBe("inconclusive");
+  });
+
+  test("is decided by the value with few sizes", () => {
+    expect(exponentTarget("a", [[1, 1], [2, 4], [4, 16]], 1.1).verdict).toBe("missed"); // prettier-ignore
+  });
 });

@@ -1,22 +1,30 @@
 import { expect } from "bun:test";
 import { REPORT_SCHEMA, type Report, type SuiteResult } from "../../src/report/report.ts";
 import { reportSchema } from "../../src/report/schema.ts";
+import type { SuiteContext } from "../../src/suite.ts";
 import { suites } from "../../src/suites.ts";
 
 /** Runs a suite with minimal settings and checks its result against the report schema. */
-export async function runTiny(name: string, sizes?: readonly number[]): Promise<SuiteResult> {
+export async function runTiny(
+  name: string,
+  sizes?: readonly number[],
+  more: Partial<SuiteContext> = {},
+): Promise<SuiteResult> {
   const suite = suites.find((each) => each.name === name)!;
   const result = await suite.run({
     quick: true,
     iterations: 2,
+    env: {},
     ...(sizes && { sizes }),
     seed: 1,
     signal: AbortSignal.timeout(60_000),
     log: () => {},
+    ...more,
   });
   expect(result).toMatchObject({ suite: name, title: suite.title, status: "completed" });
-  const names = result.measurements.map((measurement) => measurement.name);
-  expect(new Set(names).size).toBe(names.length);
+  for (const named of [result.measurements, [...result.targets, ...result.counters]]) {
+    expect(new Set(named.map(({ name }) => name)).size).toBe(named.length);
+  }
   const report: Report = {
     schema: REPORT_SCHEMA,
     createdAt: new Date().toISOString(),
