@@ -8,7 +8,10 @@ import { median } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
 import { fitPowerLaw } from "../statistics/regression.ts";
 
-export type Bound = { readonly least: number } | { readonly most: number };
+/** The value that decides the verdict, and perhaps a better one that is wanted. */
+export type Bound = ({ readonly least: number } | { readonly most: number }) & {
+  readonly goal?: number | undefined;
+};
 
 /** The confidence of all intervals of targets: 1 in 100 true values is outside. */
 const CONFIDENCE = 0.99;
@@ -42,11 +45,6 @@ export function verdictOf({
   if (low >= least && high <= most) return "met";
   const width = Math.max(high - value, value - low) / Math.abs(value);
   return inside && width <= WIDEST[kind] ? "met" : "inconclusive";
-}
-
-/** Adds the bound that is wanted, until it is reached and becomes the bound. */
-export function withGoal(target: Target, goal: number): Target {
-  return { ...target, goal };
 }
 
 function judged(target: Omit<Target, "verdict">): Target {

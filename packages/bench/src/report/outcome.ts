@@ -2,10 +2,12 @@
 import type { Report, SuiteResult, Target, Verdict } from "./report.ts";
 import { counted, formatBound, formatInterval, formatValue } from "./units.ts";
 
+export type SuiteTarget = Target & { readonly suite: string };
+
 const ORDER: readonly Verdict[] = ["missed", "inconclusive", "met"];
 
 /** The targets of all suites: missed ones first, then inconclusive ones. */
-export function targetsOf(suites: readonly SuiteResult[]): (Target & { readonly suite: string })[] {
+export function targetsOf(suites: readonly SuiteResult[]): SuiteTarget[] {
   const rank = ({ verdict }: Target): number => ORDER.indexOf(verdict);
   return suites
     .flatMap(({ suite, targets }) => targets.map((target) => ({ ...target, suite })))
