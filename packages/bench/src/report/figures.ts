@@ -7,7 +7,6 @@ import { describeRun } from "./table.ts";
 import { targetsOf } from "./outcome.ts";
 import type { Report, Target } from "./report.ts";
 import { reportSchema } from "./schema.ts";
-import { describeRun } from "./table.ts";
 import { counted } from "./units.ts";
 
 /** A report and the name of its file without its ending: "suites" of benchmarks/suites.json. */
