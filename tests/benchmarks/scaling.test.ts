@@ -10,6 +10,7 @@ await acceptance("scaling", {
     `${way}: highest peak of resident memory`,
     `${way}: CPU time by recipients: exponent`,
     `${way}: speed with 2 threads, to that without`,
+    `${way}: share of the CPU time that 2 threads take over`,
   ]),
   checks: {
     "measures from 1 MiB to 256 MiB": ({ measurement }) => {
