@@ -21,7 +21,9 @@ test("measures every length, number of recipients and of threads, and has all ta
     ["put: CPU time by recipients: exponent", 1.1],
     ["get: CPU time by recipients: exponent", 1.1],
     ["put: speed with 2 threads, to that without", 1.2],
+    ["put: share of the CPU time that 2 threads take over", 0.4],
     ["get: speed with 2 threads, to that without", 1.2],
+    ["get: share of the CPU time that 2 threads take over", 0.4],
   ]);
   for (const { name, value, verdict } of targets) {
     expect({ name, positive: value > 0 || name.includes("memory") }).toEqual({

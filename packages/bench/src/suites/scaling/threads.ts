@@ -5,10 +5,10 @@
 import { createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { noise } from "../../harness/content.ts";
-import { measurePeak } from "../../harness/memory.ts";
+import { type Measured, measurePeak } from "../../harness/memory.ts";
 import { receivedJob } from "../../harness/processes.ts";
 import { type Lane, type Sampled, sampleLanes } from "../../harness/rounds.ts";
-import { ratioTarget } from "../../harness/targets.ts";
+import { ratioTarget, sampledTarget } from "../../harness/targets.ts";
 import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import { expectBytes, sha256 } from "../round-trip.ts";
@@ -24,32 +24,49 @@ export interface ThreadsJob {
 const WAYS = ["put", "get"] as const;
 /** The least speed of two threads, as a multiple of that without. */
 const FASTER = 1.2;
+/** The least share of CPU time outside of the calling thread, with two threads. */
+const ELSEWHERE = 0.4;
 /** Elapsed time without threads, as a multiple of its CPU time, on a machine that does something else. */
 const BUSY = 1.2;
 
 async function work({ size, rounds, seed }: ThreadsJob): Promise<Sampled> {
   const random = seededRandom(seed);
   const content = noise(size, random);
+  const elsewhere = new Map<string, number[]>();
   const lanes = (counts: readonly number[]) =>
-    Promise.all(counts.map((count) => laneOf(content, count)));
+    Promise.all(counts.map((count) => laneOf(content, count, elsewhere)));
   const sampling = { rounds, warmups: 0, seed };
   const judged = await sampleLanes(await lanes([0, 2]), sampling, (of) =>
-    WAYS.map((way) => {
+    WAYS.flatMap((way) => {
       const [none, two] = [of(`${way}, threads: 0`), of(`${way}, threads: 2`)];
       const name = `${way}: speed with 2 threads, to that without`;
       const target = ratioTarget(name, { of: none, to: two }, { least: FASTER }, random);
       const waited = median(none.samples) / median(none.cpuSamples ?? []);
-      // If not even one thread had a core for itself, a second one shows nothing.
-      return target.verdict === "missed" && waited > BUSY
-        ? { ...target, verdict: "inconclusive" as const }
-        : target;
+      const shares = elsewhere.get(two.name) ?? [];
+      return [
+        // If not even one thread had a core for itself, a second one shows nothing.
+        target.verdict === "missed" && waited > BUSY
+          ? { ...target, verdict: "inconclusive" as const }
+          : target,
+        sampledTarget(
+          `${way}: share of the CPU time that 2 threads take over`,
+          shares,
+          { least: ELSEWHERE },
+          { unit: "ratio", kind: "cpu", random },
+        ),
+      ];
     }),
   );
   const shown = await sampleLanes(await lanes([1, 4, 8]), { ...sampling, rounds: 1 });
   return { ...judged, measurements: [...judged.measurements, ...shown.measurements] };
 }
 
-async function laneOf(content: Uint8Array<ArrayBuffer>, workers: number): Promise<Lane> {
+/** @param elsewhere receives the shares of CPU time outside of the calling thread, by name */
+async function laneOf(
+  content: Uint8Array<ArrayBuffer>,
+  workers: number,
+  elsewhere: Map<string, number[]>,
+): Promise<Lane> {
   const identity = await generateIdentity();
   const hash = sha256(content);
   const open = () =>
@@ -59,9 +76,22 @@ async function laneOf(content: Uint8Array<ArrayBuffer>, workers: number): Promis
       identities: [identity],
       workers,
     });
+  const name = (way: (typeof WAYS)[number]) => `${way}, threads: ${workers}`;
+  const measured = async <T>(
+    way: (typeof WAYS)[number],
+    work: () => Promise<T>,
+  ): Promise<Measured<T>> => {
+    Bun.gc(true);
+    const before = process.threadCpuUsage();
+    const done = await measurePeak(work);
+    const { user, system } = process.threadCpuUsage(before);
+    const share = 1 - (user + system) / 1e6 / (done.cpuSeconds ?? Number.NaN);
+    elsewhere.set(name(way), [...(elsewhere.get(name(way)) ?? []), share]);
+    return done;
+  };
   return {
     labels: WAYS.map((way) => ({
-      name: `${way}, threads: ${workers}`,
+      name: name(way),
       series: `${way}, by threads`,
       x: { value: workers, unit: "threads" },
       bytesPerOperation: content.length,
@@ -71,10 +101,8 @@ async function laneOf(content: Uint8Array<ArrayBuffer>, workers: number): Promis
       await using store = open();
       // Starts the threads.
       await store.deleteTree(await store.put(content.subarray(0, 2 ** 25)));
-      Bun.gc(true);
-      const { result: address, ...put } = await measurePeak(() => store.put(content));
-      Bun.gc(true);
-      const { result, ...get } = await measurePeak(async () =>
+      const { result: address, ...put } = await measured("put", () => store.put(content));
+      const { result, ...get } = await measured("get", async () =>
         (await store.get(address)).bytes({ maxBytes: content.length }),
       );
       expectBytes(result, hash);
