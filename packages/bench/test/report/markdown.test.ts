@@ -28,9 +28,9 @@ describe("renderMarkdown", () => {
       | :-------------- | ----: | --------------: | ------------------: | -------: |
       | with \\| without |     2 |        +1.50 ms | −100 µs to +3.10 ms |   +4.3 % |
 
-      | counter                 |       value |
-      | :---------------------- | ----------: |
-      | seal 1 MB: bytes hashed | 1,000,040 B |
+      | operation |    hashed |
+      | :-------- | --------: |
+      | seal 1 MB | 1,000,040 |
 
       - with \\| without: the interval includes zero: no measurable difference
       - the first \\*round\\* warms up

@@ -31,8 +31,8 @@ describe("the table of a report", () => {
         pair            pairs  mean difference             interval  overhead
         with | without      2         +1.50 ms  −100 µs to +3.10 ms    +4.3 %
 
-        counter                        value
-        seal 1 MB: bytes hashed  1,000,040 B
+        operation     hashed
+        seal 1 MB  1,000,040
 
         target          verdict       value  interval      bound
         seal by bound   met            1.00                ≤ 1.10
