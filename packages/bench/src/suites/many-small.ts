@@ -46,7 +46,7 @@ type Outcome = Readonly<Record<(typeof WAYS)[number], Sample>>;
 
 export async function manySmall(context: SuiteContext): Promise<Findings> {
   const { quick, seed, signal, options, log } = context;
-  const count = Number(options?.["count"] ?? (quick ? 200 : 1000));
+  const count = Number(options?.["count"] ?? (quick ? 200 : 500));
   const rounds = context.iterations ?? (quick ? 1 : 5);
   const taken = DESTINATIONS.map((destination) => ({ destination, outcomes: [] as Outcome[] }));
   const sampled = await withScratch(context.store, "many-small", async (scratch) => {

@@ -121,7 +121,7 @@ async function measure(places: readonly Place[], context: SuiteContext): Promise
       ...tasksOf(passesOf(bare, CHUNK), chunks, { who: `${name}, bare`, what, inFlight }),
     ]);
     const random = seededRandom(seed);
-    const rounds = context.iterations ?? (quick ? 1 : size > MIB ? 5 : 10);
+    const rounds = context.iterations ?? (quick ? 1 : size > MIB ? 5 : 6);
     found.push(
       await sampleInterleaved([...tasks, bound], { rounds, signal, seed }, (of) =>
         opened.flatMap(({ name, most }) =>
