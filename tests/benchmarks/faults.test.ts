@@ -29,6 +29,7 @@ const HASH = ["hash-perf", "--size", "1MB,10MB,50MB"];
 const STREAMS = ["streaming-throughput", "--size", "100MB,500MB", "--concurrency", "4"];
 const COUNTERS = ["counters"];
 const SSE = ["sse-overhead"];
+const THREADS = ["serial-bound"];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -162,6 +163,12 @@ const FAULTS: readonly Fault[] = [
     patches: ["no-threads"],
     run: COUNTERS,
     red: [/counters: .*threads.* missed/],
+  },
+  {
+    title: "no threads",
+    patches: ["no-threads"],
+    run: THREADS,
+    red: [/: seconds of all threads per second of the calling one missed/],
   },
 ];
 
