@@ -111,7 +111,11 @@ export const suites: readonly Suite[] = [
     async () => (await import("./suites/leaks.ts")).leaks,
   ),
   lazy(
-    { name: "large-files", title: "A large file to a folder and back, against cp and sha256sum" },
+    {
+      name: "large-files",
+      title: "A large file to a folder and back, against cp and sha256sum",
+      slow: true,
+    },
     async () => (await import("./suites/large-files.ts")).largeFiles,
   ),
   lazy(
@@ -148,6 +152,7 @@ export const suites: readonly Suite[] = [
     {
       name: "many-small",
       title: "Many objects of 4 KiB: folders, and an object store beside bare requests",
+      slow: true,
       needsObjectStore: true,
       options: [{ name: "count", kind: "number", description: "number of objects" }],
     },
@@ -157,6 +162,7 @@ export const suites: readonly Suite[] = [
     {
       name: "transfer",
       title: "The backend beside bare requests, the AWS SDK and MinIO's client; a store over it",
+      slow: true,
       needsObjectStore: true,
     },
     async () => (await import("./suites/transfer.ts")).transfer,
@@ -165,6 +171,7 @@ export const suites: readonly Suite[] = [
     {
       name: "stores",
       title: "An object store, versitygw and a folder, beside the least that any store must do",
+      slow: true,
       needsObjectStore: true,
     },
     async () => (await import("./suites/stores.ts")).stores,

@@ -117,7 +117,11 @@ export function renderJson(report: Report): string {
   if (!checked.success) {
     throw new Error(`the report does not match its schema:\n${z.prettifyError(checked.error)}`);
   }
-  return `${JSON.stringify(checked.data, undefined, 2)}\n`;
+  // Six digits are more than clocks have, and a line of numbers is easier to read than a column.
+  const short = (_: string, value: unknown): unknown =>
+    typeof value === "number" ? Number(value.toPrecision(value % 1 === 0 ? 15 : 6)) : value;
+  const text = JSON.stringify(checked.data, short, 2);
+  return `${text.replaceAll(/\[\s+[-\d.e+,\s]+\]/gu, (list) => list.replaceAll(/\s+/gu, " "))}\n`;
 }
 
 /** The schema of reports as JSON Schema, draft 2020-12, for `--json-schema`. */

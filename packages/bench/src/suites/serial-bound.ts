@@ -29,12 +29,12 @@ const MIB = 2 ** 20;
 
 /** The least rates as multiples of the serial bound: with threads by elapsed time, alone by CPU time. */
 const LEAST: Readonly<Record<string, readonly [threaded: number, alone: number]>> = {
-  "put of bytes": [1.2, 0.85],
-  "put of a stream": [1.15, 0.7],
-  "get as chunks": [1.2, 0.85],
-  "get as a stream": [1, 0.45],
-  "get into memory": [1.2, 0.8],
-  "verify, deep": [1.2, 0.85],
+  "put of bytes": [1.05, 0.8],
+  "put of a stream": [0.9, 0.65],
+  "get as chunks": [1.1, 0.8],
+  "get as a stream": [0.7, 0.45],
+  "get into memory": [1.05, 0.75],
+  "verify, deep": [1.1, 0.8],
 };
 
 /** What is wanted with threads, and with one. */

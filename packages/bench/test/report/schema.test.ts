@@ -3,8 +3,11 @@ import { renderJson, renderJsonSchema } from "../../src/report/schema.ts";
 import { REPORT } from "./fixtures.ts";
 
 describe("renderJson", () => {
-  test("renders the report unchanged", () => {
-    expect(JSON.parse(renderJson(REPORT))).toEqual(JSON.parse(JSON.stringify(REPORT)));
+  test("renders the report with six digits of each number, and whole numbers exactly", () => {
+    const rounded = (_: string, value: unknown): unknown =>
+      typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
+    const expected: unknown = JSON.parse(JSON.stringify(REPORT, rounded));
+    expect(JSON.parse(renderJson(REPORT))).toEqual(expected);
   });
 
   test("rejects a report that does not match the schema, and reports the path", () => {
