@@ -53,7 +53,7 @@ test("both pipelines store all files, measure all stages, and leave nothing behi
   ]);
   expect(counters[0]!.value).toBeGreaterThanOrEqual(10);
   expect(counters[1]!.value).toBeLessThan(950_000);
-  expect(targets.map(({ least, most }) => least ?? most)).toEqual([20, 2.5, 20, 2.5]);
+  expect(targets.map(({ least, most }) => least ?? most)).toEqual([20, 3.2, 20, 3.2]);
   expect(notes.join("\n")).toMatch(/classic, share of the time.*base64 [\d.]+ %.*json [\d.]+ %/u);
   expect(await readdir(own)).toEqual([]);
   await rm(own, { recursive: true });
