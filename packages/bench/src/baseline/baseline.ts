@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Usage } from "../command/usage.ts";
-import { WIDEST, exactTarget, verdictOf } from "../harness/targets.ts";
+import { exactTarget, verdictOf } from "../harness/targets.ts";
 import type { Host } from "../harness/machine.ts";
 import type { Report, SuiteResult, Target } from "../report/report.ts";
 
@@ -25,7 +25,7 @@ export interface Update {
 }
 
 export interface BaselineSuite {
-  /** The values of ratio targets, by name. */
+  /** The unfavourable end of the interval of each ratio, by the name of its target. */
   readonly ratios: Readonly<Record<string, number>>;
   readonly counters: Readonly<Record<string, number>>;
 }
@@ -93,14 +93,20 @@ function against(name: string): string {
   return `${name}, against the baseline`;
 }
 
-/** A ratio may be worse than in the baseline by as much as its interval may be wide. */
+/** How much worse a ratio may get than the unfavourable end of its interval in the baseline. */
+const DRIFT: Readonly<Record<Target["kind"], number>> = { cpu: 0.2, wall: 0.4, exact: 0.3 };
+
 function driftOf(target: Target, base: number | undefined): Target[] {
   if (target.unit !== "ratio" || base === undefined) return [];
   const { name, value, unit, interval, kind, most } = target;
   const bound =
-    most === undefined ? { least: base * (1 - WIDEST[kind]) } : { most: base * (1 + WIDEST[kind]) };
+    most === undefined ? { least: base / (1 + DRIFT[kind]) } : { most: base * (1 + DRIFT[kind]) };
   const drift = { name: against(name), value, unit, ...bound, interval, kind };
   return [{ ...drift, verdict: verdictOf(drift) }];
+}
+
+function unfavourable({ name, value, interval, most }: Target): { name: string; value: number } {
+  return { name, value: (most === undefined ? interval?.low : interval?.high) ?? value };
 }
 
 /**
@@ -138,7 +144,7 @@ export function updatedBaseline(
     suite,
     {
       ratios: byName(
-        targets.filter(({ unit, name }) => unit === "ratio" && !isDrift(name)),
+        targets.filter(({ unit, name }) => unit === "ratio" && !isDrift(name)).map(unfavourable),
         4,
       ),
       counters: byName(counters, 12),

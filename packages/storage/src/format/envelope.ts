@@ -76,6 +76,7 @@ export function encodeChildHeader(header: ChildHeader): Uint8Array {
   return encodeCbor(new Map([["c", header.commitment]]));
 }
 
+/** Encodes the header of a root as canonical CBOR. The lengths of its fields are not checked. */
 export function encodeRootHeader(header: RootHeader): Uint8Array {
   const wrapped = new Uint8Array(header.slots.length * SLOT_LENGTH);
   for (const [i, slot] of header.slots.entries()) wrapped.set(slot, i * SLOT_LENGTH);
