@@ -178,7 +178,7 @@ describe("the file", () => {
     const lineWith = (name: string, target: string) =>
       text.split("\n")[lineOf(text, name, target) - 1]!.trim();
     expect(lineWith("seal", "put by bound")).toBe('"put by bound": 1.296');
-    expect(lineWith("open", "put by bound, against the baseline")).toBe('"put by bound": 2');
+    expect(lineWith("open", "put by bound, against the baseline")).toBe('"put by bound": 2.1');
     expect(lineWith("seal", "PUT requests")).toStartWith('"PUT requests": 7');
     expect(lineWith("open", "PUT requests, against the baseline")).toBe('"PUT requests": 9');
     expect(lineOf(text, "seal", "no such target")).toBe(1);
