@@ -31,7 +31,7 @@ const TIME_MOST = 1.1;
 const MEMORY_MOST = 0.5;
 /** Resident memory of the process at any length. */
 const PEAK_MOST = 256 * MIB;
-/** What two chunks need: any less says nothing about growth. */
+/** The memory of two chunks: below it, the allocator decides and not the length. */
 const MEMORY_FLOOR = 8 * MIB;
 const WAYS = ["put", "get"] as const;
 
