@@ -1,6 +1,7 @@
 /**
- * Adds up what test runners wrote as JUnit XML and prints `N passed, N failed, N skipped`. A report
- * that is missing or has no tests is a failure, because no one would notice it otherwise.
+ * Adds up what test runners wrote as JUnit XML, repeats what failed and prints `N passed, N failed, N
+ * skipped`. A report that is missing or has no tests is a failure, because no one would notice it
+ * otherwise.
  *
  * Usage: bun script/totals.ts [--complete] [--slowest N] REPORT.xml…
  *
@@ -19,11 +20,18 @@ interface Totals {
 
 /** With `preserveOrder`, an element is an object whose keys are its name and, for attributes, ":@". */
 const Elements = z.array(z.record(z.string(), z.unknown()));
-const Attributes = z.object({ file: z.string().optional(), time: z.coerce.number().optional() });
+const Attributes = z.object({
+  name: z.string().optional(),
+  file: z.string().optional(),
+  line: z.string().optional(),
+  time: z.coerce.number().optional(),
+});
+const Failure = z.object({ ":@": z.object({ message: z.string() }) });
 const parser = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,
   attributeNamePrefix: "",
+  htmlEntities: true,
 });
 
 const { values, positionals } = parseArgs({
@@ -34,6 +42,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const secondsByFile = new Map<string, number>();
+/** Where each failed test is, its title and its message: a long log holds them far apart. */
+const failures: string[] = [];
 
 /** Test cases are nested in suites, suites in suites; an outcome is an element inside its case. */
 function count(xml: unknown, totals: Totals): Totals {
@@ -45,11 +55,17 @@ function count(xml: unknown, totals: Totals): Totals {
         count(inside, totals);
         continue;
       }
-      const outcomes = new Set(Elements.parse(inside).flatMap((outcome) => Object.keys(outcome)));
-      if (outcomes.has("failure") || outcomes.has("error")) totals.failed += 1;
-      else if (outcomes.has("skipped")) totals.skipped += 1;
+      const outcomes = Elements.parse(inside);
+      const failure = outcomes.find((outcome) => "failure" in outcome || "error" in outcome);
+      const { name: title, file, line, time = 0 } = Attributes.parse(attributes ?? {});
+      if (failure !== undefined) {
+        totals.failed += 1;
+        const message = Failure.safeParse(failure).data?.[":@"].message.trim() ?? "";
+        const place = [file, line, title].filter((part) => part !== undefined).join(":");
+        const lines = `${place}\n${message}`.trim().split("\n");
+        failures.push(lines.slice(0, 20).join("\n    "));
+      } else if (outcomes.some((outcome) => "skipped" in outcome)) totals.skipped += 1;
       else totals.passed += 1;
-      const { file, time = 0 } = Attributes.parse(attributes ?? {});
       if (file !== undefined) secondsByFile.set(file, (secondsByFile.get(file) ?? 0) + time);
     }
   }
@@ -72,6 +88,7 @@ const slowest = [...secondsByFile].toSorted(([, a], [, b]) => b - a);
 for (const [file, seconds] of slowest.slice(0, Number(values.slowest))) {
   console.log(`${seconds.toFixed(1).padStart(6)} s  ${file}`);
 }
+for (const failure of failures) console.error(`Failed: ${failure}`);
 const forgotten: string[] = [];
 if (values.complete) {
   for (const folder of ["packages/*/test", "tests"]) {

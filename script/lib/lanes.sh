@@ -169,7 +169,6 @@ run_lanes() {
     printf '</testsuite></testsuites>\n'
   } >"$reports/steps.xml"
   say "Totals"
-  [ ${#failed[@]} -eq 0 ] || printf 'Failed: %s\n' "${failed[@]}" >&2
   [ "$*" != "${LANES[*]}" ] || flags+=(--complete)
   # Each lane but `static` has a report of its name: one that is missing is a failure.
   bun script/totals.ts "${flags[@]}" "$reports/steps.xml" \
