@@ -9,8 +9,10 @@
  * - `commit`    the content key does not match the header's commitment
  * - `auth`      the body does not authenticate
  * - `root`      the root's plaintext is malformed
- * - `tree`      a child's length or padding does not fit the tree
+ * - `tree`      a child's length or padding does not fit the tree, or a part of a snapshot is malformed
  * - `encoding`  the content does not decode as its metadata says
+ * - `head`      the head of a chain of snapshots does not count
+ * - `rollback`  the newest head of a chain is older than one seen before
  *
  * Everything else:
  * - `not-found`    the backend has no such blob
@@ -31,6 +33,8 @@ export type ErrorCode =
   | "root"
   | "tree"
   | "encoding"
+  | "head"
+  | "rollback"
   | "not-found"
   | "permission"
   | "unavailable"

@@ -26,6 +26,8 @@ export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
   root: 5,
   tree: 5,
   encoding: 5,
+  head: 5,
+  rollback: 5,
   permission: 6,
   unavailable: 6,
   aborted: 130,

@@ -1,4 +1,3 @@
-import { BODY_NONCE } from "./key-schedule.ts";
 import {
   type Identity,
   type Recipient,
@@ -7,36 +6,25 @@ import {
   parseRecipient,
   secretKeyOf,
 } from "./keys.ts";
-import { KEY_LENGTH, TAG_LENGTH } from "../format/limits.ts";
-import { StorageError, usage } from "../errors.ts";
-import { concat, equal, typeName, utf8 } from "../bytes.ts";
-import { hkdf, scrypt, sha256 } from "./hash.ts";
-import { portableNaCl } from "./nacl-portable.ts";
+import {
+  type KeyFileKind,
+  type Passphrase,
+  assertBytes,
+  isProtectedKeyFile,
+  openProtectedKey,
+  protectKey,
+} from "./protected-key.ts";
+import { StorageError } from "../errors.ts";
 
-/*
- * A passphrase-protected identity file, 102 bytes:
- * "IDKK" 01 | logN | salt 16 | commitment 32 | secretbox of the secret key 48
- */
-const MAGIC = Uint8Array.of(0x49, 0x44, 0x4b, 0x4b, 0x01);
-const LOG_N_AT = MAGIC.length;
-const SALT_AT = LOG_N_AT + 1;
-const SALT_LENGTH = 16;
-const COMMITMENT_AT = SALT_AT + SALT_LENGTH;
-const BOX_AT = COMMITMENT_AT + 32;
-const FILE_LENGTH = BOX_AT + TAG_LENGTH + KEY_LENGTH;
-
-const LOG_N_MIN = 14;
-const LOG_N_MAX = 20;
-/** With r = 8 (RFC 7914): 128 MiB, and about a quarter of a second. */
-const LOG_N_DEFAULT = 17;
-
-/** A passphrase, or a function that provides it, called only if it is needed. */
-export type Passphrase = string | (() => string | Promise<string>);
+const IDENTITY_FILE: KeyFileKind = {
+  magic: "IDKK",
+  derivation: "idk/v1/keyfile",
+  name: "identity file",
+};
 
 /** Whether a file's bytes are a passphrase-protected identity file, by its first four bytes. */
 export function isProtectedIdentityFile(bytes: Uint8Array): boolean {
-  assertBytes(bytes);
-  return bytes.length >= 4 && equal(bytes.subarray(0, 4), MAGIC.subarray(0, 4));
+  return isProtectedKeyFile(IDENTITY_FILE, bytes);
 }
 
 /**
@@ -50,8 +38,10 @@ export async function readIdentityFile(
   bytes: Uint8Array,
   passphrase?: Passphrase,
 ): Promise<Identity[]> {
-  if (isProtectedIdentityFile(bytes)) return [await openProtected(bytes, passphrase)];
-  const identities = parseLines(bytes, parseIdentity);
+  if (isProtectedIdentityFile(bytes)) {
+    return [identityFromSecretKey(await openProtectedKey(IDENTITY_FILE, bytes, passphrase))];
+  }
+  const identities = parseKeyLines(bytes, parseIdentity);
   if (identities.length === 0) throw new StorageError("key", "the file holds no identity");
   return identities;
 }
@@ -68,17 +58,7 @@ export async function protectIdentity(
   passphrase: string,
   options: { readonly logN?: number } = {},
 ): Promise<Uint8Array> {
-  const logN = options.logN ?? LOG_N_DEFAULT;
-  if (!Number.isInteger(logN) || logN < LOG_N_MIN || logN > LOG_N_MAX) {
-    throw usage(`logN must be an integer from ${LOG_N_MIN} to ${LOG_N_MAX}`);
-  }
-  if (checkedPassphrase(passphrase) === "") throw usage("the passphrase is empty");
-  const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
-  const head = concat(MAGIC, Uint8Array.of(logN), salt);
-  const { commitment, boxKey } = await deriveKeys(passphrase, head);
-  const box = new Uint8Array(TAG_LENGTH + KEY_LENGTH);
-  portableNaCl.seal(box, secretKeyOf(identity), BODY_NONCE, boxKey);
-  return concat(head, commitment, box);
+  return protectKey(IDENTITY_FILE, secretKeyOf(identity), passphrase, undefined, options.logN);
 }
 
 /**
@@ -87,13 +67,18 @@ export async function protectIdentity(
  * @throws StorageError `key` if a line is not a recipient, or there is none
  */
 export function readRecipientsFile(bytes: Uint8Array): Recipient[] {
-  const recipients = parseLines(bytes, parseRecipient);
+  const recipients = parseKeyLines(bytes, parseRecipient);
   if (recipients.length === 0) throw new StorageError("key", "the file holds no recipient");
   return recipients;
 }
 
-/** Parses all lines but comments and blank ones. Errors name the line's number, never its text. */
-function parseLines<T>(bytes: Uint8Array, parse: (line: string) => T): T[] {
+/**
+ * Parses all lines of a key file but comments and blank ones. Errors name the line's number, never its
+ * text.
+ *
+ * @throws StorageError of `parse`
+ */
+export function parseKeyLines<T>(bytes: Uint8Array, parse: (line: string) => T): T[] {
   assertBytes(bytes);
   const parsed: T[] = [];
   for (const [index, raw] of new TextDecoder().decode(bytes).split("\n").entries()) {
@@ -107,63 +92,4 @@ function parseLines<T>(bytes: Uint8Array, parse: (line: string) => T): T[] {
     }
   }
   return parsed;
-}
-
-async function openProtected(
-  bytes: Uint8Array,
-  passphrase: Passphrase | undefined,
-): Promise<Identity> {
-  if (bytes.length !== FILE_LENGTH || !equal(bytes.subarray(0, MAGIC.length), MAGIC)) {
-    throw new StorageError(
-      "key",
-      `the protected identity file is damaged or of another version: it has ${bytes.length} bytes, version 1 has ${FILE_LENGTH}`,
-    );
-  }
-  const logN = bytes[LOG_N_AT]!;
-  if (logN < LOG_N_MIN || logN > LOG_N_MAX) {
-    throw new StorageError("key", "the protected identity file names an impossible scrypt cost");
-  }
-  if (passphrase === undefined) {
-    throw usage("the identity file is protected: give its passphrase");
-  }
-  const text = checkedPassphrase(
-    typeof passphrase === "function" ? await passphrase() : passphrase,
-  );
-  const { commitment, boxKey } = await deriveKeys(text, bytes.subarray(0, COMMITMENT_AT));
-  if (!equal(commitment, bytes.subarray(COMMITMENT_AT, BOX_AT))) {
-    throw new StorageError("passphrase", "the passphrase does not open this identity file");
-  }
-  const secretKey = new Uint8Array(KEY_LENGTH);
-  if (!portableNaCl.open(secretKey, bytes.subarray(BOX_AT), BODY_NONCE, boxKey)) {
-    throw new StorageError("key", "the protected identity file is damaged");
-  }
-  return identityFromSecretKey(secretKey);
-}
-
-function assertBytes(bytes: unknown): void {
-  if (!(bytes instanceof Uint8Array)) {
-    throw usage(`a key file is read from its bytes, a Uint8Array, got ${typeName(bytes)}`);
-  }
-}
-
-/** Rejects anything else, because it would silently be converted to text such as "undefined". */
-function checkedPassphrase(passphrase: unknown): string {
-  if (typeof passphrase === "string") return passphrase;
-  throw usage(`a passphrase is text, got ${typeName(passphrase)}`);
-}
-
-/** Derives both keys of a protected file from its head, which is everything before the commitment. */
-async function deriveKeys(
-  passphrase: string,
-  head: Uint8Array,
-): Promise<{ commitment: Uint8Array; boxKey: Uint8Array }> {
-  const key = await scrypt(
-    utf8(passphrase),
-    head.subarray(SALT_AT, COMMITMENT_AT),
-    head[LOG_N_AT]!,
-  );
-  return {
-    commitment: hkdf(key, new Uint8Array(0), "idk/v1/keyfile/commit"),
-    boxKey: hkdf(key, sha256(head), "idk/v1/keyfile/box"),
-  };
 }

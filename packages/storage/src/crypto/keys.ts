@@ -1,11 +1,11 @@
-import { StorageError, usage } from "../errors.ts";
 import { assertLength, typeName } from "../bytes.ts";
+import { decodeKey, encodeKey, malformedKey } from "./key-text.ts";
 import { KEY_LENGTH } from "../format/limits.ts";
 import type { KeyPair } from "./wrap-key.ts";
-import { bech32 } from "@scure/base";
 import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
 import { portableNaCl } from "./nacl-portable.ts";
 import { randomKey } from "./key-schedule.ts";
+import { usage } from "../errors.ts";
 
 declare const brand: unique symbol;
 
@@ -54,7 +54,7 @@ export function identityFromSecretKey(secretKey: Uint8Array): Identity {
 export function recipientFromPublicKey(publicKey: Uint8Array): Recipient {
   assertLength("publicKey", publicKey, KEY_LENGTH);
   checkPublicKey(publicKey);
-  return bech32.encode(RECIPIENT_PREFIX, bech32.toWords(publicKey), false) as Recipient;
+  return encodeKey(RECIPIENT_PREFIX, publicKey) as Recipient;
 }
 
 /**
@@ -72,14 +72,13 @@ export function parseRecipient(text: string): Recipient {
  * @throws StorageError `key`; the message does not repeat the text
  */
 export function parseIdentity(text: string): Identity {
-  const secretKey = decode(text, IDENTITY_PREFIX, "an identity (IDK-SECRET-KEY-1…)");
+  const secretKey = decodeKey(text, IDENTITY_PREFIX, "an identity (IDK-SECRET-KEY-1…)");
   return newIdentity(secretKey);
 }
 
 /** An identity as text: `IDK-SECRET-KEY-1…`. Secret. */
 export function formatIdentity(identity: Identity): string {
-  const words = bech32.toWords(keyPairOf(identity).secretKey);
-  return bech32.encode(IDENTITY_PREFIX, words, false).toUpperCase();
+  return encodeKey(IDENTITY_PREFIX, keyPairOf(identity).secretKey).toUpperCase();
 }
 
 /** The raw secret key of an identity, 32 bytes: a copy, for other NaCl programs. */
@@ -93,7 +92,7 @@ export function secretKeyOf(identity: Identity): Uint8Array {
  * @throws StorageError `key`
  */
 export function publicKeyOf(recipient: string): Uint8Array {
-  const publicKey = decode(recipient, RECIPIENT_PREFIX, "a recipient (idk1…)");
+  const publicKey = decodeKey(recipient, RECIPIENT_PREFIX, "a recipient (idk1…)");
   checkPublicKey(publicKey);
   return publicKey;
 }
@@ -121,22 +120,4 @@ function checkPublicKey(publicKey: Uint8Array): void {
   if (isLowOrder(publicKey)) {
     throw malformedKey("the public key is of low order: no one can hold its secret key");
   }
-}
-
-function decode(text: unknown, prefix: string, what: string): Uint8Array {
-  if (typeof text !== "string") throw usage(`${what} must be text, got ${typeName(text)}`);
-  let decoded: { prefix: string; bytes: Uint8Array };
-  try {
-    // The error is not kept as cause, because its message repeats the text, which may be secret.
-    decoded = bech32.decodeToBytes(text);
-  } catch {
-    throw malformedKey(`this is not ${what}: a character is missing or wrong`);
-  }
-  if (decoded.prefix !== prefix) throw malformedKey(`this is not ${what} but another kind of key`);
-  if (decoded.bytes.length !== KEY_LENGTH) throw malformedKey(`this is not ${what}: wrong length`);
-  return decoded.bytes;
-}
-
-function malformedKey(message: string): StorageError {
-  return new StorageError("key", message);
 }
