@@ -1,8 +1,15 @@
 /** Deterministic CBOR, written directly from RFC 8949, sections 3 and 4.2.1; shares no code with src. */
 export type Item = number | string | Uint8Array | Map<string, Item>;
 
-export function independentCbor(item: Item): Buffer {
-  if (typeof item === "number") return head(0, item);
+/** As an item, with what only CBOR-T has. */
+export type ItemT = null | number | string | Uint8Array | ItemT[] | Map<string, ItemT>;
+
+export function independentCbor(item: ItemT): Buffer {
+  if (item === null) return Buffer.of(0xf6);
+  if (typeof item === "number") return item < 0 ? head(1, -item - 1) : head(0, item);
+  if (Array.isArray(item)) {
+    return Buffer.concat([head(4, item.length), ...item.map(independentCbor)]);
+  }
   if (typeof item === "string")
     return Buffer.concat([head(3, Buffer.byteLength(item)), Buffer.from(item)]);
   if (item instanceof Uint8Array) return Buffer.concat([head(2, item.length), item]);
