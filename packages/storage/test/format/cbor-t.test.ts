@@ -16,7 +16,7 @@ const Answers = z.object({
   }),
 });
 const { cborT } = Answers.parse(
-  JSON.parse(readFileSync(join(testdata, "snapshots-known-answers.json"), "utf8")),
+  JSON.parse(readFileSync(join(testdata, "snapshots/known-answers.json"), "utf8")),
 );
 
 const hex = (digits: string): Uint8Array => Buffer.from(digits, "hex");
