@@ -80,11 +80,11 @@ lane_static() {
   side_by_side Types types Lint lint Format format "Dead code" unused Workflows workflows
 }
 
-# The library without its backends, over the native NaCl.
+# The library without its backends, over the native NaCl, and snapshots.
 lane_storage() {
   ensure_python
-  IDK_TEST_NACL=native step "Library, native NaCl" bun_tests storage \
-    --path-ignore-patterns "packages/storage/test/backend/**" packages/storage
+  IDK_TEST_NACL=native step "Libraries, native NaCl" bun_tests storage \
+    --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots
 }
 
 # The tests that depend on which NaCl seals and opens, once more over the one in JavaScript. What only

@@ -1,0 +1,105 @@
+import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+import { assertLength, equal, fromHex } from "@idk/storage/blobs";
+import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from "../limits.ts";
+
+/** The length of the secret that an Ed25519 key pair is made of (RFC 8032). */
+export const SEED_LENGTH = 32;
+
+/** DER around a raw key (RFC 8410): the only form that every version of `node:crypto` takes. */
+const PKCS8 = fromHex("302e020100300506032b657004220420");
+const SPKI = fromHex("302a300506032b6570032100");
+
+function privateKey(seed: Uint8Array): ReturnType<typeof createPrivateKey> {
+  assertLength("seed", seed, SEED_LENGTH);
+  const key = Buffer.concat([PKCS8, seed]);
+  return createPrivateKey({ key, format: "der", type: "pkcs8" });
+}
+
+/** The public key of a seed, 32 bytes. */
+export function publicKeyOfSeed(seed: Uint8Array): Uint8Array {
+  // The detour by PEM-less JWK or DER is the only way that Bun and Node share.
+  const der = createPublicKey(privateKey(seed)).export({ format: "der", type: "spki" });
+  return new Uint8Array(der.subarray(SPKI.length));
+}
+
+/** Signs a message (RFC 8032, Ed25519): 64 bytes, always the same for the same seed and message. */
+export function signMessage(seed: Uint8Array, message: Uint8Array): Uint8Array {
+  return new Uint8Array(sign(null, message, privateKey(seed)));
+}
+
+/**
+ * Verifies a signature as libsodium does. The runtime's own verification compares R with the encoding
+ * of [S]B − [k]A and demands S < L; but it takes public keys that are not canonical or of low order, and
+ * an R of low order, under which one signature is valid for several messages or keys
+ * (docs/decisions/0021).
+ */
+export function verifySignature(
+  publicKey: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  if (signature.length !== SIGNATURE_LENGTH || !isPublicKey(publicKey)) return false;
+  if (hasLowOrder(signature.subarray(0, PUBLIC_KEY_LENGTH)) || !isBelowOrder(signature))
+    return false;
+  try {
+    const key = Buffer.concat([SPKI, publicKey]);
+    return verify(null, message, createPublicKey({ key, format: "der", type: "spki" }), signature);
+  } catch {
+    // A key that is not on the curve.
+    return false;
+  }
+}
+
+/** Whether 32 bytes are a canonical public key that is not of low order. It may still not be on the curve. */
+export function isPublicKey(publicKey: Uint8Array): boolean {
+  return (
+    publicKey.length === PUBLIC_KEY_LENGTH && isCanonical(publicKey) && !hasLowOrder(publicKey)
+  );
+}
+
+/** 2^255 − 19, little-endian. */
+const PRIME = fromHex("edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f");
+/** The order L of the base point, 2^252 + 27742317777372353535851937790883648493, little-endian. */
+const ORDER = fromHex("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010");
+
+function isBelow(bytes: Uint8Array, limit: Uint8Array): boolean {
+  for (let i = limit.length - 1; i >= 0; i--) {
+    const difference = bytes[i]! - limit[i]!;
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+function isBelowOrder(signature: Uint8Array): boolean {
+  return isBelow(signature.subarray(PUBLIC_KEY_LENGTH), ORDER);
+}
+
+/** The y coordinate, without the sign of x in the top bit. */
+function coordinate(point: Uint8Array): Uint8Array {
+  const y = new Uint8Array(point);
+  y[31]! &= 0x7f;
+  return y;
+}
+
+function isCanonical(point: Uint8Array): boolean {
+  return isBelow(coordinate(point), PRIME);
+}
+
+/**
+ * The y coordinates of all points of order 1, 2, 4 and 8, with those that are not canonical
+ * (libsodium, `ge25519_has_small_order`).
+ */
+const LOW_ORDER: readonly Uint8Array[] = [
+  "0000000000000000000000000000000000000000000000000000000000000000",
+  "0100000000000000000000000000000000000000000000000000000000000000",
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+  "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+].map(fromHex);
+
+function hasLowOrder(point: Uint8Array): boolean {
+  const y = coordinate(point);
+  return LOW_ORDER.some((low) => equal(low, y));
+}

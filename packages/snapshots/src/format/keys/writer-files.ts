@@ -1,0 +1,61 @@
+import {
+  type KeyFileKind,
+  isProtectedKeyFile,
+  openProtectedKey,
+  parseKeyLines,
+  protectKey,
+} from "@idk/storage/keys";
+import { type WriterKey, parseWriterKey, seedOf, writerKeyFromSeed } from "./writer.ts";
+import { type Passphrase, StorageError } from "@idk/storage";
+
+/** As an identity file, with another magic number and other derivations: one never opens as the other. */
+const WRITER_FILE: KeyFileKind = {
+  magic: "IDKW",
+  derivation: "idk/v1/writerfile",
+  name: "writer file",
+};
+
+/** Whether a file's bytes are a passphrase-protected writer file, by its first four bytes. */
+export function isProtectedWriterFile(bytes: Uint8Array): boolean {
+  return isProtectedKeyFile(WRITER_FILE, bytes);
+}
+
+/**
+ * Reads a writer file: text with one writer key, `#` comments and blank lines, or a
+ * passphrase-protected file.
+ *
+ * @throws StorageError `key` if the file is malformed or does not hold exactly one key; `passphrase` if
+ *   the passphrase is wrong; `usage` if one is needed and none is given
+ */
+export async function readWriterFile(
+  bytes: Uint8Array,
+  passphrase?: Passphrase,
+): Promise<WriterKey> {
+  if (isProtectedWriterFile(bytes)) {
+    return writerKeyFromSeed(await openProtectedKey(WRITER_FILE, bytes, passphrase));
+  }
+  const keys = parseKeyLines(bytes, parseWriterKey);
+  const [key] = keys;
+  // A host signs with one key, so that another one would be there by mistake.
+  if (key === undefined || keys.length > 1) {
+    throw new StorageError("key", `the writer file holds ${keys.length} keys instead of one`);
+  }
+  return key;
+}
+
+/**
+ * Protects a writer key with a passphrase.
+ *
+ * @param salt 16 bytes from the system's generator, drawn for this file
+ * @param logN scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17
+ * @returns the 102 bytes of the file
+ * @throws StorageError `usage`
+ */
+export async function protectWriterKey(
+  key: WriterKey,
+  passphrase: string,
+  salt: Uint8Array,
+  logN?: number,
+): Promise<Uint8Array> {
+  return protectKey(WRITER_FILE, seedOf(key), passphrase, salt, logN);
+}
