@@ -13,11 +13,12 @@ import { type Draw, drawFrom } from "./draw.ts";
 
 /** How the time is divided. */
 const SHARES = {
-  blobs: 0.4,
+  blobs: 0.35,
   responses: 0.2,
   journals: 0.15,
   config: 0.15,
-  names: 0.1,
+  names: 0.05,
+  snapshots: 0.1,
 } as const;
 
 const SECONDS = numberIn("IDK_FUZZ_SECONDS") ?? 20;
