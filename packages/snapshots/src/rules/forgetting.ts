@@ -13,8 +13,8 @@ export interface Forgetting {
  * For each head that is named, which forgetting is in force: the newest that names it.
  *
  * @param forgettings in any order
- * @param payloadOf what is the same for markers of heads with equal payloads, such as a hash of the
- *   payload; by default the marker. They are one head under several addresses, and what names one names
+ * @param payloadOf what is the same for markers of heads with equal payloads: the `payloadHash`
+ *   where the head is known; by default the marker. They are one head under several addresses, and what names one names
  *   all
  * @returns by `payloadOf` the newest forgetting
  */

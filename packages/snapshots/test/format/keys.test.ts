@@ -195,6 +195,14 @@ describe("signatures", () => {
     }
   });
 
+  test("under a public key of low order are refused, whatever R is", () => {
+    // The base point as R, and 1 as S: valid for every message under the neutral element.
+    const signature = fromHex(`58${"66".repeat(31)}01${"00".repeat(31)}`);
+    for (const key of [`01${"00".repeat(31)}`, `ee${"ff".repeat(30)}7f`]) {
+      expect(verifySignature(fromHex(key), utf8("any"), signature)).toBe(false);
+    }
+  });
+
   test("are verified without the cofactor: R has to be the same bytes", () => {
     // A public key of mixed order: 123456789 · B and a point of order 8. Made with @noble/curves, whose
     // verification takes all three; only for the first is k a multiple of 8.

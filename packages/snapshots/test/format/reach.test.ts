@@ -5,6 +5,7 @@ import {
   changeBetween,
   extendReach,
   mergeChanges,
+  packsInOrder,
   packsOf,
 } from "../../src/format/records/reach.ts";
 import {
@@ -74,6 +75,16 @@ describe("changes", () => {
         expect(merged.dropped.length).toBe(0);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test("are walked in order, with the same packs", () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 5 }), (changes) => {
+        const walked = [...packsInOrder(changes)];
+        expect(toHex(Buffer.concat(walked))).toBe(toHex(packsOf(changes)));
+      }),
+      { numRuns: 1000 },
     );
   });
 

@@ -15,6 +15,7 @@ import type { Rule, Settings } from "../../src/format/records/settings.ts";
 import { signPayload, writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 import type { Address } from "@idk/storage";
 import type { Marker } from "../../src/format/names/marker.ts";
+import { createHash } from "node:crypto";
 import { chainOf } from "../../src/format/names/chain.ts";
 import { fails } from "../support.ts";
 
@@ -65,6 +66,7 @@ const settingsHead = (key: Key, settings: Settings, generation = 100): Head => {
 const stored = (value: Head): StoredHead => ({
   marker: { chain: value.chain, generation: value.generation, address },
   head: value,
+  payloadHash: "",
 });
 const rules = (...list: Partial<Rule>[]): Settings => ({
   graceSeconds: 3600,
@@ -172,7 +174,9 @@ test("settings count only with the owner's signature; of several the newest do",
     return encodeHead({ payload, signature: signPayload(key, payload) });
   };
   const own = settingsHead(owner, settings(3600));
-  expect(verifiedHead(sealed(own, owner), stored(own).marker, pinned).head).toEqual(own);
+  const verified = verifiedHead(sealed(own, owner), stored(own).marker, pinned);
+  expect(verified.head).toEqual(own);
+  expect(verified.payloadHash).toBe(createHash("sha256").update(encodePayload(own)).digest("hex"));
   const forged = settingsHead(thief, settings(3600));
   fails(
     () => verifiedHead(sealed(forged, thief), stored(forged).marker, pinned),

@@ -22,7 +22,7 @@ export function checkAddressList(list: Uint8Array, what: string): void {
 }
 
 /** Compares the addresses at two offsets. Nearly always they differ in their first bytes. */
-function compareAt(a: Uint8Array, aStart: number, b: Uint8Array, bStart: number): number {
+export function compareAt(a: AddressList, aStart: number, b: AddressList, bStart: number): number {
   for (let i = 0; i < ADDRESS_LENGTH; i++) {
     const difference = a[aStart + i]! - b[bStart + i]!;
     if (difference !== 0) return difference;

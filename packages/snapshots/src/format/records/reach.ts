@@ -1,6 +1,6 @@
 import type { Address } from "@idk/storage";
 import { type CborItem, encodeCborT, fromHex } from "@idk/storage/blobs";
-import { REACH_MAX, REACH_PARENTS_MAX } from "../limits.ts";
+import { ADDRESS_LENGTH, REACH_MAX, REACH_PARENTS_MAX } from "../limits.ts";
 import {
   array,
   byteString,
@@ -14,6 +14,7 @@ import {
   type AddressList,
   NO_ADDRESSES,
   checkAddressList,
+  compareAt,
   difference,
   union,
 } from "./address-list.ts";
@@ -89,6 +90,37 @@ export function packsOf(changes: Iterable<ReachChange>): AddressList {
   let packs = NO_ADDRESSES;
   for (const change of changes) packs = applyChange(packs, change);
   return packs;
+}
+
+/**
+ * All packs of a reach in ascending order, to be compared with a listing, which has the same order.
+ * Takes no memory but that of the changes.
+ *
+ * @param changes those of `earlier` in order, and then the reach's own
+ * @returns each address as a view of 32 bytes
+ */
+export function* packsInOrder(changes: readonly ReachChange[]): Generator<Uint8Array> {
+  // What mentions an address last decides; within a change, packs are dropped before they are added.
+  const cursors = changes
+    .flatMap(({ added, dropped }) => [
+      { list: dropped, adds: false, at: 0 },
+      { list: added, adds: true, at: 0 },
+    ])
+    .filter(({ list }) => list.length > 0);
+  for (;;) {
+    let least: (typeof cursors)[number] | undefined;
+    for (const cursor of cursors) {
+      if (cursor.at === cursor.list.length) continue;
+      const order =
+        least === undefined ? -1 : compareAt(cursor.list, cursor.at, least.list, least.at);
+      // Of equal addresses the last one is taken, and the one before it passed over.
+      if (order === 0) least!.at += ADDRESS_LENGTH;
+      if (order <= 0) least = cursor;
+    }
+    if (least === undefined) return;
+    least.at += ADDRESS_LENGTH;
+    if (least.adds) yield least.list.subarray(least.at - ADDRESS_LENGTH, least.at);
+  }
 }
 
 /**
