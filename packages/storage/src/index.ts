@@ -32,6 +32,8 @@ export type {
   BlobInfo,
   Capabilities,
   ListedBlob,
+  ListMarkersOptions,
+  Marker,
   PutCallOptions,
   ReadCallOptions,
 } from "./backend/backend.ts";

@@ -9,16 +9,34 @@ import {
 } from "./keys.ts";
 import { KEY_LENGTH, TAG_LENGTH } from "../format/limits.ts";
 import { StorageError, usage } from "../errors.ts";
-import { concat, equal, typeName, utf8 } from "../bytes.ts";
+import { assertLength, concat, equal, typeName, utf8 } from "../bytes.ts";
 import { hkdf, scrypt, sha256 } from "./hash.ts";
 import { portableNaCl } from "./nacl-portable.ts";
 
 /*
- * A passphrase-protected identity file, 102 bytes:
+ * A passphrase-protected file of a secret key, 102 bytes:
  * "IDKK" 01 | logN | salt 16 | commitment 32 | secretbox of the secret key 48
  */
-const MAGIC = Uint8Array.of(0x49, 0x44, 0x4b, 0x4b, 0x01);
-const LOG_N_AT = MAGIC.length;
+
+/** What a protected file holds. Files of different kinds differ in their magic and their keys. */
+export interface ProtectedFileKind {
+  /** The first four bytes of the file, as ASCII text. */
+  readonly magic: string;
+  /** The part of the derivations that names the kind: `keyfile` in `idk/v1/keyfile/box`. */
+  readonly context: string;
+  /** For messages, such as `identity file`. */
+  readonly name: string;
+}
+
+const IDENTITY_FILE: ProtectedFileKind = {
+  magic: "IDKK",
+  context: "keyfile",
+  name: "identity file",
+};
+
+const MAGIC_LENGTH = 4;
+const VERSION = 1;
+const LOG_N_AT = MAGIC_LENGTH + 1;
 const SALT_AT = LOG_N_AT + 1;
 const SALT_LENGTH = 16;
 const COMMITMENT_AT = SALT_AT + SALT_LENGTH;
@@ -35,8 +53,13 @@ export type Passphrase = string | (() => string | Promise<string>);
 
 /** Whether a file's bytes are a passphrase-protected identity file, by its first four bytes. */
 export function isProtectedIdentityFile(bytes: Uint8Array): boolean {
+  return isProtectedFile(IDENTITY_FILE, bytes);
+}
+
+/** Whether a file's bytes are a protected file of this kind, by its first four bytes. */
+export function isProtectedFile({ magic }: ProtectedFileKind, bytes: Uint8Array): boolean {
   assertBytes(bytes);
-  return bytes.length >= 4 && equal(bytes.subarray(0, 4), MAGIC.subarray(0, 4));
+  return equal(bytes.subarray(0, MAGIC_LENGTH), utf8(magic));
 }
 
 /**
@@ -50,7 +73,9 @@ export async function readIdentityFile(
   bytes: Uint8Array,
   passphrase?: Passphrase,
 ): Promise<Identity[]> {
-  if (isProtectedIdentityFile(bytes)) return [await openProtected(bytes, passphrase)];
+  if (isProtectedIdentityFile(bytes)) {
+    return [identityFromSecretKey(await openProtectedKey(IDENTITY_FILE, bytes, passphrase))];
+  }
   const identities = parseLines(bytes, parseIdentity);
   if (identities.length === 0) throw new StorageError("key", "the file holds no identity");
   return identities;
@@ -68,16 +93,33 @@ export async function protectIdentity(
   passphrase: string,
   options: { readonly logN?: number } = {},
 ): Promise<Uint8Array> {
+  return protectKey(IDENTITY_FILE, secretKeyOf(identity), passphrase, options);
+}
+
+/**
+ * Protects a secret key of 32 bytes with a passphrase, in the layout of a protected identity file.
+ *
+ * @param options.logN scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17
+ * @returns the 102 bytes of the file
+ * @throws StorageError `usage`
+ */
+export async function protectKey(
+  kind: ProtectedFileKind,
+  secretKey: Uint8Array,
+  passphrase: string,
+  options: { readonly logN?: number } = {},
+): Promise<Uint8Array> {
+  assertLength("secretKey", secretKey, KEY_LENGTH);
   const logN = options.logN ?? LOG_N_DEFAULT;
   if (!Number.isInteger(logN) || logN < LOG_N_MIN || logN > LOG_N_MAX) {
     throw usage(`logN must be an integer from ${LOG_N_MIN} to ${LOG_N_MAX}`);
   }
   if (checkedPassphrase(passphrase) === "") throw usage("the passphrase is empty");
   const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
-  const head = concat(MAGIC, Uint8Array.of(logN), salt);
-  const { commitment, boxKey } = await deriveKeys(passphrase, head);
+  const head = concat(utf8(kind.magic), Uint8Array.of(VERSION, logN), salt);
+  const { commitment, boxKey } = await deriveKeys(kind, passphrase, head);
   const box = new Uint8Array(TAG_LENGTH + KEY_LENGTH);
-  portableNaCl.seal(box, secretKeyOf(identity), BODY_NONCE, boxKey);
+  portableNaCl.seal(box, secretKey, BODY_NONCE, boxKey);
   return concat(head, commitment, box);
 }
 
@@ -109,35 +151,45 @@ function parseLines<T>(bytes: Uint8Array, parse: (line: string) => T): T[] {
   return parsed;
 }
 
-async function openProtected(
+/**
+ * Opens a file that `protectKey` made.
+ *
+ * @returns the 32 bytes of the secret key
+ * @throws StorageError `key` if it is malformed, before any work that its cost asks for; `passphrase`
+ *   if the passphrase is wrong; `usage` if none is given
+ */
+export async function openProtectedKey(
+  kind: ProtectedFileKind,
   bytes: Uint8Array,
   passphrase: Passphrase | undefined,
-): Promise<Identity> {
-  if (bytes.length !== FILE_LENGTH || !equal(bytes.subarray(0, MAGIC.length), MAGIC)) {
+): Promise<Uint8Array> {
+  const { name } = kind;
+  const rightKind = isProtectedFile(kind, bytes) && bytes[MAGIC_LENGTH] === VERSION;
+  if (!rightKind || bytes.length !== FILE_LENGTH) {
     throw new StorageError(
       "key",
-      `the protected identity file is damaged or of another version: it has ${bytes.length} bytes, version 1 has ${FILE_LENGTH}`,
+      `the protected ${name} is damaged or of another version: it has ${bytes.length} bytes, version 1 has ${FILE_LENGTH}`,
     );
   }
   const logN = bytes[LOG_N_AT]!;
   if (logN < LOG_N_MIN || logN > LOG_N_MAX) {
-    throw new StorageError("key", "the protected identity file names an impossible scrypt cost");
+    throw new StorageError("key", `the protected ${name} names an impossible scrypt cost`);
   }
   if (passphrase === undefined) {
-    throw usage("the identity file is protected: give its passphrase");
+    throw usage(`the ${name} is protected: give its passphrase`);
   }
   const text = checkedPassphrase(
     typeof passphrase === "function" ? await passphrase() : passphrase,
   );
-  const { commitment, boxKey } = await deriveKeys(text, bytes.subarray(0, COMMITMENT_AT));
+  const { commitment, boxKey } = await deriveKeys(kind, text, bytes.subarray(0, COMMITMENT_AT));
   if (!equal(commitment, bytes.subarray(COMMITMENT_AT, BOX_AT))) {
-    throw new StorageError("passphrase", "the passphrase does not open this identity file");
+    throw new StorageError("passphrase", `the passphrase does not open this ${name}`);
   }
   const secretKey = new Uint8Array(KEY_LENGTH);
   if (!portableNaCl.open(secretKey, bytes.subarray(BOX_AT), BODY_NONCE, boxKey)) {
-    throw new StorageError("key", "the protected identity file is damaged");
+    throw new StorageError("key", `the protected ${name} is damaged`);
   }
-  return identityFromSecretKey(secretKey);
+  return secretKey;
 }
 
 function assertBytes(bytes: unknown): void {
@@ -154,6 +206,7 @@ function checkedPassphrase(passphrase: unknown): string {
 
 /** Derives both keys of a protected file from its head, which is everything before the commitment. */
 async function deriveKeys(
+  { context }: ProtectedFileKind,
   passphrase: string,
   head: Uint8Array,
 ): Promise<{ commitment: Uint8Array; boxKey: Uint8Array }> {
@@ -163,7 +216,7 @@ async function deriveKeys(
     head[LOG_N_AT]!,
   );
   return {
-    commitment: hkdf(key, new Uint8Array(0), "idk/v1/keyfile/commit"),
-    boxKey: hkdf(key, sha256(head), "idk/v1/keyfile/box"),
+    commitment: hkdf(key, new Uint8Array(0), `idk/v1/${context}/commit`),
+    boxKey: hkdf(key, sha256(head), `idk/v1/${context}/box`),
   };
 }

@@ -197,8 +197,8 @@ testFaults([
     detectedBy: [IN_ORDER],
     override: listing(
       (correct) =>
-        (prefix, { after: _, ...options } = {}) =>
-          correct(prefix, options),
+        (prefix, { signal, limit } = {}) =>
+          correct(prefix, { signal, limit }),
     ),
   },
   {
@@ -237,8 +237,8 @@ testFaults([
     detectedBy: [IN_ORDER],
     override: listing(
       (correct) =>
-        (prefix, { limit: _, ...options } = {}) =>
-          correct(prefix, options),
+        (prefix, { signal, after } = {}) =>
+          correct(prefix, { signal, after }),
     ),
   },
   {
@@ -282,8 +282,8 @@ testFaults([
     override: (correct) => ({
       putMarker: (name) => correct.putMarker!(name),
       deleteMarker: (name) => correct.deleteMarker!(name),
-      listMarkers: (prefix, { signal: _, ...options } = {}) =>
-        correct.listMarkers!(prefix, options),
+      listMarkers: (prefix, { after, limit } = {}) =>
+        correct.listMarkers!(prefix, { after, limit }),
     }),
   },
 ]);
