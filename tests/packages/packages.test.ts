@@ -147,7 +147,7 @@ test("types resolve in every mode that supports ES modules", async () => {
   });
   expect(problems).toEqual([]);
   expect(Object.keys(analysis.entrypoints).toSorted()).toEqual(
-    [".", "./b2", "./blobs", "./filesystem", "./format", "./keys", "./memory", "./minio", "./provision", "./s3", "./testing", "./text", "./url"], // prettier-ignore
+    [".", "./b2", "./blobs", "./filesystem", "./format", "./memory", "./minio", "./provision", "./s3", "./testing", "./text", "./url"], // prettier-ignore
   );
 });
 

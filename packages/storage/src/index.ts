@@ -5,8 +5,8 @@ export type { Compression } from "./content/compression/compress.ts";
 export { type ErrorCode, StorageError, type StorageErrorOptions } from "./errors.ts";
 export type { Metadata, MetadataValue } from "./format/metadata.ts";
 
-export type { Passphrase } from "./crypto/protected-key.ts";
 export {
+  type Passphrase,
   isProtectedIdentityFile,
   protectIdentity,
   readIdentityFile,
@@ -32,6 +32,8 @@ export type {
   BlobInfo,
   Capabilities,
   ListedBlob,
+  ListMarkersOptions,
+  Marker,
   PutCallOptions,
   ReadCallOptions,
 } from "./backend/backend.ts";

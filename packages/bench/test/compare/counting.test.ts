@@ -25,7 +25,7 @@ test("counts each backend call as a request, and the bytes of blobs in both dire
     bytesSent: 100,
     bytesReceived: 100,
   });
-  expect(await backend.head(NAME)).toEqual({ size: 100 });
+  expect(await backend.head(NAME)).toMatchObject({ size: 100 });
   expect((await Array.fromAsync(backend.list(""))).map(({ name }) => name)).toEqual([NAME]);
   await backend.delete(NAME);
   expect(await backend.head(NAME)).toBeUndefined();

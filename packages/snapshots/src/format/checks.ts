@@ -24,7 +24,9 @@ export function decoding<T>(code: ErrorCode, what: string, decode: () => T): T {
   try {
     return decode();
   } catch (error) {
-    if (error instanceof Malformed || error instanceof CborError) {
+    // Decoders of frames and blocks say `encoding`.
+    const isEncoding = error instanceof StorageError && error.code === "encoding";
+    if (isEncoding || error instanceof Malformed || error instanceof CborError) {
       throw new StorageError(code, `${what} is malformed: ${error.message}`);
     }
     throw error;

@@ -8,8 +8,8 @@ export const METADATA_PACK: number = 2 ** 20;
 export const LAST_PACK_MIN: number = 4096;
 /** What the frame of a metadata pack decodes to. */
 export const FRAME_DECODED_MAX: number = 2 ** 22;
-/** The window of a zstd frame. */
-export const ZSTD_WINDOW_MAX: number = 2 ** 23;
+/** The window of a zstd frame, as a power of two: 8 MiB. */
+export const ZSTD_WINDOW_LOG_MAX = 23;
 
 /** A row: session, address and salt of a pack. */
 export const ROW_LENGTH = 64;

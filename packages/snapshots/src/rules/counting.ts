@@ -7,7 +7,7 @@ import { type Writer, isSignedBy } from "../format/keys/writer.ts";
 import { AHEAD_MAX_MS } from "../format/limits.ts";
 import { StorageError } from "@idk/storage";
 import { matchesPattern } from "../format/names/pattern.ts";
-import { sha256, toHex } from "@idk/storage/blobs";
+import { hash, toHex } from "@idk/storage/blobs";
 
 /** What everybody's configuration fixes of a repository. */
 export interface Pinned {
@@ -55,7 +55,7 @@ export function verifiedHead(content: Uint8Array, marker: Marker, pinned: Pinned
     throw refuse("has settings that the owner did not sign");
   }
   if (!isSignedBy(head.writer, payload, signature)) throw refuse("has a wrong signature");
-  return { marker, head, payloadHash: toHex(sha256(payload)) };
+  return { marker, head, payloadHash: toHex(hash(payload)) };
 }
 
 /**

@@ -1,3 +1,5 @@
+import { usage } from "../errors.ts";
+
 /**
  * The contract between the store and the storage that keeps its blobs. A backend handles opaque
  * names and bytes; it never sees keys, formats or content.
@@ -17,6 +19,19 @@
  *   `unavailable`, with `transient` set if the same call may succeed later, and the original error
  *   as `cause`. A backend does not retry; `withRetry` does.
  * - A signal that fires ends the call promptly with `aborted` and leaves nothing half-written.
+ *
+ * A backend may also hold **markers**: names that mean something by being there, such as the heads of
+ * snapshots. It then has all of `putMarker`, `listMarkers`, `deleteMarker` and `currentTime`, and the
+ * rules above apply to them, with these:
+ *
+ * - Markers are a namespace of their own, in `heads/` beside the blobs. No call for blobs reads,
+ *   lists or changes a marker, and no call for markers a blob.
+ * - A marker's name is 32 lowercase hexadecimal digits, `/`, 16 digits, `-` and 64 digits, 114
+ *   characters in all. A backend receives no other names. Whatever else is stored in `heads/` is not
+ *   a marker and is never yielded.
+ * - A marker is stored empty, and what is in it is never read: others may have put something there.
+ * - A name can be put again at any time. Writers need no condition on a put to be safe, because they
+ *   never choose the same name for different things.
  *
  * Wrap a backend with `wrapBackend`, which keeps the optional methods.
  */
@@ -90,6 +105,30 @@ export interface Backend {
    */
   clockAheadMs?(): number | undefined;
 
+  /**
+   * Stores a marker, durably. If it is already there, it stays, and whether its time becomes that of
+   * this call is up to the storage.
+   */
+  putMarker?(name: string, options?: CallOptions): Promise<void>;
+
+  /**
+   * The markers whose names start with the prefix, in ascending order of names, in bounded memory.
+   * Markers that are stored or deleted during the listing may or may not appear; those that remain
+   * appear once. With a limit of one, the first marker takes one request that returns one key, as
+   * long as nothing but markers is in the way.
+   */
+  listMarkers?(prefix: string, options?: ListMarkersOptions): AsyncIterable<Marker>;
+
+  /** Deletes a marker permanently. Resolves even if there is none. */
+  deleteMarker?(name: string, options?: CallOptions): Promise<void>;
+
+  /**
+   * The time now by the clock that dates blobs and markers, in milliseconds since 1970-01-01 00:00
+   * UTC, to about a second. It may take a request, and store something for a moment. If the storage
+   * does not tell its time, it fails with `unavailable`.
+   */
+  currentTime?(options?: CallOptions): Promise<number>;
+
   /** Releases connections and handles. The backend must not be used afterwards. */
   close?(): Promise<void>;
 }
@@ -107,6 +146,14 @@ export interface ReadCallOptions extends CallOptions {
    * minimum number of attempts, whatever its budget is. Backends ignore it.
    */
   readonly optional?: boolean | undefined;
+}
+
+/** Options of a backend's `listMarkers`. */
+export interface ListMarkersOptions extends CallOptions {
+  /** Yields only names greater than this text, which need not be a name. */
+  readonly after?: string | undefined;
+  /** Yields at most so many, and requests no more keys than that takes: an integer, 1 or more. */
+  readonly limit?: number | undefined;
 }
 
 /** Options of a backend's `put`. */
@@ -156,9 +203,45 @@ export interface ListedBlob extends BlobInfo {
   readonly name: string;
 }
 
+/** An entry of a listing of markers. */
+export interface Marker {
+  readonly name: string;
+  /** When it was stored, by the storage's own clock: milliseconds since 1970-01-01 00:00 UTC. */
+  readonly storedAt: number;
+}
+
 const NAME = /^[0-9a-f]{64}$/u;
+const MARKER_NAME = /^[0-9a-f]{32}\/[0-9a-f]{16}-[0-9a-f]{64}$/u;
+
+/** The folder of markers, beside the blobs. */
+export const MARKERS = "heads/";
 
 /** Whether a text has the form of a blob's name. */
 export function isBlobName(text: string): boolean {
   return NAME.test(text);
+}
+
+/** Whether a text has the form of a marker's name. */
+export function isMarkerName(text: string): boolean {
+  return MARKER_NAME.test(text);
+}
+
+/**
+ * Checks a marker's name, which must never lead to another place.
+ *
+ * @throws StorageError `usage`
+ */
+export function requireMarkerName(name: string): void {
+  if (isMarkerName(name)) return;
+  throw usage("a marker's name must be 32 lowercase hexadecimal digits, /, 16, - and 64");
+}
+
+/**
+ * Checks the limit of a listing of markers.
+ *
+ * @throws StorageError `usage`
+ */
+export function requireLimit(limit: number | undefined): void {
+  if (limit === undefined || (Number.isSafeInteger(limit) && limit >= 1)) return;
+  throw usage("the limit of a listing must be an integer, 1 or more");
 }

@@ -1,8 +1,16 @@
 import { type FileHandle, lstat, mkdir, open, rename, stat, unlink } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { throwIfAborted } from "../abort.ts";
 import { StorageError, usage } from "../errors.ts";
-import { type Backend, isBlobName, type ListedBlob } from "./backend.ts";
+import {
+  type Backend,
+  isBlobName,
+  type ListedBlob,
+  type Marker,
+  MARKERS,
+  requireLimit,
+  requireMarkerName,
+} from "./backend.ts";
 import { noDirectory, notAFile, systemCode, systemError } from "./filesystem/errors.ts";
 import {
   createFolders,
@@ -10,10 +18,11 @@ import {
   fillFile,
   FOLDER_MODE,
   readFileInto,
+  syncFile,
   syncFolder,
   unlessMissing,
 } from "./filesystem/files.ts";
-import { blobsIn, shardOf, shardsIn, temporaryName } from "./filesystem/listing.ts";
+import { blobsIn, markersIn, shardOf, shardsIn, temporaryName } from "./filesystem/listing.ts";
 
 /** Options of `filesystem`. */
 export interface FilesystemOptions {
@@ -38,6 +47,8 @@ export type Durability = "full" | "none";
  * directory; all other calls fail with `unavailable` if it does not exist, so that a mistyped path
  * is not mistaken for an empty store. Folders get mode 0700 and files 0600.
  *
+ * Markers are empty files, `<directory>/heads/<chain>/<rest of the name>`.
+ *
  * A blob is a regular file. The directory and the folders in it may be symbolic links, for example
  * to another disk; a symbolic link or any other non-file in place of a blob is rejected.
  *
@@ -52,17 +63,21 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     throw usage('durability must be "full" or "none"');
   }
   const fsync = durability === "full";
-  /** Folders whose own entry in the root this process has synced. */
+  /** Folders whose own entry in the folder above this process has synced. */
   const synced = new Set<string>();
   let creatingRoot: Promise<void> | undefined;
 
-  const createShard = async (folder: string): Promise<void> => {
-    synced.delete(folder);
-    // One promise for all writers: none may continue before the root's own entry is synced.
-    creatingRoot ??= createFolders(root, fsync).finally(() => {
+  /** One promise for all writers: none may continue before the root's own entry is synced. */
+  const createRoot = (): Promise<void> =>
+    (creatingRoot ??= createFolders(root, fsync).finally(() => {
       creatingRoot = undefined;
-    });
-    await creatingRoot;
+    }));
+
+  /** Creates a folder below the root, and those above it. */
+  const createFolder = async (folder: string): Promise<void> => {
+    if (folder === root) return createRoot();
+    await createFolder(dirname(folder));
+    synced.delete(folder);
     try {
       await mkdir(folder, { mode: FOLDER_MODE });
     } catch (error) {
@@ -74,19 +89,21 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
   const create = async (folder: string, path: string): Promise<FileHandle> => {
     const handle = await unlessMissing(open(path, "wx", FILE_MODE));
     if (handle !== undefined) return handle;
-    await createShard(folder);
+    await createFolder(folder);
     return open(path, "wx", FILE_MODE);
   };
 
   /**
-   * Syncs a folder's entries, and once also the folder's own entry, even if another process created
-   * the folder, because that process may not have synced it yet.
+   * Syncs a folder's entries, and once also the folder's own entry and those above it up to the root,
+   * even if another process created the folder, because that process may not have synced it yet.
    */
   const syncEntries = async (folder: string): Promise<void> => {
     await syncFolder(folder);
-    if (synced.has(folder)) return;
-    await syncFolder(root);
-    synced.add(folder);
+    for (let at = folder; at !== root; at = dirname(at)) {
+      if (synced.has(at)) continue;
+      await syncFolder(dirname(at));
+      synced.add(at);
+    }
   };
 
   /** Distinguishes a missing blob from a missing directory. */
@@ -112,6 +129,16 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       throw systemError(error, `read the blob ${path}`);
     }
     throw new StorageError("not-found", `the directory ${root} holds no blob ${name}`);
+  };
+
+  const remove = async (folder: string, path: string, action: string): Promise<void> => {
+    try {
+      const removed = await unlessMissing(unlink(path).then(() => true));
+      if (!removed) await requireRoot();
+      else if (fsync) await syncFolder(folder);
+    } catch (error) {
+      throw systemError(error, action);
+    }
   };
 
   return {
@@ -161,13 +188,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     async delete(name, { signal } = {}) {
       throwIfAborted(signal);
       const { folder, path } = locate(root, name);
-      try {
-        const removed = await unlessMissing(unlink(path).then(() => true));
-        if (!removed) await requireRoot();
-        else if (fsync) await syncFolder(folder);
-      } catch (error) {
-        throw systemError(error, `delete the blob ${path}`);
-      }
+      await remove(folder, path, `delete the blob ${path}`);
     },
 
     async *list(prefix, { signal } = {}): AsyncGenerator<ListedBlob> {
@@ -180,6 +201,65 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
         throw systemError(error, `list the directory ${root}`);
       }
     },
+
+    async putMarker(name, { signal } = {}) {
+      throwIfAborted(signal);
+      const { folder, path } = locateMarker(root, name);
+      try {
+        try {
+          // Empty, so there is nothing to write, and it appears as a whole.
+          await fillFile(await create(folder, path), new Uint8Array(0), fsync, undefined);
+        } catch (error) {
+          if (systemCode(error) !== "EEXIST") throw error;
+          await syncFile(path);
+        }
+        if (fsync) await syncEntries(folder);
+      } catch (error) {
+        throw systemError(error, `store the marker ${path}`);
+      }
+    },
+
+    async *listMarkers(prefix, { signal, after = "", limit } = {}): AsyncGenerator<Marker> {
+      requireLimit(limit);
+      throwIfAborted(signal);
+      let left = limit ?? Infinity;
+      try {
+        await requireRoot();
+        for await (const marker of markersIn(join(root, MARKERS), prefix, after, left, signal)) {
+          yield marker;
+          left -= 1;
+          if (left === 0) return;
+        }
+      } catch (error) {
+        throw systemError(error, `list the markers in ${root}`);
+      }
+    },
+
+    async deleteMarker(name, { signal } = {}) {
+      throwIfAborted(signal);
+      const { folder, path } = locateMarker(root, name);
+      await remove(folder, path, `delete the marker ${path}`);
+    },
+
+    async currentTime({ signal } = {}) {
+      throwIfAborted(signal);
+      const path = join(root, MARKERS, temporaryName());
+      try {
+        const handle = await create(dirname(path), path);
+        try {
+          // Written and synced, because a file server may leave the time of an empty file to this
+          // machine.
+          await handle.write(Uint8Array.of(0));
+          await handle.sync();
+          return Math.trunc((await handle.stat()).mtimeMs);
+        } finally {
+          await handle.close();
+          await unlink(path).catch(() => undefined);
+        }
+      } catch (error) {
+        throw systemError(error, `find out the time of the directory ${root}`);
+      }
+    },
   };
 }
 
@@ -188,4 +268,10 @@ function locate(root: string, name: string): { folder: string; path: string } {
   if (!isBlobName(name)) throw usage("a blob's name must be 64 lowercase hexadecimal digits");
   const folder = join(root, shardOf(name));
   return { folder, path: join(folder, name) };
+}
+
+function locateMarker(root: string, name: string): { folder: string; path: string } {
+  requireMarkerName(name);
+  const path = join(root, MARKERS, name);
+  return { folder: dirname(path), path };
 }

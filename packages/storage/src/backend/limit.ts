@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { throwIfAborted, untilAborted } from "../abort.ts";
 import { usage } from "../errors.ts";
-import type { Backend, ListedBlob } from "./backend.ts";
+import type { Backend } from "./backend.ts";
 import { wrapBackend } from "./wrap.ts";
 
 /**
@@ -43,11 +43,11 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
     return result;
   };
 
-  async function* list(
-    blobs: AsyncIterable<ListedBlob>,
+  async function* list<T>(
+    entries: AsyncIterable<T>,
     signal: AbortSignal | undefined,
-  ): AsyncGenerator<ListedBlob> {
-    const iterator = blobs[Symbol.asyncIterator]();
+  ): AsyncGenerator<T> {
+    const iterator = entries[Symbol.asyncIterator]();
     try {
       for (;;) {
         const next = await queued(() => iterator.next(), signal);
@@ -70,5 +70,11 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
     listAfter: (listAfter) => (prefix, after, given) =>
       list(listAfter(prefix, after, given), given?.signal),
     capabilities: (capabilities) => (given) => queued(() => capabilities(given), given?.signal),
+    putMarker: (putMarker) => (name, given) => queued(() => putMarker(name, given), given?.signal),
+    listMarkers: (listMarkers) => (prefix, given) =>
+      list(listMarkers(prefix, given), given?.signal),
+    deleteMarker: (deleteMarker) => (name, given) =>
+      queued(() => deleteMarker(name, given), given?.signal),
+    currentTime: (currentTime) => (given) => queued(() => currentTime(given), given?.signal),
   });
 }

@@ -1,6 +1,12 @@
 import { throwIfAborted } from "../abort.ts";
 import { StorageError } from "../errors.ts";
-import type { Backend, ListedBlob } from "./backend.ts";
+import {
+  type Backend,
+  type ListedBlob,
+  type Marker,
+  requireLimit,
+  requireMarkerName,
+} from "./backend.ts";
 
 /** Options of `memory`. */
 export interface MemoryOptions {
@@ -9,17 +15,29 @@ export interface MemoryOptions {
    * first write to a fresh page takes several times as long as a copy. By default 64 MiB.
    */
   readonly idleBytes?: number;
+  /**
+   * The clock that dates blobs and markers, in milliseconds since 1970. By default this machine's; a
+   * test can let days pass.
+   */
+  readonly now?: () => number;
+}
+
+interface Stored {
+  readonly bytes: Uint8Array;
+  readonly storedAt: number;
 }
 
 /** Keeps blobs in this process: for tests, caches and benchmarks. */
 export function memory(options: MemoryOptions = {}): Backend {
-  const { idleBytes = 64 * 2 ** 20 } = options;
-  const blobs = new Map<string, Uint8Array>();
+  const { idleBytes = 64 * 2 ** 20, now = Date.now } = options;
+  const blobs = new Map<string, Stored>();
+  /** When each was stored. */
+  const markers = new Map<string, number>();
   const idle = new Map<number, Uint8Array[]>();
   let idleTotal = 0;
 
   const release = (name: string): void => {
-    const bytes = blobs.get(name);
+    const bytes = blobs.get(name)?.bytes;
     if (bytes === undefined) return;
     blobs.delete(name);
     if (idleTotal + bytes.length > idleBytes) return;
@@ -37,9 +55,9 @@ export function memory(options: MemoryOptions = {}): Backend {
   };
 
   const stored = (name: string): Uint8Array => {
-    const bytes = blobs.get(name);
-    if (bytes === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
-    return bytes;
+    const found = blobs.get(name);
+    if (found === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
+    return found.bytes;
   };
 
   return {
@@ -50,7 +68,7 @@ export function memory(options: MemoryOptions = {}): Backend {
       release(name);
       const kept = reserve(bytes.length);
       kept.set(bytes);
-      blobs.set(name, kept);
+      blobs.set(name, { bytes: kept, storedAt: now() });
     },
     async get(name, buffer, { signal } = {}) {
       throwIfAborted(signal);
@@ -69,18 +87,47 @@ export function memory(options: MemoryOptions = {}): Backend {
     },
     async head(name, { signal } = {}) {
       throwIfAborted(signal);
-      const bytes = blobs.get(name);
-      return bytes && { size: bytes.length };
+      const found = blobs.get(name);
+      return found && { size: found.bytes.length, storedAt: found.storedAt };
     },
     async delete(name, { signal } = {}) {
       throwIfAborted(signal);
       release(name);
     },
     async *list(prefix, { signal } = {}): AsyncGenerator<ListedBlob> {
-      for (const [name, bytes] of blobs) {
+      for (const [name, { bytes, storedAt }] of blobs) {
         throwIfAborted(signal);
-        if (name.startsWith(prefix)) yield { name, size: bytes.length };
+        if (name.startsWith(prefix)) yield { name, size: bytes.length, storedAt };
       }
+    },
+    async putMarker(name, { signal } = {}) {
+      requireMarkerName(name);
+      throwIfAborted(signal);
+      if (!markers.has(name)) markers.set(name, now());
+    },
+    async *listMarkers(prefix, { signal, after = "", limit } = {}): AsyncGenerator<Marker> {
+      requireLimit(limit);
+      throwIfAborted(signal);
+      const names = [...markers.keys()].filter((name) => name.startsWith(prefix) && name > after);
+      let left = limit ?? Infinity;
+      for (const name of names.toSorted()) {
+        const storedAt = markers.get(name);
+        // Deleted while the caller had the markers before it.
+        if (storedAt === undefined) continue;
+        yield { name, storedAt };
+        throwIfAborted(signal);
+        left -= 1;
+        if (left === 0) return;
+      }
+    },
+    async deleteMarker(name, { signal } = {}) {
+      requireMarkerName(name);
+      throwIfAborted(signal);
+      markers.delete(name);
+    },
+    async currentTime({ signal } = {}) {
+      throwIfAborted(signal);
+      return now();
     },
   };
 }

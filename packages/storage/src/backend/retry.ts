@@ -1,9 +1,19 @@
 import { sleep, throwIfAborted } from "../abort.ts";
 import { type ErrorCode, StorageError, usage } from "../errors.ts";
-import type { Backend, CallOptions, ListedBlob, ReadCallOptions } from "./backend.ts";
+import type {
+  Backend,
+  CallOptions,
+  ListedBlob,
+  ListMarkersOptions,
+  Marker,
+  ReadCallOptions,
+} from "./backend.ts";
 import { wrapBackend } from "./wrap.ts";
 
-/** The backend calls that `withRetry` retries. A `getRange` is reported as `get`. */
+/**
+ * The backend calls that `withRetry` retries. A `getRange` is reported as `get`, a call for markers as
+ * that for blobs, and `currentTime` as `head`.
+ */
 export type BackendCall = Extract<
   keyof Backend,
   "put" | "get" | "head" | "delete" | "list" | "capabilities"
@@ -156,7 +166,10 @@ function isTransient(error: unknown): error is StorageError {
  * attempts and its delays. Any other error passes through at once. An `optional` read gets
  * `minAttempts` attempts and no more time.
  *
- * A listing that fails before its first blob is restarted. After that it continues behind the last
+ * A listing of markers continues behind the last one. A put of a marker that must not happen after
+ * some time takes a signal that fires then, because retries may take as long as the budget.
+ *
+ * A listing of blobs that fails before its first one is restarted. After that it continues behind the last
  * blob if the backend has `listAfter`, and each blob restarts the budget. Without `listAfter` the
  * error passes through, because skipping the blobs already listed would take unbounded memory.
  *
@@ -211,6 +224,29 @@ export function withRetry(
     }
   }
 
+  async function* listMarkers(
+    prefix: string,
+    given: ListMarkersOptions = {},
+  ): AsyncGenerator<Marker> {
+    const { signal } = given;
+    const schedule = startSchedule("list");
+    let { after, limit } = given;
+    for (;;) {
+      try {
+        for await (const marker of backend.listMarkers!(prefix, { signal, after, limit })) {
+          yield marker;
+          after = marker.name;
+          if (limit !== undefined) limit -= 1;
+          if (limit === 0) return;
+          schedule.restart();
+        }
+        return;
+      } catch (error) {
+        await schedule.afterFailure(error, signal);
+      }
+    }
+  }
+
   return wrapBackend(backend, {
     put: (put) => (name, bytes, given) =>
       retrying("put", () => put(name, bytes, given), given?.signal),
@@ -224,6 +260,13 @@ export function withRetry(
     listAfter: () => (prefix, after, given) => list(prefix, after, given),
     capabilities: (capabilities) => (given) =>
       retrying("capabilities", () => capabilities(given), given?.signal),
+    putMarker: (putMarker) => (name, given) =>
+      retrying("put", () => putMarker(name, given), given?.signal),
+    listMarkers: () => listMarkers,
+    deleteMarker: (deleteMarker) => (name, given) =>
+      retrying("delete", () => deleteMarker(name, given), given?.signal),
+    currentTime: (currentTime) => (given) =>
+      retrying("head", () => currentTime(given), given?.signal),
   });
 }
 

@@ -25,6 +25,10 @@ const MEMBERS: Readonly<Record<keyof Backend, true>> = {
   listAfter: true,
   capabilities: true,
   clockAheadMs: true,
+  putMarker: true,
+  listMarkers: true,
+  deleteMarker: true,
+  currentTime: true,
   close: true,
 };
 

@@ -1,8 +1,22 @@
 /**
- * The parts of the blob format, for formats of your own that are built over blobs. A store does all
- * of this by itself.
+ * The parts of the blob format (docs/format.md), for formats of your own that are built over blobs. A
+ * store does all of this by itself, and chooses every key; here the caller does, and must guarantee
+ * that a content key never seals two plaintexts.
+ *
+ * `NaCl` is what `loadNaCl` of `@idk/storage` returns.
  */
-export { assertLength, compare, concat, equal, fromHex, onlyZeros, toHex, utf8 } from "../bytes.ts";
+export { assertLength, concat, equal, fromHex, onlyZeros, toHex, utf8 } from "../bytes.ts";
+export { type Hashes, sha256 as hash, hkdf as kdf, hmac as mac } from "../crypto/hash.ts";
+export type { ChildKind, RootKeys } from "../crypto/key-schedule.ts";
+export { decodeKey, encodeKey } from "../crypto/key-text.ts";
+export { randomKey } from "../crypto/key-schedule.ts";
+export {
+  isProtectedFile,
+  openProtectedKey,
+  parseKeyLines,
+  protectKey,
+  type ProtectedFileKind,
+} from "../crypto/key-files.ts";
 export {
   CborError,
   type CborItem,
@@ -10,8 +24,22 @@ export {
   decodeCborT,
   encodeCborT,
 } from "../format/cbor.ts";
-export { CHILD_OVERHEAD } from "../format/limits.ts";
-export { decodeBlock as decodeLz4Block } from "../content/compression/lz4-block.ts";
-export { hkdf, hmac, sha256 } from "../crypto/hash.ts";
-export { openChild, sealChild } from "../crypto/seal.ts";
+export { CHILD_OVERHEAD, INLINE_MAX, ROOT_BLOB_MAX } from "../format/limits.ts";
 export { padme } from "../format/padding.ts";
+export {
+  CHILD_PLAINTEXT_MAX,
+  openChild,
+  sealChild,
+  type SealedChild,
+  type UnsealedChild,
+} from "./children.ts";
+export { decodeLz4Block, decodeZstdFrame, encodeZstdFrame, type ZstdLimits } from "./codecs.ts";
+export { loadLz4BlockEncoder } from "../content/compression/lz4-encode.ts";
+export { fetchBlob } from "./fetch.ts";
+export {
+  openRoot,
+  type OpenedRoot,
+  sealRoot,
+  type SealedRoot,
+  type UnsealedRoot,
+} from "./roots.ts";

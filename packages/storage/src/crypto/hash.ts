@@ -99,7 +99,10 @@ function hashesOfRuntime(): Hashes {
   return crypto ? nodeHashes(crypto) : portableHashes;
 }
 
+/** `H(x)`: the SHA-256 (FIPS 180-4) of the parts one after the other, 32 bytes. */
 export const sha256: Hashes["sha256"] = hashes.sha256;
+/** `MAC(S, x)`: HMAC-SHA-256 (RFC 2104) of the parts one after the other under a key, 32 bytes. */
 export const hmac: Hashes["hmac"] = hashes.hmac;
+/** `KDF(k, s, i)`: HKDF-SHA-256 (RFC 5869) of key, salt, which may be empty, and info, 32 bytes. */
 export const hkdf: Hashes["hkdf"] = hashes.hkdf;
 export const scrypt: Hashes["scrypt"] = hashes.scrypt;

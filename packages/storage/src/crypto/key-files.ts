@@ -1,3 +1,4 @@
+import { BODY_NONCE } from "./key-schedule.ts";
 import {
   type Identity,
   type Recipient,
@@ -6,25 +7,59 @@ import {
   parseRecipient,
   secretKeyOf,
 } from "./keys.ts";
-import {
-  type KeyFileKind,
-  type Passphrase,
-  assertBytes,
-  isProtectedKeyFile,
-  openProtectedKey,
-  protectKey,
-} from "./protected-key.ts";
-import { StorageError } from "../errors.ts";
+import { KEY_LENGTH, TAG_LENGTH } from "../format/limits.ts";
+import { StorageError, usage } from "../errors.ts";
+import { assertLength, concat, equal, typeName, utf8 } from "../bytes.ts";
+import { hkdf, scrypt, sha256 } from "./hash.ts";
+import { portableNaCl } from "./nacl-portable.ts";
 
-const IDENTITY_FILE: KeyFileKind = {
+/*
+ * A passphrase-protected file of a secret key, 102 bytes:
+ * "IDKK" 01 | logN | salt 16 | commitment 32 | secretbox of the secret key 48
+ */
+
+/** What a protected file holds. Files of different kinds differ in their magic and their keys. */
+export interface ProtectedFileKind {
+  /** The first four bytes of the file, as ASCII text. */
+  readonly magic: string;
+  /** The part of the derivations that names the kind: `keyfile` in `idk/v1/keyfile/box`. */
+  readonly context: string;
+  /** For messages, such as `identity file`. */
+  readonly name: string;
+}
+
+const IDENTITY_FILE: ProtectedFileKind = {
   magic: "IDKK",
-  derivation: "idk/v1/keyfile",
+  context: "keyfile",
   name: "identity file",
 };
 
+const MAGIC_LENGTH = 4;
+const VERSION = 1;
+const LOG_N_AT = MAGIC_LENGTH + 1;
+const SALT_AT = LOG_N_AT + 1;
+const SALT_LENGTH = 16;
+const COMMITMENT_AT = SALT_AT + SALT_LENGTH;
+const BOX_AT = COMMITMENT_AT + 32;
+const FILE_LENGTH = BOX_AT + TAG_LENGTH + KEY_LENGTH;
+
+const LOG_N_MIN = 14;
+const LOG_N_MAX = 20;
+/** With r = 8 (RFC 7914): 128 MiB, and about a quarter of a second. */
+const LOG_N_DEFAULT = 17;
+
+/** A passphrase, or a function that provides it, called only if it is needed. */
+export type Passphrase = string | (() => string | Promise<string>);
+
 /** Whether a file's bytes are a passphrase-protected identity file, by its first four bytes. */
 export function isProtectedIdentityFile(bytes: Uint8Array): boolean {
-  return isProtectedKeyFile(IDENTITY_FILE, bytes);
+  return isProtectedFile(IDENTITY_FILE, bytes);
+}
+
+/** Whether a file's bytes are a protected file of this kind, by its first four bytes. */
+export function isProtectedFile({ magic }: ProtectedFileKind, bytes: Uint8Array): boolean {
+  assertBytes(bytes);
+  return equal(bytes.subarray(0, MAGIC_LENGTH), utf8(magic));
 }
 
 /**
@@ -58,7 +93,36 @@ export async function protectIdentity(
   passphrase: string,
   options: { readonly logN?: number } = {},
 ): Promise<Uint8Array> {
-  return protectKey(IDENTITY_FILE, secretKeyOf(identity), passphrase, undefined, options.logN);
+  return protectKey(IDENTITY_FILE, secretKeyOf(identity), passphrase, options);
+}
+
+/**
+ * Protects a secret key of 32 bytes with a passphrase, in the layout of a protected identity file.
+ *
+ * @param options.logN scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17
+ * @param options.salt 16 bytes from the system's generator, drawn for this file; drawn here by default
+ * @returns the 102 bytes of the file
+ * @throws StorageError `usage`
+ */
+export async function protectKey(
+  kind: ProtectedFileKind,
+  secretKey: Uint8Array,
+  passphrase: string,
+  options: { readonly logN?: number | undefined; readonly salt?: Uint8Array } = {},
+): Promise<Uint8Array> {
+  assertLength("secretKey", secretKey, KEY_LENGTH);
+  const logN = options.logN ?? LOG_N_DEFAULT;
+  if (!Number.isInteger(logN) || logN < LOG_N_MIN || logN > LOG_N_MAX) {
+    throw usage(`logN must be an integer from ${LOG_N_MIN} to ${LOG_N_MAX}`);
+  }
+  if (checkedPassphrase(passphrase) === "") throw usage("the passphrase is empty");
+  const { salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH)) } = options;
+  assertLength("salt", salt, SALT_LENGTH);
+  const head = concat(utf8(kind.magic), Uint8Array.of(VERSION, logN), salt);
+  const { commitment, boxKey } = await deriveKeys(kind, passphrase, head);
+  const box = new Uint8Array(TAG_LENGTH + KEY_LENGTH);
+  portableNaCl.seal(box, secretKey, BODY_NONCE, boxKey);
+  return concat(head, commitment, box);
 }
 
 /**
@@ -92,4 +156,74 @@ export function parseKeyLines<T>(bytes: Uint8Array, parse: (line: string) => T):
     }
   }
   return parsed;
+}
+
+/**
+ * Opens a file that `protectKey` made.
+ *
+ * @returns the 32 bytes of the secret key
+ * @throws StorageError `key` if it is malformed, before any work that its cost asks for; `passphrase`
+ *   if the passphrase is wrong; `usage` if none is given
+ */
+export async function openProtectedKey(
+  kind: ProtectedFileKind,
+  bytes: Uint8Array,
+  passphrase: Passphrase | undefined,
+): Promise<Uint8Array> {
+  const { name } = kind;
+  const rightKind = isProtectedFile(kind, bytes) && bytes[MAGIC_LENGTH] === VERSION;
+  if (!rightKind || bytes.length !== FILE_LENGTH) {
+    throw new StorageError(
+      "key",
+      `the protected ${name} is damaged or of another version: it has ${bytes.length} bytes, version 1 has ${FILE_LENGTH}`,
+    );
+  }
+  const logN = bytes[LOG_N_AT]!;
+  if (logN < LOG_N_MIN || logN > LOG_N_MAX) {
+    throw new StorageError("key", `the protected ${name} names an impossible scrypt cost`);
+  }
+  if (passphrase === undefined) {
+    throw usage(`the ${name} is protected: give its passphrase`);
+  }
+  const text = checkedPassphrase(
+    typeof passphrase === "function" ? await passphrase() : passphrase,
+  );
+  const { commitment, boxKey } = await deriveKeys(kind, text, bytes.subarray(0, COMMITMENT_AT));
+  if (!equal(commitment, bytes.subarray(COMMITMENT_AT, BOX_AT))) {
+    throw new StorageError("passphrase", `the passphrase does not open this ${name}`);
+  }
+  const secretKey = new Uint8Array(KEY_LENGTH);
+  if (!portableNaCl.open(secretKey, bytes.subarray(BOX_AT), BODY_NONCE, boxKey)) {
+    throw new StorageError("key", `the protected ${name} is damaged`);
+  }
+  return secretKey;
+}
+
+function assertBytes(bytes: unknown): void {
+  if (!(bytes instanceof Uint8Array)) {
+    throw usage(`a key file is read from its bytes, a Uint8Array, got ${typeName(bytes)}`);
+  }
+}
+
+/** Rejects anything else, because it would silently be converted to text such as "undefined". */
+function checkedPassphrase(passphrase: unknown): string {
+  if (typeof passphrase === "string") return passphrase;
+  throw usage(`a passphrase is text, got ${typeName(passphrase)}`);
+}
+
+/** Derives both keys of a protected file from its head, which is everything before the commitment. */
+async function deriveKeys(
+  { context }: ProtectedFileKind,
+  passphrase: string,
+  head: Uint8Array,
+): Promise<{ commitment: Uint8Array; boxKey: Uint8Array }> {
+  const key = await scrypt(
+    utf8(passphrase),
+    head.subarray(SALT_AT, COMMITMENT_AT),
+    head[LOG_N_AT]!,
+  );
+  return {
+    commitment: hkdf(key, new Uint8Array(0), `idk/v1/${context}/commit`),
+    boxKey: hkdf(key, sha256(head), `idk/v1/${context}/box`),
+  };
 }

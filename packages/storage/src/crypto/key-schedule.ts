@@ -1,9 +1,11 @@
 import { hkdf, hmac, sha256 } from "./hash.ts";
 import { utf8 } from "../bytes.ts";
 
+/** The kind of a blob that is opened with a content key from elsewhere, not by recipients. */
+export type ChildKind = "node" | "leaf";
+
 /** The kind of a blob. It is part of the body key's derivation, so one kind cannot pass for another. */
-export type BlobKind = "root" | "node" | "leaf";
-export type ChildKind = Exclude<BlobKind, "root">;
+export type BlobKind = "root" | ChildKind;
 
 const NO_SALT = new Uint8Array(0);
 

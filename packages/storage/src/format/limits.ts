@@ -36,5 +36,7 @@ const HEADER_MAX = 65_535;
 const CHILD_HEADER_LENGTH = 37;
 /** Bytes before a child's ciphertext: prefix and tag. */
 export const CHILD_OVERHEAD: number = PREAMBLE_LENGTH + CHILD_HEADER_LENGTH + TAG_LENGTH;
+/** The longest leaf or node. */
 export const CHILD_BLOB_MAX: number = 2 ** CHUNK_LOG2_MAX + CHILD_OVERHEAD;
+/** The longest root. */
 export const ROOT_BLOB_MAX: number = PREAMBLE_LENGTH + HEADER_MAX + TAG_LENGTH + ROOT_PLAINTEXT_MAX;

@@ -3,6 +3,7 @@ import { metadataCases } from "./metadata-cases.ts";
 import { blobCases } from "./blob-cases.ts";
 import type { Case } from "./cases.ts";
 import { listCases } from "./list-cases.ts";
+import { markerCases } from "./marker-cases.ts";
 import { raceCases } from "./race-cases.ts";
 import type { Backend } from "../backend/backend.ts";
 
@@ -24,7 +25,7 @@ export interface ConformanceOptions {
   /** Creates new empty storage. Each case calls it, so cases may run in any order or concurrently. */
   open(): BackendFixture | Promise<BackendFixture>;
   /**
-   * The number of blobs in the longest listing. By default 300. A backend that lists page by page
+   * The number of blobs, and of markers, in the longest listing. By default 300. A backend that lists page by page
    * should set it to more than a page.
    */
   readonly listed?: number;
@@ -52,6 +53,7 @@ export function backendConformance(options: ConformanceOptions): readonly Confor
     ...listCases(options.listed ?? 300),
     ...raceCases,
     ...abortCases,
+    ...markerCases(options.listed ?? 300),
   ];
   return cases.map(({ name, check }) => ({ name, run: () => runIn(options, check) }));
 }

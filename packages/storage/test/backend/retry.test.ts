@@ -16,6 +16,7 @@ import { rejects } from "./rejects.ts";
 const NAME = "ab".repeat(32);
 const NAMES = ["0", "1", "2", "3", "4", "5"].map((digit) => digit.repeat(64));
 const BYTES = Uint8Array.of(1, 2, 3);
+const MARKER = `${"0".repeat(32)}/${"1".repeat(16)}-${NAME}`;
 
 const busy = (retryAfterMs?: number) =>
   new StorageError("unavailable", "slow down", { transient: true, retryAfterMs });
@@ -70,6 +71,22 @@ function failing(errors: readonly unknown[], inner: Backend = attesting()) {
       next("capabilities");
       return inner.capabilities!(...given);
     },
+    putMarker: async (...given) => {
+      next("putMarker");
+      return inner.putMarker!(...given);
+    },
+    async *listMarkers(...given) {
+      next("listMarkers");
+      yield* inner.listMarkers!(...given);
+    },
+    deleteMarker: async (...given) => {
+      next("deleteMarker");
+      return inner.deleteMarker!(...given);
+    },
+    currentTime: async (...given) => {
+      next("currentTime");
+      return inner.currentTime!(...given);
+    },
   };
   return { backend, calls };
 }
@@ -83,9 +100,13 @@ describe("a transient error", () => {
       delete: (backend: Backend) => backend.delete(NAME),
       list: (backend: Backend) => Array.fromAsync(backend.list("")),
       capabilities: (backend: Backend) => backend.capabilities!(),
+      putMarker: (backend: Backend) => backend.putMarker!(MARKER),
+      listMarkers: (backend: Backend) => Array.fromAsync(backend.listMarkers!("")),
+      deleteMarker: (backend: Backend) => backend.deleteMarker!(MARKER),
+      currentTime: (backend: Backend) => backend.currentTime!(),
     };
     for (const [name, call] of Object.entries(calls)) {
-      const inner = attesting();
+      const inner = attesting(memory({ now: () => 7 }));
       await inner.put(NAME, BYTES);
       const expected = await call(inner);
       await inner.put(NAME, BYTES);
@@ -344,4 +365,48 @@ test("withRetry rejects invalid options", () => {
   ]) {
     expect(() => withRetry(memory(), options)).toThrow("must be");
   }
+});
+
+describe("a listing of markers", () => {
+  const markers = NAMES.map((name) => `${"0".repeat(32)}/${"1".repeat(16)}-${name}`);
+
+  /** Fails after every two markers. */
+  async function interrupted() {
+    const inner = memory();
+    for (const name of markers) await inner.putMarker!(name);
+    const requests: unknown[] = [];
+    const backend: Backend = {
+      ...inner,
+      async *listMarkers(prefix, options) {
+        requests.push([options?.after, options?.limit]);
+        let left = 2;
+        for await (const marker of inner.listMarkers!(prefix, options)) {
+          if (left-- === 0) throw busy();
+          yield marker;
+        }
+      },
+    };
+    return { backend: withRetry(backend, {}, fakeClock().clock), requests };
+  }
+
+  test("continues behind the last one after a transient error", async () => {
+    const { backend, requests } = await interrupted();
+    const found = await Array.fromAsync(backend.listMarkers!(""));
+    expect(found.map(({ name }) => name)).toEqual(markers);
+    expect(requests).toEqual([
+      [undefined, undefined],
+      [markers[1], undefined],
+      [markers[3], undefined],
+    ]);
+  });
+
+  test("asks for no more than is left of its limit", async () => {
+    const { backend, requests } = await interrupted();
+    const found = await Array.fromAsync(backend.listMarkers!("", { after: markers[0]!, limit: 4 }));
+    expect(found.map(({ name }) => name)).toEqual(markers.slice(1, 5));
+    expect(requests).toEqual([
+      [markers[0], 4],
+      [markers[2], 2],
+    ]);
+  });
 });

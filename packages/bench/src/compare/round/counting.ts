@@ -18,6 +18,10 @@ const METHOD_OF: Readonly<Partial<Record<string, Method>>> = {
   list: "GET",
   listAfter: "GET",
   capabilities: "HEAD",
+  putMarker: "PUT",
+  listMarkers: "GET",
+  deleteMarker: "DELETE",
+  currentTime: "HEAD",
 };
 
 /**

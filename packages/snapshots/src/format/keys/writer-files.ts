@@ -1,23 +1,23 @@
 import {
-  type KeyFileKind,
-  isProtectedKeyFile,
+  type ProtectedFileKind,
+  isProtectedFile,
   openProtectedKey,
   parseKeyLines,
   protectKey,
-} from "@idk/storage/keys";
+} from "@idk/storage/blobs";
 import { type WriterKey, parseWriterKey, seedOf, writerKeyFromSeed } from "./writer.ts";
 import { type Passphrase, StorageError } from "@idk/storage";
 
 /** As an identity file, with another magic number and other derivations: one never opens as the other. */
-const WRITER_FILE: KeyFileKind = {
+const WRITER_FILE: ProtectedFileKind = {
   magic: "IDKW",
-  derivation: "idk/v1/writerfile",
+  context: "writerfile",
   name: "writer file",
 };
 
 /** Whether a file's bytes are a passphrase-protected writer file, by its first four bytes. */
 export function isProtectedWriterFile(bytes: Uint8Array): boolean {
-  return isProtectedKeyFile(WRITER_FILE, bytes);
+  return isProtectedFile(WRITER_FILE, bytes);
 }
 
 /**
@@ -57,5 +57,5 @@ export async function protectWriterKey(
   salt: Uint8Array,
   logN?: number,
 ): Promise<Uint8Array> {
-  return protectKey(WRITER_FILE, seedOf(key), passphrase, salt, logN);
+  return protectKey(WRITER_FILE, seedOf(key), passphrase, { salt, logN });
 }

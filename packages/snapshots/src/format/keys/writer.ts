@@ -7,8 +7,7 @@ import {
   signMessage,
   verifySignature,
 } from "./ed25519.ts";
-import { assertLength, concat, hkdf, utf8 } from "@idk/storage/blobs";
-import { decodeKey, encodeKey } from "@idk/storage/keys";
+import { assertLength, concat, decodeKey, encodeKey, kdf, utf8 } from "@idk/storage/blobs";
 import type { CborItem } from "@idk/storage/blobs";
 import { PUBLIC_KEY_LENGTH } from "../limits.ts";
 import { byteString, malformed } from "../checks.ts";
@@ -51,7 +50,7 @@ export function writerKeyFromSeed(seed: Uint8Array): WriterKey {
  * Repositories of one person have it in common.
  */
 export function ownerKeyOf(identity: Identity): WriterKey {
-  return writerKeyFromSeed(hkdf(secretKeyOf(identity), new Uint8Array(0), "idk/v1/owner"));
+  return writerKeyFromSeed(kdf(secretKeyOf(identity), new Uint8Array(0), "idk/v1/owner"));
 }
 
 /** The seed of a writer key, 32 bytes: a copy. Secret. */

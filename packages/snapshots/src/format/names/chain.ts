@@ -1,5 +1,5 @@
 import type { ChainId, RepositoryId } from "./identifiers.ts";
-import { fromHex, sha256, toHex, utf8 } from "@idk/storage/blobs";
+import { fromHex, hash, toHex, utf8 } from "@idk/storage/blobs";
 import { CHAIN_LENGTH, CHAIN_NAME_MAX } from "../limits.ts";
 
 /** The chain of the repository's settings. */
@@ -32,6 +32,6 @@ export function isChainName(name: string): boolean {
 
 /** The chain of a name in a repository. It is bound to the name, so that no two chains have one name. */
 export function chainOf(repository: RepositoryId, name: string): ChainId {
-  const hash = sha256(utf8("idk/v1/chain"), fromHex(repository), utf8(name));
-  return toHex(hash.subarray(0, CHAIN_LENGTH)) as ChainId;
+  const digest = hash(utf8("idk/v1/chain"), fromHex(repository), utf8(name));
+  return toHex(digest.subarray(0, CHAIN_LENGTH)) as ChainId;
 }

@@ -1,7 +1,6 @@
-import { FRAME_DECODED_MAX, METADATA_PACK, ROW_LENGTH } from "../limits.ts";
+import { FRAME_DECODED_MAX, METADATA_PACK, ROW_LENGTH, ZSTD_WINDOW_LOG_MAX } from "../limits.ts";
 import { decoding, malformed } from "../checks.ts";
-import { decodeZstdFrame } from "./zstd-frame.ts";
-import { onlyZeros } from "@idk/storage/blobs";
+import { decodeZstdFrame, onlyZeros } from "@idk/storage/blobs";
 
 /** The length of a number in a metadata pack. */
 const U32 = 4;
@@ -78,7 +77,10 @@ export function decodeMetadataPack(plaintext: Uint8Array): MetadataPack {
     const frameEnd = frameStart + view.getUint32(rowsEnd);
     if (frameEnd > plaintext.length) throw malformed("its frame is cut short");
     if (!onlyZeros(plaintext.subarray(frameEnd))) throw malformed("its padding is not zero");
-    const frame = decodeZstdFrame(plaintext.subarray(frameStart, frameEnd), FRAME_DECODED_MAX);
+    const frame = decodeZstdFrame(plaintext.subarray(frameStart, frameEnd), {
+      maxLength: FRAME_DECODED_MAX,
+      maxWindowLog: ZSTD_WINDOW_LOG_MAX,
+    });
     return {
       rowCount,
       row(index) {

@@ -2,11 +2,11 @@ import { type NaCl, StorageError, addressOf } from "@idk/storage";
 import {
   CHILD_OVERHEAD,
   assertLength,
-  hmac,
+  hash,
+  mac,
   openChild,
   padme,
   sealChild,
-  sha256,
   utf8,
 } from "@idk/storage/blobs";
 import { DATA_PACK, LAST_PACK_MIN, METADATA_PACK, SALT_LENGTH, SECRET_LENGTH } from "../limits.ts";
@@ -40,20 +40,20 @@ export function packLength(sort: PackSort, length: number, isLast: boolean): num
  *
  * @param secret the session's, 32 bytes
  * @param random 32 bytes from the system's generator, drawn for this pack
- * @param hash SHA-256 of the plaintext, or of the hashes of its pieces
+ * @param digest SHA-256 of the plaintext, or of the hashes of its pieces
  */
-export function packSalt(secret: Uint8Array, random: Uint8Array, hash: Uint8Array): Uint8Array {
+export function packSalt(secret: Uint8Array, random: Uint8Array, digest: Uint8Array): Uint8Array {
   assertLength("secret", secret, SECRET_LENGTH);
   assertLength("random", random, 32);
-  assertLength("hash", hash, 32);
-  return hmac(secret, utf8("idk/v1/snap/salt"), random, hash).slice(0, SALT_LENGTH);
+  assertLength("digest", digest, 32);
+  return mac(secret, utf8("idk/v1/snap/salt"), random, digest).slice(0, SALT_LENGTH);
 }
 
 /** The content key of a pack, 32 bytes. */
 export function packKey(secret: Uint8Array, sort: PackSort, salt: Uint8Array): Uint8Array {
   assertLength("secret", secret, SECRET_LENGTH);
   assertLength("salt", salt, SALT_LENGTH);
-  return hmac(secret, utf8(`idk/v1/snap/${sort}`), salt);
+  return mac(secret, utf8(`idk/v1/snap/${sort}`), salt);
 }
 
 export interface Session {
@@ -67,7 +67,7 @@ export interface Session {
  *
  * @param plaintext filled up with zeros to `packLength`
  * @param random 32 bytes from the system's generator, drawn for this pack
- * @param hash SHA-256 of the plaintext by default; hashes of the pieces may stand for it
+ * @param digest SHA-256 of the plaintext by default; hashes of the pieces may stand for it
  */
 export function sealPack(
   naCl: NaCl,
@@ -76,17 +76,18 @@ export function sealPack(
   {
     plaintext,
     random,
-    hash = sha256(plaintext),
+    digest = hash(plaintext),
   }: {
     readonly plaintext: Uint8Array;
     readonly random: Uint8Array;
-    readonly hash?: Uint8Array;
+    readonly digest?: Uint8Array;
   },
 ): { row: Row; blob: Uint8Array } {
-  const salt = packSalt(session.secret, random, hash);
+  const salt = packSalt(session.secret, random, digest);
   const blob = new Uint8Array(plaintext.length + CHILD_OVERHEAD);
-  sealChild(naCl, "leaf", packKey(session.secret, sort, salt), plaintext, blob);
-  return { row: { session: session.id, address: addressOf(blob), salt }, blob };
+  const contentKey = packKey(session.secret, sort, salt);
+  const address = sealChild(naCl, { kind: "leaf", contentKey, plaintext, blob });
+  return { row: { session: session.id, address, salt }, blob };
 }
 
 /**
@@ -111,7 +112,8 @@ export function openPack(
   if (addressOf(blob) !== row.address) {
     throw new StorageError("address", `what is stored as the pack ${row.address} is not that pack`);
   }
-  const plaintext = openChild(naCl, "leaf", packKey(secret, sort, row.salt), blob);
+  const contentKey = packKey(secret, sort, row.salt);
+  const plaintext = openChild(naCl, { kind: "leaf", contentKey, blob });
   if (plaintext.length > FULL[sort]) {
     throw new StorageError(
       "tree",

@@ -1,7 +1,6 @@
-import { StorageError } from "@idk/storage";
-import { decodeLz4Block } from "@idk/storage/blobs";
-import { decodeZstdFrame } from "./zstd-frame.ts";
+import { decodeLz4Block, decodeZstdFrame } from "@idk/storage/blobs";
 import { decoding, malformed } from "../checks.ts";
+import { ZSTD_WINDOW_LOG_MAX } from "../limits.ts";
 
 /** How a piece is stored in a data pack. */
 export type PieceEncoding = "raw" | "lz4" | "zstd";
@@ -45,19 +44,11 @@ export function decodePiece(pack: Uint8Array, piece: PieceLocation): Uint8Array 
 
 const DECODE: Readonly<Record<PieceEncoding, (bytes: Uint8Array, length: number) => Uint8Array>> = {
   raw: (bytes) => bytes,
-  lz4: decodeLz4,
-  zstd: decodeZstdFrame,
+  lz4(block, length) {
+    const decoded = new Uint8Array(length);
+    decodeLz4Block(block, decoded);
+    return decoded;
+  },
+  zstd: (frame, length) =>
+    decodeZstdFrame(frame, { maxLength: length, maxWindowLog: ZSTD_WINDOW_LOG_MAX }),
 };
-
-function decodeLz4(block: Uint8Array, length: number): Uint8Array {
-  const decoded = new Uint8Array(length);
-  let end: number | undefined;
-  try {
-    end = decodeLz4Block(block, decoded, 0, length);
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    throw malformed("its LZ4 block is corrupt");
-  }
-  if (end === undefined) throw malformed(`it decodes to more than ${length} bytes`);
-  return decoded.subarray(0, end);
-}

@@ -5,7 +5,7 @@ import {
   NODE_MAX,
   NODE_PACKS_MAX,
 } from "../limits.ts";
-import { sha256 } from "@idk/storage/blobs";
+import { hash } from "@idk/storage/blobs";
 
 /** What the cut of a directory into nodes depends on, of each of its entries. */
 export interface Cuttable {
@@ -24,8 +24,8 @@ const ARRAY_HEAD_MAX = 5;
  * changes one node, and not all that follow.
  */
 export function isCutName(name: Uint8Array): boolean {
-  const hash = sha256(name);
-  return ((hash[0]! << 8) | hash[1]!) % CUT_ONE_IN === 0;
+  const digest = hash(name);
+  return ((digest[0]! << 8) | digest[1]!) % CUT_ONE_IN === 0;
 }
 
 /**

@@ -100,6 +100,17 @@ function shrank(path: string): StorageError {
   );
 }
 
+/** Syncs a file that exists, so that it survives a power failure even if another process made it. */
+export async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, READ_FLAGS);
+  try {
+    if (!(await handle.stat()).isFile()) throw notAFile(path);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
 /** Creates a folder and its missing parents; with `fsync` they survive a power failure. */
 export async function createFolders(folder: string, fsync: boolean): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });

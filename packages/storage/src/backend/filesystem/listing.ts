@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { lstat, opendir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../abort.ts";
-import { isBlobName, type ListedBlob } from "../backend.ts";
+import { isBlobName, isMarkerName, type ListedBlob, type Marker } from "../backend.ts";
 import { systemCode } from "./errors.ts";
 import { unlessMissing } from "./files.ts";
 
@@ -61,6 +61,87 @@ export async function* blobsIn(
   }
   // At the end, because deleting entries can disturb an open listing on some file systems.
   await deleteAbandoned(folder, temporaries);
+}
+
+const CHAIN = /^[0-9a-f]{32}$/u;
+
+/** Of a folder's names, how many are held to put them in order: at most about a megabyte. */
+const SORTED = 8192;
+
+/**
+ * The markers in the folder of markers, in order of names. Only regular files count; other entries
+ * are skipped, but abandoned temporary files are deleted.
+ *
+ * @param after yields only names greater than this one
+ * @param expected how many the caller is likely to take
+ */
+export async function* markersIn(
+  folder: string,
+  prefix: string,
+  after: string,
+  expected: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Marker> {
+  const count = Math.min(Math.max(expected, BATCH), SORTED);
+  const mayHold = (chain: string): boolean =>
+    CHAIN.test(chain) &&
+    `${chain}/`.startsWith(prefix.slice(0, chain.length + 1)) &&
+    `${chain}/` >= after.slice(0, chain.length + 1);
+  for await (const chains of inOrder(folder, mayHold, count, signal)) {
+    for (const chain of chains) {
+      const isOurs = (file: string): boolean => {
+        const name = `${chain}/${file}`;
+        return isMarkerName(name) && name.startsWith(prefix) && name > after;
+      };
+      for await (const files of inOrder(join(folder, chain), isOurs, count, signal)) {
+        for (const { name, stats } of await statFiles(join(folder, chain), files)) {
+          yield { name: `${chain}/${name}`, storedAt: Math.trunc(stats.mtimeMs) };
+          throwIfAborted(signal);
+        }
+      }
+    }
+  }
+  const isTemporary = (name: string): boolean => TEMPORARY.test(name);
+  await deleteAbandoned(folder, await firstNames(folder, isTemporary, SORTED, signal));
+}
+
+/**
+ * The matching names in a folder, in order, a few at a time. The folder has no order and may be
+ * larger than memory, so it is read again for each `count` of its names.
+ */
+async function* inOrder(
+  folder: string,
+  matches: (name: string) => boolean,
+  count: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string[]> {
+  let last = "";
+  for (;;) {
+    const names = await firstNames(folder, (name) => name > last && matches(name), count, signal);
+    for (let from = 0; from < names.length; from += BATCH) yield names.slice(from, from + BATCH);
+    if (names.length < count) return;
+    last = names.at(-1)!;
+  }
+}
+
+/** The first matching names of a folder in their order. */
+async function firstNames(
+  folder: string,
+  matches: (name: string) => boolean,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  let first: string[] = [];
+  /** Once there are enough, names beyond this one are not among the first. */
+  let bound: string | undefined;
+  for await (const names of batches(folder)) {
+    throwIfAborted(signal);
+    first.push(...names.filter((name) => (bound === undefined || name < bound) && matches(name)));
+    if (first.length < 2 * count) continue;
+    first = first.toSorted().slice(0, count);
+    bound = first.at(-1);
+  }
+  return first.toSorted().slice(0, count);
 }
 
 function isBlobOf(shard: string, name: string): boolean {

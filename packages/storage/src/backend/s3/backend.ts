@@ -1,15 +1,24 @@
 import { throwIfAborted, untilAborted } from "../../abort.ts";
 import { usage } from "../../errors.ts";
-import { type Backend, type Capabilities, isBlobName } from "../backend.ts";
+import {
+  type Backend,
+  type Capabilities,
+  isBlobName,
+  type ListMarkersOptions,
+  MARKERS,
+  requireLimit,
+  requireMarkerName,
+} from "../backend.ts";
 import type { BucketConfig } from "./bucket-config.ts";
 import { findCapabilities, trialBlob } from "./capabilities.ts";
 import { connect, type Connection } from "./http/connection.ts";
 import { exceptionError } from "./http/errors.ts";
+import { currentTime } from "./objects/current-time.ts";
 import { deleteBlob } from "./objects/delete.ts";
 import { getBlob } from "./objects/download.ts";
 import { headBlob } from "./objects/head.ts";
-import { listBlobs } from "./objects/list.ts";
-import { putBlob } from "./objects/upload.ts";
+import { listBlobs, listMarkers } from "./objects/list.ts";
+import { putBlob, putMarker } from "./objects/upload.ts";
 import type { ServerFeatures, BucketContext } from "./bucket-context.ts";
 
 type Signal = AbortSignal | undefined;
@@ -22,6 +31,7 @@ export function s3Backend(config: BucketConfig): Backend {
     sendChecksums: config.sendChecksums,
     trustChecksums: false,
     bucketExists: false,
+    conditionalPut: config.conditionalPut,
   };
   let connecting: Promise<Connection> | undefined;
   let connected: Connection | undefined;
@@ -56,6 +66,11 @@ export function s3Backend(config: BucketConfig): Backend {
     yield* listBlobs(await open(signal), prefix, after, signal);
   }
 
+  async function* markers(prefix: string, options: ListMarkersOptions = {}) {
+    requireLimit(options.limit);
+    yield* listMarkers(await open(options.signal), prefix, options);
+  }
+
   return {
     description,
     async put(name, bytes, options = {}) {
@@ -85,6 +100,18 @@ export function s3Backend(config: BucketConfig): Backend {
         throw error;
       });
       return untilAborted(findingCapabilities, signal);
+    },
+    async putMarker(name, { signal } = {}) {
+      requireMarkerName(name);
+      await putMarker(await open(signal), name, signal);
+    },
+    listMarkers: markers,
+    async deleteMarker(name, { signal } = {}) {
+      requireMarkerName(name);
+      await deleteBlob(await open(signal), MARKERS + name, signal);
+    },
+    async currentTime({ signal } = {}) {
+      return currentTime(await open(signal), signal);
     },
     clockAheadMs: () => connected?.clock.aheadMs,
     async close() {

@@ -1,3 +1,4 @@
+import { MARKERS } from "../backend.ts";
 import type { BucketConfig } from "./bucket-config.ts";
 import type { Connection } from "./http/connection.ts";
 
@@ -16,9 +17,15 @@ export interface ServerFeatures {
   trustChecksums: boolean;
   /** Whether the bucket is known to exist. */
   bucketExists: boolean;
+  /** Whether puts of markers send `If-None-Match`, which keeps the time of the first. */
+  conditionalPut: boolean;
 }
 
-/** A blob as it appears in messages. */
-export function describeBlob({ bucket, keyPrefix }: BucketConfig, name: string): string {
-  return `the blob ${bucket}/${keyPrefix}${name}`;
+/**
+ * A blob or a marker as it appears in messages.
+ *
+ * @param name what follows the key prefix
+ */
+export function describeObject({ bucket, keyPrefix }: BucketConfig, name: string): string {
+  return `the ${name.startsWith(MARKERS) ? "marker" : "blob"} ${bucket}/${keyPrefix}${name}`;
 }

@@ -91,11 +91,31 @@ async function encodeWithHeader(plain: Uint8Array, encodeBlock: EncodeBlock): Pr
   return block;
 }
 
-let loaded: Promise<EncodeBlock> | undefined;
+/** Its results start with four bytes that are not part of the block. */
+type Lz4 = Pick<typeof import("#lz4-native"), "compress" | "compressSync">;
+
+let loaded: Promise<Lz4> | undefined;
+
+/**
+ * Loads the function that encodes one block in this thread.
+ *
+ * @throws StorageError `usage` if the package that encodes blocks does not load
+ */
+export async function loadLz4BlockEncoder(): Promise<(bytes: Uint8Array) => Uint8Array> {
+  const lz4 = await loadLz4();
+  return (bytes) =>
+    lz4
+      .compressSync(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+      .subarray(HEADER);
+}
 
 async function loadEncodeBlock(): Promise<EncodeBlock> {
+  return (await loadLz4()).compress;
+}
+
+async function loadLz4(): Promise<Lz4> {
   // Imported here because native code takes time to load and may not be installed.
-  loaded ??= import("#lz4-native").then(({ default: lz4 }) => lz4.compress);
+  loaded ??= import("#lz4-native").then((module) => module.default);
   try {
     return await loaded;
   } catch (cause) {

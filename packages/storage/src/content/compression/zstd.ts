@@ -1,30 +1,16 @@
 import type { ByteReader } from "../byte-reader.ts";
 import { StorageError, usage } from "../../errors.ts";
-
-/** The first four bytes, little-endian. */
-const MAGIC = 0xfd2fb528;
-
-/** Bits of the frame header's first byte; the upper two encode the width of the content size. */
-const FLAG_SINGLE_SEGMENT = 0b0010_0000;
-const FLAG_RESERVED = 0b0000_1000;
-const FLAG_CHECKSUM = 0b0000_0100;
-const DICTIONARY = 0b0000_0011;
-
-/** The most bytes of a frame header without a dictionary. */
-const HEADER_MAX = 14;
-
-/** Bytes of a block's header: one bit for the last block, two for its type, then its size. */
-const BLOCK_HEADER = 3;
-
-/** Block types whose size field is not the number of bytes that follow. */
-const BLOCK_RLE = 1;
-const BLOCK_RESERVED = 3;
-
-/** The maximum length of a block in bytes, both encoded and decoded. */
-const BLOCK_MAX = 128 * 1024;
-
-/** Bytes of the content's checksum. */
-const CHECKSUM = 4;
+import {
+  BLOCK_HEADER,
+  BLOCK_MAX,
+  CHECKSUM,
+  corrupt,
+  HEADER_MAX,
+  HEADER_MIN,
+  headerLength,
+  parseBlock,
+  parseHeader,
+} from "./zstd-frame.ts";
 
 /** The largest window a frame may require, as a power of two: 128 MiB, the maximum of encoders. */
 const WINDOW_LOG_MAX = 27;
@@ -79,46 +65,17 @@ async function readHeader(
   into: Uint8Array,
   length: number,
 ): Promise<{ length: number; checksum: boolean }> {
-  const view = new DataView(into.buffer, into.byteOffset);
-  await readExactly(source, into.subarray(0, 4));
-  if (view.getUint32(0, true) !== MAGIC) {
-    throw corrupt("it does not begin with a frame's magic number");
-  }
-  await readExactly(source, into.subarray(4, 5));
-  const descriptor = view.getUint8(4);
-  if ((descriptor & FLAG_RESERVED) !== 0) throw corrupt("its header has reserved values");
-  if ((descriptor & DICTIONARY) !== 0)
-    throw corrupt("it needs a dictionary, which is not supported");
-  const singleSegment = (descriptor & FLAG_SINGLE_SEGMENT) !== 0;
-  const sizeCode = descriptor >>> 6;
-  const sizeLength = sizeCode === 0 ? Number(singleSegment) : 2 ** sizeCode;
-  const sizeAt = singleSegment ? 5 : 6;
-  const end = sizeAt + sizeLength;
-  await readExactly(source, into.subarray(5, end));
-
-  const size = readSize(view, sizeAt, sizeLength);
+  await readExactly(source, into.subarray(0, HEADER_MIN));
+  const end = headerLength(into);
+  await readExactly(source, into.subarray(HEADER_MIN, end));
+  const { size, window, checksum } = parseHeader(into.subarray(0, end));
   if (size !== undefined && size !== length) {
     throw corrupt(`its length differs from the ${length} bytes of its metadata`);
   }
-  const window = singleSegment ? length : windowSize(view.getUint8(5));
-  if (window > 2 ** WINDOW_LOG_MAX) {
+  if ((window ?? length) > 2 ** WINDOW_LOG_MAX) {
     throw corrupt(`it requires a window of more than 2^${WINDOW_LOG_MAX} bytes`);
   }
-  return { length: end, checksum: (descriptor & FLAG_CHECKSUM) !== 0 };
-}
-
-/** The content's length in bytes from the header; above 2^53 it is rounded, but not a safe integer. */
-function readSize(view: DataView, offset: number, width: number): number | undefined {
-  if (width === 0) return undefined;
-  if (width === 1) return view.getUint8(offset);
-  if (width === 2) return view.getUint16(offset, true) + 256;
-  const low = view.getUint32(offset, true);
-  return width === 4 ? low : view.getUint32(offset + 4, true) * 2 ** 32 + low;
-}
-
-/** The window's length in bytes: a power of two plus eighths of it (RFC 8878, 3.1.1.1.2). */
-function windowSize(descriptor: number): number {
-  return 2 ** (10 + (descriptor >>> 3)) * (1 + (descriptor & 7) / 8);
+  return { length: end, checksum };
 }
 
 /** Reads a block with its header into the start of `into`. */
@@ -126,15 +83,9 @@ async function readBlock(
   source: ByteReader,
   into: Uint8Array,
 ): Promise<{ length: number; last: boolean }> {
-  const header = await readExactly(source, into.subarray(0, BLOCK_HEADER));
-  const bits = header[0]! | (header[1]! << 8) | (header[2]! << 16);
-  const type = (bits >>> 1) & 3;
-  const size = bits >>> 3;
-  if (type === BLOCK_RESERVED) throw corrupt("a block has the reserved type");
-  if (size > BLOCK_MAX) throw corrupt(`a block is longer than ${BLOCK_MAX} bytes`);
-  const length = BLOCK_HEADER + (type === BLOCK_RLE ? 1 : size);
-  await readExactly(source, into.subarray(BLOCK_HEADER, length));
-  return { length, last: (bits & 1) !== 0 };
+  const block = parseBlock(await readExactly(source, into.subarray(0, BLOCK_HEADER)));
+  await readExactly(source, into.subarray(BLOCK_HEADER, block.length));
+  return block;
 }
 
 /** The runtime's decoder. */
@@ -168,12 +119,6 @@ async function* copiesOf(
 async function readExactly(source: ByteReader, into: Uint8Array): Promise<Uint8Array> {
   if ((await source.fill(into)) < into.length) throw corrupt("it is truncated");
   return into;
-}
-
-function corrupt(detail: string, cause?: Error): StorageError {
-  return new StorageError("encoding", `the content is not a valid zstd frame: ${detail}`, {
-    cause,
-  });
 }
 
 /** zstd's default: often half the size of LZ4's output, and still faster than most networks. */

@@ -32,6 +32,12 @@ export interface ReplicateOptions extends CallOptions {
   readonly trustSize?: boolean | undefined;
   /** Blobs in flight at once, 1 to 64, by default 4. Memory is up to 16 MiB for each. */
   readonly concurrency?: number | undefined;
+  /**
+   * Whether to copy the markers too, as a repository of snapshots needs. Those that are there when
+   * the copy begins are stored at the end, and only if no blob failed, so that none means something
+   * that is not there. Their names are held in memory, 56 bytes each. By default false.
+   */
+  readonly markers?: boolean | undefined;
   /** Called after each blob with the report so far. */
   readonly onProgress?: ((progress: ReplicateReport) => void) | undefined;
   /** Called for each blob that is damaged, unreadable, missing or not a valid blob. */
@@ -57,6 +63,8 @@ export interface ReplicateReport {
   readonly withheld: number;
   /** Blobs that were deleted after they were listed. */
   readonly removed: number;
+  /** Markers stored, if they are to be copied; see `markers`. */
+  readonly markers?: number;
 }
 
 /**
@@ -94,7 +102,7 @@ export async function replicate(
   const { signal, stop } = linkedAbort(options.signal);
   const copy = createCopier({ from, to, trustSize, concurrency, signal });
   const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };
-  const held = createNameList();
+  const held = createNameList(HASH_LENGTH);
   const inFlight = new Set<Promise<unknown>>();
 
   /** Whether it was deleted after it was listed. If it is still listed, the store lost its bytes. */
@@ -133,11 +141,24 @@ export async function replicate(
   };
 
   try {
+    // First, so that everything that a marker means is among the blobs listed after it.
+    const heads = options.markers === true ? await markersOf(from, to, signal) : undefined;
     const blobs = names ? named(names) : from.list("", { signal });
     await copyAll(blobs, { knownMissing: false, holdRoots: roots !== "as-listed" });
     if (roots === "if-complete" && report.failed > 0) report.withheld = held.length;
     else await copyAll(named(held), { knownMissing: true, holdRoots: false });
-    return report;
+    if (heads === undefined) return report;
+    let stored = 0;
+    const putMarker = async (digits: string) => {
+      const putting = to.putMarker!(markerOf(digits), { signal });
+      inFlight.add(putting);
+      await putting;
+      stored += 1;
+    };
+    if (report.failed === 0) {
+      for await (const _ of pMapIterable(heads, putMarker, { concurrency, preserveOrder: false }));
+    }
+    return { ...report, markers: stored };
   } finally {
     stop();
     // Nothing is being written once this settles.
@@ -156,7 +177,32 @@ async function* named(names: AnyIterable<string>): AsyncGenerator<NamedBlob> {
   for await (const name of names) yield { name: parseAddress(name) };
 }
 
-/** Names in order of arrival, at 32 bytes each; a string takes three times that. */
+const CHAIN_DIGITS = 32;
+const GENERATION_DIGITS = 16;
+const MARKER_BYTES = (CHAIN_DIGITS + GENERATION_DIGITS) / 2 + HASH_LENGTH;
+
+/**
+ * The digits of the names of all markers.
+ *
+ * @throws StorageError `usage` if one of the backends has no markers
+ */
+async function markersOf(from: Backend, to: Backend, signal: AbortSignal): Promise<NameList> {
+  for (const { listMarkers, putMarker, description } of [from, to]) {
+    if (!listMarkers || !putMarker) throw usage(`cannot copy markers: ${description} has none`);
+  }
+  const digits = createNameList(MARKER_BYTES);
+  for await (const { name } of from.listMarkers!("", { signal })) {
+    digits.push(name.replace(/[/-]/gu, ""));
+  }
+  return digits;
+}
+
+function markerOf(digits: string): string {
+  const generation = CHAIN_DIGITS + GENERATION_DIGITS;
+  return `${digits.slice(0, CHAIN_DIGITS)}/${digits.slice(CHAIN_DIGITS, generation)}-${digits.slice(generation)}`;
+}
+
+/** Digits in order of arrival, at half a byte each; a string takes more than twice that. */
 interface NameList extends Iterable<string> {
   readonly length: number;
   push(name: string): void;
@@ -164,7 +210,8 @@ interface NameList extends Iterable<string> {
 
 const NAMES_PER_PART = 1024;
 
-function createNameList(): NameList {
+/** @param length bytes of each name, which is twice as many digits */
+function createNameList(length: number): NameList {
   const parts: Uint8Array[] = [];
   let count = 0;
   return {
@@ -173,14 +220,14 @@ function createNameList(): NameList {
     },
     push(name) {
       const at = count % NAMES_PER_PART;
-      if (at === 0) parts.push(new Uint8Array(NAMES_PER_PART * HASH_LENGTH));
-      parts.at(-1)!.set(fromHex(name), at * HASH_LENGTH);
+      if (at === 0) parts.push(new Uint8Array(NAMES_PER_PART * length));
+      parts.at(-1)!.set(fromHex(name), at * length);
       count += 1;
     },
     *[Symbol.iterator]() {
       for (let i = 0; i < count; i++) {
-        const at = (i % NAMES_PER_PART) * HASH_LENGTH;
-        yield toHex(parts[Math.floor(i / NAMES_PER_PART)]!.subarray(at, at + HASH_LENGTH));
+        const at = (i % NAMES_PER_PART) * length;
+        yield toHex(parts[Math.floor(i / NAMES_PER_PART)]!.subarray(at, at + length));
       }
     },
   };

@@ -50,7 +50,9 @@ describe("inspect", () => {
       encryption: "AES256",
     });
     expect(await knows("0".repeat(64))).toMatchObject({ verifiedByServer: false });
-    const silent = await aliceStore({ backend: inner }).inspect(address);
+    const silent = await aliceStore({
+      backend: { ...inner, head: async () => ({ size: 1 }) },
+    }).inspect(address);
     expect([silent.verifiedByServer, silent.storedAt]).toEqual([undefined, undefined]);
     const refusing = aliceStore({
       backend: {

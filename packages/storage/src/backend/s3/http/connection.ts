@@ -141,21 +141,42 @@ export interface ServerClock {
   observe(date: string | null): void;
   /** How many milliseconds this machine was ahead at the last response, to the second. */
   readonly aheadMs: number | undefined;
+  /**
+   * The server's time, in milliseconds since 1970, to the second; undefined if the last response with
+   * a date was more than a minute ago.
+   */
+  time(): number | undefined;
 }
+
+/**
+ * How long the server's time is counted on from a response, in milliseconds. Short, because a machine
+ * that sleeps may not count that time.
+ */
+const FRESH_MS = 60_000;
 
 /** The header omits the fraction of its second: half a second on average. */
 const HALF_SECOND = 500;
 
-/** @param now milliseconds since 1970 on this machine */
-export function serverClock(now: () => number = Date.now): ServerClock {
-  let aheadMs: number | undefined;
+/**
+ * @param now milliseconds since 1970 on this machine
+ * @param elapsed milliseconds by a clock that nobody sets
+ */
+export function serverClock(
+  now: () => number = Date.now,
+  elapsed: () => number = () => performance.now(),
+): ServerClock {
+  let last: { aheadMs: number; server: number; at: number } | undefined;
   return {
     observe(date) {
-      const server = Date.parse(date ?? "");
-      if (!Number.isNaN(server)) aheadMs = now() - server - HALF_SECOND;
+      const server = Date.parse(date ?? "") + HALF_SECOND;
+      if (!Number.isNaN(server)) last = { aheadMs: now() - server, server, at: elapsed() };
     },
     get aheadMs() {
-      return aheadMs;
+      return last?.aheadMs;
+    },
+    time() {
+      const age = last === undefined ? Infinity : elapsed() - last.at;
+      return age <= FRESH_MS ? last!.server + age : undefined;
     },
   };
 }

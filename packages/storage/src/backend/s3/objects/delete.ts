@@ -1,13 +1,14 @@
 import { StorageError } from "../../../errors.ts";
 import { discardBody, sendRequest } from "../http/requests.ts";
 import { childrenOf, textOf } from "../http/xml.ts";
-import { describeBlob, type BucketContext } from "../bucket-context.ts";
+import { describeObject, type BucketContext } from "../bucket-context.ts";
 import { isTruncated, MAX_TOKEN, noContinuation, queryBucket } from "./bucket.ts";
 
 /**
- * Deletes a blob permanently. In a bucket with versions a plain DELETE only adds a delete marker,
+ * Deletes a blob, or a marker, permanently. In a bucket with versions a plain DELETE only adds a delete marker,
  * so every version is deleted by its ID; this fails if the credentials do not allow it.
  *
+ * @param name what follows the key prefix
  * @param versioned whether the bucket is known to keep versions, so that no plain DELETE is tried
  * @returns whether the bucket keeps versions
  */
@@ -60,7 +61,7 @@ async function sendDelete(
       key: config.keyPrefix + name,
       ...(version === undefined ? {} : { query: { versionId: version } }),
       headers: {},
-      action: `delete ${version === undefined ? "" : "a version of "}${describeBlob(config, name)}`,
+      action: `delete ${version === undefined ? "" : "a version of "}${describeObject(config, name)}`,
       signal,
     },
     discardBody,
@@ -92,7 +93,7 @@ async function versionIds(
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
   const key = bucket.config.keyPrefix + name;
-  const action = `find the versions of ${describeBlob(bucket.config, name)}`;
+  const action = `find the versions of ${describeObject(bucket.config, name)}`;
   const operation = "ListObjectVersions";
   const [older, latest]: [string[], string[]] = [[], []];
   let [keyMarker, versionMarker]: [string?, string?] = [];

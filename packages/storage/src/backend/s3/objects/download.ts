@@ -2,7 +2,7 @@ import { StorageError } from "../../../errors.ts";
 import { readHeaders } from "../encryption.ts";
 import { type ErrorResponse, responseError } from "../http/errors.ts";
 import { contentLength, sendRequest, type S3Response } from "../http/requests.ts";
-import { describeBlob, type BucketContext } from "../bucket-context.ts";
+import { describeObject, type BucketContext } from "../bucket-context.ts";
 import { requireBucket } from "./bucket.ts";
 
 /**
@@ -18,7 +18,7 @@ export async function getBlob(
   offset?: number,
 ): Promise<number> {
   const { config, features } = bucket;
-  const action = `read ${describeBlob(config, name)}`;
+  const action = `read ${describeObject(config, name)}`;
   const result = await sendRequest<number | ErrorResponse>(
     bucket,
     {

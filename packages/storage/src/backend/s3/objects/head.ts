@@ -2,7 +2,7 @@ import { StorageError } from "../../../errors.ts";
 import type { BlobInfo } from "../../backend.ts";
 import { encryptionIn, readHeaders } from "../encryption.ts";
 import { contentLength, discardBody, sendRequest, requireEtag } from "../http/requests.ts";
-import { describeBlob, type BucketContext } from "../bucket-context.ts";
+import { describeObject, type BucketContext } from "../bucket-context.ts";
 import { requireBucket } from "./bucket.ts";
 
 /** What the server reports about a blob, or undefined if there is none. */
@@ -34,7 +34,7 @@ async function sendHead(
   signal: AbortSignal | undefined,
 ): Promise<BlobInfo | "missing" | "bad request"> {
   const { config, features } = bucket;
-  const action = `stat ${describeBlob(config, name)}`;
+  const action = `stat ${describeObject(config, name)}`;
   return sendRequest<BlobInfo | "missing" | "bad request">(
     bucket,
     {

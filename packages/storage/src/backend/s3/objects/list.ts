@@ -1,46 +1,114 @@
 import { throwIfAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
-import { isBlobName, type ListedBlob } from "../../backend.ts";
+import {
+  isBlobName,
+  isMarkerName,
+  type ListedBlob,
+  type ListMarkersOptions,
+  type Marker,
+  MARKERS,
+} from "../../backend.ts";
 import { childrenOf, invalidResult, textOf } from "../http/xml.ts";
-import type { BucketContext } from "../bucket-context.ts";
+import { type BucketContext, describeObject } from "../bucket-context.ts";
 import { isTruncated, MAX_TOKEN, noContinuation, queryBucket } from "./bucket.ts";
 
 /** Keys per page: the protocol's maximum. */
 const PAGE = 1000;
 
 /**
- * How many pages in a row may have no new blob, only other writers' keys: ten million of those. A
+ * How many pages in a row may have no new blob or marker, only other writers' keys: ten million of those. A
  * server that returns pages for ever is then noticed, although each page arrives in time.
  */
-const MAX_PAGES_WITHOUT_BLOB = 10_000;
+const MAX_PAGES_WITHOUT_NAME = 10_000;
 
-/**
- * The blobs in the bucket, in the order of their names, fetched page by page.
- *
- * @param after lists only names greater than this one; empty for all
- */
+/** The blobs in the bucket, in the order of their names, fetched page by page. */
 export async function* listBlobs(
   bucket: BucketContext,
   prefix: string,
   after: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ListedBlob> {
+  for await (const { name, size, storedAt } of listObjects(bucket, {
+    folder: "",
+    isName: isBlobName,
+    prefix,
+    after,
+    signal,
+  })) {
+    yield { name, size, ...(storedAt !== undefined && { storedAt }) };
+  }
+}
+
+/** The markers in the bucket, in the order of their names. */
+export async function* listMarkers(
+  bucket: BucketContext,
+  prefix: string,
+  { after = "", limit, signal }: ListMarkersOptions,
+): AsyncGenerator<Marker> {
+  let left = limit ?? Infinity;
+  for await (const { name, storedAt } of listObjects(bucket, {
+    folder: MARKERS,
+    isName: isMarkerName,
+    prefix,
+    after,
+    limit,
+    signal,
+  })) {
+    if (storedAt === undefined)
+      throw withoutTime(`list ${describeObject(bucket.config, MARKERS + name)}`);
+    yield { name, storedAt };
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
+/** Not transient: other servers of its kind would do the same. */
+function withoutTime(action: string): StorageError {
+  const text =
+    "the server does not report when it was stored, or not as a date; use another server";
+  return new StorageError("unavailable", `cannot ${action}: ${text}`);
+}
+
+interface Listing {
+  /** What follows the key prefix in the keys: nothing, or the folder of markers with its slash. */
+  readonly folder: "" | typeof MARKERS;
+  readonly isName: (text: string) => boolean;
+  readonly prefix: string;
+  /** Lists only names greater than this one; empty for all. */
+  readonly after: string;
+  /** How many of the entries the caller will take, so that the first page has no more. */
+  readonly limit?: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface ListedObject {
+  readonly name: string;
+  readonly size: number;
+  readonly storedAt: number | undefined;
+}
+
+/** The objects in a folder whose names have the form, in the order of their names, page by page. */
+async function* listObjects(
+  bucket: BucketContext,
+  { folder, isName, prefix, after, limit = PAGE, signal }: Listing,
+): AsyncGenerator<ListedObject> {
   const { config, features } = bucket;
-  const { keyPrefix } = config;
+  const keyPrefix = config.keyPrefix + folder;
   const action = `list ${config.bucket}/${keyPrefix}`;
   const operation = "ListObjectsV2";
   let token: string | undefined;
   let last = after;
-  let pagesWithoutBlob = 0;
+  let pagesWithoutName = 0;
+  let keys = Math.min(limit, PAGE);
   do {
-    pagesWithoutBlob += 1;
+    pagesWithoutName += 1;
     const page = await queryBucket(bucket, {
       query: {
         "list-type": "2",
         prefix: keyPrefix + prefix,
-        // Objects in subfolders appear as one entry per subfolder.
-        delimiter: "/",
-        "max-keys": String(PAGE),
+        // Objects in subfolders of a store appear as one entry per subfolder.
+        ...(folder === "" ? { delimiter: "/" } : {}),
+        "max-keys": String(keys),
         // Other writers' keys may contain characters that XML cannot represent.
         "encoding-type": "url",
         ...(token === undefined ? {} : { "continuation-token": token }),
@@ -50,6 +118,8 @@ export async function* listBlobs(
       action,
       signal,
     });
+    // Something else is in the way, so that small pages would take many requests.
+    keys = PAGE;
     const more = isTruncated(page, action, operation);
     const next = more ? textOf(page, "NextContinuationToken") : undefined;
     // Otherwise the listing would end early without an error, or never end.
@@ -58,7 +128,7 @@ export async function* listBlobs(
     const before = last;
     features.bucketExists = true;
     for (const entry of childrenOf(page, "Contents")) {
-      const name = nameIn(textOf(entry, "Key") ?? "", keyPrefix);
+      const name = nameIn(textOf(entry, "Key") ?? "", keyPrefix, isName);
       // Some servers ignore `start-after`.
       if (name === undefined || !name.startsWith(prefix) || name <= after) continue;
       // A page again, or one of a listing without an order, which could not be resumed.
@@ -68,28 +138,32 @@ export async function* listBlobs(
       const size = textOf(entry, "Size") ?? "0";
       if (!/^\d{1,15}$/u.test(size)) throw invalidResult(action, operation);
       const storedAt = Date.parse(textOf(entry, "LastModified") ?? "");
-      yield { name, size: Number(size), ...(!Number.isNaN(storedAt) && { storedAt }) };
+      yield { name, size: Number(size), storedAt: Number.isNaN(storedAt) ? undefined : storedAt };
     }
-    if (last > before) pagesWithoutBlob = 0;
-    if (pagesWithoutBlob > MAX_PAGES_WITHOUT_BLOB) throw endlessListing(action);
+    if (last > before) pagesWithoutName = 0;
+    if (pagesWithoutName > MAX_PAGES_WITHOUT_NAME) throw endlessListing(action);
     token = next;
   } while (token !== undefined);
 }
 
 /** Not transient: another attempt would take as long. */
 function endlessListing(action: string): StorageError {
-  const text = `${MAX_PAGES_WITHOUT_BLOB} pages in a row have no blob; use a prefix of its own for the store, or check the endpoint URL`;
+  const text = `${MAX_PAGES_WITHOUT_NAME} pages in a row have no blob; use a prefix of its own for the store, or check the endpoint URL`;
   return new StorageError("unavailable", `cannot ${action}: ${text}`);
 }
 
 /**
- * The blob's name in a key. Not every server encodes keys as requested or reports that it did, so
+ * The name in a key. Not every server encodes keys as requested or reports that it did, so
  * a key counts if it is ours either as it is or decoded; the digits of a name are never encoded.
  */
-function nameIn(key: string, keyPrefix: string): string | undefined {
+function nameIn(
+  key: string,
+  keyPrefix: string,
+  isName: (text: string) => boolean,
+): string | undefined {
   for (const plain of [key, urlDecoded(key)]) {
     const name = plain.slice(keyPrefix.length);
-    if (plain.startsWith(keyPrefix) && isBlobName(name)) return name;
+    if (plain.startsWith(keyPrefix) && isName(name)) return name;
   }
   return undefined;
 }

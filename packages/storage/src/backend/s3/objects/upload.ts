@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { StorageError, usage } from "../../../errors.ts";
-import { isBlobName, type PutCallOptions } from "../../backend.ts";
+import { isBlobName, MARKERS, type PutCallOptions } from "../../backend.ts";
 import { uploadHeaders } from "../encryption.ts";
 import type { ErrorResponse } from "../http/errors.ts";
 import { discardBody, sendRequest, requireEtag } from "../http/requests.ts";
-import { describeBlob, type BucketContext } from "../bucket-context.ts";
+import { describeObject, type BucketContext } from "../bucket-context.ts";
 
 /**
  * Uploads in one request. One SHA-256 of the body serves the signature, which lets the server reject
@@ -18,11 +18,52 @@ export async function putBlob(
 ): Promise<void> {
   // It becomes part of headers.
   if (!isBlobName(sha256)) throw usage("sha256 must be 64 lowercase hexadecimal digits");
+  await storeObject(bucket, { name, bytes, sha256, signal });
+}
+
+/** The SHA-256 of no bytes. */
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/**
+ * Stores an empty object, on condition that it does not exist if the server supports that: so its
+ * time stays that of the first put. Nothing else depends on the condition.
+ */
+export async function putMarker(
+  bucket: BucketContext,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { features } = bucket;
-  const upload = { name, bytes, sha256, signal };
+  const upload = {
+    name: MARKERS + name,
+    bytes: new Uint8Array(0),
+    sha256: EMPTY_SHA256,
+    signal,
+  };
+  if (features.conditionalPut) {
+    const headers = {
+      ...(features.sendChecksums ? checksumHeader(EMPTY_SHA256) : {}),
+      "if-none-match": "*",
+    };
+    const rejection = await sendUpload(bucket, upload, headers, ({ status }) =>
+      // 409: another request for the same name is in progress.
+      [400, 409, 412, 501].includes(status),
+    );
+    features.bucketExists = true;
+    if (rejection === undefined || rejection.status === 412) return;
+    await storeObject(bucket, upload);
+    if (rejection.status !== 409) features.conditionalPut = false;
+    return;
+  }
+  await storeObject(bucket, upload);
+}
+
+/** Stores an object, with its checksum unless the server is found not to support that. */
+async function storeObject(bucket: BucketContext, upload: Upload): Promise<void> {
+  const { features } = bucket;
   if (!features.sendChecksums) {
     await sendUpload(bucket, upload, {});
-  } else if (await sendUpload(bucket, upload, checksumHeader(sha256), isUnsupportedHeader)) {
+  } else if (await sendUpload(bucket, upload, checksumHeader(upload.sha256), isUnsupportedHeader)) {
     await sendUpload(bucket, upload, {});
     // Only this success proves that the header was the reason for the error.
     features.sendChecksums = false;
@@ -32,6 +73,7 @@ export async function putBlob(
 }
 
 export interface Upload {
+  /** What follows the key prefix: a blob's name, or `heads/` and that of a marker. */
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly sha256: string;
@@ -51,7 +93,7 @@ export async function sendUpload(
   expected?: (response: ErrorResponse) => boolean,
 ): Promise<ErrorResponse | undefined> {
   const { config } = bucket;
-  const action = `store ${describeBlob(config, name)}`;
+  const action = `store ${describeObject(config, name)}`;
   return sendRequest<ErrorResponse | undefined>(
     bucket,
     {

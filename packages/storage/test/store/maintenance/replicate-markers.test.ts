@@ -1,0 +1,77 @@
+import { type Backend, replicate } from "../../../src/index.ts";
+import { describe, expect, test } from "bun:test";
+import { filled, namesIn } from "./replicate-support.ts";
+import { rejects } from "../../format/fails.ts";
+import { memory } from "../../../src/backend/memory.ts";
+
+const markers = Array.from({ length: 40 }, (_, i) => {
+  const digit = (i % 16).toString(16);
+  return `${digit.repeat(32)}/${i.toString(16).padStart(16, "0")}-${digit.repeat(64)}`;
+}).toSorted();
+
+async function withMarkers(): Promise<{ from: Backend; all: readonly string[] }> {
+  const { from, all } = await filled();
+  for (const name of markers) await from.putMarker!(name);
+  return { from, all };
+}
+
+const markersIn = async (backend: Backend): Promise<string[]> =>
+  (await Array.fromAsync(backend.listMarkers!(""))).map(({ name }) => name);
+
+describe("markers", () => {
+  test("are copied if asked for, after all blobs", async () => {
+    const { from, all } = await withMarkers();
+    const to = memory();
+    let blobsBefore = Infinity;
+    const watching: Backend = {
+      ...to,
+      async putMarker(...given) {
+        blobsBefore = Math.min(blobsBefore, (await namesIn(to)).length);
+        await to.putMarker!(...given);
+      },
+    };
+    const report = await replicate(from, watching, { markers: true });
+    expect(report).toMatchObject({ copied: all.length, failed: 0, markers: markers.length });
+    expect(await markersIn(to)).toEqual(markers);
+    expect(blobsBefore).toBe(all.length);
+    // Again, because a copy that was interrupted is resumed.
+    expect(await replicate(from, to, { markers: true, trustSize: true })).toMatchObject({
+      copied: 0,
+      markers: markers.length,
+    });
+    expect(await markersIn(to)).toEqual(markers);
+  });
+
+  test("are not copied otherwise", async () => {
+    const { from } = await withMarkers();
+    const to = memory();
+    expect(await replicate(from, to)).not.toHaveProperty("markers");
+    expect(await markersIn(to)).toEqual([]);
+  });
+
+  test("that are stored during the copy wait for the next one", async () => {
+    const { from } = await withMarkers();
+    const to = memory();
+    const late = `${"9".repeat(32)}/${"9".repeat(16)}-${"9".repeat(64)}`;
+    const onProgress = () => void from.putMarker!(late);
+    await replicate(from, to, { markers: true, onProgress });
+    expect(await markersIn(to)).toEqual(markers);
+  });
+
+  test("are withheld if a blob failed", async () => {
+    const { from, all } = await withMarkers();
+    await from.put(all[0]!, new Uint8Array(100));
+    const to = memory();
+    const report = await replicate(from, to, { markers: true });
+    expect(report).toMatchObject({ failed: 1, markers: 0 });
+    expect(await markersIn(to)).toEqual([]);
+  });
+
+  test("cannot be copied where there are none", async () => {
+    const { listMarkers: _, ...without } = memory();
+    const copy = replicate(without, memory(), { markers: true });
+    await rejects(copy, "usage", "cannot copy markers: memory has none");
+    const { putMarker: _2, ...closed } = memory();
+    await rejects(replicate(memory(), closed, { markers: true }), "usage", "memory has none");
+  });
+});
