@@ -10,4 +10,4 @@ export type { Environment } from "./split.ts";
 export type { FilesystemLocation, StoreLocation } from "./store-url.ts";
 export { minioServer } from "./object-stores.ts";
 export { nearest } from "./nearest.ts";
-export { parseStoreUrl } from "./store-url.ts";
+export { parseStoreUrl, repositoryLocation } from "./store-url.ts";

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Durability } from "../backend/filesystem.ts";
 import { usage } from "../errors.ts";
@@ -55,6 +56,22 @@ export function parseStoreUrl(text: string, env: Environment): StoreLocation {
   const hint = guess === undefined ? "" : ` (did you mean ${guess}:?)`;
   const named = scheme.length > SCHEME_SHOWN_MAX ? "this scheme" : `"${scheme}:"`;
   throw usage(`does not support ${named}${hint}; supported are ${SUPPORTED}`);
+}
+
+/** Where the repository of snapshots lies, below a store's location. */
+const REPOSITORY = "repo";
+
+/**
+ * The location of the repository of snapshots in a store's location: `repo/` below it. A store never
+ * lists, reads or deletes what is there.
+ */
+export function repositoryLocation(location: StoreLocation): StoreLocation {
+  if (location.kind === "filesystem") {
+    return { ...location, folder: join(location.folder, REPOSITORY) };
+  }
+  const { prefix = "" } = location;
+  const separator = prefix === "" || prefix.endsWith("/") ? "" : "/";
+  return { ...location, prefix: `${prefix}${separator}${REPOSITORY}` };
 }
 
 const FILE_RULES: UrlRules = {

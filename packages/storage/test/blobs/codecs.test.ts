@@ -138,6 +138,10 @@ describe("zstd frames", () => {
       const longer = Buffer.concat([frame, rest]);
       fails(() => decodeZstdFrame(longer, limits), "encoding", "bytes follow");
     }
+    // Its last block announces five bytes and has three; the header does not state a length.
+    fails(() => decodeZstdFrame(fromHex("28b52ffd0058290000616161"), limits), "encoding", "trunc");
+    const whole = decodeZstdFrame(fromHex("28b52ffd00582900006161616161"), limits);
+    expect(whole).toEqual(new Uint8Array(5).fill(0x61));
     const checked = fromHex("28b52ffd2405290000616161616100000000");
     fails(() => decodeZstdFrame(checked, limits), "encoding");
   });

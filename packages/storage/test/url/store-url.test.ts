@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseStoreUrl } from "../../src/url/index.ts";
+import { parseStoreUrl, repositoryLocation, type StoreLocation } from "../../src/url/index.ts";
 
 const SECRET = "sesame-open";
 const MINIO = { MINIO_ACCESS_KEY: "ada", MINIO_SECRET_KEY: SECRET };
@@ -19,6 +19,30 @@ describe("folders", () => {
   ])("%s", (text, folder) => {
     expect(parse(text)).toEqual({ kind: "filesystem", folder });
   });
+});
+
+test.each([
+  ["blobs", "blobs/repo"],
+  ["file:///tmp/blobs/?durability=none", "/tmp/blobs/repo"],
+  ["file:///", "/repo"],
+])("the repository in %s", (text, folder) => {
+  expect(repositoryLocation(parse(text))).toEqual({ ...parse(text), folder } as never);
+});
+
+test.each([
+  ["s3://bucket", "repo"],
+  ["s3://bucket/", "repo"],
+  ["s3://bucket/a/b", "a/b/repo"],
+  ["s3://bucket/a/b/", "a/b/repo"],
+  ["minio://127.0.0.1/bucket/a", "a/repo"],
+  ["b2://bucket/a?region=us-east-005", "a/repo"],
+])("the repository in %s", (text, prefix) => {
+  expect(repositoryLocation(parse(text))).toEqual({ ...parse(text), prefix } as never);
+});
+
+test("the repository in a location whose prefix ends with a slash", () => {
+  const location = parse("s3://bucket") as Extract<StoreLocation, { kind: "s3" }>;
+  expect(repositoryLocation({ ...location, prefix: "a/" })).toMatchObject({ prefix: "a/repo" });
 });
 
 describe("durability of a folder", () => {

@@ -31,7 +31,7 @@ export function signMessage(seed: Uint8Array, message: Uint8Array): Uint8Array {
  * Verifies a signature as libsodium does. The runtime's own verification compares R with the encoding
  * of [S]B − [k]A and demands S < L; but it takes public keys that are not canonical or of low order, and
  * an R of low order, under which one signature is valid for several messages or keys
- * (docs/decisions/0021).
+ * (docs/decisions/0022).
  */
 export function verifySignature(
   publicKey: Uint8Array,

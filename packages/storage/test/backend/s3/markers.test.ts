@@ -40,6 +40,7 @@ describe("a put", () => {
     ["is one request if the marker is new", 200, ["*"], ["*"]],
     ["succeeds if the marker is there", 412, ["*"], ["*"]],
     ["is plain if another one is in progress", 409, ["*", null], ["*", null]],
+    ["is plain from then on if a policy forbids conditions", 403, ["*", null], [null]],
     ["is plain from then on if the server has no conditions", 501, ["*", null], [null]],
     ["is plain from then on if the server rejects conditions", 400, ["*", null], [null]],
   ])("%s", async (_, status, first, second) => {

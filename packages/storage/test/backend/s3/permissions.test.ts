@@ -67,6 +67,25 @@ requireServer("minio")("credentials", () => {
     await rejects(wrong.put(NAME, BYTES), "permission", "does not match the access key");
   });
 
+  test("that only permit puts and listings can hold markers and tell the time", async () => {
+    const marker = `${"0".repeat(32)}/${"1".repeat(16)}-${NAME}`;
+    const credentials = await limitedTo("s3:PutObject", "s3:ListBucket");
+    const writer = on(bucket(), { credentials, prefix: "store/repo" });
+    expect(Math.abs((await writer.currentTime!()) - Date.now())).toBeLessThan(60_000);
+    await writer.put(NAME, BYTES);
+    await writer.putMarker!(marker);
+    await writer.putMarker!(marker);
+    const found = await Array.fromAsync(writer.listMarkers!("", { limit: 1 }));
+    expect(found.map(({ name }) => name)).toEqual([marker]);
+    await rejects(writer.get(NAME, new Uint8Array(100)), "permission");
+    await rejects(writer.deleteMarker!(marker), "permission", "delete the marker");
+
+    const owner = on(bucket(), { prefix: "store/repo" });
+    expect(await Array.fromAsync(owner.listMarkers!(""))).toEqual(found);
+    await owner.deleteMarker!(marker);
+    await owner.delete(NAME);
+  });
+
   test("that only permit reads can read and determine some capabilities", async () => {
     await on(bucket()).put(OTHER, BYTES);
     const credentials = await limitedTo("s3:GetObject", "s3:ListBucket", "s3:GetBucketVersioning");

@@ -46,8 +46,8 @@ export async function putMarker(
       "if-none-match": "*",
     };
     const rejection = await sendUpload(bucket, upload, headers, ({ status }) =>
-      // 409: another request for the same name is in progress.
-      [400, 409, 412, 501].includes(status),
+      // 403: a policy may allow the plain put alone. 409: another put of the name is in progress.
+      [400, 403, 409, 412, 501].includes(status),
     );
     features.bucketExists = true;
     if (rejection === undefined || rejection.status === 412) return;
