@@ -1,4 +1,11 @@
-import { type Identity, generateIdentity, parseIdentity } from "@idk/storage";
+import {
+  type Identity,
+  type Store,
+  type StoreOptions,
+  createStore,
+  generateIdentity,
+  parseIdentity,
+} from "@idk/storage";
 import { Usage } from "../command/usage.ts";
 import type { Environment } from "../suite.ts";
 
@@ -14,4 +21,16 @@ export async function suiteIdentity({ TEST_KEY: text }: Environment): Promise<Id
   } catch (cause) {
     throw new Usage("TEST_KEY is not an identity: `idk keygen` makes one", { cause });
   }
+}
+
+/** A store that an identity writes and reads. */
+export function storeOf(
+  identity: Identity,
+  options: Pick<StoreOptions, "backend"> & Partial<StoreOptions>,
+): Store {
+  return createStore({
+    recipients: [identity.recipient],
+    identities: [identity],
+    ...options,
+  });
 }

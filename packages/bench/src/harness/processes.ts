@@ -91,6 +91,17 @@ export function receivedJob(): unknown {
   return process.argv[2] === JOB && job !== undefined ? JSON.parse(job) : undefined;
 }
 
+/**
+ * If `runJob` started this process, does the job, prints its outcome and ends the process, which open
+ * connections would keep alive. A script with a job ends with this call.
+ */
+export async function answerJob(work: (job: never) => Promise<unknown>): Promise<void> {
+  const job = receivedJob();
+  if (job === undefined) return;
+  const outcome = JSON.stringify(await work(job as never));
+  process.stdout.write(outcome, () => process.exit(0));
+}
+
 const CLI = join(import.meta.dirname, "../../../cli");
 
 /** The entry point of the command's sources. */

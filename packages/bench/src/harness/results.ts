@@ -4,6 +4,7 @@ import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
 import { distributionOf, mean } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
 import type { Suite } from "../suite.ts";
+import { sizeName } from "./content.ts";
 
 /** More samples would make reports too large to commit; their statistics use all. */
 const SAMPLES_MOST = 1000;
@@ -21,6 +22,16 @@ export interface Sample {
 
 /** The name and the classification of a measurement. */
 export type Labels = Pick<Measurement, "name" | "table" | "series" | "x" | "bytesPerOperation">;
+
+/** Labels of a series of measurements by size in bytes. */
+export function labelsFor(size: number): (series: string) => Labels {
+  return (series) => ({
+    name: `${series} ${sizeName(size)}`,
+    series,
+    x: { value: size, unit: "bytes" },
+    bytesPerOperation: size,
+  });
+}
 
 /**
  * @param samples in the order measured, 1 or more
@@ -94,6 +105,17 @@ export function describePair({
 export type Findings = Partial<
   Pick<SuiteResult, "measurements" | "pairs" | "counters" | "targets" | "notes">
 >;
+
+/** The results of all parts of a suite, in their order. */
+export function together(parts: readonly Findings[]): Required<Findings> {
+  return {
+    measurements: parts.flatMap(({ measurements = [] }) => measurements),
+    pairs: parts.flatMap(({ pairs = [] }) => pairs),
+    counters: parts.flatMap(({ counters = [] }) => counters),
+    targets: parts.flatMap(({ targets = [] }) => targets),
+    notes: parts.flatMap(({ notes = [] }) => notes),
+  };
+}
 
 /** @param seconds that the suite took */
 export function suiteResult(

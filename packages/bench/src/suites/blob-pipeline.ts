@@ -23,7 +23,7 @@ import {
   contenders,
 } from "./blob-pipeline/contenders.ts";
 import { MIXES, type MixedFile, filesOf, mixedFiles } from "./blob-pipeline/mixed-files.ts";
-import { expectBytes, sha256 } from "./round-trip.ts";
+import { expectBytes, sha256 } from "../harness/content.ts";
 import { type StageTimes, stageFindings, stagedStore } from "./blob-pipeline/stages.ts";
 
 const FASTER = 20;

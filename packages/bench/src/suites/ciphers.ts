@@ -5,15 +5,14 @@
  */
 import { loadNaCl } from "@idk/storage";
 import { libsodium } from "../harness/bounds.ts";
-import { noise, sizeName } from "../harness/content.ts";
-import type { Findings, Lookup } from "../harness/results.ts";
+import { noise, sizeName, expectBytes, sha256 } from "../harness/content.ts";
+import { type Findings, type Lookup, labelsFor } from "../harness/results.ts";
 import { type Sampled, type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget } from "../harness/targets.ts";
 import type { Target } from "../report/report.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 import { type Cipher, type Sealed, aes, age, chacha20, secretbox } from "./ciphers/cipher.ts";
-import { expectBytes, labelsFor, sha256 } from "./round-trip.ts";
 
 /** In bytes. The shortest is a content key, which the library seals for each recipient. */
 const SIZES = [32, 1000, 100_000, 1e6, 16e6];

@@ -11,7 +11,7 @@ import { type Lane, sampleLanes } from "../harness/rounds.ts";
 import { type Bound, ratioTarget } from "../harness/targets.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { expectBytes, sha256 } from "./round-trip.ts";
+import { expectBytes, sha256 } from "../harness/content.ts";
 
 const ENGINE = "bun -e 0";
 /** The time of each command as a multiple of that of Bun with a script that does nothing. */

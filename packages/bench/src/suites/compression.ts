@@ -5,7 +5,7 @@ import { createStore, generateIdentity, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import lz4 from "lz4-napi";
 import { boundsFor } from "../harness/bounds.ts";
-import { noise } from "../harness/content.ts";
+import { noise, expectBytes, sha256 } from "../harness/content.ts";
 import { type Findings, type Lookup } from "../harness/results.ts";
 import { type Sampled, type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { exactTarget, ratioTarget } from "../harness/targets.ts";
@@ -13,7 +13,6 @@ import type { Counter, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 import { KINDS, mixedFiles } from "./blob-pipeline/mixed-files.ts";
-import { expectBytes, sha256 } from "./round-trip.ts";
 
 const COMPRESSIONS = ["none", "lz4", "zstd", "auto"] as const;
 const MIB = 2 ** 20;

@@ -5,9 +5,16 @@
  */
 import type { Store } from "@idk/storage";
 import { boundsFor } from "../harness/bounds.ts";
-import { sizeName } from "../harness/content.ts";
+import {
+  sizeName,
+  expectBytes,
+  hashOf,
+  lengthOf,
+  randomContent,
+  sha256,
+} from "../harness/content.ts";
 import { inLanes } from "../harness/interleave.ts";
-import { type Findings, type Lookup, lookup, pairOf } from "../harness/results.ts";
+import { type Findings, type Lookup, lookup, pairOf, labelsFor } from "../harness/results.ts";
 import { type Sampled, type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget, sampledTarget, timeTarget } from "../harness/targets.ts";
 import { type BareS3, bareS3 } from "../object-store/bare-s3.ts";
@@ -22,14 +29,8 @@ import {
   type SizedRounds,
   type Stores,
   bareObjects,
-  expectBytes,
-  hashOf,
   inFlightTarget,
-  labelsFor,
-  lengthOf,
   measureParts,
-  randomContent,
-  sha256,
   sizedRounds,
   storesIn,
 } from "./round-trip.ts";

@@ -3,9 +3,9 @@
  * bare signed requests, sealed by libsodium and hashed by `node:crypto`. Any put needs those three.
  */
 import { boundsFor } from "../harness/bounds.ts";
-import { sizeName } from "../harness/content.ts";
+import { sizeName, expectBytes, freshName, randomContent, sha256 } from "../harness/content.ts";
 import { inLanes } from "../harness/interleave.ts";
-import { type Findings, type Lookup } from "../harness/results.ts";
+import { type Findings, type Lookup, labelsFor } from "../harness/results.ts";
 import { type Sampled, type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget, timeTarget } from "../harness/targets.ts";
 import { bareS3 } from "../object-store/bare-s3.ts";
@@ -19,13 +19,8 @@ import {
   type SizedRounds,
   type Stores,
   bareObjects,
-  expectBytes,
-  freshName,
   inFlightTarget,
-  labelsFor,
   measureParts,
-  randomContent,
-  sha256,
   sizedRounds,
   storesIn,
 } from "./round-trip.ts";

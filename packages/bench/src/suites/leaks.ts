@@ -12,7 +12,7 @@ import type { Measurement, MemoryPoint, Target } from "../report/report.ts";
 import { leakTarget } from "../statistics/leak.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { expectBytes, hashOf, sha256 } from "./round-trip.ts";
+import { expectBytes, hashOf, sha256 } from "../harness/content.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;

@@ -4,14 +4,8 @@ import { join } from "node:path";
 import type { Store } from "@idk/storage";
 import { inLanes } from "../harness/interleave.ts";
 import type { Task } from "../harness/sampling.ts";
-import {
-  type BareObject,
-  freshName,
-  hashOf,
-  lengthOf,
-  randomContent,
-  sha256,
-} from "./round-trip.ts";
+import { freshName, hashOf, lengthOf, randomContent, sha256 } from "../harness/content.ts";
+import { type BareObject } from "./round-trip.ts";
 
 export type Content = Pick<BareObject, "bytes" | "sha256">;
 

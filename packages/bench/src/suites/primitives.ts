@@ -18,7 +18,7 @@ import { sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget, sampledTarget } from "../harness/targets.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { expectBytes, sha256 } from "./round-trip.ts";
+import { expectBytes, sha256 } from "../harness/content.ts";
 
 interface Operation {
   readonly name: string;

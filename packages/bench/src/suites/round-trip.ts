@@ -1,9 +1,8 @@
 /** Shared code of encryption-perf and decryption-perf. */
-import { createHash, randomBytes } from "node:crypto";
 import { type Backend, type Store, createStore, loadNaCl, wrapBackend } from "@idk/storage";
-import { sizeName } from "../harness/content.ts";
+import { freshName, randomContent, sha256, sizeName } from "../harness/content.ts";
 import { suiteIdentity } from "../harness/identity.ts";
-import { type Labels, type Sample, measurementOf } from "../harness/results.ts";
+import { type Sample, measurementOf } from "../harness/results.ts";
 import { exactTarget } from "../harness/targets.ts";
 import { openBackend } from "../object-store/scratch.ts";
 import type { Measurement, Target } from "../report/report.ts";
@@ -45,15 +44,6 @@ export function sizedRounds({
   }));
 }
 
-export function labelsFor(size: number): (series: string) => Labels {
-  return (series) => ({
-    name: `${series} ${sizeName(size)}`,
-    series,
-    x: { value: size, unit: "bytes" },
-    bytesPerOperation: size,
-  });
-}
-
 /** An object for a bare request. */
 export interface BareObject {
   readonly name: string;
@@ -69,39 +59,6 @@ export function bareObjects(content: Uint8Array<ArrayBuffer>): BareObject[] {
     const bytes = content.slice(i * step, (i + 1) * step);
     return { name: freshName(), bytes, sha256: sha256(bytes) };
   });
-}
-
-export function randomContent(size: number): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(randomBytes(size));
-}
-
-/** 64 hex digits. */
-export function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
-
-/** @throws Error if the bytes are not those with the hash */
-export function expectBytes(bytes: Uint8Array, hash: string): void {
-  if (sha256(bytes) !== hash) throw new Error(`${bytes.length} wrong bytes came back`);
-}
-
-/** The SHA-256 of pieces, as 64 hex digits. */
-export async function hashOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const piece of pieces) hash.update(piece);
-  return hash.digest("hex");
-}
-
-/** Reads all pieces without copying and returns their total length. */
-export async function lengthOf(pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  let length = 0;
-  for await (const piece of pieces) length += piece.length;
-  return length;
-}
-
-/** A unique object name. */
-export function freshName(): string {
-  return randomBytes(32).toString("hex");
 }
 
 /** Opens stores over one folder, for one identity. Contents are not padded: all transfer the same bytes. */

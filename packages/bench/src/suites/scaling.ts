@@ -8,7 +8,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
-import { noise, sizeName } from "../harness/content.ts";
+import { noise, sizeName, expectBytes, sha256 } from "../harness/content.ts";
 import { temporaryFolder } from "../harness/files.ts";
 import { runJob } from "../harness/processes.ts";
 import { type Findings, type Lookup, lookup } from "../harness/results.ts";
@@ -19,7 +19,6 @@ import type { Measurement, Target } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { expectBytes, sha256 } from "./round-trip.ts";
 import type { ScalingJob, ScalingOutcome } from "./scaling/job.ts";
 import type { ThreadsJob } from "./scaling/threads.ts";
 

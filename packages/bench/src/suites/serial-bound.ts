@@ -7,23 +7,22 @@ import { createHash, randomBytes } from "node:crypto";
 import { type Address, createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { libsodium } from "../harness/bounds.ts";
-import { sizeName } from "../harness/content.ts";
-import type { Findings } from "../harness/results.ts";
+import {
+  sizeName,
+  expectBytes,
+  hashOf,
+  lengthOf,
+  randomContent,
+  sha256,
+} from "../harness/content.ts";
+import { type Findings, labelsFor } from "../harness/results.ts";
 import { type Sampled, type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget, sampledTarget } from "../harness/targets.ts";
 import type { Target } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import {
-  CHUNK,
-  expectBytes,
-  hashOf,
-  labelsFor,
-  lengthOf,
-  randomContent,
-  sha256,
-} from "./round-trip.ts";
+import { CHUNK } from "./round-trip.ts";
 
 const MIB = 2 ** 20;
 

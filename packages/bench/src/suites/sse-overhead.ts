@@ -2,14 +2,13 @@
  * The cost of server-side encryption: uploads and downloads of the same bytes with and without it, in
  * pairs of random order. Each is one request of the library's backend.
  */
-import { sizeName } from "../harness/content.ts";
-import { type Findings, isOpen, measurementOf, pairOf } from "../harness/results.ts";
+import { sizeName, expectBytes, freshName, randomContent, sha256 } from "../harness/content.ts";
+import { type Findings, isOpen, measurementOf, pairOf, labelsFor } from "../harness/results.ts";
 import { exactTarget, sampledTarget } from "../harness/targets.ts";
 import { type Scratch, withScratch, openBackend } from "../object-store/scratch.ts";
 import type { Measurement } from "../report/report.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { expectBytes, freshName, labelsFor, randomContent, sha256 } from "./round-trip.ts";
 import { type Retrying, retrying } from "./sse-overhead/retrying.ts";
 import { type Ways, chooseWays, encryptionOf } from "./sse-overhead/ways.ts";
 

@@ -1,11 +1,10 @@
 /** A put or get of one length. `runJob` starts this file in a child process. */
 import { createStore, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
-import { noise } from "../../harness/content.ts";
+import { noise, hashOf, lengthOf } from "../../harness/content.ts";
 import { type Measured, measurePeak, resetPeakRss } from "../../harness/memory.ts";
 import { receivedJob } from "../../harness/processes.ts";
 import { seededRandom } from "../../statistics/random.ts";
-import { hashOf, lengthOf } from "../round-trip.ts";
 
 const MIB = 2 ** 20;
 /** A piece is overwritten after this many further pieces. */

@@ -4,14 +4,13 @@
  */
 import { createStore, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
-import { noise } from "../../harness/content.ts";
+import { noise, expectBytes, sha256 } from "../../harness/content.ts";
 import { type Measured, measurePeak } from "../../harness/memory.ts";
 import { receivedJob } from "../../harness/processes.ts";
 import { type Lane, type Sampled, sampleLanes } from "../../harness/rounds.ts";
 import { ratioTarget, sampledTarget } from "../../harness/targets.ts";
 import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
-import { expectBytes, sha256 } from "../round-trip.ts";
 
 export interface ThreadsJob {
   /** Bytes; the store uses threads from 32 MiB on. */

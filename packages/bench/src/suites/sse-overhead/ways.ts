@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { bareS3 } from "../../object-store/bare-s3.ts";
 import { type Encryption, type Scratch, openBackend } from "../../object-store/scratch.ts";
 import type { ObjectStoreAccess } from "../../suite.ts";
-import { freshName, randomContent, sha256 } from "../round-trip.ts";
+import { freshName, randomContent, sha256 } from "../../harness/content.ts";
 
 export interface Ways {
   /** "plain", or "default" if the bucket encrypts every upload. */

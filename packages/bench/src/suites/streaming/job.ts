@@ -1,6 +1,6 @@
 /** One stream, up or down, of a store or of bare requests, in a process of its own. */
 import { createStore, parseIdentity } from "@idk/storage";
-import { noise } from "../../harness/content.ts";
+import { noise, hashOf, lengthOf, sha256 } from "../../harness/content.ts";
 import { measurePeak, watchMemory } from "../../harness/memory.ts";
 import { receivedJob } from "../../harness/processes.ts";
 import type { Sample } from "../../harness/results.ts";
@@ -10,7 +10,7 @@ import { openBackend } from "../../object-store/scratch.ts";
 import type { MemoryPoint } from "../../report/report.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import { BY_HASH, BY_LENGTH, type Content, passesOf, readAll } from "../passes.ts";
-import { CHUNK, IN_FLIGHT, hashOf, lengthOf, sha256 } from "../round-trip.ts";
+import { CHUNK, IN_FLIGHT } from "../round-trip.ts";
 
 export interface StreamJob {
   /** Bare requests for the same chunks, without a store. */
