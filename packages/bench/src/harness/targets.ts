@@ -135,6 +135,23 @@ function sumOf(name: string, parts: readonly Measurement[], kind: "cpu" | "wall"
   return first.map((_, round) => columns.reduce((sum, column) => sum + column![round]!, 0));
 }
 
+/** Elapsed time of a bound, in multiples of its CPU time, that shows that the bound waited for a core. */
+const BUSY = 1.2;
+
+/**
+ * A target of elapsed time, judged only on a machine that does nothing else: if a bound itself waits for
+ * a core, a missed target shows nothing and becomes inconclusive.
+ *
+ * @param bounds what the target compares with, of a kind that otherwise waits for nothing
+ */
+export function unlessBusy(target: Target, bounds: readonly Measurement[]): Target {
+  const busy = bounds.some(
+    ({ samples, cpuSamples }) =>
+      cpuSamples !== undefined && median(samples) > BUSY * median(cpuSamples),
+  );
+  return busy && target.verdict === "missed" ? { ...target, verdict: "inconclusive" } : target;
+}
+
 /**
  * A target for the exponent e of value ~ x^e, with two standard errors on either side.
  *

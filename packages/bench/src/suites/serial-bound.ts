@@ -17,9 +17,7 @@ import {
 } from "../harness/content.ts";
 import { type Findings, labelsFor } from "../harness/results.ts";
 import { type Sampled, type Task, sampleInterleaved } from "../harness/sampling.ts";
-import { ratioTarget, sampledTarget } from "../harness/targets.ts";
-import type { Target } from "../report/report.ts";
-import { median } from "../statistics/describe.ts";
+import { ratioTarget, sampledTarget, unlessBusy } from "../harness/targets.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 import { CHUNK } from "./round-trip.ts";
@@ -38,9 +36,6 @@ const LEAST: Readonly<Record<string, readonly [threaded: number, alone: number]>
 
 /** What is wanted with threads, and with one. */
 const GOALS = { threaded: 1.5, alone: 0.9 } as const;
-
-/** If the bound itself waits for a core this often, elapsed time cannot judge threads. */
-const BUSY = 1.2;
 
 export async function serialBound(context: SuiteContext): Promise<Findings> {
   const { quick } = context;
@@ -150,12 +145,9 @@ async function measure(
       return ratioTarget(title, { of: bound, to: found(name), kind }, bounds, random);
     });
     if (workers === 0) return rates;
-    const busy = bound.some(
-      ({ samples, cpuSamples }) => median(samples) > BUSY * median(cpuSamples!),
-    );
     const cpu = { unit: "count", kind: "cpu", random } as const;
     return [
-      ...(busy ? rates.map(undecided) : rates),
+      ...rates.map((rate) => unlessBusy(rate, bound)),
       sampledTarget(
         "seconds of all threads per second of the calling one",
         threads,
@@ -164,8 +156,4 @@ async function measure(
       ),
     ];
   });
-}
-
-function undecided(target: Target): Target {
-  return target.verdict === "missed" ? { ...target, verdict: "inconclusive" } : target;
 }

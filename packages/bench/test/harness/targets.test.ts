@@ -6,6 +6,7 @@ import {
   ratioTarget,
   sampledTarget,
   timeTarget,
+  unlessBusy,
   verdictOf,
 } from "../../src/harness/targets.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
@@ -122,6 +123,20 @@ describe("a ratio", () => {
     const noCpu = { of: times(1, random), to: times(1, random), kind: "cpu" } as const;
     expect(() => ratioTarget("a", noCpu, { most: 1 }, random)).toThrow(RangeError);
   });
+});
+
+test("a miss is inconclusive if a bound waited for a core, and a met target stays met", () => {
+  const bound = (cpuSeconds?: number) => {
+    const samples = Array.from({ length: 5 }, () => ({ seconds: 1.3, cpuSeconds }));
+    return measurementOf({ name: "x", series: "x" }, samples, seededRandom(1));
+  };
+  const missed = exactTarget("a", 3, "count", { most: 2 });
+  const [waited, ran] = [bound(1), bound(1.1)];
+  expect(unlessBusy(missed, [ran, waited])).toEqual({ ...missed, verdict: "inconclusive" });
+  expect(unlessBusy(missed, [ran])).toEqual(missed);
+  expect(unlessBusy(missed, [bound()])).toEqual(missed);
+  const met = exactTarget("a", 2, "count", { most: 2 });
+  expect(unlessBusy(met, [waited])).toEqual(met);
 });
 
 test("an absolute time is judged by its interval", () => {

@@ -8,8 +8,7 @@ import { noise, expectBytes, sha256 } from "../../harness/content.ts";
 import { type Measured, measurePeak } from "../../harness/memory.ts";
 import { receivedJob } from "../../harness/processes.ts";
 import { type Lane, type Sampled, sampleLanes } from "../../harness/rounds.ts";
-import { ratioTarget, sampledTarget } from "../../harness/targets.ts";
-import { median } from "../../statistics/describe.ts";
+import { ratioTarget, sampledTarget, unlessBusy } from "../../harness/targets.ts";
 import { seededRandom } from "../../statistics/random.ts";
 
 export interface ThreadsJob {
@@ -25,8 +24,6 @@ const WAYS = ["put", "get"] as const;
 const FASTER = 1.2;
 /** The least share of CPU time outside of the calling thread, with two threads. */
 const ELSEWHERE = 0.4;
-/** Elapsed time without threads, as a multiple of its CPU time, on a machine that does something else. */
-const BUSY = 1.2;
 
 async function work({ size, rounds, seed }: ThreadsJob): Promise<Sampled> {
   const random = seededRandom(seed);
@@ -40,13 +37,10 @@ async function work({ size, rounds, seed }: ThreadsJob): Promise<Sampled> {
       const [none, two] = [of(`${way}, threads: 0`), of(`${way}, threads: 2`)];
       const name = `${way}: speed with 2 threads, to that without`;
       const target = ratioTarget(name, { of: none, to: two }, { least: FASTER }, random);
-      const waited = median(none.samples) / median(none.cpuSamples ?? []);
       const shares = elsewhere.get(two.name) ?? [];
       return [
         // If not even one thread had a core for itself, a second one shows nothing.
-        target.verdict === "missed" && waited > BUSY
-          ? { ...target, verdict: "inconclusive" as const }
-          : target,
+        unlessBusy(target, [none]),
         sampledTarget(
           `${way}: share of the CPU time that 2 threads take over`,
           shares,
