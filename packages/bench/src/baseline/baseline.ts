@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { Usage } from "../command/usage.ts";
 import { exactTarget, verdictOf } from "../harness/targets.ts";
-import type { Host } from "../harness/machine.ts";
-import type { Report, SuiteResult, Target } from "../report/report.ts";
+import type { Machine, Report, SuiteResult, Target } from "../report/report.ts";
 
 /** Changes when older readers would misread the file. */
 const SCHEMA = "idk-bench-baseline/2";
@@ -33,7 +32,7 @@ export interface BaselineSuite {
 export interface Baseline {
   readonly schema: typeof SCHEMA;
   /** Ratios depend on the machine: on another one, only counters are compared. */
-  readonly machine: Pick<Host, "processor" | "cores">;
+  readonly machine: Pick<Machine, "processor" | "cores">;
   /** The latest is the last. */
   readonly updates: readonly Update[];
   readonly suites: Readonly<Record<string, BaselineSuite>>;

@@ -3,28 +3,20 @@ import { loadNaCl } from "@idk/storage";
 import type { Machine } from "../report/report.ts";
 import { counted, formatBytes } from "../report/units.ts";
 
-/** A machine without its NaCl implementation, which would have to be loaded. */
-export type Host = Omit<Machine, "nacl">;
-
-/** The machine and the runtime of this process. */
-export function thisHost(): Host {
-  const [cpu] = cpus();
-  return {
-    processor: cpu?.model.trim() ?? "unknown processor",
-    cores: cpus().length,
-    memory: totalmem(),
-    system: `${platform()} ${release()}`,
-    runtime: `Bun ${Bun.version}`,
-  };
-}
-
 /** One line with processor, cores, memory, system and runtime. */
-export function describeHost({ processor, cores, memory, system, runtime }: Host): string {
+export function describeHost({ processor, cores, memory, system, runtime }: Machine): string {
   return `${processor}, ${counted(cores, "core")}, ${formatBytes(memory)}, ${system}, ${runtime}`;
 }
 
 /** The machine, the runtime and the NaCl implementation of this process. */
 export async function thisMachine(): Promise<Machine> {
   const { name } = await loadNaCl();
-  return { ...thisHost(), nacl: name === "native" ? "native" : "portable" };
+  return {
+    processor: cpus()[0]?.model.trim() ?? "unknown processor",
+    cores: cpus().length,
+    memory: totalmem(),
+    system: `${platform()} ${release()}`,
+    runtime: `Bun ${Bun.version}`,
+    nacl: name === "native" ? "native" : "portable",
+  };
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Identity, generateIdentity } from "@idk/storage";
 import { temporaryFolder } from "../harness/files.ts";
 import { type Findings, lookup } from "../harness/results.ts";
-import { type Lane, sampleLanes } from "../harness/rounds.ts";
+import { type Lane, sampleLanes } from "../harness/sampling.ts";
 import { ratioTarget } from "../harness/targets.ts";
 import type { Counter, Measurement } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";

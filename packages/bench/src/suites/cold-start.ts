@@ -7,7 +7,7 @@ import { filesystem } from "@idk/storage/filesystem";
 import { isolatedUserFolders, temporaryFolder } from "../harness/files.ts";
 import { RUNTIME_FLAGS, SOURCES, publishedCommand, run } from "../harness/processes.ts";
 import type { Findings } from "../harness/results.ts";
-import { type Lane, sampleLanes } from "../harness/rounds.ts";
+import { type Lane, sampleLanes } from "../harness/sampling.ts";
 import { type Bound, ratioTarget } from "../harness/targets.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { addressOf } from "@idk/storage";
 import { noise, sizeName } from "../harness/content.ts";
 import type { Findings } from "../harness/results.ts";
-import { type MicroTask, type Task, sampleInterleaved, sampleMicro } from "../harness/sampling.ts";
+import { type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { ratioTarget, sampledTarget, timeTarget } from "../harness/targets.ts";
 import type { Measurement, Target } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
@@ -12,10 +12,10 @@ import type { SuiteContext } from "../suite.ts";
 
 const MB = 1e6;
 const PIECE = 64 * 1024;
-/** Lengths in bytes, and the maximum time in seconds to hash them. */
+/** Lengths in bytes, the maximum time in seconds to hash them, and how often that is done at once. */
 const SMALL = [
-  { length: 1000, most: 0.001 },
-  { length: 100_000, most: 0.01 },
+  { length: 1000, most: 0.001, calls: 1000 },
+  { length: 100_000, most: 0.01, calls: 50 },
 ];
 
 export async function hashPerf(context: SuiteContext): Promise<Findings> {
@@ -26,8 +26,12 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
   const content = noise(Math.max(...sizes, 100_000), random);
 
   context.log(`hashing ${sizes.map(sizeName).join(", ")}, ${rounds} rounds`);
-  const large = await sampleInterleaved(
-    sizes.flatMap((size) => tasksOf(content.subarray(0, size))),
+  const small = SMALL.filter(({ length }) => !sizes.includes(length));
+  const sampled = await sampleInterleaved(
+    [
+      ...sizes.flatMap((size) => tasksOf(content.subarray(0, size))),
+      ...small.map(({ length, calls }) => smallTask(content.subarray(0, length), calls)),
+    ],
     { rounds, signal, seed },
     (of) => [
       ...sizes.flatMap((size) => {
@@ -48,21 +52,14 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
         sizes.map((size) => of(`addressOf ${sizeName(size)}`)),
         random,
       ),
+      ...SMALL.map(({ length, most }) => {
+        const name = sizeName(length);
+        return timeTarget(`${name}, median`, of(`addressOf ${name}`), { most }, random);
+      }),
     ],
-  );
-  context.log("hashing small blobs");
-  const small = await sampleMicro(
-    SMALL.map(({ length }) => smallTask(content.subarray(0, length))),
-    { seconds: quick ? 0.05 : 0.5, signal, seed },
   );
   return {
-    measurements: [...large.measurements, ...small],
-    targets: [
-      ...large.targets,
-      ...SMALL.map(({ length, most }, i) =>
-        timeTarget(`${sizeName(length)}, median`, small[i]!, { most }, random),
-      ),
-    ],
+    ...sampled,
     notes: [
       "addressOf names and verifies every blob: SHA-256 of all its bytes, as hex digits. The rates are compared by CPU time, round by round.",
       `Incremental hashing takes pieces of ${PIECE / 1024} KiB, as in a stream.`,
@@ -106,13 +103,14 @@ function tasksOf(content: Uint8Array): Task[] {
   ];
 }
 
-function smallTask(content: Uint8Array): MicroTask {
+function smallTask(content: Uint8Array, calls: number): Task {
   const length = content.length;
   return {
     name: `addressOf ${sizeName(length)}`,
     series: "addressOf, small",
     x: { value: length, unit: "bytes" },
     bytesPerOperation: length,
+    calls,
     run: () => addressOf(content),
   };
 }

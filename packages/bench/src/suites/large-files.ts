@@ -27,7 +27,7 @@ import {
   shell,
 } from "../harness/processes.ts";
 import type { Findings, Sample } from "../harness/results.ts";
-import { type Sampled, sampleLanes } from "../harness/rounds.ts";
+import { type Sampled, sampleLanes } from "../harness/sampling.ts";
 import { exactTarget, ratioTarget } from "../harness/targets.ts";
 import type { Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";

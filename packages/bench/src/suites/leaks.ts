@@ -8,8 +8,8 @@ import { memory } from "@idk/storage/memory";
 import { type Measured, measurePeak } from "../harness/memory.ts";
 import { receivedJob, runJob } from "../harness/processes.ts";
 import { type Findings, measurementOf } from "../harness/results.ts";
+import { leakTarget } from "../harness/targets.ts";
 import type { Measurement, MemoryPoint, Target } from "../report/report.ts";
-import { leakTarget } from "../statistics/leak.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 import { expectBytes, hashOf, sha256 } from "../harness/content.ts";
@@ -82,8 +82,8 @@ export async function leaks(context: SuiteContext): Promise<Findings> {
       log(`${use}, ${rounds} rounds`);
       const sample = await runJob<Measured<Point[]>>(import.meta.path, job, { signal });
       samples.push(sample);
-      const of = (key: "rounds" | "rss") => sample.result.map((point) => point[key]);
-      target = leakTarget(`${use}: growth in each round`, of("rounds"), of("rss"), most);
+      const points = sample.result.map(({ rounds, rss }) => [rounds, rss] as const);
+      target = leakTarget(`${use}: growth in each round`, points, most);
     } while (target.verdict !== "met" && samples.length < (quick ? 1 : RUNS));
     targets.push(target);
     const labels = {

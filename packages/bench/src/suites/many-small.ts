@@ -11,7 +11,7 @@ import { interleave } from "../harness/interleave.ts";
 import { measurePeak } from "../harness/memory.ts";
 import { receivedJob, run, runJob } from "../harness/processes.ts";
 import { type Findings, type Sample, lookup, measurementOf } from "../harness/results.ts";
-import { type Sampled, untilSettled } from "../harness/rounds.ts";
+import { type Sampled, untilSettled } from "../harness/sampling.ts";
 import { ratioTarget, sampledTarget } from "../harness/targets.ts";
 import { bareS3 } from "../object-store/bare-s3.ts";
 import { childEnv, childStore } from "../object-store/in-child.ts";

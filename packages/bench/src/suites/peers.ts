@@ -11,7 +11,7 @@ import { sizeName } from "../harness/content.ts";
 import { sha256OfFile, syncToDisk, temporaryFolder, writeRandomFile } from "../harness/files.ts";
 import { run, runAside } from "../harness/processes.ts";
 import type { Findings, Lookup, Sample } from "../harness/results.ts";
-import { type Lane, type Sampled, sampleLanes } from "../harness/rounds.ts";
+import { type Lane, type Sampled, sampleLanes } from "../harness/sampling.ts";
 import { exactTarget, ratioTarget } from "../harness/targets.ts";
 import type { Measurement, Target } from "../report/report.ts";
 import { type Random, seededRandom } from "../statistics/random.ts";

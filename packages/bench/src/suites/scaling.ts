@@ -12,7 +12,7 @@ import { noise, sizeName, expectBytes, sha256 } from "../harness/content.ts";
 import { temporaryFolder } from "../harness/files.ts";
 import { runJob } from "../harness/processes.ts";
 import { type Findings, type Lookup, lookup } from "../harness/results.ts";
-import { type Lane, type Sampled, sampleLanes } from "../harness/rounds.ts";
+import { type Lane, type Sampled, sampleLanes } from "../harness/sampling.ts";
 import { type Task, sampleInterleaved } from "../harness/sampling.ts";
 import { exactTarget, exponentTarget } from "../harness/targets.ts";
 import type { Measurement, Target } from "../report/report.ts";

@@ -10,7 +10,7 @@ import { sizeName } from "../harness/content.ts";
 import { interleave } from "../harness/interleave.ts";
 import { runJob } from "../harness/processes.ts";
 import { type Findings, lookup, measurementOf } from "../harness/results.ts";
-import { untilSettled } from "../harness/rounds.ts";
+import { untilSettled } from "../harness/sampling.ts";
 
 import {
   type Bound,

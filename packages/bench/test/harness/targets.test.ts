@@ -160,6 +160,7 @@ describe("an exponent", () => {
   test("is judged with two standard errors", () => {
     expect(judge(1)).toMatchObject({ verdict: "met", unit: "exponent" });
     expect(judge(1.3).verdict).toBe("missed");
+    expect(judge(1.05, 0.2).verdict).toBe("met");
     expect(judge(1.12, 0.1).verdict).toBe("inconclusive");
     expect(judge(1, 0.6).verdict).toBe("inconclusive");
   });

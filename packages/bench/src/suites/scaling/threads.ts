@@ -7,7 +7,7 @@ import { memory } from "@idk/storage/memory";
 import { noise, expectBytes, sha256 } from "../../harness/content.ts";
 import { type Measured, measurePeak } from "../../harness/memory.ts";
 import { receivedJob } from "../../harness/processes.ts";
-import { type Lane, type Sampled, sampleLanes } from "../../harness/rounds.ts";
+import { type Lane, type Sampled, sampleLanes } from "../../harness/sampling.ts";
 import { ratioTarget, sampledTarget, unlessBusy } from "../../harness/targets.ts";
 import { seededRandom } from "../../statistics/random.ts";
 

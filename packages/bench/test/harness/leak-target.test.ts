@@ -1,11 +1,14 @@
 import { expect, test } from "bun:test";
-import { leakTarget } from "../../src/statistics/leak.ts";
+import { leakTarget } from "../../src/harness/targets.ts";
 
 const MIB = 2 ** 20;
 const rounds = Array.from({ length: 100 }, (_, i) => (i + 1) * 10);
 /** Fluctuates by a megabyte like an allocator, deterministically. */
 const fluctuating = rounds.map((_, i) => 80 * MIB + ((i * 7919) % 17) * (MIB / 17));
-const judge = (bytes: readonly number[], most = 2048) => leakTarget("growth", rounds, bytes, most);
+const judge = (bytes: readonly number[], most = 2048) => {
+  const points = rounds.map((round, i) => [round, bytes[i]!] as const);
+  return leakTarget("growth", points, most);
+};
 
 test("fluctuating memory does not grow", () => {
   expect(judge(fluctuating)).toMatchObject({ verdict: "met", most: 2048, unit: "bytes" });
@@ -32,5 +35,9 @@ test("noise that would hide a leak is inconclusive", () => {
 });
 
 test("rejects two samples", () => {
-  expect(() => leakTarget("growth", [1, 2], [MIB, MIB], 1)).toThrow(RangeError);
+  const two = [
+    [1, MIB],
+    [2, MIB],
+  ] as const;
+  expect(() => leakTarget("growth", two, 1)).toThrow(RangeError);
 });
