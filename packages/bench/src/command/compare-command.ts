@@ -1,15 +1,13 @@
-import { Command, CommanderError } from "commander";
+import { Command } from "commander";
 import { type CompareSettings, chooseTasks, compareCommand } from "../compare/compare.ts";
 import { TASKS, type TaskInfo } from "../compare/round/task-list.ts";
 import { taskAnnotation } from "../report/annotations.ts";
-import { inOneLine } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
-import { booleanOption, numberOption, withValues } from "./flags.ts";
+import { booleanOption, numberOption, parseWith } from "./flags.ts";
+import { checkWritable } from "./run-command.ts";
 import { type RunStore, openRunStore } from "./run-store.ts";
-import { reasonOf } from "./run-suites.ts";
 import { chooseStore } from "./store-url.ts";
-import { EXIT_CODES, Usage } from "./usage.ts";
-import { checkWritable } from "./write-files.ts";
+import { EXIT_CODES, reasonOf } from "./usage.ts";
 
 const HELP = `
 Tasks:
@@ -68,17 +66,9 @@ interface CompareArguments {
 
 /** @throws Usage */
 export function readCompare(args: readonly string[]): CompareArguments | { readonly help: string } {
-  let help = "";
-  const program = createProgram((text) => {
-    help += text;
-  });
-  try {
-    program.parse(withValues(args, new Set(["--keep", "--strict"])), { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw new Usage(inOneLine(error.message), { cause: error });
-    return { help };
-  }
+  const program = createProgram();
+  const help = parseWith(program, args);
+  if (help !== undefined) return { help };
   const { store: url, ...options } = program.opts<
     CompareArguments["options"] & { readonly store?: string }
   >();
@@ -108,7 +98,7 @@ async function openStore(
   }
 }
 
-function createProgram(writeOut: (text: string) => void): Command {
+function createProgram(): Command {
   return new Command("idk bench compare")
     .description(
       "Compare two revisions of the repository in pairs of processes whose work alternates, until the " +
@@ -141,10 +131,7 @@ function createProgram(writeOut: (text: string) => void): Command {
     .option("--json <file>", "write the comparison; - for standard output")
     .option("--html <file>", "write a self-contained page with charts; - for standard output")
     .option("--markdown <file>", "write a summary for a CI job; - for standard output")
-    .helpOption("-h, --help", "print help")
-    .addHelpText("after", HELP)
-    .configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} })
-    .exitOverride();
+    .addHelpText("after", HELP);
 }
 
 function readTasks(text: string): string[] {

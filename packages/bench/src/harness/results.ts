@@ -3,7 +3,6 @@ import { formatTime } from "../report/units.ts";
 import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
 import { distributionOf, mean } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
-import type { Suite } from "../suite.ts";
 import { sizeName } from "./content.ts";
 
 /** More samples would make reports too large to commit; their statistics use all. */
@@ -83,22 +82,17 @@ export function pairOf(name: string, base: Measurement, head: Measurement, rando
 }
 
 /** A sentence that explains the interval of a pair. */
-export function describePair({
-  base,
-  head,
-  meanDelta,
-  interval,
-  overhead,
-}: Pick<Pair, "base" | "head" | "meanDelta" | "interval" | "overhead">): string {
-  const [low, high] = [formatTime(interval.low), formatTime(interval.high)];
+export function describePair(pair: Omit<Pair, "name" | "deltas" | "verdict">): string {
+  const { base, head, meanDelta, interval, overhead } = pair;
   const confidence = `${(100 * interval.confidence).toFixed(0)} %`;
+  const range = `${formatTime(interval.low)} to ${formatTime(interval.high)}`;
   if (interval.low <= 0 && interval.high >= 0) {
-    return `the ${confidence} interval, ${low} to ${high}, includes zero: no measurable difference`;
+    return `the ${confidence} interval, ${range}, includes zero: no measurable difference`;
   }
   const [slower, faster] = meanDelta > 0 ? [head, base] : [base, head];
-  const share = `${(100 * Math.abs(meanDelta > 0 ? overhead : 1 / (1 + overhead) - 1)).toFixed(1)} %`;
-  const by = formatTime(Math.abs(meanDelta));
-  return `${slower} is slower than ${faster} by ${by} on average, or ${share} (${confidence} interval of the difference: ${low} to ${high})`;
+  const share = 100 * Math.abs(meanDelta > 0 ? overhead : 1 / (1 + overhead) - 1);
+  const by = `${formatTime(Math.abs(meanDelta))} on average, or ${share.toFixed(1)} %`;
+  return `${slower} is slower than ${faster} by ${by} (${confidence} interval of the difference: ${range})`;
 }
 
 /** The results of a completed suite. Absent parts are empty. */
@@ -115,25 +109,6 @@ export function together(parts: readonly Findings[]): Required<Findings> {
     targets: parts.flatMap(({ targets = [] }) => targets),
     notes: parts.flatMap(({ notes = [] }) => notes),
   };
-}
-
-/** @param seconds that the suite took */
-export function suiteResult(
-  { name, title }: Pick<Suite, "name" | "title">,
-  seconds: number,
-  { measurements = [], pairs = [], counters = [], targets = [], notes = [] }: Findings,
-): SuiteResult {
-  const about = { suite: name, title, status: "completed", seconds } as const;
-  return { ...about, measurements, pairs, counters, targets, notes };
-}
-
-/** The result of a suite that was skipped or failed. */
-export function emptyResult(
-  suite: Pick<Suite, "name" | "title">,
-  { status, reason }: { readonly status: "skipped" | "failed"; readonly reason: string },
-  seconds: number = 0,
-): SuiteResult {
-  return { ...suiteResult(suite, seconds, {}), status, reason };
 }
 
 /** Finds measurements by name. */

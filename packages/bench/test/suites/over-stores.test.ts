@@ -1,9 +1,11 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStore, generateIdentity, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
+import { type RunStore, openRunStore } from "../../src/command/run-store.ts";
+import { suites } from "../../src/suites.ts";
 import { runSuite } from "../../src/run-suite.ts";
 import {
   BY_HASH,
@@ -97,14 +99,22 @@ else if (process.env["CI"]) throw new Error("IDK_TEST_MINIO is not set: script/m
 else test.skip("suites over stores: no MinIO (script/minio run COMMAND… starts one)", () => {});
 
 function overObjectStore(url: URL): void {
-  const env = {
-    MINIO_ENDPOINT: url.origin,
-    MINIO_ACCESS_KEY: decodeURIComponent(url.username),
-    MINIO_SECRET_KEY: decodeURIComponent(url.password),
+  const server = {
+    endpoint: url.origin,
+    region: "us-east-1",
+    accessKeyId: decodeURIComponent(url.username),
+    secretAccessKey: decodeURIComponent(url.password),
   };
+  let store: RunStore;
+  beforeAll(async () => {
+    store = await openRunStore({ kind: "server", server });
+  });
+  afterAll(() => store.close());
   const run = async (name: string, context: Partial<SuiteContext>) => {
-    const { result } = await runSuite(name, { quick: true, iterations: 1, env, ...context });
-    expect(result).toMatchObject({ suite: name, status: "completed" });
+    const suite = suites.find((each) => each.name === name)!;
+    const given = { quick: true, iterations: 1, env: {}, store: store.access, ...context };
+    const result = await runSuite(suite, given);
+    if (result.status !== "completed") throw new Error(result.reason);
     return {
       result,
       measured: result.measurements.map((measurement) => measurement.name),
@@ -162,7 +172,7 @@ function overObjectStore(url: URL): void {
     for (const second of [undefined, ...(IDK_TEST_VERSITYGW ? [IDK_TEST_VERSITYGW] : [])]) {
       const { result, targets } = await run("stores", {
         sizes: [65_536],
-        env: { ...env, IDK_TEST_VERSITYGW: second },
+        env: { IDK_TEST_VERSITYGW: second },
       });
       expect(targets).toHaveLength(second === undefined ? 4 : 6);
       expect(result.notes.some((note) => note.includes("script/versitygw"))).toBe(!second);
