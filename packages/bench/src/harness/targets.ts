@@ -135,6 +135,22 @@ function sumOf(name: string, parts: readonly Measurement[], kind: "cpu" | "wall"
   return first.map((_, round) => columns.reduce((sum, column) => sum + column![round]!, 0));
 }
 
+/** Elapsed time of work on one thread, as a multiple of its CPU time, if other programs take cores. */
+const BUSY = 1.2;
+
+/**
+ * A target for the speed of threads: inconclusive instead of missed, if not even one thread had a core for
+ * itself.
+ *
+ * @param alone what one thread did in the same rounds
+ */
+export function unlessBusy(target: Target, alone: readonly Measurement[]): Target {
+  const busy = alone.some(
+    ({ samples, cpuSamples = [] }) => median(samples) > BUSY * median(cpuSamples),
+  );
+  return busy && target.verdict === "missed" ? { ...target, verdict: "inconclusive" } : target;
+}
+
 /**
  * A target for the exponent e of value ~ x^e, with two standard errors on either side.
  *

@@ -6,6 +6,7 @@ import {
   ratioTarget,
   sampledTarget,
   timeTarget,
+  unlessBusy,
   verdictOf,
 } from "../../src/harness/targets.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
@@ -152,4 +153,15 @@ describe("an exponent", () => {
   test("is decided by the value with few sizes", () => {
     expect(exponentTarget("a", [[1, 1], [2, 4], [4, 16]], 1.1).verdict).toBe("missed"); // prettier-ignore
   });
+});
+
+test("a missed speed of threads is inconclusive if one thread waited for a core", () => {
+  const alone = (seconds: number, cpuSeconds: number) => {
+    const samples = Array.from({ length: 5 }, () => ({ seconds, cpuSeconds }));
+    return [measurementOf({ name: "alone", series: "alone" }, samples, seededRandom(1))];
+  };
+  const [missed, met] = [1, 2].map((value) => exactTarget("speed", value, "ratio", { least: 1.2 }));
+  expect(unlessBusy(missed!, alone(1, 0.9)).verdict).toBe("missed");
+  expect(unlessBusy(missed!, alone(1, 0.8)).verdict).toBe("inconclusive");
+  expect(unlessBusy(met!, alone(1, 0.5)).verdict).toBe("met");
 });
