@@ -33,26 +33,26 @@ export const suites: readonly Suite[] = [
   ),
   lazy(
     { name: "hash-perf", title: "SHA-256 of blobs, against a bare createHash" },
-    async () => (await import("./suites/hash-perf.ts")).hashPerf,
+    async () => (await import("./suites/processor/hash-perf.ts")).hashPerf,
   ),
   lazy(
     { name: "ciphers", title: "XSalsa20-Poly1305 against libsodium and other ciphers, by size" },
-    async () => (await import("./suites/ciphers.ts")).ciphers,
+    async () => (await import("./suites/processor/ciphers.ts")).ciphers,
   ),
   lazy(
     { name: "primitives", title: "Headers, keys and wrapping, against libsodium and node:crypto" },
-    async () => (await import("./suites/primitives.ts")).primitives,
+    async () => (await import("./suites/processor/primitives.ts")).primitives,
   ),
   lazy(
     { name: "compression", title: "Puts with each compression, against the bare codecs" },
-    async () => (await import("./suites/compression.ts")).compression,
+    async () => (await import("./suites/processor/compression.ts")).compression,
   ),
   lazy(
     {
       name: "serial-bound",
       title: "Long contents in memory, against secretbox and SHA-256 on one thread",
     },
-    async () => (await import("./suites/serial-bound.ts")).serialBound,
+    async () => (await import("./suites/processor/serial-bound.ts")).serialBound,
   ),
   lazy(
     {
@@ -93,14 +93,14 @@ export const suites: readonly Suite[] = [
       name: "blob-pipeline",
       title: "Files through every stage, against a classic pipeline with a password",
     },
-    async () => (await import("./suites/blob-pipeline.ts")).blobPipeline,
+    async () => (await import("./suites/processor/blob-pipeline.ts")).blobPipeline,
   ),
   lazy(
     {
       name: "scaling",
       title: "How time and memory grow with length and recipients, and speed with threads",
     },
-    async () => (await import("./suites/scaling.ts")).scaling,
+    async () => (await import("./suites/processor/scaling.ts")).scaling,
   ),
   lazy(
     {
@@ -108,7 +108,7 @@ export const suites: readonly Suite[] = [
       title: "Growth of memory over many rounds of put, get and delete",
       slow: true,
     },
-    async () => (await import("./suites/leaks.ts")).leaks,
+    async () => (await import("./suites/processor/leaks.ts")).leaks,
   ),
   lazy(
     {
