@@ -1,7 +1,7 @@
 /** All suites, in the order in which they run. */
 import { type Findings, suiteResult } from "./harness/results.ts";
 import type { Suite, SuiteContext } from "./suite.ts";
-import { missingPeers } from "./suites/peer-programs.ts";
+import { missingPeers } from "./suites/command/peer-programs.ts";
 
 type Measure = (context: SuiteContext) => Promise<Findings>;
 type About = Pick<Suite, "name" | "title" | "options" | "missing"> &
@@ -116,11 +116,11 @@ export const suites: readonly Suite[] = [
       title: "A large file to a folder and back, against cp and sha256sum",
       slow: true,
     },
-    async () => (await import("./suites/large-files.ts")).largeFiles,
+    async () => (await import("./suites/command/large-files.ts")).largeFiles,
   ),
   lazy(
     { name: "cold-start", title: "Start-up of the command, against an empty Bun script" },
-    async () => (await import("./suites/cold-start.ts")).coldStart,
+    async () => (await import("./suites/command/cold-start.ts")).coldStart,
   ),
   lazy(
     {
@@ -130,7 +130,7 @@ export const suites: readonly Suite[] = [
       slow: true,
       missing: missingPeers,
     },
-    async () => (await import("./suites/peers.ts")).peers,
+    async () => (await import("./suites/command/peers.ts")).peers,
   ),
   lazy(
     {
