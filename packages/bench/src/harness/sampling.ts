@@ -1,5 +1,4 @@
-import { Bench } from "tinybench";
-import type { Measurement, Target } from "../report/report.ts";
+import type { Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import { interleave } from "./interleave.ts";
 import { measurePeak } from "./memory.ts";
@@ -67,54 +66,4 @@ async function repeated(task: Task, calls: number): Promise<unknown> {
     if (result instanceof Promise) await result;
   }
   return task.run();
-}
-
-/** An operation too short to be timed once. */
-export interface MicroTask extends Labels {
-  /** One operation. If it throws, the benchmark fails. */
-  run(): unknown;
-}
-
-export interface MicroSampling {
-  /** Seconds per task, by default 0.25. It runs at least 64 times in any case. */
-  readonly seconds?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Seed of the confidence intervals, by default 1. */
-  readonly seed?: number | undefined;
-}
-
-/**
- * Runs each task repeatedly with tinybench, after warming up for a quarter of the time.
- *
- * @returns measurements with samples in ascending order, as tinybench returns them, and without CPU
- *   time and memory, which cannot be assigned to one operation
- * @throws whatever a task throws
- */
-export async function sampleMicro(
-  tasks: readonly MicroTask[],
-  { seconds = 0.25, signal, seed = 1 }: MicroSampling = {},
-): Promise<Measurement[]> {
-  const random = seededRandom(seed);
-  const measurements: Measurement[] = [];
-  for (const task of tasks) {
-    signal?.throwIfAborted();
-    const bench = new Bench({
-      time: seconds * 1000,
-      warmupTime: seconds * 250,
-      retainSamples: true,
-      throws: true,
-      ...(signal && { signal }),
-    });
-    await bench.add(task.name, () => task.run()).run();
-    const { result } = bench.tasks[0]!;
-    // After an abort, tinybench returns the samples so far and does not throw.
-    signal?.throwIfAborted();
-    if (result.state !== "completed")
-      throw new Error(`${task.name} did not complete: ${result.state}`);
-    const samples = result.latency.samples!.map((milliseconds) => ({
-      seconds: milliseconds / 1000,
-    }));
-    measurements.push(measurementOf(task, samples, random));
-  }
-  return measurements;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { interleave, rotated } from "../../src/harness/interleave.ts";
-import { type Task, sampleInterleaved, sampleMicro } from "../../src/harness/sampling.ts";
+import { type Task, sampleInterleaved } from "../../src/harness/sampling.ts";
 
 const signal = new AbortController().signal;
 
@@ -134,39 +134,4 @@ describe("sampling", () => {
     expect(await judged(5)).toEqual([6, "met"]);
     expect(await judged(100)).toEqual([12, "inconclusive"]);
   });
-});
-
-const task = (run: () => unknown) => ({ name: "t", series: "s", run });
-
-test("runs a microbenchmark at least 64 times and keeps its samples", async () => {
-  let runs = 0;
-  const [measured] = await sampleMicro([task(() => runs++)], { seconds: 0 });
-  expect(measured!.samples.length).toBeGreaterThanOrEqual(64);
-  expect(measured!.samples.length).toBeLessThan(runs);
-  expect(measured!.samples).toEqual(measured!.samples.toSorted((a, b) => a - b));
-  expect(measured!.distribution.least).toBe(measured!.samples[0]!);
-});
-
-test("microbenchmark samples are seconds", async () => {
-  const [measured] = await sampleMicro([task(() => Bun.sleepSync(2))], { seconds: 0 });
-  expect(measured!.distribution.p50).toBeGreaterThan(0.0015);
-  expect(measured!.distribution.p50).toBeLessThan(1);
-});
-
-test("stops if a microbenchmark fails", async () => {
-  let runs = 0;
-  const failing = task(() => {
-    if (++runs === 20) throw new Error("disk is full");
-  });
-  expect(await sampleMicro([failing], { seconds: 0 }).catch(String)).toBe("Error: disk is full");
-});
-
-test("stops a microbenchmark on abort", async () => {
-  const aborter = new AbortController();
-  let runs = 0;
-  const aborting = task(() => {
-    if (++runs === 90) aborter.abort(new Error("enough"));
-  });
-  const sampling = sampleMicro([aborting], { seconds: 60, signal: aborter.signal });
-  expect(await sampling.catch(String)).toBe("Error: enough");
 });
