@@ -1,5 +1,5 @@
 import type { Suite } from "./suite.ts";
-import { missingPeers } from "./suites/peer-programs.ts";
+import { missingPeers } from "./suites/command/peer-programs.ts";
 
 /** By name. The code of a suite is loaded when it runs, so that `--list` loads none of it. */
 const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
@@ -10,23 +10,23 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
   },
   "hash-perf": {
     title: "SHA-256 of blobs, against a bare createHash",
-    run: async (context) => (await import("./suites/hash-perf.ts")).hashPerf(context),
+    run: async (context) => (await import("./suites/processor/hash-perf.ts")).hashPerf(context),
   },
   ciphers: {
     title: "XSalsa20-Poly1305 against libsodium and other ciphers, by size",
-    run: async (context) => (await import("./suites/ciphers.ts")).ciphers(context),
+    run: async (context) => (await import("./suites/processor/ciphers.ts")).ciphers(context),
   },
   primitives: {
     title: "Headers, keys and wrapping, against libsodium and node:crypto",
-    run: async (context) => (await import("./suites/primitives.ts")).primitives(context),
+    run: async (context) => (await import("./suites/processor/primitives.ts")).primitives(context),
   },
   compression: {
     title: "Puts with each compression, against the bare codecs",
-    run: async (context) => (await import("./suites/compression.ts")).compression(context),
+    run: async (context) => (await import("./suites/processor/compression.ts")).compression(context),
   },
   "serial-bound": {
     title: "Long contents in memory, against secretbox and SHA-256 on one thread",
-    run: async (context) => (await import("./suites/serial-bound.ts")).serialBound(context),
+    run: async (context) => (await import("./suites/processor/serial-bound.ts")).serialBound(context),
   },
   "encryption-perf": {
     title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",
@@ -55,32 +55,32 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
   },
   "blob-pipeline": {
     title: "Files through every stage, against a classic pipeline with a password",
-    run: async (context) => (await import("./suites/blob-pipeline.ts")).blobPipeline(context),
+    run: async (context) => (await import("./suites/processor/blob-pipeline.ts")).blobPipeline(context),
   },
   scaling: {
     title: "How time and memory grow with length and recipients, and speed with threads",
-    run: async (context) => (await import("./suites/scaling.ts")).scaling(context),
+    run: async (context) => (await import("./suites/processor/scaling.ts")).scaling(context),
   },
   leaks: {
     title: "Growth of memory over many rounds of put, get and delete",
     slow: true,
-    run: async (context) => (await import("./suites/leaks.ts")).leaks(context),
+    run: async (context) => (await import("./suites/processor/leaks.ts")).leaks(context),
   },
   "large-files": {
     title: "A large file to a folder and back, against cp and sha256sum",
     slow: true,
-    run: async (context) => (await import("./suites/large-files.ts")).largeFiles(context),
+    run: async (context) => (await import("./suites/command/large-files.ts")).largeFiles(context),
   },
   "cold-start": {
     title: "Start-up of the command, against an empty Bun script",
-    run: async (context) => (await import("./suites/cold-start.ts")).coldStart(context),
+    run: async (context) => (await import("./suites/command/cold-start.ts")).coldStart(context),
   },
   peers: {
     title: "The command beside rclone crypt, age and restic",
     needsObjectStore: true,
     slow: true,
     missing: missingPeers,
-    run: async (context) => (await import("./suites/peers.ts")).peers(context),
+    run: async (context) => (await import("./suites/command/peers.ts")).peers(context),
   },
   "streaming-throughput": {
     title: "Streams up and down: speed beside bare requests, and memory",

@@ -169,3 +169,14 @@ describe("an exponent", () => {
     expect(exponentTarget("a", [[1, 1], [2, 4], [4, 16]], 1.1).verdict).toBe("missed"); // prettier-ignore
   });
 });
+
+test("a missed speed of threads is inconclusive if one thread waited for a core", () => {
+  const alone = (seconds: number, cpuSeconds: number) => {
+    const samples = Array.from({ length: 5 }, () => ({ seconds, cpuSeconds }));
+    return [measurementOf({ name: "alone", series: "alone" }, samples, seededRandom(1))];
+  };
+  const [missed, met] = [1, 2].map((value) => exactTarget("speed", value, "ratio", { least: 1.2 }));
+  expect(unlessBusy(missed!, alone(1, 0.9)).verdict).toBe("missed");
+  expect(unlessBusy(missed!, alone(1, 0.8)).verdict).toBe("inconclusive");
+  expect(unlessBusy(met!, alone(1, 0.5)).verdict).toBe("met");
+});

@@ -1,7 +1,5 @@
-import { loadNaCl } from "@idk/storage";
 import { describe, expect, test } from "bun:test";
-import { libsodium } from "../../src/harness/bounds.ts";
-import { aes, age, chacha20, secretbox } from "../../src/suites/ciphers/cipher.ts";
+import { allCiphers } from "../../src/suites/processor/ciphers.ts";
 import { runTiny } from "./run-tiny.ts";
 import { withWrongBytes } from "./wrong-bytes.ts";
 
@@ -20,8 +18,7 @@ test("seals and opens every size with each cipher, and compares the native NaCl 
   );
 });
 
-const portable = await loadNaCl("portable");
-const all = [...secretbox("portable", portable), ...chacha20(await libsodium()), aes, await age()];
+const all = Object.values(await allCiphers()).flat();
 
 describe("ciphers", () => {
   test.each(all.map((cipher) => [cipher.name, cipher] as const))(

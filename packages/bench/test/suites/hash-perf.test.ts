@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { measurementOf } from "../../src/harness/results.ts";
 import type { Measurement } from "../../src/report/report.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
-import { spreadTarget } from "../../src/suites/hash-perf.ts";
+import { spreadTarget } from "../../src/suites/processor/hash-perf.ts";
 import { runTiny } from "./run-tiny.ts";
 
 test("measures every size with each hash, and small blobs", async () => {

@@ -1,21 +1,15 @@
-import type { Environment } from "../suite.ts";
+import type { Environment } from "../../suite.ts";
 
-/** Paths of the programs that `script/peers` installs. */
-export interface Peers {
-  readonly rclone: string;
-  readonly age: string;
-  readonly ageKeygen: string;
-  readonly restic: string;
-  readonly aws: string;
-}
-
-const VARIABLES: Readonly<Record<keyof Peers, string>> = {
+/** The variables with the paths of the programs that `script/peers` installs. */
+const VARIABLES = {
   rclone: "IDK_PEER_RCLONE",
   age: "IDK_PEER_AGE",
   ageKeygen: "IDK_PEER_AGE_KEYGEN",
   restic: "IDK_PEER_RESTIC",
   aws: "IDK_PEER_AWS",
-};
+} as const;
+
+export type Peers = Readonly<Record<keyof typeof VARIABLES, string>>;
 
 export function peersFrom(env: Environment): Peers {
   const paths = Object.entries(VARIABLES).map(([name, variable]) => [name, env[variable] ?? ""]);

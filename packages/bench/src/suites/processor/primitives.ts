@@ -12,46 +12,27 @@ import {
 } from "@idk/storage";
 import { type RootHeader, decodeRootHeader, encodeRootHeader } from "@idk/storage/format";
 import { memory } from "@idk/storage/memory";
-import { libsodium } from "../harness/bounds.ts";
-import type { Findings } from "../harness/results.ts";
-import { sampleInterleaved } from "../harness/sampling.ts";
-import { ratioTarget, sampledTarget } from "../harness/targets.ts";
-import { seededRandom } from "../statistics/random.ts";
-import type { SuiteContext } from "../suite.ts";
-import { expectBytes, sha256 } from "../harness/content.ts";
+import { libsodium } from "../../harness/bounds.ts";
+import { expectBytes, sha256 } from "../../harness/content.ts";
+import type { Findings } from "../../harness/results.ts";
+import { sampleInterleaved } from "../../harness/sampling.ts";
+import { ratioTarget, sampledTarget } from "../../harness/targets.ts";
+import { seededRandom } from "../../statistics/random.ts";
+import type { SuiteContext } from "../../suite.ts";
 
-interface Operation {
-  readonly name: string;
-  readonly calls: number;
-  readonly run: () => unknown;
-  /** Another operation and the most CPU time as a multiple of its own, or the most microseconds. */
-  readonly most: readonly [bound: string, times: number] | number;
-  /** The bytes of a result, and those expected. */
-  readonly compare: (result: never) => readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
-}
-
-function operation(
-  name: string,
-  calls: number,
-  run: Operation["run"],
-  most: Operation["most"] = Infinity,
-  compare: Operation["compare"] = () => [],
-): Operation {
-  return { name, calls, run, most, compare };
-}
+/** Recipients, and the most CPU time of wrapping for them, to that of the bare boxes. */
+const WRAPS = [
+  [1, 2.5],
+  [16, 1.5],
+  [256, 1.3],
+] as const;
 
 export async function primitives(context: SuiteContext): Promise<Findings> {
   const { quick, signal, seed } = context;
   const rounds = context.iterations ?? (quick ? 2 : 15);
   const random = seededRandom(seed);
-  const all = [...headers(), ...(await keys())];
-  for (const [recipients, times] of [
-    [1, 2.5],
-    [16, 1.5],
-    [256, 1.3],
-  ] as const) {
-    all.push(...(await wraps(recipients, times)));
-  }
+  const wraps = await Promise.all(WRAPS.map(([recipients, times]) => wrapping(recipients, times)));
+  const all = [...headers(), ...(await keys()), ...wraps.flat()];
   const tasks = all.map(({ name, calls, run, compare }) => ({
     name,
     series: name.split(", recipients")[0]!,
@@ -80,6 +61,22 @@ export async function primitives(context: SuiteContext): Promise<Findings> {
       "To wrap is to put one byte into memory. Its bound is a public key, and a box for each recipient; with few recipients, the rest of a put shows. Limits in microseconds are about twice the time on one core of an AMD EPYC.",
     ],
   };
+}
+
+type Operation = ReturnType<typeof operation>;
+
+/**
+ * @param most another operation and the most CPU time as a multiple of its own, or the most microseconds
+ * @param compare the bytes of a result, and those expected
+ */
+function operation(
+  name: string,
+  calls: number,
+  run: () => unknown,
+  most: readonly [bound: string, times: number] | number = Infinity,
+  compare: (result: never) => Uint8Array[] | Promise<Uint8Array[]> = () => [],
+) {
+  return { name, calls, run, most, compare };
 }
 
 function headers(): Operation[] {
@@ -124,23 +121,28 @@ async function keys(): Promise<Operation[]> {
   ];
 }
 
-async function wraps(recipients: number, times: number): Promise<Operation[]> {
+async function wrapping(recipients: number, times: number): Promise<Operation[]> {
   const sodium = await libsodium();
   const all = await Promise.all(Array.from({ length: recipients }, generateIdentity));
   const to = all.map(({ recipient }) => recipient);
   const store = createStore({ backend: memory(), recipients: to, identities: all.slice(-1) });
   const [content, slot, nonce] = [randomBytes(1), randomBytes(48), randomBytes(24)];
-  const [secret, keys] = [randomBytes(32), to.map(publicKeyOf)];
+  const [secret, publicKeys] = [randomBytes(32), to.map(publicKeyOf)];
   const bound = `libsodium: boxes, recipients: ${recipients}`;
   const box = () => {
     sodium.crypto_scalarmult_base(slot.subarray(0, 32), secret);
-    for (const key of keys) sodium.crypto_box_easy(slot, secret, nonce, key, secret);
+    for (const key of publicKeys) sodium.crypto_box_easy(slot, secret, nonce, key, secret);
   };
   const calls = Math.ceil(200 / recipients);
-  const wrap = () => store.put(content);
   const read = async (address: string) => [await (await store.get(address)).bytes(), content];
   return [
-    operation(`wrap, recipients: ${recipients}`, calls, wrap, [bound, times], read),
+    operation(
+      `wrap, recipients: ${recipients}`,
+      calls,
+      () => store.put(content),
+      [bound, times],
+      read,
+    ),
     operation(bound, calls, box),
   ];
 }
