@@ -12,8 +12,7 @@ export type {
   Target,
   Verdict,
 } from "./report/report.ts";
-export { REPORT_SCHEMA } from "./report/report.ts";
-export { reportSchema } from "./report/schema.ts";
+export { REPORT_SCHEMA, reportSchema } from "./report/report.ts";
 export type { ObjectStoreAccess, OptionValue, Suite, SuiteContext, SuiteOption } from "./suite.ts";
 export { readReports, withFigures } from "./report/figures.ts";
 export { COMMITTED, missingFrom, readBaseline } from "./baseline/baseline.ts";

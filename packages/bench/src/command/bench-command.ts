@@ -26,7 +26,7 @@ export async function benchCommand(
     const texts = {
       help: () => ("text" in settings ? settings.text : ""),
       list: () => listSuites(suites),
-      schema: async () => (await import("../report/schema.ts")).renderJsonSchema(),
+      schema: async () => (await import("../report/report.ts")).renderJsonSchema(),
     };
     await stdout.print(await texts[settings.print]());
     return EXIT_CODES.done;

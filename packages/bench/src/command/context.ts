@@ -1,8 +1,7 @@
 import manifest from "../../package.json" with { type: "json" };
 import { output } from "../compare/program.ts";
 import { thisMachine } from "../harness/machine.ts";
-import { type Calibration, REPORT_SCHEMA } from "../report/report.ts";
-import type { ReportHead } from "../report/table.ts";
+import { type Calibration, REPORT_SCHEMA, type ReportHead } from "../report/report.ts";
 import type { Suite } from "../suite.ts";
 import type { TextStream } from "./progress.ts";
 import { Interruption } from "./usage.ts";

@@ -55,7 +55,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     // A report on standard output is read by a program: print no tables.
     if (!files.includes("-")) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead(head, paint));
+  await show(renderHead(head));
   const progress = createProgress(stderr, settings.verbose);
   const suites: SuiteResult[] = [];
   await withStore(settings, choice, progress, async (store) => {
@@ -76,7 +76,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     await writeBaseline(baselineFile, updatedBaseline(report, previous, updateBaseline));
     await show(`the baseline was updated: ${baselineFile}`);
   }
-  await show(renderOutcome(report.suites, problems, paint));
+  await show(renderOutcome(report, problems, paint));
   if (env["GITHUB_ACTIONS"] === "true") {
     const file = relative(env["GITHUB_WORKSPACE"] ?? ".", baselineFile);
     const committed = baseline && { file, text: await Bun.file(baselineFile).text() };

@@ -41,7 +41,7 @@ export async function writeFiles(
     await (file === "-" ? print(text) : writeFile(file, text));
   };
   // JSON first, because all other files can be generated from it. Loaded late, for a small heap.
-  await write(json, async () => (await import("../report/schema.ts")).renderJson(report));
+  await write(json, async () => (await import("../report/report.ts")).renderJson(report));
   await write(markdown, () => renderMarkdown(report, problems));
   await write(html, async () => (await import("../report/html.ts")).renderHtml(report, problems));
 }
