@@ -77,6 +77,6 @@ test("docs/benchmarks.md has the figures of the committed reports", async () => 
   // The formatter aligns tables.
   const unaligned = (document: string): string => document.replaceAll(/[ -]+|\n+/gu, " ");
   const reports = await readReports(join(ROOT, "benchmarks"));
-  expect(reports.length).toBeGreaterThan(0);
+  expect(reports.size).toBeGreaterThan(0);
   expect(unaligned(text)).toBe(unaligned(withFigures(text, reports)));
 });

@@ -7,41 +7,19 @@ import { join } from "node:path";
 import { z } from "zod";
 import { Usage } from "../command/usage.ts";
 import { exactTarget, verdictOf } from "../harness/targets.ts";
-import type { Machine, Report, SuiteResult, Target } from "../report/report.ts";
-
-/** Changes when older readers would misread the file. */
-const SCHEMA = "idk-bench-baseline/2";
+import type { Inferred, Report, SuiteResult, Target } from "../report/report.ts";
 
 /** The baseline of this repository. */
 export const COMMITTED: string = join(import.meta.dirname, "../../../../benchmarks/baseline.json");
 
-/** Why the baseline was changed. */
-export interface Update {
-  /** A day, ISO 8601. */
-  readonly date: string;
-  readonly revision?: string | undefined;
-  readonly reason: string;
-}
-
-export interface BaselineSuite {
-  /** The unfavourable end of the interval of each ratio, by the name of its target. */
-  readonly ratios: Readonly<Record<string, number>>;
-  readonly counters: Readonly<Record<string, number>>;
-}
-
-export interface Baseline {
-  readonly schema: typeof SCHEMA;
-  /** Ratios depend on the machine: on another one, only counters are compared. */
-  readonly machine: Pick<Machine, "processor" | "cores">;
-  /** The latest is the last. */
-  readonly updates: readonly Update[];
-  readonly suites: Readonly<Record<string, BaselineSuite>>;
-}
-
 const values = z.record(z.string(), z.number());
-const baselineSchema: z.ZodType<Baseline> = z.strictObject({
-  schema: z.literal(SCHEMA),
+
+const schema = z.strictObject({
+  /** Changes when older readers would misread the file. */
+  schema: z.literal("idk-bench-baseline/2"),
+  /** Ratios depend on the machine: on another one, only counters are compared. */
   machine: z.strictObject({ processor: z.string(), cores: z.number().int().positive() }),
+  /** When and why the baseline was changed; the latest is the last. */
   updates: z.array(
     z.strictObject({
       date: z.iso.date(),
@@ -49,8 +27,11 @@ const baselineSchema: z.ZodType<Baseline> = z.strictObject({
       reason: z.string().min(1),
     }),
   ),
+  /** By name, the unfavourable end of the interval of each ratio, and the counters. */
   suites: z.record(z.string(), z.strictObject({ ratios: values, counters: values })),
 });
+
+export type Baseline = Inferred<typeof schema>;
 
 /** @throws Usage if the file cannot be read or is no baseline */
 export async function readBaseline(file: string): Promise<Baseline> {
@@ -60,12 +41,22 @@ export async function readBaseline(file: string): Promise<Baseline> {
     });
   });
   try {
-    return baselineSchema.parse(JSON.parse(text));
+    return schema.parse(JSON.parse(text));
   } catch (cause) {
     const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
     throw new Usage(`${file} is not a baseline: ${why.replaceAll("\n", "; ")}`, { cause });
   }
 }
+
+export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
+  await writeFile(file, `${JSON.stringify(schema.parse(baseline), undefined, 2)}\n`);
+}
+
+/** The end of the name of a target that compares with the baseline. */
+const AGAINST = ", against the baseline";
+
+/** How much worse a ratio may get than the unfavourable end of its interval in the baseline. */
+const DRIFT: Readonly<Record<Target["kind"], number>> = { cpu: 0.2, wall: 0.4, exact: 0.3 };
 
 /** Adds a target to the result of a suite for each of its values that the baseline has. */
 export function compareWithBaseline(
@@ -73,39 +64,24 @@ export function compareWithBaseline(
   { suites, machine }: Baseline,
   host: Baseline["machine"],
 ): SuiteResult {
-  const same = host.processor === machine.processor && host.cores === machine.cores;
   const base = suites[result.suite];
   if (base === undefined || result.status !== "completed") return result;
-  const { targets, counters } = result;
-  const added: Target[] = [
-    ...(same ? targets.flatMap((target) => driftOf(target, base.ratios[target.name])) : []),
-    ...counters.flatMap(({ name, value, unit, tolerance = 0 }): Target[] => {
-      const most = base.counters[name];
-      if (most === undefined) return [];
-      return [exactTarget(against(name), value, unit, { most: most * (1 + tolerance) })];
-    }),
-  ];
-  return { ...result, targets: [...targets, ...added] };
-}
-
-function against(name: string): string {
-  return `${name}, against the baseline`;
-}
-
-/** How much worse a ratio may get than the unfavourable end of its interval in the baseline. */
-const DRIFT: Readonly<Record<Target["kind"], number>> = { cpu: 0.2, wall: 0.4, exact: 0.3 };
-
-function driftOf(target: Target, base: number | undefined): Target[] {
-  if (target.unit !== "ratio" || base === undefined) return [];
-  const { name, value, unit, interval, kind, most } = target;
-  const bound =
-    most === undefined ? { least: base / (1 + DRIFT[kind]) } : { most: base * (1 + DRIFT[kind]) };
-  const drift = { name: against(name), value, unit, ...bound, interval, kind };
-  return [{ ...drift, verdict: verdictOf(drift) }];
-}
-
-function unfavourable({ name, value, interval, most }: Target): { name: string; value: number } {
-  return { name, value: (most === undefined ? interval?.low : interval?.high) ?? value };
+  const added: Target[] = [];
+  const same = host.processor === machine.processor && host.cores === machine.cores;
+  for (const { name, value, unit, interval, kind, most } of same ? result.targets : []) {
+    const before = base.ratios[name];
+    if (before === undefined || unit !== "ratio") continue;
+    const factor = 1 + DRIFT[kind];
+    const bound = most === undefined ? { least: before / factor } : { most: before * factor };
+    const drift = { name: name + AGAINST, value, unit, ...bound, interval, kind };
+    added.push({ ...drift, verdict: verdictOf(drift) });
+  }
+  for (const { name, value, unit, tolerance = 0 } of result.counters) {
+    const before = base.counters[name];
+    if (before === undefined) continue;
+    added.push(exactTarget(name + AGAINST, value, unit, { most: before * (1 + tolerance) }));
+  }
+  return { ...result, targets: [...result.targets, ...added] };
 }
 
 /**
@@ -129,7 +105,7 @@ export function missingFrom(results: readonly SuiteResult[], { suites }: Baselin
  * @throws Error if a suite did not complete
  */
 export function updatedBaseline(
-  { suites, machine, createdAt, revision }: Report,
+  { suites, machine: { processor, cores }, createdAt, revision }: Report,
   previous: Baseline | undefined,
   reason: string,
 ): Baseline {
@@ -139,41 +115,27 @@ export function updatedBaseline(
       `the baseline was not updated, because of suites without results: ${bad.join(", ")}`,
     );
   }
-  const own = suites.map(({ suite, targets, counters }): [string, BaselineSuite] => [
-    suite,
-    {
-      ratios: byName(
-        targets.filter(({ unit, name }) => unit === "ratio" && !isDrift(name)).map(unfavourable),
-        4,
-      ),
-      counters: byName(counters, 12),
-    },
-  ]);
-  const { processor, cores } = machine;
+  const own = suites.map(({ suite, targets, counters }) => {
+    const ratios = targets
+      .filter(({ unit, name }) => unit === "ratio" && !name.endsWith(AGAINST))
+      .map(({ name, value, interval = { low: value, high: value }, most }) => {
+        return [name, rounded(most === undefined ? interval.low : interval.high, 4)] as const;
+      });
+    const counts = counters.map(({ name, value }) => [name, rounded(value, 12)] as const);
+    const found = { ratios: Object.fromEntries(ratios), counters: Object.fromEntries(counts) };
+    return [suite, found] as const;
+  });
   const update = { date: createdAt.slice(0, 10), ...(revision && { revision }), reason };
   return {
-    schema: SCHEMA,
+    schema: "idk-bench-baseline/2",
     machine: { processor, cores },
     updates: [...(previous?.updates ?? []), update],
     suites: { ...previous?.suites, ...Object.fromEntries(own) },
   };
 }
 
-function isDrift(name: string): boolean {
-  return name.endsWith(against(""));
-}
-
-function byName(
-  items: readonly { readonly name: string; readonly value: number }[],
-  digits: number,
-): Record<string, number> {
-  return Object.fromEntries(
-    items.map(({ name, value }) => [name, Number(value.toPrecision(digits))]),
-  );
-}
-
-export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
-  await writeFile(file, `${JSON.stringify(baselineSchema.parse(baseline), undefined, 2)}\n`);
+function rounded(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
 }
 
 /**
@@ -182,12 +144,9 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
  * @param target its name, with or without the words that mark a comparison with the baseline
  */
 export function lineOf(text: string, suite: string, target: string): number {
-  const name = isDrift(target) ? target.slice(0, -against("").length) : target;
-  const lines = text.split("\n");
-  const start = lines.indexOf(`    ${JSON.stringify(suite)}: {`);
-  const end = lines.findIndex((line, i) => i > start && line.startsWith("    }"));
-  const found = lines
-    .slice(0, end)
-    .findLastIndex((line) => line.trimStart().startsWith(`${JSON.stringify(name)}:`));
-  return start >= 0 && found > start ? found + 1 : 1;
+  const name = target.endsWith(AGAINST) ? target.slice(0, -AGAINST.length) : target;
+  const start = text.indexOf(`\n    ${JSON.stringify(suite)}: {`);
+  const end = text.indexOf("\n    }", start);
+  const found = text.lastIndexOf(`\n        ${JSON.stringify(name)}: `, end);
+  return start >= 0 && found > start ? text.slice(0, found + 1).split("\n").length : 1;
 }

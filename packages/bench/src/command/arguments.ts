@@ -84,7 +84,7 @@ export function readArguments(args: readonly string[], all: readonly Suite[]): S
   const flags: Flags = program.opts();
   if (flags.list) return { text: () => listSuites(all) };
   if (flags.jsonSchema) {
-    return { text: async () => (await import("../report/schema.ts")).renderJsonSchema() };
+    return { text: async () => (await import("../report/report.ts")).renderJsonSchema() };
   }
   const names = program.processedArgs[0] as readonly string[];
   const suites = all.filter(({ name, slow }) =>

@@ -50,7 +50,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     // A report on standard output is read by a program: print no tables.
     if (!files.includes("-")) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead(head, paint));
+  await show(renderHead(head));
   const suites: SuiteResult[] = [];
   await runSuites(settings, context, choice, async (result) => {
     const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;
@@ -69,14 +69,14 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     await (file === "-" ? stdout.print(text) : writeFile(file, text));
   };
   // JSON first, because all other files can be generated from it. Loaded late, for a small heap.
-  await write(json, async () => (await import("../report/schema.ts")).renderJson(report));
+  await write(json, async () => (await import("../report/report.ts")).renderJson(report));
   await write(markdown, () => renderMarkdown(report, problems));
   await write(html, async () => (await import("../report/html.ts")).renderHtml(report, problems));
   if (updateBaseline !== undefined) {
     await writeBaseline(baselineFile, updatedBaseline(report, previous, updateBaseline));
     await show(`the baseline was updated: ${baselineFile}`);
   }
-  await show(renderOutcome(report.suites, problems, paint));
+  await show(renderOutcome(report, problems, paint));
   if (env["GITHUB_ACTIONS"] === "true") {
     const file = relative(env["GITHUB_WORKSPACE"] ?? ".", baselineFile);
     const committed = baseline && { file, text: await Bun.file(baselineFile).text() };

@@ -4,8 +4,7 @@
  * difference, 0.05 about 5 % more, −0.05 about 5 % less.
  */
 import { z } from "zod";
-import type { Interval, Machine } from "../report/report.ts";
-import { interval, machine } from "../report/schema.ts";
+import { type Interval, type Machine, interval, machine } from "../report/report.ts";
 import type { CounterName } from "./round/job.ts";
 
 /** Changes when older readers would misread the comparison. */

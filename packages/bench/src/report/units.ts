@@ -1,4 +1,5 @@
-import type { Interval, Target } from "./report.ts";
+/** Measured values as short texts. */
+import type { Interval, Target, Unit } from "./report.ts";
 
 /** Three significant digits, or all of an integer part: 0.00123, 1.23, 123, 1,234. */
 function digits(value: number): string {
@@ -51,7 +52,7 @@ export function formatSpread(value: number, { low, high }: Interval): string {
   return `± ${((Math.max(high - value, value - low) / Math.abs(value)) * 100).toFixed(1)} %`;
 }
 
-const FORMATS: Readonly<Record<Target["unit"], (value: number) => string>> = {
+const FORMATS: Readonly<Record<Unit, (value: number) => string>> = {
   seconds: formatTime,
   "bytes/s": formatRate,
   "files/s": (value) => `${digits(value)} files/s`,
@@ -61,12 +62,12 @@ const FORMATS: Readonly<Record<Target["unit"], (value: number) => string>> = {
   count: (value) => value.toLocaleString("en-US"),
 };
 
-export function formatQuantity(value: number, unit: Target["unit"]): string {
+export function formatQuantity(value: number, unit: Unit): string {
   return FORMATS[unit](value);
 }
 
 /** All digits: `1,000,040 B`. */
-export function formatExact(value: number, unit: Target["unit"]): string {
+export function formatExact(value: number, unit: Unit): string {
   const text = value.toLocaleString("en-US", { maximumSignificantDigits: 15 });
   return unit === "bytes" ? `${text} B` : text;
 }

@@ -6,7 +6,7 @@ import { formatIdentity, generateIdentity } from "@idk/storage";
 import type { Baseline } from "../../src/baseline/baseline.ts";
 import { Interruption } from "../../src/command/usage.ts";
 import { suiteIdentity } from "../../src/harness/identity.ts";
-import { reportSchema } from "../../src/report/schema.ts";
+import { reportSchema } from "../../src/report/report.ts";
 import type { Suite } from "../../src/suite.ts";
 import { bench, fakeSuite } from "./fake-context.ts";
 
@@ -28,7 +28,7 @@ describe("a run", () => {
     expect(code).toBe(0);
     expect(stdout.indexOf("one  What one takes")).toBeGreaterThan(0);
     expect(stdout.indexOf("two  What two takes")).toBeGreaterThan(stdout.indexOf("one  What"));
-    expect(stdout).toContain("2 suites, 2 of 2 targets met");
+    expect(stdout).toContain("Benchmarks passed: 2 of 2 targets met");
     expect(stderr.replaceAll(TIME, "TIME")).toBe(
       "[1/2] one: What one takes\n[1/2] one: completed in TIME\n" +
         "[2/2] two: What two takes\n[2/2] two: completed in TIME\n",
@@ -81,7 +81,7 @@ describe("a run", () => {
     const { code, stdout, stderr } = await bench([], { suites });
     expect(code).toBe(1);
     expect(stdout).toEndWith(
-      "2 suites, 1 of 2 targets met, 1 missed\n" +
+      "Benchmarks failed: 1 of 2 targets met, 1 missed\n" +
         "FAILED one: put by bound missed its target: 2.00, ≤ 1.10\n\n",
     );
     expect(stderr).toMatch(/\[1\/2\] one: completed in [^,]+, 1 target MISSED\n/u);
@@ -144,7 +144,7 @@ describe("output files", () => {
     expect((await bench(args)).code).toBe(0);
     const report = reportSchema.parse(JSON.parse(read("json")));
     expect(report.suites.map(({ suite }) => suite)).toEqual(["one", "two"]);
-    expect(read("md")).toStartWith("## ✅ Benchmarks: 2 of 2 targets met\n");
+    expect(read("md")).toStartWith("## ✅ Benchmarks passed: 2 of 2 targets met\n");
     expect(read("html")).toMatch(/^<!doctype html>.*What two takes/isu);
   });
 

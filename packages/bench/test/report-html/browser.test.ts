@@ -199,7 +199,9 @@ function colors(): { background: Color; texts: Color[] } {
     return [red, green, blue];
   };
   const html = [
-    ...document.querySelectorAll("p, li, th, td, h1, h2, a, caption, figcaption, .legend span"),
+    ...document.querySelectorAll(
+      "p, p span, li, li b, th, td, h1, h2, a, figcaption, .legend span",
+    ),
   ];
   const found = new Set([
     ...html.map((element) => getComputedStyle(element).color),

@@ -68,7 +68,7 @@ describe("annotations", () => {
     "100 %0A 50%",
     "%25",
   ])("no text ends its part: %j", (text) => {
-    const line = annotation({ level: "failure", title: text, message: text, file: text, line: 7 });
+    const line = annotation("failure", text, text, { file: text, line: 7 });
     expect(line).not.toMatch(/[\r\n]/u);
     expect(read(line)).toEqual({
       command: "error",

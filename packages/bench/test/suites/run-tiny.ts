@@ -1,6 +1,10 @@
 import { expect } from "bun:test";
-import { REPORT_SCHEMA, type Report, type SuiteResult } from "../../src/report/report.ts";
-import { reportSchema } from "../../src/report/schema.ts";
+import {
+  REPORT_SCHEMA,
+  type Report,
+  type SuiteResult,
+  reportSchema,
+} from "../../src/report/report.ts";
 import { runSuite } from "../../src/run-suite.ts";
 import type { SuiteContext } from "../../src/suite.ts";
 import { suites } from "../../src/suites.ts";
