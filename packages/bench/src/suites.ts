@@ -6,7 +6,7 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
   counters: {
     title: "Requests, bytes, threads and peak memory, exactly",
     needsObjectStore: true,
-    run: async (context) => (await import("./suites/counters.ts")).counters(context),
+    run: async (context) => (await import("./suites/object-store/counters.ts")).counters(context),
   },
   "hash-perf": {
     title: "SHA-256 of blobs, against a bare createHash",
@@ -31,12 +31,12 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
   "encryption-perf": {
     title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",
     needsObjectStore: true,
-    run: async (context) => (await import("./suites/encryption-perf.ts")).encryptionPerf(context),
+    run: async (context) => (await import("./suites/object-store/round-trip.ts")).encryptionPerf(context),
   },
   "decryption-perf": {
     title: "Downloading and opening, against a bare download, SHA-256 and secretbox",
     needsObjectStore: true,
-    run: async (context) => (await import("./suites/decryption-perf.ts")).decryptionPerf(context),
+    run: async (context) => (await import("./suites/object-store/round-trip.ts")).decryptionPerf(context),
   },
   "sse-overhead": {
     title: "Uploads and downloads with and without server-side encryption, in pairs",
@@ -51,7 +51,7 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
           "milliseconds before the first retry, doubled for each further one (default 500)",
       },
     ],
-    run: async (context) => (await import("./suites/sse-overhead.ts")).sseOverhead(context),
+    run: async (context) => (await import("./suites/object-store/sse-overhead.ts")).sseOverhead(context),
   },
   "blob-pipeline": {
     title: "Files through every stage, against a classic pipeline with a password",
@@ -94,26 +94,26 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
       { name: "concurrency", kind: "text", description: "chunks in flight, such as 3,4" },
     ],
     run: async (context) =>
-      (await import("./suites/streaming-throughput.ts")).streamingThroughput(context),
+      (await import("./suites/object-store/streaming.ts")).streamingThroughput(context),
   },
   "many-small": {
     title: "Many objects of 4 KiB: folders, and an object store beside bare requests",
     slow: true,
     needsObjectStore: true,
     options: [{ name: "count", kind: "number", description: "number of objects" }],
-    run: async (context) => (await import("./suites/many-small.ts")).manySmall(context),
+    run: async (context) => (await import("./suites/object-store/many-small.ts")).manySmall(context),
   },
   transfer: {
-    title: "The backend beside bare requests, the AWS SDK and MinIO's client; a store over it",
+    title: "The backend beside bare requests and the AWS SDK",
     slow: true,
     needsObjectStore: true,
-    run: async (context) => (await import("./suites/transfer.ts")).transfer(context),
+    run: async (context) => (await import("./suites/object-store/transfer.ts")).transfer(context),
   },
   stores: {
     title: "An object store, versitygw and a folder, beside the least that any store must do",
     slow: true,
     needsObjectStore: true,
-    run: async (context) => (await import("./suites/stores.ts")).stores(context),
+    run: async (context) => (await import("./suites/object-store/transfer.ts")).stores(context),
   },
 };
 

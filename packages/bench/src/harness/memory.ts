@@ -11,7 +11,7 @@ const POINTS_MOST = 500;
 const STATUS = "/proc/self/status";
 
 /** Time, CPU time and peak memory of work, and its result. */
-export type Measured<T> = Required<Omit<Sample, "heap">> & { readonly result: T };
+export type Measured<T> = Required<Omit<Sample, "heap" | "memory">> & { readonly result: T };
 
 /**
  * Measures work. The peak is that of the work alone if the system can reset it; otherwise it is the

@@ -9,7 +9,7 @@ import { compressFrame, decompressFrame } from "lz4-napi";
 import { sum } from "simple-statistics";
 import { putAll, storeOf } from "../../harness/identity.ts";
 import { mean } from "../../statistics/describe.ts";
-import { partsMeter } from "../parts.ts";
+import { partsMeter } from "../object-store/parts.ts";
 
 /** A file to store. */
 export interface Source {
