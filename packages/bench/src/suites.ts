@@ -22,21 +22,25 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
   },
   compression: {
     title: "Puts with each compression, against the bare codecs",
-    run: async (context) => (await import("./suites/processor/compression.ts")).compression(context),
+    run: async (context) =>
+      (await import("./suites/processor/compression.ts")).compression(context),
   },
   "serial-bound": {
     title: "Long contents in memory, against secretbox and SHA-256 on one thread",
-    run: async (context) => (await import("./suites/processor/serial-bound.ts")).serialBound(context),
+    run: async (context) =>
+      (await import("./suites/processor/serial-bound.ts")).serialBound(context),
   },
   "encryption-perf": {
     title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",
     needsObjectStore: true,
-    run: async (context) => (await import("./suites/object-store/round-trip.ts")).encryptionPerf(context),
+    run: async (context) =>
+      (await import("./suites/object-store/round-trip.ts")).encryptionPerf(context),
   },
   "decryption-perf": {
     title: "Downloading and opening, against a bare download, SHA-256 and secretbox",
     needsObjectStore: true,
-    run: async (context) => (await import("./suites/object-store/round-trip.ts")).decryptionPerf(context),
+    run: async (context) =>
+      (await import("./suites/object-store/round-trip.ts")).decryptionPerf(context),
   },
   "sse-overhead": {
     title: "Uploads and downloads with and without server-side encryption, in pairs",
@@ -51,11 +55,13 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
           "milliseconds before the first retry, doubled for each further one (default 500)",
       },
     ],
-    run: async (context) => (await import("./suites/object-store/sse-overhead.ts")).sseOverhead(context),
+    run: async (context) =>
+      (await import("./suites/object-store/sse-overhead.ts")).sseOverhead(context),
   },
   "blob-pipeline": {
     title: "Files through every stage, against a classic pipeline with a password",
-    run: async (context) => (await import("./suites/processor/blob-pipeline.ts")).blobPipeline(context),
+    run: async (context) =>
+      (await import("./suites/processor/blob-pipeline.ts")).blobPipeline(context),
   },
   scaling: {
     title: "How time and memory grow with length and recipients, and speed with threads",
@@ -101,7 +107,8 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     slow: true,
     needsObjectStore: true,
     options: [{ name: "count", kind: "number", description: "number of objects" }],
-    run: async (context) => (await import("./suites/object-store/many-small.ts")).manySmall(context),
+    run: async (context) =>
+      (await import("./suites/object-store/many-small.ts")).manySmall(context),
   },
   transfer: {
     title: "The backend beside bare requests and the AWS SDK",

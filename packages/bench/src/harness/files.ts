@@ -7,14 +7,12 @@ import { run } from "./processes.ts";
 
 const MIB = 2 ** 20;
 
-/** Creates a folder for this run below IDK_BENCH_DIR, by default the system's temporary folder. */
-export function temporaryFolder(): Promise<string> {
-  return mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
-}
-
-/** Runs work with a temporary folder, and removes the folder afterwards. */
+/**
+ * Runs work with a folder below IDK_BENCH_DIR, by default the system's temporary folder, and removes the
+ * folder afterwards.
+ */
 export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await temporaryFolder();
+  const folder = await mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
   try {
     return await work(folder);
   } finally {

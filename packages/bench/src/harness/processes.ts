@@ -70,10 +70,7 @@ const JOB = "--job";
 /** Not on the command line, because that is in the process list and in error messages. */
 const JOB_VARIABLE = "IDK_BENCH_JOB";
 
-/**
- * Runs a job in a child process: a script that gets the job from `receivedJob` and prints its outcome
- * as JSON.
- */
+/** Runs a job in a child process: a script that answers it with `answerJob`. */
 export async function runJob<Outcome>(
   script: string,
   job: unknown,
@@ -85,20 +82,14 @@ export async function runJob<Outcome>(
   return JSON.parse(stdout) as Outcome;
 }
 
-/** The job for which `runJob` started this process, or undefined. */
-export function receivedJob(): unknown {
-  const job = process.env[JOB_VARIABLE];
-  return process.argv[2] === JOB && job !== undefined ? JSON.parse(job) : undefined;
-}
-
 /**
  * If `runJob` started this process, does the job, prints its outcome and ends the process, which open
  * connections would keep alive. A script with a job ends with this call.
  */
 export async function answerJob(work: (job: never) => Promise<unknown>): Promise<void> {
-  const job = receivedJob();
-  if (job === undefined) return;
-  const outcome = JSON.stringify(await work(job as never));
+  const job = process.env[JOB_VARIABLE];
+  if (process.argv[2] !== JOB || job === undefined) return;
+  const outcome = JSON.stringify(await work(JSON.parse(job) as never));
   process.stdout.write(outcome, () => process.exit(0));
 }
 

@@ -1,4 +1,4 @@
-import type { Measurement, MemoryPoint, Pair, SuiteResult, Target } from "../report/report.ts";
+import type { Measurement, MemoryPoint, Pair, SuiteResult } from "../report/report.ts";
 import { formatTime } from "../report/units.ts";
 import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
 import { distributionOf, mean } from "../statistics/describe.ts";
@@ -123,9 +123,4 @@ export function lookup(measurements: readonly Measurement[]): Lookup {
     if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
     return found;
   };
-}
-
-/** Whether more rounds could settle a target. */
-export function isOpen({ verdict }: Target): boolean {
-  return verdict === "inconclusive";
 }

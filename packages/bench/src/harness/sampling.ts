@@ -3,7 +3,7 @@ import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import { type Rounds, interleave } from "./interleave.ts";
 import { measurePeak } from "./memory.ts";
-import { type Labels, type Lookup, type Sample, isOpen, lookup, measurementOf } from "./results.ts";
+import { type Labels, type Lookup, type Sample, lookup, measurementOf } from "./results.ts";
 
 export interface Sampling extends Rounds {
   /** Seed of the confidence intervals, by default 1. */
@@ -18,27 +18,6 @@ export interface Sampled {
 /** While a target is inconclusive, rounds are added until there are this many times as many. */
 const BUDGET = 3;
 
-/**
- * Samples rounds. While a target is inconclusive, adds half as many, up to three times the rounds.
- *
- * @param evaluate computes measurements and targets from all samples so far
- */
-export async function untilSettled<Result extends Pick<Sampled, "targets">>(
-  { rounds, warmups = 1 }: Pick<Rounds, "rounds" | "warmups">,
-  sampleRounds: (rounds: number, warmups: number) => Promise<void>,
-  evaluate: () => Result,
-): Promise<Result> {
-  await sampleRounds(rounds, warmups);
-  let done = evaluate();
-  for (let all = rounds; all < BUDGET * rounds && done.targets.some(isOpen);) {
-    const more = Math.ceil(rounds / 2);
-    await sampleRounds(more, 0);
-    all += more;
-    done = evaluate();
-  }
-  return done;
-}
-
 /** Something that measures itself, such as another process, and may take several samples at once. */
 export interface Lane {
   /** One for each sample. */
@@ -48,33 +27,33 @@ export interface Lane {
 }
 
 /**
- * Interleaves lanes. While a target is inconclusive, rounds are added (`untilSettled`).
+ * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to three times as many.
  *
  * @param targetsOf computes targets from the measurements so far
  * @throws whatever a lane throws
  */
 export async function sampleLanes(
   lanes: readonly Lane[],
-  { rounds, warmups, seed = 1, signal }: Sampling,
+  { rounds, warmups = 1, seed = 1, signal }: Sampling,
   targetsOf: (of: Lookup) => readonly Target[] = () => [],
 ): Promise<Sampled> {
   const taken = lanes.map((lane) => ({ lane, columns: lane.labels.map((): Sample[] => []) }));
-  const sampleRounds = (count: number, unmeasured: number): Promise<void> =>
-    interleave(
-      taken,
-      { rounds: count, warmups: unmeasured, signal },
-      async ({ lane, columns }, round) => {
-        const samples = await lane.sample();
-        if (round >= 0) for (const [i, sample] of samples.entries()) columns[i]!.push(sample);
-      },
-    );
-  return untilSettled({ rounds, warmups }, sampleRounds, () => {
+  const more = { rounds: Math.ceil(rounds / 2), warmups: 0 };
+  let all = 0;
+  for (let next = { rounds, warmups }; ; next = more) {
+    await interleave(taken, { ...next, signal }, async ({ lane, columns }, round) => {
+      const samples = await lane.sample();
+      if (round >= 0) for (const [i, sample] of samples.entries()) columns[i]!.push(sample);
+    });
+    all += next.rounds;
     const random = seededRandom(seed);
     const measurements = taken.flatMap(({ lane, columns }) =>
       columns.map((samples, i) => measurementOf(lane.labels[i]!, samples, random)),
     );
-    return { measurements, targets: targetsOf(lookup(measurements)) };
-  });
+    const targets = targetsOf(lookup(measurements));
+    const open = targets.some(({ verdict }) => verdict === "inconclusive");
+    if (!open || all >= BUDGET * rounds) return { measurements, targets };
+  }
 }
 
 /** One thing to measure in this process. */

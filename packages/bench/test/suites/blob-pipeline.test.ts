@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "bun";
 import { afterEach, describe, expect, test } from "bun:test";
-import { temporaryFolder } from "../../src/harness/files.ts";
+import { withFolder } from "../../src/harness/files.ts";
 import { loadClassic, storeClassic } from "../../src/suites/processor/contenders.ts";
 import { expectRepeated } from "../../src/suites/processor/blob-pipeline.ts";
 import { KINDS, MIXES, filesOf, mixedFiles } from "../../src/suites/processor/mixed-files.ts";
@@ -126,9 +126,8 @@ test("office files begin like ZIP archives, code has lines, and photos begin wit
   expect(make("photo").subarray(0, 2).toString("hex")).toBe("ffd8");
 });
 
-test("the classic pipeline rejects a changed file", async () => {
-  const folder = await temporaryFolder();
-  try {
+test("the classic pipeline rejects a changed file", () =>
+  withFolder(async (folder) => {
     const [source, target] = [join(folder, "source"), join(folder, "target")];
     await writeFile(source, "hello");
     await storeClassic(source, target, 1000);
@@ -137,14 +136,9 @@ test("the classic pipeline rejects a changed file", async () => {
     const data = Buffer.from(envelope.data, "base64");
     data[0]! ^= 1;
     await writeFile(target, JSON.stringify({ ...envelope, data: data.toString("base64") }));
-    const loading = loadClassic(target);
-    expect(
-      await loading.then(
-        () => "opened",
-        () => "refused",
-      ),
-    ).toBe("refused");
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-});
+    const opened = loadClassic(target).then(
+      () => "opened",
+      () => "refused",
+    );
+    expect(await opened).toBe("refused");
+  }));
