@@ -63,16 +63,16 @@ export async function compression(context: SuiteContext): Promise<Findings> {
   };
 }
 
-/** Contents of at most a length, mixed files of half; all but the executable depend on the seed only. */
+/** Random bytes of a length, others of half; all but the executable depend on the seed only. */
 async function contents(longest: number, seed: number): Promise<[string, Buffer][]> {
   const files = mixedFiles(60, 2 * longest, seed);
   const mixed = KINDS.map((kind): [string, Buffer] => {
     const own = files.filter((file) => file.kind === kind).map(({ content }) => content);
     return [kind, Buffer.concat(own).subarray(0, longest / 2)];
   });
-  const executable = Buffer.alloc(longest);
+  const executable = Buffer.alloc(longest / 2);
   await using file = await open(process.execPath);
-  const { bytesRead } = await file.read(executable, 0, longest, 0);
+  const { bytesRead } = await file.read(executable, 0, executable.length, 0);
   const random = Buffer.from(noise(longest, seededRandom(seed)));
   return [...mixed, [EXECUTABLE, executable.subarray(0, bytesRead)], [RANDOM, random]];
 }
@@ -115,6 +115,7 @@ async function measure(
   const rounds = iterations ?? (quick ? 2 : 5);
   const sampling = { rounds, signal, seed };
   const judged: Compression[] = kind === RANDOM ? [...COMPRESSIONS] : ["lz4", "zstd"];
+  // The others only show what they store.
   const others = COMPRESSIONS.filter((each) => !judged.includes(each)).map(putWith);
   const shown = await sampleInterleaved(others, { ...sampling, rounds: Math.min(rounds, 2) });
   const tasks = [...judged.map(putWith), await bare("zstd"), await bare("lz4")];

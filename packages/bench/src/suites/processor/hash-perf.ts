@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { addressOf } from "@idk/storage";
 import { noise, sizeName } from "../../harness/content.ts";
-import { type Findings, labelsFor } from "../../harness/results.ts";
+import { type Findings, labelsFor, together } from "../../harness/results.ts";
 import { type Task, sampleInterleaved } from "../../harness/sampling.ts";
 import { ratioTarget, sampledTarget, timeTarget } from "../../harness/targets.ts";
 import type { Measurement, Target } from "../../report/report.ts";
@@ -47,14 +47,15 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
   const rounds = context.iterations ?? (quick ? 3 : 10);
   const random = seededRandom(seed);
   const content = noise(Math.max(...sizes, 100_000), random);
+  const tasksOf = (names: readonly string[]): Task[] =>
+    sizes.flatMap((size) => names.map((series) => taskOf(series, content.subarray(0, size))));
   const small = SMALL.map(([length]) =>
     Object.assign(taskOf("addressOf", content.subarray(0, length)), { series: "addressOf, small" }),
   );
-  const large = sizes.flatMap((size) =>
-    Object.keys(HASHES).map((series) => taskOf(series, content.subarray(0, size))),
-  );
   context.log(`hashing ${sizes.map(sizeName).join(", ")}, ${rounds} rounds`);
-  const sampled = await sampleInterleaved([...large, ...small], { rounds, signal, seed }, (of) => {
+  const sampling = { rounds, signal, seed };
+  const judged = [...tasksOf(["addressOf", "bare createHash"]), ...small];
+  const sampled = await sampleInterleaved(judged, sampling, (of) => {
     const own = (size: number) => of(`addressOf ${sizeName(size)}`);
     const rate = { unit: "bytes/s", kind: "wall", random } as const;
     return [
@@ -73,14 +74,14 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
       ),
     ];
   });
-  return {
-    ...sampled,
-    notes: [
-      "addressOf names and verifies every blob: SHA-256 of all its bytes, as hex digits. The rates are compared by CPU time, round by round.",
-      `Incremental hashing takes pieces of ${PIECE / 1024} KiB, as in a stream. Contents below ${SAMPLE / MB} MB are hashed several times in a sample.`,
-      "The spread is (most − least) / median of the rates of all sizes by CPU time, in each round.",
-    ],
-  };
+  const others = tasksOf(["SHA-256 incremental", "SHA-1", "SHA-512"]);
+  const shown = await sampleInterleaved(others, sampling);
+  const notes = [
+    "addressOf names and verifies every blob: SHA-256 of all its bytes, as hex digits. The rates are compared by CPU time, round by round.",
+    `Incremental hashing takes pieces of ${PIECE / 1024} KiB, as in a stream. Contents below ${SAMPLE / MB} MB are hashed several times in a sample.`,
+    "The spread is (most − least) / median of the rates of all sizes by CPU time, in each round.",
+  ];
+  return together([sampled, shown, { notes }]);
 }
 
 function taskOf(series: string, content: Uint8Array): Task {

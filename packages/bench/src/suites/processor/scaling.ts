@@ -235,7 +235,8 @@ async function byThreads({
   const shown: Findings[] = [];
   for (const count of [1, 4, 8]) {
     await using store = await storeInMemory(content, count);
-    shown.push(await sampleInterleaved(tasksOf(store, count), { rounds: 1, signal, seed }));
+    const once = { rounds: 1, warmups: 0, signal, seed };
+    shown.push(await sampleInterleaved(tasksOf(store, count), once));
   }
   const { measurements, targets } = together([judged, ...shown]);
   const of = lookup(measurements);
