@@ -29,7 +29,7 @@ export const suites: readonly Suite[] = [
       title: "Requests, bytes, threads and peak memory, exactly",
       needsObjectStore: true,
     },
-    async () => (await import("./suites/counters.ts")).counters,
+    async () => (await import("./suites/object-store/counters.ts")).counters,
   ),
   lazy(
     { name: "hash-perf", title: "SHA-256 of blobs, against a bare createHash" },
@@ -60,7 +60,7 @@ export const suites: readonly Suite[] = [
       title: "Sealing and uploading, against a bare upload, secretbox and SHA-256",
       needsObjectStore: true,
     },
-    async () => (await import("./suites/encryption-perf.ts")).encryptionPerf,
+    async () => (await import("./suites/object-store/round-trip.ts")).encryptionPerf,
   ),
   lazy(
     {
@@ -68,7 +68,7 @@ export const suites: readonly Suite[] = [
       title: "Downloading and opening, against a bare download, SHA-256 and secretbox",
       needsObjectStore: true,
     },
-    async () => (await import("./suites/decryption-perf.ts")).decryptionPerf,
+    async () => (await import("./suites/object-store/round-trip.ts")).decryptionPerf,
   ),
   lazy(
     {
@@ -86,7 +86,7 @@ export const suites: readonly Suite[] = [
         },
       ],
     },
-    async () => (await import("./suites/sse-overhead.ts")).sseOverhead,
+    async () => (await import("./suites/object-store/sse-overhead.ts")).sseOverhead,
   ),
   lazy(
     {
@@ -146,7 +146,7 @@ export const suites: readonly Suite[] = [
         { name: "concurrency", kind: "text", description: "chunks in flight, such as 3,4" },
       ],
     },
-    async () => (await import("./suites/streaming-throughput.ts")).streamingThroughput,
+    async () => (await import("./suites/object-store/streaming.ts")).streamingThroughput,
   ),
   lazy(
     {
@@ -156,16 +156,16 @@ export const suites: readonly Suite[] = [
       needsObjectStore: true,
       options: [{ name: "count", kind: "number", description: "number of objects" }],
     },
-    async () => (await import("./suites/many-small.ts")).manySmall,
+    async () => (await import("./suites/object-store/many-small.ts")).manySmall,
   ),
   lazy(
     {
       name: "transfer",
-      title: "The backend beside bare requests, the AWS SDK and MinIO's client; a store over it",
+      title: "The backend beside bare requests and the AWS SDK",
       slow: true,
       needsObjectStore: true,
     },
-    async () => (await import("./suites/transfer.ts")).transfer,
+    async () => (await import("./suites/object-store/transfer.ts")).transfer,
   ),
   lazy(
     {
@@ -174,6 +174,6 @@ export const suites: readonly Suite[] = [
       slow: true,
       needsObjectStore: true,
     },
-    async () => (await import("./suites/stores.ts")).stores,
+    async () => (await import("./suites/object-store/transfer.ts")).stores,
   ),
 ];

@@ -1,4 +1,5 @@
 import { cpus, platform, release, totalmem } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { loadNaCl } from "@idk/storage";
 import type { Machine } from "../report/report.ts";
 import { counted, formatBytes } from "../report/units.ts";
@@ -27,4 +28,21 @@ export function describeHost({ processor, cores, memory, system, runtime }: Host
 export async function thisMachine(): Promise<Machine> {
   const { name } = await loadNaCl();
   return { ...thisHost(), nacl: name === "native" ? "native" : "portable" };
+}
+
+/** The share of the time of all cores, from 0 to 1, that is used while this process waits. */
+export async function loadWhileIdle(milliseconds = 100): Promise<number> {
+  const before = cpuTimes();
+  await sleep(milliseconds);
+  const after = cpuTimes();
+  const all = after.all - before.all;
+  return all === 0 ? 0 : 1 - (after.idle - before.idle) / all;
+}
+
+function cpuTimes(): { readonly idle: number; readonly all: number } {
+  const times = cpus().map((core) => core.times);
+  return {
+    idle: times.reduce((sum, { idle }) => sum + idle, 0),
+    all: times.flatMap(Object.values<number>).reduce((sum, time) => sum + time, 0),
+  };
 }

@@ -8,7 +8,7 @@ import type { Sample } from "./results.ts";
 const POINTS_MOST = 500;
 
 /** Time, CPU time and peak memory of work, and its result. */
-export type Measured<T> = Required<Omit<Sample, "heap">> & { readonly result: T };
+export type Measured<T> = Required<Omit<Sample, "heap" | "memory">> & { readonly result: T };
 
 /**
  * Measures work. The peak is that of the work alone if the system can reset it; otherwise it is the

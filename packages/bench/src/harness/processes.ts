@@ -13,7 +13,7 @@ export interface Program {
 }
 
 /** A program that ran to its end. */
-export type Ran = Required<Omit<Sample, "heap">> & { readonly stdout: string };
+export type Ran = Required<Omit<Sample, "heap" | "memory">> & { readonly stdout: string };
 
 /**
  * Runs a program to its end and measures it, start-up included. CPU time includes child processes that

@@ -18,6 +18,8 @@ export interface Sample {
   readonly peakRss?: number | undefined;
   /** JavaScript heap in bytes. */
   readonly heap?: number | undefined;
+  /** Over time; a measurement keeps that of its last sample. */
+  readonly memory?: readonly MemoryPoint[] | undefined;
 }
 
 /** The name and the classification of a measurement. */
@@ -42,7 +44,7 @@ export function measurementOf(
   { name, table, series, x, bytesPerOperation }: Labels,
   samples: readonly Sample[],
   random: Random,
-  memory?: readonly MemoryPoint[],
+  memory: readonly MemoryPoint[] | undefined = samples.at(-1)?.memory,
 ): Measurement {
   const seconds = samples.map((sample) => sample.seconds);
   const column = (key: "cpuSeconds" | "peakRss" | "heap"): number[] =>

@@ -18,20 +18,23 @@ export interface BareS3 {
 const EMPTY = createHash("sha256").digest("hex");
 
 /**
- * Requests for objects below the prefix, one attempt each; on B2, which rejects some in normal operation
- * (503), up to eight.
+ * Requests for objects below the prefix.
  *
  * @param checksums whether the server verifies and stores a checksum, for which it hashes a second time;
  *   not sent to B2, some of whose clusters reject it
+ * @param attempts if the server is busy (503): by default one, and eight on B2, which rejects requests in
+ *   normal operation
  * @throws Error with the response of the server if a request fails
  */
 export function bareS3(
   access: ObjectStoreAccess,
-  { checksums = false }: { readonly checksums?: boolean } = {},
+  {
+    checksums = false,
+    attempts = access.provider === "b2" ? 8 : 1,
+  }: { readonly checksums?: boolean; readonly attempts?: number } = {},
 ): BareS3 {
   const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey, provider } = access;
   const { host } = new URL(endpoint);
-  const attempts = provider === "b2" ? 8 : 1;
   const hmac = (key: string | Uint8Array, text: string) =>
     createHmac("sha256", key).update(text).digest();
   const pathOf = (name: string): string =>

@@ -22,7 +22,7 @@ import type { Target } from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
-import { CHUNK } from "./round-trip.ts";
+import { CHUNK } from "./object-store/passes.ts";
 
 const MIB = 2 ** 20;
 

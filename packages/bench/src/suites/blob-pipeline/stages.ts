@@ -7,7 +7,7 @@ import { measurementOf } from "../../harness/results.ts";
 import type { Measurement } from "../../report/report.ts";
 import { mean, percentile } from "../../statistics/describe.ts";
 import type { Random } from "../../statistics/random.ts";
-import { partsMeter } from "../parts.ts";
+import { partsMeter } from "../object-store/parts.ts";
 
 /** Seconds per stage of one file, in the order of the stages. */
 export type StageTimes = Readonly<Record<string, number>>;

@@ -1,9 +1,9 @@
 /** With what an upload is compared: the server's own encryption, or another kind of it. */
 import { randomBytes } from "node:crypto";
-import { bareS3 } from "../../object-store/bare-s3.ts";
-import { type Encryption, type Scratch, openBackend } from "../../object-store/scratch.ts";
-import type { ObjectStoreAccess } from "../../suite.ts";
 import { freshName, randomContent, sha256 } from "../../harness/content.ts";
+import { bareS3 } from "../../object-store/bare-s3.ts";
+import { type Encryption, openBackend } from "../../object-store/scratch.ts";
+import type { ObjectStoreAccess } from "../../suite.ts";
 
 export interface Ways {
   /** "plain", or "default" if the bucket encrypts every upload. */
@@ -22,9 +22,8 @@ export interface Ways {
  *
  * @throws Error if the bucket encrypts every upload and the server supports no other encryption
  */
-export async function chooseWays(scratch: Scratch): Promise<Ways> {
-  const at = scratch.at("trial");
-  const base = await trialOf(at);
+export async function chooseWays(access: ObjectStoreAccess): Promise<Ways> {
+  const base = await trialOf(access);
   if (base === "none") {
     const expected = { base, head: "AES256" };
     const note = "plain objects are not encrypted by the server, those with SSE are (AES256)";
@@ -36,9 +35,9 @@ export async function chooseWays(scratch: Scratch): Promise<Ways> {
   ];
   const refusals: string[] = [];
   for (const [name, head, encryption] of others) {
-    if (head === base || (head === "aws:kms" && at.provider === "b2")) continue;
+    if (head === base || (head === "aws:kms" && access.provider === "b2")) continue;
     try {
-      const found = await trialOf(at, encryption);
+      const found = await trialOf(access, encryption);
       if (found !== head) throw new Error(`the server stored it with ${found}`);
       const expected = { base, head };
       const note = `this bucket encrypts every upload (${base}), so that uploads without encryption cannot be measured: "default" is its own encryption, and ${name} is compared with it`;
@@ -71,7 +70,8 @@ async function trialOf(access: ObjectStoreAccess, encryption?: Encryption): Prom
  */
 export async function encryptionOf(access: ObjectStoreAccess, name: string): Promise<string> {
   try {
-    return (await bareS3(access).head(name)).get("x-amz-server-side-encryption") ?? "none";
+    const { head } = bareS3(access, { attempts: 8 });
+    return (await head(name)).get("x-amz-server-side-encryption") ?? "none";
   } catch (error) {
     if (error instanceof Error && error.message.startsWith("HEAD failed with 400")) return "SSE-C";
     throw error;

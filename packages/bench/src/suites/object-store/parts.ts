@@ -1,9 +1,14 @@
+/** The parts of a put or a get, timed in the NaCl and the backend of a store, which callers can replace. */
 import { type Backend, type NaCl, addressOf, wrapBackend } from "@idk/storage";
+import { sizeName } from "../../harness/content.ts";
+import { type Lane, type Sampling, sampleLanes } from "../../harness/rounds.ts";
+import type { Measurement } from "../../report/report.ts";
+import { ONE_BLOB } from "./passes.ts";
 
 /** Length of a wrapped content key; the body of a blob is longer. */
 const SLOT_LENGTH = 48;
 
-/** Seconds of the parts of a put or a get. */
+/** Seconds of each part. */
 export interface Parts {
   /** Sealing or opening the bodies of all blobs. */
   readonly cipher: number;
@@ -26,9 +31,6 @@ export interface PartsMeter {
   take(): Parts;
 }
 
-/**
- * Times the NaCl and the backend of a store, the two parts that callers can replace.
- */
 export function partsMeter(naCl: NaCl, inner: Backend): PartsMeter {
   let [cipher, header, transfer, inFlight, since] = [0, 0, 0, 0, 0];
   let keysFrom: number | undefined;
@@ -85,14 +87,43 @@ export function partsMeter(naCl: NaCl, inner: Backend): PartsMeter {
       const start = performance.now();
       for (const length of lengths) addressOf(sample.subarray(0, length));
       const hash = performance.now() - start;
-      const parts = { cipher, header, hash, transfer };
+      const [sealed, agreed, moved] = [cipher / 1000, header / 1000, transfer / 1000];
       [cipher, header, transfer, keysFrom, lengths] = [0, 0, 0, undefined, []];
-      return {
-        cipher: parts.cipher / 1000,
-        header: parts.header / 1000,
-        hash: parts.hash / 1000,
-        transfer: parts.transfer / 1000,
-      };
+      return { cipher: sealed, header: agreed, hash: hash / 1000, transfer: moved };
     },
   };
+}
+
+/**
+ * Measures the parts of a metered operation on a content of a size. If they run one after another, there
+ * is also a measurement of the rest; if they overlap, their sum is more than the whole.
+ *
+ * @param names of the parts in the suite
+ */
+export async function measureParts(
+  size: number,
+  names: Readonly<Record<keyof Parts, string>>,
+  meter: PartsMeter,
+  run: () => unknown,
+  sampling: Sampling,
+): Promise<readonly Measurement[]> {
+  const keys = Object.keys(names) as (keyof Parts)[];
+  const series = [...Object.values(names), ...(size <= ONE_BLOB ? ["rest"] : [])];
+  const x = { value: size, unit: "bytes" } as const;
+  const lane: Lane = {
+    labels: series.map((part) => ({ name: `${sizeName(size)}: ${part}`, series: part, x })),
+    async sample() {
+      globalThis.Bun?.gc(true);
+      meter.take();
+      const start = performance.now();
+      await run();
+      const whole = (performance.now() - start) / 1000;
+      const parts = meter.take();
+      const all = keys.map((key) => parts[key]);
+      const rest = all.reduce((left, seconds) => left - seconds, whole);
+      const taken = [...all, Math.max(0, rest)].slice(0, series.length);
+      return taken.map((seconds) => ({ seconds }));
+    },
+  };
+  return (await sampleLanes([lane], sampling)).measurements;
 }

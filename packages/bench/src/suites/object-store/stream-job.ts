@@ -1,18 +1,29 @@
-/** One stream, up or down, of a store or of bare requests, in a process of its own. */
-import { createStore, parseIdentity } from "@idk/storage";
-import { noise, hashOf, lengthOf, sha256 } from "../../harness/content.ts";
+/** Streams up and down, of a store or of bare requests, in a process of their own. */
+import { parseIdentity } from "@idk/storage";
+import { hashOf, lengthOf, noise } from "../../harness/content.ts";
+import { storeOf } from "../../harness/identity.ts";
 import { measurePeak, watchMemory } from "../../harness/memory.ts";
-import { receivedJob } from "../../harness/processes.ts";
+import { answerJob } from "../../harness/processes.ts";
 import type { Sample } from "../../harness/results.ts";
 import { bareS3 } from "../../object-store/bare-s3.ts";
-import { childStore } from "../../object-store/in-child.ts";
 import { openBackend } from "../../object-store/scratch.ts";
-import type { MemoryPoint } from "../../report/report.ts";
 import { seededRandom } from "../../statistics/random.ts";
-import { BY_HASH, BY_LENGTH, type Content, passesOf, readAll } from "../passes.ts";
-import { CHUNK, IN_FLIGHT } from "../round-trip.ts";
+import type { ObjectStoreAccess } from "../../suite.ts";
+import {
+  CHUNK,
+  type Content,
+  IN_FLIGHT,
+  byHash,
+  byLength,
+  contentOf,
+  passesOf,
+  readAll,
+} from "./passes.ts";
+
+export type Way = "up" | "down";
 
 export interface StreamJob {
+  readonly ways: readonly Way[];
   /** Bare requests for the same chunks, without a store. */
   readonly bare: boolean;
   /** Bytes of content, determined by the seed. */
@@ -21,17 +32,18 @@ export interface StreamJob {
   /** Bytes of a chunk, and how many are in flight at once. */
   readonly chunk: number;
   readonly concurrency: number;
-  /** The names from the stream up: this is a stream down, compared by SHA-256 afterwards. */
+  readonly access: ObjectStoreAccess;
+  readonly identity: string;
+  /** The names from an earlier stream up, for a stream down. */
   readonly names?: readonly string[] | undefined;
 }
 
 export interface Streamed extends Sample {
   readonly peakRss: number;
-  /** The address, or the names of the bare objects. */
-  readonly names: readonly string[];
   /** Resident memory at the start. */
   readonly rss: number;
-  readonly memory: readonly MemoryPoint[];
+  /** The address, or the names of the bare objects. */
+  readonly names: readonly string[];
 }
 
 interface Transfer {
@@ -63,13 +75,10 @@ async function* streamContent(
   }
 }
 
-function ofStore({ seed, chunk, concurrency }: StreamJob): (size: number) => Transfer {
-  const { access, identity: text } = childStore();
-  const identity = parseIdentity(text);
-  const store = createStore({
+function ofStore(job: StreamJob): (size: number) => Transfer {
+  const { access, identity, seed, chunk, concurrency } = job;
+  const store = storeOf(parseIdentity(identity), {
     backend: openBackend(access),
-    recipients: [identity.recipient],
-    identities: [identity],
     // Bare requests are to transfer as many bytes.
     padding: "none",
     // Its own defaults are not set, so that a change of them is measured.
@@ -90,46 +99,43 @@ function ofStore({ seed, chunk, concurrency }: StreamJob): (size: number) => Tra
   });
 }
 
-/** Each lane has one chunk of noise, whose hash is computed in advance. */
-function ofFetch({ seed, chunk, concurrency }: StreamJob): (size: number) => Transfer {
-  const passes = passesOf(bareS3(childStore().access), chunk);
-  const random = seededRandom(seed);
-  const ring = Array.from({ length: concurrency }, () => noise(chunk, random));
-  const hashes = ring.map(sha256);
+/** All chunks have the same bytes, whose hash is computed in advance. */
+function ofFetch({ access, seed, chunk, concurrency }: StreamJob): (size: number) => Transfer {
+  const passes = passesOf(bareS3(access), chunk);
+  const whole = contentOf(noise(chunk, seededRandom(seed)));
   return (size) => {
-    const chunks = Array.from({ length: Math.ceil(size / chunk) }, (_, i): Content => {
-      const bytes = ring[i % concurrency]!.subarray(0, Math.min(chunk, size - i * chunk));
-      return { bytes, sha256: bytes.length === chunk ? hashes[i % concurrency]! : sha256(bytes) };
-    });
+    const last = contentOf(whole.bytes.subarray(0, size % chunk));
+    const chunks: Content[] = Array.from({ length: Math.floor(size / chunk) }, () => whole);
+    if (last.bytes.length > 0) chunks.push(last);
     return {
       up: () => passes.put(chunks, concurrency),
-      down: (names) => readAll(passes, names, chunks, concurrency, BY_LENGTH),
-      check: (names) => readAll(passes, names, chunks, concurrency, BY_HASH),
+      down: (names) => readAll(passes, names, chunks, concurrency, byLength),
+      check: (names) => readAll(passes, names, chunks, concurrency, byHash),
     };
   };
 }
 
-async function stream(job: StreamJob): Promise<Streamed> {
+/** @returns a result for each way */
+async function stream(job: StreamJob): Promise<Streamed[]> {
   const ofSize = (job.bare ? ofFetch : ofStore)(job);
   const first = ofSize(2 * job.chunk);
   await first.down(await first.up());
   const { up, down, check } = ofSize(job.size);
-  Bun.gc(true);
-  const stop = watchMemory();
-  const { result: names, ...sample } = await measurePeak(async () => {
-    if (job.names === undefined) return up();
-    await down(job.names);
-    return job.names;
-  });
-  const { points: memory, peak } = stop();
-  if (job.names !== undefined) await check(names);
-  const heap = Math.max(...memory.map((point) => point.heap));
-  return { ...sample, names, peakRss: peak, rss: memory[0]!.rss, heap, memory };
+  let { names = [] } = job;
+  const found: Streamed[] = [];
+  for (const way of job.ways) {
+    Bun.gc(true);
+    const stop = watchMemory();
+    const { result: _, ...sample } = await measurePeak(async () => {
+      if (way === "up") names = await up();
+      else await down(names);
+    });
+    const { points: memory, peak: peakRss } = stop();
+    if (way === "down") await check(names);
+    const heap = Math.max(...memory.map((point) => point.heap));
+    found.push({ ...sample, names, peakRss, rss: memory[0]!.rss, heap, memory });
+  }
+  return found;
 }
 
-const job = receivedJob() as StreamJob | undefined;
-if (job) {
-  console.log(JSON.stringify(await stream(job)));
-  // Open connections would keep the process alive.
-  process.exit(0);
-}
+await answerJob(stream);

@@ -1,0 +1,70 @@
+/**
+ * What operations cost in numbers that the same code always reproduces: requests on the wire, counted by
+ * a proxy in front of the store, bytes sent, received, hashed and sealed, bytes stored beyond the content,
+ * threads, and peak memory. The committed baseline has the same numbers, and none may grow.
+ */
+import { COUNTER_WORDS } from "../../compare/comparison.ts";
+import { inPlace } from "../../compare/processes.ts";
+import type { CounterName, Counts } from "../../compare/round/job.ts";
+import { TASKS, type TaskInfo } from "../../compare/round/task-list.ts";
+import { inLanes } from "../../harness/interleave.ts";
+import type { Findings } from "../../harness/results.ts";
+import { exactTarget } from "../../harness/targets.ts";
+import { withScratch } from "../../object-store/scratch.ts";
+import type { Counter } from "../../report/report.ts";
+import { median } from "../../statistics/describe.ts";
+import type { SuiteContext } from "../../suite.ts";
+
+/** Peaks of the same code differ by some percent from process to process. */
+const PEAK_TOLERANCE = 0.1;
+const PEAK_PROCESSES = 3;
+const OVER_STORE = /^(?:put-store|get-store|stream-up|stream-down)-64m$/u;
+
+export async function counters({ store, quick, signal, log }: SuiteContext): Promise<Findings> {
+  const tasks = quick ? TASKS.slice(-2) : TASKS;
+  const byTask = new Map(tasks.map((task): [TaskInfo, Counter[]] => [task, []]));
+  await withScratch(store, "counters", async (scratch) => {
+    // Two at once, because counts do not depend on time, each with a folder that only it clears.
+    const lanes = ["first", "other"].map((folder) => inPlace(scratch.at(folder), signal));
+    await inLanes(tasks, lanes.length, async (task, lane) => {
+      log(task.name);
+      byTask.get(task)!.push(...countersOf(task, await lanes[lane]!.count(task)));
+    });
+    for (const task of tasks.filter(({ name }) => OVER_STORE.test(name))) {
+      const name = `${task.name}: peak memory`;
+      log(name);
+      const peaks: number[] = [];
+      while (peaks.length < (quick ? 1 : PEAK_PROCESSES)) peaks.push(await lanes[0]!.peak(task));
+      const value = median(peaks);
+      byTask.get(task)!.push({ name, value, unit: "bytes", tolerance: PEAK_TOLERANCE });
+    }
+  });
+  const found = [...byTask.values()].flat();
+  // Shorter contents are faster without threads.
+  const threads = found.filter(({ name }) => name.endsWith(`64m: ${COUNTER_WORDS.threads}`));
+  return {
+    counters: found,
+    targets: threads.map(({ name, value }) =>
+      exactTarget(`${name} are on`, value, "count", { least: 1 }),
+    ),
+    notes: [
+      "Counted per operation, once the store is open. Requests and bytes are counted by a proxy in front of the store, or as calls of a backend that is not remote. Hashing and sealing is counted without threads, because only one thread can be watched.",
+      "Peaks are those of a process during three batches, as the median of three processes.",
+    ],
+  };
+}
+
+function countersOf(task: TaskInfo, counts: Counts): Counter[] {
+  return Object.entries(COUNTER_WORDS).flatMap(([counter, words]) => {
+    const value = counts[counter as CounterName];
+    if (value === undefined || variesWithNames(task, counter)) return [];
+    const unit = /^bytes|Overhead$/u.test(counter) ? "bytes" : "count";
+    return [{ name: `${task.name}: ${words}`, value, unit }];
+  });
+}
+
+/** The name of the bucket is hashed to sign requests, and listings contain it. */
+function variesWithNames({ name, backendKind }: TaskInfo, counter: string): boolean {
+  if (backendKind !== "store") return false;
+  return counter === "bytesHashed" || (counter === "bytesReceived" && name === "maintain-store");
+}
