@@ -96,7 +96,7 @@ interface Setting {
 }
 
 /** Opens another store over the same objects. Contents are not padded: all transfer the same bytes. */
-type OpenStore = (options?: Partial<StoreOptions>) => Store;
+type OpenStore = (options?: Pick<StoreOptions, "backend" | "nacl">) => Store;
 
 const OVERLAPPING =
   "Contents over 1 MiB have several chunks in flight, as have the bare requests beside them: their parts overlap.";
@@ -197,10 +197,11 @@ async function measure(direction: Direction, context: SuiteContext): Promise<Fin
   const { suite, notes } = direction;
   const found = await withScratch(context.store, suite, async (scratch) => {
     const identity = await suiteIdentity(context.env);
+    // Each store has its own, because it closes it.
     const backend = () => openBackend(scratch.at("store"));
-    const open: OpenStore = (options) =>
-      storeOf(identity, { backend: backend(), padding: "none", ...options });
-    const parts = [{ targets: [await inFlightTarget(direction, backend(), open)] }] as Findings[];
+    const open: OpenStore = (options = { backend: backend() }) =>
+      storeOf(identity, { padding: "none", ...options });
+    const parts: Findings[] = [{ targets: [await inFlightTarget(direction, backend(), open)] }];
     for (const size of context.sizes ?? ROUNDS.keys()) {
       const [content] = randomContents(size, 1) as [Content];
       await using store = open();
