@@ -11,9 +11,9 @@ import {
 import { suiteIdentity } from "../harness/identity.ts";
 import { annotationsOf } from "../report/annotations.ts";
 import { paintFor } from "../report/draw.ts";
-import { type Problem, problemsOf } from "../report/outcome.ts";
+import { type Problem, describeRun, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
-import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
+import { renderOutcome, renderSuite } from "../report/table.ts";
 import type { RunSettings } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
 import { type Progress, createProgress } from "./progress.ts";
@@ -55,7 +55,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     // A report on standard output is read by a program: print no tables.
     if (!files.includes("-")) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead(head));
+  await show(describeRun(head).join("\n"));
   const progress = createProgress(stderr, settings.verbose);
   const suites: SuiteResult[] = [];
   await withStore(settings, choice, progress, async (store) => {
