@@ -3,6 +3,6 @@ export type * from "./suite.ts";
 export { COMMITTED, missingFrom, readBaseline } from "./baseline/baseline.ts";
 export { readReports, withFigures } from "./report/figures.ts";
 export { problemsOf } from "./report/outcome.ts";
-export { REPORT_SCHEMA, reportSchema } from "./report/report.ts";
+export { reportSchema } from "./report/report.ts";
 export { runSuite } from "./run-suite.ts";
 export { suites } from "./suites.ts";

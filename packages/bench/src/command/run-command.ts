@@ -13,9 +13,9 @@ import { suiteIdentity } from "../harness/identity.ts";
 import { annotationsOf } from "../report/annotations.ts";
 import { paintFor } from "../report/draw.ts";
 import { renderMarkdown } from "../report/markdown.ts";
-import { type Problem, problemsOf } from "../report/outcome.ts";
+import { type Problem, describeRun, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
-import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
+import { renderOutcome, renderSuite } from "../report/table.ts";
 import { type Reason, runSuite } from "../run-suite.ts";
 import { type RunSettings, hasDefaults } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
@@ -50,7 +50,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     // A report on standard output is read by a program: print no tables.
     if (!files.includes("-")) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead(head));
+  await show(describeRun(head).join("\n"));
   const suites: SuiteResult[] = [];
   await runSuites(settings, context, choice, async (result) => {
     const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;

@@ -100,7 +100,14 @@ export function processMeasurer(
 }
 
 /** Measures single processes in the library of this working tree, as the comparison measures a revision's. */
-export function inPlace(store: ObjectStoreAccess | undefined, signal: AbortSignal) {
+export function inPlace(
+  store: ObjectStoreAccess | undefined,
+  signal: AbortSignal,
+): {
+  count(task: TaskInfo): Promise<Counts>;
+  /** Peak resident memory of a process during some batches, in bytes. */
+  peak(task: TaskInfo): Promise<number>;
+} {
   const start = async (task: TaskInfo, mode: Job["mode"]) => {
     const folder = await mkdtemp(join(tmpdir(), "idk-count-"));
     const roundScript = join(import.meta.dir, "round/round.ts");
@@ -108,14 +115,13 @@ export function inPlace(store: ObjectStoreAccess | undefined, signal: AbortSigna
     return startRound({ task, revision, mode, folder, store, roundScript, signal });
   };
   return {
-    async count(task: TaskInfo): Promise<Counts> {
+    async count(task) {
       await using process = await start(task, "count");
       const counts = countsOf(await process.next());
       if ("lacks" in counts) throw new Error(`${task.name} needs ${counts.lacks}`);
       return counts;
     },
-    /** Peak resident memory of a process during some batches, in bytes. */
-    async peak(task: TaskInfo): Promise<number> {
+    async peak(task) {
       await using process = await start(task, "measure");
       await process.expect("ready");
       const peaks: number[] = [];

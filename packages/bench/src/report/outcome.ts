@@ -104,8 +104,8 @@ export function conclude(
   problems: readonly Problem[],
 ): { readonly tone: Tone; readonly headline: string } {
   const targets = suites.flatMap((suite) => suite.targets);
-  const of = (verdict: Verdict): number => targets.filter((one) => one.verdict === verdict).length;
-  const that = (status: SuiteResult["status"]): string =>
+  const of = (verdict: Verdict) => targets.filter((one) => one.verdict === verdict).length;
+  const that = (status: SuiteResult["status"]) =>
     counted(suites.filter((suite) => suite.status === status).length, "suite");
   // What was not judged never counts as met.
   const met = `${of("met")} of ${counted(targets.length, "target")} met`;
@@ -117,13 +117,11 @@ export function conclude(
   ].filter((words) => !words.startsWith("0 "));
   const counts = [targets.length === 0 ? "no targets" : met, ...others].join(", ");
   const failed = problems.some(({ level }) => level === "failure");
-  if (failed) return { tone: "bad", headline: `Benchmarks failed: ${counts}` };
   const judged = targets.length > 0 && !quick;
-  const words = judged ? (problems.length > 0 ? "passed with warnings" : "passed") : "not judged";
-  return {
-    tone: words === "passed" ? "good" : "unclear",
-    headline: `Benchmarks ${words}: ${counts}`,
-  };
+  const passed = problems.length === 0 ? "passed" : "passed with warnings";
+  const words = failed ? "failed" : judged ? passed : "not judged";
+  const tone = failed ? "bad" : words === "passed" ? "good" : "unclear";
+  return { tone, headline: `Benchmarks ${words}: ${counts}` };
 }
 
 /** A line each: what was measured and when, the machine, what it can do, and a warning about a quick run. */

@@ -6,16 +6,10 @@ import {
   TONES,
   conclude,
   describeProblem,
-  describeRun,
   describeStatus,
   subjectOf,
 } from "./outcome.ts";
-import type { Report, ReportHead, SuiteResult } from "./report.ts";
-
-/** The version, the machine and its calibration. */
-export function renderHead(head: ReportHead): string {
-  return describeRun(head).join("\n");
-}
+import type { Report, SuiteResult } from "./report.ts";
 
 /** @param width of the terminal in characters, by default unlimited */
 export function renderSuite(

@@ -61,6 +61,8 @@ test("one table has the targets of all suites, the missed ones first", () => {
     ["overhead of a download", "? inconclusive", "1.10", "0.70 to 1.60", "≤ 1.25", "sse-overhead"],
     ["SHA-256 of 100 MB", "✓ met", "1,390 MB/s", "", "≥ 100 MB/s", "hash-perf"],
   ]);
+  const tones = rows.slice(0, 3).map((row) => row.children[1]!.className);
+  expect(tones).toEqual(["left bad", "left unclear", "left good"]);
 });
 
 test("every chart is drawn in both widths and has a label", () => {

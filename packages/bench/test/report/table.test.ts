@@ -2,13 +2,16 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "bun:test";
 import { type Paint, drawGrid, paintFor, plain } from "../../src/report/draw.ts";
 import type { Report } from "../../src/report/report.ts";
-import { renderHead, renderOutcome, renderSuite } from "../../src/report/table.ts";
+import { describeRun } from "../../src/report/outcome.ts";
+import { renderOutcome, renderSuite } from "../../src/report/table.ts";
 import { PROBLEMS, REPORT, measurement, result } from "./fixtures.ts";
 
 /** The parts in the order in which a run prints them. */
 function renderTable(report: Report, paint: Paint = plain): string {
   const suites = report.suites.map((suite) => renderSuite(suite, paint));
-  return [renderHead(report), ...suites, renderOutcome(report, PROBLEMS, paint)].join("\n\n");
+  return [describeRun(report).join("\n"), ...suites, renderOutcome(report, PROBLEMS, paint)].join(
+    "\n\n",
+  );
 }
 
 describe("the table of a report", () => {
@@ -54,8 +57,8 @@ describe("the table of a report", () => {
   });
 
   test("shows how far the store was", () => {
-    expect(renderHead({ ...REPORT, rtt: 50 })).toContain(
-      "native NaCl, 50 ms added to each request to the store\n",
+    expect(describeRun({ ...REPORT, rtt: 50 })[1]).toEndWith(
+      "native NaCl, 50 ms added to each request to the store",
     );
   });
 

@@ -26,14 +26,7 @@ const CHARACTER = 7.2;
 const GRID = { stroke: "var(--grid)", strokeOpacity: 1 } as const;
 const NO_LABEL = { label: null, tickSize: 0 } as const;
 const MUTED = { color: "var(--muted)" } as const;
-const INTERVAL = {
-  x: "x",
-  y1: "low",
-  y2: "high",
-  stroke: "series",
-  strokeWidth: 7,
-  strokeOpacity: 0.3,
-} as const;
+const INTERVAL = { y1: "low", y2: "high", strokeWidth: 7, strokeOpacity: 0.3 } as const;
 
 /** Shapes of the chart library and characters like them: series differ without colours as well. */
 const SHAPES = ["circle", "square", "triangle", "diamond", "star", "cross", "hexagon"] as const;
@@ -130,11 +123,11 @@ function lineChart(label: string, points: readonly Point[], formatX?: (x: number
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const decades = most / least > 12;
   const longest = Math.max(...xs.map((x) => formatX?.(x).length ?? 0)) * CHARACTER + 10;
-  const at = { x: "x", y: "y", z: "series" } as const;
+  const own = { x: "x", z: "series", stroke: "series" } as const;
   const drawing = chart(label, (width) => {
     const stride = Math.ceil((xs.length * longest) / (width - 88));
     const ticks = formatX ? xs.filter((_, i) => i % stride === 0) : width / 120;
-    const mark = { ...at, symbol: "series", fill: "series", r: 4 } as const;
+    const mark = { ...own, y: "y", symbol: "series", fill: "series", r: 4 } as const;
     return {
       marginLeft: 58,
       marginRight: 30,
@@ -151,8 +144,8 @@ function lineChart(label: string, points: readonly Point[], formatX?: (x: number
         gridY({ ticks: 6, ...GRID }),
         axisY({ ...NO_LABEL, ...MUTED, ticks: 6, tickFormat: thousands }),
         axisX({ ...NO_LABEL, ...MUTED, ticks, tickFormat: formatX ?? seconds }),
-        ruleX(formatX ? sorted : [], INTERVAL),
-        line(sorted, { ...at, stroke: "series", strokeWidth: 2 }),
+        ruleX(formatX ? sorted : [], { ...own, ...INTERVAL }),
+        line(sorted, { ...own, y: "y", strokeWidth: 2 }),
         dot(sorted, formatX ? mark : selectLast(mark)),
       ],
     };
