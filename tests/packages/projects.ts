@@ -44,7 +44,7 @@ export async function ok(
  * An environment with an empty home folder in which npm still reaches the registry: the settings of
  * this machine name it, its certificates and a proxy. They are named explicitly because `--prefix`
  * makes npm look for its global settings elsewhere. Without them npm tries again for minutes, so here
- * it tries once.
+ * it tries again after a second or two, which a connection that broke once needs.
  *
  * @param path the PATH
  */
@@ -61,7 +61,9 @@ export async function cleanNpm(folder: string, path: string): Promise<NodeJS.Pro
     ...Object.fromEntries(kept),
     ...Object.fromEntries(await Promise.all(settings)),
     npm_config_audit: "false",
-    npm_config_fetch_retries: "0",
+    npm_config_fetch_retries: "2",
+    npm_config_fetch_retry_mintimeout: "1000",
+    npm_config_fetch_retry_maxtimeout: "2000",
     npm_config_fund: "false",
     npm_config_prefer_offline: "true",
     npm_config_update_notifier: "false",

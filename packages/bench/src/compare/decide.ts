@@ -16,7 +16,7 @@ import type { Counts } from "./round/job.ts";
 interface Limits {
   /** Worse if the whole interval is above it. */
   readonly tolerance: number;
-  /** Same only if the whole interval is below it. */
+  /** A difference that has to be found: same only if the whole interval is below it. */
   readonly mustFind: number;
   /** The largest half width of an interval that can be `same`. */
   readonly widest: number;
@@ -24,18 +24,22 @@ interface Limits {
 
 /** All as ln(head / base). */
 export const LIMITS: Readonly<Record<Quantity, Limits>> = {
-  cpu: { tolerance: Math.log(1.025), mustFind: Math.log(1.05), widest: 0.15 },
-  elapsed: { tolerance: Math.log(1.1), mustFind: Math.log(1.25), widest: 0.3 },
-  memory: { tolerance: Math.log(1.1), mustFind: Math.log(1.1), widest: 0.15 },
+  // 10 % has to be found, and is, with room for the several looks at one measurement.
+  cpu: { tolerance: Math.log(1.025), mustFind: Math.log(1.09), widest: 0.15 },
+  elapsed: { tolerance: Math.log(1.1), mustFind: Math.log(1.3), widest: 0.3 },
+  memory: { tolerance: Math.log(1.05), mustFind: Math.log(1.15), widest: 0.15 },
 };
 
-/** @param pairs 1 or more; with fewer than about five, nothing is conclusive */
-export function judge(pairs: readonly Pair[]): Attempt {
+/**
+ * @param pairs 1 or more; with fewer than about five, nothing is conclusive
+ * @param last whether there will be no more pairs
+ */
+export function judge(pairs: readonly Pair[], last: boolean = false): Attempt {
   const estimates = QUANTITIES.map((quantity): Estimate => {
     const ratios = pairs.map((pair) => ratioOf(pair, quantity));
     const interval = intervalOf(ratios);
     const ratio = (interval.low + interval.high) / 2;
-    return { quantity, ratio, interval, verdict: verdictOf(interval, quantity) };
+    return { quantity, ratio, interval, verdict: verdictOf(interval, quantity, last) };
   });
   return { pairs, estimates };
 }
@@ -85,21 +89,25 @@ export function intervalOf(ratios: readonly number[]): Interval {
   return { low: centre - half, high: centre + half, confidence: 0.99 };
 }
 
-export function verdictOf({ low, high }: Interval, quantity: Quantity): Verdict {
+/**
+ * The verdict on an interval of ln(head / base). If there will be no more pairs, and the interval reaches
+ * no farther from its middle than the difference that has to be found, the middle decides: it is nearer to
+ * that difference, or to none.
+ */
+export function verdictOf({ low, high }: Interval, quantity: Quantity, last: boolean): Verdict {
   const { tolerance, mustFind, widest } = LIMITS[quantity];
+  const [middle, half] = [(low + high) / 2, (high - low) / 2];
   // Noise must not pass as sameness, but it cannot hide a difference larger than itself either.
-  if ((high - low) / 2 > widest) return low > widest ? "worse" : "inconclusive";
+  if (half > widest) return low > widest ? "worse" : "inconclusive";
   if (low > tolerance) return "worse";
-  if (high > mustFind) return "inconclusive";
-  return high < -tolerance ? "better" : "same";
+  if (high <= mustFind) return high < -tolerance ? "better" : "same";
+  if (!last || half > mustFind) return "inconclusive";
+  return middle > mustFind / 2 ? "worse" : "same";
 }
 
-/** Whether more pairs are unnecessary: a worse task is measured again anyway. */
+/** Whether more pairs are unnecessary. */
 export function isSettled({ estimates }: Attempt): boolean {
-  return (
-    estimates.some(({ verdict }) => verdict === "worse") ||
-    estimates.every(({ verdict }) => verdict !== "inconclusive")
-  );
+  return estimates.every(({ verdict }) => verdict !== "inconclusive");
 }
 
 /** The verdicts of one or two attempts. What is worse in one of two only is inconclusive, or as the second. */

@@ -80,7 +80,7 @@ async function attempt(plan: Plan, measure: () => Promise<Pair>): Promise<Attemp
   const pairs: Pair[] = [];
   for (let upTo = plan.pairs; ; upTo = Math.min(upTo + STEP, plan.maxPairs)) {
     while (pairs.length < upTo) pairs.push(await measure());
-    const result = judge([...pairs]);
+    const result = judge([...pairs], upTo >= plan.maxPairs);
     if (isSettled(result) || upTo >= plan.maxPairs) return result;
   }
 }

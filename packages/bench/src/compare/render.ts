@@ -112,10 +112,10 @@ const [tolerated, found] = [limits("tolerance"), limits("mustFind")];
 /** The legend of the table. */
 const EXPLANATION: string =
   "Changes from base to head, over pairs of processes whose batches alternate, with 99 % intervals; same " +
-  `unless it says otherwise. Worse: the whole interval is above ${tolerated[0]} of CPU time, ` +
-  `${tolerated[1]} of elapsed time or ${tolerated[2]} of peak memory, twice. Same: it ends below ` +
-  `${found[0]}, ${found[1]} and ${found[2]}. Everything else is inconclusive. Counters must not grow ` +
-  "at all, and threads not become fewer.";
+  `unless noted. Worse: the whole interval is above ${tolerated[0]} of CPU time, ${tolerated[1]} of ` +
+  `elapsed time or ${tolerated[2]} of peak memory, twice. Same: it ends below ${found[0]}, ${found[1]} ` +
+  `and ${found[2]}. Between the two, after all pairs, its middle decides, unless it is too wide: ` +
+  "inconclusive. Counters must not grow at all, and threads not become fewer.";
 
 /** The width of the legend. */
 const WIDTH = 95;

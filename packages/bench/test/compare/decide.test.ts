@@ -79,23 +79,33 @@ test("equal sides are the same; a clear difference is worse or better", () => {
 });
 
 test("the position of the interval determines the verdict", () => {
-  const at = (quantity: Quantity, low: number, high: number): Verdict =>
-    verdictOf({ low, high, confidence: 0.99 }, quantity);
+  const at = (quantity: Quantity, low: number, high: number, last = false): Verdict =>
+    verdictOf({ low, high, confidence: 0.99 }, quantity, last);
   expect(at("cpu", 0.025, 0.1)).toBe("worse");
   expect(at("cpu", 0.024, 0.1)).toBe("inconclusive");
-  expect(at("cpu", -0.02, 0.049)).toBe("inconclusive");
-  expect(at("cpu", -0.02, 0.048)).toBe("same");
+  expect(at("cpu", -0.02, 0.087)).toBe("inconclusive");
+  expect(at("cpu", -0.02, 0.086)).toBe("same");
   expect(at("cpu", -0.2, -0.025)).toBe("better");
-  expect(at("elapsed", 0.096, 0.2)).toBe("worse");
-  expect(at("elapsed", -0.1, 0.224)).toBe("inconclusive");
-  expect(at("elapsed", -0.1, 0.22)).toBe("same");
-  expect(at("memory", 0.096, 0.2)).toBe("worse");
-  expect(at("memory", 0, 0.095)).toBe("same");
+  expect(at("elapsed", 0.096, 0.3)).toBe("worse");
+  expect(at("elapsed", -0.1, 0.263)).toBe("inconclusive");
+  expect(at("elapsed", -0.1, 0.262)).toBe("same");
+  expect(at("memory", 0.049, 0.2)).toBe("worse");
+  expect(at("memory", 0, 0.139)).toBe("same");
+});
+
+test("after the last pairs, the middle of a narrow interval decides", () => {
+  const at = (low: number, high: number, last: boolean): Verdict =>
+    verdictOf({ low, high, confidence: 0.99 }, "cpu", last);
+  expect(at(0.02, 0.1, false)).toBe("inconclusive");
+  expect(at(0.02, 0.1, true)).toBe("worse");
+  expect(at(-0.02, 0.1, true)).toBe("same");
+  // Wider to each side than the 9 % that must be found.
+  expect(at(-0.05, 0.16, true)).toBe("inconclusive");
 });
 
 test("an interval that is too wide is never the same, and worse only if the difference is larger", () => {
   const at = (quantity: Quantity, low: number, high: number): Verdict =>
-    verdictOf({ low, high, confidence: 0.99 }, quantity);
+    verdictOf({ low, high, confidence: 0.99 }, quantity, true);
   expect(at("cpu", -0.31, 0)).toBe("inconclusive");
   expect(at("cpu", -0.9, -0.5)).toBe("inconclusive");
   expect(at("cpu", 0.04, 0.4)).toBe("inconclusive");
@@ -109,12 +119,19 @@ test("noise makes a verdict inconclusive, whatever the difference", () => {
   expect(verdicts(noisy).slice(0, 2)).toEqual(["inconclusive", "inconclusive"]);
   expect(isSettled(noisy)).toBe(false);
   expect(isSettled(judge(pairs(1, 0.01)))).toBe(true);
-  // It is measured again anyway.
-  expect(isSettled(judge(pairs(1.15, 0.02)))).toBe(true);
+  // What is worse in one quantity may be open in another.
+  const both = pairs(1.15, 0.02).map(({ base, head }, i) => ({
+    base,
+    head: side(head.cpu, i % 2 === 0 ? 60 : 160),
+  }));
+  expect(verdicts(judge(both))).toEqual(["worse", "worse", "inconclusive"]);
+  expect(isSettled(judge(both))).toBe(false);
 });
 
 test("worse needs both attempts", () => {
-  const [worse, same, noisy] = [pairs(1.1, 0.01), pairs(1, 0.01), pairs(1, 0.3)].map(judge);
+  const [worse, same, noisy] = [pairs(1.1, 0.01), pairs(1, 0.01), pairs(1, 0.3)].map((each) =>
+    judge(each),
+  );
   const cpu = (...attempts: Attempt[]) => verdictsOf(attempts).cpu;
   expect(cpu(worse!)).toBe("worse");
   expect(cpu(worse!, worse!)).toBe("worse");

@@ -1,7 +1,8 @@
 /*
  * The power of the gate. Whole comparisons are simulated with the code that decides, including further
  * pairs and second measurements, on the noise of real comparisons of a revision with itself
- * (record-noise.ts). A simulated pair is one of the recorded ones, whose batches are drawn again.
+ * (record-noise.ts). A simulated pair is one of the recorded ones, whose batches are drawn again, and whose
+ * sides are exchanged half of the time: both are the same revision, so that no difference is the truth.
  */
 import { expect, test } from "bun:test";
 import type { TaskComparison } from "../../src/compare/comparison.ts";
@@ -10,6 +11,8 @@ import { problemsOf } from "../../src/compare/render.ts";
 import { COUNTERS } from "../../src/compare/comparison.ts";
 import type { Counts } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
+import { mean, sum } from "simple-statistics";
+import { median } from "../../src/statistics/describe.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
 import { type Factor, type NoisePair, pairOf, recordedNoise } from "./recorded-noise.ts";
 
@@ -36,10 +39,11 @@ function replay(
       const { cpu, elapsed, memory } = any(pools.get(name)!);
       // CPU time and elapsed time of a batch belong together.
       const batches = cpu.map(() => Math.floor(random() * cpu.length));
+      const sign = random() < 0.5 ? -1 : 1;
       const drawn: NoisePair = {
-        cpu: batches.map((i) => cpu[i]!),
-        elapsed: batches.map((i) => elapsed[i]!),
-        memory,
+        cpu: batches.map((i) => sign * cpu[i]!),
+        elapsed: batches.map((i) => sign * elapsed[i]!),
+        memory: sign * memory,
       };
       return pairOf(drawn, factorOf(name));
     },
@@ -92,6 +96,27 @@ recorded("each recorded run, as it was, has no task that is worse", async () => 
     expect(problemsOf(tasks, false).failures).toEqual([]);
   }
 });
+
+recorded(
+  "runs differ no more than their pairs explain, so that pairs of all runs are one pool",
+  () => {
+    const ratios = [...noise].flatMap(([, own]) =>
+      (["cpu", "elapsed"] as const).map((quantity) =>
+        varianceRatio(own.map((pairs) => pairs.map((pair) => median(pair[quantity])))),
+      ),
+    );
+    // Without any effect of the run, the ratio is 1 on average.
+    expect(mean(ratios)).toBeLessThan(2);
+  },
+);
+
+/** The variance between groups to that within them (Fisher's F), 1 on average if groups are alike. */
+function varianceRatio(groups: readonly (readonly number[])[]): number {
+  const all = groups.flat();
+  const between = sum(groups.map((group) => group.length * (mean(group) - mean(all)) ** 2));
+  const within = sum(groups.map((group) => sum(group.map((value) => (value - mean(group)) ** 2))));
+  return between / (groups.length - 1) / (within / (all.length - groups.length));
+}
 
 recorded(
   "whole runs without a change are called the same",
