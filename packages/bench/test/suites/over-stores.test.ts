@@ -151,6 +151,12 @@ function overObjectStore(url: URL): void {
     expect(await failureOf(streams({ partSize: "none" }))).toContain("--partSize must list sizes");
   });
 
+  test("sse-overhead measures one pair, which has no interval", async () => {
+    const { result, measured } = await run("sse-overhead", { sizes: [1000] });
+    expect(measured).toHaveLength(4);
+    expect(result.pairs).toEqual([]);
+  });
+
   test("many-small measures folders, the object store and bare requests", async () => {
     const { measured, targets } = await run("many-small", { options: { count: 20 } });
     expect(measured).toContain("put, folder, full");

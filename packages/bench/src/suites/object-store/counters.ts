@@ -24,20 +24,23 @@ export async function counters({ store, quick, signal, log }: SuiteContext): Pro
   const tasks = quick ? TASKS.slice(-2) : TASKS;
   const byTask = new Map(tasks.map((task): [TaskInfo, Counter[]] => [task, []]));
   await withScratch(store, "counters", async (scratch) => {
-    // Two at once, because counts do not depend on time, each with a folder that only it clears.
+    // Two at once: counts do not depend on time, nor peaks by more than their tolerance. Each has a folder
+    // that only it clears.
     const lanes = ["first", "other"].map((folder) => inPlace(scratch.at(folder), signal));
     await inLanes(tasks, lanes.length, async (task, lane) => {
       log(task.name);
-      byTask.get(task)!.push(...countersOf(task, await lanes[lane]!.count(task)));
-    });
-    for (const task of tasks.filter(({ name }) => OVER_STORE.test(name))) {
-      const name = `${task.name}: peak memory`;
-      log(name);
+      const [library, own] = [lanes[lane]!, byTask.get(task)!];
+      own.push(...countersOf(task, await library.count(task)));
+      if (!OVER_STORE.test(task.name)) return;
       const peaks: number[] = [];
-      while (peaks.length < (quick ? 1 : PEAK_PROCESSES)) peaks.push(await lanes[0]!.peak(task));
-      const value = median(peaks);
-      byTask.get(task)!.push({ name, value, unit: "bytes", tolerance: PEAK_TOLERANCE });
-    }
+      while (peaks.length < (quick ? 1 : PEAK_PROCESSES)) peaks.push(await library.peak(task));
+      const peak = {
+        name: `${task.name}: peak memory`,
+        value: median(peaks),
+        unit: "bytes",
+      } as const;
+      own.push({ ...peak, tolerance: PEAK_TOLERANCE });
+    });
   });
   const found = [...byTask.values()].flat();
   // Shorter contents are faster without threads.

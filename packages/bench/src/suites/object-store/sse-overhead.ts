@@ -155,6 +155,7 @@ async function measureSize(
         return sampledTarget(name, beyond, { most: SECONDS }, how);
       }),
     );
+    if (rounds === 1) return sampled;
     const of = lookup(sampled.measurements);
     const pairs = directions.map(([direction]) => {
       const [base, head] = SIDES.map((side) => of(labelsOf(direction, side).name));

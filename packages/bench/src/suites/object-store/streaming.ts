@@ -163,7 +163,6 @@ async function measure(
       return { ...labelsFor(size)(series), name: `${prefix}${way} ${name}` };
     }),
     async sample() {
-      loads.push(await loadWhileIdle());
       const taken = await streams();
       const [up, down] = taken.map(({ seconds }) => formatRate(size / seconds));
       log(`${prefix}${name}: up at ${up}, down at ${down}`);
@@ -171,6 +170,7 @@ async function measure(
     },
   });
   const store = laneOf("", async () => {
+    loads.push(await loadWhileIdle());
     const [up] = (await run(false, { ways: ["up"] })) as [Streamed];
     const [down] = (await run(false, { ways: ["down"], names: up.names })) as [Streamed];
     samples.up.push(up);
