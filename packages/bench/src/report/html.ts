@@ -1,22 +1,12 @@
 /**
- * A report, or a comparison of two revisions, as one page without network access and scripts: charts
- * are inline SVG. It supports light and dark mode, phones and printing.
+ * A report as one page without network access and scripts: charts are inline SVG. It supports light and
+ * dark mode, phones and printing.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  COUNTER_WORDS,
-  type Comparison,
-  QUANTITIES,
-  QUANTITY_WORDS,
-  estimatesOf,
-  isWorse,
-} from "../compare/comparison.ts";
-import { difference } from "../compare/render.ts";
 import { sizeName } from "../harness/content.ts";
-import { describeHost } from "../harness/machine.ts";
 import { type Grid, counterGrid, measurementGrid, pairGrid, rateOf, targetGrid } from "./grid.ts";
-import { type Change, type Point, forest, lineChart } from "./html/chart.ts";
+import { type Point, lineChart } from "./html/chart.ts";
 import { type Html, type Part, html, trusted } from "./html/html.ts";
 import {
   type Problem,
@@ -27,7 +17,7 @@ import {
 } from "./outcome.ts";
 import type { Measurement, Report, SuiteResult, Verdict } from "./report.ts";
 import { QUICK, describeRun } from "./table.ts";
-import { counted, formatExact, formatRate, formatTime } from "./units.ts";
+import { formatRate, formatTime } from "./units.ts";
 
 /** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
@@ -144,71 +134,6 @@ function memoryChart(measurements: readonly Measurement[]): Html | undefined {
   const label = `Resident memory over time, MiB${recorded.length > LINES_MOST ? `; the ${LINES_MOST} longest of ${recorded.length}` : ""}`;
   const formatX = (x: number): string => `${Number(x.toPrecision(3))} s`;
   return lineChart({ label, points, kind: "time", formatX });
-}
-
-const COUNTER_ALIGN = ["left", "left", "right", "right"] as const;
-
-/** Renders a comparison of two revisions in the same way. */
-export function renderComparisonHtml(comparison: Comparison): string {
-  const { base, head, failures, warnings, tasks, skipped, machine, createdAt } = comparison;
-  const changes = tasks.flatMap((task): Change[] =>
-    estimatesOf(task).map((estimate) => Object.assign(estimate, { task: task.task })),
-  );
-  const counters = tasks.flatMap(({ task, counters }) =>
-    counters.flatMap((counter) => (counter.change === "none" ? [] : { task, counter })),
-  );
-  const amounts = counters.map(({ task, counter: { name, base, head } }) => {
-    const [before, after] = [base, head].map((count) => formatExact(count, "count"));
-    return [task, COUNTER_WORDS[name], before!, after!];
-  });
-  const found = failures.length === 0 ? "No regression" : counted(failures.length, "regression");
-  const unclear = warnings.length > 0 ? `, ${warnings.length} inconclusive` : "";
-  const revisions = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
-  const { seconds, seed, rtt } = comparison;
-  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
-  return page({
-    title: `Benchmarks: ${head.name} against ${base.name}`,
-    headline: `${found} in ${counted(tasks.length, "task")}${unclear}`,
-    tone: failures.length > 0 ? "bad" : warnings.length > 0 ? "unclear" : "good",
-    about: [
-      revisions,
-      `${createdAt}, ${formatTime(seconds)}, seed ${seed}${far}`,
-      describeHost(machine),
-    ],
-    body: html`${list("problems", [
-      ...failures.map((text) => html`<li class="failure">${text}</li>`),
-      ...warnings.map((text) => html`<li class="warning">${text}</li>`),
-      ...skipped.map(
-        ({ task, reason }) => html`<li class="warning">${task} skipped: ${reason}</li>`,
-      ),
-    ])}
-    ${table(
-      "Changes from base to head",
-      changeGrid(changes),
-      changes.map(({ verdict }) => verdict),
-    )}
-    ${QUANTITIES.map((one) =>
-      forest(
-        `Change of ${QUANTITY_WORDS[one]}, with intervals: left of 0 the head is better`,
-        changes.filter(({ quantity }) => quantity === one),
-      ),
-    )}
-    ${table(
-      counters.length > 0 ? "Counters that changed" : "No counter changed",
-      { head: ["task", "counter", "base", "head"], align: COUNTER_ALIGN, rows: amounts },
-      counters.map(({ counter }) => (isWorse(counter) ? "worse" : "better")),
-    )}`,
-  });
-}
-
-function changeGrid(changes: readonly Change[]): Grid {
-  return {
-    head: ["task", "verdict", "quantity", "change"],
-    align: ["left", "left", "left", "right"],
-    rows: changes.map((change) => {
-      return [change.task, change.verdict, QUANTITY_WORDS[change.quantity], difference(change)];
-    }),
-  };
 }
 
 function list(kind: string, items: readonly Html[]): Html | false {

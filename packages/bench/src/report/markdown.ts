@@ -17,8 +17,9 @@ export function renderMarkdown(report: Report, problems: readonly Problem[]): st
   const failed = problems.some(({ level }) => level === "failure");
   const mark = failed ? "❌" : problems.length > 0 ? "⚠️" : "✅";
   const targets = targetsOf(suites);
+  const what = suites.length === 1 ? text(suites[0]!.title) : "Benchmarks";
   const parts = [
-    `## ${report.quick ? "" : `${mark} `}Benchmarks: ${describeVerdicts(suites)}`,
+    `## ${report.quick ? "" : `${mark} `}${what}: ${describeVerdicts(suites)}`,
     ...(report.quick ? [`_${text(QUICK)}_`] : []),
     ...list(problems.filter(({ target }) => target === undefined).map(describe)),
     ...(targets.length > 0 ? [draw(targetGrid(targets, (verdict) => WORDS[verdict]))] : []),

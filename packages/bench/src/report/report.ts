@@ -107,7 +107,16 @@ export interface Target {
   readonly verdict: Verdict;
 }
 
-export type Unit = "ratio" | "seconds" | "bytes/s" | "files/s" | "bytes" | "exponent" | "count";
+/** A `change` is relative: 0.1 is 10 % more. */
+export type Unit =
+  | "ratio"
+  | "change"
+  | "seconds"
+  | "bytes/s"
+  | "files/s"
+  | "bytes"
+  | "exponent"
+  | "count";
 
 /** A number that the same code always reproduces, to compare with the committed baseline. */
 export interface Counter {
@@ -132,6 +141,29 @@ export interface SuiteResult {
   readonly targets: readonly Target[];
   /** Notes for the reader: what limits a figure, what was not measured. */
   readonly notes: readonly string[];
+  /** What `compare` measured. */
+  readonly comparison?: Comparison | undefined;
+}
+
+/** The commits of two revisions, and what the processes of each task took in one or two attempts. */
+export interface Comparison {
+  readonly base: string;
+  readonly head: string;
+  readonly tasks: readonly {
+    readonly task: string;
+    readonly attempts: readonly { readonly pairs: readonly ProcessPair[] }[];
+  }[];
+}
+
+/** Two processes alive at the same time, whose batches alternated in random order. */
+export type ProcessPair = Readonly<Record<"base" | "head", ProcessSide>>;
+
+/** What one process took for each operation; an item for each batch. */
+export interface ProcessSide {
+  readonly cpu: readonly number[];
+  readonly elapsed: readonly number[];
+  /** Peak resident memory during the batches. */
+  readonly memory: number;
 }
 
 /** Speed of libsodium, `node:crypto` and memory in this run, in bytes per second on one thread. */

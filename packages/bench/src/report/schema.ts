@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { type Interval, type Machine, REPORT_SCHEMA, type Report } from "./report.ts";
+import { REPORT_SCHEMA, type Report } from "./report.ts";
 
 const seconds = z.number().nonnegative();
 const bytes = z.number().int().nonnegative();
 const text = z.string().min(1);
 
-export const interval: z.ZodType<Interval> = z.strictObject({
+const interval = z.strictObject({
   low: z.number(),
   high: z.number(),
   confidence: z.number().gt(0).lt(1),
@@ -53,7 +53,7 @@ const pair = z.strictObject({
 const target = z.strictObject({
   name: text,
   value: z.number(),
-  unit: z.enum(["ratio", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
+  unit: z.enum(["ratio", "change", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
   least: z.number().optional(),
   most: z.number().optional(),
   goal: z.number().optional(),
@@ -69,6 +69,14 @@ const counter = z.strictObject({
   tolerance: z.number().nonnegative().optional(),
 });
 
+const side = z.strictObject({ cpu: z.array(seconds), elapsed: z.array(seconds), memory: bytes });
+const attempt = z.strictObject({ pairs: z.array(z.strictObject({ base: side, head: side })) });
+const comparison = z.strictObject({
+  base: text,
+  head: text,
+  tasks: z.array(z.strictObject({ task: text, attempts: z.array(attempt) })),
+});
+
 const suiteResult = z.strictObject({
   suite: text,
   title: text,
@@ -80,12 +88,13 @@ const suiteResult = z.strictObject({
   counters: z.array(counter),
   targets: z.array(target),
   notes: z.array(z.string()),
+  comparison: comparison.optional(),
 });
 
 const rate = z.number().positive();
 const calibration = z.strictObject({ sha256: rate, secretbox: rate, memoryCopy: rate });
 
-export const machine: z.ZodType<Machine> = z.strictObject({
+const machine = z.strictObject({
   processor: z.string(),
   cores: z.number().int().positive(),
   memory: bytes,

@@ -57,6 +57,7 @@ const FORMATS: Readonly<Record<Target["unit"], (value: number) => string>> = {
   "files/s": (value) => `${digits(value)} files/s`,
   bytes: formatBytes,
   ratio: digits,
+  change: formatChange,
   exponent: (value) => `${value <= -0.005 ? "−" : ""}${Math.abs(value).toFixed(2)}`,
   count: (value) => value.toLocaleString("en-US"),
 };

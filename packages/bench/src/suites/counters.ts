@@ -3,9 +3,9 @@
  * a proxy in front of the store, bytes sent, received, hashed and sealed, bytes stored beyond the content,
  * threads, and peak memory. The committed baseline has the same numbers, and none may grow.
  */
-import { COUNTER_WORDS } from "../compare/comparison.ts";
+import { countersOf } from "../compare/decide.ts";
 import { inPlace } from "../compare/processes.ts";
-import type { CounterName } from "../compare/round/job.ts";
+import { COUNTER_WORDS } from "../compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../compare/round/task-list.ts";
 import type { Findings } from "../harness/results.ts";
 import { exactTarget } from "../harness/targets.ts";
@@ -27,13 +27,8 @@ export async function counters({ store, quick, signal, log }: SuiteContext): Pro
     for (const task of tasks) {
       const { name, threads } = task;
       log(name);
-      const counts = await library.count(task);
-      for (const [counter, words] of Object.entries(COUNTER_WORDS)) {
-        const value = counts[counter as CounterName];
-        if (value === undefined || variesWithNames(task, counter)) continue;
-        const unit = /^bytes|Overhead$/u.test(counter) ? "bytes" : "count";
-        found.push({ name: `${name}: ${words}`, value, unit });
-      }
+      const counted = countersOf(name, await library.count(task));
+      found.push(...counted.filter((counter) => !variesWithNames(task, counter)));
       if (!threads || !OVER_STORE.test(name)) continue;
       const peaks: number[] = [];
       while (peaks.length < (quick ? 1 : PEAK_PROCESSES)) peaks.push(await library.peak(task));
@@ -56,7 +51,7 @@ export async function counters({ store, quick, signal, log }: SuiteContext): Pro
 }
 
 /** The name of the bucket is hashed to sign requests, and listings contain it. */
-function variesWithNames({ name, backendKind }: TaskInfo, counter: string): boolean {
-  if (backendKind !== "store") return false;
-  return counter === "bytesHashed" || (counter === "bytesReceived" && name === "maintain-store");
+function variesWithNames({ name, backendKind }: TaskInfo, counter: Counter): boolean {
+  const varies = [`${name}: ${COUNTER_WORDS.bytesHashed}`, "maintain-store: bytes received"];
+  return backendKind === "store" && varies.includes(counter.name);
 }

@@ -44,6 +44,14 @@ describe("renderMarkdown", () => {
     `);
   });
 
+  test("the report of one suite has its title", () => {
+    const [suite] = REPORT.suites;
+    const suites = [{ ...suite!, title: "a|b<i> against main" }];
+    expect(renderMarkdown({ ...REPORT, suites }, [])).toStartWith(
+      "## ✅ a\\|b&lt;i> against main: 1 of 3 targets met",
+    );
+  });
+
   test("every row of a table has as many cells as its head", () => {
     const cells = (line: string): number => line.replaceAll("\\|", "").split("|").length;
     const tables = renderMarkdown(REPORT, PROBLEMS)
