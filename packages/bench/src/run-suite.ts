@@ -30,7 +30,9 @@ export async function runSuite(
   const start = performance.now();
   const end = (outcome: Pick<SuiteResult, "status" | "reason">, found: Findings): SuiteResult => {
     const seconds = outcome.status === "skipped" ? 0 : (performance.now() - start) / 1000;
-    return { suite: suite.name, title: suite.title, seconds, ...outcome, ...together([found]) };
+    const { comparison } = found;
+    const about = { suite: suite.name, title: suite.title, seconds };
+    return { ...about, ...outcome, ...together([found]), ...(comparison && { comparison }) };
   };
   if (suite.needsObjectStore && context.store === undefined) return end(withoutStore, {});
   const reason = suite.missing?.(context.env);

@@ -1,7 +1,7 @@
 import manifest from "../../package.json" with { type: "json" };
-import { output } from "../compare/program.ts";
 import { calibrate } from "../harness/bounds.ts";
 import { thisMachine } from "../harness/machine.ts";
+import { git } from "../harness/processes.ts";
 import { REPORT_SCHEMA, type ReportHead } from "../report/report.ts";
 import type { Suite } from "../suite.ts";
 import type { TextStream } from "./progress.ts";
@@ -70,12 +70,13 @@ export async function describeRun(quick: boolean, signal: AbortSignal): Promise<
 }
 
 async function revisionOf(signal: AbortSignal): Promise<string | undefined> {
-  const git = (...args: string[]): Promise<string> =>
-    output({ argv: ["git", ...args], cwd: `${import.meta.dirname}/../..`, signal });
+  const inPackage = (...args: string[]): Promise<string> =>
+    git(`${import.meta.dirname}/../..`, args, signal);
   try {
     // If the package is installed inside another repository, that commit is unrelated to it.
-    await git("ls-files", "--error-unmatch", "package.json");
-    return (await git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")).trim();
+    await inPackage("ls-files", "--error-unmatch", "package.json");
+    const format = ["--always", "--dirty", "--abbrev=40", "--exclude=*"];
+    return (await inPackage("describe", ...format)).trim();
   } catch {
     signal.throwIfAborted();
     return undefined;

@@ -1,5 +1,5 @@
 /** Contents to measure with, what came back, and their names. */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomFillSync } from "node:crypto";
 import type { Random } from "../statistics/random.ts";
 
 /** Incompressible bytes, determined by the random numbers. */
@@ -36,7 +36,7 @@ export function sizeName(bytes: number): string {
 }
 
 export function randomContent(size: number): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(randomBytes(size));
+  return randomFillSync(new Uint8Array(size));
 }
 
 /** 64 hex digits. */

@@ -99,11 +99,11 @@ export function describePair(pair: Omit<Pair, "name" | "deltas" | "verdict">): s
 
 /** The results of a completed suite. Absent parts are empty. */
 export type Findings = Partial<
-  Pick<SuiteResult, "measurements" | "pairs" | "counters" | "targets" | "notes">
+  Pick<SuiteResult, "measurements" | "pairs" | "counters" | "targets" | "notes" | "comparison">
 >;
 
 /** The results of all parts of a suite, in their order. */
-export function together(parts: readonly Findings[]): Required<Findings> {
+export function together(parts: readonly Findings[]): Required<Omit<Findings, "comparison">> {
   return {
     measurements: parts.flatMap(({ measurements = [] }) => measurements),
     pairs: parts.flatMap(({ pairs = [] }) => pairs),

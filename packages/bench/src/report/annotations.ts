@@ -35,12 +35,6 @@ export function annotationsOf(
   });
 }
 
-/** @param sentence begins with the name of a task and a colon */
-export function taskAnnotation(level: Problem["level"], sentence: string): string {
-  const [title = "", message = ""] = sentence.split(/: (.*)/su);
-  return annotation(level, title, message);
-}
-
 function data(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

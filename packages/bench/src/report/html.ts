@@ -1,21 +1,11 @@
 /**
- * A report, or a comparison of two revisions, as one page without network access and scripts: charts
- * are inline SVG. It supports light and dark mode, phones and printing.
+ * A report as one page without network access and scripts: charts are inline SVG. It supports light and
+ * dark mode, phones and printing.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  COUNTER_WORDS,
-  type Comparison,
-  QUANTITIES,
-  QUANTITY_WORDS,
-  estimatesOf,
-  isWorse,
-} from "../compare/comparison.ts";
-import { difference } from "../compare/render.ts";
-import { describeHost } from "../harness/machine.ts";
 import { type Grid, markedRows, partsOf, rateOf, targetGrid } from "./grid.ts";
-import { type Change, forest, memoryChart, ratesCharts } from "./html/chart.ts";
+import { memoryChart, ratesCharts } from "./html/chart.ts";
 import { type Html, type Part, html, trusted } from "./html/html.ts";
 import {
   type Problem,
@@ -29,7 +19,7 @@ import {
   targetsOf,
 } from "./outcome.ts";
 import type { Report, SuiteResult } from "./report.ts";
-import { counted, formatExact, formatRate, formatTime } from "./units.ts";
+import { formatRate } from "./units.ts";
 
 /** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
@@ -144,79 +134,4 @@ function page({ title, headline, tone, about, body }: Page): string {
         </main>
       </body>
     </html> `.markup;
-}
-
-const CHANGE_TONES = {
-  worse: "bad",
-  better: "good",
-  same: "good",
-  inconclusive: "unclear",
-} as const;
-const COUNTER_ALIGN = ["left", "left", "right", "right"] as const;
-
-/** Renders a comparison of two revisions in the same way. */
-export function renderComparisonHtml(comparison: Comparison): string {
-  const { base, head, failures, warnings, tasks, skipped, machine, createdAt } = comparison;
-  const changes = tasks.flatMap((task): Change[] =>
-    estimatesOf(task).map((estimate) => Object.assign(estimate, { task: task.task })),
-  );
-  const counters = tasks.flatMap(({ task, counters }) =>
-    counters.flatMap((counter) => (counter.change === "none" ? [] : { task, counter })),
-  );
-  const amounts = counters.map(({ task, counter: { name, base, head } }) => {
-    const [before, after] = [base, head].map((count) => formatExact(count, "count"));
-    return [task, COUNTER_WORDS[name], before!, after!];
-  });
-  const found = failures.length === 0 ? "No regression" : counted(failures.length, "regression");
-  const unclear = warnings.length > 0 ? `, ${warnings.length} inconclusive` : "";
-  const revisions = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
-  const { seconds, seed, rtt } = comparison;
-  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
-  return page({
-    title: `Benchmarks: ${head.name} against ${base.name}`,
-    headline: `${found} in ${counted(tasks.length, "task")}${unclear}`,
-    tone: failures.length > 0 ? "bad" : warnings.length > 0 ? "unclear" : "good",
-    about: [
-      revisions,
-      `${createdAt}, ${formatTime(seconds)}, seed ${seed}${far}`,
-      describeHost(machine),
-    ],
-    body: html`${list(
-      [
-        ...failures.map((text) => html`<b class="bad">failure</b> ${text}`),
-        ...warnings.map((text) => html`<b class="unclear">warning</b> ${text}`),
-        ...skipped.map(
-          ({ task, reason }) => html`<b class="unclear">warning</b> ${task} skipped: ${reason}`,
-        ),
-      ],
-      "problems",
-    )}
-    ${table(changeGrid(changes), "Changes from base to head")}
-    ${QUANTITIES.map((one) =>
-      forest(
-        `Change of ${QUANTITY_WORDS[one]}, with intervals: left of 0 the head is better`,
-        changes.filter(({ quantity }) => quantity === one),
-      ),
-    )}
-    ${table(
-      {
-        head: ["task", "counter", "base", "head"],
-        align: COUNTER_ALIGN,
-        rows: amounts,
-        tones: counters.map(({ counter }) => (isWorse(counter) ? "bad" : "good")),
-      },
-      counters.length > 0 ? "Counters that changed" : "No counter changed",
-    )}`,
-  });
-}
-
-function changeGrid(changes: readonly Change[]): Grid {
-  return {
-    head: ["task", "verdict", "quantity", "change"],
-    align: ["left", "left", "left", "right"],
-    rows: changes.map((change) => {
-      return [change.task, change.verdict, QUANTITY_WORDS[change.quantity], difference(change)];
-    }),
-    tones: changes.map(({ verdict }) => CHANGE_TONES[verdict]),
-  };
 }

@@ -19,7 +19,7 @@ export function renderMarkdown(report: Report, problems: readonly Problem[]): st
     return `- ${MARKS[TONES[level]]} ${subject}${text(message)}`;
   });
   const parts = [
-    `## ${MARKS[tone]} ${headline}`,
+    `## ${MARKS[tone]} ${text(headline)}`,
     items.join("\n"),
     targets.length > 0 && draw(targetGrid(targets)),
     describeRun(report).map(text).join("<br>\n"),

@@ -121,7 +121,9 @@ export function conclude(
   const passed = problems.length === 0 ? "passed" : "passed with warnings";
   const words = failed ? "failed" : judged ? passed : "not judged";
   const tone = failed ? "bad" : words === "passed" ? "good" : "unclear";
-  return { tone, headline: `Benchmarks ${words}: ${counts}` };
+  // A comment on a pull request has both a run and a comparison.
+  const what = suites.find(({ suite }) => suite === "compare")?.title ?? "Benchmarks";
+  return { tone, headline: `${what} ${words}: ${counts}` };
 }
 
 /** A line each: what was measured and when, the machine, what it can do, and a warning about a quick run. */

@@ -14,7 +14,7 @@ const bytes = z.number().int().nonnegative();
 const rate = z.number().positive();
 const text = z.string().min(1);
 
-const intervalShape = z.strictObject({
+const interval = z.strictObject({
   low: z.number(),
   high: z.number(),
   confidence: z.number().gt(0).lt(1),
@@ -29,7 +29,7 @@ const distribution = z.strictObject({
   p99: seconds,
   most: seconds,
   /** Bootstrap interval of the median. */
-  interval: intervalShape,
+  interval,
 });
 
 /** One thing, measured repeatedly. */
@@ -73,7 +73,7 @@ const pair = z.strictObject({
   deltas: z.array(z.number()).min(2),
   meanDelta: z.number(),
   /** Bootstrap interval of the mean delta. */
-  interval: intervalShape,
+  interval,
   /** mean(head) / mean(base) − 1 */
   overhead: z.number(),
   /** One sentence in English. */
@@ -84,13 +84,14 @@ const pair = z.strictObject({
 const target = z.strictObject({
   name: text,
   value: z.number(),
-  unit: z.enum(["ratio", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
+  /** A `change` is relative: 0.1 is 10 % more. */
+  unit: z.enum(["ratio", "change", "seconds", "bytes/s", "files/s", "bytes", "exponent", "count"]),
   least: z.number().optional(),
   most: z.number().optional(),
   /** A better bound that is wanted and does not decide the verdict. */
   goal: z.number().optional(),
   /** The interval of the value, if it was sampled. */
-  interval: intervalShape.optional(),
+  interval: interval.optional(),
   /**
    * What the value was computed from: CPU time, elapsed time, or something exact. Decides how wide the
    * interval may be, and whether an inconclusive verdict fails a strict run.
@@ -115,6 +116,29 @@ const counter = z.strictObject({
   tolerance: z.number().nonnegative().optional(),
 });
 
+/** What one process took for each operation; an item for each batch. */
+const processSide = z.strictObject({
+  cpu: z.array(seconds),
+  elapsed: z.array(seconds),
+  /** Peak resident memory during the batches. */
+  memory: bytes,
+});
+
+/** Two processes alive at the same time, whose batches alternated in random order. */
+const processPair = z.strictObject({ base: processSide, head: processSide });
+
+/** The commits of two revisions, and what the processes of each task took in one or two attempts. */
+const comparison = z.strictObject({
+  base: text,
+  head: text,
+  tasks: z.array(
+    z.strictObject({
+      task: text,
+      attempts: z.array(z.strictObject({ pairs: z.array(processPair) })),
+    }),
+  ),
+});
+
 const suite = z.strictObject({
   suite: text,
   title: text,
@@ -128,9 +152,11 @@ const suite = z.strictObject({
   targets: z.array(target),
   /** For the reader: what limits a figure, what was not measured. */
   notes: z.array(z.string()),
+  /** What `compare` measured. */
+  comparison: comparison.optional(),
 });
 
-const machineShape = z.strictObject({
+const machine = z.strictObject({
   processor: z.string(),
   cores: z.number().int().positive(),
   memory: bytes,
@@ -147,7 +173,7 @@ const report = z.strictObject({
   version: text,
   /** The measured git commit, with "-dirty" if files had changed; absent outside of a repository. */
   revision: text.optional(),
-  machine: machineShape,
+  machine,
   /** Speed of libsodium, `node:crypto` and memory in this run, in bytes per second on one thread. */
   calibration: z.strictObject({ sha256: rate, secretbox: rate, memoryCopy: rate }),
   /** Few rounds and small sizes: too imprecise to judge. */
@@ -161,7 +187,7 @@ const report = z.strictObject({
 export type Inferred<Schema extends z.ZodType> = ReadOnly<z.infer<Schema>>;
 type ReadOnly<T> = { readonly [Key in keyof T]: ReadOnly<T[Key]> };
 
-export type Interval = Inferred<typeof intervalShape>;
+export type Interval = Inferred<typeof interval>;
 export type Distribution = Inferred<typeof distribution>;
 export type Measurement = Inferred<typeof measurement>;
 export type MemoryPoint = NonNullable<Measurement["memory"]>[number];
@@ -170,8 +196,11 @@ export type Target = Inferred<typeof target>;
 export type Unit = Target["unit"];
 export type Verdict = Target["verdict"];
 export type Counter = Inferred<typeof counter>;
+export type ProcessSide = Inferred<typeof processSide>;
+export type ProcessPair = Inferred<typeof processPair>;
+export type Comparison = Inferred<typeof comparison>;
 export type SuiteResult = Inferred<typeof suite>;
-export type Machine = Inferred<typeof machineShape>;
+export type Machine = Inferred<typeof machine>;
 export type Report = Inferred<typeof report>;
 export type Calibration = Report["calibration"];
 
@@ -180,8 +209,6 @@ export type ReportHead = Omit<Report, "suites">;
 
 /** The published schema of reports. */
 export const reportSchema: z.ZodType<Report> = report;
-export const interval: z.ZodType<Interval> = intervalShape;
-export const machine: z.ZodType<Machine> = machineShape;
 
 /**
  * The report as a JSON file.

@@ -58,6 +58,7 @@ const FORMATS: Readonly<Record<Unit, (value: number) => string>> = {
   "files/s": (value) => `${digits(value)} files/s`,
   bytes: formatBytes,
   ratio: digits,
+  change: formatChange,
   exponent: (value) => `${value <= -0.005 ? "−" : ""}${Math.abs(value).toFixed(2)}`,
   count: (value) => value.toLocaleString("en-US"),
 };

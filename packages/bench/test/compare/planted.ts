@@ -1,10 +1,9 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { output } from "../../src/compare/program.ts";
+import { git as runGit } from "../../src/harness/processes.ts";
 
 const ROOT = join(import.meta.dir, "../../../..");
-const { signal } = new AbortController();
 
 /** A change in one file: text that occurs once, and its replacement. */
 export interface Patch {
@@ -28,8 +27,7 @@ export async function plantedRepository(patch?: Patch): Promise<PlantedRepositor
   const above = await mkdtemp(join(tmpdir(), "idk-planted-"));
   const folder = join(above, "repository");
   const temporary = join(above, "temporary");
-  const git = (...args: string[]) =>
-    output({ argv: ["git", ...args], cwd: folder, signal }).then((text) => text.trim());
+  const git = async (...args: string[]) => (await runGit(folder, args)).trim();
   const dispose = () => rm(above, { recursive: true, force: true });
   try {
     await mkdir(folder);

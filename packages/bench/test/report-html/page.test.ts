@@ -1,25 +1,19 @@
 import { expect, test } from "bun:test";
 import { parseHTML } from "linkedom";
-import { comparisonSchema } from "../../src/compare/comparison.ts";
-import { renderComparisonHtml, renderHtml } from "../../src/report/html.ts";
+import { renderHtml } from "../../src/report/html.ts";
 import { reportSchema } from "../../src/report/report.ts";
 import { hostile } from "./hostile.ts";
-import { sampleComparison } from "./sample-comparison.ts";
 import { problemsIn, sampleReport } from "./sample.ts";
 
 const report = sampleReport();
-const comparison = sampleComparison();
 const page = renderHtml(report, problemsIn(report));
 const { document } = parseHTML(page);
-const comparisonPage = renderComparisonHtml(comparison);
-const comparisonDocument = parseHTML(comparisonPage).document;
 
-const textOf = (selector: string, root: Document = document) =>
-  [...root.querySelectorAll(selector)].map(({ textContent }) => textContent.trim());
+const textOf = (selector: string) =>
+  [...document.querySelectorAll(selector)].map(({ textContent }) => textContent.trim());
 
-test("the samples match their schemas", () => {
+test("the sample matches the schema", () => {
   expect(reportSchema.parse(report)).toEqual(report);
-  expect(comparisonSchema.parse(comparison)).toEqual(comparison);
 });
 
 test("the page has no script, loads nothing, and has a policy that forbids both", () => {
@@ -66,13 +60,9 @@ test("one table has the targets of all suites, the missed ones first", () => {
 });
 
 test("every chart is drawn in both widths and has a label", () => {
-  const roots = [comparisonDocument, document];
-  const figures = roots.flatMap((root) => Array.from(root.querySelectorAll("figure")));
+  const figures = [...document.querySelectorAll("figure")];
   const captions = figures.map((figure) => figure.querySelector("figcaption")!.textContent.trim());
   expect(captions).toEqual([
-    "Change of CPU time, with intervals: left of 0 the head is better",
-    "Change of elapsed time, with intervals: left of 0 the head is better",
-    "Change of peak memory, with intervals: left of 0 the head is better",
     "Rate by size, MB/s",
     "Rate by size, MB/s",
     "Resident memory over time, MiB",
@@ -94,18 +84,10 @@ test("tables and sentences match the report", () => {
   }
   const verdicts = overhead.pairs.map(({ name, verdict }) => `${name}: ${verdict}`);
   expect(textOf("#suite-1 li")).toEqual([...verdicts, ...overhead.notes]);
-  const changes = [...comparisonDocument.querySelectorAll("tbody tr")].map((row) =>
-    [...row.children].map(({ textContent }) => textContent).join(" "),
-  );
-  expect(changes).toHaveLength(4 * 3 + 1);
-  expect(changes[0]).toMatch(/^seal-1mib ✗ worse CPU time \+2\d\.\d % ± \d\.\d %$/u);
-  expect(changes[2]).toMatch(/^seal-1mib ✓ same peak memory \+0\.0 % ± 0\.0 %$/u);
-  expect(changes.at(-1)).toBe("put-store ✓ bytes stored beyond content 1,392 1,360");
 });
 
 test("no text becomes markup", () => {
   const poisoned = renderHtml(hostile(report), hostile(problemsIn(report)));
-  const poisonedComparison = renderComparisonHtml(hostile(comparison));
   const other = parseHTML(poisoned).document;
   // The number of ticks depends on the lengths of names, but the kinds of elements do not.
   const kinds = (root: Document) => [
@@ -113,27 +95,6 @@ test("no text becomes markup", () => {
     new Set([...root.querySelectorAll("svg *")].map(({ localName }) => localName)),
   ];
   expect(kinds(other)).toEqual(kinds(document));
-  // A name that is cut has its whole text in a <title>.
-  const [elements, drawn] = kinds(comparisonDocument) as [string[], Set<string>];
-  const kindsOfPoisoned = kinds(parseHTML(poisonedComparison).document);
-  expect(kindsOfPoisoned).toEqual([elements, new Set([...drawn, "title"])]);
-  expect((poisoned + poisonedComparison).includes("<script>")).toBe(false);
+  expect(poisoned.includes("<script>")).toBe(false);
   expect(other.querySelector("#suite-0 h2")?.textContent).toContain(`<script>document.title="ran"`);
-});
-
-test("a comparison has its own page", () => {
-  const headline = (other: typeof comparison): string =>
-    /<h1[^]*<\/h1>/u.exec(renderComparisonHtml(other))![0];
-  expect(headline(comparison)).toStartWith(`<h1 class="bad">2 regressions in 4 tasks`);
-  const passed = { ...comparison, failures: [], warnings: [] };
-  expect(headline(passed)).toBe(`<h1 class="good">No regression in 4 tasks</h1>`);
-  expect(headline({ ...passed, warnings: ["put-store: CPU time"] })).toBe(
-    `<h1 class="unclear">No regression in 4 tasks, 1 inconclusive</h1>`,
-  );
-  const { failures, warnings } = comparison;
-  expect(textOf(".problems li", comparisonDocument)).toEqual([
-    ...failures.map((text) => `failure ${text}`),
-    ...warnings.map((text) => `warning ${text}`),
-    "warning get-range skipped: the base does not know it",
-  ]);
 });

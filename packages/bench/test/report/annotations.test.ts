@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { annotation, annotationsOf, taskAnnotation } from "../../src/report/annotations.ts";
+import { annotation, annotationsOf } from "../../src/report/annotations.ts";
 import { PROBLEMS, target } from "./fixtures.ts";
 
 /** As GitHub's runner reads a line: https://github.com/actions/runner, ActionCommand.TryParseV2 */
@@ -52,12 +52,6 @@ describe("annotations", () => {
     expect(annotationsOf([whole], BASELINE)).toEqual([
       "::error title=benchmarks::the NaCl in JavaScript was used",
     ]);
-  });
-
-  test("of a comparison have the task as their title", () => {
-    expect(taskAnnotation("warning", "put-memory: CPU time +8.0 %: worse\n")).toBe(
-      "::warning title=put-memory::CPU time +8.0 %25: worse%0A",
-    );
   });
 
   test.each([

@@ -23,6 +23,14 @@ describe("renderMarkdown", () => {
     `);
   });
 
+  test("a comparison has its title", () => {
+    const [suite] = REPORT.suites;
+    const suites = [{ ...suite!, suite: "compare", title: "a|b<i> against main" }];
+    expect(renderMarkdown({ ...REPORT, suites }, [])).toStartWith(
+      "## ✅ a\\|b&lt;i> against main passed: 1 of 3 targets met",
+    );
+  });
+
   test("every row of a table has as many cells as its head", () => {
     const cells = (line: string): number => line.replaceAll("\\|", "").split("|").length;
     const suites = [result("a|b", { targets: [target("x | y", 1, 2), target("`z`", 3, 2)] })];

@@ -57,6 +57,7 @@ describe("formats", () => {
 
   test.each<[Target["unit"], string]>([
     ["ratio", "1.25"],
+    ["change", "+125.0 %"],
     ["seconds", "1.25 s"],
     ["bytes/s", "0.00000125 MB/s"],
     ["files/s", "1.25 files/s"],

@@ -1,6 +1,5 @@
 /*
- * Counts the bytes passed to hash functions of the runtime. A round that counts loads it before the
- * library.
+ * Counts the bytes passed to hash functions of the runtime, once `watchHashing` was called.
  *
  * Covered for all algorithms: `createHash` and `createHmac` of `node:crypto`, however they are imported,
  * because their prototypes are patched; `Bun.CryptoHasher`; `crypto.subtle.digest`. Not covered: other
@@ -12,9 +11,18 @@ import { Hash, Hmac, subtle } from "node:crypto";
 
 let hashed = 0;
 
-/** Bytes hashed on the main thread since this module was loaded. */
-export function hashedBytes(): number {
-  return hashed;
+/**
+ * Patches the hash functions of this process.
+ *
+ * @returns a function that returns the bytes hashed on this thread since then
+ */
+export function watchHashing(): () => number {
+  counting(Hash.prototype, "update", 0, 1);
+  counting(Hmac.prototype, "update", 0, 1);
+  counting(Bun.CryptoHasher.prototype, "update", 0, 1);
+  counting(Bun.CryptoHasher, "hash", 1);
+  counting(Object.getPrototypeOf(subtle) as object, "digest", 1);
+  return () => hashed;
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
@@ -38,9 +46,3 @@ function lengthOf(data: unknown, encoding: unknown): number {
   if (typeof byteLength === "number") return byteLength;
   throw new TypeError(`cannot tell how many bytes of a ${typeof data} are hashed`);
 }
-
-counting(Hash.prototype, "update", 0, 1);
-counting(Hmac.prototype, "update", 0, 1);
-counting(Bun.CryptoHasher.prototype, "update", 0, 1);
-counting(Bun.CryptoHasher, "hash", 1);
-counting(Object.getPrototypeOf(subtle) as object, "digest", 1);

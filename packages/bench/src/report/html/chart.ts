@@ -3,16 +3,13 @@ import {
   axisX,
   axisY,
   dot,
-  gridX,
   gridY,
   line,
   plot,
   ruleX,
-  ruleY,
   selectLast,
 } from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import type { Estimate } from "../../compare/comparison.ts";
 import { sizeName } from "../../harness/content.ts";
 import type { Measurement } from "../report.ts";
 import { type Html, html, trusted } from "./html.ts";
@@ -161,37 +158,4 @@ function lineChart(label: string, points: readonly Point[], formatX?: (x: number
     <ul class="legend">
       ${legend}
     </ul>`;
-}
-
-const COLORS = { worse: "bad", better: "good", same: "muted", inconclusive: "unclear" } as const;
-
-/** A quantity of a task, compared. */
-export type Change = Estimate & { readonly task: string };
-
-/** The changes of one quantity, a row for each task: the estimate with its interval. */
-export function forest(label: string, changes: readonly Change[]): Html {
-  const tasks = changes.map(({ task }) => task);
-  const percent = (ratio: number) => Math.expm1(ratio) * 100;
-  const rows = changes.map(({ task, ratio, interval, verdict }) => {
-    const [low, high] = [interval.low, interval.high].map(percent) as [number, number];
-    return { task, low, high, x: percent(ratio), stroke: `var(--${COLORS[verdict]})` };
-  });
-  // Longer intervals end at the edge of the chart.
-  const reach = Math.min(100, 1.05 * Math.max(5, ...rows.flatMap(({ low, high }) => [-low, high])));
-  const names = Math.min(150, Math.max(...tasks.map(({ length }) => length)) * CHARACTER + 20);
-  return chart(label, (width) => ({
-    height: 70 + rows.length * 22,
-    marginLeft: names,
-    marginBottom: 34,
-    x: { domain: [-reach, reach], clamp: true },
-    y: { type: "band", domain: tasks },
-    marks: [
-      gridX({ ticks: width / 90, ...GRID }),
-      axisX({ ticks: width / 90, label: "change, %", ...MUTED }),
-      axisY({ ...NO_LABEL, lineWidth: names / 13, textOverflow: "ellipsis-end" }),
-      ruleX([0], { stroke: "var(--ink)" }),
-      ruleY(rows, { y: "task", x1: "low", x2: "high", stroke: "stroke", strokeWidth: 4 }),
-      dot(rows, { x: "x", y: "task", symbol: "diamond", r: 5, fill: "stroke" }),
-    ],
-  }));
 }

@@ -3,9 +3,9 @@
  * a proxy in front of the store, bytes sent, received, hashed and sealed, bytes stored beyond the content,
  * threads, and peak memory. The committed baseline has the same numbers, and none may grow.
  */
-import { COUNTER_WORDS } from "../../compare/comparison.ts";
+import { countersOf } from "../../compare/decide.ts";
 import { inPlace } from "../../compare/processes.ts";
-import type { CounterName, Counts } from "../../compare/round/job.ts";
+import { COUNTER_WORDS } from "../../compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../compare/round/task-list.ts";
 import { inLanes } from "../../harness/interleave.ts";
 import type { Findings } from "../../harness/results.ts";
@@ -30,7 +30,8 @@ export async function counters({ store, quick, signal, log }: SuiteContext): Pro
     await inLanes(tasks, lanes.length, async (task, lane) => {
       log(task.name);
       const [library, own] = [lanes[lane]!, byTask.get(task)!];
-      own.push(...countersOf(task, await library.count(task)));
+      const counted = countersOf(task.name, await library.count(task));
+      own.push(...counted.filter((counter) => !variesWithNames(task, counter)));
       if (!OVER_STORE.test(task.name)) return;
       const peaks: number[] = [];
       while (peaks.length < (quick ? 1 : PEAK_PROCESSES)) peaks.push(await library.peak(task));
@@ -57,17 +58,8 @@ export async function counters({ store, quick, signal, log }: SuiteContext): Pro
   };
 }
 
-function countersOf(task: TaskInfo, counts: Counts): Counter[] {
-  return Object.entries(COUNTER_WORDS).flatMap(([counter, words]) => {
-    const value = counts[counter as CounterName];
-    if (value === undefined || variesWithNames(task, counter)) return [];
-    const unit = /^bytes|Overhead$/u.test(counter) ? "bytes" : "count";
-    return [{ name: `${task.name}: ${words}`, value, unit }];
-  });
-}
-
 /** The name of the bucket is hashed to sign requests, and listings contain it. */
-function variesWithNames({ name, backendKind }: TaskInfo, counter: string): boolean {
-  if (backendKind !== "store") return false;
-  return counter === "bytesHashed" || (counter === "bytesReceived" && name === "maintain-store");
+function variesWithNames({ name, backendKind }: TaskInfo, counter: Counter): boolean {
+  const varies = [`${name}: ${COUNTER_WORDS.bytesHashed}`, "maintain-store: bytes received"];
+  return backendKind === "store" && varies.includes(counter.name);
 }

@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { output } from "../../src/compare/program.ts";
-import { checkOut } from "../../src/compare/worktrees.ts";
+import { checkOut } from "../../src/compare/checkouts.ts";
+import { run } from "../../src/harness/processes.ts";
 import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
 
 // Installs packages or starts processes, on machines that may be busy.
@@ -16,59 +16,57 @@ const RENAMED: Patch = {
 };
 
 let repository: PlantedRepository;
+const { TMPDIR } = process.env;
 beforeAll(async () => {
   repository = await plantedRepository(RENAMED);
+  process.env["TMPDIR"] = repository.temporary;
 });
-afterAll(() => repository[Symbol.asyncDispose]());
+afterAll(async () => {
+  if (TMPDIR === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = TMPDIR;
+  await repository[Symbol.asyncDispose]();
+});
 
 const never = new AbortController().signal;
 
 function open(parts: Partial<Parameters<typeof checkOut>[0]>) {
-  const { folder, temporary } = repository;
-  return checkOut({
-    repository: folder,
-    temporary,
-    base: "main",
-    head: "main",
-    keep: false,
-    signal: never,
-    log: () => {},
-    ...parts,
-  });
+  const { folder } = repository;
+  const revisions = { base: "main", head: "main" };
+  return checkOut({ repository: folder, ...revisions, signal: never, log: () => {}, ...parts });
 }
 
-async function traces(): Promise<{ folders: string[]; worktrees: number }> {
-  const list = await repository.git("worktree", "list", "--porcelain");
-  const folders = await readdir(repository.temporary);
-  return {
-    folders,
-    worktrees: list.split("\n").filter((line) => line.startsWith("worktree ")).length,
-  };
+/** What is left in the temporary folder, and what the repository has beside its branches. */
+async function traces() {
+  const { temporary, git } = repository;
+  return [await readdir(temporary), await git("worktree", "list"), await git("status", "--short")];
 }
 
-const NOTHING = { folders: [], worktrees: 1 };
+const NOTHING = [[], expect.not.stringContaining("\n"), ""];
 
-test("creates two worktrees with their own libraries, and removes them on dispose", async () => {
+test("writes the files of both with their own libraries, and removes them on dispose", async () => {
   {
-    await using worktrees = await open({ base: "main~0" });
-    const { base, head } = worktrees;
-    expect(base.commit).toBe(head.commit);
-    expect(base.roundScript).toBe(head.roundScript.replace("/head/", "/base/"));
-    expect(base.roundScript).not.toBe(head.roundScript);
-    expect(await Bun.file(head.roundScript).exists()).toBe(true);
-    expect((await traces()).worktrees).toBe(3);
+    using checkouts = await open({ base: "main~0" });
+    const { base, head } = checkouts;
+    expect(base.commit).toBe(await repository.git("rev-parse", "main"));
+    expect(head.commit).toBe(base.commit);
+    expect(base.script).toBe(head.script.replace("/head/", "/base/"));
+    expect(base.script).not.toBe(head.script);
+    expect(await readFile(head.script, "utf8")).toBe(await readFile(base.script, "utf8"));
+    expect((await traces())[0]).toHaveLength(1);
   }
   expect(await traces()).toEqual(NOTHING);
 });
 
-test("prints the folder that it keeps", async () => {
-  const logged: string[] = [];
-  const worktrees = await open({ keep: true, log: (line) => logged.push(line) });
-  await worktrees[Symbol.asyncDispose]();
-  expect(logged.at(-1)).toContain(worktrees.folder);
-  expect((await traces()).worktrees).toBe(3);
-  await rm(worktrees.folder, { recursive: true });
-  await repository.git("worktree", "prune");
+test("a process that exits in the middle leaves nothing", async () => {
+  const script = `
+    const { checkOut } = await import(${JSON.stringify(join(import.meta.dir, "../../src/compare/checkouts.ts"))});
+    const log = (line) => void (line.startsWith("checking out main~0") && process.exit(7));
+    const [base, head] = ["main", "main~0"];
+    const { signal } = new AbortController();
+    await checkOut({ repository: ${JSON.stringify(repository.folder)}, base, head, signal, log });
+  `;
+  const argv = [process.execPath, "-e", script];
+  expect(await run({ argv, env: { TMPDIR: repository.temporary } }).catch(String)).toContain("(7)");
   expect(await traces()).toEqual(NOTHING);
 });
 
@@ -118,12 +116,4 @@ test("leaves nothing if interrupted at any step", async () => {
     expect(await ended.catch(String)).toBe("Error: interrupted");
     expect(await traces()).toEqual(NOTHING);
   }
-});
-
-test("output stops the program on abort, and throws the reason", async () => {
-  const controller = new AbortController();
-  const argv = [process.execPath, "-e", "setInterval(() => {}, 1000)"];
-  const running = output({ argv, cwd: tmpdir(), signal: controller.signal });
-  setTimeout(() => controller.abort(new Error("interrupted")), 50);
-  expect(await running.catch(String)).toBe("Error: interrupted");
 });
