@@ -1,10 +1,12 @@
+import { join } from "node:path";
+import { readBaseline } from "../baseline/baseline.ts";
 import { Usage } from "../command/usage.ts";
 import type { Findings } from "../harness/results.ts";
 import { formatChange } from "../report/units.ts";
 import { seededRandom } from "../statistics/random.ts";
 import type { Suite, SuiteContext } from "../suite.ts";
 import type { Checkouts } from "./checkouts.ts";
-import { QUANTITIES } from "./decide.ts";
+import { QUANTITIES, accepted } from "./decide.ts";
 import { type GateResult, type Plan, compareTasks } from "./gate.ts";
 import { processMeasurer } from "./processes.ts";
 import { TASKS, type TaskInfo } from "./round/task-list.ts";
@@ -27,14 +29,27 @@ export function comparisonSuite(
     // Nobody reads the notes of a green check.
     if (missing && env["CI"]) throw new Error(missing);
     const done = await compareTasks(runnable, plan, measurer, log);
-    const { compared } = done;
+    const reasons = await newReasons(checkouts);
+    const reasonFor = ({ name }: TaskInfo) =>
+      reasons.find((reason) => reason.split(/[\s,:;]+/u).includes(name));
+    const compared = done.compared.map((one) =>
+      reasonFor(one.task) === undefined
+        ? one
+        : { ...one, quantities: accepted(one.quantities), changes: accepted(one.changes) },
+    );
+    const meant = tasks.flatMap((task) => {
+      const reason = reasonFor(task);
+      return reason === undefined
+        ? []
+        : [`${task.name} may get worse, because the head's baseline has a new reason: ${reason}`];
+    });
     const skipped = [...done.skipped, ...(missing ? [missing] : [])];
     // A gate that passes because it measured nothing would be worse than none.
     if (compared.length === 0) throw new Error(`nothing could be compared; ${skipped.join("; ")}`);
     return {
       targets: compared.flatMap(({ quantities, changes }) => [...quantities, ...changes]),
       counters: compared.flatMap(({ counters }) => counters),
-      notes: [...skipped, ...notesOn(checkouts, compared)],
+      notes: [...meant, ...skipped, ...notesOn(checkouts, compared)],
       comparison: {
         base: base.commit,
         head: head.commit,
@@ -43,6 +58,22 @@ export function comparisonSuite(
     };
   };
   return { ...about, needsObjectStore, slow: false, run };
+}
+
+/**
+ * The reasons in the head's committed baseline that the base's lacks. The tasks that they name may get
+ * worse: what costs something on purpose is said in a line that reviewers see.
+ */
+async function newReasons({ folder }: Checkouts): Promise<string[]> {
+  const [base, head] = await Promise.all(
+    ["base", "head"].map(async (side) => {
+      const file = join(folder, side, "benchmarks/baseline.json");
+      // A revision may have none, or one of an older form.
+      const baseline = await readBaseline(file).catch(() => undefined);
+      return baseline?.updates.map(({ reason }) => reason) ?? [];
+    }),
+  );
+  return head!.filter((reason) => !base!.includes(reason));
 }
 
 function notesOn({ base, head }: Checkouts, compared: GateResult["compared"]): string[] {

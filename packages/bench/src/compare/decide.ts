@@ -135,6 +135,15 @@ export function confirmed(first: readonly Target[], second: readonly Target[]): 
   );
 }
 
+/** Targets of a task that may be missed, because its change is meant: without the bounds of those. */
+export function accepted(targets: readonly Target[]): Target[] {
+  return targets.map((target) =>
+    target.verdict === "missed"
+      ? { ...target, least: undefined, most: undefined, verdict: "met" }
+      : target,
+  );
+}
+
 /** Counters of a task, named as in the suite `counters`. */
 export function countersOf(task: string, counts: Counts): Counter[] {
   return Object.entries(COUNTER_WORDS).flatMap(([name, words]): Counter[] => {

@@ -6,8 +6,8 @@ import type { Report } from "./report.ts";
 const MARKS: Readonly<Record<Tone, string>> = { good: "✅", unclear: "⚠️", bad: "❌" };
 
 /**
- * The outcome for a GitHub job summary or a comment: problems, and all targets. Measurements are left to
- * the page, because those of all suites are longer than a comment may be.
+ * The outcome for a GitHub job summary or a comment: problems, all targets, and the notes of a comparison.
+ * The rest is left to the page, because that of all suites is longer than a comment may be.
  */
 export function renderMarkdown(report: Report, problems: readonly Problem[]): string {
   const { tone, headline } = conclude(report, problems);
@@ -22,6 +22,7 @@ export function renderMarkdown(report: Report, problems: readonly Problem[]): st
     `## ${MARKS[tone]} ${text(headline)}`,
     items.join("\n"),
     targets.length > 0 && draw(targetGrid(targets)),
+    ...report.suites.flatMap(({ comparison, notes }) => (comparison ? notes.map(text) : [])),
     describeRun(report).map(text).join("<br>\n"),
   ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;

@@ -28,12 +28,18 @@ const SLOWER_SEALING: Patch = {
 };
 
 /** Starts the command in the repository, without an object store. */
-function start({ folder, temporary }: PlantedRepository, ...args: string[]) {
+function start(
+  { folder, temporary }: PlantedRepository,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+) {
   const revisions = ["main", "planted"];
   return Bun.spawn([process.execPath, MAIN, "compare", ...revisions, ...args], {
     cwd: folder,
     env: {
       ...process.env,
+      CI: undefined,
+      ...env,
       TMPDIR: temporary,
       MINIO_ENDPOINT: undefined,
       GITHUB_ACTIONS: undefined,
@@ -43,8 +49,12 @@ function start({ folder, temporary }: PlantedRepository, ...args: string[]) {
   });
 }
 
-async function compare(repository: PlantedRepository, ...args: string[]) {
-  const child = start(repository, ...args);
+async function compare(
+  repository: PlantedRepository,
+  args: readonly string[],
+  env?: NodeJS.ProcessEnv,
+) {
+  const child = start(repository, args, env);
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -72,7 +82,7 @@ test("an extra request per put fails on the counter, in every output", async () 
   ) as [string, string, string];
   const tasks = ["--tasks", "put-small,get-small,put-store"];
   const files = ["--json", json, "--markdown", markdown, "--html", html];
-  const { code, stdout, stderr } = await compare(repository, ...QUICK, ...tasks, ...files);
+  const { code, stdout, stderr } = await compare(repository, [...QUICK, ...tasks, ...files]);
   expect(code).toBe(1);
   const name = "put-small: HEAD requests, against the base";
   const { targets, counters, notes, comparison } = await suiteIn(json);
@@ -95,23 +105,47 @@ test("an extra request per put fails on the counter, in every output", async () 
   expect(stdout).toContain(`FAILED compare: ${name} missed its target: 1, ≤ 0`);
   const written = await Bun.file(markdown).text();
   expect(written).toStartWith("## ❌ planted against main failed: ");
-  expect(written).toMatch(/HEAD requests, against the base +\| ❌ MISSED +\| +1 \|/u);
+  expect(written).toMatch(/HEAD requests, against the base +\| ❌ missed +\| +1 \|/u);
   for (const text of [stdout, written, await Bun.file(html).text()]) {
     expect(text).toContain("skipped without an object store: put-store");
     expect(text).toContain(commits.base.slice(0, 12));
   }
 }, 120_000);
 
+test("a task that a new reason in the head's baseline names may get worse", async () => {
+  const find = '"updates": [';
+  const update = { date: "2026-01-02", reason: "put-small: one HEAD more, for safety" };
+  const replace = `${find}${JSON.stringify(update)},`;
+  const reason: Patch = { file: "benchmarks/baseline.json", find, replace };
+  await using repository = await plantedRepository(EXTRA_REQUEST, reason);
+  const json = join(repository.temporary, "out.json");
+  const compared = async (task: string) =>
+    (await compare(repository, [...QUICK, "--tasks", task, "--json", json])).code;
+  expect(await compared("put-small")).toBe(0);
+  const { targets, notes } = await suiteIn(json);
+  expect(targets.find(({ kind }) => kind === "exact")).toMatchObject({ value: 1, verdict: "met" });
+  expect(notes[0]).toEndWith("has a new reason: put-small: one HEAD more, for safety");
+  expect(await compared("keys-1")).toBe(1);
+}, 120_000);
+
+test("a comparison in CI does not pass without the tasks over an object store", async () => {
+  await using repository = await plantedRepository();
+  const tasks = ["--tasks", "put-small,put-store"];
+  const { code, stdout } = await compare(repository, [...QUICK, ...tasks], { CI: "true" });
+  expect(code).toBe(1);
+  expect(stdout).toContain("skipped without an object store: put-store");
+}, 60_000);
+
 test("rejects a comparison without tasks to run", async () => {
   await using repository = await plantedRepository();
-  const { code, stderr } = await compare(repository, "--tasks", "put-store");
+  const { code, stderr } = await compare(repository, ["--tasks", "put-store"]);
   expect(stderr).toStartWith("idk bench: nothing could be compared: no object store: ");
   expect(code).toBe(2);
 }, 60_000);
 
 test("Ctrl-C leaves nothing, even while it measures", async () => {
   await using repository = await plantedRepository();
-  const child = start(repository, "--tasks", "put-memory");
+  const child = start(repository, ["--tasks", "put-memory"]);
   let seen = "";
   for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
     seen += text;
@@ -129,7 +163,7 @@ slow("with the default pairs", () => {
   test("a head with sealing 20 % slower fails in both measurements", async () => {
     await using repository = await plantedRepository(SLOWER_SEALING);
     const json = join(repository.temporary, "out.json");
-    const { code } = await compare(repository, "--tasks", "put-memory", "--json", json);
+    const { code } = await compare(repository, ["--tasks", "put-memory", "--json", json]);
     const { targets, comparison } = await suiteIn(json);
     expect(targets[0]).toMatchObject({ name: "put-memory: CPU time", verdict: "missed" });
     expect(comparison!.tasks[0]!.attempts).toHaveLength(2);
@@ -139,7 +173,7 @@ slow("with the default pairs", () => {
   test("an identical head passes", async () => {
     await using repository = await plantedRepository();
     const tasks = ["--tasks", "put-memory,put-small,get-memory"];
-    const { code, stdout } = await compare(repository, ...tasks);
+    const { code, stdout } = await compare(repository, tasks);
     expect([code, stdout.includes("FAILED")]).toEqual([0, false]);
   }, 600_000);
 });

@@ -42,6 +42,7 @@ function tests(url: URL): void {
   const EXPECTED: Readonly<Record<string, Counts>> = {
     "put-store": { PUT: 1 },
     "get-store": { GET: 1 },
+    "first-put": { PUT: 1 },
     "first-get": { GET: 1 },
     // The root and two leaves. Verifying and deleting read the root, and deleting 59 bytes of each leaf.
     "maintain-store": { PUT: 3, GET: 6, HEAD: 1, DELETE: 3 },

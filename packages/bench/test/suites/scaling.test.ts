@@ -26,10 +26,9 @@ test("measures every length, number of recipients and of threads, and has all ta
     ["get: share of the CPU time that 2 threads take over", 0.4],
   ]);
   for (const { name, value, verdict } of targets) {
-    expect({ name, positive: value > 0 || name.includes("memory") }).toEqual({
-      name,
-      positive: true,
-    });
+    // What hardly grows over these sizes has an exponent around 0.
+    const possible = name.endsWith("exponent") ? Number.isFinite(value) : value > 0;
+    expect({ name, possible }).toEqual({ name, possible: true });
     // Peaks do not depend on the load of the machine.
     if (name.includes("peak")) expect(verdict).toBe("met");
   }

@@ -2,7 +2,7 @@
 import type { Backend } from "@idk/storage";
 import { measurePeak } from "../../harness/memory.ts";
 import { answerJob } from "../../harness/processes.ts";
-import { countingBackend, countingProxy, newTally } from "./counting.ts";
+import { type Tally, countingBackend, countingProxy, newTally } from "./counting.ts";
 import { watchHashing } from "./hashed-bytes.ts";
 import type { CounterName, Counts, Job, Lacking } from "./job.ts";
 import { Missing, entryPoint, newBackend } from "./library.ts";
@@ -48,7 +48,10 @@ async function measure({ prepare, backendKind, threads }: TaskInfo, job: Job): P
   }
 }
 
-/** Counts without threads, because only this thread's hashing and sealing is counted. */
+/**
+ * Counts what an operation costs. Hashing and sealing are counted without threads, because only those of
+ * this thread can be; requests and their bytes as the task is measured, with threads or without.
+ */
 async function count({ prepare, backendKind, threads }: TaskInfo, job: Job): Promise<Counts> {
   const hashedBytes = watchHashing();
   const tally = newTally();
@@ -79,7 +82,7 @@ async function count({ prepare, backendKind, threads }: TaskInfo, job: Job): Pro
     return {
       ...counts,
       ...(work.puts !== undefined && { storedOverhead: counts.bytesSent! - work.puts }),
-      ...(threads && { threads: await threadsStarted(prepare, backends) }),
+      ...(threads && (await countThreaded(prepare, backends, tally))),
     };
   } finally {
     await clear(keeping);
@@ -101,16 +104,23 @@ async function sealing() {
   return { sealedBytes: () => bytes, nacl: { ...chosen, seal } };
 }
 
-/** The number of threads that a store with default options starts for one operation. */
-async function threadsStarted(
+/** Requests of one operation of a store with default options, and the number of threads that it starts. */
+async function countThreaded(
   prepare: Prepare,
   backends: Parameters<typeof fixtureOver>[0],
-): Promise<number> {
+  tally: Tally,
+): Promise<Counts> {
   let threads = 0;
   process.on("worker", () => (threads += 1));
   const { pass } = await prepare(await fixtureOver(backends, {}));
   await pass(1);
-  return threads;
+  const before = { ...tally };
+  await pass(1);
+  const totals = Object.entries(tally) as [keyof Tally, number][];
+  return {
+    ...Object.fromEntries(totals.map(([name, all]) => [name, all - before[name]])),
+    threads,
+  };
 }
 
 async function clear(backend: Backend): Promise<void> {

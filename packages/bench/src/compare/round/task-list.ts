@@ -69,6 +69,7 @@ export const TASKS: readonly TaskInfo[] = [
   task("get-files", "get 8 MiB from a folder", disk, gets(8 * MIB)),
   task("put-store", "put 1 MiB into the store", network, puts(MIB)),
   task("get-store", "get 1 MiB from the store", network, gets(MIB)),
+  task("first-put", "put 1 MiB with a new store", network, puts(MIB, { fresh: true })),
   task("first-get", "get 1 MiB with a new store", network, gets(MIB, { fresh: true })),
   task("maintain-store", "put, stat, verify, list, delete 5 MiB", network, maintains(5 * MIB)),
   task("put-store-many", "put 64 KiB, 16 in flight", many, manyPuts(64 * KIB)),

@@ -63,13 +63,22 @@ interface PutTask {
   /** The form in which content is given, by default as bytes. */
   given?(content: Bytes): Content;
   options?(): PutOptions;
+  /** Whether each put uses a new store over a new backend. */
+  readonly fresh?: boolean;
 }
 
-export function puts(size: number, { given = (bytes) => bytes, options }: PutTask = {}): Prepare {
+export function puts(
+  size: number,
+  { given = (bytes) => bytes, options, fresh = false }: PutTask = {},
+): Prepare {
   return async (fixture) => {
-    const store = fixture.open();
+    const first = fixture.open();
     const content = randomContent(size);
-    const put = () => store.put(given(content), options?.());
+    const put = async () => {
+      const store = fresh ? fixture.open({ backend: await fixture.connect() }) : first;
+      await store.put(given(content), options?.());
+      if (fresh) await store.close?.();
+    };
     return { pass: repeated(put), puts: size, verify: () => readBack(fixture, content, given) };
   };
 }
@@ -114,18 +123,30 @@ export function rewraps(recipients: number): Prepare {
 
 export function manyPuts(size: number): Prepare {
   return async (fixture) => {
+    requireFunctions("Store", fixture.open(), ["putMany"]);
+    const contents = Array.from({ length: IN_FLIGHT }, () => randomContent(size));
+    const putAll = async (store: Store, operations: number): Promise<string[]> => {
+      const addresses: string[] = [];
+      const items = Array.from({ length: operations }, (_, key) => ({
+        key,
+        content: contents[key % IN_FLIGHT]!,
+      }));
+      for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
+        if (!result.ok) throw result.error;
+        addresses[result.key] = result.address;
+      }
+      return addresses;
+    };
     const store = fixture.open();
-    requireFunctions("Store", store, ["putMany"]);
-    const content = randomContent(size);
     return {
-      async pass(operations) {
-        const items = Array.from({ length: operations }, (_, key) => ({ key, content }));
-        for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
-          if (!result.ok) throw result.error;
+      pass: async (operations) => void (await putAll(store, operations)),
+      puts: size,
+      async verify() {
+        const kept = fixture.open({ backend: fixture.keeping });
+        for (const [i, address] of (await putAll(kept, IN_FLIGHT)).entries()) {
+          expectBytes(await (await kept.get(address)).bytes(), sha256(contents[i]!));
         }
       },
-      puts: size,
-      verify: () => readBack(fixture, content),
     };
   };
 }
