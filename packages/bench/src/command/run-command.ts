@@ -5,6 +5,7 @@ import {
   COMMITTED,
   compareWithBaseline,
   missingFrom,
+  notCompared,
   readBaseline,
   updatedBaseline,
   writeBaseline,
@@ -50,7 +51,9 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
     // A report on standard output is read by a program: print no tables.
     if (!files.includes("-")) await stdout.print(`${text}\n\n`);
   };
-  await show(describeRun(head).join("\n"));
+  const has = settings.suites.some(({ name }) => baseline?.suites[name]);
+  const note = baseline && has ? notCompared(baseline, head.machine) : undefined;
+  await show([...describeRun(head), ...(note ? [note] : [])].join("\n"));
   const suites: SuiteResult[] = [];
   await runSuites(settings, context, choice, async (result) => {
     const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;
@@ -62,6 +65,7 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
   const problems: Problem[] = [
     ...problemsOf(report, { strict, ci: Boolean(env["CI"]) }),
     ...gone.map((message) => ({ level: "failure" as const, message })),
+    ...(note ? [{ level: "warning" as const, message: note }] : []),
   ];
   const write = async (file: string | undefined, render: () => unknown): Promise<void> => {
     if (file === undefined) return;

@@ -34,6 +34,9 @@ export function targetsOf(suites: readonly SuiteResult[]): (Target & { suite: st
   return all.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
 }
 
+/** The end of the name of a target that compares with the baseline. */
+export const AGAINST = ", against the baseline";
+
 /** A reason why a run failed, or should be looked at. */
 export interface Problem {
   readonly level: "failure" | "warning";
@@ -72,7 +75,10 @@ export function problemsOf(
       const { verdict, kind } = target;
       if (verdict === "met") continue;
       const fails = verdict === "missed" || (strict && kind !== "wall");
-      const message = verdict === "missed" ? "missed its target" : "is inconclusive";
+      const meant = target.name.endsWith(AGAINST)
+        ? "; if the change is meant, update the baseline with its reason"
+        : "";
+      const message = verdict === "missed" ? `missed its target${meant}` : "is inconclusive";
       problems.push({ level: fails ? "failure" : "warning", suite, target, message });
     }
   }

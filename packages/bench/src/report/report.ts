@@ -112,8 +112,10 @@ const counter = z.strictObject({
   name: text,
   value: z.number().nonnegative(),
   unit: z.enum(["count", "bytes"]),
-  /** The tolerated increase over the baseline: 0.1 is 10 %. Default 0. */
+  /** The tolerated difference from the baseline: 0.1 is 10 %. Default 0. */
   tolerance: z.number().nonnegative().optional(),
+  /** A peak of memory: it depends on the machine, and may fall. */
+  peak: z.literal(true).optional(),
 });
 
 /** What one process took for each operation; an item for each batch. */

@@ -91,9 +91,10 @@ export function formatInterval({ unit, interval }: Target): string {
   return `${low!.endsWith(suffix) ? low!.slice(0, low!.length - suffix.length) : low} to ${high}`;
 }
 
-/** `≥ 100 MB/s`, `≤ 1.10`, `1.00 to 3.00`. */
+/** `≥ 100 MB/s`, `≤ 1.10`, `1.00 to 3.00`, `= 7`. */
 export function formatBound({ unit, least, most }: Target): string {
   const show = (value: number): string => formatQuantity(value, unit);
+  if (least !== undefined && least === most) return `= ${formatExact(least, unit)}`;
   if (least !== undefined && most !== undefined) return `${show(least)} to ${show(most)}`;
   if (least !== undefined) return `≥ ${show(least)}`;
   return most === undefined ? "" : `≤ ${show(most)}`;

@@ -122,7 +122,7 @@ test("fewer threads fail", async () => {
     count: async (_, side) => ({ ...COUNTS, threads: side === "head" ? 0 : 2 }),
   });
   expect(failuresOf(result)).toEqual([
-    "compare: put-memory: threads, against the base missed its target: 0, 2 to 2",
+    "compare: put-memory: threads, against the base missed its target: 0, = 2",
   ]);
 });
 

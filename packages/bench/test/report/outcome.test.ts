@@ -31,6 +31,12 @@ describe("a run", () => {
     ]);
   });
 
+  test("fails if a value left the baseline, and says how that can be meant", () => {
+    expect(problems([seal(target("put, against the baseline", 2, 1.1))])).toEqual([
+      "failure | seal | put, against the baseline | missed its target; if the change is meant, update the baseline with its reason",
+    ]);
+  });
+
   test("passes with a warning if a target is inconclusive", () => {
     expect(problems([seal(inconclusive("wall"), inconclusive("cpu"))])).toEqual([
       "warning | seal | put, wall | is inconclusive",

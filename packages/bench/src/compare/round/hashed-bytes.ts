@@ -2,9 +2,9 @@
  * Counts the bytes passed to hash functions of the runtime, once `watchHashing` was called.
  *
  * Covered for all algorithms: `createHash` and `createHmac` of `node:crypto`, however they are imported,
- * because their prototypes are patched; `Bun.CryptoHasher`; `crypto.subtle.digest`. Not covered: other
- * threads; hashing inside HKDF, scrypt and TLS; the one-shot `hash` of `node:crypto`; hashing in
- * JavaScript or native modules. Under Bun, @idk/storage hashes with `Bun.CryptoHasher`, also to derive
+ * because their prototypes are patched; `Bun.CryptoHasher`, and the one-shot `hash` of `node:crypto`, which
+ * calls it; `crypto.subtle.digest`. Not covered: other threads; hashing inside HKDF, scrypt and TLS; hashing
+ * in JavaScript or native modules. Under Bun, @idk/storage hashes with `Bun.CryptoHasher`, also to derive
  * keys, and the S3 client hashes requests with `createHash`.
  */
 import { Hash, Hmac, subtle } from "node:crypto";
