@@ -19,6 +19,12 @@ test("on a busy machine, a rate that is too low is inconclusive, against the bas
   expect(verdictOf({ ...busy, least: 0.3 })).toBe("inconclusive");
 });
 
+test("on a busy machine, too few samples stay inconclusive", () => {
+  expect(unlessBusy({ ...slow, least: 0.1, verdict: "inconclusive" }, 0.6).verdict).toBe(
+    "inconclusive",
+  );
+});
+
 test("on a quiet machine it is missed, and a rate that is high enough is met on both", () => {
   expect(unlessBusy(slow, 0.1)).toEqual(slow);
   const fast: Target = { ...slow, least: 0.1, verdict: "met" };
