@@ -189,6 +189,12 @@ const FAULTS: readonly Fault[] = [
       /: get as a stream: seconds of all threads .* missed/,
     ],
   },
+  {
+    title: "a deep verify that reads one chunk",
+    patches: ["verify-reads-one-chunk"],
+    run: THREADS,
+    red: [/serial-bound: failed: .*damaged blob/],
+  },
 ];
 
 /** Found by comparing the planted sources with the unchanged ones. */
