@@ -93,6 +93,13 @@ test("a failed item of many ends the pass", async () => {
   expect(await failureOf(passes.put(contents, 2))).toContain("the disk is full");
 });
 
+test("without versitygw, stores is skipped by name in CI only", () => {
+  const missing = suites.find(({ name }) => name === "stores")!.missing!;
+  expect(missing({ CI: "1" })).toContain("IDK_TEST_VERSITYGW not set");
+  expect(missing({ CI: "1", IDK_TEST_VERSITYGW: "http://localhost" })).toBeUndefined();
+  expect(missing({})).toBeUndefined();
+});
+
 const given = process.env["IDK_TEST_MINIO"];
 if (given) describe("suites over an object store", () => overObjectStore(new URL(given)));
 else if (process.env["CI"]) throw new Error("IDK_TEST_MINIO is not set: script/minio starts one");
@@ -182,6 +189,14 @@ function overObjectStore(url: URL): void {
     expect(measured).toContain("1 MiB, one at a time: get, AWS SDK");
     expect(measured).toContain("4 MiB, 4 in flight: put, bare requests");
     expect(targets).toHaveLength(12);
+  });
+
+  test("stores has its second server as far away as the first", async () => {
+    const env = { IDK_TEST_VERSITYGW: given };
+    const far = run("stores", { sizes: [65_536], env, rtt: 1 });
+    if (process.env["IDK_TEST_TOXIPROXY"]) {
+      expect((await far).result.notes.join()).toContain("Both servers are as far away");
+    } else expect(await failureOf(far)).toContain("--rtt needs the fault proxy");
   });
 
   test("stores measures an object store, a folder, and versitygw if it runs", async () => {
