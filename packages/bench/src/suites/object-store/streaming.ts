@@ -128,7 +128,13 @@ function chunkNear(bytes: number): number {
   return 2 ** Math.min(24, Math.max(18, Math.round(Math.log2(bytes))));
 }
 
-function plansFor({ quick, sizes, iterations, options = {} }: SuiteContext): Plan[] {
+/** What is measured with the settings of a run. */
+export function plansFor({
+  quick,
+  sizes,
+  iterations,
+  options = {},
+}: Pick<SuiteContext, "quick" | "sizes" | "iterations" | "options">): Plan[] {
   return settingsFrom(options).flatMap((setting, i) => {
     const own = quick ? SIZES.slice(0, 2) : i === 0 ? SIZES : [ALL_IN_USE];
     return (sizes ?? own).map((size): Plan => {
@@ -220,8 +226,13 @@ export function unlessBusy(target: Target, load: number): Target {
   return target.verdict === "inconclusive" ? wider : { ...wider, verdict: verdictOf(wider) };
 }
 
-function memoryTargets(title: string, way: Way, streams: readonly Streams[]): Target[] {
-  const peaksOf = ({ samples }: Streams) => samples[way].map(({ peakRss }) => peakRss);
+export function memoryTargets(
+  title: string,
+  way: Way,
+  streams: readonly Pick<Streams, "size" | "samples">[],
+): Target[] {
+  const peaksOf = ({ samples }: Pick<Streams, "samples">) =>
+    samples[way].map(({ peakRss }) => peakRss);
   const long = streams.filter(({ size }) => size >= ALL_IN_USE);
   const targets = long.map((each) => {
     const name = `peak memory ${title}: ${sizeName(each.size)}`;
