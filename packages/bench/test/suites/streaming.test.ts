@@ -41,14 +41,14 @@ test("100 MB is compared with bare requests at 4 MiB x 4 and x 3, and the longes
   ]);
   expect(plans).toEqual([
     [4, 10, 5, true],
-    [4, 50, 3, false],
+    [4, 50, 2, false],
     [4, 100, 5, true],
-    [4, 500, 1, false],
+    [4, 500, 2, false],
     [3, 100, 5, true],
   ]);
 });
 
-test("the largest peak counts, and every round is a point of the exponent", () => {
+test("the largest peak counts, and the exponent has an interval and weighs sizes equally", () => {
   const MIB = 2 ** 20;
   const streams = [10e6, 100e6, 500e6].map((size) => {
     const peaks = [180, 190, size === 500e6 ? 300 : 185].map((mib) => mib * MIB);
@@ -59,4 +59,10 @@ test("the largest peak counts, and every round is a point of the exponent", () =
   expect(peak).toMatchObject({ value: 300 * MIB, verdict: "missed" });
   expect(growth!.value).toBeCloseTo(190 / 185, 10);
   expect(exponent!.interval!.high).toBeGreaterThan(exponent!.value);
+  const [short, ...rest] = streams;
+  const more = {
+    size: short!.size,
+    samples: { up: [], down: short!.samples.down.concat(short!.samples.down) },
+  };
+  expect(memoryTargets("down", "down", [more, ...rest])[3]!.value).toBe(exponent!.value);
 });
