@@ -6,3 +6,4 @@ export { describeProblem, problemsOf } from "./report/outcome.ts";
 export { reportSchema } from "./report/report.ts";
 export { runSuite } from "./run-suite.ts";
 export { suites } from "./suites.ts";
+export { RUNTIME_FLAGS } from "./harness/processes.ts";

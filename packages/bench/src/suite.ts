@@ -12,6 +12,8 @@ export interface SuiteContext {
   readonly iterations?: number | undefined;
   /** The object store for suites that need one. They work below a new prefix and clear it. */
   readonly store?: ObjectStoreAccess | undefined;
+  /** Milliseconds that were added to each round trip to the object store. */
+  readonly rtt?: number | undefined;
   /** The given values of the options of suites, by name. */
   readonly options?: Readonly<Record<string, OptionValue>> | undefined;
   readonly env: Environment;

@@ -120,6 +120,11 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     title: "An object store, versitygw and a folder, beside the least that any store must do",
     slow: true,
     needsObjectStore: true,
+    // A run at home may do without it; in CI, nobody would notice.
+    missing: ({ CI, IDK_TEST_VERSITYGW }) =>
+      CI && !IDK_TEST_VERSITYGW
+        ? "IDK_TEST_VERSITYGW not set: run script/versitygw run script/minio run script/idk bench stores"
+        : undefined,
     run: async (context) => (await import("./suites/object-store/transfer.ts")).stores(context),
   },
 };

@@ -127,15 +127,15 @@ async function runSuites(
   choice: StoreChoice,
   each: (result: SuiteResult) => Promise<void>,
 ): Promise<void> {
-  const { suites, quick, sizes, iterations, seed, options, verbose } = settings;
+  const { suites, quick, sizes, iterations, rtt, seed, options, verbose } = settings;
   const store = await openStore(settings, choice);
   const [access, reason] = "access" in store ? [store.access, undefined] : [undefined, store];
   try {
     for (const [index, suite] of suites.entries()) {
       signal.throwIfAborted();
       const { log, end } = beginProgress(stderr, verbose, suite, `${index + 1}/${suites.length}`);
-      const given = { quick, sizes, iterations, seed, options, env, signal, log, store: access };
-      const result = await runSuite(suite, given, reason);
+      const given = { quick, sizes, iterations, rtt, seed, options, env, signal, log };
+      const result = await runSuite(suite, { ...given, store: access }, reason);
       // A suite that ended because of the signal has not failed.
       signal.throwIfAborted();
       end(result);

@@ -168,7 +168,10 @@ export function exponentTarget(
 /** The share of samples at the start that is ignored, while buffers and compiled code are allocated. */
 const WARM_UP = 0.3;
 
-/** Two standard errors above this, in multiples of the bound, hide a leak that has to be found. */
+/**
+ * In multiples of the bound, what two standard errors above the slope may reach: beyond it, they hide a leak
+ * that has to be found, and the target is inconclusive even if the slope itself keeps the bound.
+ */
 const UNCERTAIN = 4;
 
 /**

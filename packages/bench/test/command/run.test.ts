@@ -55,6 +55,12 @@ describe("a run", () => {
     expect(suite.contexts[0]!.store).toBeUndefined();
   });
 
+  test("tells suites how far away the store is", async () => {
+    const suite = fakeSuite("one");
+    await bench(["one", "--rtt", "50"], { suites: [suite] });
+    expect(suite.contexts[0]!.rtt).toBe(50);
+  });
+
   test("prints details of suites with --verbose", async () => {
     expect((await bench(["one", "--verbose", "true"])).stderr).toContain("[1/1] one: half of it\n");
     expect((await bench(["--verbose", "one"])).stderr).toContain("half of it\n");

@@ -93,6 +93,13 @@ test("a failed item of many ends the pass", async () => {
   expect(await failureOf(passes.put(contents, 2))).toContain("the disk is full");
 });
 
+test("without versitygw, stores is skipped by name in CI only", () => {
+  const missing = suites.find(({ name }) => name === "stores")!.missing!;
+  expect(missing({ CI: "1" })).toContain("IDK_TEST_VERSITYGW not set");
+  expect(missing({ CI: "1", IDK_TEST_VERSITYGW: "http://localhost" })).toBeUndefined();
+  expect(missing({})).toBeUndefined();
+});
+
 const given = process.env["IDK_TEST_MINIO"];
 if (given) describe("suites over an object store", () => overObjectStore(new URL(given)));
 else if (process.env["CI"]) throw new Error("IDK_TEST_MINIO is not set: script/minio starts one");
@@ -135,8 +142,20 @@ function overObjectStore(url: URL): void {
       "bare up 1 MB, 256 KiB x 2",
       "bare down 1 MB, 256 KiB x 2",
     ]);
-    expect(targets).toEqual(["round trips with equal SHA-256"]);
+    const settings = ["256 KiB x 2", "1 MiB x 2"];
+    const rates = settings.flatMap((setting) =>
+      ["1 MB", "2 MB"].flatMap((size) =>
+        ["up", "down"].map((way) => `${way} ${size}, ${setting}: rate to that of bare requests`),
+      ),
+    );
+    const inFlight = ["put of a stream", "get as a stream"].map(
+      (what) => `${what}: chunks in flight at once`,
+    );
+    expect(targets).toEqual([...inFlight, ...rates]);
     expect(result.targets[0]).toMatchObject({ value: 4, verdict: "met" });
+    expect(result.targets[1]).toMatchObject({ value: 4, verdict: "met" });
+    // Too few samples to be met.
+    for (const { verdict } of result.targets.slice(2)) expect(verdict).not.toBe("met");
     const { memory = [], heap = 0, peakRss = 0 } = result.measurements[0]!;
     expect(memory.length).toBeGreaterThan(1);
     expect(peakRss).toBeGreaterThan(heap);
@@ -170,6 +189,14 @@ function overObjectStore(url: URL): void {
     expect(measured).toContain("1 MiB, one at a time: get, AWS SDK");
     expect(measured).toContain("4 MiB, 4 in flight: put, bare requests");
     expect(targets).toHaveLength(12);
+  });
+
+  test("stores has its second server as far away as the first", async () => {
+    const env = { IDK_TEST_VERSITYGW: given };
+    const far = run("stores", { sizes: [65_536], env, rtt: 1 });
+    if (process.env["IDK_TEST_TOXIPROXY"]) {
+      expect((await far).result.notes.join()).toContain("Both servers are as far away");
+    } else expect(await failureOf(far)).toContain("--rtt needs the fault proxy");
   });
 
   test("stores measures an object store, a folder, and versitygw if it runs", async () => {

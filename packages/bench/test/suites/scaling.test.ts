@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
+import { formatIdentity, generateIdentity } from "@idk/storage";
+import { withFolder } from "../../src/harness/files.ts";
+import { work } from "../../src/suites/processor/scaling.ts";
 import { runTiny } from "./run-tiny.ts";
+import { withWrongBytes } from "./wrong-bytes.ts";
 
 const MIB = 2 ** 20;
 
@@ -34,3 +38,12 @@ test("measures every length, number of recipients and of threads, and has all ta
   }
   expect(notes.filter((note) => note.includes("times the speed without threads"))).toHaveLength(2);
 }, 120_000);
+
+test("finds wrong bytes of a put to a backend that discards them", async () => {
+  const identity = formatIdentity(await generateIdentity());
+  await withFolder(async (folder) => {
+    const put = () => work({ way: "put", mib: 1, folder, identity, warmUps: 0 });
+    expect(await put()).toHaveProperty("increase");
+    expect(await withWrongBytes(() => put().catch(String))).toContain("wrong bytes came back");
+  });
+});

@@ -1,7 +1,7 @@
 /** The parts of a put or a get, timed in the NaCl and the backend of a store, which callers can replace. */
 import { type Backend, type NaCl, addressOf, wrapBackend } from "@idk/storage";
 import { sizeName } from "../../harness/content.ts";
-import { type Lane, type Sampling, sampleLanes } from "../../harness/sampling.ts";
+import { type Lane, type Sampling, type Task, sampleLanes } from "../../harness/sampling.ts";
 import type { Measurement } from "../../report/report.ts";
 import { ONE_BLOB } from "./passes.ts";
 
@@ -104,7 +104,7 @@ export async function measureParts(
   size: number,
   names: Readonly<Record<keyof Parts, string>>,
   meter: PartsMeter,
-  run: () => unknown,
+  { run, check }: Pick<Task, "run" | "check">,
   sampling: Sampling,
 ): Promise<readonly Measurement[]> {
   const keys = Object.keys(names) as (keyof Parts)[];
@@ -116,9 +116,10 @@ export async function measureParts(
       globalThis.Bun?.gc(true);
       meter.take();
       const start = performance.now();
-      await run();
+      const result = await run();
       const whole = (performance.now() - start) / 1000;
       const parts = meter.take();
+      await check?.(result);
       const all = keys.map((key) => parts[key]);
       const rest = all.reduce((left, seconds) => left - seconds, whole);
       const taken = [...all, Math.max(0, rest)].slice(0, series.length);

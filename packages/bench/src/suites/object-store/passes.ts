@@ -74,8 +74,16 @@ export function passesOf(client: Client, most: number): Passes {
   );
 }
 
-async function* once(piece: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* once<Piece extends Uint8Array>(piece: Piece): AsyncGenerator<Piece> {
   yield piece;
+}
+
+/** Contents of a store, put and read as streams. */
+export function passesOfStreams(store: Store): Passes {
+  return oneByOne(
+    ({ bytes }) => store.put(once(bytes)),
+    async (address) => (await store.get(address)).stream(),
+  );
 }
 
 /** Contents of a store, read with `chunks`, which copies nothing. */

@@ -3,7 +3,7 @@
  * with the same bytes sent by bare signed requests, sealed or opened by libsodium and hashed by
  * `node:crypto`. Any put and get needs those three.
  */
-import { type Backend, type Store, type StoreOptions, loadNaCl, wrapBackend } from "@idk/storage";
+import { type Backend, type Store, type StoreOptions, loadNaCl } from "@idk/storage";
 import { boundsFor } from "../../harness/bounds.ts";
 import { expectBytes, sizeName } from "../../harness/content.ts";
 import { storeOf, suiteIdentity } from "../../harness/identity.ts";
@@ -17,18 +17,13 @@ import {
   together,
 } from "../../harness/results.ts";
 import { type Task, sampleInterleaved } from "../../harness/sampling.ts";
-import {
-  type Bound,
-  exactTarget,
-  ratioTarget,
-  sampledTarget,
-  timeTarget,
-} from "../../harness/targets.ts";
+import { type Bound, ratioTarget, sampledTarget, timeTarget } from "../../harness/targets.ts";
 import { bareS3 } from "../../object-store/bare-s3.ts";
 import { openBackend, withScratch } from "../../object-store/scratch.ts";
 import type { Target } from "../../report/report.ts";
 import { type Random, seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
+import { inFlightTarget } from "./in-flight.ts";
 import { type Parts, measureParts, partsMeter } from "./parts.ts";
 import {
   CHUNK,
@@ -63,9 +58,6 @@ const TIMES: ReadonlyMap<number, number> = new Map([
 
 /** What a newly opened store may add to its first get, in seconds. */
 const OPENING = 0.02;
-
-/** Milliseconds for which each request waits for the next ones, which take far less to be prepared. */
-const GATHERING = 250;
 
 /** One of the two suites. */
 interface Direction {
@@ -119,7 +111,8 @@ const PUT: Direction = {
   async tasks({ content, chunks, labels, store, access }) {
     const upload = (series: string, checksums: boolean): Task => {
       const bare = passesOf(bareS3(access, { checksums }), CHUNK);
-      return { ...labels(series), run: () => bare.put(chunks, IN_FLIGHT) };
+      const { put } = tasksOf(bare, chunks, { who: series, inFlight: IN_FLIGHT });
+      return { ...put, ...labels(series) };
     };
     const { put } = tasksOf(passesOfStore(store), [content], { who: "store" });
     return [{ ...put, ...labels("put") }, upload(this.bare, true), upload("bare PUT", false)];
@@ -151,15 +144,15 @@ const GET: Direction = {
     const bare = passesOf(bareS3(access), CHUNK);
     const address = await store.put(content.bytes);
     const { get } = tasksOf(bare, chunks, { who: "bare", inFlight: IN_FLIGHT });
-    const reading = (series: string, reader: () => Store): Task => {
-      const read = (isSame: typeof byHash) =>
-        readAll(passesOfStore(reader()), [address], [content], 1, isSame);
-      return { ...labels(series), run: () => read(byLength), check: () => read(byHash) };
-    };
+    const read = (from: Store, isSame: typeof byHash) =>
+      readAll(passesOfStore(from), [address], [content], 1, isSame);
     let fresh: Store;
-    const first = reading("first get", () => fresh);
     return [
-      reading("get", () => store),
+      {
+        ...labels("get"),
+        run: () => read(store, byLength),
+        check: () => read(store, byHash),
+      },
       { ...get, ...labels(this.bare) },
       {
         ...labels("get as bytes"),
@@ -167,11 +160,14 @@ const GET: Direction = {
         check: (bytes) => expectBytes(bytes as Uint8Array, content.sha256),
       },
       {
-        ...first,
+        ...labels("first get"),
         prepare: () => (fresh = open()),
+        run: () => read(fresh, byLength),
         async check() {
-          await first.check?.(undefined);
           await fresh.close();
+          // Another first get, because a second one of the same store is no longer one.
+          await using another = open();
+          await read(another, byHash);
         },
       },
     ];
@@ -179,7 +175,7 @@ const GET: Direction = {
   notes: [
     "Contents are random and not padded, so that a get and a bare GET transfer the same bytes; the server has them in memory.",
     "get reads the content with chunks(), which copies nothing, and is done once more after each timed read, to compare its bytes by SHA-256; get as bytes copies it into new memory.",
-    "first get includes the set-up of a newly opened store; get is one of many by the same store.",
+    "first get includes the set-up of a newly opened store, and the first get of another one is compared; get is one of many by the same store.",
     "Parts are measured in additional gets, by timing the store's NaCl and its backend; hash is addressOf over the same number of bytes, run separately.",
     OVERLAPPING,
   ],
@@ -201,7 +197,10 @@ async function measure(direction: Direction, context: SuiteContext): Promise<Fin
     const backend = () => openBackend(scratch.at("store"));
     const open: OpenStore = (options = { backend: backend() }) =>
       storeOf(identity, { padding: "none", ...options });
-    const parts: Findings[] = [{ targets: [await inFlightTarget(direction, backend(), open)] }];
+    const overHeld = (held: Backend) => open({ backend: held });
+    const { way } = direction;
+    const inFlight = await inFlightTarget(way, way, backend(), overHeld, passesOfStore);
+    const parts: Findings[] = [{ targets: [inFlight] }];
     for (const size of context.sizes ?? ROUNDS.keys()) {
       const [content] = randomContents(size, 1) as [Content];
       await using store = open();
@@ -242,7 +241,7 @@ async function measureSize(
   const task = tasksOf(passesOfStore(metered), [content], { who: "parts" })[direction.way];
   await task.prepare?.();
   const few = { rounds: Math.min(rounds, PARTS_ROUNDS), signal, seed };
-  const parts = await measureParts(size, direction.parts, meter, task.run, few);
+  const parts = await measureParts(size, direction.parts, meter, task, few);
   const of = lookup(sampled.measurements);
   const [first, again] = [`first get ${name}`, `get ${name}`];
   return {
@@ -283,31 +282,4 @@ function targetsFor(
     targets.push(sampledTarget(`${name}: what a first get adds`, added, { most: OPENING }, how));
   }
   return targets;
-}
-
-/**
- * A target for the chunks that an operation of a store with default settings has in flight at once. It is
- * exact, and needed because a store nearby is hardly slower one chunk after another.
- */
-async function inFlightTarget(
-  { way }: Direction,
-  backend: Backend,
-  open: OpenStore,
-): Promise<Target> {
-  let [now, most] = [0, 0];
-  const held =
-    <Call extends unknown[], T>(request: (...call: Call) => Promise<T>) =>
-    async (...call: Call): Promise<T> => {
-      now += 1;
-      most = Math.max(most, now);
-      await new Promise((resolve) => setTimeout(resolve, GATHERING));
-      return request(...call).finally(() => (now -= 1));
-    };
-  const wrappers = way === "put" ? { put: held } : { get: held };
-  await using store = open({ backend: wrapBackend(backend, wrappers) });
-  const contents = randomContents((IN_FLIGHT + 1) * CHUNK, 1);
-  const { put, get } = tasksOf(passesOfStore(store), contents, { who: "store" });
-  await put.run();
-  await get.run();
-  return exactTarget(`${way}: chunks in flight at once`, most, "count", { least: IN_FLIGHT });
 }

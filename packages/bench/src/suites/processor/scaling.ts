@@ -4,7 +4,13 @@
  * processes, so that memory left by one does not count for another.
  */
 import { cpus } from "node:os";
-import { createStore, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import {
+  createStore,
+  formatIdentity,
+  generateIdentity,
+  parseIdentity,
+  wrapBackend,
+} from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
 import { memory } from "@idk/storage/memory";
 import { expectBytes, hashOf, lengthOf, noise, sha256, sizeName } from "../../harness/content.ts";
@@ -118,11 +124,18 @@ interface Job {
 type Outcome = Measured<string> & { readonly increase: number };
 
 /** A put or get of one length, in a child process. */
-async function work({ way, mib, folder, warmUps, address, ...job }: Job): Promise<Outcome> {
+export async function work({ way, mib, folder, warmUps, address, ...job }: Job): Promise<Outcome> {
   const identity = parseIdentity(job.identity);
   const backend = filesystem(folder, { durability: "none" });
   await using store = storeOf(identity, { backend });
-  await using discarding = storeOf(identity, { backend: { ...backend, put: async () => {} } });
+  let kept = false;
+  const discards = wrapBackend(backend, {
+    put:
+      (put) =>
+      async (...call) =>
+        void (kept && (await put(...call))),
+  });
+  await using discarding = storeOf(identity, { backend: discards });
   const get = async (from: string): Promise<string> => {
     await lengthOf((await store.get(from)).chunks());
     return from;
@@ -140,10 +153,12 @@ async function work({ way, mib, folder, warmUps, address, ...job }: Job): Promis
     get: () => get(address!),
   };
   const measured = await measurePeak<string>(works[way]);
-  if (way !== "put") {
-    const found = await hashOf((await store.get(measured.result)).chunks());
-    if (found !== (await hashOf(pieces(mib)))) throw new Error("wrong bytes came back");
-  }
+  kept = true;
+  // What was discarded is put once more, by the same store.
+  const stored = way === "put" ? await discarding.put(pieces(mib)) : measured.result;
+  const found = await hashOf((await store.get(stored)).chunks());
+  if (found !== (await hashOf(pieces(mib)))) throw new Error("wrong bytes came back");
+  if (way === "put") await store.deleteTree(stored);
   return { ...measured, increase: Math.max(0, measured.peakRss! - before) };
 }
 
@@ -224,7 +239,8 @@ async function byThreads({
       const [slow, fast] = [of(`${way}, threads: 0`), of(`${way}, threads: 2`)];
       const faster = `${way}: speed with 2 threads, to that without`;
       const share = `${way}: share of the CPU time that 2 threads take over`;
-      const shares = two.threads[ways[way]]!.map((times) => 1 - 1 / times);
+      const measured = two.threads[ways[way]]!.slice(-fast.samples.length);
+      const shares = measured.map((times) => 1 - 1 / times);
       const cpu = { unit: "ratio", kind: "cpu", random } as const;
       return [
         unlessBusy(ratioTarget(faster, { of: slow, to: fast }, { least: FASTER }, random), [slow]),
