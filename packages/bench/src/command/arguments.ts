@@ -60,9 +60,9 @@ for their files. No file sets variables, except the one that --env-file names.
 
 Exit codes:
   0    success
-  1    a target was missed (except with --quick), a counter grew, a suite failed, or the native NaCl
-       is missing; with --strict, also if a target of CPU time is inconclusive; if CI is set, also
-       if a suite was skipped
+  1    a target was missed (except with --quick), a counter changed, a suite failed, or the native
+       NaCl is missing; with --strict, also if a target is inconclusive, except of elapsed time; if CI
+       is set, also if a suite was skipped
   2    wrong usage
   130  interrupted
 
@@ -153,7 +153,9 @@ function createProgram(suites: readonly Suite[]): Command {
       ),
     )
     .addOption(booleanOption("--all", "also run the suites that take minutes"))
-    .addOption(booleanOption("--strict", "fail if a target of CPU time is inconclusive"))
+    .addOption(
+      booleanOption("--strict", "fail if a target is inconclusive, except of elapsed time"),
+    )
     .addOption(booleanOption("--verbose", "print progress details to standard error"))
     .addHelpText("after", HELP);
   for (const { name: suite, options = [] } of suites) {
