@@ -6,7 +6,7 @@
  *
  * Usage: bun script/comment-benchmarks.ts FILE.md…
  *
- * A file that does not exist is a run that ended early, and the comment says so. Reads GITHUB_TOKEN,
+ * A file that does not exist is a run that ended early, which the comment reports. Reads GITHUB_TOKEN,
  * GITHUB_REPOSITORY, GITHUB_EVENT_PATH, GITHUB_RUN_ID, GITHUB_API_URL, GITHUB_SERVER_URL and
  * GITHUB_STEP_SUMMARY. The exit code is 1 if GitHub rejects the comment for any other reason.
  *

@@ -87,9 +87,9 @@ lane_storage() {
     --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots
 }
 
-# The tests that depend on which NaCl seals and opens, once more over the one in JavaScript. What only
-# other code could make fail is left out: codecs, counts in the thousands, listing and copying, which
-# blobs are sent, and a second put of what a get returns.
+# The tests that depend on which NaCl seals and opens, once more over the one in JavaScript. Tests that no
+# NaCl could break are left out: codecs, counts in the thousands, listing and copying, which blobs are
+# sent, and a second put of what a get returns.
 lane_portable() {
   ensure_python
   IDK_TEST_NACL=portable step "Library, portable NaCl" bun_tests portable \

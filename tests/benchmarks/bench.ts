@@ -1,4 +1,4 @@
-import { type Report, reportSchema } from "@idk/bench";
+import { RUNTIME_FLAGS, type Report, reportSchema } from "@idk/bench";
 import { join } from "node:path";
 import { minioServer } from "../servers/s3-servers.ts";
 import { serverUrl } from "../servers/require-server.ts";
@@ -29,7 +29,8 @@ export async function bench(
   { root = ROOT, capture = false }: BenchOptions = {},
 ): Promise<BenchRun> {
   const where = capture ? "pipe" : "inherit";
-  const child = Bun.spawn([process.execPath, "packages/bench/src/main.ts", ...args], {
+  const argv = [process.execPath, ...RUNTIME_FLAGS, "packages/bench/src/main.ts", ...args];
+  const child = Bun.spawn(argv, {
     cwd: root,
     // The tests' own mode is not that of a user.
     env: { ...process.env, ...storeVariables(), NODE_ENV: undefined },

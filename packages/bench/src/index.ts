@@ -1,22 +1,9 @@
-export type {
-  Calibration,
-  Counter,
-  Distribution,
-  Interval,
-  Machine,
-  Measurement,
-  MemoryPoint,
-  Pair,
-  Report,
-  SuiteResult,
-  Target,
-  Verdict,
-} from "./report/report.ts";
-export { REPORT_SCHEMA } from "./report/report.ts";
-export { reportSchema } from "./report/schema.ts";
-export type { ObjectStoreAccess, OptionValue, Suite, SuiteContext, SuiteOption } from "./suite.ts";
-export { readReports, withFigures } from "./report/figures.ts";
+export type * from "./report/report.ts";
+export type * from "./suite.ts";
 export { COMMITTED, missingFrom, readBaseline } from "./baseline/baseline.ts";
-export { problemsOf } from "./report/outcome.ts";
-export { type RanSuite, runSuite } from "./run-suite.ts";
+export { readReports, withFigures } from "./report/figures.ts";
+export { describeProblem, problemsOf } from "./report/outcome.ts";
+export { reportSchema } from "./report/report.ts";
+export { runSuite } from "./run-suite.ts";
 export { suites } from "./suites.ts";
+export { RUNTIME_FLAGS } from "./harness/processes.ts";

@@ -7,7 +7,6 @@
 import { benchCommand } from "./command/bench-command.ts";
 import { abortOnSignals, describeRun } from "./command/context.ts";
 import { EXIT_CODES } from "./command/usage.ts";
-import { calibrate } from "./harness/bounds.ts";
 import { suites } from "./suites.ts";
 
 const { stdout, stderr } = process;
@@ -20,14 +19,12 @@ const code = await benchCommand(process.argv.slice(2), {
   env: process.env,
   stdout: {
     isTTY: stdout.isTTY,
-    columns: stdout.isTTY ? stdout.columns : undefined,
-    write: (text) => stdout.write(text),
+    columns: stdout.columns,
     print: (text) => new Promise((resolve) => void stdout.write(text, () => resolve())),
   },
   stderr,
   signal: abortOnSignals((line) => void stderr.write(`${line}\n`)),
   describeRun,
-  calibrate,
 });
 // Exit explicitly, because an open connection would keep the process alive.
 process.exit(code);

@@ -1,56 +1,58 @@
-import { openRunStore } from "./command/run-store.ts";
-import { chooseStore } from "./command/store-url.ts";
-import { emptyResult } from "./harness/results.ts";
+import { reasonOf } from "./command/usage.ts";
+import { type Findings, together } from "./harness/results.ts";
 import type { SuiteResult } from "./report/report.ts";
-import { renderSuite } from "./report/table.ts";
-import type { SuiteContext } from "./suite.ts";
-import { suites } from "./suites.ts";
+import type { Suite, SuiteContext } from "./suite.ts";
 
-export interface RanSuite {
-  /** "completed", or "skipped" with the reason. */
-  readonly result: SuiteResult;
-  /** The table that `idk bench` prints. */
-  readonly table: string;
-}
+/** Why a suite has no results. */
+export type Reason = Readonly<Required<Pick<SuiteResult, "status" | "reason">>>;
 
 /**
- * Runs one suite as `idk bench NAME` does, without a baseline. If the suite needs an object store and
- * the context has none, it gets a new bucket on the server that the `MINIO_…` variables name. If they
- * name none, the suite is skipped.
+ * Runs one suite.
  *
- * @throws Error if there is no such suite or the store cannot be used; whatever the suite throws
+ * @param given by default the settings of `idk bench NAME`, and no object store
+ * @param withoutStore the outcome if the suite needs an object store and none is given
+ * @returns a result with status "completed", even if targets were missed; "skipped", with the reason, if
+ *   the suite needs something that is not here; "failed", with the reason, if it throws
  */
 export async function runSuite(
-  name: string,
-  context: Partial<SuiteContext> = {},
-): Promise<RanSuite> {
-  const suite = suites.find((suite) => suite.name === name);
-  if (suite === undefined) throw new Error(`there is no suite "${name}"`);
-  const env = context.env ?? process.env;
-  const shown = (result: SuiteResult): RanSuite => ({ result, table: renderSuite(result) });
-  const skipped = (reason: string): RanSuite =>
-    shown(emptyResult(suite, { status: "skipped", reason }));
-  const missing = suite.missing?.(env);
-  if (missing !== undefined) return skipped(missing);
-  const run = async (store: SuiteContext["store"]): Promise<RanSuite> =>
-    shown(
-      await suite.run({
-        quick: false,
-        env,
-        seed: 1,
-        signal: new AbortController().signal,
-        log: () => {},
-        ...context,
-        store,
-      }),
-    );
-  if (!suite.needsObjectStore || context.store !== undefined) return run(context.store);
-  const choice = chooseStore(undefined, env);
-  if (choice.kind === "none") return skipped(choice.reason);
-  const store = await openRunStore(choice);
+  suite: Suite,
+  given: Partial<SuiteContext> = {},
+  withoutStore: Reason = { status: "skipped", reason: "no object store" },
+): Promise<SuiteResult> {
+  const context: SuiteContext = {
+    quick: false,
+    env: process.env,
+    seed: 1,
+    signal: new AbortController().signal,
+    log: () => {},
+    ...given,
+  };
+  const start = performance.now();
+  const end = (outcome: Pick<SuiteResult, "status" | "reason">, found: Findings): SuiteResult => {
+    const seconds = outcome.status === "skipped" ? 0 : (performance.now() - start) / 1000;
+    const { comparison } = found;
+    const about = { suite: suite.name, title: suite.title, seconds };
+    return { ...about, ...outcome, ...together([found]), ...(comparison && { comparison }) };
+  };
+  if (suite.needsObjectStore && context.store === undefined) return end(withoutStore, {});
+  const reason = suite.missing?.(context.env);
+  if (reason !== undefined) return end({ status: "skipped", reason }, {});
   try {
-    return await run(store.access);
-  } finally {
-    await store.close();
+    const result = end({ status: "completed" }, await suite.run(context));
+    checkNames(result);
+    return result;
+  } catch (error) {
+    if (error instanceof Error && !context.signal.aborted)
+      context.log(error.stack ?? error.message);
+    return end({ status: "failed", reason: reasonOf(error) }, {});
+  }
+}
+
+/** Baselines and charts find measurements, targets and counters by name. */
+function checkNames({ measurements, targets, counters }: SuiteResult): void {
+  for (const named of [measurements, [...targets, ...counters]]) {
+    const names = named.map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) throw new Error(`two results have the name "${twice}"`);
   }
 }

@@ -1,4 +1,4 @@
-import type { SuiteResult } from "./report/report.ts";
+import type { Findings } from "./harness/results.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +12,9 @@ export interface SuiteContext {
   readonly iterations?: number | undefined;
   /** The object store for suites that need one. They work below a new prefix and clear it. */
   readonly store?: ObjectStoreAccess | undefined;
-  /** The given values of the options that the suite declares, by name. */
+  /** Milliseconds that were added to each round trip to the object store. */
+  readonly rtt?: number | undefined;
+  /** The given values of the options of suites, by name. */
   readonly options?: Readonly<Record<string, OptionValue>> | undefined;
   readonly env: Environment;
   /** Seed of random choices. */
@@ -38,9 +40,9 @@ export interface ObjectStoreAccess {
 
 export type OptionValue = number | boolean | string;
 
-/** An option of single suites, in addition to the common ones. */
+/** An option of a suite, in addition to the common ones. */
 export interface SuiteOption {
-  /** The long flag in camel case: "retries" for `--retries`. */
+  /** The long flag in camel case, of one suite only: "retries" for `--retries`. */
   readonly name: string;
   /** Values of another kind are rejected. Numbers are 0 or greater. */
   readonly kind: "number" | "boolean" | "text";
@@ -55,15 +57,12 @@ export interface Suite {
   /** One line for `--list`. */
   readonly title: string;
   /** If true, the suite is skipped when there is no object store. */
-  readonly needsObjectStore: boolean;
+  readonly needsObjectStore?: boolean | undefined;
   /** Takes minutes: runs only if it is named, and every night. */
-  readonly slow: boolean;
+  readonly slow?: boolean | undefined;
   readonly options?: readonly SuiteOption[] | undefined;
   /** Why the suite cannot run here, apart from the object store: a program that is not installed. */
   missing?(env: Environment): string | undefined;
-  /**
-   * @returns a result with status "completed", even if targets were missed
-   * @throws whatever a failed operation throws: errors never count as work
-   */
-  run(context: SuiteContext): Promise<SuiteResult>;
+  /** @throws whatever a failed operation throws: errors never count as work */
+  run(context: SuiteContext): Promise<Findings>;
 }

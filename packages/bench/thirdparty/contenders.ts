@@ -1,118 +1,82 @@
 /** The command lines to store one encrypted file in an object store and to fetch it. */
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { formatIdentity, generateIdentity } from "@idk/storage";
-import { isolatedUserFolders } from "../src/harness/files.ts";
-import { type Program, publishedCommand, run, shell } from "../src/harness/processes.ts";
-import type { Peers } from "../src/suites/peer-programs.ts";
-
-export interface Contender {
-  readonly name: string;
-  /** If false, the contender is no competitor, but shows the cost of the same client without encryption. */
-  readonly encrypts: boolean;
-  /** Unmeasured preparation before the first put below a prefix. */
-  prepare?(prefix: string): Promise<unknown>;
-  /** Stores the file below the prefix. */
-  put(prefix: string): Program;
-  /** Receives the output of a put. */
-  onPut?(prefix: string, stdout: string): void;
-  /** Fetches it into an empty folder. */
-  get(prefix: string, folder: string): Program;
-  /** The path of the file after `get`. */
-  fetched(folder: string): string;
-}
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { generateIdentity } from "@idk/storage";
+import { type Program, type Ran, publishedCommand, run, shell } from "../src/harness/processes.ts";
+import type { ObjectStoreAccess } from "../src/suite.ts";
+import type { Peers } from "../src/suites/command/peer-programs.ts";
+import { type Contender, commandOf } from "../src/suites/command/programs.ts";
 
 export interface Setting {
   /** The file to store. */
-  readonly file: string;
+  readonly source: string;
+  /** Where to fetch it to. */
+  readonly fetched: string;
   /** For keys, caches and configuration. */
   readonly folder: string;
-  readonly endpoint: string;
-  readonly accessKey: string;
-  readonly secretKey: string;
-  readonly bucket: string;
+  readonly store: ObjectStoreAccess;
+  readonly peers: Peers;
+  /** Runs and measures a program. */
+  start(program: Program): Promise<Ran>;
 }
 
-const OUTPUT = "fetched";
 const PASSWORD = "correct horse battery staple";
 
-/** idk and the programs it is compared with, each with its defaults. */
-export async function contenders(setting: Setting, peers: Peers): Promise<Contender[]> {
-  const aws = awsEnvironment(setting);
-  const rclone = await rcloneEnvironment(setting, peers);
+/** idk and the programs it is compared with, each with its defaults. They store below a prefix. */
+export async function contenders(setting: Setting): Promise<Contender[]> {
+  const rclone = await rcloneEnvironment(setting);
   return [
     await idk(setting),
-    rcloneRemote("rclone crypt", "sealed", setting, peers, rclone),
-    rcloneRemote("rclone plain", "plain", setting, peers, rclone),
-    await ageAndAws(setting, peers, aws),
-    restic(setting, peers, aws),
+    rcloneRemote("rclone crypt", "sealed:", setting, rclone),
+    rcloneRemote("rclone plain", `plain:${setting.store.bucket}/`, setting, rclone),
+    await ageAndAws(setting),
+    restic(setting),
   ];
 }
 
 /** Deletes everything below a prefix. */
-export async function purge(setting: Setting, peers: Peers, prefix: string): Promise<void> {
-  const env = await rcloneEnvironment(setting, peers);
-  await run({ argv: [peers.rclone, "purge", `plain:${setting.bucket}/${prefix}`], env });
+export async function purge(setting: Setting, prefix: string): Promise<void> {
+  const argv = [setting.peers.rclone, "purge", `plain:${setting.store.bucket}/${prefix}`];
+  await run({ argv, env: await rcloneEnvironment(setting) });
 }
 
-async function idk(setting: Setting): Promise<Contender> {
-  const identity = await generateIdentity();
-  const keyFile = join(setting.folder, "idk.key");
-  await writeFile(keyFile, `${formatIdentity(identity)}\n`, { mode: 0o600 });
-  const env = {
-    ...isolatedUserFolders(setting.folder),
-    MINIO_ENDPOINT: setting.endpoint,
-    MINIO_ACCESS_KEY: setting.accessKey,
-    MINIO_SECRET_KEY: setting.secretKey,
-  };
-  const store = (prefix: string) => `minio:///${setting.bucket}/${prefix}`;
-  const addresses = new Map<string, string>();
-  const published = await publishedCommand();
-  const idk = (...args: string[]): Program => ({
-    argv: [process.execPath, published, ...args],
-    env,
+async function idk({ source, fetched, folder, store, start }: Setting): Promise<Contender> {
+  const idk = await commandOf(await publishedCommand(), folder, await generateIdentity(), {
+    MINIO_ENDPOINT: store.endpoint,
+    MINIO_ACCESS_KEY: store.accessKeyId,
+    MINIO_SECRET_KEY: store.secretAccessKey,
   });
+  const below = (prefix: string) => `minio:///${store.bucket}/${prefix}`;
   return {
     name: "idk",
-    encrypts: true,
-    put: (prefix) =>
-      idk("put", setting.file, "--recipient", identity.recipient, "--store", store(prefix)),
-    onPut: (prefix, stdout) => addresses.set(prefix, stdout.trim()),
-    get(prefix, folder) {
-      const [address, path] = [addresses.get(prefix) ?? "", join(folder, OUTPUT)];
-      return idk("get", address, "--identity", keyFile, "--store", store(prefix), "-o", path);
-    },
-    fetched: (folder) => join(folder, OUTPUT),
+    put: (prefix) => start(idk.put(source, below(prefix))),
+    get: (prefix, address) => start(idk.get(address, below(prefix), fetched)),
   };
 }
 
+/** @param remote up to the prefix: that of rclone crypt includes the bucket */
 function rcloneRemote(
   name: string,
   remote: string,
-  { file, bucket }: Setting,
-  { rclone }: Peers,
+  { source, fetched, peers, start }: Setting,
   env: Record<string, string>,
 ): Contender {
-  // The crypt remote already includes the bucket.
-  const path = (prefix: string) =>
-    remote === "plain" ? `plain:${bucket}/${prefix}/file` : `${remote}:${prefix}/file`;
+  const copy = (from: string, to: string) =>
+    start({ argv: [peers.rclone, "copyto", from, to], env });
+  const path = (prefix: string) => `${remote}${prefix}/file`;
   return {
     name,
-    encrypts: remote !== "plain",
-    put: (prefix) => ({ argv: [rclone, "copyto", file, path(prefix)], env }),
-    get: (prefix, folder) => ({
-      argv: [rclone, "copyto", path(prefix), join(folder, OUTPUT)],
-      env,
-    }),
-    fetched: (folder) => join(folder, OUTPUT),
+    put: (prefix) => copy(source, path(prefix)),
+    get: (prefix) => copy(path(prefix), fetched),
   };
 }
 
 /** Two remotes without a configuration file: the plain bucket, and a crypt remote on top of it. */
-async function rcloneEnvironment(
-  { folder, endpoint, accessKey, secretKey, bucket }: Setting,
-  { rclone }: Peers,
-): Promise<Record<string, string>> {
+async function rcloneEnvironment({
+  folder,
+  store: { endpoint, accessKeyId, secretAccessKey, bucket },
+  peers: { rclone },
+}: Setting): Promise<Record<string, string>> {
   const { stdout } = await run({ argv: [rclone, "obscure", PASSWORD] });
   return {
     // An empty value means no configuration file.
@@ -122,8 +86,8 @@ async function rcloneEnvironment(
     RCLONE_CONFIG_PLAIN_PROVIDER: "Minio",
     RCLONE_CONFIG_PLAIN_ENDPOINT: endpoint,
     RCLONE_CONFIG_PLAIN_REGION: "us-east-1",
-    RCLONE_CONFIG_PLAIN_ACCESS_KEY_ID: accessKey,
-    RCLONE_CONFIG_PLAIN_SECRET_ACCESS_KEY: secretKey,
+    RCLONE_CONFIG_PLAIN_ACCESS_KEY_ID: accessKeyId,
+    RCLONE_CONFIG_PLAIN_SECRET_ACCESS_KEY: secretAccessKey,
     RCLONE_CONFIG_SEALED_TYPE: "crypt",
     RCLONE_CONFIG_SEALED_REMOTE: `plain:${bucket}`,
     // Plain names, so that the objects of a round can be deleted. Contents are encrypted.
@@ -132,49 +96,32 @@ async function rcloneEnvironment(
   };
 }
 
-async function ageAndAws(
-  { file, folder, endpoint, bucket }: Setting,
-  { age, ageKeygen, aws }: Peers,
-  env: Record<string, string>,
-): Promise<Contender> {
+async function ageAndAws(setting: Setting): Promise<Contender> {
+  const { source, fetched, folder, store, peers, start } = setting;
+  const { age, ageKeygen, aws } = peers;
   const keyFile = join(folder, "age.key");
   await run({ argv: [ageKeygen, "-o", keyFile] });
   const recipient = /age1[0-9a-z]+/u.exec(await readFile(keyFile, "utf8"))?.[0] ?? "";
-  const url = (prefix: string) => `s3://${bucket}/${prefix}/file.age`;
+  const url = (prefix: string) => `s3://${store.bucket}/${prefix}/file.age`;
   const copy = '"$2" s3 cp --only-show-errors --endpoint-url "$3"';
+  const env = awsEnvironment(store);
+  const pipe = (script: string, ...args: string[]) =>
+    start({ argv: shell(script, [age, aws, store.endpoint, ...args]), env });
   return {
     name: "age | aws s3 cp",
-    encrypts: true,
-    put: (prefix) => ({
-      argv: shell(`"$1" -r "$4" "$5" | ${copy} - "$6"`, [
-        age,
-        aws,
-        endpoint,
-        recipient,
-        file,
-        url(prefix),
-      ]),
-      env,
-    }),
-    get: (prefix, into) => ({
-      argv: shell(`${copy} "$4" - | "$1" -d -i "$5" -o "$6"`, [
-        age,
-        aws,
-        endpoint,
-        url(prefix),
-        keyFile,
-        join(into, OUTPUT),
-      ]),
-      env,
-    }),
-    fetched: (into) => join(into, OUTPUT),
+    put: (prefix) => pipe(`"$1" -r "$4" "$5" | ${copy} - "$6"`, recipient, source, url(prefix)),
+    get: (prefix) =>
+      pipe(`${copy} "$4" - | "$1" -d -i "$5" -o "$6"`, url(prefix), keyFile, fetched),
   };
 }
 
-function awsEnvironment({ accessKey, secretKey }: Setting): Record<string, string> {
+function awsEnvironment({
+  accessKeyId,
+  secretAccessKey,
+}: ObjectStoreAccess): Record<string, string> {
   return {
-    AWS_ACCESS_KEY_ID: accessKey,
-    AWS_SECRET_ACCESS_KEY: secretKey,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
     AWS_DEFAULT_REGION: "us-east-1",
     // Do not read the user's settings.
     AWS_CONFIG_FILE: "/dev/null",
@@ -183,24 +130,28 @@ function awsEnvironment({ accessKey, secretKey }: Setting): Record<string, strin
   };
 }
 
-function restic(
-  { file, folder, endpoint, bucket }: Setting,
-  { restic }: Peers,
-  aws: Record<string, string>,
-): Contender {
+function restic({ source, fetched, folder, store, peers, start }: Setting): Contender {
   const program = (prefix: string, ...args: string[]): Program => ({
-    argv: [restic, "--quiet", "--repo", `s3:${endpoint}/${bucket}/${prefix}`, ...args],
-    // One cache per repository: restic normally has one, and it starts empty as for the others.
-    env: { ...aws, RESTIC_PASSWORD: PASSWORD, RESTIC_CACHE_DIR: join(folder, "restic", prefix) },
+    argv: [
+      peers.restic,
+      "--quiet",
+      "--repo",
+      `s3:${store.endpoint}/${store.bucket}/${prefix}`,
+      ...args,
+    ],
+    env: {
+      ...awsEnvironment(store),
+      RESTIC_PASSWORD: PASSWORD,
+      // One cache per repository: restic normally has one, and it starts empty as for the others.
+      RESTIC_CACHE_DIR: join(folder, "restic", prefix),
+    },
   });
-  const source = file.slice(0, file.lastIndexOf("/"));
+  const from = `latest:${dirname(source)}`;
   return {
     name: "restic",
-    encrypts: true,
     // A new repository for each put, because an existing one would already contain all chunks.
     prepare: (prefix) => run(program(prefix, "init")),
-    put: (prefix) => program(prefix, "backup", file),
-    get: (prefix, into) => program(prefix, "restore", `latest:${source}`, "--target", into),
-    fetched: (into) => join(into, file.slice(source.length + 1)),
+    put: (prefix) => start(program(prefix, "backup", source)),
+    get: (prefix) => start(program(prefix, "restore", from, "--target", dirname(fetched))),
   };
 }

@@ -39,9 +39,10 @@ export function bench(
     console.error(MISSING);
     return Promise.resolve(2);
   }
-  const child = spawn(process.execPath, [...RUNTIME_FLAGS, program, ...args], { stdio: "inherit" });
   const passOn = (signal: NodeJS.Signals) => child.kill(signal);
+  // Before the start, because this process may be interrupted while the other one already runs.
   for (const signal of SIGNALS) process.on(signal, passOn);
+  const child = spawn(process.execPath, [...RUNTIME_FLAGS, program, ...args], { stdio: "inherit" });
   const ended = new Promise<number>((done) => {
     child.on("error", (error) => {
       console.error(`idk: the benchmarks did not start: ${error.message}`);

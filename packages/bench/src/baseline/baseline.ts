@@ -1,48 +1,26 @@
 /**
- * The committed baseline: the ratios and counters of an earlier run, so that small changes that add up
- * over weeks are found. Each value is one line of the file, which a failure can point to.
+ * The committed baseline: the targets, ratios and counters of an earlier run, so that small changes that
+ * add up over weeks are found, and targets that vanish. Each is one line of the file, which a failure can
+ * point to.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Usage } from "../command/usage.ts";
 import { exactTarget, verdictOf } from "../harness/targets.ts";
-import type { Host } from "../harness/machine.ts";
-import type { Report, SuiteResult, Target } from "../report/report.ts";
-
-/** Changes when older readers would misread the file. */
-const SCHEMA = "idk-bench-baseline/2";
+import { AGAINST, describeProblem, problemsOf, subjectOf } from "../report/outcome.ts";
+import type { Inferred, Report, SuiteResult, Target } from "../report/report.ts";
+import { counted } from "../report/units.ts";
 
 /** The baseline of this repository. */
 export const COMMITTED: string = join(import.meta.dirname, "../../../../benchmarks/baseline.json");
 
-/** Why the baseline was changed. */
-export interface Update {
-  /** A day, ISO 8601. */
-  readonly date: string;
-  readonly revision?: string | undefined;
-  readonly reason: string;
-}
-
-export interface BaselineSuite {
-  /** The unfavourable end of the interval of each ratio, by the name of its target. */
-  readonly ratios: Readonly<Record<string, number>>;
-  readonly counters: Readonly<Record<string, number>>;
-}
-
-export interface Baseline {
-  readonly schema: typeof SCHEMA;
-  /** Ratios depend on the machine: on another one, only counters are compared. */
-  readonly machine: Pick<Host, "processor" | "cores">;
-  /** The latest is the last. */
-  readonly updates: readonly Update[];
-  readonly suites: Readonly<Record<string, BaselineSuite>>;
-}
-
-const values = z.record(z.string(), z.number());
-const baselineSchema: z.ZodType<Baseline> = z.strictObject({
-  schema: z.literal(SCHEMA),
+const schema = z.strictObject({
+  /** Changes when older readers would misread the file. */
+  schema: z.literal("idk-bench-baseline/3"),
+  /** On another machine, ratios are not compared, nor are counters that depend on it. */
   machine: z.strictObject({ processor: z.string(), cores: z.number().int().positive() }),
+  /** When and why the baseline was changed; the latest is the last. */
   updates: z.array(
     z.strictObject({
       date: z.iso.date(),
@@ -50,8 +28,17 @@ const baselineSchema: z.ZodType<Baseline> = z.strictObject({
       reason: z.string().min(1),
     }),
   ),
-  suites: z.record(z.string(), z.strictObject({ ratios: values, counters: values })),
+  suites: z.record(
+    z.string(),
+    z.strictObject({
+      /** By name: the unfavourable end of the interval of a ratio, or null if only its presence counts. */
+      targets: z.record(z.string(), z.number().nullable()),
+      counters: z.record(z.string(), z.number()),
+    }),
+  ),
 });
+
+export type Baseline = Inferred<typeof schema>;
 
 /** @throws Usage if the file cannot be read or is no baseline */
 export async function readBaseline(file: string): Promise<Baseline> {
@@ -61,52 +48,62 @@ export async function readBaseline(file: string): Promise<Baseline> {
     });
   });
   try {
-    return baselineSchema.parse(JSON.parse(text));
+    return schema.parse(JSON.parse(text));
   } catch (cause) {
     const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
     throw new Usage(`${file} is not a baseline: ${why.replaceAll("\n", "; ")}`, { cause });
   }
 }
 
-/** Adds a target to the result of a suite for each of its values that the baseline has. */
-export function compareWithBaseline(
-  result: SuiteResult,
-  { suites, machine }: Baseline,
-  host: Baseline["machine"],
-): SuiteResult {
-  const same = host.processor === machine.processor && host.cores === machine.cores;
-  const base = suites[result.suite];
-  if (base === undefined || result.status !== "completed") return result;
-  const { targets, counters } = result;
-  const added: Target[] = [
-    ...(same ? targets.flatMap((target) => driftOf(target, base.ratios[target.name])) : []),
-    ...counters.flatMap(({ name, value, unit, tolerance = 0 }): Target[] => {
-      const most = base.counters[name];
-      if (most === undefined) return [];
-      return [exactTarget(against(name), value, unit, { most: most * (1 + tolerance) })];
-    }),
-  ];
-  return { ...result, targets: [...targets, ...added] };
-}
-
-function against(name: string): string {
-  return `${name}, against the baseline`;
+export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
+  await writeFile(file, `${JSON.stringify(schema.parse(baseline), undefined, 2)}\n`);
 }
 
 /** How much worse a ratio may get than the unfavourable end of its interval in the baseline. */
 const DRIFT: Readonly<Record<Target["kind"], number>> = { cpu: 0.2, wall: 0.4, exact: 0.3 };
 
-function driftOf(target: Target, base: number | undefined): Target[] {
-  if (target.unit !== "ratio" || base === undefined) return [];
-  const { name, value, unit, interval, kind, most } = target;
-  const bound =
-    most === undefined ? { least: base / (1 + DRIFT[kind]) } : { most: base * (1 + DRIFT[kind]) };
-  const drift = { name: against(name), value, unit, ...bound, interval, kind };
-  return [{ ...drift, verdict: verdictOf(drift) }];
+/** Why ratios are not compared on a machine, one sentence; undefined if they are. */
+export function notCompared(
+  { machine: { processor, cores } }: Baseline,
+  host: Baseline["machine"],
+): string | undefined {
+  if (host.processor === processor && host.cores === cores) return undefined;
+  return `ratios and peak memory were not compared with the baseline, which is of another machine (${processor}, ${counted(cores, "core")})`;
 }
 
-function unfavourable({ name, value, interval, most }: Target): { name: string; value: number } {
-  return { name, value: (most === undefined ? interval?.low : interval?.high) ?? value };
+/**
+ * Adds a target to the result of a suite for each of its values that the baseline has. Counters must not
+ * fall either: one that counts nothing any more would pass.
+ */
+export function compareWithBaseline(
+  result: SuiteResult,
+  baseline: Baseline,
+  host: Baseline["machine"],
+): SuiteResult {
+  const base = baseline.suites[result.suite];
+  if (base === undefined || result.status !== "completed") return result;
+  const added: Target[] = [];
+  const same = notCompared(baseline, host) === undefined;
+  for (const { name, value, unit, interval, kind, least, most } of same ? result.targets : []) {
+    const before = base.targets[name] ?? undefined;
+    if (before === undefined || unit !== "ratio") continue;
+    const factor = 1 + DRIFT[kind];
+    const bound = most === undefined ? { least: before / factor } : { most: before * factor };
+    // Looser than its own bound, it would find nothing more.
+    if (most === undefined ? bound.least! <= least! : bound.most! >= most) continue;
+    const drift = { name: name + AGAINST, value, unit, ...bound, interval, kind };
+    added.push({ ...drift, verdict: verdictOf(drift) });
+  }
+  for (const { name, value, unit, tolerance = 0, peak } of result.counters) {
+    const before = base.counters[name];
+    if (before === undefined || (peak && !same)) continue;
+    const bound = {
+      most: before * (1 + tolerance),
+      ...(!peak && { least: before * (1 - tolerance) }),
+    };
+    added.push(exactTarget(name + AGAINST, value, unit, bound));
+  }
+  return { ...result, targets: [...result.targets, ...added] };
 }
 
 /**
@@ -118,63 +115,59 @@ export function missingFrom(results: readonly SuiteResult[], { suites }: Baselin
     const base = suites[suite];
     if (base === undefined || status !== "completed") return [];
     const measured = new Set([...targets, ...counters].map(({ name }) => name));
-    return Object.keys({ ...base.ratios, ...base.counters })
+    return Object.keys({ ...base.targets, ...base.counters })
       .filter((name) => !measured.has(name))
       .map((name) => `${suite}: "${name}" is in the baseline and was not measured`);
   });
 }
 
 /**
- * Replaces the suites of the report in the baseline and keeps the others.
+ * Replaces the suites of the report in the baseline and keeps the others. A ratio whose target is
+ * inconclusive keeps its previous value, because that of a noisy machine would loosen the baseline.
  *
- * @throws Error if a suite did not complete
+ * @throws Error if a suite did not complete, a target is missed, or an inconclusive ratio has no previous
+ *   value
  */
 export function updatedBaseline(
-  { suites, machine, createdAt, revision }: Report,
+  report: Report,
   previous: Baseline | undefined,
   reason: string,
 ): Baseline {
-  const bad = suites.filter(({ status }) => status !== "completed").map(({ suite }) => suite);
-  if (bad.length > 0) {
-    throw new Error(
-      `the baseline was not updated, because of suites without results: ${bad.join(", ")}`,
-    );
-  }
-  const own = suites.map(({ suite, targets, counters }): [string, BaselineSuite] => [
-    suite,
-    {
-      ratios: byName(
-        targets.filter(({ unit, name }) => unit === "ratio" && !isDrift(name)).map(unfavourable),
-        4,
-      ),
-      counters: byName(counters, 12),
-    },
-  ]);
+  const { machine, createdAt, revision } = report;
   const { processor, cores } = machine;
+  const known = previous && notCompared(previous, machine) === undefined ? previous.suites : {};
+  const why = problemsOf(report, { strict: false, ci: true })
+    .filter(({ level }) => level === "failure")
+    .map((problem) => `${subjectOf(problem)} ${describeProblem(problem)}`.trim());
+  const own = report.suites.map(({ suite, targets, counters }) => {
+    const values = targets
+      .filter(({ name }) => !name.endsWith(AGAINST))
+      .map((target): [string, number | null] => {
+        const { name, unit, verdict, value, interval = { low: value, high: value }, most } = target;
+        if (unit !== "ratio") return [name, null];
+        const end = rounded(most === undefined ? interval.low : interval.high, 4);
+        const kept = verdict === "inconclusive" ? known[suite]?.targets[name] : end;
+        if (kept === undefined) {
+          why.push(`${suite}: ${name} is inconclusive: run it again on a quiet machine`);
+        }
+        return [name, kept ?? null];
+      });
+    const counts = counters.map(({ name, value }) => [name, rounded(value, 12)] as const);
+    const found = { targets: Object.fromEntries(values), counters: Object.fromEntries(counts) };
+    return [suite, found] as const;
+  });
+  if (why.length > 0) throw new Error(`the baseline was not updated: ${why.join("; ")}`);
   const update = { date: createdAt.slice(0, 10), ...(revision && { revision }), reason };
   return {
-    schema: SCHEMA,
+    schema: "idk-bench-baseline/3",
     machine: { processor, cores },
     updates: [...(previous?.updates ?? []), update],
     suites: { ...previous?.suites, ...Object.fromEntries(own) },
   };
 }
 
-function isDrift(name: string): boolean {
-  return name.endsWith(against(""));
-}
-
-function byName(
-  items: readonly { readonly name: string; readonly value: number }[],
-  digits: number,
-): Record<string, number> {
-  return Object.fromEntries(
-    items.map(({ name, value }) => [name, Number(value.toPrecision(digits))]),
-  );
-}
-
-export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
-  await writeFile(file, `${JSON.stringify(baselineSchema.parse(baseline), undefined, 2)}\n`);
+function rounded(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
 }
 
 /**
@@ -183,12 +176,9 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
  * @param target its name, with or without the words that mark a comparison with the baseline
  */
 export function lineOf(text: string, suite: string, target: string): number {
-  const name = isDrift(target) ? target.slice(0, -against("").length) : target;
-  const lines = text.split("\n");
-  const start = lines.indexOf(`    ${JSON.stringify(suite)}: {`);
-  const end = lines.findIndex((line, i) => i > start && line.startsWith("    }"));
-  const found = lines
-    .slice(0, end)
-    .findLastIndex((line) => line.trimStart().startsWith(`${JSON.stringify(name)}:`));
-  return start >= 0 && found > start ? found + 1 : 1;
+  const name = target.endsWith(AGAINST) ? target.slice(0, -AGAINST.length) : target;
+  const start = text.indexOf(`\n    ${JSON.stringify(suite)}: {`);
+  const end = text.indexOf("\n    }", start);
+  const found = text.lastIndexOf(`\n        ${JSON.stringify(name)}: `, end);
+  return start >= 0 && found > start ? text.slice(0, found + 1).split("\n").length : 1;
 }

@@ -1,25 +1,10 @@
-import { Argument, Command, CommanderError, Option } from "commander";
+import { Argument, Command, Option } from "commander";
+import { drawGrid, plain } from "../report/draw.ts";
 import type { OptionValue, Suite } from "../suite.ts";
-import {
-  addSuiteOptions,
-  booleanOption,
-  numberOption,
-  optionsOf,
-  parseMegabytes,
-  parseSizes,
-  suiteOptions,
-  withValues,
-} from "./flags.ts";
+import { booleanOption, numberOption, parseMegabytes, parseSizes, parseWith } from "./flags.ts";
 import { Usage } from "./usage.ts";
 
-/** Files to write; `-` is standard output. */
-export interface OutputFiles {
-  readonly json?: string | undefined;
-  readonly html?: string | undefined;
-  readonly markdown?: string | undefined;
-}
-
-export interface RunSettings extends OutputFiles {
+export interface RunSettings {
   readonly suites: readonly Suite[];
   readonly quick: boolean;
   readonly verbose: boolean;
@@ -36,6 +21,10 @@ export interface RunSettings extends OutputFiles {
   readonly rtt?: number | undefined;
   /** A file with variables for this run. */
   readonly envFile?: string | undefined;
+  /** Files to write; `-` is standard output. */
+  readonly json?: string | undefined;
+  readonly html?: string | undefined;
+  readonly markdown?: string | undefined;
   /** A file, "none", or undefined for the committed one if it exists. */
   readonly baseline?: string | undefined;
   /** Why the baseline is replaced by the results of this run; undefined to compare with it. */
@@ -44,11 +33,8 @@ export interface RunSettings extends OutputFiles {
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
-/** A parsed command line: what to print, or the run. */
-export type Settings =
-  | { readonly print: "help"; readonly text: string }
-  | { readonly print: "list" | "schema" }
-  | RunSettings;
+/** A parsed command line: the run, or what to print. */
+export type Settings = RunSettings | { readonly text: () => string | Promise<string> };
 
 /** What commander makes of the flags. */
 type Flags = Partial<RunSettings> & {
@@ -74,9 +60,9 @@ for their files. No file sets variables, except the one that --env-file names.
 
 Exit codes:
   0    success
-  1    a target was missed (except with --quick), a counter grew, a suite failed, or the native NaCl
-       is missing; with --strict, also if a target of CPU time is inconclusive; if CI is set, also
-       if a suite was skipped
+  1    a target was missed (except with --quick), a counter changed, a suite failed, or the native
+       NaCl is missing; with --strict, also if a target is inconclusive, except of elapsed time; if CI
+       is set, also if a suite was skipped
   2    wrong usage
   130  interrupted
 
@@ -88,43 +74,37 @@ Examples:
   script/toxiproxy run script/minio run script/idk bench encryption-perf --rtt 50
 `;
 
-const BOOLEANS: readonly (readonly [flag: string, description: string])[] = [
-  ["--quick", "few rounds and small sizes, to see that every suite works; judges no targets"],
-  ["--all", "also run the suites that take minutes"],
-  ["--strict", "fail if a target of CPU time is inconclusive"],
-  ["--verbose", "print progress details to standard error"],
-];
-
 const DEFAULTS = { quick: false, verbose: false, strict: false, seed: 1, prefix: "" } as const;
 
 /** @throws Usage */
 export function readArguments(args: readonly string[], all: readonly Suite[]): Settings {
-  let help = "";
   const program = createProgram(all);
-  program.configureOutput({ writeOut: (text) => (help += text), outputError: () => {} });
-  const declared = [...suiteOptions(all).values()];
-  const booleans = declared.filter(({ kind }) => kind === "boolean").map(({ name }) => `--${name}`);
-  try {
-    const flags = new Set([...BOOLEANS.map(([flag]) => flag), ...booleans]);
-    program.parse(withValues(args, flags), { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return { print: "help", text: help };
-    throw new Usage(inOneLine(error.message), { cause: error });
-  }
+  const help = parseWith(program, args);
+  if (help !== undefined) return { text: () => help };
   const flags: Flags = program.opts();
-  if (flags.list) return { print: "list" };
-  if (flags.jsonSchema) return { print: "schema" };
+  if (flags.list) return { text: () => listSuites(all) };
+  if (flags.jsonSchema) {
+    return { text: async () => (await import("../report/report.ts")).renderJsonSchema() };
+  }
   const names = program.processedArgs[0] as readonly string[];
-  const settings: RunSettings = {
-    ...DEFAULTS,
-    ...flags,
-    sizes: flags.sizeMB ?? flags.size,
-    suites: all.filter(({ name, slow }) =>
-      names.length === 0 ? flags.all || !slow : names.includes(name),
-    ),
-    options: optionsOf({ options: declared }, program.opts()),
-  };
+  const suites = all.filter(({ name, slow }) =>
+    names.length === 0 ? flags.all || !slow : names.includes(name),
+  );
+  const given = program.opts<Record<string, OptionValue>>();
+  const options: Record<string, OptionValue> = {};
+  for (const suite of all) {
+    for (const { name } of suite.options ?? []) {
+      if (given[name] === undefined) continue;
+      if (!suites.includes(suite)) {
+        throw new Usage(
+          `--${name} does not apply to ${suites.map((each) => each.name).join(", ")}`,
+        );
+      }
+      options[name] = given[name];
+    }
+  }
+  const sizes = flags.sizeMB ?? flags.size;
+  const settings = { ...DEFAULTS, ...flags, sizes, suites, options };
   checkTogether(settings);
   return settings;
 }
@@ -166,17 +146,45 @@ function createProgram(suites: readonly Suite[]): Command {
       "write the ratios and counters of this run to the baseline, with the reason",
       (text) => text.trim(),
     )
-    .helpOption("-h, --help", "print help")
-    .addHelpText("after", HELP)
-    .exitOverride();
-  for (const [flag, description] of BOOLEANS) program.addOption(booleanOption(flag, description));
-  addSuiteOptions(program, suites);
+    .addOption(
+      booleanOption(
+        "--quick",
+        "few rounds and small sizes, to see that every suite works; judges no targets",
+      ),
+    )
+    .addOption(booleanOption("--all", "also run the suites that take minutes"))
+    .addOption(
+      booleanOption("--strict", "fail if a target is inconclusive, except of elapsed time"),
+    )
+    .addOption(booleanOption("--verbose", "print progress details to standard error"))
+    .addHelpText("after", HELP);
+  for (const { name: suite, options = [] } of suites) {
+    for (const { name, kind, description } of options) {
+      const [flag, text] = [`--${name}`, `${suite}: ${description}`];
+      const option = {
+        boolean: () => booleanOption(flag, text),
+        number: () => numberOption(flag, text, 0),
+        text: () => new Option(`${flag} <text>`, text),
+      }[kind]();
+      program.addOption(option.helpGroup("Options of single suites:"));
+    }
+  }
   return program;
 }
 
+/** The table that `--list` prints. */
+function listSuites(suites: readonly Suite[]): string {
+  const rows = suites.map(({ name, title, needsObjectStore, slow, options = [] }) => {
+    const needs = [needsObjectStore && "an object store", slow && "minutes"].filter(Boolean);
+    return [name, title, [...needs, ...options.map((option) => `--${option.name}`)].join(", ")];
+  });
+  const head = ["suite", "measures", "needs, options"];
+  return `${drawGrid({ head, align: ["left", "left", "left"], rows }, plain)}\n`;
+}
+
 /** @throws Usage if flags exclude each other */
-function checkTogether({ suites, options, quick, ...flags }: RunSettings): void {
-  const { baseline, updateBaseline, json, html, markdown } = flags;
+function checkTogether(settings: RunSettings): void {
+  const { quick, baseline, updateBaseline, json, html, markdown } = settings;
   const files = [json, html, markdown].filter((file) => file !== undefined);
   if (files.includes("")) throw new Usage("an output file has an empty name");
   if (new Set(files).size < files.length) throw new Usage("two outputs name the same file");
@@ -186,10 +194,14 @@ function checkTogether({ suites, options, quick, ...flags }: RunSettings): void 
   if (updateBaseline === "" || (updateBaseline !== undefined && baseline === "none")) {
     throw new Usage("--update-baseline takes the reason, and a baseline to write to");
   }
-  const taken = suiteOptions(suites);
-  const useless = Object.keys(options).find((name) => !taken.has(name));
-  if (useless === undefined) return;
-  throw new Usage(`--${useless} does not apply to ${suites.map(({ name }) => name).join(", ")}`);
+  if (updateBaseline !== undefined && !hasDefaults(settings)) {
+    throw new Usage("--update-baseline takes no sizes, rounds, --rtt or options of suites");
+  }
+}
+
+/** Whether the run measures what baselines are made with. */
+export function hasDefaults({ sizes, iterations, rtt, options }: RunSettings): boolean {
+  return (sizes ?? iterations ?? rtt) === undefined && Object.keys(options).length === 0;
 }
 
 function readPrefix(text: string): string {
@@ -198,9 +210,4 @@ function readPrefix(text: string): string {
     return parts.map((part) => `${part}/`).join("");
   }
   throw new Usage("--prefix takes only letters, digits, dots, dashes, underscores and slashes");
-}
-
-/** Joins the two lines `error: unknown option '--jsn'` and `(Did you mean --json?)`. */
-export function inOneLine(message: string): string {
-  return message.replace(/^error: /u, "").replace(/\s*\n\s*\(Did/u, " (did");
 }

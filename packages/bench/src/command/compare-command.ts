@@ -1,15 +1,14 @@
-import { Command, CommanderError } from "commander";
-import { type CompareSettings, chooseTasks, compareCommand } from "../compare/compare.ts";
-import { TASKS, type TaskInfo } from "../compare/round/task-list.ts";
-import { taskAnnotation } from "../report/annotations.ts";
-import { inOneLine } from "./arguments.ts";
+import { Command } from "commander";
+import { checkOut } from "../compare/checkouts.ts";
+import { chooseTasks, comparisonSuite } from "../compare/compare.ts";
+import type { Plan } from "../compare/gate.ts";
+import { TASKS } from "../compare/round/task-list.ts";
+import type { RunSettings } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
-import { booleanOption, numberOption, withValues } from "./flags.ts";
-import { type RunStore, openRunStore } from "./run-store.ts";
-import { reasonOf } from "./run-suites.ts";
+import { booleanOption, numberOption, parseWith } from "./flags.ts";
+import { checkWritable, runCommand } from "./run-command.ts";
 import { chooseStore } from "./store-url.ts";
 import { EXIT_CODES, Usage } from "./usage.ts";
-import { checkWritable } from "./write-files.ts";
 
 const HELP = `
 Tasks:
@@ -22,93 +21,70 @@ Exit codes:
   130  interrupted
 `;
 
+interface CompareFlags
+  extends Plan, Pick<RunSettings, "rtt" | "seed" | "store" | "json" | "html" | "markdown"> {
+  readonly base: string;
+  readonly head: string;
+  readonly strict?: boolean;
+  readonly tasks?: readonly string[];
+}
+
 /**
- * `idk bench compare BASE HEAD`.
+ * `idk bench compare BASE HEAD`: a run of one suite.
  *
  * @returns the exit code
+ * @throws Usage; whatever a run throws
  */
 export async function runCompare(args: readonly string[], context: BenchContext): Promise<number> {
   const { stdout, stderr, env, signal } = context;
-  const parsed = readCompare(args);
-  if ("help" in parsed) {
-    await stdout.print(parsed.help);
+  const given = readCompare(args);
+  if ("help" in given) {
+    await stdout.print(given.help);
     return EXIT_CODES.done;
   }
-  const { base, head, url, options } = parsed;
-  await checkWritable([options.json, options.html, options.markdown]);
-  const store = await openStore(url, chooseTasks(options.tasks, options.rtt), context);
-  const printed: Promise<void>[] = [];
-  try {
-    const { failures, warnings } = await compareCommand(
-      { ...options, base, head, store: store?.access },
-      {
-        signal,
-        print: (line) => void printed.push(stdout.print(`${line}\n`)),
-        log: (line) => void stderr.write(`${line}\n`),
-      },
-    );
-    await Promise.all(printed);
-    if (env["GITHUB_ACTIONS"] === "true") {
-      for (const text of failures) stderr.write(`${taskAnnotation("failure", text)}\n`);
-      for (const text of warnings) stderr.write(`${taskAnnotation("warning", text)}\n`);
-    }
-    return failures.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
-  } finally {
-    await store?.close();
+  const { base, head, tasks: names, pairs, maxPairs, ...flags } = given;
+  await checkWritable([flags.json, flags.html, flags.markdown]);
+  const tasks = chooseTasks(names, flags.rtt);
+  const overStore = tasks.filter(({ backendKind }) => backendKind === "store");
+  const choice = chooseStore(flags.store, env);
+  if (choice.kind === "none" && overStore.length === tasks.length) {
+    throw new Usage(`nothing could be compared: ${choice.reason}`);
   }
-}
-
-interface CompareArguments {
-  readonly base: string;
-  readonly head: string;
-  /** The URL of the store. */
-  readonly url?: string | undefined;
-  readonly options: Omit<CompareSettings, "store" | "base" | "head">;
+  const log = (line: string): void => void stderr.write(`${line}\n`);
+  using checkouts = await checkOut({ repository: process.cwd(), base, head, signal, log });
+  const plan = { pairs, maxPairs: Math.max(pairs, maxPairs) };
+  const needsObjectStore = choice.kind !== "none" && overStore.length > 0;
+  const run: RunSettings = {
+    suites: [comparisonSuite(checkouts, tasks, plan, needsObjectStore)],
+    quick: false,
+    verbose: true,
+    strict: false,
+    prefix: "",
+    options: {},
+    baseline: "none",
+    ...flags,
+  };
+  const describeRun: BenchContext["describeRun"] = async (...given) => ({
+    ...(await context.describeRun(...given)),
+    revision: checkouts.head.commit,
+  });
+  return await runCommand(run, { ...context, describeRun });
 }
 
 /** @throws Usage */
-export function readCompare(args: readonly string[]): CompareArguments | { readonly help: string } {
-  let help = "";
-  const program = createProgram((text) => {
-    help += text;
-  });
-  try {
-    program.parse(withValues(args, new Set(["--keep", "--strict"])), { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw new Usage(inOneLine(error.message), { cause: error });
-    return { help };
-  }
-  const { store: url, ...options } = program.opts<
-    CompareArguments["options"] & { readonly store?: string }
-  >();
+export function readCompare(args: readonly string[]): CompareFlags | { readonly help: string } {
+  const program = createProgram();
+  const help = parseWith(program, args);
+  if (help !== undefined) return { help };
   const [base, head] = program.processedArgs as [string, string];
-  return { base, head, url, options };
+  return { ...program.opts<Omit<CompareFlags, "base" | "head">>(), base, head };
 }
 
-/**
- * Opens the store if a task needs one: the one at the URL, or the server that the environment names.
- * The latter may be down; its tasks are then skipped.
- */
-async function openStore(
-  url: string | undefined,
-  tasks: readonly TaskInfo[],
-  { env, stderr }: BenchContext,
-): Promise<RunStore | undefined> {
-  const choice = chooseStore(url, env);
-  if (choice.kind === "none" || !tasks.some(({ backendKind }) => backendKind === "store")) {
-    return undefined;
-  }
-  try {
-    return await openRunStore(choice);
-  } catch (error) {
-    if (url !== undefined) throw error;
-    stderr.write(`${reasonOf(error)}\n`);
-    return undefined;
-  }
-}
-
-function createProgram(writeOut: (text: string) => void): Command {
+function createProgram(): Command {
+  const pairs = numberOption("--pairs", "pairs of processes before the first verdict", 1);
+  const most = numberOption("--max-pairs", "pairs at most, while it is inconclusive", 1);
+  const rtt = numberOption("--rtt", "milliseconds to add to each round trip to the store", 1);
+  const seed = numberOption("--seed", "seed for the order of the two sides", 0);
   return new Command("idk bench compare")
     .description(
       "Compare two revisions of the repository in pairs of processes whose work alternates, until the " +
@@ -119,36 +95,16 @@ function createProgram(writeOut: (text: string) => void): Command {
     .option(
       "--tasks <names>",
       "tasks to run, such as put-memory,get-memory (default: all)",
-      readTasks,
+      (text) => text.split(",").map((name) => name.trim()),
     )
-    .addOption(
-      numberOption("--pairs", "pairs of processes before the first verdict (default: 6)", 1),
-    )
-    .addOption(
-      numberOption("--max-pairs", "pairs at most, if the result is inconclusive (default: 24)", 1),
-    )
+    .addOption(pairs.default(6))
+    .addOption(most.default(24))
     .addOption(booleanOption("--strict", "fail if the CPU time of a task is inconclusive"))
-    .addOption(
-      numberOption(
-        "--rtt",
-        "milliseconds by which to lengthen the round trip to the store; needs script/toxiproxy run",
-        1,
-      ),
-    )
-    .addOption(numberOption("--seed", "seed for the order (default: random)", 0))
+    .addOption(rtt)
+    .addOption(seed.default(1))
     .option("--store <url>", "object store, as in idk bench --help")
-    .addOption(booleanOption("--keep", "keep the worktrees"))
-    .option("--json <file>", "write the comparison; - for standard output")
-    .option("--html <file>", "write a self-contained page with charts; - for standard output")
+    .option("--json <file>", "write the report with all samples; - for standard output")
+    .option("--html <file>", "write a self-contained page; - for standard output")
     .option("--markdown <file>", "write a summary for a CI job; - for standard output")
-    .helpOption("-h, --help", "print help")
-    .addHelpText("after", HELP)
-    .configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} })
-    .exitOverride();
-}
-
-function readTasks(text: string): string[] {
-  const names = text.split(",").map((name) => name.trim());
-  chooseTasks(names);
-  return names;
+    .addHelpText("after", HELP);
 }

@@ -1,8 +1,8 @@
 import manifest from "../../package.json" with { type: "json" };
-import { output } from "../compare/program.ts";
+import { calibrate } from "../harness/bounds.ts";
 import { thisMachine } from "../harness/machine.ts";
-import { type Calibration, REPORT_SCHEMA } from "../report/report.ts";
-import type { ReportHead } from "../report/table.ts";
+import { git } from "../harness/processes.ts";
+import { REPORT_SCHEMA, type ReportHead } from "../report/report.ts";
 import type { Suite } from "../suite.ts";
 import type { TextStream } from "./progress.ts";
 import { Interruption } from "./usage.ts";
@@ -12,16 +12,14 @@ export interface BenchContext {
   readonly suites: readonly Suite[];
   /** `--env-file` adds to it, so that programs which suites start inherit its variables. */
   readonly env: Record<string, string | undefined>;
-  readonly stdout: TextStream & {
+  readonly stdout: Omit<TextStream, "write"> & {
     /** Resolves when the text has been written. */
     print(text: string): Promise<void>;
   };
   readonly stderr: TextStream;
   /** Its reason is an `Interruption`. */
   readonly signal: AbortSignal;
-  describeRun(quick: boolean, signal: AbortSignal): Promise<Omit<ReportHead, "calibration">>;
-  /** Measures the speed of the machine on one thread. */
-  calibrate(): Promise<Calibration>;
+  describeRun(quick: boolean, signal: AbortSignal): Promise<ReportHead>;
 }
 
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -58,24 +56,27 @@ export function abortOnSignals(note: (line: string) => void): AbortSignal {
   return controller.signal;
 }
 
-/** Describes the machine, and the version about to be measured. */
-export async function describeRun(
-  quick: boolean,
-  signal: AbortSignal,
-): Promise<Omit<ReportHead, "calibration">> {
-  const createdAt = new Date().toISOString();
-  const [machine, revision] = [await thisMachine(), await revisionOf(signal)];
-  const { version } = manifest;
-  return { schema: REPORT_SCHEMA, createdAt, version, revision, machine, quick };
+/** Describes the version about to be measured, and the machine and its speed. */
+export async function describeRun(quick: boolean, signal: AbortSignal): Promise<ReportHead> {
+  return {
+    schema: REPORT_SCHEMA,
+    createdAt: new Date().toISOString(),
+    version: manifest.version,
+    revision: await revisionOf(signal),
+    machine: await thisMachine(),
+    calibration: await calibrate(),
+    quick,
+  };
 }
 
 async function revisionOf(signal: AbortSignal): Promise<string | undefined> {
-  const git = (...args: string[]): Promise<string> =>
-    output({ argv: ["git", ...args], cwd: `${import.meta.dirname}/../..`, signal });
+  const inPackage = (...args: string[]): Promise<string> =>
+    git(`${import.meta.dirname}/../..`, args, signal);
   try {
     // If the package is installed inside another repository, that commit is unrelated to it.
-    await git("ls-files", "--error-unmatch", "package.json");
-    return (await git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")).trim();
+    await inPackage("ls-files", "--error-unmatch", "package.json");
+    const format = ["--always", "--dirty", "--abbrev=40", "--exclude=*"];
+    return (await inPackage("describe", ...format)).trim();
   } catch {
     signal.throwIfAborted();
     return undefined;

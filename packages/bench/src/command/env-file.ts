@@ -4,6 +4,7 @@ import { Usage } from "./usage.ts";
 
 /** `export` is optional. A value in quotes ends on the same line. */
 const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_]\w*\s*=\s*(?:(["'`]).*\1\s*(?:#.*)?|[^"'`].*)?$/u;
+const NOTHING = /^\s*(?:#|$)/u;
 
 /**
  * Reads variables from a file of lines `NAME=VALUE`, with empty lines and comments.
@@ -12,8 +13,7 @@ const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_]\w*\s*=\s*(?:(["'`]).*\1\s*(?:#.*
  *   message has the number of the line, not its text
  */
 export async function readEnvFile(file: string): Promise<Record<string, string>> {
-  const { text, mode } = await Promise.all([readFile(file, "utf8"), stat(file)]).then(
-    ([text, { mode }]) => ({ text, mode }),
+  const [text, { mode }] = await Promise.all([readFile(file, "utf8"), stat(file)]).catch(
     (cause: NodeJS.ErrnoException) => {
       throw new Usage(`cannot read the variables in ${file}: ${cause.code}`, { cause });
     },
@@ -23,10 +23,8 @@ export async function readEnvFile(file: string): Promise<Record<string, string>>
       `${file} is not used, because other users can change it: run chmod go-w ${file}`,
     );
   }
-  const variables = text.split(/\r?\n/u).map((line, i) => {
-    if (/^\s*(?:#|$)/u.test(line)) return {};
-    if (ASSIGNMENT.test(line)) return parseEnv(line);
-    throw new Usage(`line ${i + 1} of ${file} is not NAME=VALUE`);
-  });
-  return Object.assign({}, ...variables) as Record<string, string>;
+  const lines = text.split(/\r?\n/u);
+  const wrong = lines.findIndex((line) => !NOTHING.test(line) && !ASSIGNMENT.test(line));
+  if (wrong >= 0) throw new Usage(`line ${wrong + 1} of ${file} is not NAME=VALUE`);
+  return parseEnv(lines.join("\n")) as Record<string, string>;
 }

@@ -1,24 +1,47 @@
-import { type Command, Option } from "commander";
-import type { OptionValue, Suite, SuiteOption } from "../suite.ts";
+/** What the command lines of `idk bench` and `idk bench compare` share. */
+import { type Command, CommanderError, Option } from "commander";
 import { Usage } from "./usage.ts";
 
 const YES_OR_NO = /^(?:true|false)$/u;
 
 /**
- * Rewrites boolean flags to `--flag=true` or `--flag=false`, so that `--verbose hash-perf` does not
+ * Parses a command line.
+ *
+ * @returns the help, if it was asked for
+ * @throws Usage
+ */
+export function parseWith(program: Command, args: readonly string[]): string | undefined {
+  let help = "";
+  const writeOut = (text: string): unknown => (help += text);
+  program.configureOutput({ writeOut, writeErr: () => {}, outputError: () => {} });
+  try {
+    program.helpOption("-h, --help", "print help").exitOverride();
+    program.parse(withValues(args, program.options), { from: "user" });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return help;
+    // Joins the two lines `error: unknown option '--jsn'` and `(Did you mean --json?)`.
+    const line = error.message.replace(/^error: /u, "").replace(/\s*\n\s*\(Did/u, " (did");
+    throw new Usage(line, { cause: error });
+  }
+}
+
+/**
+ * Rewrites boolean options to `--flag=true` or `--flag=false`, so that `--verbose hash-perf` does not
  * take `hash-perf` as the value of `--verbose`, while `--verbose true` works.
  */
-export function withValues(args: readonly string[], booleans: ReadonlySet<string>): string[] {
-  const end = args.includes("--") ? args.indexOf("--") : args.length;
-  const isValue = (i: number): boolean =>
-    i < end && YES_OR_NO.test(args[i]!) && booleans.has(args[i - 1] ?? "");
+function withValues(args: readonly string[], options: readonly Option[]): string[] {
+  const isBoolean = (arg: string | undefined): boolean =>
+    options.some(({ long, optional }) => optional && long === arg);
+  const isValue = (i: number): boolean => YES_OR_NO.test(args[i] ?? "") && isBoolean(args[i - 1]);
   return args.flatMap((arg, i) => {
     if (isValue(i)) return [];
-    if (i > end || !booleans.has(arg)) return [arg];
-    return [`${arg}=${isValue(i + 1) ? args[i + 1] : "true"}`];
+    return isBoolean(arg) ? [`${arg}=${isValue(i + 1) ? args[i + 1] : "true"}`] : [arg];
   });
 }
 
+/** No other option has an optional value. */
 export function booleanOption(flag: string, description: string): Option {
   return new Option(`${flag} [bool]`, description).argParser((text) => {
     if (YES_OR_NO.test(text)) return text === "true";
@@ -34,36 +57,6 @@ export function numberOption(flag: string, description: string, least: number): 
   });
 }
 
-/** The options that suites declare, each once. */
-export function suiteOptions(suites: readonly Suite[]): Map<string, SuiteOption> {
-  return new Map(
-    suites.flatMap(({ options = [] }) => options.map((option) => [option.name, option])),
-  );
-}
-
-export function addSuiteOptions(program: Command, suites: readonly Suite[]): void {
-  for (const { name, kind, description } of suiteOptions(suites).values()) {
-    const takers = suites.filter(({ options = [] }) => options.some((own) => own.name === name));
-    const text = `${takers.map((suite) => suite.name).join(", ")}: ${description}`;
-    const flag = `--${name}`;
-    const option = {
-      boolean: () => booleanOption(flag, text),
-      number: () => numberOption(flag, text, 0),
-      text: () => new Option(`${flag} <text>`, text),
-    }[kind]();
-    program.addOption(option.helpGroup("Options of single suites:"));
-  }
-}
-
-type Values = Readonly<Record<string, OptionValue>>;
-
-/** The given values of the options that a suite declares. */
-export function optionsOf({ options = [] }: Pick<Suite, "options">, given: Values): Values {
-  return Object.fromEntries(
-    options.flatMap(({ name }) => (given[name] === undefined ? [] : [[name, given[name]]])),
-  );
-}
-
 const SIZE = /^(\d+(?:\.\d+)?)\s*(?:([kmg])(ib|b)?|b)?$/iu;
 
 /** A larger size is probably a typing error. */
@@ -76,7 +69,13 @@ const MOST = 2 ** 40;
  * @throws Usage
  */
 export function parseSizes(text: string, flag: string): number[] {
-  const sizes = text.split(",").map((item) => parseSize(item.trim(), flag));
+  const sizes = text.split(",").map((item) => {
+    const [, number, unit = " ", suffix = ""] = SIZE.exec(item.trim()) ?? [];
+    const base = suffix.toLowerCase() === "b" ? 1000 : 1024;
+    const bytes = Math.round(Number(number) * base ** " kmg".indexOf(unit.toLowerCase()));
+    if (bytes >= 1 && bytes <= MOST) return bytes;
+    throw new Usage(`${flag} must list sizes from 1 byte to 1 TiB, such as 64K, 1MiB or 10MB`);
+  });
   if (new Set(sizes).size < sizes.length) throw new Usage(`${flag} lists a size twice`);
   return sizes;
 }
@@ -85,12 +84,4 @@ export function parseSizes(text: string, flag: string): number[] {
 export function parseMegabytes(text: string, flag: string): number[] {
   if (/^[\d.,\s]+$/u.test(text)) return parseSizes(text.replaceAll(/[\d.]+/gu, "$&MB"), flag);
   throw new Usage(`${flag} must be numbers, such as 8 or 1,8`);
-}
-
-function parseSize(text: string, flag: string): number {
-  const [, number, unit = " ", suffix = ""] = SIZE.exec(text) ?? [];
-  const base = suffix.toLowerCase() === "b" ? 1000 : 1024;
-  const bytes = Math.round(Number(number) * base ** " kmg".indexOf(unit.toLowerCase()));
-  if (bytes >= 1 && bytes <= MOST) return bytes;
-  throw new Usage(`${flag} must list sizes from 1 byte to 1 TiB, such as 64K, 1MiB or 10MB`);
 }

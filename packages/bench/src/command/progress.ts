@@ -9,41 +9,35 @@ export interface TextStream {
   write(text: string): unknown;
 }
 
-/** Progress of a run, on standard error. */
-export interface Progress {
-  /** @param at counted from 1 */
-  begin(suite: Suite, at: number, of: number): void;
-  /** A detail from the running suite. */
-  log(line: string): void;
-  end(result: SuiteResult): void;
-  /** A line that is always printed. */
-  note(line: string): void;
-}
-
 const CLEAR = "\r\u001b[K";
 
 /**
  * Prints a line when a suite begins and when it ends. On a terminal, the first line is replaced by the
  * suite's details and then by its outcome; elsewhere, details are printed only if `verbose` is set. No
  * timer redraws anything, because that would disturb the measurements.
+ *
+ * @param at such as "2/19"
  */
-export function createProgress(stream: TextStream, verbose: boolean): Progress {
+export function beginProgress(
+  stream: TextStream,
+  verbose: boolean,
+  { name, title }: Suite,
+  at: string,
+): { log: (line: string) => void; end: (result: SuiteResult) => void } {
   const live = stream.isTTY === true && !verbose;
-  let running = "";
-  const note = (line: string): unknown => stream.write(`${live ? CLEAR : ""}${line}\n`);
-  const show = (text: string): unknown => {
-    const line = `${running}: ${text}`;
-    const width = (stream.columns ?? 80) - 1;
-    return live ? stream.write(CLEAR + line.split("\n", 1)[0]!.slice(0, width)) : note(line);
+  const start = `${live ? CLEAR : ""}[${at}] ${name}: `;
+  const show = (text: string): void => {
+    const fitting = (start + text)
+      .split("\n", 1)[0]!
+      .slice(0, CLEAR.length + (stream.columns ?? 80) - 1);
+    stream.write(live ? fitting : `${start}${text}\n`);
   };
+  show(title);
   return {
-    begin({ name, title }, at, of) {
-      running = `[${at}/${of}] ${name}`;
-      show(title);
+    log: (line) => {
+      if (live || verbose) show(line);
     },
-    log: (line) => (live || verbose) && show(line),
-    end: (result) => note(`${running}: ${outcomeOf(result)}`),
-    note,
+    end: (result) => void stream.write(`${start}${outcomeOf(result)}\n`),
   };
 }
 

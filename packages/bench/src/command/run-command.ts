@@ -1,9 +1,11 @@
-import { relative } from "node:path";
+import { access, constants, stat, writeFile } from "node:fs/promises";
+import { dirname, relative } from "node:path";
 import {
   type Baseline,
   COMMITTED,
   compareWithBaseline,
   missingFrom,
+  notCompared,
   readBaseline,
   updatedBaseline,
   writeBaseline,
@@ -11,16 +13,17 @@ import {
 import { suiteIdentity } from "../harness/identity.ts";
 import { annotationsOf } from "../report/annotations.ts";
 import { paintFor } from "../report/draw.ts";
-import { type Problem, problemsOf } from "../report/outcome.ts";
+import { renderMarkdown } from "../report/markdown.ts";
+import { type Problem, describeRun, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
-import { renderHead, renderOutcome, renderSuite } from "../report/table.ts";
-import type { RunSettings } from "./arguments.ts";
+import { renderOutcome, renderSuite } from "../report/table.ts";
+import { type Reason, runSuite } from "../run-suite.ts";
+import { type RunSettings, hasDefaults } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
-import { type Progress, createProgress } from "./progress.ts";
-import { type StoreOrReason, reasonOf, runSuites } from "./run-suites.ts";
+import { beginProgress } from "./progress.ts";
+import type { RunStore } from "./run-store.ts";
 import { type StoreChoice, chooseStore } from "./store-url.ts";
-import { EXIT_CODES, Usage } from "./usage.ts";
-import { checkWritable, writeFiles } from "./write-files.ts";
+import { EXIT_CODES, Usage, reasonOf } from "./usage.ts";
 
 /**
  * Runs the chosen suites and writes every requested report.
@@ -37,52 +40,70 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
   }
   const files = [json, html, markdown];
   const baselineFile = settings.baseline ?? COMMITTED;
-  if (updateBaseline !== undefined && !hasDefaults(settings)) {
-    throw new Usage("--update-baseline takes no sizes, rounds, --rtt or options of suites");
-  }
   await checkWritable(updateBaseline ? [...files, baselineFile] : files);
   const choice = chooseStore(settings.store, env);
   await suiteIdentity(env);
   const previous = await openBaseline(settings, baselineFile);
   const baseline = updateBaseline === undefined ? previous : undefined;
-  const head = {
-    ...(await context.describeRun(quick, signal)),
-    calibration: await context.calibrate(),
-    ...(rtt !== undefined && { rtt }),
-  };
+  const head = { ...(await context.describeRun(quick, signal)), ...(rtt !== undefined && { rtt }) };
   const paint = paintFor(stdout, env);
   const show = async (text: string): Promise<void> => {
     // A report on standard output is read by a program: print no tables.
     if (!files.includes("-")) await stdout.print(`${text}\n\n`);
   };
-  await show(renderHead(head, paint));
-  const progress = createProgress(stderr, settings.verbose);
+  const has = settings.suites.some(({ name }) => baseline?.suites[name]);
+  const note = baseline && has ? notCompared(baseline, head.machine) : undefined;
+  await show([...describeRun(head), ...(note ? [note] : [])].join("\n"));
   const suites: SuiteResult[] = [];
-  await withStore(settings, choice, progress, async (store) => {
-    for await (const result of runSuites({ settings, store, env, signal, progress })) {
-      const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;
-      await show(renderSuite(compared, paint, stdout.columns));
-      suites.push(compared);
-    }
+  await runSuites(settings, context, choice, async (result) => {
+    const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;
+    await show(renderSuite(compared, paint, stdout.columns));
+    suites.push(compared);
   });
   const report: Report = { ...head, suites };
   const gone = baseline && hasDefaults(settings) ? missingFrom(suites, baseline) : [];
   const problems: Problem[] = [
     ...problemsOf(report, { strict, ci: Boolean(env["CI"]) }),
     ...gone.map((message) => ({ level: "failure" as const, message })),
+    ...(note ? [{ level: "warning" as const, message: note }] : []),
   ];
-  await writeFiles(settings, report, problems, (text) => stdout.print(text));
+  const write = async (file: string | undefined, render: () => unknown): Promise<void> => {
+    if (file === undefined) return;
+    const text = String(await render());
+    await (file === "-" ? stdout.print(text) : writeFile(file, text));
+  };
+  // JSON first, because all other files can be generated from it. Loaded late, for a small heap.
+  await write(json, async () => (await import("../report/report.ts")).renderJson(report));
+  await write(markdown, () => renderMarkdown(report, problems));
+  await write(html, async () => (await import("../report/html.ts")).renderHtml(report, problems));
   if (updateBaseline !== undefined) {
     await writeBaseline(baselineFile, updatedBaseline(report, previous, updateBaseline));
     await show(`the baseline was updated: ${baselineFile}`);
   }
-  await show(renderOutcome(report.suites, problems, paint));
+  await show(renderOutcome(report, problems, paint));
   if (env["GITHUB_ACTIONS"] === "true") {
     const file = relative(env["GITHUB_WORKSPACE"] ?? ".", baselineFile);
     const committed = baseline && { file, text: await Bun.file(baselineFile).text() };
     for (const line of annotationsOf(problems, committed)) stderr.write(`${line}\n`);
   }
   return problems.some(({ level }) => level === "failure") ? EXIT_CODES.failed : EXIT_CODES.done;
+}
+
+/**
+ * Checks before anything is measured that the files can be written.
+ *
+ * @throws Usage
+ */
+export async function checkWritable(files: readonly (string | undefined)[]): Promise<void> {
+  for (const file of files) {
+    if (file === undefined || file === "-") continue;
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isDirectory()) throw new Usage(`cannot write ${file}: it is a folder`);
+    await access(found ? file : dirname(file), constants.W_OK).catch((cause: unknown) => {
+      const why = found ? "permission denied" : "its folder does not exist or is not writable";
+      throw new Usage(`cannot write ${file}: ${why}`, { cause });
+    });
+  }
 }
 
 /** The baseline to compare with or to update, if there is one. */
@@ -95,36 +116,55 @@ async function openBaseline(
   return optional && !(await Bun.file(file).exists()) ? undefined : readBaseline(file);
 }
 
-/** Whether the run measures what baselines are made with. */
-function hasDefaults({ sizes, iterations, rtt, options }: RunSettings): boolean {
-  return (sizes ?? iterations ?? rtt) === undefined && Object.keys(options).length === 0;
+/**
+ * Runs suites one after another. If one fails, the rest continue.
+ *
+ * @throws the signal's reason, once the running suite has stopped
+ */
+async function runSuites(
+  settings: RunSettings,
+  { env, signal, stderr }: BenchContext,
+  choice: StoreChoice,
+  each: (result: SuiteResult) => Promise<void>,
+): Promise<void> {
+  const { suites, quick, sizes, iterations, rtt, seed, options, verbose } = settings;
+  const store = await openStore(settings, choice);
+  const [access, reason] = "access" in store ? [store.access, undefined] : [undefined, store];
+  try {
+    for (const [index, suite] of suites.entries()) {
+      signal.throwIfAborted();
+      const { log, end } = beginProgress(stderr, verbose, suite, `${index + 1}/${suites.length}`);
+      const given = { quick, sizes, iterations, rtt, seed, options, env, signal, log };
+      const result = await runSuite(suite, { ...given, store: access }, reason);
+      // A suite that ended because of the signal has not failed.
+      signal.throwIfAborted();
+      end(result);
+      await each(result);
+    }
+  } finally {
+    if ("access" in store) {
+      await store.close().catch((error: unknown) => {
+        const { bucket, prefix } = store.access;
+        const message = `objects may be left in ${bucket}/${prefix}: ${reasonOf(error)}`;
+        stderr.write(`idk bench: ${message}\n`);
+      });
+    }
+  }
 }
 
-/** Opens the store if a suite needs one, and removes everything from it at the end. */
-async function withStore(
+/** Opens the store if a suite needs it. */
+async function openStore(
   { suites, prefix, rtt }: RunSettings,
   choice: StoreChoice,
-  progress: Progress,
-  work: (store: StoreOrReason) => Promise<void>,
-): Promise<void> {
-  if (choice.kind === "none") return work({ status: "skipped", reason: choice.reason });
+): Promise<RunStore | Reason> {
+  if (choice.kind === "none") return { status: "skipped", reason: choice.reason };
   if (!suites.some(({ needsObjectStore }) => needsObjectStore)) {
-    return work({ status: "skipped", reason: "no store was opened" });
+    return { status: "skipped", reason: "no store was opened" };
   }
   const { openRunStore } = await import("./run-store.ts");
-  const store = await openRunStore(choice, prefix).catch(reasonOf);
-  // The store was requested, so this is a failure and not a reason to skip.
-  if (typeof store === "string") return work({ status: "failed", reason: store });
-  const { access } = store;
-  try {
-    if (rtt === undefined) return await work({ access });
-    const { withRoundTrip } = await import("../object-store/latency.ts");
-    await using far = await withRoundTrip(access.endpoint, rtt);
-    await work({ access: { ...access, endpoint: far.endpoint } });
-  } finally {
-    await store.close().catch((error: unknown) => {
-      const where = `${access.bucket}/${access.prefix}`;
-      progress.note(`idk bench: objects may be left in ${where}: ${reasonOf(error)}`);
-    });
-  }
+  return openRunStore(choice, prefix, rtt).catch((error: unknown) => {
+    if (error instanceof Usage) throw error;
+    // The store was requested, so this is a failure and not a reason to skip.
+    return { status: "failed", reason: reasonOf(error) } as const;
+  });
 }

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { ListObjectVersionsOutput, ListObjectsV2Output } from "@aws-sdk/client-s3";
 import { bareS3 } from "../object-store/bare-s3.ts";
+import { withRoundTrip } from "../object-store/latency.ts";
 import { clearAll } from "../object-store/scratch.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 import type { StoreChoice } from "./store-url.ts";
+import { reasonOf } from "./usage.ts";
 
 /** A prefix or bucket in an object store that belongs to one run. */
 export interface RunStore {
@@ -16,27 +18,32 @@ export interface RunStore {
  * Chooses a new prefix in the given bucket, or creates a bucket on the given server. Suites remove
  * their own objects; closing the store removes what interrupted suites left.
  *
- * @throws Error if the bucket cannot be listed or created
+ * @param rtt milliseconds to add to each round trip
+ * @throws Error if the bucket cannot be listed or created; Usage if round trips cannot be made longer
  */
 export async function openRunStore(
   choice: Exclude<StoreChoice, { kind: "none" }>,
   prefix: string = "",
+  rtt?: number,
 ): Promise<RunStore> {
   const name = `idk-bench-${randomBytes(6).toString("hex")}`;
   const access: ObjectStoreAccess =
     choice.kind === "bucket"
       ? { ...choice.access, prefix: `${choice.access.prefix}${prefix}${name}/` }
       : { ...choice.server, bucket: name, prefix };
+  const far = rtt === undefined ? undefined : await withRoundTrip(access.endpoint, rtt);
   try {
     if (choice.kind === "server") await bareS3(access).createBucket();
     // Lists a prefix that nothing has: a bucket that cannot be listed fails here, once.
     else await clearAll(access);
   } catch (error) {
+    await far?.[Symbol.asyncDispose]();
     throw new Error(unusable(access, error), { cause: error });
   }
   return {
-    access,
+    access: { ...access, ...(far && { endpoint: far.endpoint }) },
     async close() {
+      await far?.[Symbol.asyncDispose]();
       await removeAll(access, choice.kind === "server" ? "" : access.prefix);
       if (choice.kind === "server") await bareS3(access).deleteBucket();
     },
@@ -63,10 +70,13 @@ async function removeAll(access: ObjectStoreAccess, Prefix: string): Promise<voi
           ? await client.send(new sdk.ListObjectVersionsCommand({ Bucket, Prefix }))
           : await client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix }));
       const { Contents = [], Versions = [], DeleteMarkers = [] } = page;
-      for (const { Key } of Contents)
-        await client.send(new sdk.DeleteObjectCommand({ Bucket, Key }));
       // B2 keeps versions in every bucket, and deletes only what is named with its version.
-      for (const { Key, VersionId } of [...Versions, ...DeleteMarkers]) {
+      const objects: { Key?: string | undefined; VersionId?: string | undefined }[] = [
+        ...Contents,
+        ...Versions,
+        ...DeleteMarkers,
+      ];
+      for (const { Key, VersionId } of objects) {
         await client.send(new sdk.DeleteObjectCommand({ Bucket, Key, VersionId }));
       }
       // List from the start again, because the listed objects are deleted.
@@ -78,7 +88,7 @@ async function removeAll(access: ObjectStoreAccess, Prefix: string): Promise<voi
 }
 
 function unusable({ endpoint, bucket }: ObjectStoreAccess, error: unknown): string {
-  const message = error instanceof Error ? error.message || error.name : String(error);
+  const message = reasonOf(error);
   const hint = /no such bucket|NoSuchBucket|bucket (?:\S+ )?does not exist/iu.test(message)
     ? "create it with `idk store init URL`"
     : "run `idk store check URL` to find out why";

@@ -59,10 +59,8 @@ export function readStoreUrl(url: string, env: Environment): ObjectStoreAccess {
   }
   const where = { bucket, prefix: prefix === undefined ? "" : `${prefix}/` };
   if (location.kind === "s3") return { ...s3Access(location, env), ...where };
-  return {
-    ...(location.kind === "b2" ? b2Access(location, env) : minioAccess(location)),
-    ...where,
-  };
+  if (location.kind === "b2") return { ...b2Access(location, env), ...where };
+  return { ...minioAccess(location), ...where };
 }
 
 /** The messages of the parser follow the name of what was parsed. */
@@ -82,19 +80,17 @@ function s3Access(location: S3Location, env: Environment): ObjectServer {
   if (env["AWS_SESSION_TOKEN"]) {
     throw new Usage("--store cannot use temporary keys: AWS_SESSION_TOKEN is set");
   }
-  // Names both variables, because a user who has set one of them recognizes the other.
-  const required = (name: string, other: string): string => {
-    if (env[name]) return env[name];
+  const keys = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+  const [accessKeyId, secretAccessKey] = keys.map((name) => env[name]);
+  if (!accessKeyId || !secretAccessKey) {
+    // Names both variables, because a user who has set one of them recognizes the other.
+    const [missing, other] = accessKeyId ? keys.toReversed() : keys;
     throw new Usage(
-      `the object store needs credentials: ${name} is not set (it goes with ${other})`,
+      `the object store needs credentials: ${missing} is not set (it goes with ${other})`,
     );
-  };
-  return {
-    endpoint: location.endpoint ?? `https://s3.${region}.amazonaws.com`,
-    region: region || "us-east-1",
-    accessKeyId: required("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
-    secretAccessKey: required("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"),
-  };
+  }
+  const endpoint = location.endpoint ?? `https://s3.${region}.amazonaws.com`;
+  return { endpoint, region: region || "us-east-1", accessKeyId, secretAccessKey };
 }
 
 function b2Access(location: B2Location, env: Environment): ObjectServer {

@@ -16,3 +16,9 @@ export class Interruption extends Error {
 }
 
 export const EXIT_CODES = { done: 0, failed: 1, usage: 2, brokenPipe: 141 } as const;
+
+/** The message of an error on one line, never empty. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return message.trim().replaceAll(/\s*\n\s*/gu, "; ") || "unknown error";
+}

@@ -1,134 +1,92 @@
-import { randomInt } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readBaseline } from "../baseline/baseline.ts";
 import { Usage } from "../command/usage.ts";
-import { thisMachine } from "../harness/machine.ts";
-import { withRoundTrip } from "../object-store/latency.ts";
+import type { Findings } from "../harness/results.ts";
+import { formatChange } from "../report/units.ts";
 import { seededRandom } from "../statistics/random.ts";
-import type { ObjectStoreAccess } from "../suite.ts";
-import { COMPARISON_SCHEMA, type Comparison, comparisonSchema } from "./comparison.ts";
-import { compareTasks } from "./gate.ts";
+import type { Suite, SuiteContext } from "../suite.ts";
+import type { Checkouts } from "./checkouts.ts";
+import { QUANTITIES, accepted } from "./decide.ts";
+import { type GateResult, type Plan, compareTasks } from "./gate.ts";
 import { processMeasurer } from "./processes.ts";
-import { comparisonLines, comparisonMarkdown, problemsOf } from "./render.ts";
 import { TASKS, type TaskInfo } from "./round/task-list.ts";
-import { checkOut } from "./worktrees.ts";
 
-/** Settings of `idk bench compare BASE HEAD`. */
-export interface CompareSettings {
-  /** A git revision: a branch, a tag or a commit. */
-  readonly base: string;
-  readonly head: string;
-  /** A folder in the repository, by default the working directory. */
-  readonly repository?: string | undefined;
-  /** Pairs of processes for each task before the first verdict, by default 6. */
-  readonly pairs?: number | undefined;
-  /** Maximum number of pairs if the result is inconclusive, by default 24. */
-  readonly maxPairs?: number | undefined;
-  /** Fails if the CPU time of a task is inconclusive. */
-  readonly strict?: boolean | undefined;
-  /** Makes the round trip to the store longer, in milliseconds, and chooses the tasks that use it. */
-  readonly rtt?: number | undefined;
-  /** Names of tasks, by default all that can run. */
-  readonly tasks?: readonly string[] | undefined;
-  /** The object store for tasks that need one; without it they are reported as skipped. */
-  readonly store?: ObjectStoreAccess | undefined;
-  /** A 32-bit integer, by default random; the result contains it. */
-  readonly seed?: number | undefined;
-  /** Keeps the worktrees and prints where they are. */
-  readonly keep?: boolean | undefined;
-  /** Files to write; "-" prints to standard output instead of the table. */
-  readonly json?: string | undefined;
-  readonly html?: string | undefined;
-  readonly markdown?: string | undefined;
-}
-
-export interface CompareContext {
-  readonly signal: AbortSignal;
-  /** Prints a line of the result. */
-  print(line: string): void;
-  /** Prints a line about progress. */
-  log(line: string): void;
+/** The suite of one comparison, whose targets are changes from base to head. */
+export function comparisonSuite(
+  checkouts: Checkouts,
+  tasks: readonly TaskInfo[],
+  plan: Plan,
+  needsObjectStore: boolean,
+): Suite {
+  const { base, head } = checkouts;
+  const about = { name: "compare", title: `${head.name} against ${base.name}` };
+  const run = async ({ seed, store, signal, log, env }: SuiteContext): Promise<Findings> => {
+    const place = { folder: checkouts.folder, store, signal };
+    const measurer = processMeasurer(checkouts, place, seededRandom(seed));
+    const runnable = tasks.filter(({ backendKind }) => backendKind !== "store" || store);
+    const without = tasks.filter((task) => !runnable.includes(task)).map(({ name }) => name);
+    const missing = without.length > 0 && `skipped without an object store: ${without.join(", ")}`;
+    // Nobody reads the notes of a green check.
+    if (missing && env["CI"]) throw new Error(missing);
+    const done = await compareTasks(runnable, plan, measurer, log);
+    const reasons = await newReasons(checkouts);
+    const reasonFor = ({ name }: TaskInfo) =>
+      reasons.find((reason) => reason.split(/[\s,:;]+/u).includes(name));
+    const compared = done.compared.map((one) =>
+      reasonFor(one.task) === undefined
+        ? one
+        : { ...one, quantities: accepted(one.quantities), changes: accepted(one.changes) },
+    );
+    const meant = tasks.flatMap((task) => {
+      const reason = reasonFor(task);
+      return reason === undefined
+        ? []
+        : [`${task.name} may get worse, because the head's baseline has a new reason: ${reason}`];
+    });
+    const skipped = [...done.skipped, ...(missing ? [missing] : [])];
+    // A gate that passes because it measured nothing would be worse than none.
+    if (compared.length === 0) throw new Error(`nothing could be compared; ${skipped.join("; ")}`);
+    return {
+      targets: compared.flatMap(({ quantities, changes }) => [...quantities, ...changes]),
+      counters: compared.flatMap(({ counters }) => counters),
+      notes: [...meant, ...skipped, ...notesOn(checkouts, compared)],
+      comparison: {
+        base: base.commit,
+        head: head.commit,
+        tasks: compared.map(({ task, attempts }) => ({ task: task.name, attempts })),
+      },
+    };
+  };
+  return { ...about, needsObjectStore, slow: false, run };
 }
 
 /**
- * Compares two revisions of a repository, writes the requested files and prints a table. The gate failed
- * if the result has `failures`.
- *
- * @throws Usage if a revision or a task is unknown or nothing can be compared; Error if packages do not
- *   install or a measured operation fails; the signal's reason
+ * The reasons in the head's committed baseline that the base's lacks. The tasks that they name may get
+ * worse: what costs something on purpose is said in a line that reviewers see.
  */
-export async function compareCommand(
-  settings: CompareSettings,
-  context: CompareContext,
-): Promise<Comparison> {
-  const { json, html, markdown } = settings;
-  const comparison = await compareRevisions(settings, context);
-  const write = async (file: string | undefined, text: () => string): Promise<void> => {
-    if (file === "-") context.print(text().trimEnd());
-    else if (file !== undefined) await writeFile(file, text());
-  };
-  await write(json, () => `${JSON.stringify(comparisonSchema.parse(comparison), undefined, 2)}\n`);
-  await write(markdown, () => comparisonMarkdown(comparison));
-  if (html !== undefined) {
-    // Loaded late: only charts need these libraries.
-    const { renderComparisonHtml } = await import("../report/html.ts");
-    await write(html, () => renderComparisonHtml(comparison));
-  }
-  if (![json, html, markdown].includes("-")) {
-    for (const line of comparisonLines(comparison)) context.print(line);
-  }
-  return comparison;
+async function newReasons({ folder }: Checkouts): Promise<string[]> {
+  const [base, head] = await Promise.all(
+    ["base", "head"].map(async (side) => {
+      const file = join(folder, side, "benchmarks/baseline.json");
+      // A revision may have none, or one of an older form.
+      const baseline = await readBaseline(file).catch(() => undefined);
+      return baseline?.updates.map(({ reason }) => reason) ?? [];
+    }),
+  );
+  return head!.filter((reason) => !base!.includes(reason));
 }
 
-/** Checks out two revisions, measures them, and removes the worktrees, even if it is interrupted. */
-async function compareRevisions(
-  settings: CompareSettings,
-  { signal, log }: Pick<CompareContext, "signal" | "log">,
-): Promise<Comparison> {
-  const {
-    base,
-    head,
-    pairs = 6,
-    maxPairs = 24,
-    strict = false,
-    rtt,
-    store,
-    keep = false,
-  } = settings;
-  const { repository = process.cwd(), seed = randomInt(2 ** 31) } = settings;
-  const start = performance.now();
-  const chosen = chooseTasks(settings.tasks, rtt);
-  const runnable = chosen.filter(({ backendKind }) => backendKind !== "store" || store);
-  const withoutStore = chosen.filter((task) => !runnable.includes(task));
-  await using far = store && rtt ? await withRoundTrip(store.endpoint, rtt) : undefined;
-  const used = store && far ? { ...store, endpoint: far.endpoint } : store;
-  await using worktrees = await checkOut({ repository, base, head, keep, signal, log });
-  const measurer = processMeasurer(worktrees, used, seededRandom(seed), signal);
-  const plan = { pairs, maxPairs: Math.max(pairs, maxPairs) };
-  const { tasks, ...compared } = await compareTasks(runnable, plan, measurer, log);
-  const reason = "no object store was given";
-  const skipped = [
-    ...withoutStore.map(({ name }) => ({ task: name, reason })),
-    ...compared.skipped,
+function notesOn({ base, head }: Checkouts, compared: GateResult["compared"]): string[] {
+  const revisions = [head, base].map(({ name, commit }) => `${name} (${commit.slice(0, 12)})`);
+  const limits = QUANTITIES.map(({ name, mustFind }) => `${formatChange(mustFind)} of ${name}`);
+  const pairs = compared.map(({ task, attempts }) => {
+    return `${task.name} ${attempts.map((attempt) => attempt.pairs.length).join(" + ")}`;
+  });
+  return [
+    `Changes from base to head: ${revisions.join(" against ")}, over pairs of processes whose batches alternate, with 99 % intervals. Missed: the whole interval is above the bound, in two measurements. Met: it ends below ${limits.join(", ")}. Everything else is inconclusive.`,
+    "Counters are those of the head, per operation; one that changed is a target. None may grow, and threads not become fewer.",
+    `Pairs of processes: ${pairs.join(", ")}`,
   ];
-  // A gate that passes because it measured nothing would be worse than none.
-  if (tasks.length === 0) {
-    const reasons = skipped.map(({ task, reason }) => `${task}, ${reason}`).join("; ");
-    throw new Usage(`nothing could be compared: ${reasons}`);
-  }
-  const revision = ({ name, commit }: (typeof worktrees)["base"]) => ({ name, commit });
-  return {
-    schema: COMPARISON_SCHEMA,
-    createdAt: new Date().toISOString(),
-    seconds: (performance.now() - start) / 1000,
-    machine: await thisMachine(),
-    base: revision(worktrees.base),
-    head: revision(worktrees.head),
-    seed,
-    ...(rtt !== undefined && { rtt }),
-    tasks,
-    skipped,
-    ...problemsOf(tasks, strict),
-  };
 }
 
 /**

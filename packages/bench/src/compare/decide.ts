@@ -1,52 +1,69 @@
+/** Verdicts on pairs of processes, and on what was counted. */
 import { mean, sampleStandardDeviation } from "simple-statistics";
-import type { Interval } from "../report/report.ts";
+import { exactTarget } from "../harness/targets.ts";
+import type {
+  Counter,
+  Interval,
+  ProcessPair,
+  ProcessSide,
+  Target,
+  Verdict,
+} from "../report/report.ts";
 import { median } from "../statistics/describe.ts";
-import {
-  type Attempt,
-  COUNTERS,
-  type Counter,
-  type Estimate,
-  type Pair,
-  QUANTITIES,
-  type Quantity,
-  type Verdict,
-} from "./comparison.ts";
-import type { Counts } from "./round/job.ts";
+import { COUNTER_WORDS, type CounterName, type Counts } from "./round/job.ts";
 
-interface Limits {
-  /** Worse if the whole interval is above it. */
-  readonly tolerance: number;
-  /** Same only if the whole interval is below it. */
+/** What is compared. Limits of the change are relative: 0.1 is 10 % more. */
+export interface Quantity {
+  readonly name: string;
+  readonly kind: Target["kind"];
+  readonly of: keyof ProcessSide;
+  /** Missed if the whole interval is above it. */
+  readonly most: number;
+  /** A difference that has to be found: met only if the whole interval is below it. */
   readonly mustFind: number;
-  /** The largest half width of an interval that can be `same`. */
+  /** The largest half width of an interval that can be met, of ln(head / base). */
   readonly widest: number;
 }
 
-/** All as ln(head / base). */
-export const LIMITS: Readonly<Record<Quantity, Limits>> = {
-  cpu: { tolerance: Math.log(1.025), mustFind: Math.log(1.05), widest: 0.15 },
-  elapsed: { tolerance: Math.log(1.1), mustFind: Math.log(1.25), widest: 0.3 },
-  memory: { tolerance: Math.log(1.1), mustFind: Math.log(1.1), widest: 0.15 },
-};
+export const QUANTITIES: readonly Quantity[] = [
+  // 10 % has to be found, and is, with room for the several looks at one measurement.
+  { name: "CPU time", kind: "cpu", of: "cpu", most: 0.025, mustFind: 0.09, widest: 0.15 },
+  { name: "elapsed time", kind: "wall", of: "elapsed", most: 0.1, mustFind: 0.3, widest: 0.3 },
+  // Of a kind that warns if it is inconclusive, even in a strict run.
+  { name: "peak memory", kind: "wall", of: "memory", most: 0.05, mustFind: 0.15, widest: 0.15 },
+];
 
-/** @param pairs 1 or more; with fewer than about five, nothing is conclusive */
-export function judge(pairs: readonly Pair[]): Attempt {
-  const estimates = QUANTITIES.map((quantity): Estimate => {
-    const ratios = pairs.map((pair) => ratioOf(pair, quantity));
-    const interval = intervalOf(ratios);
-    const ratio = (interval.low + interval.high) / 2;
-    return { quantity, ratio, interval, verdict: verdictOf(interval, quantity) };
+/** The half width of an interval that is useless and is not shown. */
+const USELESS = 5;
+
+/**
+ * A target for each quantity.
+ *
+ * @param pairs 1 or more; with fewer than about five, nothing is conclusive
+ * @param last whether there will be no more pairs
+ */
+export function judge(task: string, pairs: readonly ProcessPair[], last: boolean): Target[] {
+  return QUANTITIES.map((quantity) => {
+    const { low, high, confidence } = intervalOf(pairs.map((pair) => ratioOf(pair, quantity)));
+    const interval = { low: Math.expm1(low), high: Math.expm1(high), confidence };
+    return {
+      name: `${task}: ${quantity.name}`,
+      value: Math.expm1((low + high) / 2),
+      unit: "change",
+      most: quantity.most,
+      interval: (high - low) / 2 < USELESS ? interval : undefined,
+      kind: quantity.kind,
+      verdict: verdictOf({ low, high }, quantity, last),
+    };
   });
-  return { pairs, estimates };
 }
 
 /**
  * ln(head / base) of a pair of processes. Neighbouring batches are compared, because the speed of the
  * machine varies less between them, and the median ignores batches that something interrupted.
  */
-export function ratioOf({ base, head }: Pair, quantity: Quantity): number {
-  if (quantity === "memory") return Math.log(head.memory / base.memory);
-  const [before, after] = [base[quantity], head[quantity]];
+export function ratioOf({ base, head }: ProcessPair, { of }: Pick<Quantity, "of">): number {
+  const [before, after] = [[base[of]].flat(), [head[of]].flat()];
   return median(after.map((value, i) => Math.log(value / before[i]!)));
 }
 
@@ -85,42 +102,67 @@ export function intervalOf(ratios: readonly number[]): Interval {
   return { low: centre - half, high: centre + half, confidence: 0.99 };
 }
 
-export function verdictOf({ low, high }: Interval, quantity: Quantity): Verdict {
-  const { tolerance, mustFind, widest } = LIMITS[quantity];
-  // Noise must not pass as sameness, but it cannot hide a difference larger than itself either.
-  if ((high - low) / 2 > widest) return low > widest ? "worse" : "inconclusive";
-  if (low > tolerance) return "worse";
-  if (high > mustFind) return "inconclusive";
-  return high < -tolerance ? "better" : "same";
+/**
+ * The verdict on an interval of ln(head / base). If there will be no more pairs, and the interval reaches
+ * no farther from its middle than the difference that has to be found, the middle decides: it is nearer to
+ * that difference, or to none.
+ */
+export function verdictOf(
+  { low, high }: Pick<Interval, "low" | "high">,
+  { most, mustFind, widest }: Quantity,
+  last: boolean,
+): Verdict {
+  const [middle, half, found] = [(low + high) / 2, (high - low) / 2, Math.log1p(mustFind)];
+  // Noise must not be met, but it cannot hide a difference larger than itself either.
+  if (half > widest) return low > widest ? "missed" : "inconclusive";
+  if (low > Math.log1p(most)) return "missed";
+  if (high <= found) return "met";
+  if (!last || half > found) return "inconclusive";
+  return middle > found / 2 ? "missed" : "met";
 }
 
-/** Whether more pairs are unnecessary: a worse task is measured again anyway. */
-export function isSettled({ estimates }: Attempt): boolean {
-  return (
-    estimates.some(({ verdict }) => verdict === "worse") ||
-    estimates.every(({ verdict }) => verdict !== "inconclusive")
+/** Whether more pairs are unnecessary. */
+export function isSettled(targets: readonly Target[]): boolean {
+  return targets.every(({ verdict }) => verdict !== "inconclusive");
+}
+
+/** The second targets. One that is missed by the second measurement alone is inconclusive. */
+export function confirmed(first: readonly Target[], second: readonly Target[]): Target[] {
+  return second.map((target, i) =>
+    target.verdict === "missed" && first[i]!.verdict !== "missed"
+      ? { ...target, verdict: "inconclusive" }
+      : target,
   );
 }
 
-/** The verdicts of one or two attempts. What is worse in one of two only is inconclusive, or as the second. */
-export function verdictsOf(attempts: readonly Attempt[]): Record<Quantity, Verdict> {
-  const [first, second] = attempts;
-  const of = (quantity: Quantity): Verdict => {
-    const [before, after] = [first, second].map(
-      (attempt) => attempt?.estimates.find((own) => own.quantity === quantity)?.verdict,
-    );
-    if (after === undefined) return before!;
-    return after === "worse" && before !== "worse" ? "inconclusive" : after;
-  };
-  return { cpu: of("cpu"), elapsed: of("elapsed"), memory: of("memory") };
+/** Targets of a task that may be missed, because its change is meant: without the bounds of those. */
+export function accepted(targets: readonly Target[]): Target[] {
+  return targets.map((target) =>
+    target.verdict === "missed"
+      ? { ...target, least: undefined, most: undefined, verdict: "met" }
+      : target,
+  );
 }
 
-/** Compares counters exactly. A counter that only one side has is omitted. */
-export function compareCounts(base: Counts, head: Counts): Counter[] {
-  return COUNTERS.flatMap((name): Counter[] => {
-    const [before, after] = [base[name], head[name]];
-    if (before === undefined || after === undefined) return [];
-    const change = after === before ? "none" : after > before ? "more" : "less";
-    return [{ name, base: before, head: after, change }];
+/** Counters of a task, named as in the suite `counters`. */
+export function countersOf(task: string, counts: Counts): Counter[] {
+  return Object.entries(COUNTER_WORDS).flatMap(([name, words]): Counter[] => {
+    const value = counts[name as CounterName];
+    const unit = /^bytes|Overhead$/u.test(name) ? "bytes" : "count";
+    return value === undefined ? [] : [{ name: `${task}: ${words}`, value, unit }];
+  });
+}
+
+/**
+ * Compares counters exactly: a target for each that changed. None may grow, and threads not become fewer.
+ * A counter that only one side has is omitted.
+ */
+export function changedCounters(base: readonly Counter[], head: readonly Counter[]): Target[] {
+  return head.flatMap(({ name, value }) => {
+    const before = base.find((counter) => counter.name === name)?.value ?? value;
+    const bound = { ...(name.endsWith(COUNTER_WORDS.threads) && { least: before }), most: before };
+    // All digits, also of bytes.
+    const target = exactTarget(`${name}, against the base`, value, "count", bound);
+    return before === value ? [] : [target];
   });
 }

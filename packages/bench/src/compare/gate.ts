@@ -1,13 +1,6 @@
-import {
-  type Attempt,
-  type Counter,
-  type Pair,
-  type SkippedTask,
-  type TaskComparison,
-  isWorse,
-} from "./comparison.ts";
-import { compareCounts, isSettled, judge, verdictsOf } from "./decide.ts";
-import type { Counts } from "./round/job.ts";
+import type { Comparison, Counter, ProcessPair, Target } from "../report/report.ts";
+import { QUANTITIES, changedCounters, confirmed, countersOf, isSettled, judge } from "./decide.ts";
+import type { Counts, Lacking } from "./round/job.ts";
 import type { TaskInfo } from "./round/task-list.ts";
 
 /** Numbers of pairs of processes for one measurement of a task. */
@@ -21,25 +14,32 @@ export interface Plan {
 /** Pairs between two verdicts. */
 const STEP = 3;
 
-/** A revision lacks an export or method that the task calls. */
-export interface Lacking {
-  readonly lacks: string;
-}
-
 /** Measures tasks in processes. */
 export interface Measurer {
-  pair(task: TaskInfo): Promise<Pair>;
-  count(task: TaskInfo, side: "base" | "head"): Promise<Counts | Lacking>;
+  pair(task: TaskInfo): Promise<ProcessPair>;
+  count(task: TaskInfo, side: keyof ProcessPair): Promise<Counts | Lacking>;
+}
+
+interface Compared {
+  readonly task: TaskInfo;
+  readonly attempts: Comparison["tasks"][number]["attempts"];
+  /** A target for each, by the last attempt. */
+  readonly quantities: readonly Target[];
+  /** A target for each counter that changed. */
+  readonly changes: readonly Target[];
+  /** Of the head. */
+  readonly counters: readonly Counter[];
 }
 
 export interface GateResult {
-  readonly tasks: readonly TaskComparison[];
-  readonly skipped: readonly SkippedTask[];
+  readonly compared: readonly Compared[];
+  /** Sentences. */
+  readonly skipped: readonly string[];
 }
 
 /**
- * Compares the tasks one after another. A worse task is measured again after all others, when a
- * temporary disturbance of the machine is likely over, and fails only if it is worse again.
+ * Compares the tasks one after another. A task that misses a target is measured again after all others,
+ * when a temporary disturbance of the machine is likely over, and fails only if it misses it again.
  *
  * @param log prints a line per task
  * @throws Error if the head lacks something that the base has, or an operation fails
@@ -50,44 +50,48 @@ export async function compareTasks(
   measurer: Measurer,
   log: (line: string) => void,
 ): Promise<GateResult> {
-  const compared: TaskComparison[] = [];
-  const skipped: SkippedTask[] = [];
+  const compared: Compared[] = [];
+  const skipped: string[] = [];
   for (const task of tasks) {
-    const { name, title } = task;
-    const counters = await counted(task, measurer);
-    if ("lacks" in counters) {
-      log(`${name}: skipped, the base lacks ${counters.lacks}`);
-      skipped.push({ task: name, reason: `the base lacks ${counters.lacks}` });
+    const counted = await count(task, measurer);
+    if ("lacks" in counted) {
+      skipped.push(`${task.name} was skipped: the base lacks ${counted.lacks}`);
+      log(skipped.at(-1)!);
       continue;
     }
-    const attempts = [await attempt(plan, () => measurer.pair(task))];
-    compared.push(finished({ task: name, title, attempts, counters: [...counters] }));
-    log(progress(compared.at(-1)!));
+    const { pairs, targets } = await measure(task, plan, measurer);
+    compared.push({ task, attempts: [{ pairs }], quantities: targets, ...counted });
+    log(`${task.name}: ${progress(targets, pairs)}`);
   }
-  for (const [index, task] of compared.entries()) {
-    if (!Object.values(task.verdicts).includes("worse")) continue;
-    log(`${task.task}: measuring again`);
-    const info = tasks.find(({ name }) => name === task.task)!;
-    const second = await attempt(plan, () => measurer.pair(info));
-    compared[index] = finished({ ...task, attempts: [...task.attempts, second] });
-    log(progress(compared[index]));
+  for (const [index, first] of compared.entries()) {
+    const { task, attempts, quantities } = first;
+    if (quantities.every(({ verdict }) => verdict !== "missed")) continue;
+    log(`${task.name}: measuring again`);
+    const { pairs, targets } = await measure(task, plan, measurer);
+    const both = confirmed(quantities, targets);
+    compared[index] = { ...first, attempts: [...attempts, { pairs }], quantities: both };
+    log(`${task.name}: ${progress(both, pairs)}`);
   }
-  return { tasks: compared, skipped };
+  return { compared, skipped };
 }
 
-/** Measures a task until its verdict is clear. */
-async function attempt(plan: Plan, measure: () => Promise<Pair>): Promise<Attempt> {
-  const pairs: Pair[] = [];
+/** Measures a task until its verdicts are clear. */
+async function measure(task: TaskInfo, plan: Plan, measurer: Measurer) {
+  const pairs: ProcessPair[] = [];
   for (let upTo = plan.pairs; ; upTo = Math.min(upTo + STEP, plan.maxPairs)) {
-    while (pairs.length < upTo) pairs.push(await measure());
-    const result = judge([...pairs]);
-    if (isSettled(result) || upTo >= plan.maxPairs) return result;
+    while (pairs.length < upTo) pairs.push(await measurer.pair(task));
+    const last = upTo >= plan.maxPairs;
+    const targets = judge(task.name, pairs, last);
+    if (last || isSettled(targets)) return { pairs, targets };
   }
 }
 
 /** Counts both sides. If a counter of the head is worse, counts again, because it may be due to a retry. */
-async function counted(task: TaskInfo, measurer: Measurer): Promise<readonly Counter[] | Lacking> {
-  const once = async (): Promise<readonly Counter[] | Lacking> => {
+async function count(
+  task: TaskInfo,
+  measurer: Measurer,
+): Promise<Pick<Compared, "counters" | "changes"> | Lacking> {
+  const once = async () => {
     const [base, head] = await Promise.all([
       measurer.count(task, "base"),
       measurer.count(task, "head"),
@@ -96,19 +100,15 @@ async function counted(task: TaskInfo, measurer: Measurer): Promise<readonly Cou
     if ("lacks" in head) {
       throw new Error(`the head lacks ${head.lacks}, which ${task.name} needs and the base has`);
     }
-    return compareCounts(base, head);
+    const counters = countersOf(task.name, head);
+    return { counters, changes: changedCounters(countersOf(task.name, base), counters) };
   };
   const first = await once();
-  return "lacks" in first || !first.some(isWorse) ? first : once();
+  const worse = "changes" in first && first.changes.some(({ verdict }) => verdict === "missed");
+  return worse ? once() : first;
 }
 
-function finished(task: Omit<TaskComparison, "passed" | "verdicts">): TaskComparison {
-  const verdicts = verdictsOf(task.attempts);
-  const passed = !Object.values(verdicts).includes("worse") && !task.counters.some(isWorse);
-  return { ...task, verdicts, passed };
-}
-
-function progress({ task, attempts, verdicts }: TaskComparison): string {
-  const { cpu, elapsed, memory } = verdicts;
-  return `${task}: CPU ${cpu}, elapsed ${elapsed}, memory ${memory} after ${attempts.at(-1)!.pairs.length} pairs`;
+function progress(targets: readonly Target[], pairs: readonly unknown[]): string {
+  const verdicts = targets.map(({ verdict }, i) => `${QUANTITIES[i]!.name} ${verdict}`);
+  return `${verdicts.join(", ")} after ${pairs.length} pairs`;
 }

@@ -1,14 +1,14 @@
-import { mkdir, mkdtemp } from "node:fs/promises";
+/** Processes that measure tasks: in pairs for a comparison, or one alone. */
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { jobProgram } from "../harness/processes.ts";
+import type { ProcessPair, ProcessSide } from "../report/report.ts";
 import type { Random } from "../statistics/random.ts";
-import type { ObjectStoreAccess } from "../suite.ts";
-import type { Pair, Side } from "./comparison.ts";
-import type { Lacking, Measurer } from "./gate.ts";
-import { startRound } from "./round-process.ts";
-import type { Batch, Counts, Job, Reply } from "./round/job.ts";
+import type { SuiteContext } from "../suite.ts";
+import type { Measurer } from "./gate.ts";
+import type { Batch, Counts, Job, Lacking } from "./round/job.ts";
 import type { TaskInfo } from "./round/task-list.ts";
-import type { Worktrees } from "./worktrees.ts";
 
 /** A batch is long compared with the clock and short compared with the machine's changes of speed. */
 const BATCH_SECONDS = 0.04;
@@ -26,106 +26,142 @@ interface BatchPlan {
   readonly warmUps: number;
 }
 
+/** The measuring code. */
+export const ROUND: string = join(import.meta.dirname, "round/round.ts");
+
+/** What is measured: the library that the measuring code finds where it is. */
+export interface Library {
+  /** The revision, for messages. */
+  readonly name: string;
+  /** The path of the measuring code, or of a copy. */
+  readonly script: string;
+}
+
 /** Enough that buffers, threads and compiled code are all there. */
 const PEAK_BATCHES = 3;
 
-type SideName = keyof Pair;
-const SIDES = ["base", "head"] as const;
+/** Where processes have their folders and store their objects. */
+export type Place = { readonly folder: string } & Pick<SuiteContext, "store" | "signal">;
+type Side = keyof ProcessPair;
+type Batches = Readonly<Record<Side, Batch>>;
+
+/** A process with a job: see round/job.ts. Disposing ends it and removes its folder. */
+export interface RoundProcess extends AsyncDisposable {
+  /** Waits for what it prints next. */
+  answer(): Promise<unknown>;
+  run(operations: number): Promise<Batch>;
+  /** Lets it verify and remove what it stored. */
+  end(): Promise<void>;
+}
 
 /**
- * Measures in processes in the worktrees.
+ * Starts a process. If the signal is aborted, it is killed, and its objects remain.
  *
- * @throws Error with the revision, the task and the output, if a process fails
+ * @throws Error with the task, the revision and the output, from all methods, if the process failed; the
+ *   signal's reason
  */
-export function processMeasurer(
-  worktrees: Worktrees,
-  store: ObjectStoreAccess | undefined,
-  random: Random,
-  signal: AbortSignal,
-): Measurer {
-  const { folder: parent } = worktrees;
-  const plans = new Map<string, BatchPlan>();
-  let processes = 0;
-  const start = async (task: TaskInfo, side: SideName, mode: Job["mode"]) => {
-    processes += 1;
-    // Of fixed length, because signing a request hashes the object name, and hashed bytes are counted.
-    const number = String(processes).padStart(6, "0");
-    const folder = join(parent, number);
-    await mkdir(folder);
-    const objects = store && { ...store, prefix: `${store.prefix}${number}/` };
-    const { name: revision, roundScript } = worktrees[side];
-    return startRound({ task, revision, mode, folder, store: objects, roundScript, signal });
+export async function startProcess(
+  { name: revision, script }: Library,
+  { name: task, backendKind }: TaskInfo,
+  mode: Job["mode"],
+  { folder: parent, store, signal }: Place,
+): Promise<RoundProcess> {
+  signal.throwIfAborted();
+  const folder = await mkdtemp(join(parent, "idk-process-"));
+  const job: Job = { task, mode, folder, ...(backendKind === "store" && { store }) };
+  const { argv, env } = jobProgram(script, job);
+  const child = Bun.spawn([...argv], {
+    env: { ...process.env, ...env },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    signal,
+  });
+  const errors = new Response(child.stderr).text();
+  const lines = linesOf(child.stdout);
+  const answer = async (): Promise<unknown> => {
+    const { value } = await lines.next();
+    if (value !== undefined) return JSON.parse(value);
+    const code = await child.exited;
+    signal.throwIfAborted();
+    const message = (await errors).trim() || `exit code ${code}`;
+    throw new Error(`${task} failed at ${revision}: ${message}`);
   };
-
   return {
-    async pair(task) {
-      await using base = await start(task, "base", "measure");
-      await using head = await start(task, "head", "measure");
-      const processOf = { base, head };
-      for (const side of SIDES) await processOf[side].expect("ready");
-
-      /** Runs a batch on each side, in random order, while the other waits. */
-      const sample = async (operations: number): Promise<Record<SideName, Batch>> => {
-        const batches = new Map<SideName, Batch>();
-        for (const side of random() < 0.5 ? SIDES : SIDES.toReversed()) {
-          processOf[side].send(`run ${operations}`);
-          batches.set(side, await processOf[side].expect("batch"));
-        }
-        return { base: batches.get("base")!, head: batches.get("head")! };
-      };
-      const plan = plans.get(task.name) ?? (await planOf(task, sample));
-      plans.set(task.name, plan);
-      const { operations } = plan;
-      for (let i = 0; i < plan.warmUps; i++) await sample(operations);
-      const samples: Record<SideName, Batch>[] = [];
-      while (samples.length < plan.samples) samples.push(await sample(operations));
-
-      const ended = async (side: SideName): Promise<Side> => {
-        processOf[side].send("end");
-        const { peakRss } = await processOf[side].expect("end");
-        return sideOf(
-          samples.map((sample) => sample[side]),
-          operations,
-          peakRss,
-        );
-      };
-      const [baseSide, headSide] = await Promise.all([ended("base"), ended("head")]);
-      return { base: baseSide, head: headSide };
+    answer,
+    async run(operations) {
+      void child.stdin.write(`${operations}\n`);
+      void child.stdin.flush();
+      return (await answer()) as Batch;
     },
-    async count(task, side) {
-      await using process = await start(task, side, "count");
-      return countsOf(await process.next());
+    async end() {
+      void child.stdin.end();
+      await answer();
+    },
+    async [Symbol.asyncDispose]() {
+      await child.stdin.end();
+      await child.exited;
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Measures single processes in the library of this working tree, as the comparison measures a revision's. */
-export function inPlace(store: ObjectStoreAccess | undefined, signal: AbortSignal) {
-  const start = async (task: TaskInfo, mode: Job["mode"]) => {
-    const folder = await mkdtemp(join(tmpdir(), "idk-count-"));
-    const roundScript = join(import.meta.dir, "round/round.ts");
-    const revision = "this working tree";
-    return startRound({ task, revision, mode, folder, store, roundScript, signal });
-  };
+async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const bytes of stream) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+  return undefined;
+}
+
+/** Counts in a process of its own what an operation of a task costs. */
+async function counts(library: Library, task: TaskInfo, place: Place): Promise<Counts | Lacking> {
+  await using process = await startProcess(library, task, "count", place);
+  return (await process.answer()) as Counts | Lacking;
+}
+
+/** Measures in processes with the libraries of two revisions. */
+export function processMeasurer(
+  libraries: Readonly<Record<Side, Library>>,
+  { store, ...place }: Place,
+  random: Random,
+): Measurer {
+  // Both prefixes have the same length, because signing a request hashes the name of the object.
+  const placeOf = (side: Side): Place =>
+    store ? { ...place, store: { ...store, prefix: `${store.prefix}${side}/` } } : place;
+  const plans = new Map<string, BatchPlan>();
   return {
-    async count(task: TaskInfo): Promise<Counts> {
-      await using process = await start(task, "count");
-      const counts = countsOf(await process.next());
-      if ("lacks" in counts) throw new Error(`${task.name} needs ${counts.lacks}`);
-      return counts;
-    },
-    /** Peak resident memory of a process during some batches, in bytes. */
-    async peak(task: TaskInfo): Promise<number> {
-      await using process = await start(task, "measure");
-      await process.expect("ready");
-      const peaks: number[] = [];
-      for (let i = 0; i < PEAK_BATCHES; i++) {
-        process.send(`run ${task.least}`);
-        peaks.push((await process.expect("batch")).peakRss);
-      }
-      process.send("end");
-      await process.expect("end");
-      return Math.max(...peaks);
+    count: (task, side) => counts(libraries[side], task, placeOf(side)),
+    async pair(task) {
+      await using base = await startProcess(libraries.base, task, "measure", placeOf("base"));
+      await using head = await startProcess(libraries.head, task, "measure", placeOf("head"));
+      await base.answer();
+      await head.answer();
+      /** Runs a batch on each side, in random order, while the other waits. */
+      const sample = async (operations: number): Promise<Batches> =>
+        random() < 0.5
+          ? { base: await base.run(operations), head: await head.run(operations) }
+          : { head: await head.run(operations), base: await base.run(operations) };
+      const plan = plans.get(task.name) ?? (await planOf(task, sample));
+      plans.set(task.name, plan);
+      const { operations } = plan;
+      for (let i = 0; i < plan.warmUps; i++) await sample(operations);
+      const samples: Batches[] = [];
+      while (samples.length < plan.samples) samples.push(await sample(operations));
+      await Promise.all([base.end(), head.end()]);
+      const sideOf = (side: Side): ProcessSide => {
+        const batches = samples.map((each) => each[side]);
+        return {
+          cpu: batches.map(({ cpuSeconds }) => cpuSeconds / operations),
+          elapsed: batches.map(({ seconds }) => seconds / operations),
+          memory: Math.max(...batches.map(({ peakRss }) => peakRss)),
+        };
+      };
+      return { base: sideOf("base"), head: sideOf("head") };
     },
   };
 }
@@ -133,7 +169,7 @@ export function inPlace(store: ObjectStoreAccess | undefined, signal: AbortSigna
 /** Lengthens a batch until it is long enough, and chooses how many there are. */
 async function planOf(
   { least }: TaskInfo,
-  sample: (operations: number) => Promise<{ readonly base: Batch }>,
+  sample: (operations: number) => Promise<Batches>,
 ): Promise<BatchPlan> {
   let operations = least;
   let { base } = await sample(operations);
@@ -149,19 +185,30 @@ async function planOf(
   return { operations, samples: within(SAMPLES), warmUps: within(WARM_UPS) };
 }
 
-function sideOf(batches: readonly Batch[], operations: number, memoryInTotal: number): Side {
-  // More digits than the clock has would only make the file longer.
-  const each = (seconds: number) => Number((seconds / operations).toPrecision(6));
+/** Measures with the library of this working tree, as a comparison measures a revision's. */
+export function inPlace(
+  store: Place["store"],
+  signal: AbortSignal,
+): {
+  count(task: TaskInfo): Promise<Counts>;
+  /** Peak resident memory of a process during some batches, in bytes. */
+  peak(task: TaskInfo): Promise<number>;
+} {
+  const library: Library = { name: "this working tree", script: ROUND };
+  const place: Place = { folder: tmpdir(), store, signal };
   return {
-    cpu: batches.map(({ cpuSeconds }) => each(cpuSeconds)),
-    elapsed: batches.map(({ seconds }) => each(seconds)),
-    memory: Math.max(...batches.map(({ peakRss }) => peakRss)),
-    memoryInTotal,
+    async count(task) {
+      const counted = await counts(library, task, place);
+      if ("lacks" in counted) throw new Error(`${task.name} needs ${counted.lacks}`);
+      return counted;
+    },
+    async peak(task) {
+      await using process = await startProcess(library, task, "measure", place);
+      await process.answer();
+      const peaks: number[] = [];
+      while (peaks.length < PEAK_BATCHES) peaks.push((await process.run(task.least)).peakRss);
+      await process.end();
+      return Math.max(...peaks);
+    },
   };
-}
-
-function countsOf(reply: Reply): Counts | Lacking {
-  if (reply.kind === "missing") return { lacks: reply.what };
-  if (reply.kind === "count") return reply.counts;
-  throw new Error(`a process that counts replied ${reply.kind}`);
 }

@@ -1,3 +1,5 @@
+/** Contents to measure with, what came back, and their names. */
+import { createHash, randomBytes, randomFillSync } from "node:crypto";
 import type { Random } from "../statistics/random.ts";
 
 /** Incompressible bytes, determined by the random numbers. */
@@ -31,4 +33,37 @@ const UNITS = [
 export function sizeName(bytes: number): string {
   const found = UNITS.find(([unit]) => bytes >= unit && bytes % unit === 0);
   return found ? `${bytes / found[0]} ${found[1]}` : `${bytes} bytes`;
+}
+
+export function randomContent(size: number): Uint8Array<ArrayBuffer> {
+  return randomFillSync(new Uint8Array(size));
+}
+
+/** 64 hex digits. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** @throws Error if the bytes are not those with the hash */
+export function expectBytes(bytes: Uint8Array, hash: string): void {
+  if (sha256(bytes) !== hash) throw new Error(`${bytes.length} wrong bytes came back`);
+}
+
+/** The SHA-256 of pieces, as 64 hex digits. */
+export async function hashOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of pieces) hash.update(piece);
+  return hash.digest("hex");
+}
+
+/** Reads all pieces without copying and returns their total length. */
+export async function lengthOf(pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  let length = 0;
+  for await (const piece of pieces) length += piece.length;
+  return length;
+}
+
+/** A unique object name. */
+export function freshName(): string {
+  return randomBytes(32).toString("hex");
 }

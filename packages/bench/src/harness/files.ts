@@ -1,15 +1,23 @@
 /** Files to measure with. Nothing here keeps a whole file in memory. */
 import { randomFillSync } from "node:crypto";
-import { mkdtemp, open } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { run } from "./processes.ts";
 
 const MIB = 2 ** 20;
 
-/** Creates a folder for this run below IDK_BENCH_DIR, by default the system's temporary folder. */
-export function temporaryFolder(): Promise<string> {
-  return mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
+/**
+ * Runs work with a folder below IDK_BENCH_DIR, by default the system's temporary folder, and removes the
+ * folder afterwards.
+ */
+export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(process.env["IDK_BENCH_DIR"] || tmpdir(), "idk-bench-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /**

@@ -1,4 +1,12 @@
-import { type Identity, generateIdentity, parseIdentity } from "@idk/storage";
+import {
+  type Content,
+  type Identity,
+  type Store,
+  type StoreOptions,
+  createStore,
+  generateIdentity,
+  parseIdentity,
+} from "@idk/storage";
 import { Usage } from "../command/usage.ts";
 import type { Environment } from "../suite.ts";
 
@@ -14,4 +22,26 @@ export async function suiteIdentity({ TEST_KEY: text }: Environment): Promise<Id
   } catch (cause) {
     throw new Usage("TEST_KEY is not an identity: `idk keygen` makes one", { cause });
   }
+}
+
+/** Stores contents concurrently and returns their addresses, in their order. */
+export async function putAll(store: Store, contents: readonly Content[]): Promise<string[]> {
+  const addresses: string[] = [];
+  for await (const result of store.putMany(contents.map((content, key) => ({ key, content })))) {
+    if (!result.ok) throw result.error;
+    addresses[result.key] = result.address;
+  }
+  return addresses;
+}
+
+/** A store that an identity writes and reads. */
+export function storeOf(
+  identity: Identity,
+  options: Pick<StoreOptions, "backend"> & Partial<StoreOptions>,
+): Store {
+  return createStore({
+    recipients: [identity.recipient],
+    identities: [identity],
+    ...options,
+  });
 }

@@ -11,6 +11,7 @@ export interface Rounds {
  * starts with another task, so that none is always first.
  *
  * @param each receives the round, counted from 0; negative rounds are warm-ups
+ * @throws the signal's reason
  */
 export async function interleave<Task>(
   tasks: readonly Task[],
@@ -18,27 +19,14 @@ export async function interleave<Task>(
   each: (task: Task, round: number) => Promise<unknown>,
 ): Promise<void> {
   for (let round = -warmups; round < rounds; round++) {
-    for (const task of rotated(tasks, round + warmups)) {
-      await checkpoint(signal);
+    const first = (round + warmups) % tasks.length;
+    for (const task of [...tasks.slice(first), ...tasks.slice(0, first)]) {
+      // Yields to the event loop: work that never waits for I/O would block Ctrl-C.
+      await new Promise((resolve) => setImmediate(resolve));
+      signal?.throwIfAborted();
       await each(task, round);
     }
   }
-}
-
-export function rotated<T>(items: readonly T[], by: number): T[] {
-  const at = items.length === 0 ? 0 : by % items.length;
-  return [...items.slice(at), ...items.slice(0, at)];
-}
-
-/**
- * Yields to the event loop between measurements and throws if the run was aborted. Without it, work
- * that never waits for I/O would block Ctrl-C.
- *
- * @throws the signal's reason
- */
-export async function checkpoint(signal: AbortSignal | undefined): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  signal?.throwIfAborted();
 }
 
 /** Processes items concurrently in a number of lanes. `work` receives the number of its lane. */
@@ -47,9 +35,9 @@ export async function inLanes<T>(
   lanes: number,
   work: (item: T, lane: number) => unknown,
 ): Promise<void> {
-  let next = 0;
+  const queue = items.values();
   const lane = async (_: unknown, index: number): Promise<void> => {
-    for (let i = next++; i < items.length; i = next++) await work(items[i]!, index);
+    for (const item of queue) await work(item, index);
   };
   await Promise.all(Array.from({ length: lanes }, lane));
 }

@@ -1,30 +1,40 @@
 import { cpus, platform, release, totalmem } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { loadNaCl } from "@idk/storage";
 import type { Machine } from "../report/report.ts";
 import { counted, formatBytes } from "../report/units.ts";
 
-/** A machine without its NaCl implementation, which would have to be loaded. */
-export type Host = Omit<Machine, "nacl">;
-
-/** The machine and the runtime of this process. */
-export function thisHost(): Host {
-  const [cpu] = cpus();
-  return {
-    processor: cpu?.model.trim() ?? "unknown processor",
-    cores: cpus().length,
-    memory: totalmem(),
-    system: `${platform()} ${release()}`,
-    runtime: `Bun ${Bun.version}`,
-  };
-}
-
 /** One line with processor, cores, memory, system and runtime. */
-export function describeHost({ processor, cores, memory, system, runtime }: Host): string {
+export function describeHost({ processor, cores, memory, system, runtime }: Machine): string {
   return `${processor}, ${counted(cores, "core")}, ${formatBytes(memory)}, ${system}, ${runtime}`;
 }
 
 /** The machine, the runtime and the NaCl implementation of this process. */
 export async function thisMachine(): Promise<Machine> {
   const { name } = await loadNaCl();
-  return { ...thisHost(), nacl: name === "native" ? "native" : "portable" };
+  return {
+    processor: cpus()[0]?.model.trim() ?? "unknown processor",
+    cores: cpus().length,
+    memory: totalmem(),
+    system: `${platform()} ${release()}`,
+    runtime: `Bun ${Bun.version}`,
+    nacl: name === "native" ? "native" : "portable",
+  };
+}
+
+/** The share of the time of all cores, from 0 to 1, that is used while this process waits. */
+export async function loadWhileIdle(milliseconds = 100): Promise<number> {
+  const before = cpuTimes();
+  await sleep(milliseconds);
+  const after = cpuTimes();
+  const all = after.all - before.all;
+  return all === 0 ? 0 : 1 - (after.idle - before.idle) / all;
+}
+
+function cpuTimes(): { readonly idle: number; readonly all: number } {
+  const times = cpus().map((core) => core.times);
+  return {
+    idle: times.reduce((sum, { idle }) => sum + idle, 0),
+    all: times.flatMap(Object.values<number>).reduce((sum, time) => sum + time, 0),
+  };
 }

@@ -1,5 +1,5 @@
 /** Time and memory of work in this process. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { MemoryPoint } from "../report/report.ts";
 import { thinned } from "../statistics/bootstrap.ts";
 import type { Sample } from "./results.ts";
@@ -7,8 +7,11 @@ import type { Sample } from "./results.ts";
 /** The limit of the report's schema. */
 const POINTS_MOST = 500;
 
+/** Only on Linux. */
+const STATUS = "/proc/self/status";
+
 /** Time, CPU time and peak memory of work, and its result. */
-export type Measured<T> = Required<Omit<Sample, "heap">> & { readonly result: T };
+export type Measured<T> = Required<Omit<Sample, "heap" | "memory">> & { readonly result: T };
 
 /**
  * Measures work. The peak is that of the work alone if the system can reset it; otherwise it is the
@@ -45,24 +48,9 @@ export function resetPeakRss(): boolean {
  * below it (getrusage(2), proc_pid_status(5): VmHWM).
  */
 export function peakRss(): number {
-  const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/mu.exec(ownStatus()) ?? [];
+  const status = existsSync(STATUS) ? readFileSync(STATUS, "utf8") : "";
+  const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/mu.exec(status) ?? [];
   return 1024 * (kibibytes === undefined ? process.resourceUsage().maxRSS : Number(kibibytes));
-}
-
-/** Empty if the system has no /proc. */
-function ownStatus(): string {
-  try {
-    return readFileSync("/proc/self/status", "utf8");
-  } catch {
-    return "";
-  }
-}
-
-export interface MemoryTrace {
-  /** At most 500. */
-  readonly points: readonly MemoryPoint[];
-  /** Bytes. */
-  readonly peak: number;
 }
 
 /**
@@ -70,9 +58,9 @@ export interface MemoryTrace {
  * the event loop is free.
  *
  * @param every interval in milliseconds
- * @returns stops recording and returns the trace; it must be called
+ * @returns stops recording and returns at most 500 points and the peak in bytes; it must be called
  */
-export function watchMemory(every = 20): () => MemoryTrace {
+export function watchMemory(every = 20): () => { points: MemoryPoint[]; peak: number } {
   const exact = resetPeakRss();
   const start = performance.now();
   const points: MemoryPoint[] = [];
@@ -86,9 +74,7 @@ export function watchMemory(every = 20): () => MemoryTrace {
     clearInterval(timer);
     record();
     const seen = Math.max(...points.map(({ rss }) => rss));
-    return {
-      points: thinned(points, POINTS_MOST),
-      peak: exact ? Math.max(seen, peakRss()) : seen,
-    };
+    const peak = exact ? Math.max(seen, peakRss()) : seen;
+    return { points: thinned(points, POINTS_MOST), peak };
   };
 }

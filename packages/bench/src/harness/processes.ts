@@ -7,13 +7,13 @@ import type { Sample } from "./results.ts";
 
 export interface Program {
   readonly argv: readonly string[];
-  /** Added to the environment of this process. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Added to the environment of this process; undefined removes a variable. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** A program that ran to its end. */
-export type Ran = Required<Omit<Sample, "heap">> & { readonly stdout: string };
+export type Ran = Required<Omit<Sample, "heap" | "memory">> & { readonly stdout: string };
 
 /**
  * Runs a program to its end and measures it, start-up included. CPU time includes child processes that
@@ -53,6 +53,22 @@ export function runAside({ argv, env, signal }: Program): Promise<Ran> {
   return runJob<Ran>(join(import.meta.dirname, "run-aside.ts"), argv, { env, signal });
 }
 
+/**
+ * Runs git in a folder, without the GIT_ variables that hooks set and that redirect it to another
+ * repository.
+ *
+ * @returns its standard output
+ */
+export async function git(
+  folder: string,
+  args: readonly string[],
+  signal?: AbortSignal,
+): Promise<string> {
+  const inherited = Object.keys(process.env).filter((name) => name.startsWith("GIT_"));
+  const env = Object.fromEntries(inherited.map((name) => [name, undefined]));
+  return (await run({ argv: ["git", "-C", folder, ...args], env, signal })).stdout;
+}
+
 /** A shell command line that fails if any part of a pipeline fails. */
 export function shell(script: string, args: readonly string[] = []): readonly string[] {
   return ["bash", "-euo", "pipefail", "-c", script, "bash", ...args];
@@ -70,25 +86,32 @@ const JOB = "--job";
 /** Not on the command line, because that is in the process list and in error messages. */
 const JOB_VARIABLE = "IDK_BENCH_JOB";
 
-/**
- * Runs a job in a child process: a script that gets the job from `receivedJob` and prints its outcome
- * as JSON.
- */
+/** How to start a script that answers a job with `answerJob`. */
+export function jobProgram(script: string, job: unknown): Required<Pick<Program, "argv" | "env">> {
+  const argv = [process.execPath, ...RUNTIME_FLAGS, script, JOB];
+  return { argv, env: { [JOB_VARIABLE]: JSON.stringify(job) } };
+}
+
+/** Runs a job in a child process: a script that answers it with `answerJob`. */
 export async function runJob<Outcome>(
   script: string,
   job: unknown,
   { env, signal }: Pick<Program, "env" | "signal"> = {},
 ): Promise<Outcome> {
-  const argv = [process.execPath, ...RUNTIME_FLAGS, script, JOB];
-  const given = { ...env, [JOB_VARIABLE]: JSON.stringify(job) };
-  const { stdout } = await run({ argv, env: given, signal });
+  const program = jobProgram(script, job);
+  const { stdout } = await run({ ...program, env: { ...env, ...program.env }, signal });
   return JSON.parse(stdout) as Outcome;
 }
 
-/** The job for which `runJob` started this process, or undefined. */
-export function receivedJob(): unknown {
+/**
+ * If `runJob` started this process, does the job, prints its outcome and ends the process, which open
+ * connections would keep alive. A script with a job ends with this call.
+ */
+export async function answerJob(work: (job: never) => Promise<unknown>): Promise<void> {
   const job = process.env[JOB_VARIABLE];
-  return process.argv[2] === JOB && job !== undefined ? JSON.parse(job) : undefined;
+  if (process.argv[2] !== JOB || job === undefined) return;
+  const outcome = JSON.stringify(await work(JSON.parse(job) as never));
+  process.stdout.write(outcome, () => process.exit(0));
 }
 
 const CLI = join(import.meta.dirname, "../../../cli");

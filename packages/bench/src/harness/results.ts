@@ -1,9 +1,9 @@
-import type { Measurement, MemoryPoint, Pair, SuiteResult, Target } from "../report/report.ts";
+import type { Measurement, MemoryPoint, Pair, SuiteResult } from "../report/report.ts";
 import { formatTime } from "../report/units.ts";
 import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
 import { distributionOf, mean } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
-import type { Suite } from "../suite.ts";
+import { sizeName } from "./content.ts";
 
 /** More samples would make reports too large to commit; their statistics use all. */
 const SAMPLES_MOST = 1000;
@@ -17,10 +17,22 @@ export interface Sample {
   readonly peakRss?: number | undefined;
   /** JavaScript heap in bytes. */
   readonly heap?: number | undefined;
+  /** Over time; a measurement keeps that of its last sample. */
+  readonly memory?: readonly MemoryPoint[] | undefined;
 }
 
 /** The name and the classification of a measurement. */
 export type Labels = Pick<Measurement, "name" | "table" | "series" | "x" | "bytesPerOperation">;
+
+/** Labels of a series of measurements by size in bytes. */
+export function labelsFor(size: number): (series: string) => Labels {
+  return (series) => ({
+    name: `${series} ${sizeName(size)}`,
+    series,
+    x: { value: size, unit: "bytes" },
+    bytesPerOperation: size,
+  });
+}
 
 /**
  * @param samples in the order measured, 1 or more
@@ -31,7 +43,7 @@ export function measurementOf(
   { name, table, series, x, bytesPerOperation }: Labels,
   samples: readonly Sample[],
   random: Random,
-  memory?: readonly MemoryPoint[],
+  memory: readonly MemoryPoint[] | undefined = samples.at(-1)?.memory,
 ): Measurement {
   const seconds = samples.map((sample) => sample.seconds);
   const column = (key: "cpuSeconds" | "peakRss" | "heap"): number[] =>
@@ -72,46 +84,33 @@ export function pairOf(name: string, base: Measurement, head: Measurement, rando
 }
 
 /** A sentence that explains the interval of a pair. */
-export function describePair({
-  base,
-  head,
-  meanDelta,
-  interval,
-  overhead,
-}: Pick<Pair, "base" | "head" | "meanDelta" | "interval" | "overhead">): string {
-  const [low, high] = [formatTime(interval.low), formatTime(interval.high)];
+export function describePair(pair: Omit<Pair, "name" | "deltas" | "verdict">): string {
+  const { base, head, meanDelta, interval, overhead } = pair;
   const confidence = `${(100 * interval.confidence).toFixed(0)} %`;
+  const range = `${formatTime(interval.low)} to ${formatTime(interval.high)}`;
   if (interval.low <= 0 && interval.high >= 0) {
-    return `the ${confidence} interval, ${low} to ${high}, includes zero: no measurable difference`;
+    return `the ${confidence} interval, ${range}, includes zero: no measurable difference`;
   }
   const [slower, faster] = meanDelta > 0 ? [head, base] : [base, head];
-  const share = `${(100 * Math.abs(meanDelta > 0 ? overhead : 1 / (1 + overhead) - 1)).toFixed(1)} %`;
-  const by = formatTime(Math.abs(meanDelta));
-  return `${slower} is slower than ${faster} by ${by} on average, or ${share} (${confidence} interval of the difference: ${low} to ${high})`;
+  const share = 100 * Math.abs(meanDelta > 0 ? overhead : 1 / (1 + overhead) - 1);
+  const by = `${formatTime(Math.abs(meanDelta))} on average, or ${share.toFixed(1)} %`;
+  return `${slower} is slower than ${faster} by ${by} (${confidence} interval of the difference: ${range})`;
 }
 
 /** The results of a completed suite. Absent parts are empty. */
 export type Findings = Partial<
-  Pick<SuiteResult, "measurements" | "pairs" | "counters" | "targets" | "notes">
+  Pick<SuiteResult, "measurements" | "pairs" | "counters" | "targets" | "notes" | "comparison">
 >;
 
-/** @param seconds that the suite took */
-export function suiteResult(
-  { name, title }: Pick<Suite, "name" | "title">,
-  seconds: number,
-  { measurements = [], pairs = [], counters = [], targets = [], notes = [] }: Findings,
-): SuiteResult {
-  const about = { suite: name, title, status: "completed", seconds } as const;
-  return { ...about, measurements, pairs, counters, targets, notes };
-}
-
-/** The result of a suite that was skipped or failed. */
-export function emptyResult(
-  suite: Pick<Suite, "name" | "title">,
-  { status, reason }: { readonly status: "skipped" | "failed"; readonly reason: string },
-  seconds: number = 0,
-): SuiteResult {
-  return { ...suiteResult(suite, seconds, {}), status, reason };
+/** The results of all parts of a suite, in their order. */
+export function together(parts: readonly Findings[]): Required<Omit<Findings, "comparison">> {
+  return {
+    measurements: parts.flatMap(({ measurements = [] }) => measurements),
+    pairs: parts.flatMap(({ pairs = [] }) => pairs),
+    counters: parts.flatMap(({ counters = [] }) => counters),
+    targets: parts.flatMap(({ targets = [] }) => targets),
+    notes: parts.flatMap(({ notes = [] }) => notes),
+  };
 }
 
 /** Finds measurements by name. */
@@ -124,9 +123,4 @@ export function lookup(measurements: readonly Measurement[]): Lookup {
     if (found === undefined) throw new RangeError(`nothing was measured as ${name}`);
     return found;
   };
-}
-
-/** Whether more rounds could settle a target. */
-export function isOpen({ verdict }: Target): boolean {
-  return verdict === "inconclusive";
 }

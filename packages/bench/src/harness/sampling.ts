@@ -1,23 +1,68 @@
-import { Bench } from "tinybench";
+/** Measured rounds of interleaved work, and more of them while noise hides a verdict. */
 import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
-import { interleave } from "./interleave.ts";
+import { type Rounds, interleave } from "./interleave.ts";
 import { measurePeak } from "./memory.ts";
 import { type Labels, type Lookup, type Sample, lookup, measurementOf } from "./results.ts";
-import { type Sampled, type Sampling, untilSettled } from "./rounds.ts";
 
-export type { Sampled, Sampling } from "./rounds.ts";
+export interface Sampling extends Rounds {
+  /** Seed of the confidence intervals, by default 1. */
+  readonly seed?: number | undefined;
+}
 
-/** One thing to measure. */
+export interface Sampled {
+  readonly measurements: readonly Measurement[];
+  readonly targets: readonly Target[];
+}
+
+/** While a target is inconclusive, rounds are added until there are this many times as many. */
+const BUDGET = 3;
+
+/** Something that measures itself, such as another process, and may take several samples at once. */
+export interface Lane {
+  /** One for each sample. */
+  readonly labels: readonly Labels[];
+  /** Compares by SHA-256 what was done, outside of the measured time, and throws if it is wrong. */
+  sample(): Promise<readonly Sample[]>;
+}
+
+/**
+ * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to three times as many.
+ *
+ * @param targetsOf computes targets from the measurements so far
+ * @throws whatever a lane throws
+ */
+export async function sampleLanes(
+  lanes: readonly Lane[],
+  { rounds, warmups = 1, seed = 1, signal }: Sampling,
+  targetsOf: (of: Lookup) => readonly Target[] = () => [],
+): Promise<Sampled> {
+  const taken = lanes.map((lane) => ({ lane, columns: lane.labels.map((): Sample[] => []) }));
+  const more = { rounds: Math.ceil(rounds / 2), warmups: 0 };
+  let all = 0;
+  for (let next = { rounds, warmups }; ; next = more) {
+    await interleave(taken, { ...next, signal }, async ({ lane, columns }, round) => {
+      const samples = await lane.sample();
+      if (round >= 0) for (const [i, sample] of samples.entries()) columns[i]!.push(sample);
+    });
+    all += next.rounds;
+    const random = seededRandom(seed);
+    const measurements = taken.flatMap(({ lane, columns }) =>
+      columns.map((samples, i) => measurementOf(lane.labels[i]!, samples, random)),
+    );
+    const targets = targetsOf(lookup(measurements));
+    const open = targets.some(({ verdict }) => verdict === "inconclusive");
+    if (!open || all >= BUDGET * rounds) return { measurements, targets };
+  }
+}
+
+/** One thing to measure in this process. */
 export interface Task<Result = unknown> extends Labels {
   /** Unmeasured preparation before each run. */
   prepare?(): unknown;
   /** One operation. If it throws, the benchmark fails. */
   run(): Result;
-  /**
-   * Operations per sample, which is their mean: for operations too short to be timed alone, of which
-   * CPU time or a ratio is wanted. By default 1.
-   */
+  /** Operations per sample, which is their mean, if one is too short to be timed. By default 1. */
   readonly calls?: number | undefined;
   /**
    * Unmeasured check after each sample: compares the last result, or the same operation done once more, by
@@ -27,94 +72,33 @@ export interface Task<Result = unknown> extends Labels {
 }
 
 /**
- * Interleaves tasks and measures each run: seconds, CPU time and peak memory of the process. Garbage is
- * collected before each run, so that no task pays for another. While a target is inconclusive, rounds are
- * added (`untilSettled`).
- *
- * @param targetsOf computes targets from the measurements so far
- * @throws whatever a task throws
+ * Interleaves tasks like lanes and measures each run: seconds, CPU time and peak memory of the process.
+ * Garbage is collected before each run, so that no task pays for another.
  */
-export async function sampleInterleaved(
+export function sampleInterleaved(
   tasks: readonly Task[],
-  { rounds, warmups = 1, seed = 1, signal }: Sampling,
-  targetsOf: (of: Lookup) => readonly Target[] = () => [],
+  sampling: Sampling,
+  targetsOf?: (of: Lookup) => readonly Target[],
 ): Promise<Sampled> {
-  const taken = tasks.map((task) => ({ task, samples: [] as Sample[] }));
-  const sampleRounds = (count: number, unmeasured: number): Promise<void> =>
-    interleave(taken, { rounds: count, warmups: unmeasured, signal }, async (record, round) => {
-      const { task, samples } = record;
-      await task.prepare?.();
-      globalThis.Bun?.gc(true);
-      const { calls = 1 } = task;
-      const { result, ...sample } = await measurePeak(() => repeated(task, calls));
-      await task.check?.(result);
-      if (round < 0) return;
-      const { seconds, cpuSeconds } = sample;
-      samples.push({ ...sample, seconds: seconds / calls, cpuSeconds: cpuSeconds! / calls });
-    });
-  const evaluate = (): Sampled => {
-    const random = seededRandom(seed);
-    const measurements = taken.map(({ task, samples }) => measurementOf(task, samples, random));
-    return { measurements, targets: targetsOf(lookup(measurements)) };
-  };
-  return untilSettled({ rounds, warmups }, sampleRounds, evaluate);
+  const lanes = tasks.map((task) => ({
+    labels: [task],
+    sample: async () => [await sampleOf(task)],
+  }));
+  return sampleLanes(lanes, sampling, targetsOf);
 }
 
-/** Runs a task a number of times and returns the last result. Waits only for promises. */
-async function repeated(task: Task, calls: number): Promise<unknown> {
-  for (let i = 1; i < calls; i++) {
-    const result = task.run();
-    if (result instanceof Promise) await result;
-  }
-  return task.run();
-}
-
-/** An operation too short to be timed once. */
-export interface MicroTask extends Labels {
-  /** One operation. If it throws, the benchmark fails. */
-  run(): unknown;
-}
-
-export interface MicroSampling {
-  /** Seconds per task, by default 0.25. It runs at least 64 times in any case. */
-  readonly seconds?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Seed of the confidence intervals, by default 1. */
-  readonly seed?: number | undefined;
-}
-
-/**
- * Runs each task repeatedly with tinybench, after warming up for a quarter of the time.
- *
- * @returns measurements with samples in ascending order, as tinybench returns them, and without CPU
- *   time and memory, which cannot be assigned to one operation
- * @throws whatever a task throws
- */
-export async function sampleMicro(
-  tasks: readonly MicroTask[],
-  { seconds = 0.25, signal, seed = 1 }: MicroSampling = {},
-): Promise<Measurement[]> {
-  const random = seededRandom(seed);
-  const measurements: Measurement[] = [];
-  for (const task of tasks) {
-    signal?.throwIfAborted();
-    const bench = new Bench({
-      time: seconds * 1000,
-      warmupTime: seconds * 250,
-      retainSamples: true,
-      throws: true,
-      ...(signal && { signal }),
-    });
-    await bench.add(task.name, () => task.run()).run();
-    const { result } = bench.tasks[0]!;
-    // After an abort, tinybench returns the samples so far and does not throw.
-    signal?.throwIfAborted();
-    if (result.state !== "completed")
-      throw new Error(`${task.name} did not complete: ${result.state}`);
-    const samples = result.latency.samples!.map((milliseconds) => ({
-      seconds: milliseconds / 1000,
-    }));
-    measurements.push(measurementOf(task, samples, random));
-  }
-  return measurements;
+async function sampleOf(task: Task): Promise<Sample> {
+  const { calls = 1 } = task;
+  await task.prepare?.();
+  Bun.gc(true);
+  const { result, seconds, cpuSeconds, peakRss } = await measurePeak(async () => {
+    for (let i = 1; i < calls; i++) {
+      const result = task.run();
+      // A wait would take longer than a short operation.
+      if (result instanceof Promise) await result;
+    }
+    return task.run();
+  });
+  await task.check?.(result);
+  return { seconds: seconds / calls, cpuSeconds: cpuSeconds! / calls, peakRss };
 }

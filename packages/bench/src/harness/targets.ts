@@ -6,7 +6,7 @@ import type { Interval, Measurement, Target, Unit, Verdict } from "../report/rep
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { median } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
-import { fitPowerLaw } from "../statistics/regression.ts";
+import { fitLine, fitPowerLaw } from "../statistics/regression.ts";
 
 /** The value that decides the verdict, and perhaps a better one that is wanted. */
 export type Bound = ({ readonly least: number } | { readonly most: number }) & {
@@ -29,37 +29,33 @@ export const SAMPLES_LEAST = 5;
  * The verdict on a value. If the whole interval is on one side of the bound, that side decides. If the
  * bound lies inside the interval, the value keeps it only if the interval is narrow and the value itself
  * is on the right side. NaN keeps no bound.
+ *
+ * @param widest half the width of a narrow interval
  */
-export function verdictOf({
-  value,
-  interval,
-  kind,
-  least = -Infinity,
-  most = Infinity,
-}: Pick<Target, "value" | "interval" | "kind" | "least" | "most">): Verdict {
-  if (Number.isNaN(value)) return "missed";
-  const inside = value >= least && value <= most;
-  if (interval === undefined) return inside ? "met" : "missed";
+export function verdictOf(
+  {
+    value,
+    interval = { low: value, high: value, confidence: 1 },
+    kind,
+    least = -Infinity,
+    most = Infinity,
+  }: Pick<Target, "value" | "interval" | "kind" | "least" | "most">,
+  widest: number = WIDEST[kind] * Math.abs(value),
+): Verdict {
   const { low, high } = interval;
-  if (low > most || high < least) return "missed";
+  if (Number.isNaN(value) || low > most || high < least) return "missed";
   if (low >= least && high <= most) return "met";
-  const width = Math.max(high - value, value - low) / Math.abs(value);
-  return inside && width <= WIDEST[kind] ? "met" : "inconclusive";
+  const inside = value >= least && value <= most;
+  return inside && Math.max(high - value, value - low) <= widest ? "met" : "inconclusive";
 }
 
-function judged(target: Omit<Target, "verdict">): Target {
-  return { ...target, verdict: verdictOf(target) };
+function judged(target: Omit<Target, "verdict">, widest?: number): Target {
+  return { ...target, verdict: verdictOf(target, widest) };
 }
 
 /** A target for something that has no spread: a count, a number of bytes. */
 export function exactTarget(name: string, value: number, unit: Unit, bound: Bound): Target {
   return judged({ name, value, unit, ...bound, kind: "exact" });
-}
-
-interface Sampled {
-  readonly unit: Unit;
-  readonly kind: "cpu" | "wall";
-  readonly random: Random;
 }
 
 /**
@@ -72,19 +68,18 @@ export function sampledTarget(
   name: string,
   samples: readonly number[],
   bound: Bound,
-  { unit, kind, random }: Sampled,
+  how: { readonly unit: Unit; readonly kind: "cpu" | "wall"; readonly random: Random },
 ): Target {
-  const value = samples.length === 0 ? Number.NaN : median(samples);
+  const { random, ...about } = how;
   if (samples.length === 0 || samples.some(Number.isNaN)) {
-    return judged({ name, value: Number.NaN, unit, ...bound, kind });
+    return judged({ name, value: Number.NaN, ...about, ...bound });
   }
-  const interval: Interval =
-    samples.length < SAMPLES_LEAST
-      ? { low: Math.min(...samples), high: Math.max(...samples), confidence: CONFIDENCE }
-      : bootstrapInterval(samples, median, { random, confidence: CONFIDENCE });
-  const target = judged({ name, value, unit, ...bound, interval, kind });
-  const tooFew = samples.length < SAMPLES_LEAST && target.verdict === "met";
-  return tooFew ? { ...target, verdict: "inconclusive" } : target;
+  const few = samples.length < SAMPLES_LEAST;
+  const interval: Interval = few
+    ? { low: Math.min(...samples), high: Math.max(...samples), confidence: CONFIDENCE }
+    : bootstrapInterval(samples, median, { random, confidence: CONFIDENCE });
+  const target = judged({ name, value: median(samples), ...about, ...bound, interval });
+  return few && target.verdict === "met" ? { ...target, verdict: "inconclusive" } : target;
 }
 
 /** A target for the median of a measurement, in seconds of elapsed time. */
@@ -105,6 +100,8 @@ export interface Ratio {
   readonly kind?: "cpu" | "wall" | undefined;
 }
 
+type Columns = readonly (readonly number[])[];
+
 /**
  * A target for the ratio of times that were measured in the same rounds. The ratio is computed for each
  * round, because what a round measured met the same conditions of the machine.
@@ -117,22 +114,38 @@ export function ratioTarget(
   bound: Bound,
   random: Random,
 ): Target {
-  const all = [of, to].map((side) => sumOf(name, [side].flat(), kind));
-  const [above, below] = all as [number[], number[]];
-  if (above.length !== below.length) {
+  const columnsOf = (side: Ratio["of"]): Columns =>
+    [side].flat().map(({ samples, cpuSamples = [] }) => (kind === "cpu" ? cpuSamples : samples));
+  const [above, below] = [columnsOf(of), columnsOf(to)];
+  const rounds = above[0]?.length ?? 0;
+  if (
+    rounds === 0 ||
+    below.length === 0 ||
+    [...above, ...below].some((column) => column.length !== rounds)
+  ) {
     throw new RangeError(`${name}: a ratio needs the same number of samples of all measurements`);
   }
-  const ratios = above.map((seconds, round) => seconds / below[round]!);
+  const sumAt = (columns: Columns, round: number): number =>
+    columns.reduce((sum, column) => sum + column[round]!, 0);
+  const ratios = Array.from({ length: rounds }, (_, i) => sumAt(above, i) / sumAt(below, i));
   return sampledTarget(name, ratios, bound, { unit: "ratio", kind, random });
 }
 
-function sumOf(name: string, parts: readonly Measurement[], kind: "cpu" | "wall"): number[] {
-  const columns = parts.map(({ samples, cpuSamples }) => (kind === "cpu" ? cpuSamples : samples));
-  const [first] = columns;
-  if (first === undefined || columns.some((column) => column?.length !== first.length)) {
-    throw new RangeError(`${name}: a ratio needs the same number of samples of all measurements`);
-  }
-  return first.map((_, round) => columns.reduce((sum, column) => sum + column![round]!, 0));
+/** Elapsed time of a bound, in multiples of its CPU time, that shows that the bound waited for a core. */
+const BUSY = 1.2;
+
+/**
+ * A target of elapsed time, judged only on a machine that does nothing else: if a bound itself waits for
+ * a core, a missed target shows nothing and becomes inconclusive.
+ *
+ * @param bounds what the target compares with, of a kind that otherwise waits for nothing
+ */
+export function unlessBusy(target: Target, bounds: readonly Measurement[]): Target {
+  const busy = bounds.some(
+    ({ samples, cpuSamples }) =>
+      cpuSamples !== undefined && median(samples) > BUSY * median(cpuSamples),
+  );
+  return busy && target.verdict === "missed" ? { ...target, verdict: "inconclusive" } : target;
 }
 
 /**
@@ -145,16 +158,42 @@ export function exponentTarget(
   points: readonly (readonly [x: number, value: number])[],
   most: number,
 ): Target {
-  const { exponent, error } = fitPowerLaw(
-    points.map(([x]) => x),
-    points.map(([, value]) => value),
-  );
-  const interval = { low: exponent - 2 * error, high: exponent + 2 * error, confidence: 0.95 };
-  const target = { name, value: exponent, unit: "exponent" as const, most, kind: "exact" as const };
-  const side = exponent > most ? "missed" : "met";
-  if (points.length < 5) return { ...target, verdict: side };
+  const { slope, error } = fitPowerLaw(points);
+  const target = { name, value: slope, unit: "exponent", most, kind: "exact" } as const;
+  if (points.length < 5) return judged(target);
   // An exponent near 0 has no meaningful relative width, so the limit of its error is absolute.
-  const clear = exponent <= most && (interval.high <= most || 2 * error <= EXPONENT_ERROR);
-  const verdict = interval.low > most ? "missed" : clear ? "met" : "inconclusive";
-  return { ...target, interval, verdict };
+  return judged({ ...target, interval: around(slope, error) }, EXPONENT_ERROR);
+}
+
+/** The share of samples at the start that is ignored, while buffers and compiled code are allocated. */
+const WARM_UP = 0.3;
+
+/**
+ * In multiples of the bound, what two standard errors above the slope may reach: beyond it, they hide a leak
+ * that has to be found, and the target is inconclusive even if the slope itself keeps the bound.
+ */
+const UNCERTAIN = 4;
+
+/**
+ * A target for the growth of memory per round: the slope of a line through the samples after the warm-up,
+ * with two standard errors on either side. A slope of zero exceeds them once in forty runs.
+ *
+ * @param points rounds done, ascending, and bytes of resident memory
+ * @param most tolerated bytes per round
+ * @throws RangeError if fewer than 3 samples remain, which give no error of the slope
+ */
+export function leakTarget(
+  name: string,
+  points: readonly (readonly [rounds: number, bytes: number])[],
+  most: number,
+): Target {
+  const warm = points.slice(Math.floor(points.length * WARM_UP));
+  if (warm.length < 3) throw new RangeError("a verdict needs three samples after the warm-up");
+  const { slope, error } = fitLine(warm);
+  const target = { name, value: slope, unit: "bytes", most, kind: "exact" } as const;
+  return judged({ ...target, interval: around(slope, error) }, UNCERTAIN * most - slope);
+}
+
+function around(value: number, error: number): Interval {
+  return { low: value - 2 * error, high: value + 2 * error, confidence: 0.95 };
 }

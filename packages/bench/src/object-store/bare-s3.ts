@@ -18,51 +18,52 @@ export interface BareS3 {
 const EMPTY = createHash("sha256").digest("hex");
 
 /**
- * Requests for objects below the prefix, one attempt each; on B2, which rejects some in normal operation
- * (503), up to eight.
+ * Requests for objects below the prefix.
  *
  * @param checksums whether the server verifies and stores a checksum, for which it hashes a second time;
  *   not sent to B2, some of whose clusters reject it
+ * @param attempts if the server is busy (503): by default one, and eight on B2, which rejects requests in
+ *   normal operation
  * @throws Error with the response of the server if a request fails
  */
 export function bareS3(
   access: ObjectStoreAccess,
-  { checksums = false }: { readonly checksums?: boolean } = {},
+  {
+    checksums = false,
+    attempts = access.provider === "b2" ? 8 : 1,
+  }: { readonly checksums?: boolean; readonly attempts?: number } = {},
 ): BareS3 {
   const { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey, provider } = access;
   const { host } = new URL(endpoint);
-  const attempts = provider === "b2" ? 8 : 1;
-  const hmac = (key: string | Uint8Array, text: string) =>
+  const hmac = (key: string | Buffer, text: string): Buffer =>
     createHmac("sha256", key).update(text).digest();
+  // Enough for the names of suites: Signature Version 4 also wants !'()* encoded.
   const pathOf = (name: string): string =>
-    `/${bucket}/${(prefix + name).split("/").map(encoded).join("/")}`;
+    `/${bucket}/${encodeURIComponent(prefix + name).replaceAll("%2F", "/")}`;
 
   /** AWS Signature Version 4 for an encoded path without a query. */
   const headersFor = (method: string, path: string, payload: string): Record<string, string> => {
     const now = new Date().toISOString().replaceAll(/[-:]|\.\d+/gu, "");
-    const day = now.slice(0, 8);
-    const checksum: Record<string, string> =
-      checksums && method === "PUT" && provider !== "b2"
-        ? { "x-amz-checksum-sha256": Buffer.from(payload, "hex").toString("base64") }
-        : {};
-    const headers = { "x-amz-content-sha256": payload, "x-amz-date": now };
-    const signed = Object.entries({ host, ...checksum, ...headers });
+    const headers = {
+      ...(checksums &&
+        method === "PUT" &&
+        provider !== "b2" && {
+          "x-amz-checksum-sha256": Buffer.from(payload, "hex").toString("base64"),
+        }),
+      "x-amz-content-sha256": payload,
+      "x-amz-date": now,
+    };
+    const signed = Object.entries({ host, ...headers });
     const names = signed.map(([name]) => name).join(";");
     const values = signed.map(([name, value]) => `${name}:${value}\n`).join("");
     const request = [method, path, "", values, names, payload].join("\n");
     const digest = createHash("sha256").update(request).digest("hex");
-    const scope = `${day}/${region}/s3/aws4_request`;
-    const key = [region, "s3", "aws4_request"].reduce<Uint8Array>(
-      hmac,
-      hmac(`AWS4${secretAccessKey}`, day),
-    );
-    const signature = createHmac("sha256", key)
-      .update(["AWS4-HMAC-SHA256", now, scope, digest].join("\n"))
-      .digest("hex");
+    const scope = [now.slice(0, 8), region, "s3", "aws4_request"];
+    const key = scope.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
+    const signature = hmac(key, ["AWS4-HMAC-SHA256", now, scope.join("/"), digest].join("\n"));
     return {
-      ...checksum,
       ...headers,
-      authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+      authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope.join("/")}, SignedHeaders=${names}, Signature=${signature.toString("hex")}`,
     };
   };
 
@@ -102,12 +103,4 @@ export function bareS3(
     createBucket: () => sendAndDrain("PUT", `/${bucket}`),
     deleteBucket: () => sendAndDrain("DELETE", `/${bucket}`),
   };
-}
-
-/** Percent-encodes a path segment as Signature Version 4 requires: all but letters, digits and -._~. */
-function encoded(part: string): string {
-  return encodeURIComponent(part).replaceAll(
-    /[!'()*]/gu,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 }

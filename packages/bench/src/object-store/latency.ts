@@ -30,28 +30,27 @@ export async function withRoundTrip(
   // The certificate would be for another host.
   if (protocol !== "http:") throw new Usage(`--rtt needs a store without TLS, not ${endpoint}`);
   const name = `idk-bench-${randomBytes(6).toString("hex")}`;
-  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+  const call = async (method: string, path: string, body?: object): Promise<string> => {
     const response = await fetch(new URL(path, api), {
       method,
       signal: AbortSignal.timeout(10_000),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) {
-      throw new Error(`the fault proxy at ${api} rejected ${method} ${path}: ${text.trim()}`);
-    }
-    return text === "" ? undefined : JSON.parse(text);
+    if (response.ok) return text;
+    throw new Error(`the fault proxy at ${api} rejected ${method} ${path}: ${text.trim()}`);
   };
   const remove = async (): Promise<void> => void (await call("DELETE", `/proxies/${name}`));
   const upstream = `${hostname}:${port || "80"}`;
   const proxy = { name, listen: "127.0.0.1:0", upstream, enabled: true };
-  const { listen } = (await call("POST", "/proxies", proxy)) as { readonly listen: string };
+  const { listen } = JSON.parse(await call("POST", "/proxies", proxy)) as { listen: string };
   try {
-    for (const stream of ["upstream", "downstream"]) {
-      const attributes = {
-        latency: stream === "upstream" ? Math.floor(rtt / 2) : Math.ceil(rtt / 2),
-      };
-      await call("POST", `/proxies/${name}/toxics`, { type: "latency", stream, attributes });
+    for (const [stream, latency] of [
+      ["upstream", Math.floor(rtt / 2)],
+      ["downstream", Math.ceil(rtt / 2)],
+    ]) {
+      const toxic = { type: "latency", stream, attributes: { latency } };
+      await call("POST", `/proxies/${name}/toxics`, toxic);
     }
   } catch (error) {
     await remove().catch(() => {});

@@ -31,34 +31,29 @@ export async function withScratch<T>(
 ): Promise<T> {
   if (store === undefined) throw new Error(`${suite} needs an object store`);
   const prefix = `${store.prefix}${suite}-${randomBytes(6).toString("hex")}/`;
-  const folders = new Map<string, ObjectStoreAccess>();
-  const scratch: Scratch = {
-    at(folder) {
-      const access = folders.get(folder) ?? { ...store, prefix: `${prefix}${folder}/` };
-      folders.set(folder, access);
-      return access;
-    },
-    async clear() {
-      let count = 0;
-      for (const access of folders.values()) count += await clearAll(access);
-      return count;
-    },
+  const folders = new Set<string>();
+  const at = (folder: string): ObjectStoreAccess => {
+    folders.add(folder);
+    return { ...store, prefix: `${prefix}${folder}/` };
+  };
+  const clear = async (): Promise<number> => {
+    let count = 0;
+    for (const folder of folders) count += await clearAll(at(folder));
+    return count;
   };
   let result: T;
   try {
-    result = await work(scratch);
+    result = await work({ at, clear });
   } catch (error) {
     // The error of the work is more useful than one from cleaning up.
-    await scratch.clear().catch(() => undefined);
+    await clear().catch(() => undefined);
     throw error;
   }
-  await scratch.clear();
+  await clear();
   // A delete that does nothing must not pass.
-  const left = await scratch.clear();
-  if (left > 0) {
-    throw new Error(`${counted(left, "object")} left below ${prefix} after all were deleted`);
-  }
-  return result;
+  const left = await clear();
+  if (left === 0) return result;
+  throw new Error(`${counted(left, "object")} left below ${prefix} after all were deleted`);
 }
 
 export type { Encryption } from "@idk/storage/minio";

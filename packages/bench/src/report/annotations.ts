@@ -5,20 +5,20 @@
 import { lineOf } from "../baseline/baseline.ts";
 import { type Problem, describeProblem, subjectOf } from "./outcome.ts";
 
-export interface Annotation {
-  readonly level: Problem["level"];
-  readonly title: string;
-  readonly message: string;
-  /** Relative to the root of the repository. */
-  readonly file?: string | undefined;
-  readonly line?: number | undefined;
-}
-
-/** One line. Texts are escaped as the runner unescapes them, so that none can end its part or begin another. */
-export function annotation({ level, title, message, file, line }: Annotation): string {
-  const properties = Object.entries({ file, line, title })
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${property(String(value))}`);
+/**
+ * One line. Texts are escaped as the runner unescapes them, so that none can end its part or begin another.
+ *
+ * @param place the file is relative to the root of the repository
+ */
+export function annotation(
+  level: Problem["level"],
+  title: string,
+  message: string,
+  place: { readonly file?: string; readonly line?: number } = {},
+): string {
+  const properties = Object.entries({ ...place, title }).map(
+    ([name, value]) => `${name}=${property(String(value))}`,
+  );
   return `::${level === "failure" ? "error" : "warning"} ${properties.join(",")}::${data(message)}`;
 }
 
@@ -30,16 +30,9 @@ export function annotationsOf(
   return problems.map((problem) => {
     const { level, suite, target } = problem;
     const line = baseline && suite && target ? lineOf(baseline.text, suite, target.name) : 1;
-    const place = line > 1 ? { file: baseline?.file, line } : {};
-    const title = subjectOf(problem) || "benchmarks";
-    return annotation({ level, title, message: describeProblem(problem), ...place });
+    const place = baseline && line > 1 ? { file: baseline.file, line } : {};
+    return annotation(level, subjectOf(problem) || "benchmarks", describeProblem(problem), place);
   });
-}
-
-/** @param sentence begins with the name of a task and a colon */
-export function taskAnnotation(level: Problem["level"], sentence: string): string {
-  const [title = "", message = ""] = sentence.split(/: (.*)/su);
-  return annotation({ level, title, message });
 }
 
 function data(text: string): string {

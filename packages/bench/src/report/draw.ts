@@ -1,14 +1,20 @@
 import Table from "cli-table3";
 import { styleText } from "node:util";
-import type { Grid } from "./grid.ts";
+import { type Grid, markedRows } from "./grid.ts";
 
-type Format = Parameters<typeof styleText>[0];
+const STYLES = {
+  good: "green",
+  unclear: "yellow",
+  bad: ["red", "bold"],
+  bold: "bold",
+  dim: "dim",
+} as const;
 
 /** Styles text, or returns it unchanged if colours are off. */
-export type Paint = (format: Format, text: string) => string;
+export type Paint = (style: keyof typeof STYLES, text: string) => string;
 
-export const plain: Paint = (_format, text) => text;
-const coloured: Paint = (format, text) => styleText(format, text, { validateStream: false });
+export const plain: Paint = (_style, text) => text;
+const coloured: Paint = (style, text) => styleText(STYLES[style], text, { validateStream: false });
 
 /**
  * Colours if the stream is a terminal that supports them and NO_COLOR is unset or empty
@@ -34,21 +40,18 @@ const NO_LINES = Object.fromEntries(
 );
 
 /**
- * Draws a table without rules.
+ * Draws a table without rules. What is missed is in capitals, to be found without colours.
  *
  * @param width of a terminal, in characters: names in the first column are wrapped between words to fit
  */
-export function drawGrid(
-  { head, align, rows }: Grid,
-  paint: Paint,
-  width: number = 10_000,
-): string {
-  const widthOf = (_: string, column: number): number =>
-    GAP + Math.max(...[head, ...rows].map((row) => Bun.stringWidth(row[column + 1]!)));
-  const others = head
-    .slice(1)
-    .map(widthOf)
-    .reduce((sum, own) => sum + own, GAP);
+export function drawGrid(grid: Grid, paint: Paint, width: number = 10_000): string {
+  const { head, align } = grid;
+  const rows = markedRows(grid, (tone, verdict) =>
+    paint(tone, tone === "bad" ? verdict.toUpperCase() : verdict),
+  );
+  const widthOf = (column: number): number =>
+    Math.max(...[head, ...rows].map((row) => Bun.stringWidth(row[column]!)));
+  const others = head.slice(1).reduce((sum, _, i) => sum + GAP + widthOf(i + 1), GAP);
   const names = Math.max(NAMES_LEAST, width - others);
   const table = new Table({
     chars: NO_LINES,
@@ -57,7 +60,7 @@ export function drawGrid(
   });
   table.push(
     head.map((title) => paint("dim", title)),
-    ...rows.map(([name, ...cells]) => [Bun.wrapAnsi(name!, names), ...cells]),
+    ...rows.map((row) => row.with(0, Bun.wrapAnsi(row[0]!, names))),
   );
   const lines = table.toString().split("\n");
   return lines.map((line) => `${" ".repeat(GAP)}${line.trimEnd()}`).join("\n");

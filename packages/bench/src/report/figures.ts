@@ -1,31 +1,21 @@
 /** The figures of committed reports in docs/benchmarks.md, between its markers. */
 import { readFile, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, parse } from "node:path";
 import { targetGrid } from "./grid.ts";
 import { draw } from "./markdown.ts";
-import { describeRun } from "./table.ts";
-import { targetsOf } from "./outcome.ts";
-import type { Report, Target } from "./report.ts";
-import { reportSchema } from "./schema.ts";
+import { describeRun, targetsOf } from "./outcome.ts";
+import { type Report, type Target, reportSchema } from "./report.ts";
 import { counted } from "./units.ts";
 
-/** A report and the name of its file without its ending: "suites" of benchmarks/suites.json. */
-export interface NamedReport {
-  readonly name: string;
-  readonly report: Report;
-}
-
-/** Reads every report in a folder; the baseline is none. */
-export async function readReports(folder: string): Promise<NamedReport[]> {
-  const files = (await readdir(folder)).filter(
-    (file) => file.endsWith(".json") && file !== "baseline.json",
-  );
-  return Promise.all(
-    files.toSorted().map(async (file) => ({
-      name: file.slice(0, -".json".length),
-      report: reportSchema.parse(JSON.parse(await readFile(join(folder, file), "utf8"))),
-    })),
-  );
+/** Reads every report in a folder, by the name of its file: "suites". The baseline is none. */
+export async function readReports(folder: string): Promise<ReadonlyMap<string, Report>> {
+  const reports = new Map<string, Report>();
+  for (const file of (await readdir(folder)).toSorted()) {
+    const { name, ext } = parse(file);
+    if (ext !== ".json" || name === "baseline") continue;
+    reports.set(name, reportSchema.parse(JSON.parse(await readFile(join(folder, file), "utf8"))));
+  }
+  return reports;
 }
 
 /**
@@ -34,18 +24,18 @@ export async function readReports(folder: string): Promise<NamedReport[]> {
  *
  * @throws Error if the document has no place for a report
  */
-export function withFigures(document: string, reports: readonly NamedReport[]): string {
-  let text = replaced(document, "misses", missesOf(reports));
-  for (const { name, report } of reports) text = replaced(text, name, figuresOf(report));
+export function withFigures(document: string, reports: ReadonlyMap<string, Report>): string {
+  let text = document;
+  const figures = new Map([["misses", missesOf([...reports.values()])]]);
+  for (const [name, report] of reports) figures.set(name, figuresOf(report));
+  for (const [name, figure] of figures) {
+    const start = `<!-- figures:${name} -->`;
+    const from = text.indexOf(start);
+    const to = text.indexOf("<!-- figures:end -->", from);
+    if (from < 0 || to < 0) throw new Error(`the document has no ${start} … <!-- figures:end -->`);
+    text = `${text.slice(0, from)}${start}\n\n${figure}\n\n${text.slice(to)}`;
+  }
   return text;
-}
-
-function replaced(document: string, name: string, figures: string): string {
-  const start = `<!-- figures:${name} -->`;
-  const [from, end] = [document.indexOf(start), "<!-- figures:end -->"];
-  const to = document.indexOf(end, from);
-  if (from < 0 || to < 0) throw new Error(`the document has no ${start} … ${end}`);
-  return `${document.slice(0, from)}${start}\n\n${figures}\n\n${document.slice(to)}`;
 }
 
 /** Whether the value is on the right side of its goal, if it has one. */
@@ -53,9 +43,9 @@ function reachesGoal({ value, goal, least }: Target): boolean {
   return goal === undefined || (least === undefined ? value <= goal : value >= goal);
 }
 
-function missesOf(reports: readonly NamedReport[]): string {
-  const misses = reports.flatMap(({ report }) =>
-    targetsOf(report.suites).filter((target) => target.verdict !== "met" || !reachesGoal(target)),
+function missesOf(reports: readonly Report[]): string {
+  const misses = reports.flatMap(({ suites }) =>
+    targetsOf(suites).filter((target) => target.verdict !== "met" || !reachesGoal(target)),
   );
   if (misses.length === 0) return "Every target is met, and every goal is reached.";
   return `**Not met, or short of its goal:**\n\n${tableOf(misses)}`;
@@ -72,5 +62,5 @@ function figuresOf(report: Report): string {
 }
 
 function tableOf(targets: readonly Target[]): string {
-  return draw(targetGrid(targets, (verdict) => verdict));
+  return draw({ ...targetGrid(targets), tones: [] });
 }

@@ -1,5 +1,7 @@
+/** The tables of a report as texts, independent of how they are drawn. */
 import { mean } from "../statistics/describe.ts";
-import type { Counter, Measurement, Pair, SuiteResult, Target, Verdict } from "./report.ts";
+import { TONES, type Tone } from "./outcome.ts";
+import type { Counter, Measurement, Pair, SuiteResult, Target } from "./report.ts";
 import {
   formatBound,
   formatBytes,
@@ -14,94 +16,98 @@ import {
   formatValue,
 } from "./units.ts";
 
-/** The texts of a table, independent of how it is drawn. */
 export interface Grid {
   readonly head: readonly string[];
   /** Numbers are aligned right, words left. The first column has the names. */
   readonly align: readonly ("left" | "right")[];
   readonly rows: readonly (readonly string[])[];
+  /** Of each row, if the second column has verdicts. */
+  readonly tones?: readonly Tone[];
 }
 
-interface Column<Item> {
-  readonly title: string;
-  readonly words?: boolean;
-  /** Empty if the item has no such value. A column with only empty cells is omitted. */
-  cell(item: Item): string;
+/** The rows, with each verdict marked. */
+export function markedRows(
+  { rows, tones = [] }: Grid,
+  mark: (tone: Tone, verdict: string) => string,
+): Grid["rows"] {
+  return rows.map((row, i) => (tones[i] ? row.with(1, mark(tones[i], row[1]!)) : row));
 }
+
+/** A title, and the text for an item, if it has one. A column without texts is omitted. */
+type Column<Item> = readonly [
+  title: string,
+  text: (item: Item) => string | undefined,
+  align?: "left",
+];
 
 function grid<Item>(items: readonly Item[], columns: readonly Column<Item>[]): Grid {
   const filled = columns
-    .map((column) => ({ ...column, cells: items.map((item) => column.cell(item)) }))
+    .map(([title, text, align]) => ({ title, align, cells: items.map((one) => text(one) ?? "") }))
     .filter(({ cells }) => cells.some((cell) => cell !== ""));
   return {
     head: filled.map(({ title }) => title),
-    align: filled.map(({ words }) => (words ? "left" : "right")),
+    align: filled.map(({ align }, i) => (i === 0 ? "left" : (align ?? "right"))),
     rows: items.map((_, row) => filled.map(({ cells }) => cells[row]!)),
   };
 }
 
-const optional = <T>(value: T | undefined, show: (value: T) => string): string =>
-  value === undefined ? "" : show(value);
+const optional = <T>(value: T | undefined, show: (value: T) => string): string | undefined =>
+  value === undefined ? undefined : show(value);
+
+/**
+ * What all renderers show of a suite, besides its targets.
+ *
+ * @param brief only the columns for which a terminal has room
+ */
+export function partsOf(
+  suite: SuiteResult,
+  brief: boolean = false,
+): { readonly grids: readonly Grid[]; readonly sentences: readonly string[] } {
+  const { pairs, counters, notes } = suite;
+  const grids = [...measurementGrids(suite, brief), pairGrid(pairs), counterGrid(counters)];
+  return {
+    grids: grids.filter(({ rows }) => rows.length > 0),
+    sentences: [...pairs.map(({ name, verdict }) => `${name}: ${verdict}`), ...notes],
+  };
+}
 
 /** With fewer samples, the 99th percentile is the slowest sample. */
 const TAIL_SAMPLES = 30;
 
-/** The columns that a terminal has room for. */
-const BRIEF = new Set(["measurement", "median", "± 95 %", "p95", "rate", "CPU", "peak"]);
-
-/**
- * One row per measurement: median, spread, tail, rate and resources.
- *
- * @param brief only the columns for a terminal
- */
-export function measurementGrid(
-  { measurements, pairs }: Pick<SuiteResult, "measurements" | "pairs">,
-  brief = false,
-): Grid {
-  const columns: readonly Column<Measurement>[] = [
-    { title: "measurement", words: true, cell: ({ name }) => name },
-    { title: "n", cell: ({ samples }) => formatExact(samples.length, "count") },
-    { title: "median", cell: ({ distribution }) => formatTime(distribution.p50) },
-    {
-      title: "± 95 %",
-      // One sample has no spread.
-      cell: ({ samples, distribution: { p50, interval } }) =>
-        samples.length > 1 ? formatSpread(p50, interval) : "",
-    },
-    { title: "p95", cell: ({ distribution }) => formatTime(distribution.p95) },
-    {
-      title: "p99",
-      cell: ({ samples, distribution }) =>
-        samples.length >= TAIL_SAMPLES ? formatTime(distribution.p99) : "",
-    },
-    // The deltas of pairs are differences of means.
-    {
-      title: "mean",
-      cell: ({ distribution }) => (pairs.length > 0 ? formatTime(distribution.mean) : ""),
-    },
-    { title: "rate", cell: (measurement) => optional(rateOf(measurement), formatRate) },
-    // The mean, because CPU time advances in steps that may be longer than an operation.
-    {
-      title: "CPU",
-      cell: ({ cpuSamples }) => optional(cpuSamples, (samples) => formatTime(mean(samples))),
-    },
-    { title: "peak", cell: ({ peakRss }) => optional(peakRss, formatBytes) },
-    { title: "heap", cell: ({ heap }) => optional(heap, formatBytes) },
-  ];
-  return grid(
-    measurements,
-    columns.filter(({ title }) => !brief || BRIEF.has(title)),
-  );
-}
+/** Median, spread, tail, rate and resources. */
+const MEASURED: readonly Column<Measurement>[] = [
+  ["n", ({ samples }) => formatExact(samples.length, "count")],
+  ["median", ({ distribution }) => formatTime(distribution.p50)],
+  [
+    "± 95 %",
+    // One sample has no spread.
+    ({ samples, distribution: { p50, interval } }) =>
+      samples.length > 1 ? formatSpread(p50, interval) : undefined,
+  ],
+  ["p95", ({ distribution }) => formatTime(distribution.p95)],
+  [
+    "p99",
+    ({ samples, distribution }) =>
+      samples.length >= TAIL_SAMPLES ? formatTime(distribution.p99) : undefined,
+  ],
+  ["mean", ({ distribution }) => formatTime(distribution.mean)],
+  ["rate", (measurement) => optional(rateOf(measurement), formatRate)],
+  // The mean, because CPU time advances in steps that may be longer than an operation.
+  ["CPU", ({ cpuSamples }) => optional(cpuSamples, (samples) => formatTime(mean(samples)))],
+  ["peak", ({ peakRss }) => optional(peakRss, formatBytes)],
+  ["heap", ({ heap }) => optional(heap, formatBytes)],
+];
 
 /** A grid for each table that measurements name, in the order of the first of each. */
-export function measurementGrids(suite: SuiteResult, brief = false): Grid[] {
-  const { pairs } = suite;
-  const titleOf = ({ table = "measurement" }: Measurement): string => table;
-  return [...new Set(suite.measurements.map(titleOf))].map((title) => {
-    const measurements = suite.measurements.filter((each) => titleOf(each) === title);
-    const { head, align, rows } = measurementGrid({ measurements, pairs }, brief);
-    return { head: [title, ...head.slice(1)], align, rows };
+function measurementGrids({ measurements, pairs }: SuiteResult, brief: boolean): Grid[] {
+  const hidden = new Set(brief ? ["n", "p99", "mean", "heap"] : []);
+  // The deltas of pairs are differences of means; nothing else needs them.
+  if (pairs.length === 0) hidden.add("mean");
+  const columns = MEASURED.filter(([title]) => !hidden.has(title));
+  const tableOf = ({ table = "measurement" }: Measurement): string => table;
+  return [...new Set(measurements.map(tableOf))].map((title) => {
+    const own = measurements.filter((measurement) => tableOf(measurement) === title);
+    return grid(own, [[title, ({ name }) => name], ...columns]);
   });
 }
 
@@ -111,54 +117,47 @@ export function rateOf({ bytesPerOperation, distribution }: Measurement): number
   return bytesPerOperation && p50 > 0 ? bytesPerOperation / p50 : undefined;
 }
 
-/** One row per pair: the difference between base and head. Verdicts are sentences and follow the table. */
-export function pairGrid(pairs: readonly Pair[]): Grid {
-  return grid<Pair>(pairs, [
-    { title: "pair", words: true, cell: ({ name }) => name },
-    { title: "pairs", cell: ({ deltas }) => String(deltas.length) },
-    { title: "mean difference", cell: ({ meanDelta }) => formatDelta(meanDelta) },
-    {
-      title: "interval",
-      cell: ({ interval }) => `${formatDelta(interval.low)} to ${formatDelta(interval.high)}`,
-    },
-    { title: "overhead", cell: ({ overhead }) => formatChange(overhead) },
+/** The differences between base and head. Verdicts are sentences and follow the tables. */
+function pairGrid(pairs: readonly Pair[]): Grid {
+  return grid(pairs, [
+    ["pair", ({ name }) => name],
+    ["pairs", ({ deltas }) => String(deltas.length)],
+    ["mean difference", ({ meanDelta }) => formatDelta(meanDelta)],
+    ["interval", ({ interval: { low, high } }) => `${formatDelta(low)} to ${formatDelta(high)}`],
+    ["overhead", ({ overhead }) => formatChange(overhead)],
   ]);
 }
 
-/** @param outcome formats a verdict */
-export function targetGrid(
-  targets: readonly (Target & { readonly suite?: string })[],
-  outcome: (verdict: Verdict) => string,
-): Grid {
-  return grid<Target & { readonly suite?: string }>(targets, [
-    { title: "target", words: true, cell: ({ name }) => name },
-    { title: "verdict", words: true, cell: ({ verdict }) => outcome(verdict) },
-    { title: "value", cell: formatValue },
-    { title: "interval", words: true, cell: formatInterval },
-    { title: "bound", words: true, cell: formatBound },
-    {
-      title: "goal",
-      cell: ({ goal, unit }) => optional(goal, (value) => formatQuantity(value, unit)),
-    },
-    { title: "suite", words: true, cell: ({ suite = "" }) => suite },
+export function targetGrid(targets: readonly (Target & { readonly suite?: string })[]): Grid {
+  const drawn = grid(targets, [
+    ["target", ({ name }) => name],
+    ["verdict", ({ verdict }) => verdict, "left"],
+    ["value", formatValue],
+    ["interval", formatInterval, "left"],
+    ["bound", formatBound, "left"],
+    ["goal", ({ goal, unit }) => optional(goal, (value) => formatQuantity(value, unit))],
+    ["suite", ({ suite }) => suite, "left"],
   ]);
+  return { ...drawn, tones: targets.map(({ verdict }) => TONES[verdict]) };
 }
 
 /** Counters named "put 1 MiB: PUT requests": a row for what is before the colon, a column for the rest. */
-export function counterGrid(counters: readonly Counter[]): Grid {
-  const parts = counters.map((counter) => {
-    const [operation = "", what = ""] = counter.name.split(/: (.*)/su);
-    return { ...counter, operation, what };
+function counterGrid(counters: readonly Counter[]): Grid {
+  const parts = counters.map(({ name, value }) => {
+    const [operation = "", what = ""] = name.split(/: (.*)/su);
+    return { operation, what, value };
   });
-  const operations = [...new Set(parts.map(({ operation }) => operation))];
-  return grid<string>(operations, [
-    { title: "operation", words: true, cell: (name) => name },
-    ...[...new Set(parts.map(({ what }) => what))].map((what) => ({
-      title: what.replace(" requests", "").replace("bytes ", ""),
-      cell: (name: string) => {
-        const found = parts.find((part) => part.operation === name && part.what === what);
-        return optional(found?.value || undefined, (value) => formatExact(value, "count"));
+  const unique = (key: "operation" | "what"): string[] => [
+    ...new Set(parts.map((part) => part[key])),
+  ];
+  return grid(unique("operation"), [
+    ["operation", (operation) => operation],
+    ...unique("what").map((what): Column<string> => [
+      what.replace(" requests", "").replace("bytes ", ""),
+      (operation) => {
+        const found = parts.find((part) => part.operation === operation && part.what === what);
+        return found?.value ? formatExact(found.value, "count") : undefined;
       },
-    })),
+    ]),
   ]);
 }

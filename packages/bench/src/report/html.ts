@@ -1,236 +1,95 @@
 /**
- * A report, or a comparison of two revisions, as one page without network access and scripts: charts
- * are inline SVG. It supports light and dark mode, phones and printing.
+ * A report as one page without network access and scripts: charts are inline SVG. It supports light and
+ * dark mode, phones and printing.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  COUNTER_WORDS,
-  type Comparison,
-  QUANTITIES,
-  QUANTITY_WORDS,
-  estimatesOf,
-  isWorse,
-} from "../compare/comparison.ts";
-import { difference } from "../compare/render.ts";
-import { sizeName } from "../harness/content.ts";
-import { describeHost } from "../harness/machine.ts";
-import { type Grid, counterGrid, measurementGrid, pairGrid, rateOf, targetGrid } from "./grid.ts";
-import { type Change, type Point, forest, lineChart } from "./html/chart.ts";
+import { type Grid, markedRows, partsOf, rateOf, targetGrid } from "./grid.ts";
+import { memoryChart, ratesCharts } from "./html/chart.ts";
 import { type Html, type Part, html, trusted } from "./html/html.ts";
 import {
   type Problem,
+  TONES,
+  type Tone,
+  conclude,
   describeProblem,
-  describeVerdicts,
+  describeRun,
+  describeStatus,
   subjectOf,
   targetsOf,
 } from "./outcome.ts";
-import type { Measurement, Report, SuiteResult, Verdict } from "./report.ts";
-import { QUICK, describeRun } from "./table.ts";
-import { counted, formatExact, formatRate, formatTime } from "./units.ts";
+import type { Report, SuiteResult } from "./report.ts";
+import { formatRate } from "./units.ts";
 
 /** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-const MARKS: Readonly<Record<Verdict, string>> = {
-  met: "✓ met",
-  missed: "✗ missed",
-  inconclusive: "? inconclusive",
-};
+const MARKS: Readonly<Record<Tone, string>> = { good: "✓", unclear: "?", bad: "✗" };
 
 export function renderHtml(report: Report, problems: readonly Problem[]): string {
-  const { suites, quick } = report;
+  const { suites } = report;
   const about = describeRun(report);
-  const failed = problems.some(({ level }) => level === "failure");
   const targets = targetsOf(suites);
-  const passed = problems.length === 0 ? "Passed" : "Passed with warnings";
-  const word = failed ? "Failed" : quick || targets.length === 0 ? "Not judged" : passed;
-  const verdicts = targets.map(({ verdict }) => verdict);
+  const listed = problems.map((problem) => {
+    const at = suites.findIndex(({ suite }) => suite === problem.suite);
+    const subject = subjectOf(problem);
+    return html`<b class="${TONES[problem.level]}">${problem.level}</b>
+      ${at >= 0 ? html`<a href="#suite-${at}">${subject}</a>` : subject} ${describeProblem(problem)}`;
+  });
   return page({
+    ...conclude(report, problems),
     title: `Benchmarks of ${about[0]}`,
-    headline: `${word}: ${describeVerdicts(suites)}`,
-    tone: failed ? "bad" : word === "Passed" ? "good" : "unclear",
     about,
-    body: html`${fastest(suites)} ${quick && html`<p class="warning"><b>${QUICK}</b></p>`}
-    ${list(
-      "problems",
-      problems.map((problem) => {
-        const at = suites.findIndex(({ suite }) => suite === problem.suite);
-        const subject = subjectOf(problem);
-        return html`<li class="${problem.level}">
-          ${at >= 0 ? html`<a href="#suite-${at}">${subject}</a>` : subject}
-          ${describeProblem(problem)}
-        </li>`;
-      }),
-    )}
-    ${
-      targets.length > 0 &&
-      table(
-        "Targets",
-        targetGrid(targets, (verdict) => MARKS[verdict]),
-        verdicts,
-      )
-    }
-    ${suites.map(suiteSection)}`,
+    body: html`<p class="rates">${fastest(suites)}</p>
+      ${list(listed, "problems")}
+      ${targets.length > 0 && table(targetGrid(targets), "targets of all suites")}
+      ${suites.map(section)}`,
   });
 }
 
 /** The fastest put and get of the run. */
-function fastest(suites: readonly SuiteResult[]): Html {
-  const measurements = suites.flatMap((suite) => suite.measurements);
-  const rate = (one: Measurement): number => rateOf(one) ?? 0;
-  const facts = ["put", "get"].flatMap((series) => {
-    const own = measurements.filter((one) => one.series === series && rate(one) > 0);
-    const [best] = own.toSorted((a, b) => rate(b) - rate(a));
-    return best === undefined ? [] : [`${best.name}: ${formatRate(rate(best))}`];
+function fastest(suites: readonly SuiteResult[]): string {
+  const rates = suites.flatMap(({ measurements }) =>
+    measurements.map((one) => ({ ...one, rate: rateOf(one) ?? 0 })),
+  );
+  const facts = ["put", "get"].flatMap((name) => {
+    const own = rates.filter(({ series, rate }) => series === name && rate > 0);
+    const [best] = own.toSorted((a, b) => b.rate - a.rate);
+    return best === undefined ? [] : [`${best.name}: ${formatRate(best.rate)}`];
   });
-  return html`<p class="rates">${facts.join(" · ")}</p>`;
+  return facts.join(" · ");
 }
 
-function suiteSection(result: SuiteResult, i: number): Html {
-  const { suite, title, status, reason, seconds, measurements, pairs, counters, notes } = result;
-  const verdicts = pairs.map(({ name, verdict }) => html`<li><b>${name}:</b> ${verdict}</li>`);
+function section(result: SuiteResult, i: number): Html {
+  const { suite, title, status, measurements } = result;
+  const { grids, sentences } = partsOf(result);
   return html`<section id="suite-${i}">
     <h2>${suite}</h2>
-    <p class="muted">
-      ${title}${status === "completed" && `, completed in ${formatTime(seconds)}`}
-    </p>
-    ${status !== "completed" && html`<p class="${status === "failed" ? "failure" : "warning"}"><b>${status}:</b> ${reason}</p>`}
-    ${measurements.length > 0 && table("Measurements", measurementGrid(result))}
-    ${ratesChart(measurements)} ${memoryChart(measurements)}
-    ${pairs.length > 0 && table("Pairs", pairGrid(pairs))} ${list("", verdicts)}
-    ${counters.length > 0 && table("Counters", counterGrid(counters))}
-    ${list(
-      "",
-      notes.map((note) => html`<li>${note}</li>`),
-    )}
+    <p>${title}, <span class="${TONES[status]}">${describeStatus(result)}</span></p>
+    ${grids.map((grid) => table(grid, `${suite}: ${grid.head[0]}`))} ${ratesCharts(measurements)}
+    ${memoryChart(measurements)} ${list(sentences)}
   </section>`;
 }
 
-/** Rates by size, or by number of threads or the like, of the series that have several. */
-function ratesChart(measurements: readonly Measurement[]): Html[] {
-  const points = measurements.flatMap(({ series, x, bytesPerOperation: bytes, distribution }) => {
-    const { p50, interval } = distribution;
-    if (!x || !bytes || interval.low <= 0) return [];
-    const [y, low, high] = [p50, interval.high, interval.low].map((time) => bytes / time / 1e6);
-    return [{ series, unit: x.unit, x: x.value, y: y!, low: low!, high: high! }];
-  });
-  return [...new Set(points.map(({ unit }) => unit))].flatMap((unit) => {
-    const own = points.filter((point) => point.unit === unit);
-    const drawn = own.filter(({ series, x }) =>
-      own.some((other) => other.series === series && other.x !== x),
-    );
-    if (drawn.length === 0) return [];
-    const [label, formatX] = unit === "bytes" ? ["size", sizeName] : [unit, String];
-    return [lineChart({ label: `Rate by ${label}, MB/s`, points: drawn, kind: "steps", formatX })];
-  });
-}
-
-/** More lines could not be told apart, and more points than pixels only make the page larger. */
-const LINES_MOST = 10;
-const POINTS_MOST = 160;
-
-/** Resident memory over time, of the longest measurements. */
-function memoryChart(measurements: readonly Measurement[]): Html | undefined {
-  const recorded = measurements
-    .flatMap(({ name, memory = [] }) => (memory.length < 2 ? [] : [{ name, memory }]))
-    .toSorted((a, b) => b.memory.at(-1)!.at - a.memory.at(-1)!.at);
-  if (recorded.length === 0) return undefined;
-  const points = recorded.slice(0, LINES_MOST).flatMap(({ name, memory }): Point[] => {
-    const stride = Math.ceil(memory.length / POINTS_MOST);
-    const kept = memory.filter((_, i) => i % stride === 0 || i === memory.length - 1);
-    return kept.map(({ at, rss }) => ({ series: name, x: at, y: rss / 2 ** 20 }));
-  });
-  const label = `Resident memory over time, MiB${recorded.length > LINES_MOST ? `; the ${LINES_MOST} longest of ${recorded.length}` : ""}`;
-  const formatX = (x: number): string => `${Number(x.toPrecision(3))} s`;
-  return lineChart({ label, points, kind: "time", formatX });
-}
-
-const COUNTER_ALIGN = ["left", "left", "right", "right"] as const;
-
-/** Renders a comparison of two revisions in the same way. */
-export function renderComparisonHtml(comparison: Comparison): string {
-  const { base, head, failures, warnings, tasks, skipped, machine, createdAt } = comparison;
-  const changes = tasks.flatMap((task): Change[] =>
-    estimatesOf(task).map((estimate) => Object.assign(estimate, { task: task.task })),
-  );
-  const counters = tasks.flatMap(({ task, counters }) =>
-    counters.flatMap((counter) => (counter.change === "none" ? [] : { task, counter })),
-  );
-  const amounts = counters.map(({ task, counter: { name, base, head } }) => {
-    const [before, after] = [base, head].map((count) => formatExact(count, "count"));
-    return [task, COUNTER_WORDS[name], before!, after!];
-  });
-  const found = failures.length === 0 ? "No regression" : counted(failures.length, "regression");
-  const unclear = warnings.length > 0 ? `, ${warnings.length} inconclusive` : "";
-  const revisions = `${head.name} (${head.commit.slice(0, 12)}) against ${base.name} (${base.commit.slice(0, 12)})`;
-  const { seconds, seed, rtt } = comparison;
-  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
-  return page({
-    title: `Benchmarks: ${head.name} against ${base.name}`,
-    headline: `${found} in ${counted(tasks.length, "task")}${unclear}`,
-    tone: failures.length > 0 ? "bad" : warnings.length > 0 ? "unclear" : "good",
-    about: [
-      revisions,
-      `${createdAt}, ${formatTime(seconds)}, seed ${seed}${far}`,
-      describeHost(machine),
-    ],
-    body: html`${list("problems", [
-      ...failures.map((text) => html`<li class="failure">${text}</li>`),
-      ...warnings.map((text) => html`<li class="warning">${text}</li>`),
-      ...skipped.map(
-        ({ task, reason }) => html`<li class="warning">${task} skipped: ${reason}</li>`,
-      ),
-    ])}
-    ${table(
-      "Changes from base to head",
-      changeGrid(changes),
-      changes.map(({ verdict }) => verdict),
-    )}
-    ${QUANTITIES.map((one) =>
-      forest(
-        `Change of ${QUANTITY_WORDS[one]}, with intervals: left of 0 the head is better`,
-        changes.filter(({ quantity }) => quantity === one),
-      ),
-    )}
-    ${table(
-      counters.length > 0 ? "Counters that changed" : "No counter changed",
-      { head: ["task", "counter", "base", "head"], align: COUNTER_ALIGN, rows: amounts },
-      counters.map(({ counter }) => (isWorse(counter) ? "worse" : "better")),
-    )}`,
-  });
-}
-
-function changeGrid(changes: readonly Change[]): Grid {
-  return {
-    head: ["task", "verdict", "quantity", "change"],
-    align: ["left", "left", "left", "right"],
-    rows: changes.map((change) => {
-      return [change.task, change.verdict, QUANTITY_WORDS[change.quantity], difference(change)];
-    }),
-  };
-}
-
-function list(kind: string, items: readonly Html[]): Html | false {
+function list(items: readonly Part[], kind: string = ""): Html | false {
   return (
     items.length > 0 &&
     html`<ul class="${kind}">
-      ${items}
+      ${items.map((item) => html`<li>${item}</li>`)}
     </ul>`
   );
 }
 
-/** @param classes of the rows, which colour the second column */
-function table(
-  caption: string,
-  { head, align, rows }: Grid,
-  classes: readonly string[] = [],
-): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
+/** @param label for screen readers */
+function table(grid: Grid, label: string): Html {
+  const { head, align, tones = [] } = grid;
+  const rows = markedRows(grid, (tone, verdict) => `${MARKS[tone]} ${verdict}`);
+  const cell = (text: string, column: number, tone: Tone | undefined): Html =>
+    column === 0
+      ? html`<th scope="row">${text}</th>`
+      : html`<td class="${align[column]} ${column === 1 && tone}">${text}</td>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
     <table>
-      <caption>
-        ${caption}
-      </caption>
       <thead>
         <tr>
           ${head.map((title, i) => html`<th scope="col" class="${align[i]}">${title}</th>`)}
@@ -239,12 +98,8 @@ function table(
       <tbody>
         ${rows.map(
           (row, at) =>
-            html`<tr class="${classes[at] ?? ""}">
-              ${row.map((cell, i) =>
-                i === 0
-                  ? html`<th scope="row">${cell}</th>`
-                  : html`<td class="${align[i]}">${cell}</td>`,
-              )}
+            html`<tr>
+              ${row.map((text, column) => cell(text, column, tones[at]))}
             </tr> `,
         )}
       </tbody>
@@ -252,10 +107,8 @@ function table(
   </div>`;
 }
 
-interface Page {
+interface Page extends ReturnType<typeof conclude> {
   readonly title: string;
-  readonly headline: string;
-  readonly tone: "good" | "unclear" | "bad";
   readonly about: readonly string[];
   readonly body: Part;
 }
@@ -267,7 +120,6 @@ function page({ title, headline, tone, about, body }: Page): string {
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
         <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
         <title>${title}</title>
         <style>

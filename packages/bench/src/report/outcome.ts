@@ -1,25 +1,48 @@
-/** What decides whether a run passes, in one place for the exit code, the tables and the annotations. */
-import type { Report, SuiteResult, Target, Verdict } from "./report.ts";
-import { counted, formatBound, formatInterval, formatValue } from "./units.ts";
+/** What decides whether a run passes, in one place for the exit code and for all that shows it. */
+import { describeHost } from "../harness/machine.ts";
+import type { Report, ReportHead, SuiteResult, Target, Verdict } from "./report.ts";
+import {
+  counted,
+  formatBound,
+  formatInterval,
+  formatRate,
+  formatTime,
+  formatValue,
+} from "./units.ts";
 
-export type SuiteTarget = Target & { readonly suite: string };
+/** How a word is to be shown: each renderer has a colour or a mark for it. */
+export type Tone = "good" | "unclear" | "bad";
 
-const ORDER: readonly Verdict[] = ["missed", "inconclusive", "met"];
+type Shown = Verdict | Problem["level"] | SuiteResult["status"];
+
+/** Targets are shown in this order. */
+export const TONES: Readonly<Record<Shown, Tone>> = {
+  missed: "bad",
+  inconclusive: "unclear",
+  met: "good",
+  failure: "bad",
+  warning: "unclear",
+  failed: "bad",
+  skipped: "unclear",
+  completed: "good",
+};
 
 /** The targets of all suites: missed ones first, then inconclusive ones. */
-export function targetsOf(suites: readonly SuiteResult[]): SuiteTarget[] {
-  const rank = ({ verdict }: Target): number => ORDER.indexOf(verdict);
-  return suites
-    .flatMap(({ suite, targets }) => targets.map((target) => ({ ...target, suite })))
-    .toSorted((a, b) => rank(a) - rank(b));
+export function targetsOf(suites: readonly SuiteResult[]): (Target & { suite: string })[] {
+  const all = suites.flatMap(({ suite, targets }) => targets.map((one) => ({ ...one, suite })));
+  const order = Object.keys(TONES);
+  return all.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
 }
+
+/** The end of the name of a target that compares with the baseline. */
+export const AGAINST = ", against the baseline";
 
 /** A reason why a run failed, or should be looked at. */
 export interface Problem {
   readonly level: "failure" | "warning";
   /** Absent if it concerns the whole run. */
   readonly suite?: string | undefined;
-  /** The name of the target, if it concerns one. */
+  /** The target, if it concerns one. */
   readonly target?: Target | undefined;
   /** One sentence. */
   readonly message: string;
@@ -52,7 +75,10 @@ export function problemsOf(
       const { verdict, kind } = target;
       if (verdict === "met") continue;
       const fails = verdict === "missed" || (strict && kind !== "wall");
-      const message = verdict === "missed" ? "missed its target" : "is inconclusive";
+      const meant = target.name.endsWith(AGAINST)
+        ? "; if the change is meant, update the baseline with its reason"
+        : "";
+      const message = verdict === "missed" ? `missed its target${meant}` : "is inconclusive";
       problems.push({ level: fails ? "failure" : "warning", suite, target, message });
     }
   }
@@ -71,18 +97,52 @@ export function describeProblem({ message, target }: Problem): string {
   return `${message}: ${formatValue(target)}${interval && ` (${interval})`}, ${formatBound(target)}`;
 }
 
-/** "5 of 8 targets met, 1 missed, 1 suite skipped": what was not judged never counts as met. */
-export function describeVerdicts(suites: readonly SuiteResult[]): string {
+/** "completed in 12.3 s", "skipped: no object store" */
+export function describeStatus({ status, reason = "", seconds }: SuiteResult): string {
+  if (status === "skipped") return `skipped: ${reason}`;
+  const time = formatTime(seconds);
+  return status === "completed" ? `completed in ${time}` : `FAILED after ${time}: ${reason}`;
+}
+
+/** One line with the outcome of a run: "Benchmarks failed: 5 of 8 targets met, 1 missed, 1 suite skipped". */
+export function conclude(
+  { suites, quick }: Report,
+  problems: readonly Problem[],
+): { readonly tone: Tone; readonly headline: string } {
   const targets = suites.flatMap((suite) => suite.targets);
-  const of = (verdict: Verdict): number => targets.filter((one) => one.verdict === verdict).length;
-  const that = (status: SuiteResult["status"]): string =>
+  const of = (verdict: Verdict) => targets.filter((one) => one.verdict === verdict).length;
+  const that = (status: SuiteResult["status"]) =>
     counted(suites.filter((suite) => suite.status === status).length, "suite");
+  // What was not judged never counts as met.
+  const met = `${of("met")} of ${counted(targets.length, "target")} met`;
   const others = [
     `${of("missed")} missed`,
     `${of("inconclusive")} inconclusive`,
     `${that("failed")} failed`,
     `${that("skipped")} skipped`,
   ].filter((words) => !words.startsWith("0 "));
-  const met = `${of("met")} of ${counted(targets.length, "target")} met`;
-  return [targets.length === 0 ? "no targets" : met, ...others].join(", ");
+  const counts = [targets.length === 0 ? "no targets" : met, ...others].join(", ");
+  const failed = problems.some(({ level }) => level === "failure");
+  const judged = targets.length > 0 && !quick;
+  const passed = problems.length === 0 ? "passed" : "passed with warnings";
+  const words = failed ? "failed" : judged ? passed : "not judged";
+  const tone = failed ? "bad" : words === "passed" ? "good" : "unclear";
+  // A comment on a pull request has both a run and a comparison.
+  const what = suites.find(({ suite }) => suite === "compare")?.title ?? "Benchmarks";
+  return { tone, headline: `${what} ${words}: ${counts}` };
+}
+
+/** A line each: what was measured and when, the machine, what it can do, and a warning about a quick run. */
+export function describeRun(head: ReportHead): string[] {
+  const { version, revision, createdAt, machine, calibration, rtt, quick } = head;
+  const commit =
+    revision === undefined ? "" : `, commit ${revision.replace(/^(\w{12})\w*/u, "$1")}`;
+  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
+  const { sha256, secretbox, memoryCopy } = calibration;
+  return [
+    `idk ${version}${commit}, ${createdAt}`,
+    `${describeHost(machine)}, ${machine.nacl} NaCl${far}`,
+    `one thread: SHA-256 ${formatRate(sha256)}, secretbox ${formatRate(secretbox)}, memory copy ${formatRate(memoryCopy)}`,
+    ...(quick ? ["quick run: few rounds and small sizes, too imprecise to judge"] : []),
+  ];
 }

@@ -1,4 +1,5 @@
-import type { Interval, Target } from "./report.ts";
+/** Measured values as short texts. */
+import type { Interval, Target, Unit } from "./report.ts";
 
 /** Three significant digits, or all of an integer part: 0.00123, 1.23, 123, 1,234. */
 function digits(value: number): string {
@@ -51,22 +52,23 @@ export function formatSpread(value: number, { low, high }: Interval): string {
   return `± ${((Math.max(high - value, value - low) / Math.abs(value)) * 100).toFixed(1)} %`;
 }
 
-const FORMATS: Readonly<Record<Target["unit"], (value: number) => string>> = {
+const FORMATS: Readonly<Record<Unit, (value: number) => string>> = {
   seconds: formatTime,
   "bytes/s": formatRate,
   "files/s": (value) => `${digits(value)} files/s`,
   bytes: formatBytes,
   ratio: digits,
+  change: formatChange,
   exponent: (value) => `${value <= -0.005 ? "−" : ""}${Math.abs(value).toFixed(2)}`,
   count: (value) => value.toLocaleString("en-US"),
 };
 
-export function formatQuantity(value: number, unit: Target["unit"]): string {
+export function formatQuantity(value: number, unit: Unit): string {
   return FORMATS[unit](value);
 }
 
 /** All digits: `1,000,040 B`. */
-export function formatExact(value: number, unit: Target["unit"]): string {
+export function formatExact(value: number, unit: Unit): string {
   const text = value.toLocaleString("en-US", { maximumSignificantDigits: 15 });
   return unit === "bytes" ? `${text} B` : text;
 }
@@ -89,9 +91,10 @@ export function formatInterval({ unit, interval }: Target): string {
   return `${low!.endsWith(suffix) ? low!.slice(0, low!.length - suffix.length) : low} to ${high}`;
 }
 
-/** `≥ 100 MB/s`, `≤ 1.10`, `1.00 to 3.00`. */
+/** `≥ 100 MB/s`, `≤ 1.10`, `1.00 to 3.00`, `= 7`. */
 export function formatBound({ unit, least, most }: Target): string {
   const show = (value: number): string => formatQuantity(value, unit);
+  if (least !== undefined && least === most) return `= ${formatExact(least, unit)}`;
   if (least !== undefined && most !== undefined) return `${show(least)} to ${show(most)}`;
   if (least !== undefined) return `≥ ${show(least)}`;
   return most === undefined ? "" : `≤ ${show(most)}`;

@@ -1,5 +1,7 @@
 import { linearRegression, sum } from "simple-statistics";
 
+export type Points = readonly (readonly [x: number, y: number])[];
+
 export interface Line {
   readonly slope: number;
   /** Standard error of the slope. */
@@ -9,29 +11,22 @@ export interface Line {
 /**
  * Fits a line by least squares.
  *
- * @param xs three or more, not all equal
+ * @param points three or more, not all with the same x
  */
-export function fitLine(xs: readonly number[], ys: readonly number[]): Line {
-  const { m: slope, b } = linearRegression(xs.map((x, i) => [x, ys[i]!]));
-  const middle = sum(xs) / xs.length;
-  const squares = sum(xs.map((x) => (x - middle) ** 2));
-  const residuals = sum(ys.map((y, i) => (y - slope * xs[i]! - b) ** 2));
-  return { slope, error: Math.sqrt(residuals / (xs.length - 2) / squares) };
-}
-
-export interface PowerLaw {
-  readonly exponent: number;
-  /** Standard error of the exponent. */
-  readonly error: number;
+export function fitLine(points: Points): Line {
+  const { m: slope, b } = linearRegression(points.map(([x, y]) => [x, y]));
+  const middle = sum(points.map(([x]) => x)) / points.length;
+  const squares = sum(points.map(([x]) => (x - middle) ** 2));
+  const residuals = sum(points.map(([x, y]) => (y - slope * x - b) ** 2));
+  return { slope, error: Math.sqrt(residuals / (points.length - 2) / squares) };
 }
 
 /**
  * Fits the exponent e of y ~ x^e: the slope of a line through the logarithms, so that an error of 10 %
  * weighs the same at every size.
  *
- * @param xs three or more, greater than 0 like the ys
+ * @param points three or more, with positive x and y
  */
-export function fitPowerLaw(xs: readonly number[], ys: readonly number[]): PowerLaw {
-  const { slope: exponent, error } = fitLine(xs.map(Math.log), ys.map(Math.log));
-  return { exponent, error };
+export function fitPowerLaw(points: Points): Line {
+  return fitLine(points.map(([x, y]) => [Math.log(x), Math.log(y)]));
 }

@@ -7,6 +7,7 @@ import {
   compareWithBaseline,
   lineOf,
   missingFrom,
+  notCompared,
   readBaseline,
   updatedBaseline,
   writeBaseline,
@@ -18,6 +19,11 @@ const folder = mkdtempSync(join(tmpdir(), "idk-baseline-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const { processor, cores } = HEAD.machine;
+
+const MACHINES: readonly Baseline["machine"][] = [
+  { processor: "Abacus 10", cores },
+  { processor, cores: cores + 1 },
+];
 
 /** A ratio with an interval of ± 5 %, which met its own bound. */
 function ratio(
@@ -31,11 +37,11 @@ function ratio(
 interface Drift {
   readonly name: string;
   readonly kind: "cpu" | "wall";
-  readonly bound: { readonly most: number } | { readonly least: number };
+  readonly bound: { readonly most?: number; readonly least?: number };
 }
 
-function counter(value: number, tolerance?: number): Counter {
-  return { name: "PUT requests", value, unit: "count", ...(tolerance && { tolerance }) };
+function counter(value: number, more: Partial<Counter> = {}): Counter {
+  return { name: "PUT requests", value, unit: "count", ...more };
 }
 
 function suite(targets: readonly Target[], counters: readonly Counter[] = []): SuiteResult {
@@ -58,20 +64,27 @@ function verdicts(
 }
 
 describe("a counter", () => {
-  const of = (before: number, now: number, tolerance?: number) =>
-    verdicts(suite([], [counter(before)]), suite([], [counter(now, tolerance)]));
+  const of = (before: number, now: number, more: Partial<Counter> = {}) =>
+    verdicts(suite([], [counter(before)]), suite([], [counter(now, more)]));
 
-  test("fails if it is any more, and passes if it is the same or less", () => {
+  test("fails if it is any more or less, and passes if it is the same", () => {
     expect(of(100, 101)).toEqual(["PUT requests, against the baseline: missed"]);
     expect(of(0, 1)).toEqual(["PUT requests, against the baseline: missed"]);
     expect(of(100, 100)).toEqual(["PUT requests, against the baseline: met"]);
-    expect(of(100, 99)).toEqual(["PUT requests, against the baseline: met"]);
+    expect(of(100, 99)).toEqual(["PUT requests, against the baseline: missed"]);
     expect(of(123_456_789_012, 123_456_789_013)[0]).toEndWith(": missed");
   });
 
-  test("may grow by its tolerance", () => {
-    expect(of(100, 110, 0.1)[0]).toEndWith(": met");
-    expect(of(100, 111, 0.1)[0]).toEndWith(": missed");
+  test("may differ by its tolerance", () => {
+    expect(of(100, 110, { tolerance: 0.1 })[0]).toEndWith(": met");
+    expect(of(100, 111, { tolerance: 0.1 })[0]).toEndWith(": missed");
+    expect(of(100, 90, { tolerance: 0.1 })[0]).toEndWith(": met");
+    expect(of(100, 89, { tolerance: 0.1 })[0]).toEndWith(": missed");
+  });
+
+  test("of peak memory may fall", () => {
+    expect(of(100, 50, { peak: true })[0]).toEndWith(": met");
+    expect(of(100, 101, { peak: true })[0]).toEndWith(": missed");
   });
 });
 
@@ -101,15 +114,29 @@ describe("a ratio", () => {
     expect(of(1, now, { kind, bound: { least: 0.1 } })[0]).toEndWith(`: ${verdict}`);
   });
 
-  test("is compared on the same machine only, counters on any", () => {
-    const before = suite([ratio(1)], [counter(7)]);
-    const now = suite([ratio(3)], [counter(8)]);
-    expect(verdicts(before, now)).toHaveLength(2);
-    for (const host of [
-      { processor: "Abacus 10", cores },
-      { processor, cores: cores + 1 },
-    ]) {
+  test("that its own bound allows no drift of is not compared again", () => {
+    expect(of(1, 1, { bound: { most: 1.27 } })).toHaveLength(1);
+    expect(of(1, 1, { bound: { most: 1.26 } })).toEqual([]);
+    expect(of(1, 1, { bound: { least: 0.79 } })).toHaveLength(1);
+    expect(of(1, 1, { bound: { least: 0.8 } })).toEqual([]);
+  });
+
+  test("between two bounds may not grow", () => {
+    const bound = { least: 1, most: 25 };
+    expect(of(8, 24, { bound })[0]).toEndWith(": missed");
+    expect(of(8, 4, { bound })[0]).toEndWith(": met");
+  });
+
+  test("and peak memory are compared on the same machine only, counters on any", () => {
+    const peak = { name: "peak memory", peak: true } as const;
+    const before = suite([ratio(1)], [counter(7), counter(100, peak)]);
+    const now = suite([ratio(3)], [counter(8), counter(200, peak)]);
+    expect(verdicts(before, now)).toHaveLength(3);
+    const baseline = updatedBaseline(reportOf(before), undefined, "first");
+    expect(notCompared(baseline, { processor, cores })).toBeUndefined();
+    for (const host of MACHINES) {
       expect(verdicts(before, now, host)).toEqual(["PUT requests, against the baseline: missed"]);
+      expect(notCompared(baseline, host)).toContain("of another machine (Abacus 9, 2 cores)");
     }
   });
 });
@@ -117,9 +144,12 @@ describe("a ratio", () => {
 describe("what is compared", () => {
   const seconds: Target = { ...ratio(1, { name: "put" }), unit: "seconds" };
 
-  test("is not absolute: times and sizes have no place in a baseline", () => {
-    const { suites } = updatedBaseline(reportOf(suite([ratio(1), seconds])), undefined, "first");
-    expect(suites).toEqual({ seal: { ratios: { "put by bound": 1.05 }, counters: {} } });
+  test("is not absolute: of times and sizes, the baseline has the names", () => {
+    const before = suite([ratio(1), seconds]);
+    const { suites } = updatedBaseline(reportOf(before), undefined, "first");
+    const targets = { "put by bound": 1.05, put: null };
+    expect(suites).toEqual({ seal: { targets, counters: {} } });
+    expect(verdicts(before, suite([{ ...seconds, value: 9 }]))).toEqual([]);
   });
 
   test("is what both have: new targets, other suites and failed ones are left as they are", () => {
@@ -130,13 +160,14 @@ describe("what is compared", () => {
   });
 
   test("a target or counter that is no longer measured is named", () => {
-    const before = suite([ratio(1)], [counter(7)]);
+    const before = suite([ratio(1), seconds], [counter(7)]);
     const baseline = updatedBaseline(reportOf(before), undefined, "first");
     expect(missingFrom([before], baseline)).toEqual([]);
     expect(missingFrom([suite([], [counter(7)])], baseline)).toEqual([
       'seal: "put by bound" is in the baseline and was not measured',
+      'seal: "put" is in the baseline and was not measured',
     ]);
-    expect(missingFrom([suite([ratio(1)])], baseline)).toEqual([
+    expect(missingFrom([suite([ratio(1), seconds])], baseline)).toEqual([
       'seal: "PUT requests" is in the baseline and was not measured',
     ]);
     // A suite that did not run is a problem of its own.
@@ -146,7 +177,8 @@ describe("what is compared", () => {
 
 describe("the file", () => {
   const file = join(folder, "baseline.json");
-  const first = result("seal", { targets: [ratio(1.23456)], counters: [counter(7)] });
+  const exponent: Target = { ...ratio(1, { name: "growth" }), unit: "exponent" };
+  const first = result("seal", { targets: [ratio(1.23456), exponent], counters: [counter(7)] });
   const second = result("open", { targets: [ratio(2)], counters: [counter(9)] });
   const baseline = updatedBaseline(
     { ...reportOf(second), createdAt: "2026-02-03T00:00:00.000Z" },
@@ -177,7 +209,8 @@ describe("the file", () => {
     const text = readFileSync(file, "utf8");
     const lineWith = (name: string, target: string) =>
       text.split("\n")[lineOf(text, name, target) - 1]!.trim();
-    expect(lineWith("seal", "put by bound")).toBe('"put by bound": 1.296');
+    expect(lineWith("seal", "put by bound")).toBe('"put by bound": 1.296,');
+    expect(lineWith("seal", "growth")).toBe('"growth": null');
     expect(lineWith("open", "put by bound, against the baseline")).toBe('"put by bound": 2.1');
     expect(lineWith("seal", "PUT requests")).toStartWith('"PUT requests": 7');
     expect(lineWith("open", "PUT requests, against the baseline")).toBe('"PUT requests": 9');
@@ -197,23 +230,48 @@ describe("the file", () => {
 
   test("comparisons with the baseline do not get into it", () => {
     const compared = compareWithBaseline(first, baseline, { processor, cores });
-    expect(compared.targets).toHaveLength(3);
+    expect(compared.targets).toHaveLength(4);
     expect(updatedBaseline(reportOf(compared), undefined, "again").suites["seal"]).toEqual(
       baseline.suites["seal"],
     );
   });
 
-  test("is not made from suites without results", () => {
+  const refused = (...suites: SuiteResult[]): unknown => {
+    try {
+      return updatedBaseline(reportOf(...suites), baseline, "why");
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  test("is not made from suites without results, or missed targets", () => {
     const failed = result("broken", { status: "failed", reason: "no" });
-    expect(() => updatedBaseline(reportOf(first, failed), undefined, "why")).toThrow(
-      "because of suites without results: broken",
+    expect(refused(first, failed)).toBe("the baseline was not updated: broken failed: no");
+    const skipped = result("upload", { status: "skipped", reason: "no store" });
+    expect(refused(first, skipped)).toContain("upload skipped: no store");
+    expect(refused(suite([{ ...ratio(10), verdict: "missed" }]))).toContain(
+      "seal: put by bound missed its target: 10.0 (9.50 to 10.5), ≤ 9.00",
     );
+  });
+
+  test("keeps the value of an inconclusive ratio, if it has one of this machine", () => {
+    const unclear = { ...ratio(5), verdict: "inconclusive" } as const;
+    const updated = updatedBaseline(reportOf(suite([unclear])), baseline, "why");
+    expect(updated.suites["seal"]!.targets).toEqual({ "put by bound": 1.296 });
+    const message = "seal: new is inconclusive: run it again on a quiet machine";
+    expect(refused(suite([{ ...unclear, name: "new" }]))).toContain(message);
+    for (const machine of MACHINES) {
+      const elsewhere = { ...baseline, machine };
+      expect(() => updatedBaseline(reportOf(suite([unclear])), elsewhere, "why")).toThrow(
+        "put by bound is inconclusive: run it again on a quiet machine",
+      );
+    }
   });
 
   test.each([
     ["{", "is not a baseline"],
-    ['{"schema":"idk-bench-baseline/1"}', 'expected "idk-bench-baseline/2"'],
-    [JSON.stringify({ ...baseline, suites: { seal: { ratios: { x: "1" } } } }), "seal"],
+    ['{"schema":"idk-bench-baseline/2"}', 'expected "idk-bench-baseline/3"'],
+    [JSON.stringify({ ...baseline, suites: { seal: { targets: { x: "1" } } } }), "seal"],
     [JSON.stringify({ ...baseline, updates: [{ date: "2026-01-02", reason: "" }] }), "reason"],
   ])("%p is rejected", async (text, message) => {
     writeFileSync(file, text);

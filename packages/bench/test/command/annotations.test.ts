@@ -10,9 +10,9 @@ const suites = [fakeSuite("one", { value: 2 }), fakeSuite("two")];
 test("on GitHub, each problem is an annotation at its line of the baseline", async () => {
   const file = join(tmpdir(), `idk-baseline-${process.pid}.json`);
   const { processor, cores } = HEAD.machine;
-  const one = { ratios: { "put by bound": 1.9 }, counters: {} };
+  const one = { targets: { "put by bound": null }, counters: {} };
   await writeBaseline(file, {
-    schema: "idk-bench-baseline/2",
+    schema: "idk-bench-baseline/3",
     machine: { processor, cores },
     updates: [],
     suites: { one },

@@ -2,7 +2,7 @@ import { benchCommand } from "../../src/command/bench-command.ts";
 import type { BenchContext } from "../../src/command/context.ts";
 import type { Target } from "../../src/report/report.ts";
 import type { Suite, SuiteContext } from "../../src/suite.ts";
-import { HEAD, measurement, result, target } from "../report/fixtures.ts";
+import { HEAD, measurement, target } from "../report/fixtures.ts";
 
 export interface Ran {
   readonly code: number;
@@ -29,17 +29,15 @@ export function fakeSuite(
   return {
     name,
     title: `What ${name} takes`,
-    needsObjectStore: false,
-    slow: false,
     contexts,
     async run(context) {
       contexts.push(context);
       context.log("half of it");
-      return result(name, {
+      return {
         measurements: [measurement("put", 0.001, { bytesPerOperation: 1e6 })],
         counters: [{ name: "PUT requests", value: counter, unit: "count" }],
         targets,
-      });
+      };
     },
     ...more,
   };
@@ -52,17 +50,18 @@ export async function bench(
 ): Promise<Ran> {
   let [stdout, stderr] = ["", ""];
   const { isTTY = false, ...rest } = context;
-  const write = (text: string): void => {
-    stdout += text;
-  };
   const code = await benchCommand(args, {
     suites: [fakeSuite("one"), fakeSuite("two")],
     env: {},
     signal: new AbortController().signal,
     describeRun: async (quick) => ({ ...HEAD, quick }),
-    calibrate: async () => HEAD.calibration,
     ...rest,
-    stdout: { isTTY, write, print: async (text) => write(text) },
+    stdout: {
+      isTTY,
+      print: async (text) => {
+        stdout += text;
+      },
+    },
     stderr: {
       isTTY,
       write: (text) => {

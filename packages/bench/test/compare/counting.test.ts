@@ -16,10 +16,9 @@ test("counts each backend call as a request, and the bytes of blobs in both dire
   const tally = newTally();
   const backend = countingBackend(memory(), tally);
   await backend.put(NAME, new Uint8Array(100));
-  expect(counted(tally)).toEqual({ requests: 1, PUT: 1, bytesSent: 100 });
+  expect(counted(tally)).toEqual({ PUT: 1, bytesSent: 100 });
   expect(await backend.get(NAME, new Uint8Array(500))).toBe(100);
   expect(counted(tally)).toEqual({
-    requests: 2,
     PUT: 1,
     GET: 1,
     bytesSent: 100,
@@ -30,7 +29,6 @@ test("counts each backend call as a request, and the bytes of blobs in both dire
   await backend.delete(NAME);
   expect(await backend.head(NAME)).toBeUndefined();
   expect(counted(tally)).toEqual({
-    requests: 6,
     PUT: 1,
     GET: 2,
     HEAD: 2,
@@ -63,7 +61,7 @@ test("keeps optional methods of the backend, and adds none", async () => {
   expect(await backend.capabilities!()).toEqual(capabilities);
   expect(await Array.fromAsync(backend.listAfter!("", NAME))).toEqual([{ name: NAME, size: 1 }]);
   await backend.close!();
-  expect(tally.requests).toBe(2);
+  expect(counted(tally)).toEqual({ GET: 1, HEAD: 1 });
   expect(closed).toBe(1);
 });
 
@@ -86,14 +84,13 @@ test("the proxy counts requests and bodies, and forwards both unchanged", async 
     const url = `${proxy.endpoint}/bucket/a%2Fb?list-type=2&prefix=a%2F`;
     const put = await fetch(url, { method: "PUT", body: "twelve bytes" });
     expect(put.status).toBe(412);
-    expect(counted(tally)).toEqual({ requests: 1, PUT: 1, bytesSent: 12 });
+    expect(counted(tally)).toEqual({ PUT: 1, bytesSent: 12 });
     const get = await fetch(url);
     expect(await get.text()).toBe("answer");
     expect(get.headers.get("etag")).toBe('"e"');
     const head = await fetch(url, { method: "HEAD" });
     expect(head.headers.get("etag")).toBe('"e"');
     expect(counted(tally)).toEqual({
-      requests: 3,
       PUT: 1,
       GET: 1,
       HEAD: 1,

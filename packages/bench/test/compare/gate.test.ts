@@ -1,24 +1,24 @@
 import { expect, test } from "bun:test";
-import type { Pair, Side } from "../../src/compare/comparison.ts";
-import { type Measurer, compareTasks } from "../../src/compare/gate.ts";
-import { problemsOf } from "../../src/compare/render.ts";
+import { type GateResult, type Measurer, compareTasks } from "../../src/compare/gate.ts";
 import type { Counts } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
+import { describeProblem, problemsOf, subjectOf } from "../../src/report/outcome.ts";
+import type { ProcessPair, ProcessSide } from "../../src/report/report.ts";
+import { HEAD } from "../report/fixtures.ts";
 
 const TASK = TASKS.find(({ name }) => name === "put-memory")!;
 const OTHER = TASKS.find(({ name }) => name === "put-small")!;
 const PLAN = { pairs: 6, maxPairs: 24 };
 const COUNTS: Counts = { PUT: 3, HEAD: 0, bytesSent: 100, bytesReceived: 0, bytesHashed: 100 };
 
-const side = (seconds: number): Side => ({
+const side = (seconds: number): ProcessSide => ({
   cpu: [seconds],
   elapsed: [seconds],
   memory: 100,
-  memoryInTotal: 100,
 });
 
 /** A pair whose head takes so many times as long. */
-const pair = (factor: number): Pair => ({ base: side(1), head: side(factor) });
+const pair = (factor: number): ProcessPair => ({ base: side(1), head: side(factor) });
 
 /** Equal revisions, except for the given parts. */
 function measurer(parts: Partial<Measurer>): Measurer {
@@ -28,17 +28,29 @@ function measurer(parts: Partial<Measurer>): Measurer {
 const compared = (tasks: readonly TaskInfo[], parts: Partial<Measurer>) =>
   compareTasks(tasks, PLAN, measurer(parts), () => {});
 
-const failuresOf = ({ tasks }: Awaited<ReturnType<typeof compared>>) =>
-  problemsOf(tasks, false).failures;
+/** The problems of a report, in one line each. */
+function problemsIn({ compared }: GateResult, level: "failure" | "warning", strict = false) {
+  const targets = compared.flatMap(({ quantities, changes }) => [...quantities, ...changes]);
+  const parts = { measurements: [], pairs: [], counters: [], targets, notes: [] };
+  const suites = [
+    { suite: "compare", title: "", status: "completed" as const, seconds: 1, ...parts },
+  ];
+  return problemsOf({ ...HEAD, suites }, { strict, ci: true })
+    .filter((problem) => problem.level === level)
+    .map((problem) => `${subjectOf(problem)} ${describeProblem(problem)}`);
+}
+
+const failuresOf = (result: GateResult) => problemsIn(result, "failure");
+
+const verdictsOf = ({ compared }: GateResult, i = 0) =>
+  compared[i]!.quantities.map(({ verdict }) => verdict);
 
 test("a task that is worse twice fails", async () => {
   const result = await compared([TASK], { pair: async () => pair(1.07) });
-  const [task] = result.tasks;
-  expect(task).toMatchObject({ passed: false });
-  expect(task!.verdicts).toEqual({ cpu: "worse", elapsed: "same", memory: "same" });
-  expect(task!.attempts).toHaveLength(2);
+  expect(verdictsOf(result)).toEqual(["missed", "met", "met"]);
+  expect(result.compared[0]!.attempts).toHaveLength(2);
   expect(failuresOf(result)).toEqual([
-    "put-memory: CPU time +7.0 % ± 0.0 %, worse in both measurements; at least +7.0 % with 99 % confidence, tolerance +2.5 %",
+    "compare: put-memory: CPU time missed its target: +7.0 % (+7.0 to +7.0 %), ≤ +2.5 %",
   ]);
 });
 
@@ -50,11 +62,8 @@ test("a task that is worse only once passes, after a second measurement at the e
       return pair(name === TASK.name && order.length <= PLAN.pairs ? 1.5 : 1);
     },
   });
-  expect(result.tasks[0]).toMatchObject({ verdicts: { cpu: "same" }, passed: true });
-  expect(result.tasks[0]!.attempts.map(({ estimates }) => estimates[0]!.verdict)).toEqual([
-    "worse",
-    "same",
-  ]);
+  expect(verdictsOf(result)).toEqual(["met", "met", "met"]);
+  expect(result.compared[0]!.attempts.map(({ pairs }) => pairs.length)).toEqual([6, 6]);
   expect(order.indexOf(OTHER.name)).toBe(PLAN.pairs);
   expect(order.slice(-PLAN.pairs).every((name) => name === TASK.name)).toBe(true);
   expect(failuresOf(result)).toEqual([]);
@@ -62,25 +71,33 @@ test("a task that is worse only once passes, after a second measurement at the e
 
 test("an inconclusive task is measured up to the maximum, and warns", async () => {
   let measured = 0;
-  const { tasks } = await compared([TASK], {
+  const result = await compared([TASK], {
     pair: async () => pair(measured++ % 2 === 0 ? 0.5 : 2),
   });
   expect(measured).toBe(PLAN.maxPairs);
-  expect(tasks[0]).toMatchObject({ passed: true, attempts: [{ pairs: { length: 24 } }] });
-  const { failures, warnings } = problemsOf(tasks, false);
-  expect(failures).toEqual([]);
-  expect(warnings).toHaveLength(2);
-  expect(warnings[0]).toStartWith("put-memory: CPU time ");
-  expect(warnings[0]).toEndWith(", inconclusive");
-  const strict = problemsOf(tasks, true);
-  expect(strict.failures).toEqual([warnings[0]!]);
-  expect(strict.warnings).toEqual([warnings[1]!]);
+  expect(result.compared[0]).toMatchObject({ attempts: [{ pairs: { length: 24 } }] });
+  expect(failuresOf(result)).toEqual([]);
+  const [cpu, elapsed, ...others] = problemsIn(result, "warning");
+  expect(cpu).toStartWith("compare: put-memory: CPU time is inconclusive: ");
+  expect(others).toEqual([]);
+  expect(problemsIn(result, "failure", true)).toEqual([cpu!]);
+  expect(problemsIn(result, "warning", true)).toEqual([elapsed!]);
+});
+
+test("memory that is inconclusive warns, even if the run is strict", async () => {
+  let measured = 0;
+  const result = await compared([TASK], {
+    pair: async () => ({ base: side(1), head: { ...side(1), memory: measured++ % 2 ? 60 : 140 } }),
+  });
+  expect(verdictsOf(result)).toEqual(["met", "met", "inconclusive"]);
+  expect(problemsIn(result, "failure", true)).toEqual([]);
+  expect(problemsIn(result, "warning", true)).toHaveLength(1);
 });
 
 test("measurement ends as soon as all quantities are clear", async () => {
   let measured = 0;
   await compared([TASK], {
-    pair: async () => pair(measured++ % 2 === 0 ? 0.95 : 1.025),
+    pair: async () => pair(measured++ % 2 === 0 ? 0.93 : 1.05),
   });
   expect(measured).toBe(9);
 });
@@ -89,45 +106,50 @@ test("a larger counter fails and shows both values; a smaller one passes", async
   const count = (head: Counts) => async (_: TaskInfo, side: string) =>
     side === "head" ? head : COUNTS;
   const more = await compared([TASK], { count: count({ ...COUNTS, HEAD: 1 }) });
-  expect(more.tasks[0]!.passed).toBe(false);
-  expect(failuresOf(more)).toEqual(["put-memory: HEAD requests 0 → 1 per operation"]);
+  expect(failuresOf(more)).toEqual([
+    "compare: put-memory: HEAD requests, against the base missed its target: 1, ≤ 0",
+  ]);
+  // It would be the same the second time.
+  expect(more.compared[0]!.attempts).toHaveLength(1);
   const less = await compared([TASK], { count: count({ ...COUNTS, bytesHashed: 99 }) });
-  expect(less.tasks[0]).toMatchObject({ passed: true });
-  expect(less.tasks[0]!.counters.at(-1)).toMatchObject({ change: "less", base: 100, head: 99 });
+  expect(failuresOf(less)).toEqual([]);
+  expect(less.compared[0]!.changes).toMatchObject([{ value: 99, most: 100, verdict: "met" }]);
+  expect(less.compared[0]!.counters.at(-1)).toMatchObject({ value: 99 });
 });
 
 test("fewer threads fail", async () => {
   const result = await compared([TASK], {
     count: async (_, side) => ({ ...COUNTS, threads: side === "head" ? 0 : 2 }),
   });
-  expect(result.tasks[0]!.passed).toBe(false);
-  expect(failuresOf(result)).toEqual(["put-memory: threads 2 → 0"]);
+  expect(failuresOf(result)).toEqual([
+    "compare: put-memory: threads, against the base missed its target: 0, = 2",
+  ]);
 });
 
 test("a counter that is larger only once, such as after a retry, passes", async () => {
   let counted = 0;
-  const { tasks } = await compared([TASK], {
+  const result = await compared([TASK], {
     async count(_, side) {
       counted += 1;
       return side === "head" && counted <= 2 ? { ...COUNTS, PUT: 4 } : COUNTS;
     },
   });
-  expect(tasks[0]!.passed).toBe(true);
+  expect(failuresOf(result)).toEqual([]);
   expect(counted).toBe(4);
 });
 
 test("skips a task that the base cannot run, and fails if only the head cannot", async () => {
-  const lacks = "Store.putMany";
-  const { tasks, skipped } = await compared([TASK, OTHER], {
+  const lacks = "putMany of Store";
+  const { compared: done, skipped } = await compared([TASK, OTHER], {
     count: async ({ name }, side) => (side === "base" && name === TASK.name ? { lacks } : COUNTS),
   });
-  expect(tasks.map(({ task }) => task)).toEqual([OTHER.name]);
-  expect(skipped).toEqual([{ task: TASK.name, reason: "the base lacks Store.putMany" }]);
+  expect(done.map(({ task }) => task)).toEqual([OTHER]);
+  expect(skipped).toEqual(["put-memory was skipped: the base lacks putMany of Store"]);
   const head = compared([TASK], {
     count: async (_, side) => (side === "head" ? { lacks } : COUNTS),
   });
   expect(await head.catch(String)).toBe(
-    "Error: the head lacks Store.putMany, which put-memory needs and the base has",
+    "Error: the head lacks putMany of Store, which put-memory needs and the base has",
   );
 });
 

@@ -1,10 +1,9 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { output } from "../../src/compare/program.ts";
+import { git as runGit } from "../../src/harness/processes.ts";
 
 const ROOT = join(import.meta.dir, "../../../..");
-const { signal } = new AbortController();
 
 /** A change in one file: text that occurs once, and its replacement. */
 export interface Patch {
@@ -21,15 +20,14 @@ export interface PlantedRepository extends AsyncDisposable {
 }
 
 /**
- * Creates a git repository with the library of this working tree on `main`, and a branch `planted` with
- * one more commit.
+ * Creates a git repository with the library and the baseline of this working tree on `main`, and a branch
+ * `planted` with one more commit.
  */
-export async function plantedRepository(patch?: Patch): Promise<PlantedRepository> {
+export async function plantedRepository(...patches: readonly Patch[]): Promise<PlantedRepository> {
   const above = await mkdtemp(join(tmpdir(), "idk-planted-"));
   const folder = join(above, "repository");
   const temporary = join(above, "temporary");
-  const git = (...args: string[]) =>
-    output({ argv: ["git", ...args], cwd: folder, signal }).then((text) => text.trim());
+  const git = async (...args: string[]) => (await runGit(folder, args)).trim();
   const dispose = () => rm(above, { recursive: true, force: true });
   try {
     await mkdir(folder);
@@ -42,7 +40,7 @@ export async function plantedRepository(patch?: Patch): Promise<PlantedRepositor
     await git("add", "--all");
     await git("commit", "--quiet", "--no-verify", "--message=library");
     await git("checkout", "--quiet", "-b", "planted");
-    if (patch !== undefined) await apply(join(folder, patch.file), patch);
+    for (const patch of patches) await apply(join(folder, patch.file), patch);
     await git("commit", "--quiet", "--no-verify", "--all", "--allow-empty", "--message=planted");
     return { folder, temporary, git, [Symbol.asyncDispose]: dispose };
   } catch (error) {
@@ -54,7 +52,7 @@ export async function plantedRepository(patch?: Patch): Promise<PlantedRepositor
 /** Copies what is needed to install packages, and the measured library. */
 async function copyLibrary(target: string): Promise<void> {
   const manifests = new Bun.Glob("packages/*/package.json").scan(ROOT);
-  const paths = ["package.json", "bun.lock", "packages/storage/src"];
+  const paths = ["package.json", "bun.lock", "packages/storage/src", "benchmarks/baseline.json"];
   for await (const path of manifests) paths.push(path);
   for (const path of paths) {
     await mkdir(dirname(join(target, path)), { recursive: true });

@@ -1,15 +1,15 @@
 /*
  * The power of the gate. Whole comparisons are simulated with the code that decides, including further
  * pairs and second measurements, on the noise of real comparisons of a revision with itself
- * (record-noise.ts). A simulated pair is one of the recorded ones, whose batches are drawn again.
+ * (record-noise.ts). A simulated pair is one of the recorded ones, whose batches are drawn again, and whose
+ * sides are exchanged half of the time: both are the same revision, so that no difference is the truth.
  */
 import { expect, test } from "bun:test";
-import type { TaskComparison } from "../../src/compare/comparison.ts";
-import { type Measurer, compareTasks } from "../../src/compare/gate.ts";
-import { problemsOf } from "../../src/compare/render.ts";
-import { COUNTERS } from "../../src/compare/comparison.ts";
-import type { Counts } from "../../src/compare/round/job.ts";
+import { type GateResult, type Measurer, compareTasks } from "../../src/compare/gate.ts";
+import { COUNTER_WORDS, type CounterName, type Counts } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
+import { mean, sum } from "simple-statistics";
+import { median } from "../../src/statistics/describe.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
 import { type Factor, type NoisePair, pairOf, recordedNoise } from "./recorded-noise.ts";
 
@@ -22,6 +22,7 @@ const { runs, tasks: noise } = await recordedNoise();
 const pools = new Map([...noise].map(([task, pairs]) => [task, pairs.flat()]));
 const simulatedTasks = TASKS.filter(({ name }) => pools.has(name));
 
+const COUNTERS = Object.keys(COUNTER_WORDS) as CounterName[];
 const COUNTS: Counts = Object.fromEntries(COUNTERS.map((name) => [name, 2]));
 
 /** A measurer that replays noise, with a change in the head. */
@@ -36,10 +37,11 @@ function replay(
       const { cpu, elapsed, memory } = any(pools.get(name)!);
       // CPU time and elapsed time of a batch belong together.
       const batches = cpu.map(() => Math.floor(random() * cpu.length));
+      const sign = random() < 0.5 ? -1 : 1;
       const drawn: NoisePair = {
-        cpu: batches.map((i) => cpu[i]!),
-        elapsed: batches.map((i) => elapsed[i]!),
-        memory,
+        cpu: batches.map((i) => sign * cpu[i]!),
+        elapsed: batches.map((i) => sign * elapsed[i]!),
+        memory: sign * memory,
       };
       return pairOf(drawn, factorOf(name));
     },
@@ -51,9 +53,16 @@ async function simulate(
   seed: number,
   tasks: readonly TaskInfo[],
   factor: Factor = {},
-): Promise<readonly TaskComparison[]> {
+): Promise<GateResult["compared"]> {
   const measurer = replay(seededRandom(seed), () => factor);
-  return (await compareTasks(tasks, PLAN, measurer, () => {})).tasks;
+  return (await compareTasks(tasks, PLAN, measurer, () => {})).compared;
+}
+
+/** The names of the targets that are not met. */
+function unmet(compared: GateResult["compared"], verdict: "missed" | "inconclusive"): string[] {
+  return compared
+    .flatMap(({ quantities, changes }) => [...quantities, ...changes])
+    .flatMap((target) => (target.verdict === verdict ? [target.name] : []));
 }
 
 /** Fewer runs, or those of a machine that did other things, show that this works and nothing more. */
@@ -62,11 +71,11 @@ const recorded = runs >= 10 ? test : test.skip;
 const seeds = Array.from({ length: RUNS }, (_, i) => i + 1);
 
 /** The share of simulated measurements of one task in which a quantity is worse twice. */
-async function found(task: TaskInfo, quantity: "cpu" | "elapsed", factor: Factor): Promise<number> {
+async function found(task: TaskInfo, quantity: string, factor: Factor): Promise<number> {
   let count = 0;
   for (const seed of seeds) {
-    const [compared] = await simulate(seed, [task], factor);
-    if (compared!.verdicts[quantity] === "worse") count += 1;
+    const missed = unmet(await simulate(seed, [task], factor), "missed");
+    if (missed.includes(`${task.name}: ${quantity}`)) count += 1;
   }
   return count / RUNS;
 }
@@ -88,10 +97,31 @@ recorded("each recorded run, as it was, has no task that is worse", async () => 
       },
       count: async () => COUNTS,
     };
-    const { tasks } = await compareTasks(own, { pairs: 6, maxPairs: 8 }, measurer, () => {});
-    expect(problemsOf(tasks, false).failures).toEqual([]);
+    const { compared } = await compareTasks(own, { pairs: 6, maxPairs: 8 }, measurer, () => {});
+    expect(unmet(compared, "missed")).toEqual([]);
   }
 });
+
+recorded(
+  "runs differ no more than their pairs explain, so that pairs of all runs are one pool",
+  () => {
+    const ratios = [...noise].flatMap(([, own]) =>
+      (["cpu", "elapsed"] as const).map((quantity) =>
+        varianceRatio(own.map((pairs) => pairs.map((pair) => median(pair[quantity])))),
+      ),
+    );
+    // Without any effect of the run, the ratio is 1 on average.
+    expect(mean(ratios)).toBeLessThan(2);
+  },
+);
+
+/** The variance between groups to that within them (Fisher's F), 1 on average if groups are alike. */
+function varianceRatio(groups: readonly (readonly number[])[]): number {
+  const all = groups.flat();
+  const between = sum(groups.map((group) => group.length * (mean(group) - mean(all)) ** 2));
+  const within = sum(groups.map((group) => sum(group.map((value) => (value - mean(group)) ** 2))));
+  return between / (groups.length - 1) / (within / (all.length - groups.length));
+}
 
 recorded(
   "whole runs without a change are called the same",
@@ -101,17 +131,13 @@ recorded(
     let pairs = 0;
     const inconclusive = new Map<string, number>();
     for (const seed of seeds) {
-      const tasks = await simulate(seed, simulatedTasks);
-      const { failures, warnings } = problemsOf(tasks, false);
-      if (failures.length > 0) worse += 1;
+      const compared = await simulate(seed, simulatedTasks);
+      const warnings = unmet(compared, "inconclusive");
+      if (unmet(compared, "missed").length > 0) worse += 1;
       else if (warnings.length > 0) unclear += 1;
-      for (const { task, verdicts, attempts } of tasks) {
-        for (const attempt of attempts) pairs += attempt.pairs.length;
-        for (const [quantity, verdict] of Object.entries(verdicts)) {
-          if (verdict !== "inconclusive") continue;
-          const name = `${task} ${quantity}`;
-          inconclusive.set(name, (inconclusive.get(name) ?? 0) + 1);
-        }
+      for (const name of warnings) inconclusive.set(name, (inconclusive.get(name) ?? 0) + 1);
+      for (const attempt of compared.flatMap(({ attempts }) => attempts)) {
+        pairs += attempt.pairs.length;
       }
     }
     console.log(
@@ -126,8 +152,8 @@ recorded(
 );
 
 recorded.each([
-  ["10 % more CPU time", "cpu", { cpu: 1.1, elapsed: 1.1 }],
-  ["30 % more elapsed time", "elapsed", { elapsed: 1.3 }],
+  ["10 % more CPU time", "CPU time", { cpu: 1.1, elapsed: 1.1 }],
+  ["30 % more elapsed time", "elapsed time", { elapsed: 1.3 }],
 ] as const)(
   "%s of any task is found",
   async (_, quantity, factor) => {
@@ -147,8 +173,8 @@ test("one more of any counter is always found", async () => {
     for (const seed of seeds.slice(0, 20)) {
       const more: Counts = { ...COUNTS, [name]: COUNTS[name]! + 1 };
       const measurer = replay(seededRandom(seed), () => ({}), more);
-      const { tasks } = await compareTasks([task!], PLAN, measurer, () => {});
-      expect(problemsOf(tasks, false).failures).toHaveLength(1);
+      const { compared } = await compareTasks([task!], PLAN, measurer, () => {});
+      expect(unmet(compared, "missed")).toHaveLength(1);
     }
   }
 });

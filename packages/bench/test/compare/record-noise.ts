@@ -8,25 +8,45 @@
  *   bun packages/bench/test/compare/record-noise.ts noise-?.json
  */
 import { join } from "node:path";
-import { type Pair, comparisonSchema } from "../../src/compare/comparison.ts";
+import { z } from "zod";
 import { type RecordedNoise, encodePair } from "./recorded-noise.ts";
 
 /** More pairs of one run would only make the file longer. */
 const PAIRS_MOST = 8;
+
+/** In reports, and in the comparisons of before, which had the name of each revision as well. */
+const commit = z.union([z.string(), z.object({ commit: z.string() })]);
+const side = z.object({
+  cpu: z.array(z.number()),
+  elapsed: z.array(z.number()),
+  memory: z.number(),
+});
+const pairs = z.array(z.object({ base: side, head: side }));
+const comparisonSchema = z.object({
+  base: commit,
+  head: commit,
+  tasks: z.array(z.object({ task: z.string(), attempts: z.array(z.object({ pairs })) })),
+});
+const fileSchema = z.object({
+  machine: z.object({ processor: z.string(), cores: z.number(), runtime: z.string() }),
+  suites: z
+    .array(z.object({ comparison: comparisonSchema }))
+    .length(1)
+    .optional(),
+});
 
 const files = process.argv.slice(2);
 if (files.length === 0) throw new Error("usage: record-noise.ts COMPARISON.json…");
 const tasks: Record<string, string[][]> = {};
 let where = "";
 for (const file of files) {
-  const { base, head, machine, ...comparison } = comparisonSchema.parse(
-    await Bun.file(file).json(),
-  );
-  if (base.commit !== head.commit) throw new Error(`${file} compares two revisions`);
+  const json: unknown = await Bun.file(file).json();
+  const { machine, suites } = fileSchema.parse(json);
+  const { base, head, tasks: measured } = suites?.[0]!.comparison ?? comparisonSchema.parse(json);
+  if (!Bun.deepEquals(base, head)) throw new Error(`${file} compares two revisions`);
   where = `${machine.processor}, ${machine.cores} cores, ${machine.runtime}`;
-  for (const { task, attempts } of comparison.tasks) {
-    const pairs: readonly Pair[] = attempts[0]!.pairs.slice(0, PAIRS_MOST);
-    (tasks[task] ??= []).push(pairs.map(encodePair));
+  for (const { task, attempts } of measured) {
+    (tasks[task] ??= []).push(attempts[0]!.pairs.slice(0, PAIRS_MOST).map(encodePair));
   }
 }
 const what =

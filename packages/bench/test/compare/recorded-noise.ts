@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Pair, Side } from "../../src/compare/comparison.ts";
+import type { ProcessPair, ProcessSide } from "../../src/report/report.ts";
 
 /** The file that record-noise.ts writes. */
 export interface RecordedNoise {
@@ -19,7 +19,7 @@ export interface NoisePair {
 const UNIT = 1e-4;
 
 /** "12 -30|110 95|3": a short form, because there are thousands. */
-export function encodePair({ base, head }: Pair): string {
+export function encodePair({ base, head }: ProcessPair): string {
   const encoded = (before: readonly number[], after: readonly number[]) =>
     after.map((value, i) => Math.round(Math.log(value / before[i]!) / UNIT)).join(" ");
   return [
@@ -50,12 +50,11 @@ export async function recordedNoise(): Promise<{
 }
 
 /** A pair with these ratios, whose base takes 1. */
-export function pairOf({ cpu, elapsed, memory }: NoisePair, factor: Factor = {}): Pair {
-  const side = (of: (ratio: number) => number, own: Factor): Side => ({
+export function pairOf({ cpu, elapsed, memory }: NoisePair, factor: Factor = {}): ProcessPair {
+  const side = (of: (ratio: number) => number, own: Factor): ProcessSide => ({
     cpu: cpu.map((ratio) => of(ratio) * (own.cpu ?? 1)),
     elapsed: elapsed.map((ratio) => of(ratio) * (own.elapsed ?? 1)),
     memory: of(memory) * (own.memory ?? 1),
-    memoryInTotal: of(memory) * (own.memory ?? 1),
   });
   return { base: side(() => 1, {}), head: side(Math.exp, factor) };
 }

@@ -1,17 +1,16 @@
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { inPlace } from "../../src/compare/processes.ts";
-import { output } from "../../src/compare/program.ts";
-import { startRound } from "../../src/compare/round-process.ts";
-import type { Batch, Counts, Reply } from "../../src/compare/round/job.ts";
+import { bundleRound } from "../../src/compare/checkouts.ts";
+import { ROUND, inPlace, startProcess } from "../../src/compare/processes.ts";
+import type { Batch, Counts, Job } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
+import { run } from "../../src/harness/processes.ts";
 
 // Starts processes, on machines that may be busy.
 setDefaultTimeout(60_000);
 
-const ROUND = join(import.meta.dir, "../../src/compare/round");
 const { signal } = new AbortController();
 
 let parent: string;
@@ -20,24 +19,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(parent, { recursive: true }));
 
-async function start(task: TaskInfo, dir = ROUND) {
-  const folder = await mkdtemp(join(parent, "process-"));
-  const roundScript = join(dir, "round.ts");
-  return startRound({ task, revision: "main", mode: "measure", folder, roundScript, signal });
+function start(task: TaskInfo, mode: Job["mode"] = "measure", script = ROUND) {
+  return startProcess({ name: "main", script }, task, mode, { folder: parent, signal });
 }
 
 /** Measures two batches of the smallest size. */
-async function measure(task: TaskInfo, dir = ROUND): Promise<Reply[]> {
-  await using process = await start(task, dir);
-  const replies = [await process.next()];
-  if (replies[0]!.kind === "missing") return replies;
-  for (let i = 0; i < 2; i++) {
-    process.send(`run ${task.least}`);
-    replies.push(await process.expect("batch"));
-  }
-  process.send("end");
-  replies.push(await process.expect("end"));
-  return replies;
+async function measure(task: TaskInfo, script = ROUND): Promise<Batch[]> {
+  await using process = await start(task, "measure", script);
+  await process.answer();
+  const batches = [await process.run(task.least), await process.run(task.least)];
+  await process.end();
+  return batches;
 }
 
 const { count: countOnce } = inPlace(undefined, signal);
@@ -47,17 +39,16 @@ const countOf = (name: string): Promise<Counts> => countOnce(byName(name));
 describe("each task without an object store", () => {
   for (const task of TASKS.filter(({ backendKind }) => backendKind !== "store")) {
     test(`${task.name}: measures batches, and counts the same twice`, async () => {
-      const [counts, again, replies] = await Promise.all([
+      const [counts, again, batches] = await Promise.all([
         countOnce(task),
         countOnce(task),
         measure(task),
       ]);
-      expect(replies.map(({ kind }) => kind)).toEqual(["ready", "batch", "batch", "end"]);
-      const { seconds, cpuSeconds, peakRss } = replies[2] as Batch;
-      expect(seconds).toBeGreaterThan(0);
-      expect(cpuSeconds).toBeGreaterThan(0);
-      expect(peakRss).toBeWithin(20 * 2 ** 20, 2 ** 30);
-      expect((replies[3] as { peakRss: number }).peakRss).toBeGreaterThanOrEqual(peakRss);
+      for (const { seconds, cpuSeconds, peakRss } of batches) {
+        expect(seconds).toBeGreaterThan(0);
+        expect(cpuSeconds).toBeGreaterThan(0);
+        expect(peakRss).toBeWithin(20 * 2 ** 20, 2 ** 30);
+      }
       expect(again).toEqual(counts);
       expect(await readdir(parent)).toEqual([]);
     });
@@ -90,8 +81,11 @@ test("counts the threads of a store with default options, and what it seals with
   expect(PUT).toBe(17);
 });
 
-/** Runs a task with a library of two files in place of `@idk/storage`. */
-async function measureWith(index: string | undefined, memory: string): Promise<Reply[]> {
+/** Runs work with the measuring code in a library of two files in place of `@idk/storage`. */
+async function withLibrary<T>(
+  index: string | undefined,
+  work: (script: string) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "idk-library-"));
   try {
     const exports = {
@@ -100,16 +94,21 @@ async function measureWith(index: string | undefined, memory: string): Promise<R
     };
     const manifest = { name: "@idk/storage", type: "module", exports };
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
-    await writeFile(join(folder, "memory.ts"), memory);
+    await writeFile(join(folder, "memory.ts"), MEMORY);
     await writeFile(join(folder, "index.ts"), index ?? "");
-    const dir = join(folder, "round");
-    await mkdir(dir);
-    await cp(ROUND, dir, { recursive: true });
-    return await measure(byName("keys-1"), dir);
+    return await work(await bundleRound(folder));
   } finally {
     await rm(folder, { recursive: true });
   }
 }
+
+const measureWith = (index: string) =>
+  withLibrary(index, (script) => measure(byName("keys-1"), script));
+const countWith = (index?: string) =>
+  withLibrary(index, async (script) => {
+    await using process = await start(byName("keys-1"), "count", script);
+    return await process.answer();
+  });
 
 const KEYS = `export const generateIdentity = async () => ({ recipient: "r" });`;
 const MEMORY = "export const memory = () => ({ async *list() {} });";
@@ -117,33 +116,34 @@ const library = (methods: string) =>
   `${KEYS} export const createStore = () => ({ async put() {}, async delete() {}, ${methods} });`;
 
 test("distinguishes a revision that lacks an export from one that fails", async () => {
-  const missing = (what: string): Reply[] => [{ kind: "missing", what }];
-  expect(await measureWith(undefined, MEMORY)).toEqual(missing("the entry point @idk/storage"));
-  expect(await measureWith(KEYS, MEMORY)).toEqual(missing("createStore in @idk/storage"));
-  expect(await measureWith(library("get() {}"), MEMORY)).toEqual(missing("Store.rewrap"));
-  const broken = measureWith(`import "not-installed"; ${library("get() {}")}`, MEMORY);
+  expect(await countWith()).toEqual({ lacks: "the entry point @idk/storage" });
+  expect(await countWith(KEYS)).toEqual({ lacks: "createStore of @idk/storage" });
+  expect(await countWith(library("get() {}"))).toEqual({ lacks: "rewrap of Store" });
+  const broken = countWith(`import "not-installed"; ${library("get() {}")}`);
   expect(await broken.catch(String)).toContain("not-installed");
   const failing = library(`get() {}, rewrap() { throw new Error("no keys today"); }`);
-  expect(await measureWith(failing, MEMORY).catch(String)).toContain("keys-1 failed at main: ");
-  expect(await measureWith(failing, MEMORY).catch(String)).toContain("no keys today");
+  for (const runWith of [countWith, measureWith]) {
+    const message = await runWith(failing).catch(String);
+    expect(message).toContain("keys-1 failed at main: ");
+    expect(message).toContain("no keys today");
+  }
 });
 
 test("other bytes than were put are an error", async () => {
   const wrong = library(`async rewrap() {}, async get() {
     return { stream: () => new Blob([new Uint8Array(32)]).stream() };
   }`);
-  expect(await measureWith(wrong, MEMORY).catch(String)).toContain(
-    "other bytes came back than were put",
-  );
+  expect(await measureWith(wrong).catch(String)).toContain("32 wrong bytes came back");
 });
 
 test("counts the bytes of every documented hash function", async () => {
   const script = `
-    const { hashedBytes } = await import(${JSON.stringify(join(ROUND, "hashed-bytes.ts"))});
-    const { createHash, createHmac, subtle } = await import("node:crypto");
+    const { watchHashing } = await import(${JSON.stringify(join(ROUND, "../hashed-bytes.ts"))});
+    const { createHash, createHmac, hash, subtle } = await import("node:crypto");
     const builtin = process.getBuiltinModule("node:crypto");
     const ten = new Uint8Array(10);
     const counts = [];
+    const hashedBytes = watchHashing();
     const count = async (hash) => {
       const before = hashedBytes();
       await hash();
@@ -156,9 +156,11 @@ test("counts the bytes of every documented hash function", async () => {
     await count(() => Bun.CryptoHasher.hash("sha256", ten));
     await count(() => subtle.digest("SHA-256", ten));
     await count(() => crypto.subtle.digest("SHA-256", ten));
+    await count(() => hash("sha256", ten));
+    await count(() => builtin.hash("sha1", "äb"));
     const right = createHash("sha256").update("abc").digest("hex").startsWith("ba7816bf");
     console.log(JSON.stringify([counts, right]));
   `;
-  const stdout = await output({ argv: [process.execPath, "-e", script], cwd: ROUND, signal });
-  expect(JSON.parse(stdout)).toEqual([[17, 5, 10, 10, 10, 10, 10], true]);
+  const { stdout } = await run({ argv: [process.execPath, "-e", script] });
+  expect(JSON.parse(stdout)).toEqual([[17, 5, 10, 10, 10, 10, 10, 10, 3], true]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { run, runJob, shell } from "../../src/harness/processes.ts";
+import { run, runAside, runJob, shell } from "../../src/harness/processes.ts";
 
 const BUSY = `
   const used = () => process.cpuUsage().user + process.cpuUsage().system;
@@ -35,10 +35,11 @@ test("a job reaches its process, and neither the process list nor the message of
     const script = join(folder, "job.ts");
     writeFileSync(
       script,
-      `import { receivedJob } from ${JSON.stringify(harness)};
-      const { secret, fail } = receivedJob();
-      if (fail) throw new Error(process.argv.join(" "));
-      console.log(JSON.stringify(secret));`,
+      `import { answerJob } from ${JSON.stringify(harness)};
+      await answerJob(({ secret, fail }) => {
+        if (fail) throw new Error(process.argv.join(" "));
+        return secret;
+      });`,
     );
     expect(await runJob<string>(script, { secret: "IDK-SECRET", fail: false })).toBe("IDK-SECRET");
     const message = await runJob(script, { secret: "IDK-SECRET", fail: true }).then(String, String);
@@ -65,4 +66,16 @@ test("a job does not obey the files of the current folder", () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test("a program that runs aside is not measured with the memory of this process", async () => {
+  const large = new Uint8Array(400 * 2 ** 20).fill(1);
+  const argv = ["bash", "-c", "echo $VALUE"];
+  const aside = await runAside({ argv, env: { VALUE: "passed on" } });
+  expect(aside.stdout).toBe("passed on\n");
+  expect(aside.peakRss).toBeLessThan(200 * 2 ** 20);
+  if (process.platform === "linux") {
+    expect((await run({ argv })).peakRss).toBeGreaterThan(large.length);
+  }
+  expect(await runAside({ argv: ["false"] }).then(String, String)).toContain("false failed (1)");
 });

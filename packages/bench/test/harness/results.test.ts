@@ -1,11 +1,5 @@
 import { expect, test } from "bun:test";
-import {
-  describePair,
-  lookup,
-  measurementOf,
-  pairOf,
-  suiteResult,
-} from "../../src/harness/results.ts";
+import { describePair, lookup, measurementOf, pairOf } from "../../src/harness/results.ts";
 import type { Measurement } from "../../src/report/report.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
 
@@ -57,11 +51,7 @@ test("rejects pairs of different or too few samples", () => {
   expect(() => pairOf("p", one, one, seededRandom(1))).toThrow(RangeError);
 });
 
-test("a result is completed, and absent parts are empty", () => {
-  const suite = { name: "s", title: "S" };
-  const result = suiteResult(suite, 1, { notes: ["n"] });
-  expect(result).toMatchObject({ suite: "s", title: "S", status: "completed", pairs: [] });
-  expect(result.seconds).toBe(1);
+test("measurements are found by name", () => {
   expect(lookup([measured("m", [1])])("m").name).toBe("m");
   expect(() => lookup([])("m")).toThrow("nothing was measured as m");
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { interleave, rotated } from "../../src/harness/interleave.ts";
-import { type Task, sampleInterleaved, sampleMicro } from "../../src/harness/sampling.ts";
+import { interleave } from "../../src/harness/interleave.ts";
+import { type Task, sampleInterleaved, sampleLanes } from "../../src/harness/sampling.ts";
+import { ratioTarget } from "../../src/harness/targets.ts";
+import { seededRandom } from "../../src/statistics/random.ts";
 
 const signal = new AbortController().signal;
 
@@ -10,8 +12,7 @@ describe("interleaving", () => {
     const each = async (task: string, round: number) => order.push(`${task}${round}`);
     await interleave(["a", "b", "c"], { rounds: 2, warmups: 2 }, each);
     expect(order.join(" ")).toBe("a-2 b-2 c-2 b-1 c-1 a-1 c0 a0 b0 a1 b1 c1");
-    expect(rotated([1, 2, 3], 4)).toEqual([2, 3, 1]);
-    expect(rotated([], 1)).toEqual([]);
+    await interleave([], { rounds: 2 }, () => Promise.reject(new Error("there is no task")));
   });
 
   test("stops between two tasks on abort", async () => {
@@ -136,37 +137,35 @@ describe("sampling", () => {
   });
 });
 
-const task = (run: () => unknown) => ({ name: "t", series: "s", run });
+/** Two things in one lane, whose ratio is `of(round)`. */
+function lane(of: (round: number) => number) {
+  let round = 0;
+  const labels = ["of", "to"].map((name) => ({ name, series: name }));
+  return {
+    labels,
+    sample: async () => [{ seconds: of(round++) }, { seconds: 1 }],
+  };
+}
 
-test("runs a microbenchmark at least 64 times and keeps its samples", async () => {
-  let runs = 0;
-  const [measured] = await sampleMicro([task(() => runs++)], { seconds: 0 });
-  expect(measured!.samples.length).toBeGreaterThanOrEqual(64);
-  expect(measured!.samples.length).toBeLessThan(runs);
-  expect(measured!.samples).toEqual(measured!.samples.toSorted((a, b) => a - b));
-  expect(measured!.distribution.least).toBe(measured!.samples[0]!);
+const most2 = (find: Parameters<NonNullable<Parameters<typeof sampleLanes>[2]>>[0]) => [
+  ratioTarget("ratio", { of: find("of"), to: find("to") }, { most: 2 }, seededRandom(1)),
+];
+
+test("a lane takes a sample of each of its parts, without the warm-up", async () => {
+  const options = { rounds: 5, warmups: 1 };
+  const { measurements, targets } = await sampleLanes([lane((round) => round)], options, most2);
+  expect(measurements.map(({ name, samples }) => [name, samples.slice(0, 5)])).toEqual([
+    ["of", [1, 2, 3, 4, 5]],
+    ["to", [1, 1, 1, 1, 1]],
+  ]);
+  expect(targets).toHaveLength(1);
 });
 
-test("microbenchmark samples are seconds", async () => {
-  const [measured] = await sampleMicro([task(() => Bun.sleepSync(2))], { seconds: 0 });
-  expect(measured!.distribution.p50).toBeGreaterThan(0.0015);
-  expect(measured!.distribution.p50).toBeLessThan(1);
-});
-
-test("stops if a microbenchmark fails", async () => {
-  let runs = 0;
-  const failing = task(() => {
-    if (++runs === 20) throw new Error("disk is full");
-  });
-  expect(await sampleMicro([failing], { seconds: 0 }).catch(String)).toBe("Error: disk is full");
-});
-
-test("stops a microbenchmark on abort", async () => {
-  const aborter = new AbortController();
-  let runs = 0;
-  const aborting = task(() => {
-    if (++runs === 90) aborter.abort(new Error("enough"));
-  });
-  const sampling = sampleMicro([aborting], { seconds: 60, signal: aborter.signal });
-  expect(await sampling.catch(String)).toBe("Error: enough");
+test("noise adds rounds up to three times as many, clear results none", async () => {
+  const noisy = await sampleLanes([lane((round) => (round % 2 ? 0.5 : 4))], { rounds: 4 }, most2);
+  expect(noisy.targets[0]!.verdict).toBe("inconclusive");
+  expect(noisy.measurements[0]!.samples).toHaveLength(12);
+  const clear = await sampleLanes([lane(() => 1)], { rounds: 5 }, most2);
+  expect(clear.targets[0]!.verdict).toBe("met");
+  expect(clear.measurements[0]!.samples).toHaveLength(5);
 });

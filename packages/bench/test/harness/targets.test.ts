@@ -6,6 +6,7 @@ import {
   ratioTarget,
   sampledTarget,
   timeTarget,
+  unlessBusy,
   verdictOf,
 } from "../../src/harness/targets.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
@@ -124,6 +125,20 @@ describe("a ratio", () => {
   });
 });
 
+test("a miss is inconclusive if a bound waited for a core, and a met target stays met", () => {
+  const bound = (cpuSeconds?: number) => {
+    const samples = Array.from({ length: 5 }, () => ({ seconds: 1.3, cpuSeconds }));
+    return measurementOf({ name: "x", series: "x" }, samples, seededRandom(1));
+  };
+  const missed = exactTarget("a", 3, "count", { most: 2 });
+  const [waited, ran] = [bound(1), bound(1.1)];
+  expect(unlessBusy(missed, [ran, waited])).toEqual({ ...missed, verdict: "inconclusive" });
+  expect(unlessBusy(missed, [ran])).toEqual(missed);
+  expect(unlessBusy(missed, [bound()])).toEqual(missed);
+  const met = exactTarget("a", 2, "count", { most: 2 });
+  expect(unlessBusy(met, [waited])).toEqual(met);
+});
+
 test("an absolute time is judged by its interval", () => {
   const random = seededRandom(1);
   expect(timeTarget("a", times(1, random), { most: 2 }, random)).toMatchObject({
@@ -145,6 +160,7 @@ describe("an exponent", () => {
   test("is judged with two standard errors", () => {
     expect(judge(1)).toMatchObject({ verdict: "met", unit: "exponent" });
     expect(judge(1.3).verdict).toBe("missed");
+    expect(judge(1.05, 0.2).verdict).toBe("met");
     expect(judge(1.12, 0.1).verdict).toBe("inconclusive");
     expect(judge(1, 0.6).verdict).toBe("inconclusive");
   });
@@ -152,4 +168,15 @@ describe("an exponent", () => {
   test("is decided by the value with few sizes", () => {
     expect(exponentTarget("a", [[1, 1], [2, 4], [4, 16]], 1.1).verdict).toBe("missed"); // prettier-ignore
   });
+});
+
+test("a missed speed of threads is inconclusive if one thread waited for a core", () => {
+  const alone = (seconds: number, cpuSeconds: number) => {
+    const samples = Array.from({ length: 5 }, () => ({ seconds, cpuSeconds }));
+    return [measurementOf({ name: "alone", series: "alone" }, samples, seededRandom(1))];
+  };
+  const [missed, met] = [1, 2].map((value) => exactTarget("speed", value, "ratio", { least: 1.2 }));
+  expect(unlessBusy(missed!, alone(1, 0.9)).verdict).toBe("missed");
+  expect(unlessBusy(missed!, alone(1, 0.8)).verdict).toBe("inconclusive");
+  expect(unlessBusy(met!, alone(1, 0.5)).verdict).toBe("met");
 });

@@ -8,7 +8,7 @@ import {
   newBucket,
 } from "../../../../tests/servers/s3-servers.ts";
 import { openBackend, withScratch } from "../../src/object-store/scratch.ts";
-import { freshName } from "../../src/suites/round-trip.ts";
+import { freshName } from "../../src/harness/content.ts";
 import type { ObjectStoreAccess } from "../../src/suite.ts";
 
 requireServer("minio")("withScratch", () => {

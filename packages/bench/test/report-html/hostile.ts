@@ -9,13 +9,11 @@ const FIXED = new Set([
   "unit",
   "nacl",
   "verdict",
-  "quantity",
   "kind",
   "level",
-  "change",
 ]);
 
-/** Appends `HOSTILE` to every text of a report or comparison. */
+/** Appends `HOSTILE` to every text of a report. */
 export function hostile<T>(value: T): T {
   return poisoned(value) as T;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { annotation, annotationsOf, taskAnnotation } from "../../src/report/annotations.ts";
+import { annotation, annotationsOf } from "../../src/report/annotations.ts";
 import { PROBLEMS, target } from "./fixtures.ts";
 
 /** As GitHub's runner reads a line: https://github.com/actions/runner, ActionCommand.TryParseV2 */
@@ -25,7 +25,7 @@ function unescaped(text: string, ...more: [string, string][]): string {
 const BASELINE = {
   file: "benchmarks/baseline.json",
   text: JSON.stringify(
-    { suites: { seal: { ratios: { "open by bound": 1, "key by <bound>": 2 }, counters: {} } } },
+    { suites: { seal: { targets: { "open by bound": 1, "key by <bound>": null }, counters: {} } } },
     undefined,
     2,
   ),
@@ -54,12 +54,6 @@ describe("annotations", () => {
     ]);
   });
 
-  test("of a comparison have the task as their title", () => {
-    expect(taskAnnotation("warning", "put-memory: CPU time +8.0 %: worse\n")).toBe(
-      "::warning title=put-memory::CPU time +8.0 %25: worse%0A",
-    );
-  });
-
   test.each([
     "a\n::error::planted",
     "a\r\n::stop-commands::x",
@@ -68,7 +62,7 @@ describe("annotations", () => {
     "100 %0A 50%",
     "%25",
   ])("no text ends its part: %j", (text) => {
-    const line = annotation({ level: "failure", title: text, message: text, file: text, line: 7 });
+    const line = annotation("failure", text, text, { file: text, line: 7 });
     expect(line).not.toMatch(/[\r\n]/u);
     expect(read(line)).toEqual({
       command: "error",

@@ -2,11 +2,11 @@ import {
   type Measurement,
   REPORT_SCHEMA,
   type Report,
+  type ReportHead,
   type SuiteResult,
   type Target,
 } from "../../src/report/report.ts";
 import { type Problem, problemsOf } from "../../src/report/outcome.ts";
-import type { ReportHead } from "../../src/report/table.ts";
 
 export const HEAD: ReportHead = {
   schema: REPORT_SCHEMA,

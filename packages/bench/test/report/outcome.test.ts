@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type Strictness, describeVerdicts, problemsOf } from "../../src/report/outcome.ts";
+import { type Strictness, conclude, problemsOf } from "../../src/report/outcome.ts";
 import type { Report, SuiteResult, Target } from "../../src/report/report.ts";
 import { HEAD, result, target } from "./fixtures.ts";
 
@@ -28,6 +28,12 @@ describe("a run", () => {
   test("fails if a target is missed", () => {
     expect(problems([seal(target("put", 2, 1.1))])).toEqual([
       "failure | seal | put | missed its target",
+    ]);
+  });
+
+  test("fails if a value left the baseline, and says how that can be meant", () => {
+    expect(problems([seal(target("put, against the baseline", 2, 1.1))])).toEqual([
+      "failure | seal | put, against the baseline | missed its target; if the change is meant, update the baseline with its reason",
     ]);
   });
 
@@ -79,11 +85,24 @@ describe("a run", () => {
   });
 });
 
-test("what was not judged never counts as met", () => {
-  const skipped = result("upload", { status: "skipped" });
-  expect(describeVerdicts([skipped])).toBe("no targets, 1 suite skipped");
-  const targets = [target("put", 1, 1.1), target("get", 2, 1.1), inconclusive("wall")];
-  expect(describeVerdicts([seal(...targets), skipped])).toBe(
-    "1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite skipped",
+/** "bad: Benchmarks failed: …" */
+function conclusion(suites: readonly SuiteResult[], quick = false): string {
+  const report = { ...HEAD, suites, quick };
+  const { tone, headline } = conclude(report, problemsOf(report, { strict: false, ci: false }));
+  return `${tone}: ${headline}`;
+}
+
+test("only a run that judged something, and found nothing, passes", () => {
+  const skipped = result("upload", { status: "skipped", reason: "no object store" });
+  const met = seal(target("put", 1, 1.1));
+  expect(conclusion([met])).toBe("good: Benchmarks passed: 1 of 1 target met");
+  expect(conclusion([met, skipped])).toBe(
+    "unclear: Benchmarks passed with warnings: 1 of 1 target met, 1 suite skipped",
   );
+  expect(conclusion([skipped])).toBe("unclear: Benchmarks not judged: no targets, 1 suite skipped");
+  const targets = [target("put", 1, 1.1), target("get", 2, 1.1), inconclusive("wall")];
+  const verdicts = "1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite skipped";
+  const both = [seal(...targets), skipped];
+  expect(conclusion(both)).toBe(`bad: Benchmarks failed: ${verdicts}`);
+  expect(conclusion(both, true)).toBe(`unclear: Benchmarks not judged: ${verdicts}`);
 });

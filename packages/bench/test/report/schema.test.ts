@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { renderJson, renderJsonSchema } from "../../src/report/schema.ts";
+import { renderJson, renderJsonSchema } from "../../src/report/report.ts";
 import { REPORT } from "./fixtures.ts";
 
 describe("renderJson", () => {

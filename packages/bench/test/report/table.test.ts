@@ -1,15 +1,15 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "bun:test";
 import { type Paint, drawGrid, paintFor, plain } from "../../src/report/draw.ts";
-import { renderMarkdown } from "../../src/report/markdown.ts";
 import type { Report } from "../../src/report/report.ts";
-import { renderHead, renderOutcome, renderSuite } from "../../src/report/table.ts";
+import { describeRun } from "../../src/report/outcome.ts";
+import { renderOutcome, renderSuite } from "../../src/report/table.ts";
 import { PROBLEMS, REPORT, measurement, result } from "./fixtures.ts";
 
 /** The parts in the order in which a run prints them. */
 function renderTable(report: Report, paint: Paint = plain): string {
   const suites = report.suites.map((suite) => renderSuite(suite, paint));
-  return [renderHead(report, paint), ...suites, renderOutcome(report.suites, PROBLEMS, paint)].join(
+  return [describeRun(report).join("\n"), ...suites, renderOutcome(report, PROBLEMS, paint)].join(
     "\n\n",
   );
 }
@@ -40,7 +40,7 @@ describe("the table of a report", () => {
         key by <bound>  MISSED         2.00                ≤ 1.50
 
         with | without: the interval includes zero: no measurable difference
-        note: the first *round* warms up
+        the first *round* warms up
 
       upload  What upload takes
         skipped: no object store
@@ -48,7 +48,7 @@ describe("the table of a report", () => {
       broken  What broken takes
         FAILED after 500 ms: HTTP 500
 
-      3 suites, 1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
+      Benchmarks failed: 1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
       FAILED seal: key by <bound> missed its target: 2.00, ≤ 1.50
       FAILED broken failed: HTTP 500
       warning seal: open by bound is inconclusive: 1.00 (0.60 to 1.40), ≤ 1.10
@@ -57,8 +57,8 @@ describe("the table of a report", () => {
   });
 
   test("shows how far the store was", () => {
-    expect(renderHead({ ...REPORT, rtt: 50 })).toContain(
-      "native NaCl, 50 ms added to each request to the store\n",
+    expect(describeRun({ ...REPORT, rtt: 50 })[1]).toEndWith(
+      "native NaCl, 50 ms added to each request to the store",
     );
   });
 
@@ -120,11 +120,11 @@ describe("the table of a report", () => {
     [{ isTTY: false }, {}],
     [{}, {}],
   ])("has no colour for %p in %p", (stream, env) => {
-    expect(paintFor(stream, env)("red", "text")).toBe("text");
+    expect(paintFor(stream, env)("bad", "text")).toBe("text");
   });
 
   test("ignores an empty NO_COLOR", () => {
-    expect(paintFor({ isTTY: true }, { NO_COLOR: "" })("red", "text")).not.toBe("text");
+    expect(paintFor({ isTTY: true }, { NO_COLOR: "" })("bad", "text")).not.toBe("text");
   });
 
   test("aligns columns by display width", () => {
@@ -152,9 +152,4 @@ test("measurements are in the tables that they name", () => {
       downloads         median   ± 95 %      p95
       download, plain  20.0 ms  ± 1.0 %  20.2 ms"
   `);
-  const markdown = renderMarkdown({ ...REPORT, suites: [suite] }, []);
-  expect(markdown.match(/^\| (?:uploads|downloads|measurement) /gmu)).toEqual([
-    "| uploads ",
-    "| downloads ",
-  ]);
 });

@@ -57,6 +57,7 @@ describe("formats", () => {
 
   test.each<[Target["unit"], string]>([
     ["ratio", "1.25"],
+    ["change", "+125.0 %"],
     ["seconds", "1.25 s"],
     ["bytes/s", "0.00000125 MB/s"],
     ["files/s", "1.25 files/s"],
@@ -72,6 +73,8 @@ describe("formats", () => {
     expect(formatBound({ ...target, least: 0.9 })).toBe("≥ 0.90");
     expect(formatBound({ ...target, most: 1.1 })).toBe("≤ 1.10");
     expect(formatBound({ ...target, least: 0.9, most: 1.1 })).toBe("0.90 to 1.10");
+    const exactly = { ...target, unit: "bytes", least: 1_000_040, most: 1_000_040 } as const;
+    expect(formatBound(exactly)).toBe("= 1,000,040 B");
   });
 
   test("a value just beyond its bound does not round to it", () => {

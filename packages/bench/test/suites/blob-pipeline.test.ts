@@ -1,13 +1,12 @@
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32, inflateRawSync } from "node:zlib";
 import { gzipSync } from "bun";
 import { afterEach, describe, expect, test } from "bun:test";
-import { temporaryFolder } from "../../src/harness/files.ts";
-import { loadClassic, storeClassic } from "../../src/suites/blob-pipeline/classic.ts";
-import { expectRepeated } from "../../src/suites/blob-pipeline.ts";
-import { KINDS, MIXES, filesOf, mixedFiles } from "../../src/suites/blob-pipeline/mixed-files.ts";
+import { withFolder } from "../../src/harness/files.ts";
+import { loadClassic, storeClassic } from "../../src/suites/processor/contenders.ts";
+import { expectRepeated } from "../../src/suites/processor/blob-pipeline.ts";
+import { KINDS, MIXES, filesOf, mixedFiles } from "../../src/suites/processor/mixed-files.ts";
 import { runTiny } from "./run-tiny.ts";
 
 afterEach(() => {
@@ -31,8 +30,8 @@ test("both pipelines store all files, measure all stages, and leave nothing behi
     "idk, convergent",
     "classic, fewer iterations",
     "idk, random, 16 at once",
-    "idk, random, zstd where it pays",
     "idk, random, not compressed",
+    "idk, random, zstd where it pays",
     ...Object.keys(MIXES).map((mix) => `idk, random, zstd where it pays: ${mix}`),
   ]);
   expect(names.slice(11)).toEqual(
@@ -60,16 +59,17 @@ test("both pipelines store all files, measure all stages, and leave nothing behi
 }, 120_000);
 
 test("two passes have to be equal if they are convergent, and different otherwise", () => {
-  const first = { blobs: 2, bytes: 20, hash: "1", addresses: ["a", "b"] };
-  const other = { ...first, hash: "2", addresses: ["c", "d"] };
+  const wrote = (...blobs: string[]) => ({ bytes: 20, blobs: new Set(blobs) });
+  const [first, other] = [wrote("a", "b"), wrote("c", "d")];
   expect(() => expectRepeated("convergent", first, first, true)).not.toThrow();
   expect(() => expectRepeated("random", first, other, false)).not.toThrow();
-  const wrong = "a second pass wrote";
-  expect(() => expectRepeated("convergent", first, other, true)).toThrow(wrong);
-  expect(() => expectRepeated("convergent", first, { ...first, hash: "2" }, true)).toThrow(wrong);
-  expect(() => expectRepeated("random", first, first, false)).toThrow(wrong);
-  const shared = { ...other, addresses: ["c", "b"] };
-  expect(() => expectRepeated("random", first, shared, false)).toThrow(wrong);
+  const [others, same] = ["a second pass wrote other blobs", "a second pass wrote the same blobs"];
+  expect(() => expectRepeated("convergent", first, other, true)).toThrow(others);
+  for (const almost of [wrote("a"), wrote("a", "c"), wrote("a", "b", "c")]) {
+    expect(() => expectRepeated("convergent", first, almost, true)).toThrow(others);
+  }
+  expect(() => expectRepeated("random", first, first, false)).toThrow(same);
+  expect(() => expectRepeated("random", first, wrote("c", "b"), false)).toThrow(same);
 });
 
 describe("mixed files", () => {
@@ -114,25 +114,20 @@ test("mixes are determined by the seed, and as compressible as such files are", 
   expect(left("code")).toBeLessThan(0.5);
 });
 
-test("office files are ZIP archives, code has lines, and photos begin with a JPEG header", () => {
+test("office files begin like ZIP archives, code has lines, and photos begin with a JPEG header", () => {
   const make = (kind: "office" | "code" | "photo") => {
     const [file] = filesOf({ kinds: [kind], count: 1, total: 50_000, spread: 1 }, 1);
     return Buffer.from(file!.content);
   };
   const office = make("office");
   expect(office.subarray(0, 4).toString("latin1")).toBe("PK\x03\x04");
-  const [name, size] = [office.readUInt16LE(26), office.readUInt32LE(18)];
-  const first = inflateRawSync(office.subarray(30 + name, 30 + name + size));
-  expect(first.toString()).toStartWith("<Default Extension");
-  expect(office.readUInt32LE(14)).toBe(crc32(first));
-  expect(office.at(-22)).toBe("P".charCodeAt(0));
+  expect(gzipSync(office).length / office.length).toBeGreaterThan(0.97);
   expect(make("code").toString().split("\n").length).toBeGreaterThan(500);
   expect(make("photo").subarray(0, 2).toString("hex")).toBe("ffd8");
 });
 
-test("the classic pipeline rejects a changed file", async () => {
-  const folder = await temporaryFolder();
-  try {
+test("the classic pipeline rejects a changed file", () =>
+  withFolder(async (folder) => {
     const [source, target] = [join(folder, "source"), join(folder, "target")];
     await writeFile(source, "hello");
     await storeClassic(source, target, 1000);
@@ -141,14 +136,9 @@ test("the classic pipeline rejects a changed file", async () => {
     const data = Buffer.from(envelope.data, "base64");
     data[0]! ^= 1;
     await writeFile(target, JSON.stringify({ ...envelope, data: data.toString("base64") }));
-    const loading = loadClassic(target);
-    expect(
-      await loading.then(
-        () => "opened",
-        () => "refused",
-      ),
-    ).toBe("refused");
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-});
+    const opened = loadClassic(target).then(
+      () => "opened",
+      () => "refused",
+    );
+    expect(await opened).toBe("refused");
+  }));

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { KINDS } from "../../src/suites/blob-pipeline/mixed-files.ts";
+import { KINDS } from "../../src/suites/processor/mixed-files.ts";
 import { runTiny } from "./run-tiny.ts";
 import { withWrongBytes } from "./wrong-bytes.ts";
 

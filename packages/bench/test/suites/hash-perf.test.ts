@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { measurementOf } from "../../src/harness/results.ts";
 import type { Measurement } from "../../src/report/report.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
-import { spreadTarget } from "../../src/suites/hash-perf.ts";
+import { spreadTarget } from "../../src/suites/processor/hash-perf.ts";
 import { runTiny } from "./run-tiny.ts";
 
 test("measures every size with each hash, and small blobs", async () => {
@@ -10,16 +10,16 @@ test("measures every size with each hash, and small blobs", async () => {
   expect(measurements.map(({ name }) => name)).toEqual([
     "addressOf 200 KB",
     "bare createHash 200 KB",
+    "addressOf 300 KB",
+    "bare createHash 300 KB",
+    "addressOf 1 KB",
+    "addressOf 100 KB",
     "SHA-256 incremental 200 KB",
     "SHA-1 200 KB",
     "SHA-512 200 KB",
-    "addressOf 300 KB",
-    "bare createHash 300 KB",
     "SHA-256 incremental 300 KB",
     "SHA-1 300 KB",
     "SHA-512 300 KB",
-    "addressOf 1 KB",
-    "addressOf 100 KB",
   ]);
   expect(targets).toHaveLength(7);
   expect(measurements[0]!.samples.length).toBeGreaterThanOrEqual(2);

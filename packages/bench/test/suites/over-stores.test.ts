@@ -1,22 +1,24 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStore, generateIdentity, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
+import { type RunStore, openRunStore } from "../../src/command/run-store.ts";
+import { suites } from "../../src/suites.ts";
 import { runSuite } from "../../src/run-suite.ts";
 import {
-  BY_HASH,
-  BY_LENGTH,
   type Passes,
-  files,
+  byHash,
+  byLength,
   passesOf,
   passesOfMany,
   passesOfStore,
   randomContents,
   readAll,
   tasksOf,
-} from "../../src/suites/passes.ts";
+} from "../../src/suites/object-store/passes.ts";
+import { files } from "../../src/suites/object-store/transfer.ts";
 import type { SuiteContext } from "../../src/suite.ts";
 
 const contents = randomContents(5000, 5);
@@ -45,7 +47,7 @@ test("each way to store and read returns every content", async () => {
   const folder = await mkdtemp(join(tmpdir(), "idk-passes-"));
   try {
     for (const [who, passes] of Object.entries(await everyPass(folder))) {
-      const [put, get] = tasksOf(passes, contents, { who, what: "small", inFlight: 2 });
+      const { put, get } = tasksOf(passes, contents, { who, what: "small", inFlight: 2 });
       expect([put.name, get.name]).toEqual([`small: put, ${who}`, `small: get, ${who}`]);
       expect(get.bytesPerOperation).toBe(25_000);
       // A get stores the contents itself if it comes first.
@@ -74,11 +76,11 @@ test("finds wrong bytes of the right length, and contents that are missing", asy
     5000,
   );
   const keys = await passes.put(contents, 2);
-  await readAll(passes, keys, contents, 2, BY_HASH);
+  await readAll(passes, keys, contents, 2, byHash);
   flip = 1;
-  await readAll(passes, keys, contents, 2, BY_LENGTH);
-  expect(await failureOf(readAll(passes, keys, contents, 2, BY_HASH))).toContain("wrong bytes");
-  expect(await failureOf(readAll(passes, keys.slice(1), contents, 2, BY_LENGTH))).toContain(
+  await readAll(passes, keys, contents, 2, byLength);
+  expect(await failureOf(readAll(passes, keys, contents, 2, byHash))).toContain("wrong bytes");
+  expect(await failureOf(readAll(passes, keys.slice(1), contents, 2, byLength))).toContain(
     "4 of 5",
   );
 });
@@ -91,20 +93,35 @@ test("a failed item of many ends the pass", async () => {
   expect(await failureOf(passes.put(contents, 2))).toContain("the disk is full");
 });
 
+test("without versitygw, stores is skipped by name in CI only", () => {
+  const missing = suites.find(({ name }) => name === "stores")!.missing!;
+  expect(missing({ CI: "1" })).toContain("IDK_TEST_VERSITYGW not set");
+  expect(missing({ CI: "1", IDK_TEST_VERSITYGW: "http://localhost" })).toBeUndefined();
+  expect(missing({})).toBeUndefined();
+});
+
 const given = process.env["IDK_TEST_MINIO"];
 if (given) describe("suites over an object store", () => overObjectStore(new URL(given)));
 else if (process.env["CI"]) throw new Error("IDK_TEST_MINIO is not set: script/minio starts one");
 else test.skip("suites over stores: no MinIO (script/minio run COMMAND… starts one)", () => {});
 
 function overObjectStore(url: URL): void {
-  const env = {
-    MINIO_ENDPOINT: url.origin,
-    MINIO_ACCESS_KEY: decodeURIComponent(url.username),
-    MINIO_SECRET_KEY: decodeURIComponent(url.password),
+  const server = {
+    endpoint: url.origin,
+    region: "us-east-1",
+    accessKeyId: decodeURIComponent(url.username),
+    secretAccessKey: decodeURIComponent(url.password),
   };
+  let store: RunStore;
+  beforeAll(async () => {
+    store = await openRunStore({ kind: "server", server });
+  });
+  afterAll(() => store.close());
   const run = async (name: string, context: Partial<SuiteContext>) => {
-    const { result } = await runSuite(name, { quick: true, iterations: 1, env, ...context });
-    expect(result).toMatchObject({ suite: name, status: "completed" });
+    const suite = suites.find((each) => each.name === name)!;
+    const given = { quick: true, iterations: 1, env: {}, store: store.access, ...context };
+    const result = await runSuite(suite, given);
+    if (result.status !== "completed") throw new Error(result.reason);
     return {
       result,
       measured: result.measurements.map((measurement) => measurement.name),
@@ -121,12 +138,24 @@ function overObjectStore(url: URL): void {
     expect(measured).toHaveLength(16);
     expect(measured.slice(0, 4)).toEqual([
       "up 1 MB, 256 KiB x 2",
-      "bare up 1 MB, 256 KiB x 2",
       "down 1 MB, 256 KiB x 2",
+      "bare up 1 MB, 256 KiB x 2",
       "bare down 1 MB, 256 KiB x 2",
     ]);
-    expect(targets).toEqual(["round trips with equal SHA-256"]);
+    const settings = ["256 KiB x 2", "1 MiB x 2"];
+    const rates = settings.flatMap((setting) =>
+      ["1 MB", "2 MB"].flatMap((size) =>
+        ["up", "down"].map((way) => `${way} ${size}, ${setting}: rate to that of bare requests`),
+      ),
+    );
+    const inFlight = ["put of a stream", "get as a stream"].map(
+      (what) => `${what}: chunks in flight at once`,
+    );
+    expect(targets).toEqual([...inFlight, ...rates]);
     expect(result.targets[0]).toMatchObject({ value: 4, verdict: "met" });
+    expect(result.targets[1]).toMatchObject({ value: 4, verdict: "met" });
+    // Too few samples to be met.
+    for (const { verdict } of result.targets.slice(2)) expect(verdict).not.toBe("met");
     const { memory = [], heap = 0, peakRss = 0 } = result.measurements[0]!;
     expect(memory.length).toBeGreaterThan(1);
     expect(peakRss).toBeGreaterThan(heap);
@@ -141,6 +170,12 @@ function overObjectStore(url: URL): void {
     expect(await failureOf(streams({ partSize: "none" }))).toContain("--partSize must list sizes");
   });
 
+  test("sse-overhead measures one pair, which has no interval", async () => {
+    const { result, measured } = await run("sse-overhead", { sizes: [1000] });
+    expect(measured).toHaveLength(4);
+    expect(result.pairs).toEqual([]);
+  });
+
   test("many-small measures folders, the object store and bare requests", async () => {
     const { measured, targets } = await run("many-small", { options: { count: 20 } });
     expect(measured).toContain("put, folder, full");
@@ -149,12 +184,19 @@ function overObjectStore(url: URL): void {
     expect(targets).toHaveLength(4);
   });
 
-  test("transfer measures the backend, the providers' clients, and a store", async () => {
+  test("transfer measures the backend beside the AWS SDK and bare requests", async () => {
     const { measured, targets } = await run("transfer", {});
     expect(measured).toContain("1 MiB, one at a time: get, AWS SDK");
-    expect(measured).toContain("4 MiB, 4 in flight: put, MinIO's client");
-    expect(measured).toContain("16 MiB: get, store");
-    expect(targets).toHaveLength(16);
+    expect(measured).toContain("4 MiB, 4 in flight: put, bare requests");
+    expect(targets).toHaveLength(12);
+  });
+
+  test("stores has its second server as far away as the first", async () => {
+    const env = { IDK_TEST_VERSITYGW: given };
+    const far = run("stores", { sizes: [65_536], env, rtt: 1 });
+    if (process.env["IDK_TEST_TOXIPROXY"]) {
+      expect((await far).result.notes.join()).toContain("Both servers are as far away");
+    } else expect(await failureOf(far)).toContain("--rtt needs the fault proxy");
   });
 
   test("stores measures an object store, a folder, and versitygw if it runs", async () => {
@@ -162,7 +204,7 @@ function overObjectStore(url: URL): void {
     for (const second of [undefined, ...(IDK_TEST_VERSITYGW ? [IDK_TEST_VERSITYGW] : [])]) {
       const { result, targets } = await run("stores", {
         sizes: [65_536],
-        env: { ...env, IDK_TEST_VERSITYGW: second },
+        env: { IDK_TEST_VERSITYGW: second },
       });
       expect(targets).toHaveLength(second === undefined ? 4 : 6);
       expect(result.notes.some((note) => note.includes("script/versitygw"))).toBe(!second);

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { lookup, measurementOf } from "../../src/harness/results.ts";
 import { seededRandom } from "../../src/statistics/random.ts";
-import { missingPeers } from "../../src/suites/peer-programs.ts";
-import { targetsFor } from "../../src/suites/peers.ts";
+import { missingPeers } from "../../src/suites/command/peer-programs.ts";
+import { targetsFor } from "../../src/suites/command/peers.ts";
 import { suites } from "../../src/suites.ts";
 
 const MIB = 2 ** 20;

@@ -174,6 +174,12 @@ test("processes of the benchmarks are started in the same way", () => {
   expect(readFileSync(join(ROOT, "script/idk"), "utf8")).toContain(
     `exec bun ${RUNTIME_FLAGS.join(" ")} "$bundle" "$@"`,
   );
+  for (const [file, start] of [
+    ["script/nightly-benchmarks", 'script/idk bench "$@"'],
+    ["tests/benchmarks/bench.ts", "[process.execPath, ...RUNTIME_FLAGS, "],
+  ] as const) {
+    expect(readFileSync(join(ROOT, file), "utf8")).toContain(start);
+  }
 });
 
 function shebangOf(script: string): string {

@@ -1,12 +1,13 @@
 import type { Backend } from "@idk/storage";
-import type { Method } from "./job.ts";
+import type { CounterName } from "./job.ts";
 
-/** Requests so far, in total and by method, and the bytes of their bodies. */
-export type Tally = Record<Method | "requests" | "bytesSent" | "bytesReceived", number>;
+type Method = Extract<CounterName, "GET" | "PUT" | "HEAD" | "POST" | "DELETE">;
+
+/** Requests so far by method, and the bytes of their bodies. */
+export type Tally = Record<Method | "bytesSent" | "bytesReceived", number>;
 
 export function newTally(): Tally {
-  const methods = { GET: 0, PUT: 0, HEAD: 0, POST: 0, DELETE: 0 };
-  return { requests: 0, ...methods, bytesSent: 0, bytesReceived: 0 };
+  return { GET: 0, PUT: 0, HEAD: 0, POST: 0, DELETE: 0, bytesSent: 0, bytesReceived: 0 };
 }
 
 const METHOD_OF: Readonly<Partial<Record<string, Method>>> = {
@@ -33,7 +34,6 @@ export function countingBackend(backend: Backend, tally: Tally): Backend {
     const method = METHOD_OF[name];
     if (typeof member !== "function" || method === undefined) return [name, member];
     const call = (...given: unknown[]): unknown => {
-      tally.requests += 1;
       tally[method] += 1;
       if (name === "put") tally.bytesSent += (given[1] as Uint8Array).length;
       const result: unknown = Reflect.apply(member, backend, given);
@@ -69,7 +69,6 @@ export function countingProxy(
       const { pathname, search } = new URL(request.url);
       const body = await request.bytes();
       const method = request.method as Method;
-      tally.requests += 1;
       tally[method] += 1;
       tally.bytesSent += body.length;
       const headers = new Headers(request.headers);

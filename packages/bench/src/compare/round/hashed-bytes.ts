@@ -1,20 +1,28 @@
 /*
- * Counts the bytes passed to hash functions of the runtime. A round that counts loads it before the
- * library.
+ * Counts the bytes passed to hash functions of the runtime, once `watchHashing` was called.
  *
  * Covered for all algorithms: `createHash` and `createHmac` of `node:crypto`, however they are imported,
- * because their prototypes are patched; `Bun.CryptoHasher`; `crypto.subtle.digest`. Not covered: other
- * threads; hashing inside HKDF, scrypt and TLS; the one-shot `hash` of `node:crypto`; hashing in
- * JavaScript or native modules. Under Bun, @idk/storage hashes with `Bun.CryptoHasher`, also to derive
+ * because their prototypes are patched; `Bun.CryptoHasher`, and the one-shot `hash` of `node:crypto`, which
+ * calls it; `crypto.subtle.digest`. Not covered: other threads; hashing inside HKDF, scrypt and TLS; hashing
+ * in JavaScript or native modules. Under Bun, @idk/storage hashes with `Bun.CryptoHasher`, also to derive
  * keys, and the S3 client hashes requests with `createHash`.
  */
 import { Hash, Hmac, subtle } from "node:crypto";
 
 let hashed = 0;
 
-/** Bytes hashed on the main thread since this module was loaded. */
-export function hashedBytes(): number {
-  return hashed;
+/**
+ * Patches the hash functions of this process.
+ *
+ * @returns a function that returns the bytes hashed on this thread since then
+ */
+export function watchHashing(): () => number {
+  counting(Hash.prototype, "update", 0, 1);
+  counting(Hmac.prototype, "update", 0, 1);
+  counting(Bun.CryptoHasher.prototype, "update", 0, 1);
+  counting(Bun.CryptoHasher, "hash", 1);
+  counting(Object.getPrototypeOf(subtle) as object, "digest", 1);
+  return () => hashed;
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
@@ -38,9 +46,3 @@ function lengthOf(data: unknown, encoding: unknown): number {
   if (typeof byteLength === "number") return byteLength;
   throw new TypeError(`cannot tell how many bytes of a ${typeof data} are hashed`);
 }
-
-counting(Hash.prototype, "update", 0, 1);
-counting(Hmac.prototype, "update", 0, 1);
-counting(Bun.CryptoHasher.prototype, "update", 0, 1);
-counting(Bun.CryptoHasher, "hash", 1);
-counting(Object.getPrototypeOf(subtle) as object, "digest", 1);

@@ -1,13 +1,12 @@
-import type { BackendKind } from "./job.ts";
+import type { BackendKind } from "./library.ts";
+import { randomContent } from "../../harness/content.ts";
 import {
   type Prepare,
   allBytes,
-  firstGets,
   gets,
   maintains,
   manyGets,
   manyPuts,
-  noise,
   puts,
   rewraps,
   streamOf,
@@ -49,7 +48,7 @@ const task = (
   prepare: Prepare,
 ): TaskInfo => ({ name, title, ...where, prepare });
 
-const dedup = () => ({ dedupSecret: noise(32) });
+const dedup = () => ({ dedupSecret: randomContent(32) });
 
 export const TASKS: readonly TaskInfo[] = [
   task("put-memory", "seal and put 8 MiB, discarded", sealing, puts(8 * MIB)),
@@ -70,14 +69,15 @@ export const TASKS: readonly TaskInfo[] = [
   task("get-files", "get 8 MiB from a folder", disk, gets(8 * MIB)),
   task("put-store", "put 1 MiB into the store", network, puts(MIB)),
   task("get-store", "get 1 MiB from the store", network, gets(MIB)),
-  task("first-get", "get 1 MiB with a new store", network, firstGets(MIB)),
+  task("first-put", "put 1 MiB with a new store", network, puts(MIB, { fresh: true })),
+  task("first-get", "get 1 MiB with a new store", network, gets(MIB, { fresh: true })),
   task("maintain-store", "put, stat, verify, list, delete 5 MiB", network, maintains(5 * MIB)),
   task("put-store-many", "put 64 KiB, 16 in flight", many, manyPuts(64 * KIB)),
   task("get-store-many", "get 64 KiB, 16 in flight", many, manyGets(64 * KIB)),
   task("put-store-8m", "put 8 MiB into the store", threaded, puts(8 * MIB)),
-  task("get-store-8m", "get 8 MiB from the store", threaded, gets(8 * MIB, allBytes)),
+  task("get-store-8m", "get 8 MiB from the store", threaded, gets(8 * MIB, { read: allBytes })),
   task("put-store-64m", "put 64 MiB into the store", threaded, puts(64 * MIB)),
-  task("get-store-64m", "get 64 MiB from the store", threaded, gets(64 * MIB, allBytes)),
+  task("get-store-64m", "get 64 MiB from the store", threaded, gets(64 * MIB, { read: allBytes })),
   task("stream-up-64m", "put a stream of 64 MiB", threaded, puts(64 * MIB, { given: streamOf })),
   task("stream-down-64m", "get a stream of 64 MiB", threaded, gets(64 * MIB)),
 ];

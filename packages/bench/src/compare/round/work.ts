@@ -1,7 +1,7 @@
-import { createHash, randomFillSync } from "node:crypto";
 import type { Backend, Content, Identity, PutOptions, Store } from "@idk/storage";
 import type { StoreOptions, StoredContent } from "@idk/storage";
-import { entryPoint, requireMethods } from "./library.ts";
+import { expectBytes, randomContent, sha256 } from "../../harness/content.ts";
+import { entryPoint, requireFunctions } from "./library.ts";
 
 export interface Work {
   /** Runs a number of operations, sequentially unless the task says otherwise. */
@@ -53,7 +53,7 @@ export async function fixtureOver(
     library,
     open(options = {}) {
       const store = library.createStore({ backend, ...keys, ...own, ...options });
-      requireMethods("Store", store, ["put", "get"]);
+      requireFunctions("Store", store, ["put", "get"]);
       return store;
     },
   };
@@ -63,35 +63,42 @@ interface PutTask {
   /** The form in which content is given, by default as bytes. */
   given?(content: Bytes): Content;
   options?(): PutOptions;
+  /** Whether each put uses a new store over a new backend. */
+  readonly fresh?: boolean;
 }
 
-export function puts(size: number, { given = (bytes) => bytes, options }: PutTask = {}): Prepare {
+export function puts(
+  size: number,
+  { given = (bytes) => bytes, options, fresh = false }: PutTask = {},
+): Prepare {
   return async (fixture) => {
-    const store = fixture.open();
-    const content = noise(size);
-    const put = () => store.put(given(content), options?.());
+    const first = fixture.open();
+    const content = randomContent(size);
+    const put = async () => {
+      const store = fresh ? fixture.open({ backend: await fixture.connect() }) : first;
+      await store.put(given(content), options?.());
+      if (fresh) await store.close?.();
+    };
     return { pass: repeated(put), puts: size, verify: () => readBack(fixture, content, given) };
   };
 }
 
-/** @param read reads the content, into the buffer or into memory of its own */
-export function gets(size: number, read: Read = copyStream): Prepare {
-  return async ({ open }) => {
-    const store = open();
-    const content = noise(size);
-    const address = await store.put(content);
-    return reading(content, async (buffer) => read(await store.get(address), buffer));
-  };
+interface GetTask {
+  /** Reads the content, into the buffer or into memory of its own. */
+  readonly read?: Read;
+  /** Whether each get uses a new store over a new backend. */
+  readonly fresh?: boolean;
 }
 
-export function firstGets(size: number): Prepare {
+export function gets(size: number, { read = copyStream, fresh = false }: GetTask = {}): Prepare {
   return async ({ open, connect }) => {
-    const content = noise(size);
-    const address = await open().put(content);
+    const content = randomContent(size);
+    const first = open();
+    const address = await first.put(content);
     return reading(content, async (buffer) => {
-      const store = open({ backend: await connect() });
-      const bytes = await copyStream(await store.get(address), buffer);
-      await store.close?.();
+      const store = fresh ? open({ backend: await connect() }) : first;
+      const bytes = await read(await store.get(address), buffer);
+      if (fresh) await store.close?.();
       return bytes;
     });
   };
@@ -102,8 +109,8 @@ export function rewraps(recipients: number): Prepare {
     const others = Array.from({ length: recipients - 1 }, () => library.generateIdentity());
     const all = [identity, ...(await Promise.all(others))].map(({ recipient }) => recipient);
     const store = open();
-    requireMethods("Store", store, ["rewrap"]);
-    const content = noise(32);
+    requireFunctions("Store", store, ["rewrap"]);
+    const content = randomContent(32);
     const address = await store.put(content);
     return reading(content, async (buffer) => {
       const shared = await store.rewrap(address, all);
@@ -116,18 +123,30 @@ export function rewraps(recipients: number): Prepare {
 
 export function manyPuts(size: number): Prepare {
   return async (fixture) => {
+    requireFunctions("Store", fixture.open(), ["putMany"]);
+    const contents = Array.from({ length: IN_FLIGHT }, () => randomContent(size));
+    const putAll = async (store: Store, operations: number): Promise<string[]> => {
+      const addresses: string[] = [];
+      const items = Array.from({ length: operations }, (_, key) => ({
+        key,
+        content: contents[key % IN_FLIGHT]!,
+      }));
+      for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
+        if (!result.ok) throw result.error;
+        addresses[result.key] = result.address;
+      }
+      return addresses;
+    };
     const store = fixture.open();
-    requireMethods("Store", store, ["putMany"]);
-    const content = noise(size);
     return {
-      async pass(operations) {
-        const items = Array.from({ length: operations }, (_, key) => ({ key, content }));
-        for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
-          if (!result.ok) throw result.error;
+      pass: async (operations) => void (await putAll(store, operations)),
+      puts: size,
+      async verify() {
+        const kept = fixture.open({ backend: fixture.keeping });
+        for (const [i, address] of (await putAll(kept, IN_FLIGHT)).entries()) {
+          expectBytes(await (await kept.get(address)).bytes(), sha256(contents[i]!));
         }
       },
-      puts: size,
-      verify: () => readBack(fixture, content),
     };
   };
 }
@@ -135,8 +154,8 @@ export function manyPuts(size: number): Prepare {
 export function manyGets(size: number): Prepare {
   return async ({ open }) => {
     const store = open();
-    requireMethods("Store", store, ["getMany"]);
-    const contents = Array.from({ length: IN_FLIGHT }, () => noise(size));
+    requireFunctions("Store", store, ["getMany"]);
+    const contents = Array.from({ length: IN_FLIGHT }, () => randomContent(size));
     const addresses = await Promise.all(contents.map((content) => store.put(content)));
     const last: Uint8Array[] = [];
     return {
@@ -151,7 +170,7 @@ export function manyGets(size: number): Prepare {
           last[result.key % IN_FLIGHT] = await result.blob.bytes();
         }
       },
-      verify: async () => last.forEach((bytes, i) => assertSame(bytes, contents[i]!)),
+      verify: async () => last.forEach((bytes, i) => expectBytes(bytes, sha256(contents[i]!))),
     };
   };
 }
@@ -160,21 +179,17 @@ export function manyGets(size: number): Prepare {
 export function maintains(size: number): Prepare {
   return async (fixture) => {
     const store = fixture.open();
-    requireMethods("Store", store, ["stat", "verify", "list", "deleteTree"]);
-    const content = noise(size);
+    requireFunctions("Store", store, ["stat", "verify", "list", "deleteTree"]);
+    const content = randomContent(size);
     const pass = repeated(async () => {
       const address = await store.put(content);
       await store.stat(address);
       await store.verify(address);
-      for await (const { size } of store.list()) assertPositive(size);
+      await Array.fromAsync(store.list());
       await store.deleteTree(address);
     });
     return { pass, verify: () => readBack(fixture, content) };
   };
-}
-
-function assertPositive(size: number): void {
-  if (size <= 0) throw new Error(`a blob of ${size} bytes was listed`);
 }
 
 type Read = (stored: StoredContent, buffer: Bytes) => Promise<Uint8Array>;
@@ -196,14 +211,14 @@ export function streamOf(bytes: Bytes): ReadableStream<Uint8Array> {
 
 /** @param read reads the content once */
 function reading(content: Bytes, read: (buffer: Bytes) => Promise<Uint8Array>): Work {
-  const buffer = new Uint8Array(content.length);
+  const [buffer, hash] = [new Uint8Array(content.length), sha256(content)];
   let last: Uint8Array = buffer;
   return {
     pass: repeated(async () => {
       last = await read(buffer);
     }),
     async verify() {
-      assertSame(last, content);
+      expectBytes(last, hash);
       // What a later pass does not write must not look right.
       last.fill(0);
     },
@@ -218,20 +233,11 @@ async function readBack(
 ): Promise<void> {
   const store = open({ backend: keeping });
   const address = await store.put(given(content));
-  assertSame(await (await store.get(address)).bytes(), content);
-}
-
-function assertSame(read: Uint8Array, content: Uint8Array): void {
-  const [got, put] = [read, content].map((bytes) => createHash("sha256").update(bytes).digest());
-  if (!got!.equals(put!)) throw new Error("other bytes came back than were put");
+  expectBytes(await (await store.get(address)).bytes(), sha256(content));
 }
 
 function repeated(operation: () => Promise<unknown>): Work["pass"] {
   return async (operations) => {
     for (let i = 0; i < operations; i++) await operation();
   };
-}
-
-export function noise(length: number): Bytes {
-  return randomFillSync(new Uint8Array(length));
 }

@@ -1,0 +1,133 @@
+/** The command, and other programs that store a large file and fetch it. */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Identity, formatIdentity } from "@idk/storage";
+import {
+  isolatedUserFolders,
+  sha256OfFile,
+  syncToDisk,
+  withFolder,
+  writeRandomFile,
+} from "../../harness/files.ts";
+import { type Program, RUNTIME_FLAGS, run } from "../../harness/processes.ts";
+import type { Labels, Sample } from "../../harness/results.ts";
+import type { Lane } from "../../harness/sampling.ts";
+import { exactTarget } from "../../harness/targets.ts";
+import type { Measurement, Target } from "../../report/report.ts";
+
+/** Of the command, and of the library, with a file of any size. */
+const PEAK_MOST = 256 * 2 ** 20;
+
+export function peakTarget({ name, peakRss = Number.NaN }: Measurement): Target {
+  return exactTarget(`${name}: peak of resident memory`, peakRss, "bytes", { most: PEAK_MOST });
+}
+
+/** Its command lines. */
+interface Command {
+  help(): Program;
+  put(file: string, store: string): Program;
+  get(address: string, store: string, output: string): Program;
+  stat(address: string, store: string): Program;
+}
+
+/**
+ * The command, without the settings, keys and journals of the user.
+ *
+ * @param script its entry point
+ * @param folder for the key, and for what the command writes
+ * @param env variables for the command
+ */
+export async function commandOf(
+  script: string,
+  folder: string,
+  identity: Identity,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Command> {
+  const key = join(folder, "idk.key");
+  await writeFile(key, `${formatIdentity(identity)}\n`, { mode: 0o600 });
+  const idk = (...args: string[]): Program => ({
+    argv: [process.execPath, ...RUNTIME_FLAGS, script, ...args],
+    env: { ...isolatedUserFolders(folder), ...env },
+  });
+  return {
+    help: () => idk("--help"),
+    put: (file, store) => idk("put", file, "-r", identity.recipient, "--store", store),
+    get: (address, store, output) => idk("get", address, "-i", key, "--store", store, "-o", output),
+    stat: (address, store) => idk("stat", address, "-i", key, "--store", store),
+  };
+}
+
+export interface LargeFile {
+  /** A temporary folder. */
+  readonly folder: string;
+  /** The path of the file. */
+  readonly source: string;
+  /** The path to write it to again, in a folder that is emptied before. */
+  readonly fetched: string;
+  /** 64 hex digits. */
+  readonly sha256: string;
+}
+
+/** Writes a file of random bytes and works with it. */
+export function withLargeFile<T>(size: number, work: (file: LargeFile) => Promise<T>): Promise<T> {
+  return withFolder(async (folder) => {
+    const [source, fetched] = [join(folder, "source/file"), join(folder, "fetched/file")];
+    await mkdir(dirname(source));
+    await writeRandomFile(source, size);
+    return work({ folder, source, fetched, sha256: await sha256OfFile(source) });
+  });
+}
+
+/** A program, or the library, that stores the file and fetches it. Each run is a process of its own. */
+export interface Contender {
+  readonly name: string;
+  /** Unmeasured preparation of a place to store in. */
+  prepare?(place: string): Promise<unknown>;
+  /** Stores the file in a new place. The output is what `get` needs. */
+  put(place: string): Promise<Sample & { readonly stdout: string }>;
+  /** Fetches it; without it, `put` did. */
+  get?(place: string, stored: string): Promise<Sample>;
+}
+
+/** A place to store the file in each time, and how it is cleared afterwards. */
+export interface Places {
+  next(): string;
+  clear(place: string): Promise<unknown>;
+}
+
+/**
+ * A put and a get by the same contender, which ends when the file is on disk.
+ *
+ * @param labels of the put, the get and, if wanted, the get without what was left to sync
+ */
+export function laneOf(
+  { name, prepare, put, get }: Contender,
+  labels: readonly Labels[],
+  { fetched, sha256 }: LargeFile,
+  { next, clear }: Places,
+): Lane {
+  const fresh = async (): Promise<void> => {
+    await rm(dirname(fetched), { recursive: true, force: true });
+    await mkdir(dirname(fetched));
+    await run({ argv: ["sync"] });
+  };
+  return {
+    labels,
+    async sample() {
+      const place = next();
+      await prepare?.(place);
+      await fresh();
+      const { stdout, ...stored } = await put(place);
+      const samples: Sample[] = [stored];
+      if (get) {
+        await fresh();
+        const got = await get(place, stdout.trim());
+        samples.push({ ...got, seconds: got.seconds + (await syncToDisk(fetched)) }, got);
+      }
+      if ((await sha256OfFile(fetched)) !== sha256)
+        throw new Error(`${name}: wrong bytes came back`);
+      await clear(place);
+      return samples.slice(0, labels.length);
+    },
+  };
+}
