@@ -1,6 +1,7 @@
 import { type Directory, type PlacedEntry, type TreeReader } from "./tree.ts";
 import { type TreeIdHash, treeIdHash } from "../format/tree/tree-id.ts";
 import { StorageError } from "@idk/storage";
+import { throwIfAborted } from "./aborted.ts";
 import { equal } from "@idk/storage/blobs";
 
 /**
@@ -45,7 +46,7 @@ export async function cursorOf(
       );
     }
     for (const { entry } of entries) id.add(entry);
-    previous = entries.at(-1)!.entry.name.slice();
+    previous = new Uint8Array(entries.at(-1)!.entry.name);
     checked += 1;
     if (checked === nodes.length) checkTreeId(id, treeId);
   };
@@ -56,6 +57,7 @@ export async function cursorOf(
       for (;;) {
         const node = nodes[nodeIndex];
         if (node === undefined) return undefined;
+        throwIfAborted(nodeSignal);
         const entries = await tree.entries(node, nodeSignal);
         // Before anything of the node is given to anyone.
         if (checked === nodeIndex) check(entries);

@@ -6,6 +6,7 @@ import { PIECE_MAX } from "../format/limits.ts";
 import type { Row } from "../format/packs/row.ts";
 import { StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
+import { throwIfAborted } from "./aborted.ts";
 import { decodePiece } from "../format/packs/piece.ts";
 import { equal } from "@idk/storage/blobs";
 import { shownPath } from "./paths.ts";
@@ -56,6 +57,8 @@ export async function* contentOf(
   const hash = createHash("sha256");
   let held: Uint8Array | undefined;
   for await (const bytes of bytesOf(tree, packs, file, signal)) {
+    // A hole may be announced to be as long as any number, and makes no requests.
+    throwIfAborted(signal);
     hash.update(bytes);
     if (held !== undefined) yield held;
     held = bytes;
@@ -99,7 +102,7 @@ async function* bytesOf(
     waiting.shift();
     if (piece.kind === "hole") yield* zeros(piece.length);
     // A copy of raw pieces, which are views: whoever keeps one would keep the pack.
-    else yield decodePiece(pack!, piece).slice();
+    else yield new Uint8Array(decodePiece(pack!, piece));
     release();
   }
   try {

@@ -51,7 +51,7 @@ export function packReader(
       if (plaintext === undefined) {
         const whole = await open("meta", row, signal);
         // Without the rest of the buffer.
-        plaintext = whole.slice();
+        plaintext = new Uint8Array(whole);
         plaintexts.set(row.address, plaintext, plaintext.length);
       }
       const pack = decodeMetadataPack(plaintext);

@@ -4,7 +4,7 @@ const SLASH = 0x2f;
 
 /** A name in the directory of a path. */
 export function inPath(path: Uint8Array, name: Uint8Array): Uint8Array {
-  if (path.length === 0) return name.slice();
+  if (path.length === 0) return new Uint8Array(name);
   const joined = new Uint8Array(path.length + 1 + name.length);
   joined.set(path);
   joined[path.length] = SLASH;

@@ -28,7 +28,16 @@ export function sessionSecrets(
   options: HeadOptions = {},
 ): SessionSecretsOf {
   const opened = new Map<SessionId, Uint8Array>();
-  let given: AsyncGenerator<ReadonlyMap<SessionId, Uint8Array>> | undefined;
+  let given: Given | undefined;
+  const nextGiven = async (from: Given) => {
+    try {
+      return await from.next();
+    } catch (error) {
+      // So that a later call begins anew and does not find an end that is none.
+      given = undefined;
+      throw error;
+    }
+  };
   return {
     async secretOf(session, signal) {
       const known = opened.get(session);
@@ -43,13 +52,15 @@ export function sessionSecrets(
         return own;
       }
       given ??= givenSecrets(repository, { ...options, signal });
-      for (;;) {
-        const next = await given.next();
-        if (next.done === true) break;
+      for (let isDone = false; !isDone;) {
+        const next = await nextGiven(given);
+        isDone = next.done === true;
         // The newest that has it, and only what this snapshot needs: there may be very many.
-        for (const [id, secret] of next.value) {
-          if (snapshot.sessionKeys.has(id) && !opened.has(id)) opened.set(id, secret);
+        for (const [id, secret] of next.value ?? []) {
+          if (snapshot.sessionKeys.has(id) && !opened.has(id))
+            opened.set(id, new Uint8Array(secret));
         }
+        // Another call may have read the head that has it.
         const found = opened.get(session);
         if (found !== undefined) return found;
       }
@@ -61,6 +72,8 @@ export function sessionSecrets(
     },
   };
 }
+
+type Given = AsyncGenerator<ReadonlyMap<SessionId, Uint8Array>, undefined>;
 
 /** Opens a session key blob; undefined if it is for none of the identities. */
 function openSessionKey(
@@ -78,7 +91,7 @@ function openSessionKey(
     throw error;
   }
   if (content?.length !== SECRET_LENGTH) throw notAKey(session);
-  return content.slice();
+  return new Uint8Array(content);
 }
 
 function notAKey(session: SessionId): StorageError {
@@ -86,10 +99,7 @@ function notAKey(session: SessionId): StorageError {
 }
 
 /** The secrets that readers gave to those who joined later, newest first. */
-async function* givenSecrets(
-  repository: Repository,
-  options: HeadOptions,
-): AsyncGenerator<ReadonlyMap<SessionId, Uint8Array>> {
+async function* givenSecrets(repository: Repository, options: HeadOptions): Given {
   const { backend, pinned, clock } = repository;
   const { signal, onRefused } = options;
   const settings = await repository.settings(options);
@@ -114,4 +124,5 @@ async function* givenSecrets(
       onRefused?.({ ...listed, error });
     }
   }
+  return undefined;
 }

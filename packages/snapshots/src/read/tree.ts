@@ -60,6 +60,8 @@ export interface TreeReader {
 /** A decoded node takes so many times its bytes. */
 const DECODED_FACTOR = 24;
 const NODES_BUDGET = 64 * 2 ** 20;
+/** Bytes of memory that a row in use takes at most. */
+const ROW_COST = 256;
 
 export function treeReader(packs: PackReader): TreeReader {
   const nodes = byteCache<readonly PlacedEntry[]>(NODES_BUDGET);
@@ -79,9 +81,13 @@ export function treeReader(packs: PackReader): TreeReader {
       let placed = nodes.get(key);
       if (placed === undefined) {
         const { pack, place, bytes } = await load(row, offset, length, signal);
-        const from = placedPack(row, pack);
-        placed = decodeNode(bytes, place).map((entry) => ({ entry, pack: from }));
-        nodes.set(key, placed, length * DECODED_FACTOR);
+        // Of a copy, and with copies of its rows, so that a node in memory does not keep its pack there.
+        // The frame is a Buffer, whose `slice` is no copy.
+        const entries = decodeNode(new Uint8Array(bytes), place);
+        const rows = entries.flatMap(rowsOf);
+        const from = placedPack(row, pack, rows);
+        placed = entries.map((entry) => ({ entry, pack: from }));
+        nodes.set(key, placed, length * DECODED_FACTOR + rows.length * ROW_COST);
       }
       if (Buffer.compare(placed[0]!.entry.name, node.name) !== 0) {
         throw new StorageError("tree", "a node begins with another name than announced");
@@ -95,14 +101,31 @@ export function treeReader(packs: PackReader): TreeReader {
       const row = from.rowOf(index);
       const { pack, place, bytes } = await load(row, offset, stored, signal);
       const content = decodePieceList(bytes, length, place, levels);
-      return { content, pack: placedPack(row, pack) };
+      return { content, pack: placedPack(row, pack, rowsIn(content)) };
     },
   };
 }
 
-function placedPack(row: Row, pack: MetadataPack): PlacedPack {
-  // A copy of the row: one kept does not keep its pack.
-  const rowOf = (index: number) => (index === 0 ? row : decodeRow(pack.row(index).slice()));
+/** The rows that an entry refers to. */
+function rowsOf(entry: Entry): number[] {
+  if (entry.type === "directory") return entry.nodes.map(({ row }) => row);
+  return entry.type === "file" ? rowsIn(entry.content) : [];
+}
+
+function rowsIn(content: readonly ContentItem[]): number[] {
+  return content.flatMap((item) => (item.kind === "hole" ? [] : item.row));
+}
+
+function placedPack(row: Row, pack: MetadataPack, used: readonly number[]): PlacedPack {
+  const rows = new Map<number, Row>([[0, row]]);
+  for (const index of used) {
+    if (!rows.has(index)) rows.set(index, decodeRow(new Uint8Array(pack.row(index))));
+  }
+  const rowOf = (index: number) => {
+    const found = rows.get(index);
+    if (found === undefined) throw new RangeError(`the row ${index} is not used`);
+    return found;
+  };
   return { row, rowOf };
 }
 
@@ -114,10 +137,10 @@ export function rootOf({ root, treeId }: Snapshot): Directory {
 /** The directory that an entry stands for. */
 export function directoryOf({ entry, pack }: PlacedEntry & { entry: DirectoryEntry }): Directory {
   const nodes = entry.nodes.map(({ row, offset, length, name }): PlacedNode => {
-    const copy = name.slice();
+    const copy = new Uint8Array(name);
     return { row: pack.rowOf(row), offset, length, name: copy };
   });
-  return { nodes, treeId: entry.hash.slice() };
+  return { nodes, treeId: new Uint8Array(entry.hash) };
 }
 
 /** The number of items of a CBOR array, from its head; a node is decoded strictly later. */

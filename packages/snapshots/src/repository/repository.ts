@@ -140,6 +140,11 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     allowed?: { readonly settings: FoundSettings; readonly refused: Set<string> },
     atOnce = false,
   ): AsyncGenerator<FoundHead> {
+    // Anyone can sign heads that are not allowed, so only those are kept that matter.
+    const remembered = new Set<string>();
+    if (allowed !== undefined) {
+      for (const { payloadHash } of (await memory.recall()).values()) remembered.add(payloadHash);
+    }
     const read = async (listed: ListedMarker) => {
       const now = await clock.now(options.signal);
       return readHead(parts, pinned, listed, now, options.signal);
@@ -154,7 +159,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
         yield found;
         continue;
       }
-      allowed?.refused.add(found.payloadHash);
+      if (remembered.has(found.payloadHash)) allowed?.refused.add(found.payloadHash);
       const { marker, storedAt } = found;
       const text = `the head ${marker.address} does not count: ${why}`;
       options.onRefused?.({ marker, storedAt, error: new StorageError("head", text) });

@@ -91,12 +91,12 @@ describe("requests", () => {
     await stored(given, folder, { packEach: true });
     given.take();
     const snapshot = await opened(given);
-    expect(given.take()).toEqual({ get: 3, list: 2, put: 0 });
+    expect(given.take()).toEqual({ get: 3, list: 2, keys: 2, put: 0 });
     await contentOf(snapshot, "dir/inner/deep");
     // Root, dir, inner, and the data pack.
-    expect(given.take()).toEqual({ get: 4, list: 0, put: 0 });
+    expect(given.take()).toEqual({ get: 4, list: 0, keys: 0, put: 0 });
     await contentOf(snapshot, "dir/inner/deep");
-    expect(given.take()).toEqual({ get: 1, list: 0, put: 0 });
+    expect(given.take()).toEqual({ get: 1, list: 0, keys: 0, put: 0 });
   });
 
   test("one file of many thousands: one metadata pack, whatever the number of nodes", async () => {
@@ -112,6 +112,48 @@ describe("requests", () => {
     // Those counted are still in memory when they are read: each pack once.
     expect(given.take().get).toBe(49);
   });
+});
+
+test("what is kept of a tree does not keep the packs that it lay in", async () => {
+  const given = await testRepository();
+  await stored(given, Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`f${i}`, "to"])), {
+    perNode: 2,
+  });
+  const snapshot = await opened(given);
+  const found = await snapshot.entry("f77");
+  expect(found?.entry.name.buffer.byteLength).toBeLessThan(200);
+});
+
+test("a signal ends a walk and a content that make no requests", async () => {
+  const given = await testRepository();
+  await stored(given, { a: [2 ** 24], b: {}, c: {} });
+  const snapshot = await opened(given);
+  await all(snapshot.entries(""));
+  const controller = new AbortController();
+  const { signal } = controller;
+  const aborts = async (items: AsyncIterable<unknown>) => {
+    let count = 0;
+    try {
+      for await (const _ of items) if ((count += 1) === 1) controller.abort();
+    } catch (error) {
+      return [count, (error as { code: string }).code];
+    }
+    return count;
+  };
+  expect(await aborts(snapshot.content("a", { signal }))).toEqual([1, "aborted"]);
+  expect(await aborts(snapshot.entries("", { signal }))).toEqual([0, "aborted"]);
+});
+
+test("a large directory is counted and then read, and each pack is fetched once", async () => {
+  const given = await testRepository();
+  // Eight packs that decode to 3 MB each, more than is kept decoded.
+  const target = "x".repeat(60_000);
+  const entries = Array.from({ length: 400 }, (_, i) => [`f${i}`, target]);
+  await stored(given, Object.fromEntries(entries), { perNode: 50, packEach: true });
+  const snapshot = await opened(given);
+  given.take();
+  expect((await all(snapshot.entries(""))).length).toBe(400);
+  expect(given.take().get).toBe(8);
 });
 
 test("diff lists what differs and does not read what is equal", async () => {

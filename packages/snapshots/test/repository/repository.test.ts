@@ -45,9 +45,9 @@ describe("the newest head of a chain", () => {
     given.take();
     const repository = await given.open();
     expect((await repository.newest("home"))?.marker.generation).toBe(NOW - 1);
-    expect(given.take()).toEqual({ get: 2, list: 2, put: 0 });
+    expect(given.take()).toEqual({ get: 2, list: 2, keys: 2, put: 0 });
     await repository.newest("home");
-    expect(given.take()).toEqual({ get: 1, list: 1, put: 0 });
+    expect(given.take()).toEqual({ get: 1, list: 1, keys: 1, put: 0 });
     expect(await repository.newest("office")).toBeUndefined();
   });
 
@@ -165,7 +165,13 @@ describe("rollback", () => {
     await (await given.open(headMemoryFile(path))).settings();
     expect(JSON.parse(readFileSync(path, "utf8")).heads.length).toBe(1);
     expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
-    for (const text of ["", "{}", '{"version":1,"heads":[{}]}', '{"version":1,"heads":[null]}']) {
+    for (const text of [
+      "",
+      "{}",
+      '{"version":2,"heads":[]}',
+      '{"version":1,"heads":[{}]}',
+      '{"version":1,"heads":[null]}',
+    ]) {
       writeFileSync(path, text);
       expect(await codeOf((await given.open(headMemoryFile(path))).settings())).toBe("rollback");
     }

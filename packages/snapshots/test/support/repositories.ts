@@ -14,12 +14,14 @@ export const NOW: number = Date.UTC(2026, 10, 20, 12);
 interface Requests {
   readonly get: number;
   readonly list: number;
+  /** The keys that listings ask for. */
+  readonly keys: number;
   readonly put: number;
 }
 
 /** A backend that counts its requests; `take` returns their numbers and begins again. */
 function counting(inner: Backend): { backend: Backend; take: () => Requests } {
-  const counts = { get: 0, list: 0, put: 0 };
+  const counts = { get: 0, list: 0, keys: 0, put: 0 };
   const backend = wrapBackend(inner, {
     get:
       (get) =>
@@ -28,9 +30,10 @@ function counting(inner: Backend): { backend: Backend; take: () => Requests } {
         return get(...given);
       },
     listMarkers: (list) =>
-      function listed(...given) {
+      function listed(prefix, options) {
         counts.list += 1;
-        return list(...given);
+        counts.keys += options?.limit ?? Infinity;
+        return list(prefix, options);
       },
     put:
       (put) =>
@@ -41,7 +44,7 @@ function counting(inner: Backend): { backend: Backend; take: () => Requests } {
   });
   const take = () => {
     const taken = { ...counts };
-    Object.assign(counts, { get: 0, list: 0, put: 0 });
+    Object.assign(counts, { get: 0, list: 0, keys: 0, put: 0 });
     return taken;
   };
   return { backend, take };
