@@ -18,6 +18,7 @@ import { formatMarker } from "../../src/format/names/marker.ts";
 import { headMemoryFile } from "../../src/repository/head-memory-file.ts";
 import { join } from "node:path";
 import { storeHead } from "../support/repository-writer.ts";
+import { resolveSnapshot } from "../../src/read/resolve.ts";
 import { tmpdir } from "node:os";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 
@@ -157,6 +158,37 @@ describe("rollback", () => {
       revoke(settings, web.writer, NOW - 5),
     );
     expect((await repository.newest("web-1"))?.marker.generation).toBe(NOW - 9);
+  });
+
+  test("is not that a closed chain was pruned, nor the same head under another address", async () => {
+    const given = await testRepository();
+    const heads = volatileHeadMemory();
+    const repository = await given.open(heads);
+    const one = await storeHead(given, given.owner, part("home", NOW - 1));
+    const two = await storeHead(given, given.owner, part("home", NOW - 1));
+    const [first, last] = one.address < two.address ? [one, two] : [two, one];
+    expect((await repository.newest("home"))?.marker).toEqual(first);
+    await given.backend.deleteMarker!(formatMarker(first));
+    expect((await repository.newest("home"))?.marker).toEqual(last);
+    await given.backend.deleteMarker!(formatMarker(last));
+    expect(await codeOf(repository.newest("home"))).toBe("rollback");
+    await changeSettings(repository, given.recipients, (settings) => close(settings, "home", NOW));
+    expect(await repository.newest("home")).toBeUndefined();
+  });
+
+  test("of another chain is noticed by latest, too", async () => {
+    const given = await testRepository();
+    const snapshot = { kind: "snap", snapshot: reach, reach } as const;
+    await storeHead(given, given.owner, { ...snapshot, name: "home", generation: NOW - 9 });
+    const work = await storeHead(given, given.owner, {
+      ...snapshot,
+      name: "work",
+      generation: NOW,
+    });
+    const heads = volatileHeadMemory();
+    expect((await resolveSnapshot(await given.open(heads), "latest")).marker).toEqual(work);
+    const hidden = await given.open(heads, hiding(given, [formatMarker(work)]));
+    expect(await codeOf(resolveSnapshot(hidden, "latest"))).toBe("rollback");
   });
 
   test("a memory is a file that is whole, private and checked", async () => {
