@@ -1,4 +1,3 @@
-/** The format of snapshots: what later parts of this package read and write. */
 export {
   formatWriterKey,
   ownerKeyOf,
@@ -14,3 +13,35 @@ export {
   readWriterFile,
 } from "./format/keys/writer-files.ts";
 export { decideRetention, type RetentionPolicy, type Span } from "./rules/retention.ts";
+export { openRepository, type RepositoryOptions } from "./repository/open.ts";
+export type {
+  FoundSettings,
+  FoundSnapshot,
+  HeadOptions,
+  PinnedRepository,
+  Repository,
+} from "./repository/repository.ts";
+export type { FoundHead, ListedMarker, RefusedHead } from "./repository/find-heads.ts";
+export { discoverRepository } from "./repository/discover.ts";
+export {
+  GRACE_DEFAULT,
+  allow,
+  changeSettings,
+  close,
+  createRepository,
+  type CreateOptions,
+  revoke,
+} from "./repository/settings.ts";
+export { type Fork, forksOf } from "./repository/forks.ts";
+export {
+  type HeadMemory,
+  type RememberedHead,
+  volatileHeadMemory,
+} from "./repository/head-memory.ts";
+export { headMemoryFile } from "./repository/head-memory-file.ts";
+
+export { type OpenSnapshot, openSnapshot, type ReadOptions } from "./read/open-snapshot.ts";
+export { resolveSnapshot } from "./read/resolve.ts";
+export type { WalkedEntry } from "./read/walk.ts";
+export { diff, type Difference } from "./read/diff.ts";
+export { find } from "./read/find.ts";

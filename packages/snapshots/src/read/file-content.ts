@@ -1,0 +1,128 @@
+import { type Hole, type Piece, ENTRY_LEVELS } from "../format/tree/content.ts";
+import type { PlacedPack, TreeReader } from "./tree.ts";
+import type { FileEntry } from "../format/tree/entry.ts";
+import type { PackReader } from "./pack-reader.ts";
+import { PIECE_MAX } from "../format/limits.ts";
+import type { Row } from "../format/packs/row.ts";
+import { StorageError } from "@idk/storage";
+import { createHash } from "node:crypto";
+import { throwIfAborted } from "./aborted.ts";
+import { decodePiece } from "../format/packs/piece.ts";
+import { equal } from "@idk/storage/blobs";
+import { shownPath } from "./paths.ts";
+
+/** A piece or hole of a file, and where in the file. */
+export type PlacedPiece =
+  | (Omit<Piece, "row"> & { readonly row: Row; readonly at: number })
+  | (Hole & { readonly at: number });
+
+/** A file's pieces and holes in order, those in its piece lists too, each list read when it is reached. */
+export async function* piecesOf(
+  tree: TreeReader,
+  { entry, pack }: { readonly entry: FileEntry; readonly pack: PlacedPack },
+  signal?: AbortSignal,
+): AsyncGenerator<PlacedPiece> {
+  let at = 0;
+  const stack = [{ content: entry.content, pack, index: 0 }];
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const item = top.content[top.index];
+    top.index += 1;
+    if (item === undefined) {
+      stack.pop();
+    } else if (item.kind === "list") {
+      const levels = ENTRY_LEVELS - stack.length;
+      stack.push({ ...(await tree.list(item, top.pack, levels, signal)), index: 0 });
+    } else {
+      yield item.kind === "hole" ? { ...item, at } : { ...item, row: top.pack.rowOf(item.row), at };
+      at += item.length;
+    }
+  }
+}
+
+/** Packs that are fetched ahead, each up to 4 MiB. */
+const AHEAD = 4;
+
+/**
+ * A file's content. Packs are fetched some ahead, each once as long as its pieces follow each other. The
+ * last bytes come only after the hash of all has been compared, so that a wrong content never ends.
+ *
+ * @throws StorageError `tree` if the content has another hash than announced
+ */
+export async function* contentOf(
+  tree: TreeReader,
+  packs: PackReader,
+  file: { readonly entry: FileEntry; readonly pack: PlacedPack },
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash("sha256");
+  let held: Uint8Array | undefined;
+  for await (const bytes of bytesOf(tree, packs, file, signal)) {
+    // A hole may be announced to be as long as any number, and makes no requests.
+    throwIfAborted(signal);
+    hash.update(bytes);
+    if (held !== undefined) yield held;
+    held = bytes;
+  }
+  if (!equal(new Uint8Array(hash.digest()), file.entry.hash)) {
+    const name = shownPath(file.entry.name);
+    throw new StorageError("tree", `the content of ${name} is not that of its hash`);
+  }
+  if (held !== undefined) yield held;
+}
+
+async function* bytesOf(
+  tree: TreeReader,
+  packs: PackReader,
+  file: { readonly entry: FileEntry; readonly pack: PlacedPack },
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const opened = new Map<string, Promise<Uint8Array>>();
+  const waiting: PlacedPiece[] = [];
+  const fetched = (piece: PlacedPiece) => {
+    if (piece.kind === "hole") return undefined;
+    const known = opened.get(piece.row.address);
+    if (known !== undefined) return known;
+    const opening = packs.data(piece.row, signal);
+    // What fails is thrown when its piece is reached.
+    opening.catch(() => undefined);
+    opened.set(piece.row.address, opening);
+    return opening;
+  };
+  const release = () => {
+    const needed = new Set<string>();
+    for (const piece of waiting) if (piece.kind === "piece") needed.add(piece.row.address);
+    // The last one stays, for the next pieces mostly lie in it.
+    for (const address of [...opened.keys()].slice(0, -1)) {
+      if (!needed.has(address)) opened.delete(address);
+    }
+  };
+  async function* first(): AsyncGenerator<Uint8Array> {
+    const piece = waiting[0]!;
+    const pack = await fetched(piece);
+    waiting.shift();
+    if (piece.kind === "hole") yield* zeros(piece.length);
+    // A copy of raw pieces, which are views: whoever keeps one would keep the pack.
+    else yield new Uint8Array(decodePiece(pack!, piece));
+    release();
+  }
+  try {
+    for await (const piece of piecesOf(tree, file, signal)) {
+      waiting.push(piece);
+      // Not awaited here: this begins to fetch.
+      void fetched(piece);
+      while (opened.size > AHEAD || waiting.length > WAITING_MAX) yield* first();
+    }
+    while (waiting.length > 0) yield* first();
+  } finally {
+    await Promise.allSettled(opened.values());
+  }
+}
+
+/** Pieces that wait for their packs. */
+const WAITING_MAX = 256;
+
+function* zeros(length: number): Generator<Uint8Array> {
+  for (let left = length; left > 0; left -= PIECE_MAX) {
+    yield new Uint8Array(Math.min(left, PIECE_MAX));
+  }
+}

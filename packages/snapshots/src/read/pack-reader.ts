@@ -1,0 +1,70 @@
+import type { MetadataPack } from "../format/packs/metadata-pack.ts";
+import { PACK_BLOB_MAX, type PackSort, openPack } from "../format/packs/pack.ts";
+import { CHILD_OVERHEAD, fetchBlob } from "@idk/storage/blobs";
+import { METADATA_PACK } from "../format/limits.ts";
+import type { RecordReader } from "../repository/records.ts";
+import type { Row } from "../format/packs/row.ts";
+import type { SessionSecretsOf } from "./session-secrets.ts";
+import { StorageError } from "@idk/storage";
+import { byteCache } from "./byte-cache.ts";
+import { decodeMetadataPack } from "../format/packs/metadata-pack.ts";
+
+/** Reads packs: each request is one pack. */
+export interface PackReader {
+  /** A metadata pack, from memory if it was read lately. */
+  metadata(row: Row, signal?: AbortSignal): Promise<MetadataPack>;
+  /** The plaintext of a data pack, at most 4 MiB, which is not kept. */
+  data(row: Row, signal?: AbortSignal): Promise<Uint8Array>;
+}
+
+/** Metadata packs kept as they are stored, each at most a MiB. */
+const PLAINTEXT_BUDGET = 48 * 2 ** 20;
+/** Metadata packs kept decoded, each at most 4 MiB and its plaintext. */
+const DECODED_BUDGET = 16 * 2 ** 20;
+
+/** A reader of packs, with a bounded memory. */
+export function packReader(
+  { backend, naCl }: Pick<RecordReader, "backend" | "naCl">,
+  secrets: SessionSecretsOf,
+): PackReader {
+  const plaintexts = byteCache<Uint8Array>(PLAINTEXT_BUDGET);
+  const decoded = byteCache<MetadataPack>(DECODED_BUDGET);
+
+  async function open(sort: PackSort, row: Row, signal?: AbortSignal): Promise<Uint8Array> {
+    const secret = await secrets.secretOf(row.session, signal);
+    // A metadata pack that is longer than any is fetched only as far as it may be.
+    const max = sort === "data" ? PACK_BLOB_MAX : METADATA_PACK + CHILD_OVERHEAD;
+    const buffer = new Uint8Array(max);
+    try {
+      const blob = await fetchBlob(backend, row.address, buffer, signal ? { signal } : {});
+      return openPack(naCl, secret, sort, row, blob);
+    } catch (error) {
+      throw about(error, sort, row);
+    }
+  }
+
+  return {
+    async metadata(row, signal) {
+      const known = decoded.get(row.address);
+      if (known !== undefined) return known;
+      let plaintext = plaintexts.get(row.address);
+      if (plaintext === undefined) {
+        const whole = await open("meta", row, signal);
+        // Without the rest of the buffer.
+        plaintext = new Uint8Array(whole);
+        plaintexts.set(row.address, plaintext, plaintext.length);
+      }
+      const pack = decodeMetadataPack(plaintext);
+      decoded.set(row.address, pack, plaintext.length + pack.frame.length);
+      return pack;
+    },
+    data: (row, signal) => open("data", row, signal),
+  };
+}
+
+function about(error: unknown, sort: PackSort, { address }: Row): unknown {
+  if (!(error instanceof StorageError) || error.code !== "limit" || sort === "data") return error;
+  return new StorageError("tree", `the metadata pack ${address} is longer than any`, {
+    cause: error,
+  });
+}

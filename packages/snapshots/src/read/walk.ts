@@ -1,0 +1,103 @@
+import { type Cursor, cursorOf } from "./cursor.ts";
+import { type Directory, type PlacedEntry, type TreeReader, directoryOf } from "./tree.ts";
+import { StorageError } from "@idk/storage";
+import type { Totals } from "../format/records/snapshot.ts";
+import { inPath } from "./paths.ts";
+
+/** An entry of a tree, and where in it. */
+export interface WalkedEntry extends PlacedEntry {
+  /** Names joined by slashes, as bytes, without a slash before or after. */
+  readonly path: Uint8Array;
+  /** 1 in the root directory. */
+  readonly depth: number;
+}
+
+/** How deep the directories of a tree may be nested. */
+export const DEPTH_MAX = 4096;
+/** Nodes of all directories on one path: more than 30 million entries. Beyond, memory would be. */
+const NODES_ON_PATH_MAX = 2 ** 18;
+
+/** Options of `walk`. */
+export interface WalkOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** What the snapshot announces: the walk fails as soon as there is more, and at its end if less. */
+  readonly totals?: Pick<Totals, "files" | "directories" | "bytes"> | undefined;
+  /** Whether to go into a directory; by default into all. Totals are then upper bounds. */
+  readonly enters?: ((entry: WalkedEntry) => boolean) | undefined;
+  /** The path of the directory; by default that of the root. */
+  readonly path?: Uint8Array | undefined;
+  /** The depth of the directory; by default 0, that of the root. */
+  readonly depth?: number | undefined;
+  /** What the whole snapshot announces, if the walk is of a part: there cannot be more. */
+  readonly atMost?: WalkOptions["totals"];
+}
+
+/**
+ * All entries of a directory and those below it: each directory before what is in it, and all in the
+ * order of names. In bounded memory, however many there are.
+ *
+ * @throws StorageError `tree` at the first thing that is wrong, what came before is right
+ */
+export async function* walk(
+  tree: TreeReader,
+  directory: Directory,
+  { signal, totals, enters, path: start = NO_PATH, depth: above = 0, atMost }: WalkOptions = {},
+): AsyncGenerator<WalkedEntry> {
+  const stack: { readonly cursor: Cursor; readonly path: Uint8Array }[] = [];
+  const counts = counting(totals ?? atMost);
+  let nodesOnPath = 0;
+  const enter = async (inner: Directory, path: Uint8Array) => {
+    nodesOnPath += inner.nodes.length;
+    if (above + stack.length > DEPTH_MAX || nodesOnPath > NODES_ON_PATH_MAX) throw tooDeep();
+    stack.push({ cursor: await cursorOf(tree, inner, signal), path });
+  };
+  await enter(directory, start);
+  let isWhole = totals !== undefined;
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const placed = await top.cursor.current(signal);
+    if (placed === undefined) {
+      nodesOnPath -= top.cursor.directory.nodes.length;
+      stack.pop();
+      continue;
+    }
+    top.cursor.advance();
+    const { entry, pack } = placed;
+    counts.add(entry);
+    const path = inPath(top.path, entry.name);
+    const walked: WalkedEntry = { entry, pack, path, depth: above + stack.length };
+    yield walked;
+    if (entry.type !== "directory") continue;
+    if (enters?.(walked) === false) isWhole = false;
+    else await enter(directoryOf({ entry, pack }), path);
+  }
+  if (isWhole) counts.end();
+}
+
+const NO_PATH = new Uint8Array(0);
+
+function counting(totals: WalkOptions["totals"]) {
+  const found = { files: 0, directories: 0, bytes: 0 };
+  const keys = ["files", "directories", "bytes"] as const;
+  const wrong = (key: keyof typeof found, how: string) =>
+    new StorageError(
+      "tree",
+      `the snapshot has ${how} ${key} than the ${totals?.[key]} that it announces`,
+    );
+  return {
+    add(entry: PlacedEntry["entry"]): void {
+      if (entry.type === "directory") found.directories += 1;
+      else found.files += 1;
+      if (entry.type === "file") found.bytes += entry.size;
+      if (totals === undefined) return;
+      for (const key of keys) if (found[key] > totals[key]) throw wrong(key, "more");
+    },
+    end(): void {
+      if (totals === undefined) return;
+      for (const key of keys) if (found[key] < totals[key]) throw wrong(key, "fewer");
+    },
+  };
+}
+
+function tooDeep(): StorageError {
+  return new StorageError("tree", `the tree is deeper than ${DEPTH_MAX} directories, or too large`);
+}

@@ -1,0 +1,91 @@
+import { type Backend, type Identity, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
+import type { ChainId, RepositoryId } from "../format/names/identifiers.ts";
+import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
+import { isFaultOfOne, listMarkers, newestMarkers, readHead } from "./find-heads.ts";
+import { type Head, decodeHead } from "../format/records/head.ts";
+import type { PinnedRepository } from "./repository.ts";
+import { ownerKeyOf } from "../format/keys/writer.ts";
+import { readRecord } from "./records.ts";
+import { requireMarkers } from "./marker-backend.ts";
+import { storeClock } from "./store-clock.ts";
+
+/** Heads of a chain that are tried before it is given up: others may have made markers up. */
+const TRIED_MAX = 16;
+
+/**
+ * Finds the repository of one person at a location, by the settings that the owner's key of this
+ * identity signed: all that is needed besides the identity file. About two requests for each chain.
+ *
+ * @returns undefined if there is none
+ * @throws StorageError `head` if there are the settings of several repositories of this owner
+ */
+export async function discoverRepository({
+  backend: given,
+  identity,
+  naCl: choice = "auto",
+  signal,
+}: {
+  readonly backend: Backend;
+  readonly identity: Identity;
+  readonly naCl?: NaClChoice | undefined;
+  readonly signal?: AbortSignal | undefined;
+}): Promise<PinnedRepository | undefined> {
+  const backend = requireMarkers(given);
+  const reader = { backend, naCl: await loadNaCl(choice), identities: [identity] };
+  const now = await storeClock(backend).now(signal);
+  const owner = ownerKeyOf(identity).writer;
+  const found = new Map<RepositoryId, PinnedRepository>();
+  for await (const chain of chainsOf()) {
+    let tries = 0;
+    for await (const listed of newestMarkers(backend, chain, now, signal)) {
+      tries += 1;
+      if (tries > TRIED_MAX) break;
+      const claim = await claimOf(listed.marker.address);
+      // Anyone who can put can put a head of another chain or repository here.
+      if (claim === undefined || chain !== chainOf(claim.repository, claim.name)) continue;
+      if (claim.name !== SETTINGS_CHAIN) break;
+      const { repository } = claim;
+      const head = await readHead(reader, { repository, owner }, listed, now, signal);
+      if ("error" in head || head.head.kind !== "repo") continue;
+      const { graceSeconds } = head.head.settings;
+      found.set(repository, { repository, owner, graceSeconds });
+      break;
+    }
+  }
+  if (found.size > 1) {
+    throw new StorageError(
+      "head",
+      `${backend.description} has settings of ${found.size} repositories of this owner ` +
+        `(${[...found.keys()].join(", ")}): configure the one that you mean`,
+    );
+  }
+  return found.values().next().value;
+
+  /** The chains that have markers: one request each. */
+  async function* chainsOf(): AsyncGenerator<ChainId> {
+    let after: string | undefined = "";
+    while (after !== undefined) {
+      const options: { after: string; limit: number; signal?: AbortSignal } = {
+        after,
+        limit: 1,
+        ...(signal && { signal }),
+      };
+      after = undefined;
+      for await (const { marker } of listMarkers(backend, "", options)) {
+        yield marker.chain;
+        // Greater than every name of this chain.
+        after = `${marker.chain}/g`;
+      }
+    }
+  }
+
+  /** What a head says that it is; undefined if it cannot be read. */
+  async function claimOf(address: string): Promise<Head | undefined> {
+    try {
+      return decodeHead(await readRecord(reader, "head", address, signal)).head;
+    } catch (error) {
+      if (isFaultOfOne(error)) return undefined;
+      throw error;
+    }
+  }
+}

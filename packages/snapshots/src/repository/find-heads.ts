@@ -1,0 +1,136 @@
+import { StorageError } from "@idk/storage";
+import type { ChainId } from "../format/names/identifiers.ts";
+import { type Marker, newestMarkersFrom, parseMarker } from "../format/names/marker.ts";
+import { type Pinned, type StoredHead, isAhead, verifiedHead } from "../rules/counting.ts";
+import { type RecordReader, readRecord } from "./records.ts";
+import type { MarkerBackend } from "./marker-backend.ts";
+
+/** A marker as a listing has it. */
+export interface ListedMarker {
+  readonly marker: Marker;
+  /** The store's time of it, in milliseconds since 1970. */
+  readonly storedAt: number;
+}
+
+/** A head that counts, as far as this does not depend on settings. */
+export interface FoundHead extends StoredHead {
+  /** The store's time of the marker, in milliseconds since 1970. */
+  readonly storedAt: number;
+}
+
+/** A marker whose head does not count. */
+export interface RefusedHead extends ListedMarker {
+  /** Why: `head`, or a fault of its blob, `not-found` included. */
+  readonly error: StorageError;
+}
+
+/** The markers whose names begin so, in the order of names: chain by chain, newest first. */
+export async function* listMarkers(
+  backend: MarkerBackend,
+  prefix: string,
+  options: { readonly after?: string; readonly limit?: number; readonly signal?: AbortSignal } = {},
+): AsyncGenerator<ListedMarker> {
+  for await (const { name, storedAt } of backend.listMarkers(prefix, options)) {
+    const marker = parseMarker(name);
+    if (marker !== undefined) yield { marker, storedAt };
+  }
+}
+
+/** Keys in the first listing for the newest, and by what the next ones grow. */
+const FIRST_LIMIT = 1;
+const GROWTH = 32;
+const LIMIT_MAX = 1000;
+
+/**
+ * The markers of a chain that may be its newest, newest first. The first takes one request for one key.
+ *
+ * @param now the store's time, in milliseconds
+ */
+export async function* newestMarkers(
+  backend: MarkerBackend,
+  chain: ChainId,
+  now: number,
+  signal?: AbortSignal,
+): AsyncGenerator<ListedMarker> {
+  let after = newestMarkersFrom(chain, now);
+  for (let limit = FIRST_LIMIT; ; limit = Math.min(limit * GROWTH, LIMIT_MAX)) {
+    let count = 0;
+    const options = { after, limit, ...(signal && { signal }) };
+    for await (const { name, storedAt } of backend.listMarkers(`${chain}/`, options)) {
+      count += 1;
+      after = name;
+      const marker = parseMarker(name);
+      if (marker !== undefined) yield { marker, storedAt };
+    }
+    if (count < limit) return;
+  }
+}
+
+/** Faults of one head, which is reported and skipped. All others end what is being done. */
+const FAULTS = new Set([
+  "limit",
+  "address",
+  "format",
+  "no-match",
+  "commit",
+  "auth",
+  "root",
+  "tree",
+  "encoding",
+  "head",
+  "not-found",
+]);
+
+/** Whether what failed is one blob, and not the store or the call. */
+export function isFaultOfOne(error: unknown): error is StorageError {
+  return error instanceof StorageError && FAULTS.has(error.code);
+}
+
+/**
+ * Reads a head and verifies what does not depend on settings: one request, none if its marker is too far
+ * ahead of the store's time.
+ *
+ * @param now the store's time, in milliseconds
+ */
+export async function readHead(
+  reader: RecordReader,
+  pinned: Pinned,
+  { marker, storedAt }: ListedMarker,
+  now: number,
+  signal?: AbortSignal,
+): Promise<FoundHead | RefusedHead> {
+  if (isAhead(marker, storedAt, now)) {
+    const text = `the head ${marker.address} does not count: its marker is over a day ahead of the store's time`;
+    return { marker, storedAt, error: new StorageError("head", text) };
+  }
+  try {
+    const content = await readRecord(reader, "head", marker.address, signal);
+    return { ...verifiedHead(content, marker, pinned), storedAt };
+  } catch (error) {
+    if (!isFaultOfOne(error)) throw error;
+    return { marker, storedAt, error };
+  }
+}
+
+/** Heads that are read at once. Each takes a buffer of a root, about a MiB. */
+const CONCURRENCY = 8;
+
+/** Reads heads in the order of their markers, some at once. */
+export async function* readHeads(
+  read: (listed: ListedMarker) => Promise<FoundHead | RefusedHead>,
+  markers: AsyncIterable<ListedMarker>,
+): AsyncGenerator<FoundHead | RefusedHead> {
+  const pending: Promise<FoundHead | RefusedHead>[] = [];
+  try {
+    for await (const listed of markers) {
+      const reading = read(listed);
+      // What fails is thrown when its turn comes.
+      reading.catch(() => undefined);
+      pending.push(reading);
+      if (pending.length >= CONCURRENCY) yield await pending.shift()!;
+    }
+    while (pending.length > 0) yield await pending.shift()!;
+  } finally {
+    await Promise.allSettled(pending);
+  }
+}

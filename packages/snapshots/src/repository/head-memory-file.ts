@@ -1,0 +1,93 @@
+import { StorageError } from "@idk/storage";
+import { dirname } from "node:path";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import type { ChainId } from "../format/names/identifiers.ts";
+import { formatMarker, parseMarker } from "../format/names/marker.ts";
+import { type HeadMemory, type RememberedHead, applyTo } from "./head-memory.ts";
+
+/** A file longer than this is not ours: 100,000 chains. */
+const FILE_MAX = 2 ** 25;
+const PAYLOAD_HASH = /^[0-9a-f]{64}$/u;
+
+/**
+ * A memory in a file: JSON, replaced as a whole. Of two processes that remember at the same moment, one
+ * may win, and the other's head is remembered the next time that it is read.
+ *
+ * @param path of the file. It and its folder need not exist.
+ */
+export function headMemoryFile(path: string): HeadMemory {
+  const recall = async () => parse(path, await textOf(path));
+  return {
+    recall,
+    async remember(newest) {
+      const heads = new Map(await recall());
+      applyTo(heads, newest);
+      const lines = [...heads.values()].map(({ marker, name, payloadHash }) => ({
+        marker: formatMarker(marker),
+        name,
+        payload: payloadHash,
+      }));
+      await replace(path, `${JSON.stringify({ version: 1, heads: lines })}\n`);
+    },
+  };
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new StorageError("unavailable", `cannot read ${path}, which remembers heads`, {
+      cause: error,
+    });
+  }
+}
+
+function parse(path: string, text: string | undefined): ReadonlyMap<ChainId, RememberedHead> {
+  const heads = new Map<ChainId, RememberedHead>();
+  if (text === undefined) return heads;
+  const damaged = () =>
+    new StorageError(
+      "rollback",
+      `${path} is damaged, so that nothing tells which heads this machine has seen: ` +
+        "delete it to go on without, after you have compared the newest snapshots with what you expect",
+    );
+  let value: unknown;
+  try {
+    value = text.length > FILE_MAX ? undefined : JSON.parse(text);
+  } catch {
+    throw damaged();
+  }
+  const { version, heads: lines } = (value ?? {}) as { version?: unknown; heads?: unknown };
+  if (version !== 1 || !Array.isArray(lines)) throw damaged();
+  for (const line of lines as readonly unknown[]) {
+    const { marker: text, name, payload } = (line ?? {}) as Readonly<Record<string, unknown>>;
+    const marker = typeof text === "string" ? parseMarker(text) : undefined;
+    if (marker === undefined || typeof name !== "string") throw damaged();
+    if (typeof payload !== "string" || !PAYLOAD_HASH.test(payload)) throw damaged();
+    heads.set(marker.chain, { marker, name, payloadHash: payload });
+  }
+  return heads;
+}
+
+/** Writes a file that is whole after a crash, too: the old or the new one. */
+async function replace(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const file = await open(temporary, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw new StorageError("unavailable", `cannot write ${path}, which remembers heads`, {
+      cause: error,
+    });
+  }
+}

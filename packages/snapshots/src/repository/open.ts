@@ -1,0 +1,45 @@
+import { type Backend, type Identity, type NaClChoice, loadNaCl } from "@idk/storage";
+import { type PinnedRepository, type Repository, repositoryOf } from "./repository.ts";
+import type { HeadMemory } from "./head-memory.ts";
+import type { WriterKey } from "../format/keys/writer.ts";
+import { requireMarkers } from "./marker-backend.ts";
+import { storeClock } from "./store-clock.ts";
+
+/** Options of `openRepository`. */
+export interface RepositoryOptions {
+  /** Of the repository's location, the folder `repo/` of the store. */
+  readonly backend: Backend;
+  /** To read with. A host that only writes has none. */
+  readonly identities?: readonly Identity[] | undefined;
+  /** To sign with. */
+  readonly writer?: WriterKey | undefined;
+  readonly pinned: PinnedRepository;
+  /** What this machine remembers of this repository, and of no other. */
+  readonly memory: HeadMemory;
+  readonly naCl?: NaClChoice | undefined;
+}
+
+/**
+ * Opens a repository. Makes no request.
+ *
+ * @throws StorageError `usage` if the backend has no markers
+ */
+export async function openRepository({
+  backend: given,
+  identities = [],
+  writer,
+  pinned,
+  memory,
+  naCl = "auto",
+}: RepositoryOptions): Promise<Repository> {
+  const backend = requireMarkers(given);
+  return repositoryOf({
+    backend,
+    naCl: await loadNaCl(naCl),
+    identities,
+    pinned,
+    writer,
+    memory,
+    clock: storeClock(backend),
+  });
+}

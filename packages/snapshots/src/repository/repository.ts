@@ -1,0 +1,292 @@
+import { type Identity, type NaCl, StorageError } from "@idk/storage";
+import { FORGETTING_CHAIN, SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
+import {
+  type FoundHead,
+  type ListedMarker,
+  type RefusedHead,
+  listMarkers,
+  newestMarkers,
+  readHead,
+  readHeads,
+} from "./find-heads.ts";
+import { type HeadMemory, type RememberedHead, isRolledBack } from "./head-memory.ts";
+import { type Pinned, closedBehind, whyNotAllowed } from "../rules/counting.ts";
+import type { RepositoryHead, SnapHead } from "../format/records/head.ts";
+import type { ChainId } from "../format/names/identifiers.ts";
+import type { MarkerBackend } from "./marker-backend.ts";
+import type { RecordReader } from "./records.ts";
+import type { StoreClock } from "./store-clock.ts";
+import type { WriterKey } from "../format/keys/writer.ts";
+import { compareMarkers } from "../format/names/marker.ts";
+
+/** What everybody's configuration fixes of a repository, from a trusted place. */
+export interface PinnedRepository extends Pinned {
+  /** The grace period in seconds. The one in the settings is used if it is longer. */
+  readonly graceSeconds: number;
+}
+
+/** Options of everything that reads heads. */
+export interface HeadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Goes on with a newest head that is older than the one remembered, and remembers that one. */
+  readonly acceptRollback?: boolean | undefined;
+  /** Is told of every head that does not count and is passed over. */
+  readonly onRefused?: ((refused: RefusedHead) => void) | undefined;
+}
+
+/** The newest settings. */
+export interface FoundSettings extends FoundHead {
+  readonly head: RepositoryHead;
+}
+
+/** A snapshot's head. */
+export interface FoundSnapshot extends FoundHead {
+  readonly head: SnapHead;
+}
+
+/** An open repository. Everything in it is verified with what the configuration pins. */
+export interface Repository extends RecordReader {
+  readonly backend: MarkerBackend;
+  readonly naCl: NaCl;
+  readonly identities: readonly Identity[];
+  readonly pinned: PinnedRepository;
+  /** The key that this machine signs with, if it writes. */
+  readonly writer: WriterKey | undefined;
+  readonly memory: HeadMemory;
+  readonly clock: StoreClock;
+
+  /**
+   * The newest settings: two requests the first time, none later.
+   *
+   * @param refresh reads them again
+   * @throws StorageError `head` if there are none, `rollback`
+   */
+  settings(options?: HeadOptions & { readonly refresh?: boolean }): Promise<FoundSettings>;
+
+  /**
+   * The newest head of a chain that counts, of any kind: two requests, beside those for settings.
+   *
+   * @param name of the chain
+   * @returns undefined if there is none
+   * @throws StorageError `rollback`
+   */
+  newest(name: string, options?: HeadOptions): Promise<FoundHead | undefined>;
+
+  /**
+   * The snapshots of a chain, newest first, forgotten ones included, each read as it is asked for. The
+   * first takes two requests, if the newest head is a snapshot.
+   *
+   * @throws StorageError `rollback` before the first
+   */
+  snapshots(name: string, options?: HeadOptions): AsyncGenerator<FoundSnapshot>;
+
+  /**
+   * The head of a marker: one request, none if it is too far ahead.
+   *
+   * @returns undefined if it does not count, which is reported
+   */
+  read(listed: ListedMarker, options?: HeadOptions): Promise<FoundHead | undefined>;
+
+  /**
+   * All heads that count, of all chains, newest first within each chain. Some are read at once. What the
+   * machine remembers is compared with each chain, also with those that the store does not list.
+   *
+   * @throws StorageError `rollback`
+   */
+  heads(options?: HeadOptions): AsyncGenerator<FoundHead>;
+}
+
+/** What a repository consists of, besides its methods. */
+export type RepositoryParts = Omit<
+  Repository,
+  "settings" | "newest" | "snapshots" | "read" | "heads"
+>;
+
+export function repositoryOf(parts: RepositoryParts): Repository {
+  const { backend, pinned, memory, clock } = parts;
+  let known: FoundSettings | undefined;
+
+  async function readSettings(options: HeadOptions): Promise<FoundSettings> {
+    const { signal } = options;
+    const chain = chainOf(pinned.repository, SETTINGS_CHAIN);
+    let now = clock.guess() ?? (await clock.now(signal));
+    for (;;) {
+      const found = await firstOf(counting(newestMarkers(backend, chain, now, signal), options));
+      const actual = await clock.now(signal);
+      // A clock that is behind would look past the newest.
+      if (actual > now + CLOCK_OFF_MAX) {
+        now = actual;
+        continue;
+      }
+      await compare(chain, SETTINGS_CHAIN, found, options);
+      if (found?.head.kind === "repo") return { ...found, head: found.head };
+      throw new StorageError(
+        "head",
+        `${backend.description} has no settings of the repository ${pinned.repository} that its ` +
+          "owner signed: check that the location and the configuration belong together",
+      );
+    }
+  }
+
+  const settings: Repository["settings"] = async ({ refresh = false, ...options } = {}) => {
+    if (known === undefined || refresh) known = await readSettings(options);
+    return known;
+  };
+
+  /** The heads of markers, without those that do not count, which are reported. */
+  async function* counting(
+    markers: AsyncIterable<ListedMarker>,
+    options: HeadOptions,
+    allowed?: { readonly settings: FoundSettings; readonly refused: Set<string> },
+    atOnce = false,
+  ): AsyncGenerator<FoundHead> {
+    // Anyone can sign heads that are not allowed, so only those are kept that matter.
+    const remembered = new Set<string>();
+    if (allowed !== undefined) {
+      for (const { payloadHash } of (await memory.recall()).values()) remembered.add(payloadHash);
+    }
+    const read = async (listed: ListedMarker) => {
+      const now = await clock.now(options.signal);
+      return readHead(parts, pinned, listed, now, options.signal);
+    };
+    for await (const found of atOnce ? readHeads(read, markers) : oneByOne(read, markers)) {
+      if ("error" in found) {
+        options.onRefused?.(found);
+        continue;
+      }
+      const why = allowed && whyNotAllowed(found, allowed.settings.head.settings, pinned.owner);
+      if (why === undefined) {
+        yield found;
+        continue;
+      }
+      if (remembered.has(found.payloadHash)) allowed?.refused.add(found.payloadHash);
+      const { marker, storedAt } = found;
+      const text = `the head ${marker.address} does not count: ${why}`;
+      options.onRefused?.({ marker, storedAt, error: new StorageError("head", text) });
+    }
+  }
+
+  /** Compares the newest head of a chain with the one remembered, and remembers it. */
+  async function compare(
+    chain: ChainId,
+    name: string,
+    found: FoundHead | undefined,
+    { acceptRollback = false }: HeadOptions,
+    isExplained: (remembered: RememberedHead) => boolean = () => false,
+  ): Promise<void> {
+    const remembered = (await memory.recall()).get(chain);
+    if (isRolledBack(remembered, found)) {
+      if (!acceptRollback && !isExplained(remembered!)) throw rollback(name, remembered!, found);
+    } else if (
+      found === undefined ||
+      (remembered !== undefined && compareMarkers(found.marker, remembered.marker) >= 0)
+    ) {
+      return;
+    }
+    await memory.remember(new Map([[chain, found && rememberedOf(found)]]));
+  }
+
+  /** Why a chain may have a newest head that is older: what was newer need not count any more. */
+  const explainedBy =
+    (found: FoundSettings, refused: ReadonlySet<string>) =>
+    ({ name, payloadHash }: RememberedHead): boolean =>
+      refused.has(payloadHash) || closedBehind(name, found.head.settings) < Infinity;
+
+  async function* chainHeads(name: string, options: HeadOptions): AsyncGenerator<FoundHead> {
+    const chain = chainOf(pinned.repository, name);
+    const current = await settings(options);
+    const refused = new Set<string>();
+    const markers = newestMarkers(backend, chain, await clock.now(options.signal), options.signal);
+    let isFirst = true;
+    for await (const found of counting(markers, options, { settings: current, refused })) {
+      if (isFirst) await compare(chain, name, found, options, explainedBy(current, refused));
+      isFirst = false;
+      yield found;
+    }
+    if (isFirst) await compare(chain, name, undefined, options, explainedBy(current, refused));
+  }
+
+  return {
+    ...parts,
+    settings,
+    newest: (name, options = {}) => firstOf(chainHeads(name, options)),
+    async *snapshots(name, options = {}) {
+      for await (const found of chainHeads(name, options)) {
+        if (found.head.kind === "snap") yield { ...found, head: found.head };
+      }
+    },
+    async read(listed, options = {}) {
+      const current = await settings(options);
+      const allowed = { settings: current, refused: new Set<string>() };
+      return firstOf(counting(just(listed), options, allowed));
+    },
+    async *heads(options = {}) {
+      const current = await settings({ ...options, refresh: true });
+      const refused = new Set<string>();
+      const seen = new Set<ChainId>();
+      const markers = listMarkers(backend, "", options.signal ? { signal: options.signal } : {});
+      const found = counting(markers, options, { settings: current, refused }, true);
+      for await (const head of found) {
+        const { chain, name } = head.head;
+        if (!seen.has(chain)) {
+          await compare(chain, name, head, options, explainedBy(current, refused));
+          seen.add(chain);
+        }
+        yield head;
+      }
+      for (const [chain, { name }] of await memory.recall()) {
+        if (seen.has(chain)) continue;
+        await compare(chain, name, undefined, options, explainedBy(current, refused));
+      }
+    },
+  };
+}
+
+/** How far this machine's clock may be behind before the newest settings are looked for again. */
+const CLOCK_OFF_MAX = 60 * 60 * 1000;
+
+async function* oneByOne<T>(
+  read: (listed: ListedMarker) => Promise<T>,
+  markers: AsyncIterable<ListedMarker>,
+): AsyncGenerator<T> {
+  for await (const listed of markers) yield await read(listed);
+}
+
+async function* just<T>(item: T): AsyncGenerator<T> {
+  yield item;
+}
+
+async function firstOf<T>(items: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const item of items) return item;
+  return undefined;
+}
+
+function rememberedOf({ marker, head, payloadHash }: FoundHead): RememberedHead {
+  return { marker, name: head.name, payloadHash };
+}
+
+function rollback(
+  name: string,
+  { marker }: RememberedHead,
+  found: FoundHead | undefined,
+): StorageError {
+  const what =
+    name === SETTINGS_CHAIN
+      ? "the settings of the repository"
+      : name === FORGETTING_CHAIN
+        ? "what was forgotten in the repository"
+        : `the chain ${JSON.stringify(name)}`;
+  const now =
+    found === undefined ? "there is none now" : `the newest is now ${dated(found.marker)}`;
+  return new StorageError(
+    "rollback",
+    `the store has an older state of ${what} than this machine has seen, ${dated(marker)}: ${now}. ` +
+      "It may have lost or hidden what is newer; accept the rollback only if you know why",
+  );
+}
+
+function dated({ address, generation }: { address: string; generation: number }): string {
+  const date = new Date(generation);
+  const time = Number.isNaN(date.getTime()) ? `generation ${generation}` : date.toISOString();
+  return `the head ${address.slice(0, 12)} of ${time}`;
+}

@@ -1,0 +1,315 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { type HeadMemory, volatileHeadMemory } from "../../src/repository/head-memory.ts";
+import { NOW, all, testRepository } from "../support/repositories.ts";
+import type { Address, StorageError } from "@idk/storage";
+import {
+  allow,
+  changeSettings,
+  close,
+  createRepository,
+  revoke,
+} from "../../src/repository/settings.ts";
+import { wrapBackend } from "@idk/storage";
+import type { RefusedHead } from "../../src/repository/find-heads.ts";
+import { discoverRepository } from "../../src/repository/discover.ts";
+import { forksOf } from "../../src/repository/forks.ts";
+import { formatMarker } from "../../src/format/names/marker.ts";
+import { headMemoryFile } from "../../src/repository/head-memory-file.ts";
+import { join } from "node:path";
+import { storeHead } from "../support/repository-writer.ts";
+import { resolveSnapshot } from "../../src/read/resolve.ts";
+import { tmpdir } from "node:os";
+import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
+
+const HOUR = 3_600_000;
+const web = writerKeyFromSeed(new Uint8Array(32).fill(2));
+const thief = writerKeyFromSeed(new Uint8Array(32).fill(3));
+const reach = "ab".repeat(32) as Address;
+const webRule = { writer: web.writer, pattern: "web-*", mayForget: false, lastGeneration: null };
+const part = (name: string, generation: number, previous: readonly Address[] = []) =>
+  ({ kind: "part", name, generation, reach, previous }) as const;
+const folder = mkdtempSync(join(tmpdir(), "idk-heads-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => "ok",
+    (error: StorageError) => error.code,
+  );
+}
+
+describe("the newest head of a chain", () => {
+  test("takes two requests, and two for the settings", async () => {
+    const given = await testRepository();
+    for (let i = 3; i > 0; i--) await storeHead(given, given.owner, part("home", NOW - i));
+    given.take();
+    const repository = await given.open();
+    expect((await repository.newest("home"))?.marker.generation).toBe(NOW - 1);
+    expect(given.take()).toEqual({ get: 2, list: 2, keys: 2, put: 0 });
+    await repository.newest("home");
+    expect(given.take()).toEqual({ get: 1, list: 1, keys: 1, put: 0 });
+    expect(await repository.newest("office")).toBeUndefined();
+  });
+
+  test("is not one that someone made up, and those are reported", async () => {
+    const given = await testRepository([webRule]);
+    const good = await storeHead(given, web, part("web-1", NOW - 100));
+    const other = await storeHead(given, web, part("web-2", NOW));
+    await storeHead(given, thief, part("web-1", NOW - 50));
+    await storeHead(given, web, part("web-1", NOW - 40), { marker: { address: other.address } });
+    await storeHead(given, web, part("web-1", NOW - 30), { marker: { generation: NOW - 29 } });
+    await storeHead(given, web, part("web-1", NOW - 20), { marker: { address: reach } });
+    await storeHead(given, web, {
+      ...part("web-1", NOW - 10),
+      repository: "0".repeat(32) as never,
+    });
+    const ahead = NOW + 25 * HOUR;
+    await storeHead(given, web, part("web-1", ahead));
+    const repository = await given.open();
+    const refused: RefusedHead[] = [];
+    const onRefused = (one: RefusedHead) => refused.push(one);
+    const newest = await repository.newest("web-1", { onRefused });
+    expect(newest?.marker).toEqual(good);
+    expect(refused.map(({ error }) => error.code)).toEqual([
+      "head",
+      "not-found",
+      "head",
+      "head",
+      "head",
+    ]);
+    refused.length = 0;
+    const heads = await all(repository.heads({ onRefused }));
+    expect(new Set(heads.map(({ marker }) => marker.address))).toContain(good.address);
+    expect(heads.filter(({ head }) => head.name === "web-1").length).toBe(1);
+    expect(refused.some(({ error }) => error.message.includes("over a day ahead"))).toBe(true);
+    // It was ahead when it was put, so it never counts.
+    given.clock.now += 48 * HOUR;
+    expect((await (await given.open()).newest("web-1"))?.marker).toEqual(good);
+  });
+
+  test("a signal ends it", async () => {
+    const given = await testRepository();
+    const repository = await given.open();
+    expect(await codeOf(repository.newest("home", { signal: AbortSignal.abort() }))).toBe(
+      "aborted",
+    );
+  });
+});
+
+/** The same store without some markers. */
+function hiding(given: Awaited<ReturnType<typeof testRepository>>, hidden: readonly string[]) {
+  return wrapBackend(given.backend, {
+    listMarkers: (list) =>
+      async function* listed(prefix, options) {
+        const { limit: _, ...rest } = options ?? {};
+        for await (const marker of list(prefix, rest)) {
+          if (!hidden.includes(marker.name)) yield marker;
+        }
+      },
+  });
+}
+
+describe("rollback", () => {
+  const cases: Record<string, () => HeadMemory> = {
+    volatile: volatileHeadMemory,
+    file: () => headMemoryFile(join(folder, crypto.randomUUID(), "heads.json")),
+  };
+  test.each(Object.entries(cases))("is noticed, and can be accepted (%s)", async (_, make) => {
+    const given = await testRepository();
+    await storeHead(given, given.owner, part("home", NOW - 9));
+    const newest = await storeHead(given, given.owner, part("home", NOW - 1));
+    const heads = make();
+    await (await given.open(heads)).newest("home");
+    const old = await given.open(heads, hiding(given, [formatMarker(newest)]));
+    expect(await codeOf(old.newest("home"))).toBe("rollback");
+    expect(await codeOf(all(old.heads()))).toBe("rollback");
+    const accepted = await old.newest("home", { acceptRollback: true });
+    expect(accepted?.marker.generation).toBe(NOW - 9);
+    expect(await codeOf(old.newest("home"))).toBe("ok");
+    expect((await (await given.open(heads)).newest("home"))?.marker).toEqual(newest);
+  });
+
+  test("of a chain that is hidden as a whole, and of the settings", async () => {
+    const given = await testRepository();
+    const only = await storeHead(given, given.owner, part("home", NOW - 1));
+    const heads = volatileHeadMemory();
+    const repository = await given.open(heads);
+    await all(repository.heads());
+    const hidden = await given.open(heads, hiding(given, [formatMarker(only)]));
+    expect(await codeOf(hidden.newest("home"))).toBe("rollback");
+    expect(await codeOf(all(hidden.heads()))).toBe("rollback");
+    const newer = await changeSettings(repository, given.recipients, (settings) =>
+      allow(settings, webRule),
+    );
+    const older = await given.open(heads, hiding(given, [formatMarker(newer.marker)]));
+    expect(await codeOf(older.settings())).toBe("rollback");
+    expect(await codeOf(older.settings({ acceptRollback: true }))).toBe("ok");
+  });
+
+  test("is not what the owner's settings explain", async () => {
+    const given = await testRepository([webRule]);
+    await storeHead(given, web, part("web-1", NOW - 9));
+    await storeHead(given, web, part("web-1", NOW - 1));
+    const heads = volatileHeadMemory();
+    const repository = await given.open(heads);
+    await repository.newest("web-1");
+    await changeSettings(repository, given.recipients, (settings) =>
+      revoke(settings, web.writer, NOW - 5),
+    );
+    expect((await repository.newest("web-1"))?.marker.generation).toBe(NOW - 9);
+  });
+
+  test("is not that a closed chain was pruned, nor the same head under another address", async () => {
+    const given = await testRepository();
+    const heads = volatileHeadMemory();
+    const repository = await given.open(heads);
+    const one = await storeHead(given, given.owner, part("home", NOW - 1));
+    const two = await storeHead(given, given.owner, part("home", NOW - 1));
+    const [first, last] = one.address < two.address ? [one, two] : [two, one];
+    expect((await repository.newest("home"))?.marker).toEqual(first);
+    await given.backend.deleteMarker!(formatMarker(first));
+    expect((await repository.newest("home"))?.marker).toEqual(last);
+    await given.backend.deleteMarker!(formatMarker(last));
+    expect(await codeOf(repository.newest("home"))).toBe("rollback");
+    await changeSettings(repository, given.recipients, (settings) => close(settings, "home", NOW));
+    expect(await repository.newest("home")).toBeUndefined();
+  });
+
+  test("of another chain is noticed by latest, too", async () => {
+    const given = await testRepository();
+    const snapshot = { kind: "snap", snapshot: reach, reach } as const;
+    await storeHead(given, given.owner, { ...snapshot, name: "home", generation: NOW - 9 });
+    const work = await storeHead(given, given.owner, {
+      ...snapshot,
+      name: "work",
+      generation: NOW,
+    });
+    const heads = volatileHeadMemory();
+    expect((await resolveSnapshot(await given.open(heads), "latest")).marker).toEqual(work);
+    const hidden = await given.open(heads, hiding(given, [formatMarker(work)]));
+    expect(await codeOf(resolveSnapshot(hidden, "latest"))).toBe("rollback");
+  });
+
+  test("a memory is a file that is whole, private and checked", async () => {
+    const path = join(folder, "one.json");
+    const given = await testRepository();
+    await (await given.open(headMemoryFile(path))).settings();
+    expect(JSON.parse(readFileSync(path, "utf8")).heads.length).toBe(1);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    for (const text of [
+      "",
+      "{}",
+      '{"version":2,"heads":[]}',
+      '{"version":1,"heads":[{}]}',
+      '{"version":1,"heads":[null]}',
+    ]) {
+      writeFileSync(path, text);
+      expect(await codeOf((await given.open(headMemoryFile(path))).settings())).toBe("rollback");
+    }
+  });
+});
+
+describe("settings", () => {
+  test("allow, revoke and close change which heads count", async () => {
+    const given = await testRepository();
+    const repository = await given.open();
+    await storeHead(given, web, part("web-1", NOW - 5));
+    const count = async () => (await all(repository.heads())).length;
+    const change = async (to: Parameters<typeof changeSettings>[2]) =>
+      changeSettings(repository, given.recipients, to);
+    const before = await count();
+    await change((settings) => allow(settings, webRule));
+    expect(await count()).toBe(before + 2);
+    await change((settings) => revoke(settings, web.writer, NOW - 6));
+    expect(await count()).toBe(before + 2);
+    expect(await repository.newest("web-1")).toBeUndefined();
+    await change((settings) => allow(settings, webRule));
+    expect(await repository.newest("web-1")).toBeDefined();
+    await change((settings) => close(settings, "web-*", NOW - 6));
+    expect(await repository.newest("web-1")).toBeUndefined();
+    const { head } = await repository.settings();
+    expect(head.previous.length).toBe(1);
+    expect(await codeOf(change((settings) => ({ ...settings, graceSeconds: 3600 })))).toBe("usage");
+    expect(await codeOf(change((settings) => revoke(settings, thief.writer, NOW)))).toBe("usage");
+  });
+
+  test("a repository without settings is none", async () => {
+    const given = await testRepository();
+    const repository = await given.open();
+    const settings = await repository.settings();
+    const empty = await given.open(
+      volatileHeadMemory(),
+      hiding(given, [formatMarker(settings.marker)]),
+    );
+    expect(await codeOf(empty.newest("home"))).toBe("head");
+  });
+
+  test("no two repositories are made at one place", async () => {
+    const { backend, owner, recipients } = await testRepository();
+    expect(await codeOf(createRepository({ backend, owner, recipients }))).toBe("usage");
+  });
+});
+
+test("one identity finds its repository again, whatever lies beside it", async () => {
+  const given = await testRepository([webRule]);
+  const { backend, identity, pinned } = given;
+  await storeHead(given, web, part("web-1", NOW));
+  const settings = await (await given.open()).settings();
+  // Heads of other repositories in the chain of the settings, and settings that another signed.
+  const foreign = { chain: settings.marker.chain, generation: NOW + 5 };
+  await storeHead(given, web, part("web-1", NOW + 5), { marker: foreign });
+  const empty = { graceSeconds: 3600, rules: [] };
+  await storeHead(given, thief, {
+    kind: "repo",
+    name: "",
+    generation: NOW + 9,
+    settings: empty,
+  } as never);
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  const other = await testRepository();
+  expect(await discoverRepository({ backend, identity: other.identity })).toBeUndefined();
+  // Settings of another repository of the same owner, copied in.
+  const second = { ...given, repository: "77".repeat(16) as never };
+  await storeHead(second, given.owner, {
+    kind: "repo",
+    name: "",
+    generation: NOW,
+    settings: empty,
+  } as never);
+  expect(await codeOf(discoverRepository({ backend, identity }))).toBe("head");
+});
+
+describe("forks", () => {
+  async function forked(links: Record<string, string>, hidden = "") {
+    const given = await testRepository();
+    const stored = new Map<string, Address>();
+    for (const [i, [name, previous]] of Object.entries(links).entries()) {
+      const before = previous.split("").map((each) => stored.get(each) ?? reach);
+      stored.set(
+        name,
+        (await storeHead(given, given.owner, part("home", NOW + i, before))).address,
+      );
+    }
+    const names = new Map([...stored].map(([name, address]) => [address, name]));
+    const heads = (await all((await given.open()).heads())).filter(
+      ({ head, marker }) => head.name === "home" && names.get(marker.address) !== hidden,
+    );
+    return forksOf(heads).map(({ heads: apart, joinedBy }) => [
+      apart.map(({ marker }) => names.get(marker.address)).join(""),
+      joinedBy && names.get(joinedBy.marker.address),
+    ]);
+  }
+  test("two heads that do not know of each other are one, until and after they are joined", async () => {
+    expect(await forked({ a: "", b: "a", c: "b" })).toEqual([]);
+    expect(await forked({ a: "", b: "a", c: "a" })).toEqual([["cb", undefined]]);
+    expect(await forked({ a: "", b: "a", c: "a", d: "bc" })).toEqual([["cb", "d"]]);
+    expect(await forked({ a: "", b: "" })).toEqual([["ba", undefined]]);
+    // One of those before it comes after the other.
+    expect(await forked({ a: "", b: "a", c: "b", d: "ac" })).toEqual([]);
+  });
+  test("what a head that is gone may have known of is none", async () => {
+    expect(await forked({ a: "", b: "a", c: "b" }, "b")).toEqual([]);
+    expect(await forked({ a: "", b: "a", c: "b", d: "b" }, "b")).toEqual([["dc", undefined]]);
+  });
+});
