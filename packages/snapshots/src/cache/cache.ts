@@ -1,0 +1,328 @@
+import { type CacheRecord, readRecords, recordLength, writeRecord } from "./record.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { renameSync, rmSync } from "node:fs";
+import { MIGRATIONS } from "./schema.ts";
+
+/** Where a piece is stored. */
+export interface PiecePlace {
+  readonly offset: number;
+  readonly stored: number;
+  readonly length: number;
+  readonly encoding: number;
+}
+
+export interface KnownPiece extends PiecePlace {
+  readonly pack: number;
+}
+
+export interface Pack {
+  readonly id: number;
+  /** 64 bytes. */
+  readonly row: Uint8Array;
+  /** When it was stored, by the store's time, in milliseconds. */
+  readonly stored: number;
+  /** Whether the committed state needs it. Otherwise it is of an interrupted session. */
+  readonly isCommitted: boolean;
+}
+
+/** What a session ended with. */
+export interface SessionState {
+  /** The marker whose listing makes it the committed one. */
+  readonly marker: Uint8Array;
+  /** What the writer keeps, such as the reach. */
+  readonly value: Uint8Array;
+}
+
+/** Collects the records of a walk. */
+export interface NextRecords {
+  add(record: CacheRecord): void;
+}
+
+/**
+ * What a host remembers between the sessions of one chain, in SQLite. One process has it at a time.
+ * It holds no secret that opens anything, and after a commit nothing of files that are gone.
+ *
+ * A session adds packs as it stores them, collects the records of its walk, prepares its state before
+ * it puts the marker, and commits once a listing shows the marker. A process that dies in between
+ * leaves either state whole, and the packs that it stored.
+ */
+export interface Cache {
+  /** Why an earlier cache could not be used; it was renamed. */
+  readonly setAside: string | undefined;
+  readonly committed: SessionState | undefined;
+  /** Of a session that ended before it saw its marker listed: commit it if a listing shows it now. */
+  readonly prepared: SessionState | undefined;
+  /** The committed records, in the order of the walk. */
+  records(): Generator<CacheRecord>;
+
+  /** Stores a session key blob, before the session's first pack. */
+  addSession(id: Uint8Array, key: Uint8Array): void;
+  sessionKey(id: Uint8Array): Uint8Array | undefined;
+  /** Notes a pack that is stored, with its pieces, if it has any. Returns its number. */
+  addPack(
+    row: Uint8Array,
+    stored: number,
+    pieces: Iterable<PiecePlace & { readonly hash: Uint8Array }>,
+  ): number;
+  pack(id: number): Pack | undefined;
+  piece(hash: Uint8Array): KnownPiece | undefined;
+
+  /** Begins the records of a new state. Forgets a prepared one. */
+  begin(): NextRecords;
+  /** One more file has the piece (1), or one fewer (−1), than in the committed state. */
+  use(hash: Uint8Array, change: 1 | -1): void;
+  /** Makes the new state ready, durably. @param packs the numbers of all packs that it needs */
+  prepare(state: SessionState, packs: Iterable<number>): void;
+  /** Makes the prepared state the committed one. @param sessions those whose packs it needs */
+  commit(sessions: Iterable<Uint8Array>): void;
+  /** Forgets the prepared state. */
+  discard(): void;
+  close(): void;
+}
+
+/** Another process has the cache. */
+export class CacheInUse extends Error {
+  override readonly name = "CacheInUse";
+}
+
+const CHUNK = 2 ** 18;
+
+/**
+ * Opens a cache, or makes it.
+ *
+ * @param path of the database; other names are made by adding to it
+ * @throws CacheInUse if another process has it
+ */
+export async function openCache(path: string): Promise<Cache> {
+  let setAside: string | undefined;
+  let database = await openDatabase(path);
+  try {
+    prepareDatabase(database);
+  } catch (error) {
+    database.close();
+    if (/locked|busy/i.test(String(error))) {
+      throw new CacheInUse("another backup of this chain is running on this host");
+    }
+    setAside = error instanceof Error ? error.message : String(error);
+    renameSync(path, `${path}.set-aside`);
+    for (const suffix of ["-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
+    database = await openDatabase(path);
+    prepareDatabase(database);
+  }
+  return cacheOver(database, setAside);
+}
+
+function prepareDatabase(database: Database): void {
+  // What is deleted is overwritten: nothing of files that are gone stays in free pages.
+  database.exec("PRAGMA locking_mode = EXCLUSIVE");
+  database.exec("PRAGMA secure_delete = ON");
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = NORMAL");
+  database.exec("BEGIN EXCLUSIVE");
+  const version = Number(database.prepare("PRAGMA user_version").all()[0]?.["user_version"]);
+  if (version > MIGRATIONS.length) throw new Error(`the cache is of version ${version}`);
+  for (const sql of MIGRATIONS.slice(version)) database.exec(sql);
+  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  database.exec("COMMIT");
+}
+
+function cacheOver(database: Database, setAside: string | undefined): Cache {
+  const statements = {
+    states: database.prepare("SELECT id, marker, value FROM states WHERE status = ?"),
+    chunk: database.prepare("SELECT chunk FROM records WHERE state = ? AND number = ?"),
+    addChunk: database.prepare("INSERT INTO records VALUES (?, ?, ?)"),
+    addSession: database.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?)"),
+    session: database.prepare("SELECT key FROM sessions WHERE id = ?"),
+    addPack: database.prepare("INSERT INTO packs (row, stored) VALUES (?, ?) RETURNING id"),
+    pack: database.prepare("SELECT * FROM packs WHERE id = ?"),
+    // The newer place counts: the older may be of a pack that is too old to be used again.
+    addPiece: database.prepare(
+      `INSERT INTO pieces (hash, pack, offset, stored, length, encoding) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (hash) DO UPDATE SET pack = excluded.pack, offset = excluded.offset,
+         stored = excluded.stored, length = excluded.length, encoding = excluded.encoding`,
+    ),
+    piece: database.prepare("SELECT * FROM pieces WHERE hash = ?"),
+    use: database.prepare(
+      `INSERT INTO uses VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET change = change + excluded.change`,
+    ),
+    keep: database.prepare("INSERT OR IGNORE INTO kept VALUES (?)"),
+    prepareState: database.prepare("INSERT INTO states VALUES (?, 'prepared', ?, ?)"),
+    allSessions: database.prepare("SELECT id FROM sessions"),
+    dropSession: database.prepare("DELETE FROM sessions WHERE id = ?"),
+  };
+  let nextChunk = new Uint8Array(CHUNK);
+  let [filled, number] = [0, 0];
+
+  const stateOf = (status: string): (SessionState & { readonly id: number }) | undefined => {
+    const [row] = statements.states.all(status);
+    if (row === undefined) return undefined;
+    return { id: Number(row["id"]), marker: bytesOf(row["marker"]), value: bytesOf(row["value"]) };
+  };
+  let committed = stateOf("committed");
+  let prepared = stateOf("prepared");
+
+  let isOpen = false;
+  const transaction = <T>(run: () => T): T => {
+    endBatch();
+    database.exec("BEGIN");
+    try {
+      const result = run();
+      database.exec("COMMIT");
+      return result;
+    } catch (error) {
+      database.exec("ROLLBACK");
+      throw error;
+    }
+  };
+  /** Records and uses of a session that is not prepared are of no use after a crash: one transaction. */
+  const batch = (): void => {
+    if (!isOpen) database.exec("BEGIN");
+    isOpen = true;
+  };
+  const endBatch = (): void => {
+    if (isOpen) database.exec("COMMIT");
+    isOpen = false;
+  };
+  const durably = (run: () => void): void => {
+    endBatch();
+    database.exec("PRAGMA synchronous = FULL");
+    try {
+      transaction(run);
+    } finally {
+      database.exec("PRAGMA synchronous = NORMAL");
+    }
+  };
+  const nextId = (): number => (committed?.id ?? 0) + 1;
+  const forgetNext = (): void => {
+    database.exec("DELETE FROM states WHERE status = 'prepared'");
+    database.exec(`DELETE FROM records WHERE state <> ${committed?.id ?? 0}`);
+    database.exec("DELETE FROM uses; DELETE FROM kept;");
+  };
+  const flush = (): void => {
+    if (filled > 0) statements.addChunk.run(nextId(), number, nextChunk.slice(0, filled));
+    number += 1;
+    filled = 0;
+  };
+
+  return {
+    setAside,
+    get committed() {
+      return committed;
+    },
+    get prepared() {
+      return prepared;
+    },
+    *records() {
+      if (committed === undefined) return;
+      for (let at = 0; ; at += 1) {
+        const [row] = statements.chunk.all(committed.id, at);
+        if (row === undefined) return;
+        yield* readRecords(bytesOf(row["chunk"]));
+      }
+    },
+
+    addSession: (id, key) => transaction(() => statements.addSession.run(id, key)),
+    sessionKey(id) {
+      const [row] = statements.session.all(id);
+      return row === undefined ? undefined : bytesOf(row["key"]);
+    },
+    addPack: (row, stored, pieces) =>
+      transaction(() => {
+        const id = Number(statements.addPack.all(row, stored)[0]!["id"]);
+        for (const { hash, offset, stored, length, encoding } of pieces) {
+          statements.addPiece.run(hash, id, offset, stored, length, encoding);
+        }
+        return id;
+      }),
+    pack(id) {
+      const [row] = statements.pack.all(id);
+      if (row === undefined) return undefined;
+      return {
+        id,
+        row: bytesOf(row["row"]),
+        stored: Number(row["stored"]),
+        isCommitted: row["committed"] === 1,
+      };
+    },
+    piece(hash) {
+      const [row] = statements.piece.all(hash);
+      if (row === undefined) return undefined;
+      return {
+        pack: Number(row["pack"]),
+        offset: Number(row["offset"]),
+        stored: Number(row["stored"]),
+        length: Number(row["length"]),
+        encoding: Number(row["encoding"]),
+      };
+    },
+
+    begin() {
+      transaction(forgetNext);
+      prepared = undefined;
+      [filled, number] = [0, 0];
+      return {
+        add(record) {
+          batch();
+          const length = recordLength(record);
+          if (filled + length > nextChunk.length) {
+            flush();
+            if (length > nextChunk.length) nextChunk = new Uint8Array(length);
+          }
+          writeRecord(record, nextChunk, filled);
+          filled += length;
+        },
+      };
+    },
+    use(hash, change) {
+      batch();
+      statements.use.run(hash, change);
+    },
+    prepare(state, packs) {
+      batch();
+      flush();
+      durably(() => {
+        for (const pack of packs) statements.keep.run(pack);
+        statements.prepareState.run(nextId(), state.marker, state.value);
+      });
+      prepared = stateOf("prepared");
+    },
+    commit(sessions) {
+      if (prepared === undefined) throw new Error("no state is prepared");
+      const kept = new Set(Array.from(sessions, (id) => Buffer.from(id).toString("hex")));
+      durably(() => {
+        database.exec(`
+          DELETE FROM states WHERE status = 'committed';
+          UPDATE states SET status = 'committed';
+          DELETE FROM records WHERE state NOT IN (SELECT id FROM states);
+          UPDATE pieces SET uses = uses + (SELECT change FROM uses WHERE uses.hash = pieces.hash)
+            WHERE hash IN (SELECT hash FROM uses);
+          DELETE FROM pieces WHERE uses <= 0 OR pack NOT IN (SELECT pack FROM kept);
+          DELETE FROM packs WHERE id NOT IN (SELECT pack FROM kept);
+          UPDATE packs SET committed = 1;
+          DELETE FROM uses;
+          DELETE FROM kept;`);
+        for (const { id } of statements.allSessions.all()) {
+          const bytes = bytesOf(id ?? null);
+          if (!kept.has(Buffer.from(bytes).toString("hex"))) statements.dropSession.run(bytes);
+        }
+      });
+      committed = prepared;
+      prepared = undefined;
+      // The log still has pages of the state before.
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    },
+    discard() {
+      transaction(forgetNext);
+      prepared = undefined;
+    },
+    close() {
+      endBatch();
+      database.close();
+    },
+  };
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new Error("the cache is damaged");
+}

@@ -1,0 +1,275 @@
+import { type Cache, CacheInUse, openCache } from "../../src/cache/cache.ts";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { isUnchanged, stateOf } from "../../src/cache/record.ts";
+import type { CacheRecord } from "../../src/cache/record.ts";
+import { Database } from "bun:sqlite";
+import type { Step } from "../../src/walk/walk.ts";
+import { join } from "node:path";
+import { merge } from "../../src/cache/merge.ts";
+import { openHost } from "../../src/files/open-host.ts";
+import { spawnSync } from "node:child_process";
+import { tmpdir } from "node:os";
+
+const host = await openHost();
+let base = "";
+let count = 0;
+beforeAll(() => {
+  base = mkdtempSync(join(tmpdir(), "idk-cache-"));
+});
+afterAll(() => rmSync(base, { recursive: true }));
+
+const newPath = (): string => {
+  count += 1;
+  mkdirSync(join(base, String(count)));
+  return join(base, String(count), "cache.sqlite");
+};
+const time = { seconds: -5, nanoseconds: 999_999_999 };
+const record = (kind: CacheRecord["kind"], name: string, value = ""): CacheRecord => ({
+  kind,
+  name: Buffer.from(name),
+  state: {
+    type: "file",
+    mode: 0o4755,
+    size: 2 ** 40,
+    mtime: time,
+    ctime: time,
+    inode: 2n ** 64n - 1n,
+    isRecent: true,
+  },
+  value: Buffer.from(value),
+});
+const names = (cache: Cache): string[] =>
+  Array.from(cache.records(), ({ kind, name }) => `${kind} ${Buffer.from(name).toString()}`);
+const piece = { offset: 0, stored: 1, length: 1, encoding: 0 };
+
+/** A cache after one session that stored the piece 1 in the pack 1, of the file SECRET-NAME. */
+async function withFirst(path: string): Promise<Cache> {
+  const cache = await openCache(path);
+  cache.addSession(Buffer.from("session-1"), Buffer.from("key-1"));
+  const pack = cache.addPack(Buffer.alloc(64, 1), 1, [{ hash: Buffer.alloc(32, 1), ...piece }]);
+  const next = cache.begin();
+  for (const each of [
+    record("enter", ""),
+    record("entry", "SECRET-NAME", "SECRET-VALUE"),
+    record("leave", ""),
+  ])
+    next.add(each);
+  cache.use(Buffer.alloc(32, 1), 1);
+  cache.prepare({ marker: Buffer.from("first"), value: Buffer.from("first") }, [pack]);
+  cache.commit([Buffer.from("session-1")]);
+  return cache;
+}
+
+test("what was committed is there again, down to the last bit", async () => {
+  const path = newPath();
+  (await withFirst(path)).close();
+  const cache = await openCache(path);
+  expect(cache.setAside).toBeUndefined();
+  expect([...cache.records()][1]).toEqual({
+    ...record("entry", "SECRET-NAME", "SECRET-VALUE"),
+    name: new Uint8Array(Buffer.from("SECRET-NAME")),
+    value: new Uint8Array(Buffer.from("SECRET-VALUE")),
+  });
+  const known = cache.piece(Buffer.alloc(32, 1))!;
+  expect(known).toMatchObject(piece);
+  expect(cache.pack(known.pack)).toMatchObject({ stored: 1, isCommitted: true });
+  expect(Buffer.from(cache.sessionKey(Buffer.from("session-1"))!).toString()).toBe("key-1");
+  cache.close();
+});
+
+describe("a session that is killed", () => {
+  test.each([
+    ["opened", "first", undefined],
+    ["session", "first", undefined],
+    ["pack", "first", undefined],
+    ["begun", "first", undefined],
+    ["records", "first", undefined],
+    ["prepared", "first", "second"],
+    ["committed", "second", undefined],
+    ["closed", "second", undefined],
+  ])("after %s leaves a whole cache", async (step, committed, prepared) => {
+    const path = newPath();
+    (await withFirst(path)).close();
+    const script = join(import.meta.dir, "crash-writer.ts");
+    const { signal, stderr } = spawnSync(process.execPath, [script, path, step], {
+      encoding: "utf8",
+    });
+    expect(`${signal} ${stderr}`).toBe("SIGKILL ");
+    const cache = await openCache(path);
+    const text = (bytes: Uint8Array | undefined): string | undefined =>
+      bytes === undefined ? undefined : Buffer.from(bytes).toString();
+    expect(text(cache.committed?.marker)).toBe(committed);
+    expect(text(cache.prepared?.marker) ?? null).toBe(prepared ?? null);
+    if (committed === "first") {
+      expect(names(cache)).toEqual(["enter ", "entry SECRET-NAME", "leave "]);
+      expect(cache.piece(Buffer.alloc(32, 1))).toBeDefined();
+    }
+    // The pack that was stored is not lost, and known to be of a session that did not end.
+    const second = cache.piece(Buffer.alloc(32, 2));
+    expect(second !== undefined).toBe(!["opened", "session"].includes(step));
+    if (second !== undefined)
+      expect(cache.pack(second.pack)!.isCommitted).toBe(committed === "second");
+    if (prepared !== undefined) cache.commit([Buffer.from("session-2")]);
+    if (committed === "second" || prepared !== undefined) {
+      expect(names(cache)).toHaveLength(10_002);
+      expect(cache.piece(Buffer.alloc(32, 1))).toBeUndefined();
+      expect(cache.sessionKey(Buffer.from("session-1"))).toBeUndefined();
+      expect(cache.sessionKey(Buffer.from("session-2"))).toBeDefined();
+    }
+    cache.close();
+  });
+});
+
+test("nothing of files that are gone is in any file of the cache", async () => {
+  const path = newPath();
+  const cache = await withFirst(path);
+  const all = (): string =>
+    readdirSync(join(path, ".."))
+      .map((name) => readFileSync(join(path, "..", name)).toString("latin1"))
+      .join("");
+  cache.begin();
+  cache.use(Buffer.alloc(32, 1), -1);
+  expect(all()).toContain("SECRET-NAME");
+  cache.prepare({ marker: Buffer.from("second"), value: Buffer.from("second") }, []);
+  cache.commit([]);
+  for (const secret of ["SECRET-NAME", "SECRET-VALUE", "\x01".repeat(32), "key-1"]) {
+    expect(all().includes(secret)).toBe(false);
+  }
+  cache.close();
+});
+
+test("one process has it at a time", async () => {
+  const path = newPath();
+  const cache = await withFirst(path);
+  const refused: unknown = await openCache(path).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(CacheInUse);
+  cache.close();
+  (await openCache(path)).close();
+});
+
+test("a cache of an unknown version, or a file that is none, is set aside", async () => {
+  const path = newPath();
+  (await withFirst(path)).close();
+  const database = new Database(path);
+  database.run("PRAGMA user_version = 99");
+  database.close();
+  const later = await openCache(path);
+  expect(later.setAside).toContain("version 99");
+  expect(later.committed).toBeUndefined();
+  later.close();
+  expect(existsSync(`${path}.set-aside`)).toBe(true);
+
+  const other = newPath();
+  writeFileSync(other, "not a database, ".repeat(1000));
+  const fresh = await openCache(other);
+  expect(fresh.setAside).toBeDefined();
+  fresh.close();
+});
+
+test("a discarded session leaves the one before", async () => {
+  const path = newPath();
+  const cache = await withFirst(path);
+  const next = cache.begin();
+  next.add(record("enter", ""));
+  cache.use(Buffer.alloc(32, 1), -1);
+  cache.prepare({ marker: Buffer.from("x"), value: Buffer.from("x") }, []);
+  cache.discard();
+  expect(names(cache)).toHaveLength(3);
+  expect(() => cache.commit([])).toThrow("prepared");
+  cache.close();
+});
+
+describe("what has not changed", () => {
+  const folder = host.openRoot(Buffer.from("/"));
+  const at = { seconds: 1000, nanoseconds: 0 };
+  const stat = { ...host.statOpen(folder.fd), mtime: at, ctime: at };
+  host.close(folder);
+
+  test("is what has all of its state, and was not recent when it was read", () => {
+    expect(isUnchanged(stat, stateOf(stat, 1_003_001))).toBe(true);
+    expect(isUnchanged(stat, stateOf(stat, 1_001_999))).toBe(false);
+    expect(isUnchanged(stat, stateOf(stat, 500_000))).toBe(false);
+    const state = stateOf(stat, 2_000_000);
+    const other = { seconds: 1000, nanoseconds: 1 };
+    for (const change of [
+      { size: 1 },
+      { inode: 1n },
+      { mode: 1 },
+      { mtime: other },
+      { ctime: other },
+      { type: "file" as const },
+    ]) {
+      expect(isUnchanged({ ...stat, ...change }, state)).toBe(false);
+    }
+  });
+
+  test("is merged with the walk in one pass", () => {
+    const step = (text: string): Step => {
+      const [kind, name = ""] = text.split(" ") as [CacheRecord["kind"], string?];
+      return { kind, name: Buffer.from(name), stat, folder };
+    };
+    const merged = (walk: string[], cached: string[]): string[] => {
+      const records = cached.map((text) => {
+        const [kind, name = ""] = text.split(" ") as [CacheRecord["kind"], string?];
+        return record(kind, name);
+      });
+      return Array.from(merge(walk.map(step), records.values()), (each) => {
+        if (each.kind === "unreadable") return "?";
+        if (each.kind === "gone")
+          return `- ${each.before.kind} ${Buffer.from(each.before.name).toString()}`;
+        return `${each.before === undefined ? "+" : "="} ${each.step.kind} ${Buffer.from(each.step.name).toString()}`;
+      });
+    };
+    const root = (...inner: string[]): string[] => ["enter", ...inner, "leave"];
+    expect(merged(root("entry a", "entry c"), root("entry b", "entry c"))).toEqual([
+      "= enter ",
+      "+ entry a",
+      "- entry b",
+      "= entry c",
+      "= leave ",
+    ]);
+    const below = ["enter d", "entry x", "leave d"];
+    expect(merged(root(...below), root())).toEqual([
+      "= enter ",
+      "+ enter d",
+      "+ entry x",
+      "+ leave d",
+      "= leave ",
+    ]);
+    expect(merged(root("entry e"), root(...below, "entry e"))).toEqual([
+      "= enter ",
+      "- enter d",
+      "- entry x",
+      "- leave d",
+      "= entry e",
+      "= leave ",
+    ]);
+    // A file became a folder, and the reverse.
+    expect(merged(root(...below), root("entry d"))).toEqual([
+      "= enter ",
+      "- entry d",
+      "+ enter d",
+      "+ entry x",
+      "+ leave d",
+      "= leave ",
+    ]);
+    expect(merged(root("entry d"), root(...below))).toEqual([
+      "= enter ",
+      "- enter d",
+      "- entry x",
+      "- leave d",
+      "+ entry d",
+      "= leave ",
+    ]);
+    expect(merged(root("entry a"), [])).toEqual(["+ enter ", "+ entry a", "+ leave "]);
+  });
+});

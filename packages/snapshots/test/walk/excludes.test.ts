@@ -1,0 +1,68 @@
+import { compileExcludes, parseExcludeFile, pathText } from "../../src/walk/excludes.ts";
+import { describe, expect, test } from "bun:test";
+
+const matches = (patterns: readonly string[], path: string): boolean | undefined =>
+  compileExcludes(patterns)?.matches(path.split("/").filter((part) => part !== ""));
+
+describe("patterns as restic has them", () => {
+  test.each([
+    // pattern, paths that it matches, paths that it does not match
+    ["*.o", ["/a.o", "/x/y/a.o", "/.o"], ["/a.ob", "/a.o/b", "/o"]],
+    ["foo", ["/foo", "/x/foo"], ["/foo/bar", "/xfoo", "/fo"]],
+    ["/foo", ["/foo"], ["/x/foo"]],
+    ["foo/", ["/foo", "/x/foo"], ["/foo/bar"]],
+    ["foo/*.c", ["/foo/a.c", "/x/foo/a.c"], ["/foo/x/a.c", "/a.c"]],
+    ["/home/*/cache", ["/home/u/cache"], ["/home/cache", "/home/u/v/cache", "/x/home/u/cache"]],
+    [
+      "/home/**/cache",
+      ["/home/cache", "/home/u/cache", "/home/u/v/cache"],
+      ["/cache", "/x/home/cache"],
+    ],
+    ["a/**", ["/a", "/a/b", "/x/a/b/c"], ["/b"]],
+    ["**/x/**/y/**/z", ["/x/y/z", "/q/x/r/y/s/t/z"], ["/x/z", "/y/x/z"]],
+    ["?", ["/a", "/é", "/😀"], ["/ab", "/x/yz"]],
+    ["[a-c]x", ["/ax", "/cx"], ["/dx", "/x"]],
+    ["[^a-c]x", ["/dx"], ["/ax", "/x"]],
+    ["[]a]", ["/]", "/a"], ["/b"]],
+    ["[a-]", ["/a", "/-"], ["/b"]],
+    [String.raw`\*`, ["/*"], ["/a"]],
+    [String.raw`\!x`, ["/!x"], ["/x"]],
+    ["a.c", ["/a.c"], ["/abc"]],
+    ["(a|b)+$", ["/(a|b)+$"], ["/a"]],
+    ["a\nb", ["/a\nb"], ["/a", "/b"]],
+    ["a*b", ["/a\nb"], []],
+    ["{a,b}", ["/{a,b}"], ["/a"]],
+  ])("%j", (pattern, matching, others) => {
+    for (const path of matching) expect(`${path} ${matches([pattern], path)}`).toBe(`${path} true`);
+    for (const path of others) expect(`${path} ${matches([pattern], path)}`).toBe(`${path} false`);
+  });
+
+  test("the last that matches decides", () => {
+    const patterns = ["*.log", "!keep.log", "/secret/*"];
+    expect(matches(patterns, "/a.log")).toBe(true);
+    expect(matches(patterns, "/keep.log")).toBe(false);
+    expect(matches(patterns, "/secret/keep.log")).toBe(true);
+  });
+
+  test("bytes that are not UTF-8 are characters of their own", () => {
+    const name = pathText(Uint8Array.of(0x61, 0xff, 0x62));
+    expect(name).toHaveLength(3);
+    expect(compileExcludes(["a?b"])!.matches([name])).toBe(true);
+    expect(compileExcludes(["aÿb"])!.matches([name])).toBe(false);
+  });
+
+  test.each([["[a"], ["[b-a]"], [`a\\`], ["!"], ["/"], [""]])("%j is malformed", (pattern) => {
+    expect(() => compileExcludes([pattern])).toThrow(RangeError);
+  });
+
+  test("a pattern that could try everything ends soon", () => {
+    const started = performance.now();
+    expect(matches(["**/a/**/a/**/a/**/a/**/b"], "/a".repeat(200))).toBe(false);
+    expect(matches(["*".repeat(100)], "x".repeat(255))).toBe(true);
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  test("a file of patterns", () => {
+    expect(parseExcludeFile("# comment\n\n  *.o \r\n!a\n")).toEqual(["*.o", "!a"]);
+  });
+});

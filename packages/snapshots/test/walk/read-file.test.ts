@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  appendFileSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import type { Chunk, ReadFile } from "../../src/walk/read-file.ts";
+import type { Folder } from "../../src/files/host.ts";
+import { join } from "node:path";
+import { linkGroups } from "../../src/walk/link-groups.ts";
+import { openHost } from "../../src/files/open-host.ts";
+import { readFile } from "../../src/walk/read-file.ts";
+import { tmpdir } from "node:os";
+
+const host = await openHost();
+const buffer = new Uint8Array(2 ** 20);
+let path = "";
+let folder: Folder;
+beforeAll(() => {
+  path = mkdtempSync(join(tmpdir(), "idk-read-"));
+  folder = host.openRoot(Buffer.from(path));
+});
+afterAll(() => {
+  host.close(folder);
+  rmSync(path, { recursive: true });
+});
+
+/** Reads a file; `during` runs after each chunk. */
+function read(
+  name: string,
+  during: (chunk: Chunk, attempt: number) => void = () => {},
+): ReadFile & {
+  content: Buffer;
+  attempts: number;
+  holes: number[];
+} {
+  const reading = readFile(host, folder, Buffer.from(name), buffer);
+  let parts: Uint8Array[] = [];
+  let attempts = 0;
+  let holes: number[] = [];
+  for (;;) {
+    const next = reading.next();
+    if (next.done === true)
+      return { ...next.value, content: Buffer.concat(parts), attempts, holes };
+    const chunk = next.value;
+    if (chunk.kind === "start") [parts, holes, attempts] = [[], [], attempts + 1];
+    else if (chunk.kind === "hole") {
+      holes.push(chunk.length);
+      parts.push(new Uint8Array(chunk.length));
+    } else parts.push(chunk.bytes.slice());
+    during(chunk, attempts);
+  }
+}
+
+describe("a file", () => {
+  const big = Buffer.alloc(2 ** 21 + 5, "content ");
+
+  test("is read once, in pieces", () => {
+    writeFileSync(join(path, "quiet"), big);
+    const { content, attempts, isInconsistent, size } = read("quiet");
+    expect(content.equals(big)).toBe(true);
+    expect({ attempts, isInconsistent, size }).toEqual({
+      attempts: 1,
+      isInconsistent: false,
+      size: big.length,
+    });
+    writeFileSync(join(path, "empty"), "");
+    expect(read("empty")).toMatchObject({ attempts: 1, isInconsistent: false, size: 0 });
+  });
+
+  test("that changes once is read again, and right", () => {
+    writeFileSync(join(path, "once"), big);
+    const found = read("once", (chunk, attempt) => {
+      if (attempt === 1 && chunk.kind === "start") appendFileSync(join(path, "once"), "more");
+    });
+    expect(found.attempts).toBe(2);
+    expect(found.isInconsistent).toBe(false);
+    expect(found.content.equals(Buffer.concat([big, Buffer.from("more")]))).toBe(true);
+  });
+
+  test("that grows always is read three times, and ends", () => {
+    writeFileSync(join(path, "grows"), big);
+    const found = read("grows", () => appendFileSync(join(path, "grows"), "x"));
+    expect(found.attempts).toBe(3);
+    expect(found.isInconsistent).toBe(true);
+    expect(found.content.length).toBe(found.size);
+  });
+
+  test("that shrinks always has what was read as its size", () => {
+    writeFileSync(join(path, "shrinks"), big);
+    let size = big.length;
+    const found = read("shrinks", (chunk) => {
+      if (chunk.kind === "bytes" || chunk.kind === "start")
+        truncateSync(join(path, "shrinks"), (size -= 2 ** 17));
+    });
+    expect(found).toMatchObject({ attempts: 3, isInconsistent: true });
+    expect(found.content.length).toBe(found.size);
+  });
+
+  test("that vanishes while it is read is read to its end, and then is gone", () => {
+    writeFileSync(join(path, "vanishes"), big);
+    const reading = (): ReadFile =>
+      read("vanishes", (chunk, attempt) => {
+        if (attempt === 1 && chunk.kind === "start") unlinkSync(join(path, "vanishes"));
+      });
+    // Its change time is another, so it is opened again.
+    expect(reading).toThrow("ENOENT");
+  });
+
+  test("that became a fifo does not block", () => {
+    host.makeSpecial(folder, Buffer.from("fifo"), "fifo", 0o600, 0, 0);
+    expect(() => read("fifo")).toThrow("not a file any more");
+  });
+
+  test("has its holes, in whole pieces", () => {
+    const fd = openSync(join(path, "sparse"), "w");
+    writeSync(fd, "a", 0);
+    writeSync(fd, "b", 5 * 2 ** 20 + 9000);
+    ftruncateSync(fd, 9 * 2 ** 20 + 17);
+    const { content, holes, size } = read("sparse");
+    expect(size).toBe(9 * 2 ** 20 + 17);
+    expect(content.length).toBe(size);
+    expect([content[0], content[5 * 2 ** 20 + 9000]]).toEqual([0x61, 0x62]);
+    expect(holes).toEqual([4 * 2 ** 20, 3 * 2 ** 20 + 17]);
+  });
+});
+
+test("groups of hard links have one number each, and keep it", () => {
+  const stat = (
+    inode: number,
+    links = 2,
+  ): Parameters<ReturnType<typeof linkGroups>["numberOf"]>[0] => ({
+    ...host.statOpen(folder.fd),
+    type: "file",
+    inode: BigInt(inode),
+    links,
+  });
+  const first = linkGroups(0);
+  expect(first.numberOf(stat(1, 1))).toBeUndefined();
+  expect([1, 2, 1, 2].map((inode) => first.numberOf(stat(inode)))).toEqual([0, 1, 0, 1]);
+  expect(first.next).toBe(2);
+  const second = linkGroups(2);
+  // The group 1 was split: two inodes had the number, and one of them keeps it.
+  expect(second.numberOf(stat(5), 1)).toBe(1);
+  expect(second.numberOf(stat(6), 1)).toBe(2);
+  expect(second.numberOf(stat(5), 1)).toBe(1);
+  expect(second.numberOf(stat(6))).toBe(2);
+  expect(second.numberOf(stat(7), 0)).toBe(0);
+  expect(second.numberOf(stat(8), 99)).toBe(3);
+});
