@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Backend, formatIdentity, generateIdentity } from "@idk/storage";
 import { coefficientOfVariation } from "simple-statistics";
 import { parseSizes } from "../../command/flags.ts";
-import { sizeName } from "../../harness/content.ts";
+import { CHUNK, sizeName } from "../../harness/content.ts";
 import { storeOf } from "../../harness/identity.ts";
 import { loadWhileIdle } from "../../harness/machine.ts";
 import { runJob } from "../../harness/processes.ts";
@@ -26,7 +26,7 @@ import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { inFlightTarget } from "./in-flight.ts";
-import { CHUNK, IN_FLIGHT, passesOfStreams } from "./passes.ts";
+import { IN_FLIGHT, passesOfStreams } from "./passes.ts";
 import type { StreamJob, Streamed, Way } from "./stream-job.ts";
 
 const JOB = join(import.meta.dirname, "stream-job.ts");

@@ -8,6 +8,7 @@ import { type Address, generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { libsodium } from "../../harness/bounds.ts";
 import {
+  CHUNK,
   expectBytes,
   hashOf,
   lengthOf,
@@ -23,8 +24,6 @@ import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 
 const MIB = 2 ** 20;
-/** Bytes of content in a chunk of a store with default settings. */
-const CHUNK = 4 * MIB;
 
 /** The least rates as multiples of the serial bound: with threads by elapsed time, alone by CPU time. */
 const LEAST: Readonly<Record<string, readonly [threaded: number, alone: number]>> = {
