@@ -122,7 +122,7 @@ const counter = z.strictObject({
 const processSide = z.strictObject({
   cpu: z.array(seconds),
   elapsed: z.array(seconds),
-  /** Peak resident memory during the batches. */
+  /** Peak resident memory, from the start of the process to its last batch. */
   memory: bytes,
 });
 
