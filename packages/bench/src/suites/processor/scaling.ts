@@ -51,7 +51,10 @@ export async function scaling(context: SuiteContext): Promise<Findings> {
     "By recipients: 64 KiB in memory; the last recipient gets it.",
   ];
   const parts = [await byLength(context), await byRecipients(context), { notes }];
-  return together([...parts, await byThreads(context)]);
+  const { quick, iterations, seed, signal, log } = context;
+  log("0 to 8 threads");
+  const job: ThreadsJob = { quick, iterations, seed };
+  return together([...parts, await runJob<Findings>(import.meta.path, job, { signal })]);
 }
 
 async function byLength({
@@ -217,15 +220,15 @@ const FASTER = 1.2;
 /** The least share of CPU time outside of the calling thread, with two threads. */
 const ELSEWHERE = 0.4;
 
+type ThreadsJob = Pick<SuiteContext, "quick" | "iterations" | "seed">;
+
+/** In a child process, because many objects on the heap, as other suites leave them, slow collections. */
 async function byThreads({
   quick,
   iterations: rounds = quick ? 1 : 5,
-  signal,
   seed,
-  log,
-}: SuiteContext): Promise<Findings> {
+}: ThreadsJob): Promise<Findings> {
   const size = (quick ? 32 : 128) * MIB;
-  log(`${sizeName(size)} with 0 to 8 threads`);
   const random = seededRandom(seed);
   const content = noise(size, random);
   const ways = { put: "put of bytes", get: "get into memory" } as const;
@@ -234,7 +237,7 @@ async function byThreads({
   await using none = await storeInMemory(content, 0);
   await using two = await storeInMemory(content, 2);
   const both = [...tasksOf(none, 0), ...tasksOf(two, 2)];
-  const judged = await sampleInterleaved(both, { rounds, signal, seed }, (of) =>
+  const judged = await sampleInterleaved(both, { rounds, seed }, (of) =>
     WAYS.flatMap((way) => {
       const [slow, fast] = [of(`${way}, threads: 0`), of(`${way}, threads: 2`)];
       const faster = `${way}: speed with 2 threads, to that without`;
@@ -251,7 +254,7 @@ async function byThreads({
   const shown: Findings[] = [];
   for (const count of [1, 4, 8]) {
     await using store = await storeInMemory(content, count);
-    const once = { rounds: 1, warmups: 0, signal, seed };
+    const once = { rounds: 1, warmups: 0, seed };
     shown.push(await sampleInterleaved(tasksOf(store, count), once));
   }
   const { measurements, targets } = together([judged, ...shown]);
@@ -289,4 +292,4 @@ function growth(
   return exponentTarget(`${name}: exponent`, points, most);
 }
 
-await answerJob(work);
+await answerJob((job: Job | ThreadsJob) => ("way" in job ? work(job) : byThreads(job)));
