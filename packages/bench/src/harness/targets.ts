@@ -2,6 +2,7 @@
  * Targets and their verdicts. A time is never known exactly, so a bound is judged by the interval of the
  * value, and the interval has a limit: too much noise makes a target inconclusive, and never met.
  */
+import { availableParallelism } from "node:os";
 import type { Interval, Measurement, Target, Unit, Verdict } from "../report/report.ts";
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { median } from "../statistics/describe.ts";
@@ -131,21 +132,34 @@ export function ratioTarget(
   return sampledTarget(name, ratios, bound, { unit: "ratio", kind, random });
 }
 
-/** Elapsed time of a bound, in multiples of its CPU time, that shows that the bound waited for a core. */
-const BUSY = 1.2;
+/** Elapsed time, in multiples of CPU time, that shows that work on one thread waited for a core. */
+const WAITED = 1.2;
 
 /**
- * A target of elapsed time, judged only on a machine that does nothing else: if a bound itself waits for
- * a core, a missed target shows nothing and becomes inconclusive.
+ * Whether threads had no core of their own: there is only one, or others use them.
  *
- * @param bounds what the target compares with, of a kind that otherwise waits for nothing
+ * @param alone work on one thread in the same rounds, which waits for nothing else
  */
-export function unlessBusy(target: Target, bounds: readonly Measurement[]): Target {
-  const busy = bounds.some(
-    ({ samples, cpuSamples }) =>
-      cpuSamples !== undefined && median(samples) > BUSY * median(cpuSamples),
-  );
-  return busy && target.verdict === "missed" ? { ...target, verdict: "inconclusive" } : target;
+export function lackCores(alone: readonly Measurement[]): boolean {
+  const waited = ({ samples, cpuSamples }: Measurement) =>
+    cpuSamples !== undefined && median(samples) > WAITED * median(cpuSamples);
+  return availableParallelism() < 2 || alone.some(waited);
+}
+
+/**
+ * A target of elapsed time. On a busy machine, its time is only an upper limit: the interval is opened to
+ * the side of the bound, so that the target cannot be missed, nor can its drift from the baseline.
+ */
+export function unlessBusy(target: Target, busy: boolean): Target {
+  const { interval, least } = target;
+  if (!busy || interval === undefined) return target;
+  const high = Math.max(interval.high, 2 * (least ?? 0));
+  const wider = {
+    ...target,
+    interval: least === undefined ? { ...interval, low: 0 } : { ...interval, high },
+  };
+  // Too few samples stay too few.
+  return target.verdict === "inconclusive" ? wider : { ...wider, verdict: verdictOf(wider) };
 }
 
 /**

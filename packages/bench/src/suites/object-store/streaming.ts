@@ -8,7 +8,7 @@ import { coefficientOfVariation } from "simple-statistics";
 import { parseSizes } from "../../command/flags.ts";
 import { CHUNK, sizeName } from "../../harness/content.ts";
 import { storeOf } from "../../harness/identity.ts";
-import { loadWhileIdle } from "../../harness/machine.ts";
+import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
 import { runJob } from "../../harness/processes.ts";
 import { type Findings, labelsFor, together } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
@@ -17,7 +17,7 @@ import {
   exactTarget,
   exponentTarget,
   ratioTarget,
-  verdictOf,
+  unlessBusy,
 } from "../../harness/targets.ts";
 import { type Scratch, openBackend, withScratch } from "../../object-store/scratch.ts";
 import type { Target } from "../../report/report.ts";
@@ -50,9 +50,6 @@ const PEAK_MOST = 256 * 2 ** 20;
 const GROWTH_MOST = 1.5;
 /** Of the memory beyond that at the start, by size. */
 const EXPONENT_MOST = 0.5;
-
-/** The share of all cores that other programs may use. */
-const BUSY = 0.25;
 
 /** How streams are transferred. */
 type Setting = Pick<StreamJob, "chunk" | "concurrency">;
@@ -207,24 +204,10 @@ async function measure(
     return WAYS.map((way) => {
       const title = `${way} ${name}: rate to that of bare requests`;
       const ratio = { of: of(`bare ${way} ${name}`), to: of(`${way} ${name}`) };
-      return unlessBusy(ratioTarget(title, ratio, SHARE[way], random), median(loads));
+      return unlessBusy(ratioTarget(title, ratio, SHARE[way], random), median(loads) > BUSY);
     });
   });
   return { ...plan, samples, findings };
-}
-
-/**
- * If other programs use the machine, the rate is only a lower limit, because a store needs more of the
- * processor than bare requests: its interval ends at 1 or above, so that it cannot be missed.
- *
- * @param load of other programs, from 0 to 1
- */
-export function unlessBusy(target: Target, load: number): Target {
-  if (load <= BUSY || target.interval === undefined) return target;
-  const interval = { ...target.interval, high: Math.max(1, target.interval.high) };
-  const wider = { ...target, interval };
-  // Too few samples stay too few.
-  return target.verdict === "inconclusive" ? wider : { ...wider, verdict: verdictOf(wider) };
 }
 
 export function memoryTargets(
