@@ -24,8 +24,10 @@ test("the largest peak counts, and the exponent has an interval and weighs sizes
     const down = peaks.map((peakRss) => ({ seconds: 1, names: [], rss: 80 * MIB, peakRss }));
     return { size, samples: { up: [], down } };
   });
-  const [, peak, growth, exponent] = memoryTargets("down", "down", streams);
+  const [, peak, growth, exponent] = memoryTargets("down", "down", streams, 4);
   expect(peak).toMatchObject({ value: 300 * MIB, verdict: "missed" });
+  const eight = { most: (256 + 4 * 16) * MIB, goal: 256 * MIB, verdict: "met" };
+  expect(memoryTargets("down", "down", streams, 8)[1]).toMatchObject(eight);
   expect(growth!.value).toBeCloseTo(190 / 185, 10);
   expect(exponent!.interval!.high).toBeGreaterThan(exponent!.value);
   const [short, ...rest] = streams;
