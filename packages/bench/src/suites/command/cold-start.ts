@@ -82,7 +82,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
       }),
     );
     const notes = [
-      "put, get and stat of 1 KiB, in a folder, of which most is start-up. Peaks are not reported below some 40 MiB.",
+      "put, get and stat of 1 KiB, in a folder, of which most is start-up. Peaks are not reported below that of a small Bun process.",
     ];
     return { ...sampled, notes };
   });
