@@ -59,6 +59,18 @@ export function exactTarget(name: string, value: number, unit: Unit, bound: Boun
   return judged({ name, value, unit, ...bound, kind: "exact" });
 }
 
+/** The peak memory of a process in bytes with up to four threads, and what each further one may add. */
+const PEAK_MOST = 256 * 2 ** 20;
+const THREAD_MOST = 16 * 2 ** 20;
+
+/** @param threads of the store: by default one for each core, and at most eight */
+export function peakBound(threads: number = Math.min(8, availableParallelism())): {
+  readonly most: number;
+  readonly goal: number;
+} {
+  return { most: PEAK_MOST + THREAD_MOST * Math.max(0, threads - 4), goal: PEAK_MOST };
+}
+
 /**
  * A target for the median of samples.
  *

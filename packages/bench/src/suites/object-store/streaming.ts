@@ -2,7 +2,6 @@
  * The speed and memory of streams of several lengths, up and down, beside bare requests for the same
  * chunks. Each stream of a store has its own process, because the memory of a process does not shrink again.
  */
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type Backend, formatIdentity, generateIdentity } from "@idk/storage";
 import { coefficientOfVariation } from "simple-statistics";
@@ -17,6 +16,7 @@ import {
   type Bound,
   exactTarget,
   exponentTarget,
+  peakBound,
   ratioTarget,
   unlessBusy,
 } from "../../harness/targets.ts";
@@ -46,10 +46,7 @@ const SHARE: Readonly<Record<Way, Bound>> = {
 
 /** Shorter streams end before all threads and buffers of the store are in use. */
 const ALL_IN_USE = 100e6;
-/** Bytes at each size from `ALL_IN_USE`, with up to four threads, and what each further one may add. */
-const PEAK_MOST = 256 * 2 ** 20;
-const THREAD_MOST = 16 * 2 ** 20;
-/** The growth from the first of these sizes to the last. */
+/** The growth of peaks from the first of these sizes to the last. */
 const GROWTH_MOST = 1.5;
 /** Of the memory beyond that at the start, by size. */
 const EXPONENT_MOST = 0.5;
@@ -213,20 +210,18 @@ async function measure(
   return { ...plan, samples, findings };
 }
 
-/** @param threads of the store: by default one for each core, and at most eight */
 export function memoryTargets(
   title: string,
   way: Way,
   streams: readonly Pick<Streams, "size" | "samples">[],
-  threads: number = Math.min(8, availableParallelism()),
+  threads?: number,
 ): Target[] {
   const peaksOf = ({ samples }: Pick<Streams, "samples">) =>
     samples[way].map(({ peakRss }) => peakRss);
   const long = streams.filter(({ size }) => size >= ALL_IN_USE);
-  const most = PEAK_MOST + THREAD_MOST * Math.max(0, threads - 4);
   const targets = long.map((each) => {
     const name = `peak memory ${title}: ${sizeName(each.size)}`;
-    return exactTarget(name, Math.max(...peaksOf(each)), "bytes", { most, goal: PEAK_MOST });
+    return exactTarget(name, Math.max(...peaksOf(each)), "bytes", peakBound(threads));
   });
   const [first, last] = [long[0], long.at(-1)];
   if (first && last && first !== last) {
