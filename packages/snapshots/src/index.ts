@@ -45,3 +45,12 @@ export { resolveSnapshot } from "./read/resolve.ts";
 export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
+
+export {
+  type ChainDecisions,
+  type ForgetOptions,
+  type ForgetReport,
+  forget,
+} from "./maintenance/forget.ts";
+export { type UnforgetOptions, type UnforgetReport, unforget } from "./maintenance/unforget.ts";
+export { forgottenOf } from "./maintenance/repository-state.ts";
