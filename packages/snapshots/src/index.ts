@@ -54,3 +54,9 @@ export {
 } from "./maintenance/forget.ts";
 export { type UnforgetOptions, type UnforgetReport, unforget } from "./maintenance/unforget.ts";
 export { forgottenOf } from "./maintenance/repository-state.ts";
+export {
+  type PruneOptions,
+  type PruneProgress,
+  type PruneReport,
+  prune,
+} from "./maintenance/prune.ts";
