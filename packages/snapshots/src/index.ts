@@ -46,3 +46,18 @@ export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
 export { parseExcludeFile } from "./walk/excludes.ts";
+
+export {
+  type ChainDecisions,
+  type ForgetOptions,
+  type ForgetReport,
+  forget,
+} from "./maintenance/forget.ts";
+export { type UnforgetOptions, type UnforgetReport, unforget } from "./maintenance/unforget.ts";
+export { forgottenOf } from "./maintenance/repository-state.ts";
+export {
+  type PruneOptions,
+  type PruneProgress,
+  type PruneReport,
+  prune,
+} from "./maintenance/prune.ts";
