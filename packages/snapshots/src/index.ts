@@ -45,6 +45,7 @@ export { resolveSnapshot } from "./read/resolve.ts";
 export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
+export { matchesPattern } from "./format/names/pattern.ts";
 export { parseExcludeFile } from "./walk/excludes.ts";
 
 export {
