@@ -38,6 +38,10 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
     { word: "auto", description: "if it saves space" },
     { word: "none", description: "uncompressed" },
   ],
+  snapshot: [{ word: "latest", description: "the newest of all" }],
+  before: [{ word: "latest", description: "the newest of all" }],
+  after: [{ word: "latest", description: "the newest of all" }],
+  gracePeriod: listed(["7d", "14d", "30d"]),
   defaultSse: [
     { word: "AES256", description: "the provider's keys" },
     { word: "aws:kms", description: "the provider's key service" },
@@ -51,6 +55,7 @@ const FILES = new Set([
   "config",
   "dedupSecret",
   "done",
+  "ownerKey",
   "file",
   "fromFile",
   "identity",

@@ -47,12 +47,6 @@ export function field<T>(parse: (text: string) => T): Field<T> {
   return parsed(string(MISSING), parse);
 }
 
-/** The same of an option whose value may be omitted. */
-export function optionalValue<T>(omitted: string, parse: (text: string) => T): Field<T> {
-  const given = custom<string | true>((value) => value === true || typeof value === "string");
-  return parsed(given, (value) => parse(value === true ? omitted : value));
-}
-
 function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
   return pipe(
     input,
@@ -336,6 +330,7 @@ const LABELS: Readonly<Record<string, string>> = {
   file: "FILE",
   identity: "-i or IDK_IDENTITY",
   recipients: "-R or IDK_RECIPIENTS",
+  head: "--head",
   snapshot: "SNAPSHOT",
   store: "--store or IDK_STORE",
   target: "URL or IDK_STORE",

@@ -34,7 +34,7 @@ async function wordsFor(...words: string[]): Promise<string[]> {
 describe("completions", () => {
   test.each<[words: string[], expected: string[]]>([
     [["pu"], ["put"]],
-    [["s"], ["stat", "share", "store"]],
+    [["s"], ["snapshots", "stat", "share", "store"]],
     [
       ["store", ""],
       ["init", "check"],

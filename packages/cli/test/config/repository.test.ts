@@ -45,7 +45,7 @@ describe("the table of a repository", () => {
     [`${STORE}${TABLE.replace(OWNER, "idk1xyz")}`, "owner must be the public key idk-writer1…"],
     [`${STORE}${TABLE.replace("7d", "7")}`, "grace-period must be a period such as 7d"],
     [`${STORE}${TABLE}writers = "x"\n`, "unknown key writers (did you mean writer?)"],
-    [`${TABLE}`, "[store.main] has no url"],
+    [TABLE, "[store.main] has no url"],
   ])("%#: is refused with its line", (text, message) => {
     expect(() => read(text)).toThrow(message);
   });
