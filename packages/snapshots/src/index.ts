@@ -62,3 +62,12 @@ export {
   type PruneReport,
   prune,
 } from "./maintenance/prune.ts";
+
+export { backup, backupStatus } from "./write/backup.ts";
+export type {
+  BackupCounts,
+  BackupEvent,
+  BackupOptions,
+  BackupStatus,
+  BackupSummary,
+} from "./write/options.ts";
