@@ -76,7 +76,7 @@ function expression(part: string, pattern: string): RegExp {
   const characters = Array.from(part);
   const literal = (character: string | undefined): string => {
     if (character === undefined) throw malformed(pattern, "nothing follows \\");
-    return character.replaceAll(/[\\^$.*+?()[\]{}|/-]/gu, String.raw`\$&`);
+    return character.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`);
   };
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at]!;
@@ -124,7 +124,10 @@ function characterClass(
       to = next();
     }
     if (from.codePointAt(0)! > to.codePointAt(0)!) throw malformed(pattern, "a range is backwards");
-    text += from === to ? literal(from) : `${literal(from)}-${literal(to)}`;
+    // Between two characters it would be a range, and outside of a class it must not be escaped.
+    const inClass = (character: string) =>
+      character === "-" ? String.raw`\-` : literal(character);
+    text += from === to ? inClass(from) : `${inClass(from)}-${inClass(to)}`;
   }
   return { text: `[${isNegated ? "^" : ""}${text}]`, end: at };
 }
