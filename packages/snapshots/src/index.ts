@@ -45,3 +45,13 @@ export { resolveSnapshot } from "./read/resolve.ts";
 export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
+
+export { restore } from "./restore/restore.ts";
+export type {
+  Overwrite,
+  RestoreAction,
+  RestoreCounts,
+  RestoreEvent,
+  RestoreOptions,
+  RestoreSummary,
+} from "./restore/options.ts";
