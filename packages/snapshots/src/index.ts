@@ -71,3 +71,13 @@ export type {
   BackupStatus,
   BackupSummary,
 } from "./write/options.ts";
+
+export { restore } from "./restore/restore.ts";
+export type {
+  Overwrite,
+  RestoreAction,
+  RestoreCounts,
+  RestoreEvent,
+  RestoreOptions,
+  RestoreSummary,
+} from "./restore/options.ts";

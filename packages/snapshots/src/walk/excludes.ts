@@ -4,6 +4,8 @@ export interface Excludes {
    * @param path components from the root, the name of the entry last, as `pathText` makes them
    */
   matches(path: readonly string[]): boolean;
+  /** Whether something below a path that does not match may match. */
+  mayMatchBelow(path: readonly string[]): boolean;
 }
 
 interface Rule {
@@ -32,6 +34,8 @@ export function compileExcludes(patterns: readonly string[]): Excludes | undefin
       }
       return false;
     },
+    mayMatchBelow: (path) =>
+      rules.some((rule) => !rule.isNegated && (!rule.isAnchored || mayMatchBelow(rule, path))),
   };
 }
 
@@ -137,6 +141,21 @@ function matchesEnd({ components, isAnchored }: Rule, path: readonly string[]): 
   // The name decides nearly always.
   const last = components.at(-1)!;
   if (last !== null && !last.test(path.at(-1)!)) return false;
+  return matchedUpTo({ components, isAnchored }, path)[components.length]!;
+}
+
+function mayMatchBelow(
+  rule: Pick<Rule, "components" | "isAnchored">,
+  path: readonly string[],
+): boolean {
+  return matchedUpTo(rule, path).slice(0, -1).includes(true);
+}
+
+/** Whether the first n components of a pattern match a path up to its end, for each n from 0. */
+function matchedUpTo(
+  { components, isAnchored }: Pick<Rule, "components" | "isAnchored">,
+  path: readonly string[],
+): boolean[] {
   // Whether the first n components of the pattern match up to here; a row for each level, so that
   // several `**` take no more than the product of the lengths.
   let matched = components.map(() => false);
@@ -149,7 +168,7 @@ function matchesEnd({ components, isAnchored }: Rule, path: readonly string[]): 
     }
     matched = closed(next, components);
   }
-  return matched[components.length]!;
+  return matched;
 }
 
 /** `**` matches no component, too. */
