@@ -11,7 +11,18 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk keygen --writer -o host.key > host.pub    for `idk repo allow`",
   ],
   recipient: ["idk recipient -i me.key"],
+  backup: [
+    "idk backup ~/Documents                        again: only what is new is sent",
+    "idk backup /etc /home --name web1 --exclude-caches -e '*.tmp'",
+    "find . -newer last -print0 | idk backup --files-from - -0 --name recent",
+  ],
+  restore: [
+    "idk restore latest --target out",
+    "idk restore web1@2026-11-20:/etc --target /tmp/etc --dry-run",
+    "idk restore web1~1:/home/me/notes.txt --target .",
+  ],
   snapshots: ["idk snapshots", "idk snapshots --name web1 --long"],
+  status: ["idk status ~/Documents"],
   cat: ["idk cat latest:/home/me/notes.txt"],
   diff: ["idk diff web1~1 web1", "idk diff web1@2026-11-01 web1 --json"],
   find: ["idk find '*.pdf'", "idk find '**/.ssh/*' --all --long"],

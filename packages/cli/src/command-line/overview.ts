@@ -3,14 +3,15 @@
  * as fast as the runtime starts: import nothing here. A test compares it with the commands.
  */
 
-export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted, content-addressed storage
+export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, content-addressed storage
 
   init       set up an identity, a store and the configuration: start here
-  snapshots  list snapshots                 repo        who may write to it
+  backup     back up folders                restore     restore a snapshot
+  snapshots  list snapshots                 status      what a backup would do
   ls         list a snapshot, or the store  cat         print one of its files
   diff       compare two snapshots          find        find files in snapshots
   forget     thin out old snapshots         unforget    bring them back
-  prune      delete what none needs
+  prune      delete what none needs         repo        who may write to it
   put        store files, print addresses   get         fetch and decrypt them
   stat       show the layout of content     inspect     what the store can see
   share      grant a recipient access       rewrap      change its recipients
@@ -22,7 +23,7 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted, content-
 
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man
-Example:  idk init; idk put report.pdf; idk get ADDRESS -o copy.pdf
+Example:  idk init; idk backup Documents; idk restore latest --target copy
 `;
 
 /*
@@ -73,6 +74,7 @@ export const EXIT_CODES = `Exit codes:
   4    no identity can open it
   5    damaged or forged data
   6    store unavailable or access denied
+  7    a snapshot was made, but some files could not be read
   130  interrupted
 `;
 

@@ -60,7 +60,21 @@ type Add = (program: CommanderCommand, actionOf: ActionOf, start: StartSession) 
 export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] = [
   [["init", "config"], addSetupCommands],
   [["keygen", "recipient"], addKeyCommands],
-  [["snapshots", "cat", "diff", "find", "forget", "unforget", "prune"], addSnapshotCommands],
+  [
+    [
+      "backup",
+      "restore",
+      "snapshots",
+      "status",
+      "cat",
+      "diff",
+      "find",
+      "forget",
+      "unforget",
+      "prune",
+    ],
+    addSnapshotCommands,
+  ],
   [["repo"], addRepositoryCommands],
   [["put", "get", "stat", "share", "rewrap"], addContentCommands],
   [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],

@@ -1,6 +1,12 @@
 import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
-import { identityOption, recipientOption, recipientsFileOption, repeatable } from "./options.ts";
+import {
+  identityOption,
+  recipientOption,
+  recipientsFileOption,
+  repeatable,
+  workersOption,
+} from "./options.ts";
 
 const SNAPSHOT = "latest, NAME, NAME~2, NAME@2026-11-20, or the first 8 digits of its address";
 
@@ -22,8 +28,80 @@ function dryRunOption(what: string): Option {
   return new Option("-n, --dry-run", what);
 }
 
+/** What `idk backup` and `idk status` have in common: what is stored, and under which name. */
+function addWhat(command: CommanderCommand): CommanderCommand {
+  return command
+    .argument("[path...]", "a folder or a file")
+    .option("--name <name>", "the name of the snapshots (default: the host's name and the paths)")
+    .addOption(
+      repeatable("-e, --exclude <glob>", "leave out what matches, as in restic; repeatable"),
+    )
+    .addOption(
+      repeatable(
+        "--exclude-file <file>",
+        "leave out the patterns in FILE, one per line; repeatable",
+      ),
+    )
+    .option("--exclude-caches", "leave out folders with a CACHEDIR.TAG, but not the tag")
+    .option("-x, --one-file-system", "do not go into other file systems")
+    .option(
+      "--files-from <list>",
+      "also store the paths in LIST, one per line; - for standard input",
+    )
+    .option("-0, --null", "paths in LIST are NUL-terminated, as find -print0 writes them")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .addOption(rollbackOption());
+}
+
 /** The commands that make and read snapshots, and free what none needs. */
 export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionOf): void {
+  addWhat(
+    program
+      .command("backup")
+      .summary("back up folders")
+      .description(
+        "Store folders as a snapshot: names, contents, links, modes, owners and times. Only what is " +
+          "new is read and sent. The first backup to a store makes its repository, and a writer key " +
+          "for this host; later ones need no identity. If some files cannot be read, make the " +
+          "snapshot without them, list them, and exit with 7.",
+      ),
+  )
+    .option("-m, --message <text>", "store a message, encrypted, with the snapshot")
+    .addOption(repeatable("--tag <tag>", "store a tag, encrypted, with the snapshot; repeatable"))
+    .option("--compress <how>", "zstd, lz4 or none (IDK_COMPRESS; default: zstd)")
+    .addOption(dryRunOption("store nothing; print what would be stored"))
+    .option("--repair", "store anew what the repository has lost")
+    .option("--verify", "open each pack before it is sent, to find memory errors (the default)")
+    .option("--no-verify", "send packs without opening them")
+    .addOption(workersOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/backup.ts")).backup));
+
+  program
+    .command("restore")
+    .summary("restore a snapshot")
+    .description(
+      "Write a snapshot, or one path of it, into a folder, and verify all of it. Nothing is written " +
+        "outside that folder, whatever the snapshot has. Set-id bits, owners and devices are restored " +
+        "only if you ask for them. A file that cannot be restored is listed, and does not stop the others.",
+    )
+    .argument("<snapshot>", `SNAPSHOT or SNAPSHOT:PATH; SNAPSHOT is ${SNAPSHOT}`)
+    .option("-t, --target <dir>", "the folder to restore into, created if it does not exist")
+    .addOption(repeatable("--include <glob>", "restore only what matches; repeatable"))
+    .addOption(repeatable("-e, --exclude <glob>", "leave out what matches; repeatable"))
+    .option("--overwrite <when>", "existing files: always, if-changed or never (default: always)")
+    .option("--delete", "remove what is in restored folders and not in the snapshot")
+    .option("--verify", "read every file back, and compare it")
+    .addOption(dryRunOption("write nothing; print what would be done"))
+    .option("--owner", "restore owners and groups, by name where this system has the name")
+    .option("--numeric-owner", "restore owners and groups by number")
+    .option("--set-id", "restore set-user-id and set-group-id bits")
+    .option("--devices", "restore devices")
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/restore.ts")).restore));
+
   program
     .command("snapshots")
     .summary("list snapshots")
@@ -38,6 +116,16 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/snapshots.ts")).snapshots));
+
+  addWhat(
+    program
+      .command("status")
+      .summary("show what a backup would store")
+      .description(
+        "Print what a backup of these paths would store now, when the last one was, and what an " +
+          "interrupted one has stored. Stores nothing.",
+      ),
+  ).action(actionOf(async () => (await import("../commands/snapshots/status.ts")).status));
 
   program
     .command("cat")
@@ -155,7 +243,8 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
     .command("repo")
     .summary("make a repository, or decide who may write to it")
     .description(
-      "Make the repository of a store, show its settings, or decide who may write to it.",
+      "Make the repository of a store, show its settings, or decide who may write to it. `idk backup` " +
+        "makes one by itself.",
     );
 
   group

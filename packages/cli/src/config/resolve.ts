@@ -30,7 +30,7 @@ export const CONFIGURABLE = [
 const STORES: readonly (readonly [name: string, option: string, flag: string])[] = [
   ["store", "store", "--store"],
   // `idk store check URL`: the operand is the store.
-  ["target", "url", "URL"],
+  ["location", "url", "URL"],
   // A copy never takes its stores from variables or the file.
   ["from", "from", "--from"],
   ["to", "to", "--to"],

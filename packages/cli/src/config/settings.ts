@@ -333,13 +333,13 @@ const LABELS: Readonly<Record<string, string>> = {
   head: "--head",
   snapshot: "SNAPSHOT",
   store: "--store or IDK_STORE",
-  target: "URL or IDK_STORE",
+  location: "URL or IDK_STORE",
   workers: "--workers or IDK_WORKERS",
 };
 
 const MISSING_STORE: Readonly<Record<string, string>> = {
   store: "name its folder or URL with --store or IDK_STORE, or run `idk init` once",
-  target: "name its folder or URL, or set IDK_STORE",
+  location: "name its folder or URL, or set IDK_STORE",
   from: "name the one to copy from with --from URL",
   to: "name the one to copy to with --to URL",
 };

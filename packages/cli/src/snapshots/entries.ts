@@ -99,7 +99,8 @@ export function entryJson({ entry, path }: WalkedEntry): object {
   };
 }
 
-function textOrBytes(bytes: Uint8Array): string | Uint8Array {
+/** Text, or bytes that are not UTF-8. */
+export function textOrBytes(bytes: Uint8Array): string | Uint8Array {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { usage } from "../errors/failures.ts";
 
 /** The snapshots of a host that have no name of their own: its name, and the paths. */
 export function hostPattern(host: string = hostname()): string {
@@ -25,6 +26,14 @@ function absolute(path: string): string {
     // The backup will report it.
     return whole;
   }
+}
+
+/** What is wrong with a name for new snapshots; undefined if nothing is. */
+export function checkName(name: string): string {
+  if (!name.includes(":")) return name;
+  throw usage(
+    `the name ${JSON.stringify(name)} has a colon, which separates a snapshot from a path: choose another with --name`,
+  );
 }
 
 /** A snapshot and a path in it. */
