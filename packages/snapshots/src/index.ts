@@ -60,3 +60,18 @@ export {
   type PruneReport,
   prune,
 } from "./maintenance/prune.ts";
+export { check } from "./maintenance/check.ts";
+export type {
+  CheckOptions,
+  CheckProblem,
+  CheckProgress,
+  CheckReport,
+  ProblemCounts,
+} from "./maintenance/problems.ts";
+export {
+  recover,
+  type RecoverOptions,
+  type RecoverProgress,
+  type RecoverReport,
+  type UnrecoveredHead,
+} from "./maintenance/recover.ts";
