@@ -30,6 +30,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
   "README.md": ["sh", "sh install", "sh first file", "ts"],
   "docs/backends.md": ["sh minio", "ts"],
+  "docs/backup.md": ["sh"],
   "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
   "docs/install.md": ["sh verify"],
@@ -225,6 +226,18 @@ describe("sessions in documents", () => {
     expect(lines).toContain("minutes");
     const address = /^[0-9a-f]{64}$/u;
     expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
+  });
+
+  test("docs/backup.md runs to its end", async () => {
+    const session = await readSession("docs/backup.md", "sh");
+    await inNewFolder(async (folder) => {
+      const { stdout, stderr, exitCode } = await runSession(folder, session);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+      expect(stdout.split("\n").filter((line) => line === "the minutes")).toHaveLength(1);
+      const restored = await Bun.file(join(folder, "back/minutes.txt")).text();
+      expect(restored).toBe("the minutes\n");
+      expect(await Bun.file(join(folder, "table.toml")).text()).toContain('names = ["web1/*"]\n');
+    });
   });
 
   /** Rotates a key and recovers what it opens; `more` continues the session. */
