@@ -78,7 +78,7 @@ def test_a_key_of_mixed_order_signs_one_message_in_eight():
 
 def test_special_points():
     encodings = [n.to_bytes(32, "little") for n in (0, 1, ed25519.P - 1, ed25519.P, ed25519.P + 1)]
-    encodings += [(int.from_bytes(one, "little") | 1 << 255).to_bytes(32, "little") for one in encodings]
+    encodings += [one[:31] + bytes([one[31] | 0x80]) for one in encodings]
     torsion = point_of_order_8()
     encodings += [ed25519.encode(ed25519.multiply(i, torsion)) for i in range(8)]
     good = ed25519.public_key(SEED)

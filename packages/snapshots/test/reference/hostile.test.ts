@@ -42,7 +42,7 @@ async function resultOf(store: string): Promise<{ result: string; message?: stri
     return { result: error.code, message: error.message };
   }
   const isHead = refused.some((error) => error instanceof StorageError && error.code === "head");
-  return { result: isHead ? "refused" : "no snapshot" };
+  return { result: isHead ? "refused" : "unlisted" };
 }
 
 describe.skipIf(referencePython === undefined)(`repositories with one fault each${skipped}`, () => {
@@ -60,7 +60,7 @@ describe.skipIf(referencePython === undefined)(`repositories with one fault each
       .split("\n")
       .map((line) => JSON.parse(line) as Case);
   }, 120_000);
-  afterAll(() => rmSync(base, { recursive: true, force: true }));
+  afterAll(() => rmSync(base, { recursive: true, force: true }), 120_000);
 
   test("end here with the same code as in Python, and good ones with none", async () => {
     const expected: string[] = [];

@@ -29,7 +29,7 @@ export interface ShownEntry {
   readonly extra: Readonly<Record<string, unknown>>;
   /** Of a file: what its bytes hash to, and how many of them are holes. */
   readonly sha256?: string;
-  readonly holes?: number;
+  holes?: number;
   /** Of a link its target, of a device its numbers, otherwise null. */
   readonly content?: string | readonly number[] | null;
 }

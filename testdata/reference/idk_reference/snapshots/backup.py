@@ -129,7 +129,8 @@ class Backup:
         location = self.repository.location
         write = records.write_record
         subject = write(location, "snapshot", records.encode_snapshot(snapshot), self.recipients)
-        earlier = [(one, self.repository.read_reach(one)) for one in base[1].earlier] if base else []
+        addresses = base[1].earlier if base else []
+        earlier = [(one, self.repository.read_reach(one)) for one in addresses]
         before = records.packs_of(base[1], [one for _, one in earlier]) if base else set()
         reach = records.next_reach(base, earlier, before, self.session.stored)
         reach_address = write(location, "reach", records.encode_reach(reach), self.recipients)

@@ -59,7 +59,8 @@ def tree(request: dict) -> dict:
             path.pop()
     packs = repository.packs(found)
     missing = [one.hex() for one in packs if not opened.store.path(one.hex()).exists()]
-    return {**_shown(repository, found), "entries": entries, "packs": len(packs), "missing": missing}
+    shown = {"entries": entries, "packs": len(packs), "missing": missing}
+    return {**_shown(repository, found), **shown}
 
 
 def restore(request: dict) -> dict:
@@ -90,8 +91,9 @@ def backup(request: dict) -> dict:
 
 
 def _identities(request: dict) -> list[bytes]:
-    given = request.get("identities")
-    return given if given else read_identity_file(request["identityFile"], request.get("passphrase"))
+    if "identities" in request:
+        return request["identities"]
+    return read_identity_file(request["identityFile"], request.get("passphrase"))
 
 
 def _open(request: dict) -> Repository:

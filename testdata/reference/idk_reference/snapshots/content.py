@@ -106,7 +106,8 @@ def _parse_item(value, where: Where, lists: int) -> Piece | Hole | PieceList:
 
 def parse_list(data: bytes, reference: PieceList, where: Where, lists: int) -> list:
     """A piece list; `lists` levels may follow below it."""
-    items = parse_items(decode(data, "a piece list"), reference.length, where, lists, "a piece list")
+    value = decode(data, "a piece list")
+    items = parse_items(value, reference.length, where, lists, "a piece list")
     require(len(items) >= 1, "a piece list is empty")
     return items
 
@@ -114,7 +115,8 @@ def parse_list(data: bytes, reference: PieceList, where: Where, lists: int) -> l
 def parse_node_references(value, where: Where) -> list[NodeReference]:
     references = []
     for item in array(value, "the content of a directory"):
-        require(isinstance(item, list) and len(item) == 4, "a reference to a node is not four items")
+        is_reference = isinstance(item, list) and len(item) == 4
+        require(is_reference, "a reference to a node is not four items")
         row, offset, length = (uint(number, "a number in a reference") for number in item[:3])
         name = octets(item[3], "the name in a reference")
         references.append(NodeReference(where.metadata(row, offset, length), offset, length, name))

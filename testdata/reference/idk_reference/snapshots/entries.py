@@ -8,8 +8,7 @@ from . import cbor_t
 from .cbor_t import ARRAY, head
 from .checks import array, ascending, octets, require, text, uint
 from .content import (
-    LIST_LEVELS, NodeReference, Where, decode, encode_item, encode_reference, parse_items,
-    parse_node_references,
+    LIST_LEVELS, Where, decode, encode_item, encode_reference, parse_items, parse_node_references,
 )
 
 FILE, DIRECTORY, LINK, FIFO, SOCKET, CHARACTER, BLOCK = range(7)

@@ -14,7 +14,7 @@ MAX_WINDOW = 2**23
 
 
 def decode_zstd(frame: bytes, most: int, least: int = 0) -> bytes:
-    """The content of one zstd frame (RFC 8878) that uses up all bytes, of `least` to `most` bytes."""
+    """The content of one zstd frame (RFC 8878), from `least` to `most` bytes long."""
     _check_header(frame)
     decoder = zstd.ZstdDecompressor(
         options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW.bit_length() - 1}

@@ -11,7 +11,7 @@ from . import frames
 DATA, META = "data", "meta"
 FULL = {DATA: 2**22, META: 2**20}  # plaintext bytes
 SHORTEST = 4096
-MAX_BLOB = 2**22 + envelope.CHILD_OVERHEAD
+MAX_BLOB = {sort: full + envelope.CHILD_OVERHEAD for sort, full in FULL.items()}
 MAX_FRAME = 2**22  # decoded
 
 ROW_LENGTH = 64
@@ -71,15 +71,17 @@ def encode_metadata(rows: list[Row], frame: bytes) -> bytes:
 # --- Reading -------------------------------------------------------------------
 
 def open_pack(store: Store, row: Row, secret: bytes, sort: str) -> bytes:
-    """The plaintext of a pack."""
+    """The plaintext of a pack, which is not fetched further than the longest of its sort."""
     address = row.address.hex()
-    blob = store.get(address, MAX_BLOB)  # limit, not-found
+    try:
+        blob = store.get(address, MAX_BLOB[sort])  # limit, not-found
+    except IdkError as fault:
+        _require(fault.code != "limit" or sort == DATA, "a metadata pack is longer than any")
+        raise
     if envelope.address_of(blob) != address:
         raise IdkError("address", "the bytes do not hash to the address")
     sealed = envelope.parse(blob, "leaf")  # format
-    plaintext = sealed.open(pack_key(secret, sort, row.salt), "leaf")  # commit, auth
-    _require(len(plaintext) <= FULL[sort], f"a pack of {sort} is too long")
-    return plaintext
+    return sealed.open(pack_key(secret, sort, row.salt), "leaf")  # commit, auth
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..writer import Writer
 from . import cbor_t, ed25519
 from .checks import ADDRESS_LENGTH, array, ascending, fields, octets, require, text, uint
 from .content import NodeReference, encode_reference
-from .packs import MAX_FRAME, ROW_LENGTH, Row, parse_row
+from .packs import MAX_FRAME, ROW_LENGTH, parse_row
 
 TYPES = {kind: f"application/vnd.idk.{kind}" for kind in ("snapshot", "reach", "keys", "head")}
 ONE_BLOB = 2**20  # snapshots, keys and heads

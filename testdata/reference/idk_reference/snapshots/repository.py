@@ -86,7 +86,7 @@ class Repository:
         return sorted(found.values(), key=lambda one: one.marker.order)
 
     def resolve(self, text: str) -> FoundHead:
-        """`latest`, the name of a chain, or the address of a head, or its first 8 digits or more."""
+        """`latest`, the name of a chain, or the address of a head, or at least its first 8 digits."""
         named = [one for one in self.snapshots() if text in ("latest", one.head.name)]
         if named:
             return named[0]
