@@ -202,14 +202,22 @@ class Backup:
         if kind != DIRECTORY and status.st_nlink > 1:
             group = status.st_dev, status.st_ino
             extra["l"] = self._groups.setdefault(group, len(self._groups) + 1)
-        attributes = {name: os.getxattr(path, name, follow_symlinks=False)
-                      for name in os.listxattr(path, follow_symlinks=False)}
-        if sum(len(name.encode("utf-8", "replace")) + len(value)
-               for name, value in attributes.items()) > MAX_ATTRIBUTES:
-            self.left_out.append(f"{path!r}: its extended attributes are too long")
-        elif attributes:
+        attributes = self._attributes(path)
+        if attributes:
             extra["x"] = attributes
         return extra
+
+    def _attributes(self, path: bytes) -> dict[str, bytes]:
+        attributes, total = {}, 0
+        for name in os.listxattr(path, follow_symlinks=False):
+            value = os.getxattr(path, name, follow_symlinks=False)
+            length = len(os.fsencode(name)) + len(value)
+            if total + length > MAX_ATTRIBUTES:
+                self.left_out.append(f"{path!r}: the attribute {name!r} is too long")
+                continue
+            total += length
+            attributes[name] = value
+        return attributes
 
     # --- Files ---
 

@@ -12,6 +12,7 @@ from ..writer import Writer
 from . import cbor_t, ed25519
 from .checks import ADDRESS_LENGTH, array, ascending, fields, octets, require, text, uint
 from .content import NodeReference, encode_reference
+from .names import marker_of_bytes
 from .packs import MAX_FRAME, ROW_LENGTH, parse_row
 
 TYPES = {kind: f"application/vnd.idk.{kind}" for kind in ("snapshot", "reach", "keys", "head")}
@@ -290,13 +291,18 @@ def parse_head(content: bytes) -> tuple[Head, bytes, bytes]:
         message=optional_(text, "m"),
         tags=[text(tag, "a tag", "head") for tag in check(array, "l", None)],
         markers=[
-            octets(one, "a marker in a head", MARKER_BYTES, "head")
-            for one in check(array, "o", MAX_MARKERS)
+            _parse_marker(one) for one in check(array, "o", MAX_MARKERS)
         ],
         settings=_parse_settings(value["z"]) if is_settings else None,
     )
     _check_kind(head)
     return head, payload, signature
+
+
+def _parse_marker(item) -> bytes:
+    octets(item, "a marker in a head", MARKER_BYTES, "head")
+    require(marker_of_bytes(item) is not None, "a marker has too great a generation", "head")
+    return item
 
 
 def _check_kind(head: Head) -> None:

@@ -11,7 +11,7 @@ from . import ed25519, records
 from .checks import require
 from .counting import is_settings, may_name, verified_head, why_not_allowed
 from .location import ListedMarker, Location
-from .names import FORGETTING, SETTINGS, Marker, chain_of, marker_of_bytes
+from .names import FORGETTING, SETTINGS, Marker, chain_of
 from .records import FORGET, KEYS, SNAP, UNFORGET, Head, Settings, Snapshot
 from .writer_keys import owner_seed
 
@@ -119,12 +119,12 @@ class Repository:
         settings = self.settings()
         decided: dict[bytes, bool] = {}
         heads = [one for chain in self.location.chains() for one in self.counting(chain)]
-        by_marker = {one.marker: one for one in heads}
+        by_marker = {bytes(one.marker): one for one in heads}
         for forgetting in self.counting(chain_of(self.uuid, FORGETTING)):
             if forgetting.head.kind not in (FORGET, UNFORGET):
                 continue
             for item in forgetting.head.markers:
-                named = by_marker.get(marker_of_bytes(item))
+                named = by_marker.get(item)
                 if named and may_name(forgetting.head, named.head.name, settings, self.owner):
                     # Newest first, so what is decided stays.
                     decided.setdefault(named.payload, forgetting.head.kind == FORGET)
