@@ -45,3 +45,12 @@ export { resolveSnapshot } from "./read/resolve.ts";
 export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
+
+export { backup, backupStatus } from "./write/backup.ts";
+export type {
+  BackupCounts,
+  BackupEvent,
+  BackupOptions,
+  BackupStatus,
+  BackupSummary,
+} from "./write/options.ts";
