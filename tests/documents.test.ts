@@ -236,16 +236,18 @@ describe("sessions in documents", () => {
     return result;
   }
 
-  test("docs/backup.md backs up, restores, and survives the four disasters", () =>
-    inNewFolder(async (folder) => {
-      const { stdout } = await backUp(folder);
-      const letter = await Bun.file(join(folder, "letters/bob.txt")).text();
-      expect(letter).toBe("Dear Bob\n");
-      expect(stdout).toMatch(/^[0-9a-f]{12} .* web1\/documents$/mu);
-      expect(stdout).toContain("forgot 1 snapshot\n");
-      // The disaster of damaged blobs did happen.
-      expect(stdout).toContain("\ndamaged\n");
-    }),
+  test(
+    "docs/backup.md backs up, restores, and survives the four disasters",
+    () =>
+      inNewFolder(async (folder) => {
+        const { stdout } = await backUp(folder);
+        const letter = await Bun.file(join(folder, "letters/bob.txt")).text();
+        expect(letter).toBe("Dear Bob\n");
+        expect(stdout).toMatch(/^[0-9a-f]{12} .* web1\/documents$/mu);
+        expect(stdout).toContain("forgot 1 snapshot\n");
+        // The disaster of damaged blobs did happen.
+        expect(stdout).toContain("\ndamaged\n");
+      }),
     120_000,
   );
 
@@ -281,14 +283,16 @@ describe("sessions in documents", () => {
         expect((await recover(folder, `\n${session}`)).stdout).toEndWith("\n3000011\n");
       }));
 
-    test("docs/backup.md restores without idk", () =>
-      inNewFolder(async (folder) => {
-        await symlink(join(root, "testdata"), join(folder, "testdata"));
-        const python = `#!/bin/sh\nexec "${process.env["IDK_REFERENCE_PYTHON"]}" "$@"\n`;
-        await writeFile(join(folder, "python3"), python, { mode: 0o755 });
-        const { stdout } = await backUp(folder, await readSession("docs/backup.md", "sh python"));
-        expect(stdout).toContain('"leftOut": []');
-      }),
+    test(
+      "docs/backup.md restores without idk",
+      () =>
+        inNewFolder(async (folder) => {
+          await symlink(join(root, "testdata"), join(folder, "testdata"));
+          const python = `#!/bin/sh\nexec "${process.env["IDK_REFERENCE_PYTHON"]}" "$@"\n`;
+          await writeFile(join(folder, "python3"), python, { mode: 0o755 });
+          const { stdout } = await backUp(folder, await readSession("docs/backup.md", "sh python"));
+          expect(stdout).toContain('"leftOut": []');
+        }),
       120_000,
     );
   });

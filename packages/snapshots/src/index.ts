@@ -82,3 +82,18 @@ export type {
   RestoreOptions,
   RestoreSummary,
 } from "./restore/options.ts";
+export { check } from "./maintenance/check.ts";
+export type {
+  CheckOptions,
+  CheckProblem,
+  CheckProgress,
+  CheckReport,
+  ProblemCounts,
+} from "./maintenance/problems.ts";
+export {
+  recover,
+  type RecoverOptions,
+  type RecoverProgress,
+  type RecoverReport,
+  type UnrecoveredHead,
+} from "./maintenance/recover.ts";
