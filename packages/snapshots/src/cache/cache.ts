@@ -69,7 +69,10 @@ export interface Cache {
    * @param items of a piece list
    */
   addPiece(hash: Uint8Array, place: PiecePlace, items?: Uint8Array): void;
-  /** Notes a pack that is stored. */
+  /**
+   * Notes a pack that is stored. A process that is killed may lose what it noted in the last second;
+   * those packs are then stored again.
+   */
   addPack(id: number, row: Uint8Array, stored: number): void;
   pack(id: number): Pack | undefined;
   packs(): Generator<Pack>;
@@ -105,6 +108,8 @@ export class CacheInUse extends Error {
 }
 
 const CHUNK = 2 ** 18;
+/** How long what is noted may wait to be written. */
+const BATCH_MS = 1000;
 
 /**
  * Opens a cache, or makes it.
@@ -208,6 +213,7 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   let lastPack = Number(statements.lastPack.all()[0]?.["id"] ?? 0);
 
   let isOpen = false;
+  let batchBegan = 0;
   const transaction = <T>(run: () => T): T => {
     endBatch();
     database.exec("BEGIN");
@@ -222,8 +228,10 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   };
   /** Records and uses of a session that is not prepared are of no use after a crash: one transaction. */
   const batch = (): void => {
-    if (!isOpen) database.exec("BEGIN");
+    if (isOpen) return;
+    database.exec("BEGIN");
     isOpen = true;
+    batchBegan = performance.now();
   };
   const endBatch = (): void => {
     if (isOpen) database.exec("COMMIT");
@@ -312,7 +320,12 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
       batch();
       statements.addPiece.run(hash, pack, offset, stored, length, encoding, items ?? null);
     },
-    addPack: (id, row, stored) => transaction(() => statements.addPack.run(id, row, stored)),
+    addPack(id, row, stored) {
+      batch();
+      statements.addPack.run(id, row, stored);
+      // Hashes are all over the table, so each transaction writes most of its pages.
+      if (performance.now() - batchBegan > BATCH_MS) endBatch();
+    },
     pack(id) {
       const [row] = statements.pack.all(id);
       return row === undefined ? undefined : packOf(row);

@@ -121,7 +121,8 @@ describe("a session that is killed", () => {
     }
     // The pack that was stored is not lost, and known to be of a session that did not end.
     const second = cache.piece(Buffer.alloc(32, 2));
-    expect(second !== undefined).toBe(!["opened", "session"].includes(step));
+    // What was noted last may be lost, and is stored again.
+    expect(second !== undefined).toBe(!["opened", "session", "pack"].includes(step));
     if (second !== undefined)
       expect(cache.pack(second.pack)!.isCommitted).toBe(committed === "second");
     if (prepared !== undefined) cache.commit([Buffer.from("session-2")]);

@@ -1,6 +1,6 @@
 import type { Chunk, ReadFile } from "../../walk/read-file.ts";
 import { type DataPacker, NewPiece } from "../packs/data-packer.ts";
-import { type NewList, pieceCollector } from "./piece-lists.ts";
+import { type NewList, type PieceCollector, pieceCollector } from "./piece-lists.ts";
 import type { Cache } from "../../cache/cache.ts";
 import { PIECE_MAX } from "../../format/limits.ts";
 import type { PlacedPiece } from "../tree/content.ts";
@@ -44,7 +44,7 @@ export async function readPieces(
     pieces.push(list);
     sink.onList(list);
   };
-  let collector = pieceCollector(onList);
+  let collector: PieceCollector | undefined;
   let hasher: ReturnType<typeof createHash> | undefined;
   /** Of the only piece. */
   let only: Uint8Array | undefined;
@@ -55,13 +55,13 @@ export async function readPieces(
     const hash = sha256(bytes);
     if (hasher === undefined) only = hash;
     const piece = pieceOf(hash, bytes, sink);
-    collector.add(piece);
+    collector!.add(piece);
     pieces.push(piece);
   };
   const addZeros = (): void => {
     if (zeros === 0) return;
     if (zeros < PIECE_MAX) addPiece(ZEROS.subarray(0, zeros));
-    else collector.add({ pack: 0, offset: 0, stored: 0, length: zeros, encoding: 0 });
+    else collector!.add({ pack: 0, offset: 0, stored: 0, length: zeros, encoding: 0 });
     zeros = 0;
   };
   const hashZeros = (length: number): void => {
@@ -76,7 +76,7 @@ export async function readPieces(
       if (next.done === true) {
         addZeros();
         const hash = hasher === undefined ? (only ?? sha256()) : new Uint8Array(hasher.digest());
-        return { read: next.value, content: collector.end(), hash };
+        return { read: next.value, content: collector!.end(), hash };
       }
       const chunk = next.value;
       if (chunk.kind === "start") {

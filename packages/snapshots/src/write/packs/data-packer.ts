@@ -1,11 +1,12 @@
 import { DATA_PACK, PIECE_MAX } from "../../format/limits.ts";
+import { ByteWriter } from "../tree/byte-writer.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { Codec } from "./jobs.ts";
 import type { PackStore } from "./pack-store.ts";
 import type { PlacedPiece } from "../tree/content.ts";
 import type { Threads } from "./threads.ts";
-import { createHash } from "node:crypto";
 import { packLength } from "../../format/packs/pack.ts";
+import { hash as sha256 } from "@idk/storage/blobs";
 
 /** Pieces that are compressed together: at most as many bytes as a pack has. */
 const BATCH = DATA_PACK;
@@ -72,17 +73,18 @@ export function dataPacker(
   let placing = Promise.resolve();
   let failure: { readonly error: unknown } | undefined;
   let pack: { id: number; plaintext: Uint8Array<ArrayBuffer>; length: number } | undefined;
-  let digest = createHash("sha256");
+  /** The hashes of the pieces in the open pack. */
+  const hashes = new ByteWriter();
 
   const storePack = async (isLast: boolean): Promise<void> => {
     if (pack === undefined) return;
     const { id, plaintext, length } = pack;
     pack = undefined;
     const whole = packLength("data", length, isLast);
-    const hashed = new Uint8Array(digest.digest());
-    digest = createHash("sha256");
+    const digest = sha256(hashes.view());
+    hashes.clear();
     const bytes = whole === plaintext.length ? plaintext : plaintext.slice(0, whole);
-    await store.store({ id, sort: "data", plaintext: bytes, digest: hashed });
+    await store.store({ id, sort: "data", plaintext: bytes, digest });
   };
   const placeBatch = async (
     { pieces }: Batch,
@@ -100,7 +102,7 @@ export function dataPacker(
       piece.stored = length;
       piece.encoding = encodings?.[index] ?? 0;
       piece.pack = pack.id;
-      digest.update(piece.hash);
+      hashes.raw(piece.hash);
       pack.length += length;
       from += length;
       cache.addPiece(piece.hash, piece);

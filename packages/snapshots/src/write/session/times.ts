@@ -4,7 +4,10 @@ import type { MarkerBackend } from "../../repository/marker-backend.ts";
 /** How far a host's clock may be off. */
 const CLOCK_OFF_MAX = 60 * 60 * 1000;
 const DAY = 24 * 60 * 60 * 1000;
-/** How long a time is used for packs: a pack that is taken for older than it is does no harm. */
+/**
+ * How long a time is used for packs, if asking takes a request: a pack that is taken for older than it
+ * is does no harm.
+ */
 const FRESH_MS = 10_000;
 /** Timers with a longer delay fire at once. */
 const TIMER_MAX = 2 ** 31 - 1;
@@ -34,6 +37,7 @@ export interface SessionClock {
 
 /** @param signal ends the requests */
 export function sessionClock(backend: MarkerBackend, signal: AbortSignal): SessionClock {
+  const fresh = backend.local === true ? 0 : FRESH_MS;
   let known: { readonly time: number; readonly at: number } | undefined;
   const now = async (): Promise<number> => {
     const at = performance.now();
@@ -43,7 +47,7 @@ export function sessionClock(backend: MarkerBackend, signal: AbortSignal): Sessi
   return {
     now,
     async recent() {
-      if (known !== undefined && performance.now() - known.at < FRESH_MS) return known.time;
+      if (known !== undefined && performance.now() - known.at < fresh) return known.time;
       return now();
     },
   };

@@ -3,13 +3,12 @@ import type { Cache, NextRecords } from "../../cache/cache.ts";
 import { type Content, LIST, type PlacedNode, writeContent } from "./content.ts";
 import { type EntryBytes, encodeAfter, entryOf, extraIn, hashIn } from "./entry-bytes.ts";
 import type { Extra } from "../../format/tree/entry.ts";
-import { ARRAY } from "./byte-writer.ts";
+import { ARRAY, ByteWriter } from "./byte-writer.ts";
 import type { MetadataPacker } from "../packs/metadata-packer.ts";
 import { NODE_ENTRIES_MAX, NODE_MAX, NODE_PACKS_MAX } from "../../format/limits.ts";
 import { type NodeCutter, nodeCutter } from "../../format/tree/cut.ts";
 import { TreeIdSpool } from "./tree-id-spool.ts";
-import { concat, equal } from "@idk/storage/blobs";
-import { createHash } from "node:crypto";
+import { concat, equal, hash } from "@idk/storage/blobs";
 import { decodeValue, encodeValue } from "./record-value.ts";
 
 /** What becomes of the root directory. */
@@ -89,8 +88,8 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
   /** Stores a node, unless a pack has the same one already. */
   const place = (entries: readonly EntryBytes[]): PlacedNode & { readonly isNew: boolean } => {
     const { name } = entries[0]!;
-    const hash = nodeHash(entries);
-    const known = cache.piece(hash);
+    const id = nodeHash(entries);
+    const known = cache.piece(id);
     if (known !== undefined && isUsable(known.pack)) {
       const { pack, offset, length } = known;
       return { pack, offset, length, name, isNew: false };
@@ -106,7 +105,7 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
         into.raw(after);
       }
     });
-    cache.addPiece(hash, { ...placed, stored: placed.length, encoding: LIST });
+    cache.addPiece(id, { ...placed, stored: placed.length, encoding: LIST });
     return { ...placed, name, isNew: true };
   };
 
@@ -249,19 +248,19 @@ function fitsNode({ length, packs }: EntryBytes): boolean {
   return length + 5 <= NODE_MAX && new Set(packs).size <= NODE_PACKS_MAX;
 }
 
+const identity = new ByteWriter();
+
 /** Names a node by all that it has, so that the same one is not stored twice. */
 function nodeHash(entries: readonly EntryBytes[]): Uint8Array {
-  const hash = createHash("sha256");
-  hash.update("node");
+  identity.clear();
+  // No piece and no piece list begins so.
+  identity.raw(NODE);
   for (const { before, content, after } of entries) {
-    hash.update(before);
-    if (content.kind === "fixed") hash.update(content.item);
-    else hash.update(placesOf(content));
-    hash.update(after);
+    identity.raw(before);
+    writeContent(identity, content, (pack) => pack);
+    identity.raw(after);
   }
-  return new Uint8Array(hash.digest());
+  return hash(identity.view());
 }
 
-function placesOf(content: Content): Uint8Array {
-  return encodeValue({ uid: 0, gid: 0, links: undefined, after: NOTHING, content });
-}
+const NODE = Buffer.from("idk node\0");
