@@ -270,6 +270,26 @@ describe("what is stored", () => {
   });
 });
 
+describe("a text that looks like a secret key", () => {
+  const secret = `Ab1${"x".repeat(40)}`;
+
+  test("is a name all the same, and not repeated if there is none", async () => {
+    const { ok, idk, docs } = await newUser();
+    await ok(["backup", "docs", "--name", secret]);
+    expect((await ok(["ls", secret, docs])).stdout).toContain("notes.txt");
+    for (const args of [
+      ["ls", `${secret}2`],
+      ["restore", `${secret}2:/x`, "--target", "t"],
+      ["snapshots", "--name", `${secret}2`],
+      ["forget", `${secret}2`],
+    ]) {
+      const result = await idk(args);
+      expectFailure(result, 3, "which looks like a secret key");
+      expect(result.stderr).not.toContain(secret);
+    }
+  });
+});
+
 describe("thinning out", () => {
   test("forgets what no rule keeps, and takes it back", async () => {
     const { ok, idk, docs } = await newUser();
