@@ -91,7 +91,7 @@ export async function shareKeys(
       tags: [],
       keys: address,
     };
-    heads.push(await putHead(repository, writer, head, recipients, signal));
+    heads.push(await putHead(repository, writer, head, recipients, { signal }));
   }
   return { chains: chains.size, sessions: secrets.size, unopened: unopened.size, heads };
 }
