@@ -57,13 +57,16 @@ describe("a backup", () => {
     expect(summary.newBytes).toBeLessThan(7 * MIB + 10_000);
   });
 
-  test.each(["zstd", "lz4", "none"] as const)("with compression %s reads back", async (compression) => {
-    at.write("text", Buffer.alloc(MIB / 2, "compressible "));
-    at.write("random", randomBytes(10_000));
-    const summary = await at.run({ compression });
-    expect(summary.storedBytes < MIB / 4).toBe(compression !== "none");
-    await check();
-  });
+  test.each(["zstd", "lz4", "none"] as const)(
+    "with compression %s reads back",
+    async (compression) => {
+      at.write("text", Buffer.alloc(MIB / 2, "compressible "));
+      at.write("random", randomBytes(10_000));
+      const summary = await at.run({ compression });
+      expect(summary.storedBytes < MIB / 4).toBe(compression !== "none");
+      await check();
+    },
+  );
 
   test.each([0, 2])("with %i threads reads back", async (workers) => {
     for (let i = 0; i < 12; i += 1) at.write(`file-${i}`, Buffer.alloc(MIB + i, `${i} text `));
@@ -79,7 +82,7 @@ describe("a backup", () => {
     const summary = await at.run({ paths: [Buffer.from(missing)], onEvent });
     expect(summary.errors).toBe(1);
     expect(Buffer.from(summary.errorList[0]!.path).toString()).toBe(missing);
-    expect(events.map(({ kind }) => kind)).toEqual(["start", "error", "progress"]);
+    expect([...new Set(events.map(({ kind }) => kind))]).toEqual(["start", "error", "progress"]);
     expect((await at.read()).snapshot.totals).toMatchObject({ files: 0, errors: 1 });
   });
 
@@ -102,7 +105,12 @@ describe("the next backup", () => {
     const before = bytesRead();
     const summary = await at.run();
     expect(bytesRead() - before).toBeLessThan(MIB);
-    expect(summary).toMatchObject({ unchangedFiles: 51, newFiles: 0, changedFiles: 0, newBytes: 0 });
+    expect(summary).toMatchObject({
+      unchangedFiles: 51,
+      newFiles: 0,
+      changedFiles: 0,
+      newBytes: 0,
+    });
     expect(summary.isUnchanged).toBe(true);
     expect(at.sent()).toMatchObject({ puts: RECORDS, requests: 7, markers: 1 });
     await check();
@@ -120,7 +128,12 @@ describe("the next backup", () => {
     at.write("many/file-1500a", "new");
     rmSync(join(at.source, "many/file-7"));
     const summary = await at.run();
-    expect(summary).toMatchObject({ newFiles: 1, changedFiles: 1, goneFiles: 1, unchangedFiles: 2999 });
+    expect(summary).toMatchObject({
+      newFiles: 1,
+      changedFiles: 1,
+      goneFiles: 1,
+      unchangedFiles: 2999,
+    });
     expect(summary.newBytes).toBe(MIB + 3);
     // One data pack, and nodes of 3,000 entries in all but those that stay.
     expect(at.sent().puts).toBe(RECORDS + 2);
@@ -205,7 +218,7 @@ describe("the next backup", () => {
     rmSync(join(at.cache, ".."), { recursive: true });
     at.later();
     const second = await at.run();
-    expect(second.treeId).toEqual(first.treeId!);
+    expect(second.treeId).toEqual(first.treeId);
     expect(second).toMatchObject({ newFiles: 1, newBytes: 1 });
     expect((await at.read()).found.head.previous).toEqual([first.marker!.address]);
     await check();
@@ -221,8 +234,26 @@ describe("the next backup", () => {
     await check();
     // A node of about 700 entries of some 60 bytes that do not compress much, and the directories above.
     expect(storedBytes).toBeLessThan(40_000);
-  });
+  }, 30_000);
 });
+
+test("a change at the end of a large folder finds again what was passed over", async () => {
+  const name = (at: number) => `file-${String(at).padStart(5, "0")}`;
+  for (let i = 0; i < 3000; i += 1) at.write(name(i), `${i % 10}`);
+  at.write("file-01000-folder/inner", "inner");
+  await at.run();
+  at.later();
+  expect((await at.run()).isUnchanged).toBe(true);
+  at.later();
+  at.write(name(2999), "changed");
+  await at.run();
+  await check();
+  at.later();
+  at.write("z", "last");
+  rmSync(join(at.source, name(2)));
+  await at.run();
+  await check();
+}, 30_000);
 
 describe("a dry run", () => {
   test("counts what a backup would store, and stores nothing", async () => {
