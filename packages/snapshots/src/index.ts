@@ -75,3 +75,11 @@ export {
   type RecoverReport,
   type UnrecoveredHead,
 } from "./maintenance/recover.ts";
+export { backup, backupStatus } from "./write/backup.ts";
+export type {
+  BackupCounts,
+  BackupEvent,
+  BackupOptions,
+  BackupStatus,
+  BackupSummary,
+} from "./write/options.ts";

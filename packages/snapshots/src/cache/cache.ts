@@ -1,18 +1,15 @@
 import { type CacheRecord, readRecords, recordLength, writeRecord } from "./record.ts";
-import { type Database, openDatabase } from "./database.ts";
+import { type Database, type Row, openDatabase } from "./database.ts";
 import { renameSync, rmSync } from "node:fs";
 import { MIGRATIONS } from "./schema.ts";
 
-/** Where a piece is stored. */
+/** Where a piece, a node or a piece list is stored. */
 export interface PiecePlace {
+  readonly pack: number;
   readonly offset: number;
   readonly stored: number;
   readonly length: number;
   readonly encoding: number;
-}
-
-export interface KnownPiece extends PiecePlace {
-  readonly pack: number;
 }
 
 export interface Pack {
@@ -21,7 +18,7 @@ export interface Pack {
   readonly row: Uint8Array;
   /** When it was stored, by the store's time, in milliseconds. */
   readonly stored: number;
-  /** Whether the committed state needs it. Otherwise it is of an interrupted session. */
+  /** Whether the committed state holds it. Otherwise it is of an interrupted session. */
   readonly isCommitted: boolean;
 }
 
@@ -31,6 +28,11 @@ export interface SessionState {
   readonly marker: Uint8Array;
   /** What the writer keeps, such as the reach. */
   readonly value: Uint8Array;
+}
+
+export interface PreparedState extends SessionState {
+  /** Whether only packs are committed with it, and the records stay: the session goes on. */
+  readonly isPart: boolean;
 }
 
 /** Collects the records of a walk. */
@@ -51,29 +53,49 @@ export interface Cache {
   readonly setAside: string | undefined;
   readonly committed: SessionState | undefined;
   /** Of a session that ended before it saw its marker listed: commit it if a listing shows it now. */
-  readonly prepared: SessionState | undefined;
+  readonly prepared: PreparedState | undefined;
   /** The committed records, in the order of the walk. */
   records(): Generator<CacheRecord>;
 
   /** Stores a session key blob, before the session's first pack. */
   addSession(id: Uint8Array, key: Uint8Array): void;
   sessionKey(id: Uint8Array): Uint8Array | undefined;
-  /** Notes a pack that is stored, with its pieces, if it has any. Returns its number. */
-  addPack(
-    row: Uint8Array,
-    stored: number,
-    pieces: Iterable<PiecePlace & { readonly hash: Uint8Array }>,
-  ): number;
+  /** A number for a pack, which none has had. */
+  newPack(): number;
+  /**
+   * Notes where a piece is going to be stored, once its pack is. It counts as used once. Without its
+   * pack it is forgotten when the next session begins.
+   *
+   * @param items of a piece list
+   */
+  addPiece(hash: Uint8Array, place: PiecePlace, items?: Uint8Array): void;
+  /**
+   * Notes a pack that is stored. A process that is killed may lose what it noted in the last second;
+   * those packs are then stored again.
+   */
+  addPack(id: number, row: Uint8Array, stored: number): void;
   pack(id: number): Pack | undefined;
-  piece(hash: Uint8Array): KnownPiece | undefined;
+  packs(): Generator<Pack>;
+  piece(hash: Uint8Array): PiecePlace | undefined;
+  /** What a piece list lists, by where it is. */
+  listAt(pack: number, offset: number): Uint8Array | undefined;
 
   /** Begins the records of a new state. Forgets a prepared one. */
   begin(): NextRecords;
-  /** One more file has the piece (1), or one fewer (−1), than in the committed state. */
-  use(hash: Uint8Array, change: 1 | -1): void;
-  /** Makes the new state ready, durably. @param packs the numbers of all packs that it needs */
-  prepare(state: SessionState, packs: Iterable<number>): void;
-  /** Makes the prepared state the committed one. @param sessions those whose packs it needs */
+  /** What is stored at a place is used once more (1), or once less (−1), than in the committed state. */
+  use(place: Pick<PiecePlace, "pack" | "offset">, change: 1 | -1): void;
+  /**
+   * Makes the new state ready, durably. A part leaves the records and uses as they are, so that the
+   * session goes on.
+   *
+   * @param packs the numbers of all packs that it needs
+   */
+  prepare(state: SessionState, packs: Iterable<number>, isPart?: boolean): void;
+  /**
+   * Makes the prepared state the committed one.
+   *
+   * @param sessions those whose packs it needs; of a part all stay
+   */
   commit(sessions: Iterable<Uint8Array>): void;
   /** Forgets the prepared state. */
   discard(): void;
@@ -86,6 +108,8 @@ export class CacheInUse extends Error {
 }
 
 const CHUNK = 2 ** 18;
+/** How long what is noted may wait to be written. */
+const BATCH_MS = 1000;
 
 /**
  * Opens a cache, or makes it.
@@ -133,20 +157,31 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
     addChunk: database.prepare("INSERT INTO records VALUES (?, ?, ?)"),
     addSession: database.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?)"),
     session: database.prepare("SELECT key FROM sessions WHERE id = ?"),
-    addPack: database.prepare("INSERT INTO packs (row, stored) VALUES (?, ?) RETURNING id"),
+    addPack: database.prepare("INSERT INTO packs (id, row, stored) VALUES (?, ?, ?)"),
     pack: database.prepare("SELECT * FROM packs WHERE id = ?"),
-    // The newer place counts: the older may be of a pack that is too old to be used again.
+    packsAfter: database.prepare("SELECT * FROM packs WHERE id > ? ORDER BY id LIMIT 1000"),
+    lastPack: database.prepare("SELECT max(id) AS id FROM packs"),
+    // The newer place counts: the older is of a pack that cannot be used again.
     addPiece: database.prepare(
-      `INSERT INTO pieces (hash, pack, offset, stored, length, encoding) VALUES (?, ?, ?, ?, ?, ?)
+      `INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, 1)
        ON CONFLICT (hash) DO UPDATE SET pack = excluded.pack, offset = excluded.offset,
-         stored = excluded.stored, length = excluded.length, encoding = excluded.encoding`,
+         stored = excluded.stored, length = excluded.length, encoding = excluded.encoding,
+         items = excluded.items, uses = 1`,
     ),
-    piece: database.prepare("SELECT * FROM pieces WHERE hash = ?"),
+    piece: database.prepare(
+      "SELECT pack, offset, stored, length, encoding FROM pieces WHERE hash = ?",
+    ),
+    list: database.prepare("SELECT items FROM pieces WHERE pack = ? AND offset = ?"),
     use: database.prepare(
-      `INSERT INTO uses VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET change = change + excluded.change`,
+      `INSERT INTO uses VALUES (?, ?, ?)
+       ON CONFLICT (pack, offset) DO UPDATE SET change = change + excluded.change`,
     ),
     keep: database.prepare("INSERT OR IGNORE INTO kept VALUES (?)"),
-    prepareState: database.prepare("INSERT INTO states VALUES (?, 'prepared', ?, ?)"),
+    prepareState: database.prepare("INSERT INTO states VALUES (?, ?, ?, ?)"),
+    commitPart: database.prepare(
+      `INSERT INTO states VALUES (?, 'committed', ?, ?)
+       ON CONFLICT (id) DO UPDATE SET marker = excluded.marker, value = excluded.value`,
+    ),
     allSessions: database.prepare("SELECT id FROM sessions"),
     dropSession: database.prepare("DELETE FROM sessions WHERE id = ?"),
   };
@@ -158,10 +193,27 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
     if (row === undefined) return undefined;
     return { id: Number(row["id"]), marker: bytesOf(row["marker"]), value: bytesOf(row["value"]) };
   };
+  const preparedOf = (): PreparedState | undefined => {
+    for (const isPart of [false, true]) {
+      const state = stateOf(isPart ? "part" : "prepared");
+      if (state !== undefined) return { ...state, isPart };
+    }
+    return undefined;
+  };
+  const packOf = (row: Row): Pack => ({
+    id: Number(row["id"]),
+    row: bytesOf(row["row"]),
+    stored: Number(row["stored"]),
+    isCommitted: row["held"] !== 0,
+  });
   let committed = stateOf("committed");
-  let prepared = stateOf("prepared");
+  let prepared = preparedOf();
+  // Pieces whose pack was not stored.
+  database.exec("DELETE FROM pieces WHERE pack NOT IN (SELECT id FROM packs)");
+  let lastPack = Number(statements.lastPack.all()[0]?.["id"] ?? 0);
 
   let isOpen = false;
+  let batchBegan = 0;
   const transaction = <T>(run: () => T): T => {
     endBatch();
     database.exec("BEGIN");
@@ -176,8 +228,10 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   };
   /** Records and uses of a session that is not prepared are of no use after a crash: one transaction. */
   const batch = (): void => {
-    if (!isOpen) database.exec("BEGIN");
+    if (isOpen) return;
+    database.exec("BEGIN");
     isOpen = true;
+    batchBegan = performance.now();
   };
   const endBatch = (): void => {
     if (isOpen) database.exec("COMMIT");
@@ -194,9 +248,41 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   };
   const nextId = (): number => (committed?.id ?? 0) + 1;
   const forgetNext = (): void => {
-    database.exec("DELETE FROM states WHERE status = 'prepared'");
+    database.exec("DELETE FROM states WHERE status <> 'committed'");
     database.exec(`DELETE FROM records WHERE state <> ${committed?.id ?? 0}`);
-    database.exec("DELETE FROM uses; DELETE FROM kept;");
+    // No record that stays has the pieces of an interrupted session.
+    database.exec(`DELETE FROM uses;
+      DELETE FROM kept;
+      UPDATE pieces SET uses = 0 WHERE pack IN (SELECT id FROM packs WHERE held <> 1);`);
+  };
+  const commitPart = ({ marker, value }: SessionState): void =>
+    durably(() => {
+      // The number of the state stays, so that the records of the running session stay the next ones.
+      statements.commitPart.run(committed?.id ?? 0, marker, value);
+      database.exec(`
+        UPDATE packs SET held = 2 WHERE held = 0 AND id IN (SELECT pack FROM kept);
+        DELETE FROM states WHERE status = 'part';
+        DELETE FROM kept;`);
+    });
+  const commitSnapshot = (sessions: Iterable<Uint8Array>): void => {
+    const kept = new Set(Array.from(sessions, (id) => Buffer.from(id).toString("hex")));
+    durably(() => {
+      database.exec(`
+        DELETE FROM states WHERE status = 'committed';
+        UPDATE states SET status = 'committed';
+        DELETE FROM records WHERE state NOT IN (SELECT id FROM states);
+        UPDATE pieces SET uses = uses + change FROM uses
+          WHERE pieces.pack = uses.pack AND pieces.offset = uses.offset;
+        DELETE FROM pieces WHERE uses <= 0 OR pack NOT IN (SELECT pack FROM kept);
+        DELETE FROM packs WHERE id NOT IN (SELECT pack FROM kept);
+        UPDATE packs SET held = 1 WHERE held <> 1;
+        DELETE FROM uses;
+        DELETE FROM kept;`);
+      for (const { id } of statements.allSessions.all()) {
+        const bytes = bytesOf(id ?? null);
+        if (!kept.has(Buffer.from(bytes).toString("hex"))) statements.dropSession.run(bytes);
+      }
+    });
   };
   const flush = (): void => {
     if (filled > 0) statements.addChunk.run(nextId(), number, nextChunk.slice(0, filled));
@@ -226,34 +312,36 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
       const [row] = statements.session.all(id);
       return row === undefined ? undefined : bytesOf(row["key"]);
     },
-    addPack: (row, stored, pieces) =>
-      transaction(() => {
-        const id = Number(statements.addPack.all(row, stored)[0]!["id"]);
-        for (const { hash, offset, stored, length, encoding } of pieces) {
-          statements.addPiece.run(hash, id, offset, stored, length, encoding);
-        }
-        return id;
-      }),
+    newPack() {
+      lastPack += 1;
+      return lastPack;
+    },
+    addPiece(hash, { pack, offset, stored, length, encoding }, items) {
+      batch();
+      statements.addPiece.run(hash, pack, offset, stored, length, encoding, items ?? null);
+    },
+    addPack(id, row, stored) {
+      batch();
+      statements.addPack.run(id, row, stored);
+      // Hashes are all over the table, so each transaction writes most of its pages.
+      if (performance.now() - batchBegan > BATCH_MS) endBatch();
+    },
     pack(id) {
       const [row] = statements.pack.all(id);
-      if (row === undefined) return undefined;
-      return {
-        id,
-        row: bytesOf(row["row"]),
-        stored: Number(row["stored"]),
-        isCommitted: row["committed"] === 1,
-      };
+      return row === undefined ? undefined : packOf(row);
     },
-    piece(hash) {
-      const [row] = statements.piece.all(hash);
-      if (row === undefined) return undefined;
-      return {
-        pack: Number(row["pack"]),
-        offset: Number(row["offset"]),
-        stored: Number(row["stored"]),
-        length: Number(row["length"]),
-        encoding: Number(row["encoding"]),
-      };
+    *packs() {
+      for (let last = 0; ;) {
+        const rows = statements.packsAfter.all(last);
+        if (rows.length === 0) return;
+        yield* rows.map((row) => packOf(row));
+        last = Number(rows.at(-1)!["id"]);
+      }
+    },
+    piece: (hash) => statements.piece.all(hash)[0] as PiecePlace | undefined,
+    listAt(pack, offset) {
+      const items = statements.list.all(pack, offset)[0]?.["items"] ?? null;
+      return items === null ? undefined : bytesOf(items);
     },
 
     begin() {
@@ -273,40 +361,25 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
         },
       };
     },
-    use(hash, change) {
+    use({ pack, offset }, change) {
       batch();
-      statements.use.run(hash, change);
+      statements.use.run(pack, offset, change);
     },
-    prepare(state, packs) {
+    prepare({ marker, value }, packs, isPart = false) {
       batch();
-      flush();
+      if (!isPart) flush();
       durably(() => {
         for (const pack of packs) statements.keep.run(pack);
-        statements.prepareState.run(nextId(), state.marker, state.value);
+        const [id, status] = isPart ? [-1, "part"] : [nextId(), "prepared"];
+        statements.prepareState.run(id, status, marker, value);
       });
-      prepared = stateOf("prepared");
+      prepared = preparedOf();
     },
     commit(sessions) {
       if (prepared === undefined) throw new Error("no state is prepared");
-      const kept = new Set(Array.from(sessions, (id) => Buffer.from(id).toString("hex")));
-      durably(() => {
-        database.exec(`
-          DELETE FROM states WHERE status = 'committed';
-          UPDATE states SET status = 'committed';
-          DELETE FROM records WHERE state NOT IN (SELECT id FROM states);
-          UPDATE pieces SET uses = uses + (SELECT change FROM uses WHERE uses.hash = pieces.hash)
-            WHERE hash IN (SELECT hash FROM uses);
-          DELETE FROM pieces WHERE uses <= 0 OR pack NOT IN (SELECT pack FROM kept);
-          DELETE FROM packs WHERE id NOT IN (SELECT pack FROM kept);
-          UPDATE packs SET committed = 1;
-          DELETE FROM uses;
-          DELETE FROM kept;`);
-        for (const { id } of statements.allSessions.all()) {
-          const bytes = bytesOf(id ?? null);
-          if (!kept.has(Buffer.from(bytes).toString("hex"))) statements.dropSession.run(bytes);
-        }
-      });
-      committed = prepared;
+      if (prepared.isPart) commitPart(prepared);
+      else commitSnapshot(sessions);
+      committed = stateOf("committed");
       prepared = undefined;
       // The log still has pages of the state before.
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)");

@@ -2,9 +2,11 @@
  * What brings a cache from each version to the next; `user_version` is how many were done. A cache of a
  * later version is set aside.
  *
- * - states: what a session made of the folders; one is committed, one may be prepared.
+ * - states: what a session made of the folders; one is committed, one may be prepared, or be a part.
  * - records: those of a state, in the order of the walk, many in a row.
- * - pieces: where a piece is stored, by its hash, and how often the committed state has it.
+ * - packs: `held` is 0 for those of an interrupted session, 1 if a snapshot needs them, 2 if a part does.
+ * - pieces: where a piece, a node or a piece list is stored, by a hash that names it, and how often the
+ *   committed state has it. `items` is what a piece list lists.
  * - uses: what a prepared state adds to that.
  * - kept: the packs that a prepared state needs.
  * - sessions: session key blobs, which nothing here can open.
@@ -12,7 +14,7 @@
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE states (
      id INTEGER PRIMARY KEY,
-     status TEXT NOT NULL UNIQUE CHECK (status IN ('committed', 'prepared')),
+     status TEXT NOT NULL UNIQUE CHECK (status IN ('committed', 'prepared', 'part')),
      marker BLOB NOT NULL,
      value BLOB NOT NULL
    );
@@ -26,7 +28,7 @@ export const MIGRATIONS: readonly string[] = [
      id INTEGER PRIMARY KEY,
      row BLOB NOT NULL UNIQUE,
      stored INTEGER NOT NULL,
-     committed INTEGER NOT NULL DEFAULT 0
+     held INTEGER NOT NULL DEFAULT 0
    );
    CREATE TABLE pieces (
      hash BLOB PRIMARY KEY,
@@ -35,10 +37,16 @@ export const MIGRATIONS: readonly string[] = [
      stored INTEGER NOT NULL,
      length INTEGER NOT NULL,
      encoding INTEGER NOT NULL,
-     uses INTEGER NOT NULL DEFAULT 0
+     items BLOB,
+     uses INTEGER NOT NULL
    ) WITHOUT ROWID;
-   CREATE INDEX pieces_of_pack ON pieces (pack);
-   CREATE TABLE uses (hash BLOB PRIMARY KEY, change INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE INDEX pieces_by_place ON pieces (pack, offset);
+   CREATE TABLE uses (
+     pack INTEGER NOT NULL,
+     offset INTEGER NOT NULL,
+     change INTEGER NOT NULL,
+     PRIMARY KEY (pack, offset)
+   ) WITHOUT ROWID;
    CREATE TABLE kept (pack INTEGER PRIMARY KEY);
    CREATE TABLE sessions (id BLOB PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;`,
 ];

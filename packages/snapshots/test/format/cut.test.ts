@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { cutIntoNodes, isCutName } from "../../src/format/tree/cut.ts";
+import { isCutName, nodeCutter } from "../../src/format/tree/cut.ts";
 import { answers } from "../support.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -26,7 +26,9 @@ test("the known names are cut after", () => {
 
 describe("a directory", () => {
   const cut = (entries: readonly Sized[]) => {
-    const nodes = [...cutIntoNodes(entries)];
+    const cutter = nodeCutter<Sized>();
+    const nodes = entries.flatMap((entry) => cutter.add(entry));
+    nodes.push(...cutter.end());
     expect(nodes.flat()).toEqual([...entries]);
     return nodes;
   };

@@ -12,8 +12,8 @@ export interface Cuttable {
   readonly name: Uint8Array;
   /** Bytes of the encoded entry, at most. */
   readonly length: number;
-  /** The packs that it refers to, by any text that is the same for the same pack. */
-  readonly packs: readonly string[];
+  /** The packs that it refers to, by anything that is the same for the same pack. */
+  readonly packs: readonly (string | number)[];
 }
 
 /** The longest head of the array of a node's entries. */
@@ -28,55 +28,59 @@ export function isCutName(name: Uint8Array): boolean {
   return ((digest[0]! << 8) | digest[1]!) % CUT_ONE_IN === 0;
 }
 
-/**
- * Cuts the entries of a directory into nodes. Holds as many entries as one node may have.
- *
- * A directory that fits one node is not cut. A larger one is cut after names that `isCutName` says, if
- * the node has 128 entries, and before an entry that would make it too long or refer to too many packs.
- *
- * @param entries in the order of names
- * @returns the entries of one node after the other; none of an empty directory
- * @throws RangeError if one entry alone does not fit a node
- */
-export function* cutIntoNodes<T extends Cuttable>(entries: Iterable<T>): Generator<T[]> {
-  // Of a directory that may yet fit one node, nothing is cut until it does not.
-  let pending: T[] = [];
-  let isLarge = false;
-  const whole = measure();
-  let node = startNode<T>();
-  for (const entry of entries) {
-    if (!isLarge) {
-      whole.add(entry);
-      pending.push(entry);
-      if (pending.length <= NODE_ENTRIES_MAX && whole.fits()) continue;
-      isLarge = true;
-      for (const early of pending) yield* node.add(early);
-      pending = [];
-    } else {
-      yield* node.add(entry);
-    }
-  }
-  if (pending.length > 0) yield pending;
-  yield* node.end();
+/** Cuts the entries of one directory into nodes. Holds as many entries as one node may have. */
+export interface NodeCutter<T extends Cuttable> {
+  /**
+   * Takes the next entry, in the order of names.
+   *
+   * @returns the nodes that end before it, or with it
+   * @throws RangeError if it alone does not fit a node
+   */
+  add(entry: T): T[][];
+  /** The nodes that are left. */
+  end(): T[][];
 }
 
-function startNode<T extends Cuttable>(): { add(entry: T): Generator<T[]>; end(): Generator<T[]> } {
+/**
+ * Begins to cut a directory. One that fits one node is not cut. A larger one is cut after names that
+ * `isCutName` says, if the node has 128 entries, and before an entry that would make it too long or
+ * refer to too many packs.
+ */
+export function nodeCutter<T extends Cuttable>(): NodeCutter<T> {
+  // Of a directory that may yet fit one node, nothing is cut until it does not.
+  let pending: T[] | undefined = [];
+  const whole = measure();
   let entries: T[] = [];
   let size = measure();
-  function* end(): Generator<T[]> {
-    if (entries.length > 0) yield entries;
+  const end = (): T[][] => {
+    const nodes = entries.length > 0 ? [entries] : [];
     entries = [];
     size = measure();
-  }
+    return nodes;
+  };
+  const addToNode = (entry: T): T[][] => {
+    const nodes = size.fitsWith(entry) ? [] : end();
+    size.add(entry);
+    if (!size.fits()) throw new RangeError("an entry does not fit a node");
+    entries.push(entry);
+    if (entries.length >= NODE_ENTRIES_MIN && isCutName(entry.name)) nodes.push(...end());
+    return nodes;
+  };
   return {
-    *add(entry) {
-      if (!size.fitsWith(entry)) yield* end();
-      size.add(entry);
-      if (!size.fits()) throw new RangeError("an entry does not fit a node");
-      entries.push(entry);
-      if (entries.length >= NODE_ENTRIES_MIN && isCutName(entry.name)) yield* end();
+    add(entry) {
+      if (pending === undefined) return addToNode(entry);
+      whole.add(entry);
+      pending.push(entry);
+      if (pending.length <= NODE_ENTRIES_MAX && whole.fits()) return [];
+      const early = pending;
+      pending = undefined;
+      return early.flatMap(addToNode);
     },
-    end,
+    end() {
+      const nodes = pending === undefined || pending.length === 0 ? [] : [pending];
+      pending = [];
+      return [...nodes, ...end()];
+    },
   };
 }
 
@@ -86,7 +90,7 @@ function measure(): {
   fitsWith(entry: Cuttable): boolean;
 } {
   let length = ARRAY_HEAD_MAX;
-  const packs = new Set<string>();
+  const packs = new Set<string | number>();
   return {
     add(entry) {
       length += entry.length;

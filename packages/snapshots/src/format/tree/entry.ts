@@ -74,7 +74,7 @@ export interface SpecialEntry extends EntryCommon {
 export type Entry = FileEntry | DirectoryEntry | LinkEntry | DeviceEntry | SpecialEntry;
 
 /** By the number in the format. */
-const TYPES = [
+export const TYPES = [
   "file",
   "directory",
   "link",
@@ -227,7 +227,8 @@ function itemOf(entry: Entry, content: CborItem): CborItem {
   ];
 }
 
-function extraItem(extra: Extra): CborItem {
+/** What an entry has beyond the other ten, as an item of CBOR-T. */
+export function extraItem(extra: Extra): CborItem {
   const fields = new Map<string, CborItem>();
   if (extra.user !== undefined) fields.set("u", extra.user);
   if (extra.group !== undefined) fields.set("g", extra.group);

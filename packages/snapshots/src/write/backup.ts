@@ -1,0 +1,82 @@
+import type { BackupOptions, BackupStatus, BackupSummary } from "./options.ts";
+import { CacheInUse, type Cache, openCache } from "../cache/cache.ts";
+import { StorageError } from "@idk/storage";
+import { decodeState } from "./session/state.ts";
+import { dirname } from "node:path";
+import { faultOfChainName } from "../format/names/chain.ts";
+import { mkdirSync } from "node:fs";
+import type { Repository } from "../repository/repository.ts";
+import { runBackup } from "./run-backup.ts";
+
+/**
+ * Backs up folders as a snapshot. Of the store it needs the rights to put and to list, and no key that
+ * reads; the repository has to be open with a writer. Files that cannot be read are reported and left
+ * out, and the snapshot is made all the same.
+ *
+ * @throws StorageError `usage` if options are wrong, the clock of this host is more than an hour off, or
+ *   another backup has the cache; `key` if a recipient is malformed; `rollback` if the store does not
+ *   list what this machine sent; `unavailable` if it took too long to be safe; `aborted`; what the
+ *   backend throws. Nothing that was stored before is harmed, and the next backup goes on.
+ */
+export async function backup(
+  repository: Repository,
+  options: BackupOptions,
+): Promise<BackupSummary> {
+  checkOptions(repository, options);
+  const cache = await open(options.cache);
+  try {
+    return await runBackup(repository, options, cache);
+  } finally {
+    cache.close();
+  }
+}
+
+/**
+ * Finds out what a backup would store now, by a dry run, and how earlier ones ended, by the cache.
+ *
+ * @throws StorageError as `backup`
+ */
+export async function backupStatus(
+  repository: Repository,
+  options: BackupOptions,
+): Promise<BackupStatus> {
+  checkOptions(repository, options);
+  const cache = await open(options.cache);
+  try {
+    const pending = await runBackup(repository, { ...options, dryRun: true }, cache);
+    const last = cache.committed && decodeState(cache.committed);
+    let [packs, since] = [0, Infinity];
+    for (const pack of cache.packs()) {
+      if (pack.isCommitted) continue;
+      packs += 1;
+      since = Math.min(since, pack.stored);
+    }
+    return {
+      pending,
+      last: last && { address: last.marker.address, storedAt: last.sentAt },
+      unfinished: packs === 0 ? undefined : { packs, since },
+    };
+  } finally {
+    cache.close();
+  }
+}
+
+function checkOptions(repository: Repository, { name, paths, cache }: BackupOptions): void {
+  const usage = (message: string) => new StorageError("usage", message);
+  if (repository.writer === undefined) throw usage("a backup needs a writer key to sign with");
+  const fault = faultOfChainName(name);
+  if (fault !== undefined) throw usage(`the name ${JSON.stringify(name)} cannot be used: ${fault}`);
+  if (paths.length === 0) throw usage("there is no path to back up");
+  if (cache === "") throw usage("a backup needs the path of a cache");
+}
+
+async function open(path: string): Promise<Cache> {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return await openCache(path);
+  } catch (cause) {
+    if (cause instanceof CacheInUse) throw new StorageError("usage", cause.message, { cause });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StorageError("unavailable", `cannot open the cache ${path}: ${why}`, { cause });
+  }
+}

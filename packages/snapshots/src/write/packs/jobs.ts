@@ -1,0 +1,130 @@
+import { CHILD_OVERHEAD, encodeZstdFrame, openChild, sealChild } from "@idk/storage/blobs";
+import { type NaCl, StorageError } from "@idk/storage";
+import type { PieceEncoding } from "../../format/packs/piece.ts";
+import { savesEnough } from "../../format/packs/piece.ts";
+
+/** The encodings that compress. */
+export type Codec = Exclude<PieceEncoding, "raw">;
+
+/** By the number in the format. */
+const ENCODING_NUMBERS = { lz4: 1, zstd: 2 } as const satisfies Record<Codec, number>;
+
+/** Compresses a whole piece. */
+export type Compress = (bytes: Uint8Array) => Uint8Array;
+
+/** What became of the pieces of a batch. */
+export interface CompressedBatch {
+  /** Bytes of each as stored. They lie one after the other from the beginning of the buffer. */
+  readonly stored: Uint32Array;
+  /** 0 if it is stored raw. */
+  readonly encodings: Uint8Array;
+}
+
+/**
+ * Compresses pieces that lie one after the other, each where it saves an eighth, and moves them
+ * together in the same buffer: a stored piece is never longer than the piece.
+ */
+export function compressBatch(
+  buffer: Uint8Array,
+  lengths: Uint32Array,
+  codec: Codec,
+  compress: Compress,
+): CompressedBatch {
+  const stored = new Uint32Array(lengths.length);
+  const encodings = new Uint8Array(lengths.length);
+  let [from, to] = [0, 0];
+  for (let index = 0; index < lengths.length; index += 1) {
+    const length = lengths[index]!;
+    const piece = buffer.subarray(from, from + length);
+    from += length;
+    const compressed = looksRandom(piece) ? piece : compress(piece);
+    if (savesEnough(compressed.length, length)) {
+      buffer.set(compressed, to);
+      stored[index] = compressed.length;
+      encodings[index] = ENCODING_NUMBERS[codec];
+    } else {
+      buffer.copyWithin(to, piece.byteOffset - buffer.byteOffset, from);
+      stored[index] = length;
+    }
+    to += stored[index]!;
+  }
+  return { stored, encodings };
+}
+
+export function zstdCompress(bytes: Uint8Array): Uint8Array {
+  return encodeZstdFrame(bytes);
+}
+
+const SAMPLE = 4096;
+const WINDOWS = 4;
+/** Bits of each byte: what has more saves at most a fortieth, unless it repeats itself. */
+const RANDOM_BITS = 7.8;
+const counts = new Uint32Array(256);
+
+/**
+ * Whether bytes are compressed or encrypted already, by how often each value is in a sample. Trying to
+ * compress them takes several times as long.
+ */
+function looksRandom(bytes: Uint8Array): boolean {
+  if (bytes.length < SAMPLE) return false;
+  counts.fill(0);
+  const window = SAMPLE / WINDOWS;
+  for (let part = 0; part < WINDOWS; part += 1) {
+    const start = Math.floor(((bytes.length - window) * part) / (WINDOWS - 1));
+    for (let at = start; at < start + window; at += 1) counts[bytes[at]!]! += 1;
+  }
+  let bits = 0;
+  // Iterators of typed arrays take longer than what is done here.
+  for (let value = 0; value < 256; value += 1) {
+    const count = counts[value]!;
+    if (count > 0) bits -= count * Math.log2(count / SAMPLE);
+  }
+  return bits > RANDOM_BITS * SAMPLE;
+}
+
+/** A pack to seal. */
+export interface SealTask {
+  readonly contentKey: Uint8Array;
+  /** Filled up with zeros. */
+  readonly plaintext: Uint8Array;
+  /** Receives the blob: exactly `CHILD_OVERHEAD` bytes longer. */
+  readonly blob: Uint8Array;
+  /** Whether to open the blob and compare it with the plaintext. */
+  readonly verify: boolean;
+}
+
+let opened = new Uint8Array(0);
+
+/**
+ * Seals a pack, and opens it again: what a defect of the memory or the processor has changed must not
+ * become the only copy.
+ *
+ * @returns the address
+ * @throws StorageError `unavailable` if what was sealed is not what comes out
+ */
+export function sealVerified(naCl: NaCl, task: SealTask): string {
+  const { contentKey, plaintext, blob, verify } = task;
+  const address = sealChild(naCl, { kind: "leaf", contentKey, plaintext, blob });
+  if (!verify) return address;
+  if (opened.length < plaintext.length) opened = new Uint8Array(plaintext.length);
+  const into = opened.subarray(0, plaintext.length);
+  let isEqual = false;
+  try {
+    // Opened elsewhere, because it would replace the ciphertext.
+    const result = openChild(naCl, { kind: "leaf", contentKey, blob, into });
+    isEqual = result.length === plaintext.length && Buffer.compare(result, plaintext) === 0;
+  } catch {
+    isEqual = false;
+  }
+  if (isEqual) return address;
+  throw new StorageError(
+    "unavailable",
+    "a pack did not open to what was sealed, so it was not stored: the memory or processor of this " +
+      "host is faulty; test its memory, and back up again",
+  );
+}
+
+/** The bytes of the blob of a pack. */
+export function blobLength(plaintextLength: number): number {
+  return plaintextLength + CHILD_OVERHEAD;
+}

@@ -1,0 +1,81 @@
+/** What runs in each thread of the pool. */
+import { type NaClChoice, loadNaCl, StorageError } from "@idk/storage";
+import {
+  type Codec,
+  type Compress,
+  type CompressedBatch,
+  compressBatch,
+  sealVerified,
+  zstdCompress,
+} from "./jobs.ts";
+import { loadLz4BlockEncoder } from "@idk/storage/blobs";
+import { move, transferableSymbol, valueSymbol } from "piscina";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Jobs give their buffers away, and the outcome returns the same memory. */
+export interface CompressJob {
+  readonly buffer: Bytes;
+  readonly lengths: Uint32Array;
+  readonly codec: Codec;
+}
+
+export interface CompressOutcome extends CompressedBatch {
+  readonly buffer: Bytes;
+}
+
+export interface SealJob {
+  readonly nacl: NaClChoice;
+  readonly contentKey: Uint8Array;
+  readonly plaintext: Bytes;
+  readonly blob: Bytes;
+  readonly verify: boolean;
+}
+
+export interface SealOutcome {
+  readonly plaintext: Bytes;
+  readonly blob: Bytes;
+  /** Or why there is none, as text because errors lose their class between threads. */
+  readonly address: string | { readonly message: string };
+}
+
+/** Loads what a thread needs before its first job. */
+export async function warmUp({ nacl }: { readonly nacl: NaClChoice }): Promise<void> {
+  await loadNaCl(nacl);
+}
+
+const loaded: Partial<Record<Codec, Compress>> = { zstd: zstdCompress };
+
+export async function compress({ buffer, lengths, codec }: CompressJob): Promise<CompressOutcome> {
+  const encode = (loaded[codec] ??= await loadLz4BlockEncoder());
+  const outcome = { buffer, ...compressBatch(buffer, lengths, codec, encode) };
+  return transferred(outcome, [buffer.buffer]);
+}
+
+export async function seal(job: SealJob): Promise<SealOutcome> {
+  const { plaintext, blob } = job;
+  const naCl = await loadNaCl(job.nacl);
+  let address: SealOutcome["address"];
+  try {
+    address = sealVerified(naCl, job);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    address = { message: error.message };
+  }
+  return transferred({ plaintext, blob, address }, [plaintext.buffer, blob.buffer]);
+}
+
+/** Marks buffers for the pool to transfer rather than copy. */
+function transferred<Outcome extends object>(
+  outcome: Outcome,
+  buffers: readonly ArrayBuffer[],
+): Outcome {
+  return move({
+    get [transferableSymbol]() {
+      return buffers as unknown as ArrayBuffer;
+    },
+    get [valueSymbol]() {
+      return outcome;
+    },
+  }) as unknown as Outcome;
+}

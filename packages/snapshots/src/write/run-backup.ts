@@ -1,0 +1,183 @@
+import { hostname, userInfo } from "node:os";
+import { randomKey, sealRoot } from "@idk/storage/blobs";
+import { reusablePacks, startSession } from "./session/start.ts";
+import { sessionClock, graceTimes } from "./session/times.ts";
+import type { BackupOptions, BackupSummary } from "./options.ts";
+import type { Cache } from "../cache/cache.ts";
+import type { Excludes } from "../walk/excludes.ts";
+import type { Repository } from "../repository/repository.ts";
+import { type Root, joinPaths } from "../walk/roots.ts";
+import type { SessionId } from "../format/names/identifiers.ts";
+import { StorageError } from "@idk/storage";
+import { UUID_LENGTH } from "../format/limits.ts";
+import { chainOf } from "../format/names/chain.ts";
+import { compileExcludes } from "../walk/excludes.ts";
+import { createReport } from "./report.ts";
+import { dryRunSink } from "./dry-run.ts";
+import { equal } from "@idk/storage/blobs";
+import { linkGroups } from "../walk/link-groups.ts";
+import { merge } from "../cache/merge.ts";
+import { missingPacks } from "./session/missing.ts";
+import { openHost } from "../files/open-host.ts";
+import { packThreads } from "./packs/threads.ts";
+import { randomBytes } from "node:crypto";
+import { walk } from "../walk/walk.ts";
+import { walkFolders } from "./folder-walk.ts";
+import { writing } from "./writing.ts";
+
+/** Runs a backup with an open cache. */
+export async function runBackup(
+  repository: Repository,
+  options: BackupOptions,
+  cache: Cache,
+): Promise<BackupSummary> {
+  const begun = performance.now();
+  const { backend, naCl, pinned, writer } = repository;
+  const ownTime = options.now ?? Date.now;
+  const startTime = Math.trunc(ownTime());
+  const report = createReport(options.onEvent);
+  const excludes = excludesOf(options);
+  const root = rootOf(options);
+  const host = await openHost();
+  // Sealed first, so that a wrong recipient is noticed before anything is read.
+  const session = {
+    id: randomBytes(UUID_LENGTH).toString("hex") as SessionId,
+    secret: randomKey(),
+  };
+  const { recipients } = options;
+  const sessionKey = sealRoot(naCl, { content: session.secret, recipients }).blob;
+
+  const own = new AbortController();
+  const { signal } = own;
+  const abort = (): void => own.abort(options.signal?.reason);
+  if (options.signal?.aborted === true) abort();
+  options.signal?.addEventListener("abort", abort, { once: true });
+  const threads = packThreads(
+    naCl,
+    naCl.name === "portable" ? "portable" : "auto",
+    options.workers,
+  );
+  let close: (() => Promise<void>) | undefined;
+  try {
+    const times = graceTimes(pinned.graceSeconds);
+    const clock = sessionClock(backend, signal);
+    const chain = chainOf(pinned.repository, options.name);
+    const { acceptRollback = false } = options;
+    const start = await startSession({
+      repository,
+      chain,
+      cache,
+      clock,
+      times,
+      ownTime,
+      acceptRollback,
+      signal,
+    });
+    const isMissing =
+      options.repair === true ? await missingPacks(backend, cache, signal) : () => false;
+    const reusable = reusablePacks(start, cache, times, sessionKey.length, isMissing);
+    const { last } = start;
+    report.event({
+      kind: "start",
+      expected: last && { files: last.files, directories: last.directories, bytes: last.bytes },
+      notReused: start.notReused,
+      resumedPacks: reusable.interrupted,
+      lost: host.lost,
+    });
+
+    const links = linkGroups(last?.nextLinks ?? 1);
+    const merged = merge(
+      walk(host, root, {
+        excludes,
+        excludeCaches: options.excludeCaches ?? false,
+        oneFileSystem: options.oneFileSystem ?? false,
+      }),
+      cache.records(),
+    );
+    const walkOptions = { host, cache, links, readAll: options.readAll ?? false, ownTime };
+    const summary = (
+      marker: BackupSummary["marker"],
+      treeId: BackupSummary["treeId"],
+      isUnchanged: boolean,
+    ): BackupSummary => {
+      report.progress(true);
+      const milliseconds = performance.now() - begun;
+      return { ...report.counts, ...report.lists(), marker, treeId, isUnchanged, milliseconds };
+    };
+    if (options.dryRun === true) {
+      const sink = dryRunSink(cache, report, (pack) => reusable.has(pack), signal);
+      await walkFolders(merged, sink, walkOptions);
+      const { newFiles, changedFiles, goneFiles } = report.counts;
+      const isUnchanged = last !== undefined && newFiles + changedFiles + goneFiles === 0;
+      return summary(undefined, undefined, isUnchanged);
+    }
+    const committing = {
+      repository,
+      writer: writer!,
+      name: options.name,
+      recipients,
+      message: options.message ?? null,
+      tags: options.tags ?? [],
+      expectedSeconds: options.expectedSeconds ?? null,
+      cache,
+      clock,
+      times,
+      ownTime,
+      signal,
+    };
+    const write = writing({
+      committing,
+      chain,
+      options,
+      start,
+      reusable,
+      session,
+      sessionKey,
+      threads,
+      links,
+      report,
+      host: options.host ?? hostname(),
+      user: options.user ?? userName(),
+      startTime,
+    });
+    ({ close } = write);
+    await walkFolders(merged, write.sink, walkOptions);
+    const { marker, treeId } = await write.finish();
+    return summary(marker, treeId, last !== undefined && equal(treeId, last.treeId));
+  } catch (error) {
+    // What is being sent is of no use.
+    own.abort(error);
+    throw error;
+  } finally {
+    await close?.();
+    await threads.close();
+    options.signal?.removeEventListener("abort", abort);
+  }
+}
+
+function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
+  try {
+    return compileExcludes(excludes);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new StorageError("usage", cause.message, { cause });
+  }
+}
+
+function rootOf({ paths }: BackupOptions): Root {
+  try {
+    return joinPaths(paths);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StorageError("usage", `cannot find what to back up: ${why}`, { cause });
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return `${process.getuid?.() ?? ""}`;
+  }
+}

@@ -1,0 +1,67 @@
+import { type CborItem, decodeCborT, encodeCborT, fromHex, toHex } from "@idk/storage/blobs";
+import type { Address } from "@idk/storage";
+import type { EarlierReach } from "../../format/records/reach.ts";
+import type { SessionId } from "../../format/names/identifiers.ts";
+import { type Marker, decodeMarker, encodeMarker } from "../../format/names/marker.ts";
+import type { SessionState } from "../../cache/cache.ts";
+
+/** What the writer of a chain remembers of the newest head that it sent. */
+export interface WriterState {
+  readonly marker: Marker;
+  /** The store's time just before the marker was put, in milliseconds. */
+  readonly sentAt: number;
+  /** The latest time of the marker with which the head may be built on. */
+  readonly deadline: number;
+  /** Greater than every number of a group of hard links. */
+  readonly nextLinks: number;
+  /** The reaches that the head's reach names, in order, and then that: writers cannot read them. */
+  readonly reaches: readonly EarlierReach[];
+  /** Of each session that the snapshot needs, the bytes in use. */
+  readonly sessions: ReadonlyMap<SessionId, number>;
+  readonly treeId: Uint8Array;
+  readonly files: number;
+  readonly directories: number;
+  readonly bytes: number;
+}
+
+export function encodeState(state: WriterState): SessionState {
+  const item: CborItem = [
+    state.sentAt,
+    state.deadline,
+    state.nextLinks,
+    state.reaches.map(({ address, added, dropped }) => [fromHex(address), added, dropped]),
+    Array.from(state.sessions, ([id, bytes]) => [fromHex(id), bytes]),
+    state.treeId,
+    state.files,
+    state.directories,
+    state.bytes,
+  ];
+  return { marker: encodeMarker(state.marker), value: encodeCborT(item) };
+}
+
+/** @throws Error if the cache is damaged */
+export function decodeState({ marker, value }: SessionState): WriterState {
+  const item = decodeCborT(value) as readonly CborItem[];
+  const [sentAt, deadline, nextLinks, reaches, sessions, treeId, files, directories, bytes] = item;
+  return {
+    marker: decodeMarker(marker),
+    sentAt: sentAt as number,
+    deadline: deadline as number,
+    nextLinks: nextLinks as number,
+    reaches: (reaches as readonly Uint8Array[][]).map(([address, added, dropped]) => ({
+      address: toHex(address!) as Address,
+      added: added!,
+      dropped: dropped!,
+    })),
+    sessions: new Map(
+      (sessions as readonly [Uint8Array, number][]).map(([id, size]) => [
+        toHex(id) as SessionId,
+        size,
+      ]),
+    ),
+    treeId: treeId as Uint8Array,
+    files: files as number,
+    directories: directories as number,
+    bytes: bytes as number,
+  };
+}

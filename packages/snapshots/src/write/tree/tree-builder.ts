@@ -1,0 +1,266 @@
+import type { CacheRecord, State } from "../../cache/record.ts";
+import type { Cache, NextRecords } from "../../cache/cache.ts";
+import { type Content, LIST, type PlacedNode, writeContent } from "./content.ts";
+import { type EntryBytes, encodeAfter, entryOf, extraIn, hashIn } from "./entry-bytes.ts";
+import type { Extra } from "../../format/tree/entry.ts";
+import { ARRAY, ByteWriter } from "./byte-writer.ts";
+import type { MetadataPacker } from "../packs/metadata-packer.ts";
+import { NODE_ENTRIES_MAX, NODE_MAX, NODE_PACKS_MAX } from "../../format/limits.ts";
+import { type NodeCutter, nodeCutter } from "../../format/tree/cut.ts";
+import { TreeIdSpool } from "./tree-id-spool.ts";
+import { concat, equal, hash } from "@idk/storage/blobs";
+import { decodeValue, encodeValue } from "./record-value.ts";
+
+/** What becomes of the root directory. */
+export interface BuiltTree {
+  readonly treeId: Uint8Array;
+  readonly nodes: readonly PlacedNode[];
+  /** As the snapshot announces them. */
+  readonly totals: TreeTotals;
+}
+
+interface TreeTotals {
+  readonly files: number;
+  readonly directories: number;
+  readonly bytes: number;
+}
+
+/** A folder that is walked. */
+export interface FolderState {
+  readonly name: Uint8Array;
+  readonly state: State;
+  readonly uid: number;
+  readonly gid: number;
+  /** Owners and attributes; undefined if they are those of the last record. */
+  readonly extra: Extra | undefined;
+}
+
+/**
+ * Builds the tree of a snapshot from the entries of a walk, and hands the records to the cache. A
+ * directory in which nothing changed keeps its nodes; of a large one, each node that stays the same.
+ */
+export interface TreeBuilder {
+  enter(folder: FolderState): void;
+  /** @param isSame whether the entry is as its directory's nodes have it already */
+  entry(record: CacheRecord, isSame: boolean): void;
+  /** An entry of the present folder is not there any more. */
+  gone(before: CacheRecord): void;
+  /** @param before the record of the folder's end, if the cache has one */
+  leave(before: CacheRecord | undefined): void;
+  /** The tree, after the root was left. */
+  result(): BuiltTree;
+  close(): void;
+}
+
+export interface TreeOptions {
+  readonly cache: Cache;
+  readonly next: NextRecords;
+  readonly metadata: MetadataPacker;
+  /** Whether what is in a pack can be used again. */
+  readonly isUsable: (pack: number) => boolean;
+  /** Is told of each pack that the tree needs, and bytes of it. */
+  readonly onUsed: (pack: number, bytes: number) => void;
+  /** Is told of a folder that is left out because its entry does not fit. */
+  readonly onTooLarge: (name: Uint8Array) => void;
+}
+
+interface Frame {
+  readonly folder: FolderState;
+  /** Whether everything so far is as in the last snapshot. */
+  isSame: boolean;
+  /** Entries that may all stay as they are; undefined once they are cut into nodes as they come. */
+  pending: CacheRecord[] | undefined;
+  readonly cutter: NodeCutter<EntryBytes>;
+  readonly treeId: TreeIdSpool;
+  readonly nodes: (PlacedNode & { readonly isNew: boolean })[];
+  readonly totals: { -readonly [Key in keyof TreeTotals]: TreeTotals[Key] };
+}
+
+const NOTHING = new Uint8Array(0);
+/** References to so many nodes fit an entry, however long their names are. */
+const NODES_FIT = 1024;
+
+export function treeBuilder(options: TreeOptions): TreeBuilder {
+  const { cache, next, metadata, isUsable, onUsed } = options;
+  const frames: Frame[] = [];
+  let root: BuiltTree | undefined;
+
+  /** Stores a node, unless a pack has the same one already. */
+  const place = (entries: readonly EntryBytes[]): PlacedNode & { readonly isNew: boolean } => {
+    const { name } = entries[0]!;
+    const id = nodeHash(entries);
+    const known = cache.piece(id);
+    if (known !== undefined && isUsable(known.pack)) {
+      const { pack, offset, length } = known;
+      return { pack, offset, length, name, isNew: false };
+    }
+    let lengthMax = 5;
+    for (const { length } of entries) lengthMax += length;
+    const packs = entries.flatMap(({ packs: own }) => own as readonly number[]);
+    const placed = metadata.add(lengthMax, packs, (into, rowOf) => {
+      into.head(ARRAY, entries.length);
+      for (const { before, content, after } of entries) {
+        into.raw(before);
+        writeContent(into, content, rowOf);
+        into.raw(after);
+      }
+    });
+    cache.addPiece(id, { ...placed, stored: placed.length, encoding: LIST });
+    return { ...placed, name, isNew: true };
+  };
+
+  const addToNodes = (frame: Frame, record: CacheRecord): void => {
+    const entry = entryOf(record);
+    frame.treeId.add(entry);
+    for (const node of frame.cutter.add(entry)) frame.nodes.push(place(node));
+  };
+  const cutPending = (frame: Frame): void => {
+    for (const record of frame.pending ?? []) addToNodes(frame, record);
+    frame.pending = undefined;
+  };
+
+  /** What a folder consists of now. */
+  const contentOf = (
+    frame: Frame,
+    before: CacheRecord | undefined,
+  ): { hash: Uint8Array; nodes: readonly PlacedNode[]; isSame: boolean } => {
+    const old = before === undefined ? undefined : decodeValue(before.value, "directory");
+    const oldNodes = old === undefined ? [] : nodesOf(old.content);
+    const isSame =
+      frame.isSame && old !== undefined && oldNodes.every(({ pack }) => isUsable(pack));
+    if (isSame) return { hash: hashIn(old.after), nodes: oldNodes, isSame };
+    cutPending(frame);
+    for (const node of frame.cutter.end()) frame.nodes.push(place(node));
+    for (const node of oldNodes) cache.use(node, -1);
+    for (const node of frame.nodes) if (!node.isNew) cache.use(node, 1);
+    return { hash: frame.treeId.digest(), nodes: frame.nodes, isSame };
+  };
+
+  const add = (record: CacheRecord, isSame: boolean): void => {
+    const frame = frames.at(-1)!;
+    frame.isSame &&= isSame;
+    if (frame.pending === undefined) {
+      addToNodes(frame, record);
+      return;
+    }
+    frame.pending.push(record);
+    if (frame.pending.length > NODE_ENTRIES_MAX) cutPending(frame);
+  };
+
+  return {
+    enter(folder) {
+      next.add({ kind: "enter", name: folder.name, state: folder.state, value: NOTHING });
+      frames.push({
+        folder,
+        isSame: true,
+        pending: [],
+        cutter: nodeCutter(),
+        treeId: new TreeIdSpool(),
+        nodes: [],
+        totals: { files: 0, directories: 0, bytes: 0 },
+      });
+    },
+    entry(record, isSame) {
+      next.add(record);
+      const { totals } = frames.at(-1)!;
+      totals.files += 1;
+      if (record.state.type === "file") totals.bytes += record.state.size;
+      add(record, isSame);
+    },
+    gone(before) {
+      frames.at(-1)!.isSame = false;
+      // Its folders and their nodes are gone, too; what files had is not known here.
+      if (before.kind !== "leave") return;
+      for (const node of nodesOf(decodeValue(before.value, "directory").content)) {
+        cache.use(node, -1);
+      }
+    },
+    leave(before) {
+      const frame = frames.at(-1)!;
+      const { folder } = frame;
+      const built = contentOf(frame, before);
+      frame.treeId.close();
+      frames.pop();
+      for (const { pack, length } of built.nodes) onUsed(pack, length);
+      const record = recordOf(folder, built, before);
+      next.add(record);
+      if (frames.length === 0) {
+        root = { treeId: built.hash, nodes: built.nodes, totals: frame.totals };
+        return;
+      }
+      const parent = frames.at(-1)!;
+      if (built.nodes.length > NODES_FIT && !fitsNode(entryOf(record))) {
+        parent.isSame = false;
+        options.onTooLarge(folder.name);
+        return;
+      }
+      parent.totals.files += frame.totals.files;
+      parent.totals.directories += frame.totals.directories + 1;
+      parent.totals.bytes += frame.totals.bytes;
+      add(record, before !== undefined && isSameEntry(record, before));
+    },
+    result() {
+      if (root === undefined) throw new Error("the root was not left");
+      return root;
+    },
+    close() {
+      for (const { treeId } of frames) treeId.close();
+    },
+  };
+}
+
+function recordOf(
+  { name, state, uid, gid, extra }: FolderState,
+  { hash, nodes }: { readonly hash: Uint8Array; readonly nodes: readonly PlacedNode[] },
+  before: CacheRecord | undefined,
+): CacheRecord {
+  const after =
+    extra === undefined && before !== undefined
+      ? concat(
+          encodeAfter(hash, {}).subarray(0, -1),
+          extraIn(decodeValue(before.value, "directory").after),
+        )
+      : encodeAfter(hash, extra ?? {});
+  const content: Content = { kind: "nodes", nodes };
+  const value = encodeValue({ uid, gid, links: undefined, after, content });
+  return { kind: "leave", name, state, value };
+}
+
+/** Whether two records stand for one entry, down to where its content lies. */
+export function isSameEntry(a: CacheRecord, b: CacheRecord): boolean {
+  const [one, other] = [a.state, b.state];
+  return (
+    one.type === other.type &&
+    one.mode === other.mode &&
+    one.size === other.size &&
+    one.mtime.seconds === other.mtime.seconds &&
+    one.mtime.nanoseconds === other.mtime.nanoseconds &&
+    equal(a.value, b.value)
+  );
+}
+
+function nodesOf(content: Content): readonly PlacedNode[] {
+  return content.kind === "nodes" ? content.nodes : [];
+}
+
+/** The array of a node has a head, too. */
+function fitsNode({ length, packs }: EntryBytes): boolean {
+  return length + 5 <= NODE_MAX && new Set(packs).size <= NODE_PACKS_MAX;
+}
+
+const identity = new ByteWriter();
+
+/** Names a node by all that it has, so that the same one is not stored twice. */
+function nodeHash(entries: readonly EntryBytes[]): Uint8Array {
+  identity.clear();
+  // No piece and no piece list begins so.
+  identity.raw(NODE);
+  for (const { before, content, after } of entries) {
+    identity.raw(before);
+    writeContent(identity, content, (pack) => pack);
+    identity.raw(after);
+  }
+  return hash(identity.view());
+}
+
+const NODE = Buffer.from("idk node\0");

@@ -1,0 +1,349 @@
+import { type Backend, StorageError, wrapBackend } from "@idk/storage";
+import { type Given, contents, expected, given, writeOnly } from "./support.ts";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { openRoot } from "@idk/storage/blobs";
+import { readFileSync, readdirSync } from "node:fs";
+import type { BackupEvent } from "../../src/write/options.ts";
+import { backupStatus } from "../../src/write/backup.ts";
+import { all } from "../support/repositories.ts";
+import { chainOf } from "../../src/format/names/chain.ts";
+import { formatMarker } from "../../src/format/names/marker.ts";
+import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+
+const MIB = 2 ** 20;
+const HOUR = 3_600_000;
+/** Of a repository of the default, in hours. */
+const GRACE = 7 * 24;
+let at: Given;
+beforeEach(async () => {
+  at = await given();
+});
+afterEach(() => at.end());
+
+async function check(name?: string): Promise<void> {
+  expect(await contents(await at.read(name), at.source)).toEqual(expected(at.source));
+}
+
+async function failure(promise: Promise<unknown>): Promise<StorageError> {
+  const error: unknown = await promise.then(
+    () => new Error("it succeeded"),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof StorageError)) throw error;
+  return error;
+}
+
+/** The reason that the start event gives, and the packs that are resumed. */
+async function started(run: Given["run"]): Promise<{ notReused?: string; resumedPacks: number }> {
+  let start: Extract<BackupEvent, { kind: "start" }> | undefined;
+  await run({
+    onEvent(event) {
+      if (event.kind === "start") start = event;
+    },
+  });
+  const { notReused, resumedPacks } = start!;
+  return notReused === undefined ? { resumedPacks } : { notReused, resumedPacks };
+}
+
+/** Puts a marker that someone made up, so many hours from now. */
+async function putMarkerAt(hours: number): Promise<string> {
+  const chain = chainOf(at.repository, "home");
+  const generation = Math.trunc(at.clock.now + hours * HOUR);
+  const name = formatMarker({ chain, generation, address: "ab".repeat(32) as never });
+  await at.backend.putMarker!(name);
+  return name;
+}
+
+const markers = async (): Promise<string[]> =>
+  (await all(at.backend.listMarkers!(`${chainOf(at.repository, "home")}/`))).map(({ name }) => name);
+
+describe("what is built on", () => {
+  beforeEach(async () => {
+    at.write("a", randomBytes(1000));
+    await at.run();
+  });
+
+  test("is the last head, however old it is, as long as it is the newest", async () => {
+    at.later(100 * GRACE);
+    expect(await started(at.run)).toEqual({ resumedPacks: 0 });
+    expect((await at.run()).newBytes).toBe(0);
+  });
+
+  test("is the last head after another was written, as long as it is young", async () => {
+    await putMarkerAt(0.001);
+    at.later(GRACE / 3);
+    expect((await at.run()).newBytes).toBe(0);
+    await check();
+  });
+
+  test("is nothing if another head was written and the last is old", async () => {
+    await putMarkerAt(0.001);
+    at.later(GRACE / 2);
+    expect((await started(at.run)).notReused).toContain("too old");
+    at.later();
+    expect((await at.run()).newBytes).toBe(0);
+    await check();
+  });
+
+  test("is nothing if its marker is not there any more", async () => {
+    const [first] = await markers();
+    await putMarkerAt(0.001);
+    await at.backend.deleteMarker!(first!);
+    at.later();
+    expect((await started(at.run)).notReused).toContain("not in the store");
+    await check();
+  });
+
+  test("names markers ahead of it as heads before, up to 23 hours ahead", async () => {
+    const [first] = await markers();
+    const soon = await putMarkerAt(22);
+    await putMarkerAt(23.5);
+    at.later(0.1);
+    const { marker } = await at.run();
+    const head = (await at.open()).newest("home");
+    // Its own is behind the one that is too far ahead, which nobody can read.
+    expect((await head)?.marker).toEqual(marker!);
+    expect(marker!.generation).toBeGreaterThan(at.clock.now + 21 * HOUR);
+    expect(new Set((await head)!.head.previous)).toEqual(
+      new Set([first!.slice(-64), soon.slice(-64)]) as never,
+    );
+  });
+
+  test("is refused by a rollback, unless that is accepted", async () => {
+    for (const name of await markers()) await at.backend.deleteMarker!(name);
+    at.later();
+    const error = await failure(at.run());
+    expect(error.code).toBe("rollback");
+    expect(error.message).toContain("accept the rollback");
+    expect((await at.run({ acceptRollback: true })).newBytes).toBe(1000);
+    await check();
+  });
+});
+
+describe("a backup that ends early", () => {
+  /** Fails at the nth request of this process, and at all that follow. */
+  function failingAt(count: number, after: boolean): { backend: Backend; seen: () => number } {
+    let seen = 0;
+    const gate = async <T>(call: () => Promise<T>): Promise<T> => {
+      seen += 1;
+      if (seen < count) return call();
+      // The request may have done its work, and only the response is lost.
+      if (seen === count && after) await call();
+      throw new StorageError("unavailable", "the network is gone");
+    };
+    const backend = wrapBackend(writeOnly(at.backend).backend, {
+      put: (put) => (...given) => gate(async () => put(...given)),
+      putMarker: (put) => (...given) => gate(async () => put(...given)),
+      listMarkers: (list) =>
+        async function* listed(...given) {
+          const found = await gate(async () => all(list(...given)));
+          yield* found;
+        },
+    });
+    return { backend, seen: () => seen };
+  }
+
+  test.each([false, true])(
+    "at any request, its response %p, is made up for by the next",
+    async (after) => {
+      for (let i = 0; i < 3; i += 1) at.write(`first-${i}`, randomBytes(3 * MIB));
+      await at.run({ compression: "none" });
+      let done = false;
+      for (let count = 1; !done; count += 1) {
+        at.later();
+        at.write("changing", randomBytes(2000 + count));
+        at.write("large", randomBytes(6 * MIB));
+        const failing = failingAt(count, after);
+        const error = await at.run({ compression: "none" }, failing.backend).then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
+        done = error === undefined;
+        if (!done) expect((error as StorageError).message).toBe("the network is gone");
+        // Whatever head there is, is whole.
+        await contents(await at.read(), at.source);
+        at.later(0.1);
+        await at.run({ compression: "none" });
+        await check();
+        // At least what this takes, so that the loop ends when all were tried.
+        if (done) expect(count).toBeGreaterThan(9);
+      }
+    },
+    60_000,
+  );
+
+  test("has its packs used again, as long as they are young", async () => {
+    at.write("large", randomBytes(20 * MIB));
+    const options = { compression: "none" } as const;
+    // After the third pack.
+    await failure(at.run(options, failingAt(5, false).backend));
+    at.later(GRACE / 4);
+    at.sent();
+    const { resumedPacks } = await started((change) => at.run({ ...change, ...options }));
+    expect(resumedPacks).toBeGreaterThan(2);
+    expect(at.sent().bytes).toBeLessThan((20 - 4 * resumedPacks + 1) * MIB);
+    await check();
+  });
+
+  test("has nothing used again that is too old", async () => {
+    at.write("large", randomBytes(20 * MIB));
+    await failure(at.run({ compression: "none" }, failingAt(5, false).backend));
+    at.later(GRACE / 2);
+    expect(await started(at.run)).toEqual({ resumedPacks: 0 });
+    await check();
+  });
+
+  test("by a signal ends at once, and leaves nothing behind that harms the next", async () => {
+    for (let i = 0; i < 40; i += 1) at.write(`file-${i}`, randomBytes(MIB));
+    const controller = new AbortController();
+    const onEvent = ({ kind }: BackupEvent): void => {
+      if (kind === "progress") controller.abort();
+    };
+    const error = await failure(at.run({ signal: controller.signal, onEvent, workers: 2 }));
+    expect(error.code).toBe("aborted");
+    expect(await failure(at.run({ signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted" });
+    await at.run();
+    await check();
+  });
+
+  test("because it took too long is not committed", async () => {
+    at.write("a", randomBytes(1000));
+    const slow = wrapBackend(writeOnly(at.backend).backend, {
+      putMarker: (put) => async (name, given) => {
+        at.clock.now += (GRACE / 2 + 1) * HOUR;
+        await put(name, given);
+      },
+    });
+    expect((await failure(at.run({}, slow))).message).toContain("grace period");
+    // Its marker is there, and nothing is built on it.
+    expect((await markers()).length).toBe(1);
+    expect((await at.run()).newBytes).toBe(1000);
+    await check();
+
+    const before = wrapBackend(writeOnly(at.backend).backend, {
+      put: (put) => async (...given) => {
+        at.clock.now += GRACE * HOUR;
+        await put(...given);
+      },
+    });
+    expect((await failure(at.run({}, before))).message).toContain("grace period");
+    expect((await markers()).length).toBe(2);
+  });
+});
+
+test("a long backup ends parts on the way, and goes on from them", async () => {
+  for (let i = 0; i < 6; i += 1) at.write(`large-${i}`, randomBytes(4 * MIB));
+  const events: string[] = [];
+  let packs = 0;
+  let failing = true;
+  const slow = wrapBackend(writeOnly(at.backend).backend, {
+    put: (put) => async (...given) => {
+      if (given[1].length > MIB) {
+        at.clock.now += (GRACE / 8 + 1) * HOUR;
+        packs += 1;
+        if (failing && packs === 5) throw new StorageError("unavailable", "the network is gone");
+      }
+      await put(...given);
+    },
+  });
+  const onEvent = ({ kind }: BackupEvent): void => void events.push(kind);
+  const options = { onEvent, compression: "none" } as const;
+  await failure(at.run(options, slow));
+  expect(events.filter((kind) => kind === "part").length).toBeGreaterThan(1);
+  const repository = await at.open();
+  expect((await repository.newest("home"))?.head.kind).toBe("part");
+  // However long it takes until the next, the parts are the newest head.
+  at.later(3 * GRACE);
+  failing = false;
+  const sent = packs;
+  const summary = await at.run(options, slow);
+  expect(packs - sent).toBeLessThan(6);
+  expect(summary.newBytes).toBeLessThan(24 * MIB);
+  await check();
+  at.later();
+  expect((await at.run()).newBytes).toBe(0);
+  await check();
+});
+
+describe("a host", () => {
+  test("whose clock is over an hour off does not back up", async () => {
+    for (const off of [-1.1, 1.1]) {
+      const error = await failure(at.run({ now: () => at.clock.now + off * HOUR }));
+      expect(error.code).toBe("usage");
+      expect(error.message).toContain(off < 0 ? "1.1 hours behind" : "1.1 hours ahead");
+    }
+    await at.run({ now: () => at.clock.now + 0.9 * HOUR });
+  });
+
+  test("without a writer key, name, path or recipient is told so", async () => {
+    for (const change of [{ name: ".x" }, { name: "" }, { paths: [] }, { cache: "" }]) {
+      expect((await failure(at.run(change))).code).toBe("usage");
+    }
+    expect((await failure(at.run({ recipients: ["age1"] }))).code).toBe("key");
+    expect((await failure(at.run({ excludes: ["[a"] }))).message).toContain("[a");
+    expect(await markers()).toEqual([]);
+  });
+
+  test.each([0, 1])("that lost pack %i in the store stores it anew", async (lost) => {
+    const blobs = async () => (await all(at.backend.list(""))).toSorted((a, b) => a.size - b.size);
+    at.write("a", randomBytes(3 * MIB));
+    at.write("dir/b", randomBytes(1000));
+    const before = new Set((await blobs()).map(({ name }) => name));
+    await at.run();
+    const { head, marker } = (await at.read()).found;
+    for (const name of [head.snapshot, head.reach, marker.address]) before.add(name);
+    const packs = (await blobs()).filter(({ name }) => !before.has(name));
+    expect(packs.length).toBe(2);
+    await at.backend.delete(packs[lost]!.name);
+    at.later();
+    // Without looking, nobody knows.
+    expect((await at.run()).storedBytes).toBe(0);
+    const isData = lost === 1;
+    expect((await at.run({ repair: true })).newBytes).toBe(isData ? 3 * MIB + 1000 : 0);
+    await check();
+    expect((await at.run({ repair: true })).storedBytes).toBe(0);
+  });
+
+  test("knows what it would store, and what did not end", async () => {
+    at.write("a", randomBytes(9 * MIB));
+    const repository = await at.open();
+    const options = {
+      name: "home",
+      paths: [Buffer.from(at.source)],
+      recipients: at.recipients,
+      cache: at.cache,
+      now: () => at.clock.now,
+    };
+    const failing = wrapBackend(at.backend, {
+      put: (put) => async (...given) => {
+        if (given[1].length < 3 * MIB) throw new StorageError("unavailable", "gone");
+        await put(...given);
+      },
+    });
+    await failure(at.run({ compression: "none" }, failing));
+    const status = await backupStatus(repository, options);
+    expect(status.last).toBeUndefined();
+    expect(status.unfinished).toMatchObject({ packs: 2 });
+    expect(status.pending).toMatchObject({ newFiles: 1, newBytes: MIB });
+    const { marker } = await at.run();
+    const after = await backupStatus(repository, options);
+    expect(after.last).toMatchObject({ address: marker!.address, storedAt: at.clock.now });
+    expect(after.unfinished).toBeUndefined();
+    expect(after.pending.isUnchanged).toBe(true);
+  });
+
+  test("holds nothing that opens what it stored", async () => {
+    at.write("a", "SECRET CONTENT");
+    await at.run();
+    const snapshot = await at.read();
+    const folder = join(at.cache, "..");
+    const [key] = [...snapshot.snapshot.sessionKeys.values()];
+    const { content } = openRoot((await at.open()).naCl, key!.slice(), [at.identity]);
+    const secrets = [Buffer.from(content!), Buffer.from("SECRET CONTENT")];
+    for (const name of readdirSync(folder)) {
+      const bytes = readFileSync(join(folder, name));
+      for (const secret of secrets) expect(bytes.includes(secret)).toBe(false);
+    }
+  });
+});
