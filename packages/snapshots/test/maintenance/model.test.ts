@@ -120,16 +120,6 @@ const PLANTS: Readonly<Record<string, Plant>> = {
     find: "          forgottenAt(payload, byAnyone),\n",
     replace: "",
   },
-  "prune ignores how old the newer snapshot is": {
-    file: "rules/death.ts",
-    find: "newerSnapshot = Math.min(newerSnapshot, firstAt);",
-    replace: "newerSnapshot = -Infinity;",
-  },
-  "prune ignores when a chain was closed": {
-    file: "rules/death.ts",
-    find: "earliest = Math.min(earliest, Math.max(firstAt, last));",
-    replace: "earliest = -Infinity;",
-  },
   "prune lets a part go without a newer head": {
     file: "rules/death.ts",
     find: "Math.max(lastAt, Math.min(newerHead, closedAt))",
@@ -160,11 +150,6 @@ const PLANTS: Readonly<Record<string, Plant>> = {
     file: "maintenance/protection.ts",
     find: "const from = keys.findLastIndex((key) => covered.has(key)) + 1;",
     replace: "const from = path.length - 1;",
-  },
-  "unforget does not look at the time of its marker": {
-    file: "maintenance/write-forgetting.ts",
-    find: "return listed.storedAt <= deadline;",
-    replace: "return true;",
   },
   "unforget comes at any time": {
     file: "maintenance/unforget.ts",

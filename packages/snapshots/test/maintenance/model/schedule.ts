@@ -116,11 +116,13 @@ export async function runSchedule({
     // A real backup looks at both clocks, and the store's may be off, too.
     clockAhead: (random.unit() * 2 - 1) * (folder === undefined ? HOUR : HOUR / 3),
     cache: { base: undefined, prepared: undefined, interrupted: new Map() },
-    files: [1, 2, 3],
+    files: Array.from({ length: random.pick([3, 12]) }, (_, content) => content + 1),
   }));
+  /** One file in so many changes from one backup to the next: lists of packs get longer by few. */
+  const unchanged = random.pick([3, 8]);
   /** Copies of caches, to be brought back some day. */
   const copies: Copy[] = [];
-  let nextContent = 10;
+  let nextContent = 20;
 
   function launch(name: string, run: (backend: Backend) => Promise<void>): Process {
     const process = start(name, backend, run);
@@ -136,7 +138,9 @@ export async function runSchedule({
 
   function backUp(host: Host): void {
     busy.add(host);
-    host.files = host.files.map((content) => (random.oneIn(3) ? (nextContent += 1) : content));
+    host.files = host.files.map((content) =>
+      random.oneIn(unchanged) ? (nextContent += 1) : content,
+    );
     const process = launch("session", (io) =>
       folder === undefined
         ? runSession(it, rules, host, owner, to, io)
