@@ -332,4 +332,15 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
       .description("End the rights of a writer key. What it wrote until now stays.")
       .argument("<writer>", "idk-writer1…"),
   ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoRevoke));
+
+  change(
+    group
+      .command("share")
+      .summary("let new readers read what comes")
+      .description(
+        "Let the configured recipients, new ones too, read the snapshots to come: seal the settings to " +
+          "them, and the keys of the packs that new snapshots still use. Earlier snapshots stay closed " +
+          "to new readers. Needs the owner's identity.",
+      ),
+  ).action(actionOf(async () => (await import("../commands/snapshots/share.ts")).repoShare));
 }
