@@ -98,6 +98,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("--numeric-owner", "restore owners and groups by number")
     .option("--set-id", "restore set-user-id and set-group-id bits")
     .option("--devices", "restore devices")
+    .addOption(workersOption())
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/restore.ts")).restore));
