@@ -47,6 +47,12 @@ export function field<T>(parse: (text: string) => T): Field<T> {
   return parsed(string(MISSING), parse);
 }
 
+/** The same of an option whose value may be omitted. */
+export function optionalValue<T>(omitted: string, parse: (text: string) => T): Field<T> {
+  const given = custom<string | true>((value) => value === true || typeof value === "string");
+  return parsed(given, (value) => parse(value === true ? omitted : value));
+}
+
 function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
   return pipe(
     input,

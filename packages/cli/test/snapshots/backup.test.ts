@@ -124,6 +124,7 @@ describe("a first backup", () => {
     const changed = await found(["diff", `${name}~1`, name]);
     expect(changed.stdout).toContain(`+  ${docs}/new.txt\n`);
     expect((await found(["find", "new.*"])).stdout).toContain(`${docs}/new.txt`);
+    expect((await found(["check", "--read-data"])).code).toBe(0);
   });
 
   test("completes what an interrupted one began", async () => {
@@ -310,5 +311,7 @@ describe("thinning out", () => {
     expect(json(await ok(["snapshots", "--json"]))).toHaveLength(2);
     const pruned = await ok(["prune", "--json"]);
     expect(json(pruned)[0]).toMatchObject({ deleted: { blobs: 0 } });
+    const checked = await ok(["check"]);
+    expect(checked.stderr).toContain("checked 3 snapshots (1 forgotten), ");
   });
 });
