@@ -87,8 +87,11 @@ function lines(problems: readonly CheckProblem[]): string[] {
         return `part ${problem.missing}`;
       case "fork":
         return `fork of ${problem.heads.length} ${problem.isJoined ? "joined" : "open"}`;
-      default:
+      case "head":
+      case "record":
         return `${problem.kind} ${problem.error.code}`;
+      default:
+        return problem satisfies never;
     }
   });
 }
