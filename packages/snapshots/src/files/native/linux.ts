@@ -89,10 +89,17 @@ export function linuxHost(): Host {
     into[length] = 0;
     return into;
   };
+  /** The path of the folder that calls by path were made in last: nearly always the same again. */
+  let procFolder = { fd: -1, path: empty };
   /** The path of a name for calls that know no folders. The kernel resolves the first part to the open folder. */
   const procPath = ({ fd }: Folder, name: Uint8Array = DOT): Uint8Array => {
     if (name !== DOT) assertName(name);
-    return text(Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]), first);
+    if (fd !== procFolder.fd) procFolder = { fd, path: Buffer.from(`/proc/self/fd/${fd}/`) };
+    const { path } = procFolder;
+    first.set(path);
+    for (let at = 0; at < name.length; at += 1) first[path.length + at] = name[at]!;
+    first[path.length + name.length] = 0;
+    return first;
   };
   const folderOf = (fd: number): Folder => ({ fd, path: nothing });
   const open = (fd: number, path: Uint8Array, flags: number, mode = 0): number => {

@@ -125,6 +125,7 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
   const cutPending = (frame: Frame): void => {
     if (frame.passed > 0) {
       for (const record of firstEntries(frame)) addToNodes(frame, record);
+      frame.passed = 0;
     }
     for (const record of frame.pending ?? []) addToNodes(frame, record);
     frame.pending = undefined;
