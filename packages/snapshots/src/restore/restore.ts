@@ -33,18 +33,22 @@ export async function restore(
   return restoreWith(await openHost(), opened, options);
 }
 
-/** `restore` by the calls of a host. */
+/**
+ * `restore` by the calls of a host.
+ *
+ * @param threads are closed at the end
+ */
 export async function restoreWith(
   host: Host,
   opened: OpenSnapshot,
   options: RestoreOptions,
+  threads = fileThreads(host.lost.length > 0 ? 0 : options.workers),
 ): Promise<RestoreSummary> {
   const { signal, dryRun = false } = options;
   const report = createReport(options.onEvent);
   const selection = selectionOf(options.include, options.exclude);
   const policy = attributePolicy(options);
   const attributes = attributeSetter(host, policy);
-  const threads = fileThreads(host.lost.length > 0 ? 0 : options.workers);
   const { totals } = opened.snapshot;
   const { files, directories, bytes } = totals;
   report.start({ announced: { files, directories, bytes }, lost: host.lost });
