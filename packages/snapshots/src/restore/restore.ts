@@ -3,7 +3,7 @@ import type { RestoreOptions, RestoreSummary } from "./options.ts";
 import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { createReport } from "./report.ts";
-import { fileThreads } from "./threads/pool.ts";
+import { type FileThreads, fileThreads } from "./threads/pool.ts";
 import { fchmodSync } from "node:fs";
 import { joinedLinks } from "./joined-links.ts";
 import { openHost } from "../files/open-host.ts";
@@ -42,7 +42,7 @@ export async function restoreWith(
   host: Host,
   opened: OpenSnapshot,
   options: RestoreOptions,
-  threads = fileThreads(host.lost.length > 0 ? 0 : options.workers),
+  threads: FileThreads = fileThreads(host.lost.length > 0 ? 0 : options.workers),
 ): Promise<RestoreSummary> {
   const { signal, dryRun = false } = options;
   const report = createReport(options.onEvent);
