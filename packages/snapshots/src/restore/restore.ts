@@ -3,7 +3,7 @@ import type { RestoreOptions, RestoreSummary } from "./options.ts";
 import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { createReport } from "./report.ts";
-import { fileThreads } from "./threads/pool.ts";
+import { type FileThreads, fileThreads } from "./threads/pool.ts";
 import { fchmodSync } from "node:fs";
 import { joinedLinks } from "./joined-links.ts";
 import { openHost } from "../files/open-host.ts";
@@ -33,18 +33,22 @@ export async function restore(
   return restoreWith(await openHost(), opened, options);
 }
 
-/** `restore` by the calls of a host. */
+/**
+ * `restore` by the calls of a host.
+ *
+ * @param threads are closed at the end
+ */
 export async function restoreWith(
   host: Host,
   opened: OpenSnapshot,
   options: RestoreOptions,
+  threads: FileThreads = fileThreads(host.lost.length > 0 ? 0 : options.workers),
 ): Promise<RestoreSummary> {
   const { signal, dryRun = false } = options;
   const report = createReport(options.onEvent);
   const selection = selectionOf(options.include, options.exclude);
   const policy = attributePolicy(options);
   const attributes = attributeSetter(host, policy);
-  const threads = fileThreads(host.lost.length > 0 ? 0 : options.workers);
   const { totals } = opened.snapshot;
   const { files, directories, bytes } = totals;
   report.start({ announced: { files, directories, bytes }, lost: host.lost });

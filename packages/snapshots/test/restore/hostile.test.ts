@@ -111,6 +111,33 @@ describe("whoever changes the target at the same time leads nothing outside", ()
     await restoreWith(hostile, opened, { target });
     expect(readdirSync(join(target, "a"))).toEqual([]);
   });
+
+  test("a folder that was closed meanwhile and replaced by another is not filled", async () => {
+    const many = join(base, "many-folders");
+    for (let at = 0; at < 140; at += 1) {
+      mkdirSync(join(many, `d${at}`), { recursive: true });
+      writeFileSync(join(many, `d${at}/file`), "content");
+    }
+    const { opened } = await snapshotOf(host, many);
+    const target = newTarget();
+    let isSwapped = false;
+    const hostile: Host = {
+      ...host,
+      openFile(...given) {
+        if (!isSwapped) {
+          isSwapped = true;
+          // Among those that were entered first, and so were closed.
+          renameSync(join(target, "d1"), join(target, "moved"));
+          mkdirSync(join(target, "d1"));
+        }
+        return host.openFile(...given);
+      },
+    };
+    const summary = await restoreWith(hostile, opened, { target, workers: 0 });
+    expect(new Set(paths(summary.errorList))).toEqual(new Set(["d1", "d1/file"]));
+    expect(readdirSync(join(target, "d1"))).toEqual([]);
+    expect(summary.files).toBe(139);
+  });
 });
 
 describe("a repository that claims what is not so", () => {

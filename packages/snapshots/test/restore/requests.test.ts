@@ -63,6 +63,29 @@ test("a file whose pieces come in another order is whole, also with holes betwee
   expect(given.take().get).toBe(10);
 });
 
+test("more long files at once than are kept open are whole", async () => {
+  const given = await testRepository();
+  const opened = await openStored(given, async (session) => {
+    const rows = [
+      await session.dataPack(bytes("first;")),
+      await session.dataPack(bytes("second;")),
+    ];
+    let next = 0;
+    const shared = { ...session, dataPack: async () => rows[next++ % 2]! };
+    const parts = [bytes("first;"), 4096, bytes("second;")];
+    const names = Array.from({ length: 300 }, (_, at) => `f${at}`);
+    return storeFolder(shared, Object.fromEntries(names.map((name) => [name, parts])));
+  });
+  const target = join(base, "many-long");
+  const summary = await restore(opened, { target });
+  expect(summary).toMatchObject({ files: 300, errors: 0 });
+  expect(given.take().get).toBe(3);
+  const expected = Buffer.concat([bytes("first;"), Buffer.alloc(4096), bytes("second;")]);
+  for (const name of ["f0", "f150", "f299"]) {
+    expect(readFileSync(join(target, name)).equals(expected)).toBe(true);
+  }
+});
+
 test("events name each entry once, folders before what is in them, and end with the counts of the summary", async () => {
   const source = join(base, "events");
   mkdirSync(join(source, "d"), { recursive: true });

@@ -6,7 +6,9 @@ import type { PieceEncoding } from "../../src/format/packs/piece.ts";
 import fc from "fast-check";
 import { join } from "node:path";
 import { openHost } from "../../src/files/open-host.ts";
-import { restore } from "../../src/restore/restore.ts";
+import { restore, restoreWith } from "../../src/restore/restore.ts";
+import type { RestoreOptions, RestoreSummary } from "../../src/restore/options.ts";
+import { fileThreads } from "../../src/restore/threads/pool.ts";
 
 const host = await openHost();
 const base = temporaryBase();
@@ -24,12 +26,30 @@ host.setAttribute(open, Buffer.from("d7"), "user.a", Buffer.from("b"));
 host.close(open);
 const { opened, given } = await snapshotOf(host, source);
 
+/** Restores when the threads run: else the first packs are opened without them. */
+async function inThreads(options: RestoreOptions): Promise<RestoreSummary> {
+  const threads = fileThreads(options.workers);
+  await threads.start();
+  expect(threads.areReady()).toBe(options.workers !== 0);
+  let jobs = 0;
+  const counting = {
+    ...threads,
+    write: async (job: Parameters<typeof threads.write>[0]) => {
+      jobs += 1;
+      return threads.write(job);
+    },
+  };
+  const summary = await restoreWith(host, opened, options, counting);
+  expect(jobs > 0).toBe(options.workers !== 0);
+  return summary;
+}
+
 test.each([0, 1, 3])(
   "with %i threads, everything is restored, each pack fetched once",
   async (workers) => {
     const target = join(base, `with-${workers}`);
     given.take();
-    const summary = await restore(opened, { target, workers, verify: true });
+    const summary = await inThreads({ target, workers, verify: true });
     expect(summary.errorList).toEqual([]);
     expect(summary).toMatchObject({ files: 410, directories: 200 });
     expect(printed(target)).toEqual(printed(source));
@@ -44,7 +64,7 @@ test("what fails in a thread is an error of its file", async () => {
   const target = join(base, "in-the-way");
   for (const folder of [3, 150])
     mkdirSync(join(target, `d${folder}/short/inner`), { recursive: true });
-  const summary = await restore(opened, { target, workers: 2 });
+  const summary = await inThreads({ target, workers: 2 });
   expect(summary.errorList.map(({ path }) => Buffer.from(path).toString())).toEqual([
     "d150/short",
     "d3/short",

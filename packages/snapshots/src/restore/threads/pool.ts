@@ -10,6 +10,8 @@ export interface FileThreads {
    * work itself meanwhile. Starts them.
    */
   areReady(): boolean;
+  /** Starts them and waits until they run, or turned out not to. */
+  start(): Promise<void>;
   /** @throws StorageError `unavailable` if a thread died */
   write(job: FileJob): Promise<FileOutcome>;
   close(): Promise<void>;
@@ -50,11 +52,17 @@ export function fileThreads(requested: number | undefined): FileThreads {
     }
   };
 
+  const startOnce = async (): Promise<void> => {
+    if (count > 0) starting ??= start();
+    await starting;
+  };
+
   return {
     areReady() {
-      if (count > 0) starting ??= start();
+      void startOnce();
       return isRunning;
     },
+    start: startOnce,
     async write(job) {
       try {
         const transferList = [job.buffer.buffer];
