@@ -32,6 +32,7 @@ export {
   type CreateOptions,
   revoke,
 } from "./repository/settings.ts";
+export { shareKeys, type SharedKeys } from "./maintenance/share-keys.ts";
 export { type Fork, forksOf } from "./repository/forks.ts";
 export {
   type HeadMemory,
@@ -45,6 +46,8 @@ export { resolveSnapshot } from "./read/resolve.ts";
 export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
+export { matchesPattern } from "./format/names/pattern.ts";
+export { parseExcludeFile } from "./walk/excludes.ts";
 
 export {
   type ChainDecisions,
@@ -60,6 +63,25 @@ export {
   type PruneReport,
   prune,
 } from "./maintenance/prune.ts";
+
+export { backup, backupStatus } from "./write/backup.ts";
+export type {
+  BackupCounts,
+  BackupEvent,
+  BackupOptions,
+  BackupStatus,
+  BackupSummary,
+} from "./write/options.ts";
+
+export { restore } from "./restore/restore.ts";
+export type {
+  Overwrite,
+  RestoreAction,
+  RestoreCounts,
+  RestoreEvent,
+  RestoreOptions,
+  RestoreSummary,
+} from "./restore/options.ts";
 export { check } from "./maintenance/check.ts";
 export type {
   CheckOptions,
@@ -75,11 +97,3 @@ export {
   type RecoverReport,
   type UnrecoveredHead,
 } from "./maintenance/recover.ts";
-export { backup, backupStatus } from "./write/backup.ts";
-export type {
-  BackupCounts,
-  BackupEvent,
-  BackupOptions,
-  BackupStatus,
-  BackupSummary,
-} from "./write/options.ts";

@@ -58,6 +58,7 @@ export function packChecker(
     counts,
     missing,
     watch: (packs, onMissing) => ({
+      ...packs,
       async metadata(row, inner) {
         try {
           return await packs.metadata(row, inner);
@@ -68,7 +69,6 @@ export function packChecker(
           throw error;
         }
       },
-      data: packs.data,
     }),
     async read(packs, from) {
       if (readData === 0) return;

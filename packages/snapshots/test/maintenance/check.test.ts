@@ -90,6 +90,8 @@ function lines(problems: readonly CheckProblem[]): string[] {
       case "head":
       case "record":
         return `${problem.kind} ${problem.error.code}`;
+      default:
+        return problem satisfies never;
     }
     return "";
   });
