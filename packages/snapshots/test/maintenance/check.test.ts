@@ -93,7 +93,6 @@ function lines(problems: readonly CheckProblem[]): string[] {
       default:
         return problem satisfies never;
     }
-    return "";
   });
 }
 
