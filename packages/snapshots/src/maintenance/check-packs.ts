@@ -42,9 +42,9 @@ export function packChecker(
   const fault = async (address: Address, error: StorageError): Promise<void> => {
     if (reported.has(address)) return;
     reported.add(address);
-    if (error.code !== "not-found") damaged.add(address);
     // Nothing but its bytes proves that a pack is damaged: what else is wrong may be the snapshot that
     // refers to it.
+    if (error.code === "address") damaged.add(address);
     const isDeleted = deleteDamaged && error.code === "address";
     if (isDeleted) await backend.delete(address, { signal });
     report({ kind: "pack", address, error, isDeleted });

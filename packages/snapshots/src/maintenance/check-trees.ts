@@ -30,7 +30,8 @@ export interface PackTable {
 }
 
 export function packTable(): PackTable {
-  const numbers = new Map<Address, number>();
+  // By all of the row: another snapshot may claim that the same pack is of another session.
+  const numbers = new Map<string, number>();
   const sorts: PackSort[] = [];
   let rows = new Uint8Array(ROW_LENGTH * 1024);
   return {
@@ -38,16 +39,18 @@ export function packTable(): PackTable {
       return sorts.length;
     },
     numberOf(row, sort) {
-      const known = numbers.get(row.address);
+      const encoded = encodeRow(row);
+      const key = Buffer.from(encoded).toString("latin1");
+      const known = numbers.get(key);
       if (known !== undefined) return known;
       const number = sorts.push(sort) - 1;
-      numbers.set(row.address, number);
+      numbers.set(key, number);
       if (rows.length < ROW_LENGTH * sorts.length) {
         const longer = new Uint8Array(2 * rows.length);
         longer.set(rows);
         rows = longer;
       }
-      rows.set(encodeRow(row), ROW_LENGTH * number);
+      rows.set(encoded, ROW_LENGTH * number);
       return number;
     },
     address(number) {

@@ -4,7 +4,7 @@ import { type AbstractBackup, storeBackup, storePack } from "../support/abstract
 import { type OwnRepository, all, testRepository } from "../support/repositories.ts";
 import { changeSettings, close, revoke } from "../../src/repository/settings.ts";
 import { type Address } from "@idk/storage";
-import { formatMarker } from "../../src/format/names/marker.ts";
+import { type Marker, formatMarker } from "../../src/format/names/marker.ts";
 import { forget } from "../../src/maintenance/forget.ts";
 import { prune } from "../../src/maintenance/prune.ts";
 import { storeHead } from "../support/repository-writer.ts";
@@ -223,6 +223,77 @@ describe("prune", () => {
     expect(there.has(part)).toBe(false);
     expect((await markers(given)).length).toBe(2);
     expect((await pruned(given)).deleted.blobs).toBe(0);
+  });
+
+  test("of a closed chain the rest goes after an interruption", async () => {
+    const given = await testRepository();
+    const { made } = await days(given, 2);
+    const repository = await given.open();
+    await changeSettings(repository, given.recipients, (settings, now) =>
+      close(settings, "home", now),
+    );
+    const snapshots = await all(repository.snapshots("home"));
+    await forget(repository, { snapshots, recipients: given.recipients });
+    given.clock.now += GRACE;
+    const off = wrapBackend(given.backend, {
+      delete: () => async () => {
+        throw new StorageError("unavailable", "the machine is off");
+      },
+    });
+    const error = await failure(prune(await given.open(volatileHeadMemory(), off)));
+    expect(error.code).toBe("unavailable");
+    expect((await markers(given)).length).toBe(2);
+    await pruned(given);
+    const there = await blobs(given);
+    expect(made.some(({ own }) => there.has(own))).toBe(false);
+  });
+
+  test("deletes markers first, and those that forget after what they forget", async () => {
+    const given = await testRepository();
+    const { made } = await days(given, 4);
+    await keepLast(given, 3);
+    given.clock.now += HOUR;
+    await keepLast(given, 2);
+    given.clock.now += GRACE;
+    const order: string[] = [];
+    const forgets = (await all((await given.open()).heads())).filter(
+      ({ head }) => head.kind === "forget",
+    );
+    const backend = wrapBackend(given.backend, {
+      delete: (erase) => async (name, options) => {
+        order.push("blob");
+        await erase(name, options);
+      },
+      deleteMarker: (erase) => async (name, options) => {
+        const isForget = forgets.some(({ marker }) => formatMarker(marker) === name);
+        order.push(isForget ? "forget" : "snap");
+        await erase(name, options);
+      },
+    });
+    await prune(await given.open(volatileHeadMemory(), backend), { concurrency: 1 });
+    expect(order.slice(0, 4)).toEqual(["snap", "snap", "forget", "blob"]);
+    expect(order.lastIndexOf("forget")).toBe(2);
+    await expectWhole(given, made.slice(2));
+  });
+
+  test("a young copy of a head keeps it", async () => {
+    const given = await testRepository();
+    const { made } = await days(given, 2);
+    const repository = await given.open();
+    const [, oldest] = await all(repository.snapshots("home"));
+    await keepLast(given, 1);
+    given.clock.now += GRACE;
+    // One that comes after it in the order of names.
+    let copy: Marker;
+    do {
+      copy = await storeHead(given, given.owner, oldest!.head, { withMarker: false });
+    } while (copy.address < oldest!.marker.address);
+    await given.backend.putMarker!(formatMarker(copy));
+    await pruned(given);
+    await expectWhole(given, made);
+    given.clock.now += GRACE;
+    await pruned(given);
+    expect((await blobs(given)).has(made[0]!.own)).toBe(false);
   });
 
   test("old settings go, a grace period after newer ones", async () => {
@@ -454,6 +525,8 @@ function failingAfter(inner: Backend, requests: number): { backend: Backend; lef
   return { backend, left: () => left };
 }
 
+const addressOf = ({ address }: { readonly address: Address }) => address;
+
 describe("an interrupted prune", () => {
   test("can be run again, wherever it ended", async () => {
     for (let requests = 0; ; requests++) {
@@ -495,14 +568,18 @@ describe("an interrupted prune", () => {
       const { made } = await days(given, 4);
       given.clock.now += GRACE;
       await keepLast(given, 2);
-      given.clock.now += GRACE;
-      const { marker, reaches } = made[0]!.backup;
+      // To the first one it is not dead yet.
+      given.clock.now += GRACE - 1;
+      const kept = new Set(made.slice(2).flatMap(({ backup }) => backup.reaches.map(addressOf)));
+      const dead = made.find(({ backup }) => !kept.has(addressOf(backup.reaches.at(-1)!)));
+      const { marker, reaches } = dead!.backup;
       const overtaken = what === "head" ? marker.address : reaches.at(-1)!.address;
       let others = 0;
       const backend = wrapBackend(given.backend, {
         get: (get) => async (name, buffer, options) => {
           if (name === overtaken && others === 0) {
             others += 1;
+            given.clock.now += 1;
             await pruned(given);
           }
           return get(name, buffer, options);
