@@ -32,7 +32,7 @@ export {
   type CreateOptions,
   revoke,
 } from "./repository/settings.ts";
-export { shareKeys, type SharedKeys } from "./repository/share-keys.ts";
+export { shareKeys, type SharedKeys } from "./maintenance/share-keys.ts";
 export { type Fork, forksOf } from "./repository/forks.ts";
 export {
   type HeadMemory,

@@ -1,5 +1,5 @@
 import type { Step, Unreadable } from "../walk/walk.ts";
-import type { CacheRecord } from "./record.ts";
+import { type CacheRecord, StoredRecord } from "./record.ts";
 
 /** A step of a walk and what the cache has of it, or what the cache has and the walk has not. */
 export type Merged =
@@ -55,10 +55,15 @@ export function* merge(steps: Iterable<Step>, records: Iterator<CacheRecord>): G
 function comesBefore(record: CacheRecord, step: Exclude<Step, Unreadable>): boolean {
   if (record.kind === "leave") return false;
   if (step.kind === "leave") return true;
-  const order = Buffer.compare(record.name, step.name);
+  const order = compareNames(record, step.name);
   return order < 0 || (order === 0 && record.kind !== step.kind);
 }
 
 function isSame(record: CacheRecord, step: Exclude<Step, Unreadable>): boolean {
-  return record.kind === step.kind && Buffer.compare(record.name, step.name) === 0;
+  return record.kind === step.kind && compareNames(record, step.name) === 0;
+}
+
+function compareNames(record: CacheRecord, name: Uint8Array): number {
+  if (record instanceof StoredRecord) return record.compareName(name);
+  return Buffer.compare(record.name, name);
 }

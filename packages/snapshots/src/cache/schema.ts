@@ -3,7 +3,8 @@
  * later version is set aside.
  *
  * - states: what a session made of the folders; one is committed, one may be prepared, or be a part.
- * - records: those of a state, in the order of the walk, many in a row.
+ * - records: those of a state, in the order of the walk, as the hashes of chunks.
+ * - chunks: many records in a row. States share those that they have in common.
  * - packs: `held` is 0 for those of an interrupted session, 1 if a snapshot needs them, 2 if a part does.
  * - pieces: where a piece, a node or a piece list is stored, by a hash that names it, and how often the
  *   committed state has it. `items` is what a piece list lists.
@@ -24,6 +25,7 @@ export const MIGRATIONS: readonly string[] = [
      chunk BLOB NOT NULL,
      PRIMARY KEY (state, number)
    );
+   CREATE TABLE chunks (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL);
    CREATE TABLE packs (
      id INTEGER PRIMARY KEY,
      row BLOB NOT NULL UNIQUE,

@@ -61,13 +61,28 @@ export async function backupStatus(
   }
 }
 
-function checkOptions(repository: Repository, { name, paths, cache }: BackupOptions): void {
-  const usage = (message: string) => new StorageError("usage", message);
+/** A head is one blob of at most 2^20 bytes, and is written last. */
+const TEXT_MAX = 2 ** 16;
+
+function checkOptions(repository: Repository, options: BackupOptions): void {
+  const { name, paths, cache, message = "", tags = [], expectedSeconds = 0 } = options;
+  const usage = (text: string) => new StorageError("usage", text);
   if (repository.writer === undefined) throw usage("a backup needs a writer key to sign with");
   const fault = faultOfChainName(name);
   if (fault !== undefined) throw usage(`the name ${JSON.stringify(name)} cannot be used: ${fault}`);
   if (paths.length === 0) throw usage("there is no path to back up");
   if (cache === "") throw usage("a backup needs the path of a cache");
+  for (const [what, text] of [
+    ["the message", message],
+    ["the tags", tags.join("")],
+  ] as const) {
+    if (!text.isWellFormed() || Buffer.byteLength(text) + 9 * tags.length > TEXT_MAX) {
+      throw usage(`${what} must be well-formed text of at most ${TEXT_MAX} bytes`);
+    }
+  }
+  if (!Number.isSafeInteger(expectedSeconds) || expectedSeconds < 0) {
+    throw usage("the seconds to the next backup must be an integer, 0 or more");
+  }
 }
 
 async function open(path: string): Promise<Cache> {

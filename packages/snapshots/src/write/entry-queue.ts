@@ -9,7 +9,11 @@ import type { PlacedPiece } from "./tree/content.ts";
 
 /** Something that happens to the tree, in the order of the walk. */
 export type TreeStep =
-  | { readonly kind: "enter"; readonly folder: FolderState }
+  | {
+      readonly kind: "enter";
+      readonly folder: FolderState;
+      readonly before: CacheRecord | undefined;
+    }
   | { readonly kind: "leave"; readonly before: CacheRecord | undefined }
   | { readonly kind: "gone"; readonly before: CacheRecord }
   /** An entry that stays as it is. */
@@ -65,7 +69,7 @@ export function entryQueue(options: EntryQueueOptions): EntryQueue {
   const take = (step: TreeStep): void => {
     switch (step.kind) {
       case "enter":
-        tree.enter(step.folder);
+        tree.enter(step.folder, step.before);
         break;
       case "leave":
         tree.leave(step.before);

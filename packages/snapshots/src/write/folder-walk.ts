@@ -1,4 +1,4 @@
-import { type CacheRecord, isUnchanged, stateOf } from "../cache/record.ts";
+import { type CacheRecord, isAsRecorded, stateOf } from "../cache/record.ts";
 import type { Folder, Host, Stat } from "../files/host.ts";
 import { decodeValue, encodeValue, linksOf } from "./tree/record-value.ts";
 import { encodeAfter, hashIn } from "./tree/entry-bytes.ts";
@@ -68,31 +68,34 @@ export async function walkFolders(
   const warningsOf = (name?: Uint8Array) => (message: string) =>
     sink.onWarning(pathOf(name), message);
 
+  const pieceSink: PieceSink = {
+    ...sink,
+    onList: (list) => sink.push({ kind: "list", list, last: sink.lastPiece() }),
+    onAbandoned: (piece) => sink.push({ kind: "abandoned", piece, last: sink.lastPiece() }),
+  };
+
   /** Keeps an entry as it is, unless something of it cannot be used again. */
   const keep = ({ stat }: EntryStep, before: CacheRecord): boolean => {
     if (stat.type === "file") {
-      const isUsable = everyPlace(cache, before.value, (pack) => sink.isUsable(pack));
-      if (!isUsable) return false;
+      const { value } = before;
+      if (!everyPlace(cache, value, isUsable)) return false;
+      everyPlace(cache, value, isMarked);
     }
-    markUsed(before.value, stat.type);
     sink.push({ kind: "same", record: before });
     sink.onFile(stat.type === "file" ? stat.size : 0);
     return true;
   };
-  const markUsed = (value: Uint8Array, type: Stat["type"]): void => {
-    if (type !== "file") return;
-    everyPlace(cache, value, (pack, _, stored) => {
-      sink.onUsed(pack, stored);
-      return true;
-    });
+  const isUsable = (pack: number): boolean => sink.isUsable(pack);
+  const isMarked = (pack: number, _: number, stored: number): boolean => {
+    sink.onUsed(pack, stored);
+    return true;
   };
-
   /** @returns a promise if the file has to be read */
   const entry = (step: EntryStep, before: CacheRecord | undefined): Promise<void> | undefined => {
     const { stat } = step;
     const previous = before === undefined ? undefined : linksOf(before.value);
     const links = stat.links < 2 ? undefined : options.links.numberOf(stat, previous);
-    if (before !== undefined && !options.readAll && isUnchanged(stat, before.state)) {
+    if (before !== undefined && !options.readAll && isAsRecorded(stat, before)) {
       if (links === previous && keep(step, before)) return undefined;
       if (links !== previous && relabel(step, before, links)) return undefined;
     }
@@ -111,8 +114,8 @@ export async function walkFolders(
   const relabel = (step: EntryStep, before: CacheRecord, links: number | undefined): boolean => {
     const { stat, name, folder } = step;
     if (stat.type !== "file") return false;
-    if (!everyPlace(cache, before.value, (pack) => sink.isUsable(pack))) return false;
-    markUsed(before.value, stat.type);
+    if (!everyPlace(cache, before.value, isUsable)) return false;
+    everyPlace(cache, before.value, isMarked);
     const value = decodeValue(before.value, stat.type);
     const extra = describe(host, folder, name, stat, warningsOf(name));
     const after = encodeAfter(hashIn(value.after), withLinks(extra, links));
@@ -128,11 +131,8 @@ export async function walkFolders(
     links: number | undefined,
   ): Promise<void> => {
     const now = ownTime();
-    const { read, content, hash } = await readPieces(readFile(host, folder, name, buffer), {
-      ...sink,
-      onList: (list) => sink.push({ kind: "list", list, last: sink.lastPiece() }),
-      onAbandoned: (piece) => sink.push({ kind: "abandoned", piece, last: sink.lastPiece() }),
-    });
+    const chunks = readFile(host, folder, name, buffer);
+    const { read, content, hash } = await readPieces(chunks, pieceSink);
     const { stat, size, isInconsistent } = read;
     const extra = withLinks(describe(host, folder, name, stat, warningsOf(name)), links);
     if (isInconsistent) {
@@ -179,7 +179,7 @@ export async function walkFolders(
 
   const enter = ({ name, stat, folder }: EnterStep, before: CacheRecord | undefined): void => {
     const isRoot = name.length === 0;
-    const isKnown = before !== undefined && isUnchanged(stat, before.state);
+    const isKnown = before !== undefined && isAsRecorded(stat, before);
     const state = stateOf(stat, ownTime());
     const { uid, gid } = stat;
     const extra: Extra | undefined = isRoot
@@ -187,7 +187,7 @@ export async function walkFolders(
       : isKnown
         ? undefined
         : describe(host, folder, undefined, stat, warningsOf());
-    sink.push({ kind: "enter", folder: { name, state, uid, gid, extra } });
+    sink.push({ kind: "enter", folder: { name, state, uid, gid, extra }, before });
     if (!isRoot) sink.onFolder();
   };
 

@@ -37,7 +37,7 @@ export interface BackupOptions {
   /** Go on although the newest marker is older than the newest head that this machine remembers. */
   readonly acceptRollback?: boolean | undefined;
   /**
-   * Threads that compress and seal, 0 to 64. By default one for each core, at most 8, and none on a
+   * Threads that compress and seal, 0 to 64. By default one for each core, at most 4, and none on a
    * single core.
    */
   readonly workers?: number | undefined;

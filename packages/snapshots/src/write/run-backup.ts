@@ -2,7 +2,7 @@ import { hostname, userInfo } from "node:os";
 import { randomKey, sealRoot } from "@idk/storage/blobs";
 import { reusablePacks, startSession } from "./session/start.ts";
 import { sessionClock, graceTimes } from "./session/times.ts";
-import type { BackupOptions, BackupSummary } from "./options.ts";
+import type { BackupEvent, BackupOptions, BackupSummary } from "./options.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { Excludes } from "../walk/excludes.ts";
 import type { Repository } from "../repository/repository.ts";
@@ -10,6 +10,7 @@ import { type Root, joinPaths } from "../walk/roots.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
 import { StorageError } from "@idk/storage";
 import { UUID_LENGTH } from "../format/limits.ts";
+import type { WriterState } from "./session/state.ts";
 import { chainOf } from "../format/names/chain.ts";
 import { compileExcludes } from "../walk/excludes.ts";
 import { createReport } from "./report.ts";
@@ -24,6 +25,8 @@ import { randomBytes } from "node:crypto";
 import { walk } from "../walk/walk.ts";
 import { walkFolders } from "./folder-walk.ts";
 import { writing } from "./writing.ts";
+
+type StartEvent = Extract<BackupEvent, { kind: "start" }>;
 
 /** Runs a backup with an open cache. */
 export async function runBackup(
@@ -79,7 +82,7 @@ export async function runBackup(
     const { last } = start;
     report.event({
       kind: "start",
-      expected: last && { files: last.files, directories: last.directories, bytes: last.bytes },
+      expected: expectedOf(last),
       notReused: start.notReused,
       resumedPacks: reusable.interrupted,
       lost: host.lost,
@@ -153,6 +156,12 @@ export async function runBackup(
     await threads.close();
     options.signal?.removeEventListener("abort", abort);
   }
+}
+
+/** Of a first backup that ended no more than parts, nothing is known. */
+function expectedOf(last: WriterState | undefined): StartEvent["expected"] {
+  if (last === undefined || last.files + last.directories === 0) return undefined;
+  return { files: last.files, directories: last.directories, bytes: last.bytes };
 }
 
 function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {

@@ -80,7 +80,8 @@ test("what was committed is there again, down to the last bit", async () => {
   (await withFirst(path)).close();
   const cache = await openCache(path);
   expect(cache.setAside).toBeUndefined();
-  expect([...cache.records()][1]).toEqual({
+  const { kind, name, state, value } = [...cache.records()][1]!;
+  expect({ kind, name, state, value }).toEqual({
     ...record("entry", "SECRET-NAME", "SECRET-VALUE"),
     name: new Uint8Array(Buffer.from("SECRET-NAME")),
     value: new Uint8Array(Buffer.from("SECRET-VALUE")),
@@ -207,6 +208,37 @@ test("a piece is forgotten if its pack was not stored, and a newer place counts"
   expect(cache.piece(Buffer.alloc(32, 1))?.offset).toBe(5);
   expect(cache.newPack()).toBeGreaterThan(lost);
   expect(Array.from(cache.packs(), ({ id }) => id)).toEqual([1, lost + 1]);
+  cache.close();
+});
+
+test("a record in a chunk is compared as it is when it is decoded", async () => {
+  const path = newPath();
+  const cache = await withFirst(path);
+  const stored = [...cache.records()][1]!;
+  const folder = host.openRoot(Buffer.from("/"));
+  const { state } = stored;
+  const stat = { ...host.statOpen(folder.fd), ...state };
+  host.close(folder);
+  expect(stored.isUnchanged(stat)).toBe(false);
+  for (const name of ["", "SECRET", "SECRET-NAME", "SECRET-NAME-", "T", "A"]) {
+    const order = Buffer.compare(Buffer.from("SECRET-NAME"), Buffer.from(name));
+    expect(Math.sign(stored.compareName(Buffer.from(name)))).toBe(order);
+  }
+  const next = cache.begin();
+  for (const each of cache.records()) next.add(each);
+  const settled = record("entry", "settled");
+  next.add({ ...settled, state: { ...settled.state, isRecent: false } });
+  cache.prepare({ marker: Buffer.from("2"), value: Buffer.from("2") }, [1]);
+  cache.commit([]);
+  expect(names(cache)).toEqual(["enter ", "entry SECRET-NAME", "leave ", "entry settled"]);
+  const last = [...cache.records()][3]!;
+  expect(Array.from(cache.records(last), ({ kind }) => kind)).toEqual(["entry"]);
+  expect(last.isUnchanged(stat)).toBe(true);
+  const other = { seconds: 1, nanoseconds: 1 };
+  const changes = [{ size: 1 }, { inode: 1n }, { mode: 1 }, { mtime: other }, { ctime: other }];
+  for (const change of [...changes, { type: "fifo" as const }]) {
+    expect(last.isUnchanged({ ...stat, ...change })).toBe(false);
+  }
   cache.close();
 });
 

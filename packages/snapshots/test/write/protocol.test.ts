@@ -105,7 +105,7 @@ describe("what is built on", () => {
     const { marker } = await at.run();
     const head = (await at.open()).newest("home");
     // Its own is behind the one that is too far ahead, which nobody can read.
-    expect((await head)?.marker).toEqual(marker!);
+    expect((await head)?.marker).toEqual(marker);
     expect(marker!.generation).toBeGreaterThan(at.clock.now + 21 * HOUR);
     expect(new Set((await head)!.head.previous)).toEqual(
       new Set([first!.slice(-64), soon.slice(-64)]) as never,
@@ -291,7 +291,18 @@ describe("a host", () => {
   });
 
   test("without a writer key, name, path or recipient is told so", async () => {
-    for (const change of [{ name: ".x" }, { name: "" }, { paths: [] }, { cache: "" }]) {
+    const wrong = [
+      { name: ".x" },
+      { name: "" },
+      { paths: [] },
+      { cache: "" },
+      { message: "x".repeat(2 ** 16 + 1) },
+      { tags: Array.from({ length: 10_000 }, () => "") },
+      { expectedSeconds: 0.5 },
+      { workers: -1 },
+      { paths: [Buffer.from("/no such/folder/x")] },
+    ];
+    for (const change of wrong) {
       expect((await failure(at.run(change))).code).toBe("usage");
     }
     expect((await failure(at.run({ recipients: ["age1"] }))).code).toBe("key");

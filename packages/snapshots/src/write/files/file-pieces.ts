@@ -2,7 +2,7 @@ import type { Chunk, ReadFile } from "../../walk/read-file.ts";
 import { type DataPacker, NewPiece } from "../packs/data-packer.ts";
 import { type NewList, type PieceCollector, pieceCollector } from "./piece-lists.ts";
 import type { Cache } from "../../cache/cache.ts";
-import { PIECE_MAX } from "../../format/limits.ts";
+import { PIECES_MAX, PIECE_MAX } from "../../format/limits.ts";
 import type { PlacedPiece } from "../tree/content.ts";
 import { createHash } from "node:crypto";
 import { hash as sha256, onlyZeros } from "@idk/storage/blobs";
@@ -44,6 +44,7 @@ export async function readPieces(
     pieces.push(list);
     sink.onList(list);
   };
+  /** Of a file of so many pieces that some are in lists. */
   let collector: PieceCollector | undefined;
   let hasher: ReturnType<typeof createHash> | undefined;
   /** Of the only piece. */
@@ -54,14 +55,20 @@ export async function readPieces(
   const addPiece = (bytes: Uint8Array): void => {
     const hash = sha256(bytes);
     if (hasher === undefined) only = hash;
-    const piece = pieceOf(hash, bytes, sink);
-    collector!.add(piece);
+    add(pieceOf(hash, bytes, sink));
+  };
+  const add = (piece: PlacedPiece): void => {
+    if (collector === undefined && pieces.length === PIECES_MAX) {
+      collector = pieceCollector(onList);
+      for (const early of pieces) collector.add(early);
+    }
+    collector?.add(piece);
     pieces.push(piece);
   };
   const addZeros = (): void => {
     if (zeros === 0) return;
     if (zeros < PIECE_MAX) addPiece(ZEROS.subarray(0, zeros));
-    else collector!.add({ pack: 0, offset: 0, stored: 0, length: zeros, encoding: 0 });
+    else add({ pack: 0, offset: 0, stored: 0, length: zeros, encoding: 0 });
     zeros = 0;
   };
   const hashZeros = (length: number): void => {
@@ -76,13 +83,13 @@ export async function readPieces(
       if (next.done === true) {
         addZeros();
         const hash = hasher === undefined ? (only ?? sha256()) : new Uint8Array(hasher.digest());
-        return { read: next.value, content: collector!.end(), hash };
+        return { read: next.value, content: collector?.end() ?? pieces, hash };
       }
       const chunk = next.value;
       if (chunk.kind === "start") {
         for (const piece of pieces) sink.onAbandoned(piece);
-        [pieces, hasher, only, zeros] = [[], undefined, undefined, 0];
-        collector = pieceCollector(onList);
+        if (pieces.length > 0) pieces = [];
+        [collector, hasher, only, zeros] = [undefined, undefined, undefined, 0];
         continue;
       }
       const length = chunk.kind === "hole" ? chunk.length : chunk.bytes.length;
@@ -96,7 +103,8 @@ export async function readPieces(
         addZeros();
         addPiece(chunk.bytes);
       }
-      await sink.pause();
+      const pause = sink.pause();
+      if (pause !== undefined) await pause;
     }
   } catch (error) {
     for (const piece of pieces) sink.onAbandoned(piece);

@@ -48,18 +48,24 @@ export function everyPlace(
   value: Uint8Array,
   each: (pack: number, offset: number, stored: number) => boolean,
 ): boolean {
-  const inList = (pack: number, offset: number): boolean => {
-    const items = cache.listAt(pack, offset);
-    if (items === undefined) return false;
-    return decodePieces(items).every((piece) => {
-      if (piece.pack === 0) return true;
-      if (!each(piece.pack, piece.offset, piece.stored)) return false;
-      return piece.encoding !== LIST || inList(piece.pack, piece.offset);
-    });
-  };
   return everyPiece(
     value,
     (pack, offset, stored, isList) =>
-      each(pack, offset, stored) && (!isList || inList(pack, offset)),
+      each(pack, offset, stored) && (!isList || everyInList(cache, pack, offset, each)),
   );
+}
+
+function everyInList(
+  cache: Cache,
+  pack: number,
+  offset: number,
+  each: (pack: number, offset: number, stored: number) => boolean,
+): boolean {
+  const items = cache.listAt(pack, offset);
+  if (items === undefined) return false;
+  return decodePieces(items).every((piece) => {
+    if (piece.pack === 0) return true;
+    if (!each(piece.pack, piece.offset, piece.stored)) return false;
+    return piece.encoding !== LIST || everyInList(cache, piece.pack, piece.offset, each);
+  });
 }

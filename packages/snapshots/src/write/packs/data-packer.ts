@@ -1,15 +1,15 @@
 import { DATA_PACK, PIECE_MAX } from "../../format/limits.ts";
 import { ByteWriter } from "../tree/byte-writer.ts";
 import type { Cache } from "../../cache/cache.ts";
-import type { Codec } from "./jobs.ts";
+import { type Codec, plaintextIn } from "./jobs.ts";
 import type { PackStore } from "./pack-store.ts";
 import type { PlacedPiece } from "../tree/content.ts";
 import type { Threads } from "./threads.ts";
 import { packLength } from "../../format/packs/pack.ts";
 import { hash as sha256 } from "@idk/storage/blobs";
 
-/** Pieces that are compressed together: at most as many bytes as a pack has. */
-const BATCH = DATA_PACK;
+/** Bytes of pieces that are compressed together. */
+const BATCH = 2 * PIECE_MAX;
 /** Pieces in a batch, so that a million tiny files are not kept in memory until they fill one. */
 const BATCH_PIECES = 4096;
 
@@ -33,6 +33,9 @@ export class NewPiece implements PlacedPiece {
     return this.pack !== -1;
   }
 }
+
+/** Batches that are compressed at once, besides the one that is filled. */
+const BATCHES_MAX = 2;
 
 interface Batch {
   readonly buffer: Uint8Array<ArrayBuffer>;
@@ -66,25 +69,26 @@ export function dataPacker(
   /** By hash, as text of one character for each byte. */
   const waiting = new Map<string, NewPiece>();
   const idle: Uint8Array<ArrayBuffer>[] = [];
-  const batchesMax = threads.jobs + 1;
+  const batchesMax = Math.min(threads.jobs, BATCHES_MAX) + 1;
   let batch: Batch | undefined;
   let last: NewPiece | undefined;
   let inFlight = 0;
   let placing = Promise.resolve();
   let failure: { readonly error: unknown } | undefined;
-  let pack: { id: number; plaintext: Uint8Array<ArrayBuffer>; length: number } | undefined;
+  let pack: { id: number; blob: Uint8Array<ArrayBuffer>; length: number } | undefined;
   /** The hashes of the pieces in the open pack. */
   const hashes = new ByteWriter();
 
   const storePack = async (isLast: boolean): Promise<void> => {
     if (pack === undefined) return;
-    const { id, plaintext, length } = pack;
+    const { id, blob, length } = pack;
     pack = undefined;
     const whole = packLength("data", length, isLast);
     const digest = sha256(hashes.view());
     hashes.clear();
-    const bytes = whole === plaintext.length ? plaintext : plaintext.slice(0, whole);
-    await store.store({ id, sort: "data", plaintext: bytes, digest });
+    const isFull = whole === DATA_PACK;
+    const bytes = isFull ? blob : blob.slice(0, blob.length - DATA_PACK + whole);
+    await store.store({ id, sort: "data", blob: bytes, digest });
   };
   const placeBatch = async (
     { pieces }: Batch,
@@ -96,8 +100,8 @@ export function dataPacker(
     for (const [index, piece] of pieces.entries()) {
       const length = stored?.[index] ?? piece.length;
       if (pack !== undefined && pack.length + length > DATA_PACK) await storePack(false);
-      pack ??= { id: store.newPack(), plaintext: store.buffer(DATA_PACK), length: 0 };
-      pack.plaintext.set(bytes.subarray(from, from + length), pack.length);
+      pack ??= { id: store.newPack(), blob: store.buffer(DATA_PACK), length: 0 };
+      plaintextIn(pack.blob).set(bytes.subarray(from, from + length), pack.length);
       piece.offset = pack.length;
       piece.stored = length;
       piece.encoding = encodings?.[index] ?? 0;
@@ -177,6 +181,7 @@ export function dataPacker(
   };
 }
 
+/** Text of one character for each byte. */
 function keyOf(hash: Uint8Array): string {
-  return Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString("latin1");
+  return String.fromCharCode.apply(undefined, hash as unknown as number[]);
 }

@@ -85,34 +85,38 @@ function looksRandom(bytes: Uint8Array): boolean {
 /** A pack to seal. */
 export interface SealTask {
   readonly contentKey: Uint8Array;
-  /** Filled up with zeros. */
-  readonly plaintext: Uint8Array;
-  /** Receives the blob: exactly `CHILD_OVERHEAD` bytes longer. */
+  /** Has the plaintext behind `CHILD_OVERHEAD` bytes, and then the blob. */
   readonly blob: Uint8Array;
   /** Whether to open the blob and compare it with the plaintext. */
   readonly verify: boolean;
 }
 
-let opened = new Uint8Array(0);
+/** The plaintext as it was, and as it comes out. */
+const [before, opened] = [{ bytes: new Uint8Array(0) }, { bytes: new Uint8Array(0) }];
+
+function scratch(of: { bytes: Uint8Array }, length: number): Uint8Array {
+  if (of.bytes.length < length) of.bytes = new Uint8Array(length);
+  return of.bytes.subarray(0, length);
+}
 
 /**
- * Seals a pack, and opens it again: what a defect of the memory or the processor has changed must not
- * become the only copy.
+ * Seals a pack in place, and opens it again: what a defect of the memory or the processor has changed
+ * must not become the only copy.
  *
  * @returns the address
  * @throws StorageError `unavailable` if what was sealed is not what comes out
  */
-export function sealVerified(naCl: NaCl, task: SealTask): string {
-  const { contentKey, plaintext, blob, verify } = task;
+export function sealVerified(naCl: NaCl, { contentKey, blob, verify }: SealTask): string {
+  const plaintext = blob.subarray(CHILD_OVERHEAD);
+  if (!verify) return sealChild(naCl, { kind: "leaf", contentKey, plaintext, blob });
+  const wanted = scratch(before, plaintext.length);
+  wanted.set(plaintext);
   const address = sealChild(naCl, { kind: "leaf", contentKey, plaintext, blob });
-  if (!verify) return address;
-  if (opened.length < plaintext.length) opened = new Uint8Array(plaintext.length);
-  const into = opened.subarray(0, plaintext.length);
+  const into = scratch(opened, plaintext.length);
   let isEqual = false;
   try {
-    // Opened elsewhere, because it would replace the ciphertext.
     const result = openChild(naCl, { kind: "leaf", contentKey, blob, into });
-    isEqual = result.length === plaintext.length && Buffer.compare(result, plaintext) === 0;
+    isEqual = Buffer.compare(result, wanted) === 0;
   } catch {
     isEqual = false;
   }
@@ -122,6 +126,11 @@ export function sealVerified(naCl: NaCl, task: SealTask): string {
     "a pack did not open to what was sealed, so it was not stored: the memory or processor of this " +
       "host is faulty; test its memory, and back up again",
   );
+}
+
+/** The plaintext in the buffer of a pack. */
+export function plaintextIn(blob: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return blob.subarray(CHILD_OVERHEAD);
 }
 
 /** The bytes of the blob of a pack. */

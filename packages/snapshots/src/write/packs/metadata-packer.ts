@@ -4,6 +4,7 @@ import { encodeZstdFrame, hash } from "@idk/storage/blobs";
 import { ByteWriter } from "../tree/byte-writer.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { PackStore } from "./pack-store.ts";
+import { plaintextIn } from "./jobs.ts";
 import { StorageError } from "@idk/storage";
 import { packLength } from "../../format/packs/pack.ts";
 
@@ -104,7 +105,9 @@ export function metadataPacker(store: PackStore, cache: Cache): MetadataPacker {
       throw new StorageError("limit", `a metadata pack would have ${used} bytes`);
     }
     const plaintext = encodeMetadataPack(rows, compressed, packLength("meta", used, isLast));
-    await store.store({ id, sort: "meta", plaintext, digest: hash(plaintext) });
+    const blob = store.buffer(plaintext.length);
+    plaintextIn(blob).set(plaintext);
+    await store.store({ id, sort: "meta", blob, digest: hash(plaintext) });
   };
 
   const settled = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import type { Address } from "@idk/storage";
 import { type PackSort, packKey, packSalt } from "../../format/packs/pack.ts";
+import { DATA_PACK } from "../../format/limits.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { MarkerBackend } from "../../repository/marker-backend.ts";
 import type { Threads } from "./threads.ts";
@@ -9,14 +10,17 @@ import { encodeRow } from "../../format/packs/row.ts";
 import { fromHex } from "@idk/storage/blobs";
 import { randomBytes } from "node:crypto";
 
-/** Packs that are sealed or sent at once. Each takes about 8 MiB. */
-const IN_FLIGHT = 6;
+/** Packs that are sealed or sent at once. Each takes 4 MiB. */
+const IN_FLIGHT = 4;
+
+/** Of a buffer that is used again. */
+const IDLE_LENGTH = blobLength(DATA_PACK);
 
 export interface PackToStore {
   readonly id: number;
   readonly sort: PackSort;
-  /** Filled up with zeros. It is given away. */
-  readonly plaintext: Uint8Array<ArrayBuffer>;
+  /** Of `buffer`, with the plaintext in it. It is given away. */
+  readonly blob: Uint8Array<ArrayBuffer>;
   /** SHA-256 of the plaintext, or of the hashes of what it holds. */
   readonly digest: Uint8Array;
 }
@@ -37,7 +41,7 @@ export interface PackStore {
   settled(): Promise<void>;
   /** Waits for what is being stored to end, whatever comes of it. */
   abandon(): Promise<void>;
-  /** A buffer of zeros for the plaintext of a data pack. */
+  /** A buffer for a pack with this much plaintext, of zeros; `plaintextIn` is where it goes. */
   buffer(length: number): Uint8Array<ArrayBuffer>;
   /** Bytes of blobs stored so far. */
   readonly storedBytes: number;
@@ -63,30 +67,23 @@ export function packStore(options: PackStoreOptions): PackStore {
   const pending = new Map<number, ReturnType<typeof Promise.withResolvers<void>>>();
   const running = new Set<Promise<void>>();
   const idle: Uint8Array<ArrayBuffer>[] = [];
-  const idleBlobs: Uint8Array<ArrayBuffer>[] = [];
   let failure: { readonly error: unknown } | undefined;
   let [storedBytes, storedPacks] = [0, 0];
 
-  const run = async ({ id, sort, plaintext, digest }: PackToStore): Promise<void> => {
+  const run = async ({ id, sort, blob, digest }: PackToStore): Promise<void> => {
     if (storedPacks === 0) cache.addSession(fromHex(session.id), options.sessionKey);
     const salt = packSalt(session.secret, new Uint8Array(randomBytes(32)), digest);
-    const length = blobLength(plaintext.length);
-    const spare = idleBlobs.findIndex((blob) => blob.length === length);
-    const sealed = await threads.seal({
-      contentKey: packKey(session.secret, sort, salt),
-      plaintext,
-      blob: spare === -1 ? new Uint8Array(length) : idleBlobs.splice(spare, 1)[0]!,
-      verify,
-    });
-    if (idle.length < IN_FLIGHT) idle.push(sealed.plaintext);
+    const contentKey = packKey(session.secret, sort, salt);
+    const sealed = await threads.seal({ contentKey, blob, verify });
     // Before it is sent, so that it is never taken for younger than it is.
     const time = await options.storeTime();
     await backend.put(sealed.address, sealed.blob, { sha256: sealed.address, signal });
     const address = sealed.address as Address;
     cache.addPack(id, encodeRow({ session: session.id, address, salt }), time);
-    storedBytes += length;
+    storedBytes += sealed.blob.length;
     storedPacks += 1;
-    if (idleBlobs.length < IN_FLIGHT) idleBlobs.push(sealed.blob);
+    // Only those of data packs: there are few others.
+    if (idle.length < IN_FLIGHT && sealed.blob.length === IDLE_LENGTH) idle.push(sealed.blob);
     pending.get(id)?.resolve();
     pending.delete(id);
   };
@@ -124,10 +121,10 @@ export function packStore(options: PackStoreOptions): PackStore {
     async abandon() {
       while (running.size > 0) await Promise.race(running);
     },
-    buffer(length) {
-      const spare = idle.findIndex((plaintext) => plaintext.length === length);
-      if (spare === -1) return new Uint8Array(length);
-      return idle.splice(spare, 1)[0]!.fill(0);
+    buffer(plaintextLength) {
+      const length = blobLength(plaintextLength);
+      const spare = length === IDLE_LENGTH ? idle.pop() : undefined;
+      return spare?.fill(0) ?? new Uint8Array(length);
     },
     get storedBytes() {
       return storedBytes;

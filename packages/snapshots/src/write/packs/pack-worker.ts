@@ -27,13 +27,11 @@ export interface CompressOutcome extends CompressedBatch {
 export interface SealJob {
   readonly nacl: NaClChoice;
   readonly contentKey: Uint8Array;
-  readonly plaintext: Bytes;
   readonly blob: Bytes;
   readonly verify: boolean;
 }
 
 export interface SealOutcome {
-  readonly plaintext: Bytes;
   readonly blob: Bytes;
   /** Or why there is none, as text because errors lose their class between threads. */
   readonly address: string | { readonly message: string };
@@ -53,7 +51,7 @@ export async function compress({ buffer, lengths, codec }: CompressJob): Promise
 }
 
 export async function seal(job: SealJob): Promise<SealOutcome> {
-  const { plaintext, blob } = job;
+  const { blob } = job;
   const naCl = await loadNaCl(job.nacl);
   let address: SealOutcome["address"];
   try {
@@ -62,7 +60,7 @@ export async function seal(job: SealJob): Promise<SealOutcome> {
     if (!(error instanceof StorageError)) throw error;
     address = { message: error.message };
   }
-  return transferred({ plaintext, blob, address }, [plaintext.buffer, blob.buffer]);
+  return transferred({ blob, address }, [blob.buffer]);
 }
 
 /** Marks buffers for the pool to transfer rather than copy. */

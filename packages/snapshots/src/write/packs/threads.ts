@@ -16,11 +16,12 @@ export interface Threads {
 }
 
 const THREADS_MAX = 64;
-const THREADS_DEFAULT_MAX = 8;
+/** Each takes some 25 MiB, and with four, no network is faster. */
+const THREADS_DEFAULT_MAX = 4;
 
 /**
  * @param nacl what each thread loads
- * @param requested 0 to 64; by default one for each core, at most 8, and none on a single core
+ * @param requested 0 to 64; by default one for each core, at most 4, and none on a single core
  * @throws StorageError `usage`
  */
 export function packThreads(naCl: NaCl, nacl: NaClChoice, requested: number | undefined): Threads {
@@ -53,9 +54,9 @@ export function packThreads(naCl: NaCl, nacl: NaClChoice, requested: number | un
   };
   let jobsGiven = 0;
   /** Runs a job in a thread, if they run; the first is too early to start them for it. */
-  const inThread = async <Job, Outcome>(
+  const inThread = async <Outcome>(
     name: string,
-    job: Job,
+    job: unknown,
     buffers: readonly ArrayBuffer[],
   ): Promise<Outcome | undefined> => {
     jobsGiven += 1;
@@ -81,31 +82,24 @@ export function packThreads(naCl: NaCl, nacl: NaClChoice, requested: number | un
     jobs: Math.max(1, 2 * count),
     async compress(job) {
       const { buffer, lengths, codec } = job;
-      const outcome = await inThread<CompressJob, CompressOutcome>("compress", job, [
-        buffer.buffer,
-      ]);
+      const outcome = await inThread<CompressOutcome>("compress", job, [buffer.buffer]);
       if (outcome !== undefined) return outcome;
       const encode = (encoders[codec] ??= await loadLz4BlockEncoder());
       return { buffer, ...compressBatch(buffer, lengths, codec, encode) };
     },
     async seal(job) {
-      const { plaintext, blob } = job;
-      const outcome = await inThread<SealJob, SealOutcome>("seal", { ...job, nacl }, [
-        plaintext.buffer,
-        blob.buffer,
-      ]);
-      if (outcome === undefined) {
-        return { plaintext, blob, address: sealVerified(naCl, job) };
-      }
+      const { blob } = job;
+      const outcome = await inThread<SealOutcome>("seal", { ...job, nacl }, [blob.buffer]);
+      if (outcome === undefined) return { blob, address: sealVerified(naCl, job) };
       const { address } = outcome;
       if (typeof address === "string") return { ...outcome, address };
       throw new StorageError("unavailable", address.message);
     },
     async close() {
-      await starting;
-      await pool?.destroy().catch(() => {});
-      pool = undefined;
       isRunning = false;
+      // Before awaiting the start, which waits for a thread that may never report.
+      await pool?.destroy().catch(() => {});
+      await starting;
     },
   };
 }

@@ -23,26 +23,51 @@ const PIECE = 4 + 4 + 4 + 8 + 1;
 /** pack, offset, length, length of the name. */
 const NODE = 4 + 4 + 4 + 1;
 
+// A DataView of a short array makes the runtime move its bytes to memory of their own.
+const float = new Float64Array(1);
+const floatBytes = new Uint8Array(float.buffer);
+
+function setUint32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 24;
+  bytes[at + 1] = value >>> 16;
+  bytes[at + 2] = value >>> 8;
+  bytes[at + 3] = value;
+}
+
+function getUint32(bytes: Uint8Array, at: number): number {
+  return bytes[at]! * 2 ** 24 + ((bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!);
+}
+
+/** In the byte order of this host, which the cache never leaves. */
+function setFloat64(bytes: Uint8Array, at: number, value: number): void {
+  float[0] = value;
+  for (let i = 0; i < 8; i += 1) bytes[at + i] = floatBytes[i]!;
+}
+
+function getFloat64(bytes: Uint8Array, at: number): number {
+  for (let i = 0; i < 8; i += 1) floatBytes[i] = bytes[at + i]!;
+  return float[0]!;
+}
+
 export function encodeValue({ uid, gid, links, after, content }: RecordValue): Uint8Array {
   const start = HEAD + after.length;
   const bytes = new Uint8Array(start + lengthOf(content));
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, uid);
-  view.setUint32(4, gid);
-  view.setFloat64(8, links === undefined ? 0 : links + 1);
-  view.setUint32(16, after.length);
+  setUint32(bytes, 0, uid);
+  setUint32(bytes, 4, gid);
+  setFloat64(bytes, 8, links === undefined ? 0 : links + 1);
+  setUint32(bytes, 16, after.length);
   bytes.set(after, HEAD);
   let at = start;
   switch (content.kind) {
     case "pieces":
-      writePieces(content.pieces, view, at);
+      writePieces(content.pieces, bytes, at);
       break;
     case "nodes":
       for (const { pack, offset, length, name } of content.nodes) {
-        view.setUint32(at, pack);
-        view.setUint32(at + 4, offset);
-        view.setUint32(at + 8, length);
-        view.setUint8(at + 12, name.length);
+        setUint32(bytes, at, pack);
+        setUint32(bytes, at + 4, offset);
+        setUint32(bytes, at + 8, length);
+        bytes[at + 12] = name.length;
         bytes.set(name, at + NODE);
         at += NODE + name.length;
       }
@@ -60,14 +85,14 @@ function lengthOf(content: Content): number {
   return content.nodes.reduce((sum, { name }) => sum + NODE + name.length, 0);
 }
 
-function writePieces(pieces: readonly PlacedPiece[], view: DataView, start: number): void {
+function writePieces(pieces: readonly PlacedPiece[], bytes: Uint8Array, start: number): void {
   let at = start;
   for (const { pack, offset, stored, length, encoding } of pieces) {
-    view.setUint32(at, pack);
-    view.setUint32(at + 4, offset);
-    view.setUint32(at + 8, stored);
-    view.setFloat64(at + 12, length);
-    view.setUint8(at + 20, encoding);
+    setUint32(bytes, at, pack);
+    setUint32(bytes, at + 4, offset);
+    setUint32(bytes, at + 8, stored);
+    setFloat64(bytes, at + 12, length);
+    bytes[at + 20] = encoding;
     at += PIECE;
   }
 }
@@ -75,21 +100,20 @@ function writePieces(pieces: readonly PlacedPiece[], view: DataView, start: numb
 /** Encodes the items of a piece list. */
 export function encodePieces(pieces: readonly PlacedPiece[]): Uint8Array {
   const bytes = new Uint8Array(pieces.length * PIECE);
-  writePieces(pieces, new DataView(bytes.buffer), 0);
+  writePieces(pieces, bytes, 0);
   return bytes;
 }
 
 /** Decodes the items of a piece list. */
 export function decodePieces(bytes: Uint8Array): PlacedPiece[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const pieces: PlacedPiece[] = [];
   for (let at = 0; at + PIECE <= bytes.length; at += PIECE) {
     pieces.push({
-      pack: view.getUint32(at),
-      offset: view.getUint32(at + 4),
-      stored: view.getUint32(at + 8),
-      length: view.getFloat64(at + 12),
-      encoding: view.getUint8(at + 20),
+      pack: getUint32(bytes, at),
+      offset: getUint32(bytes, at + 4),
+      stored: getUint32(bytes, at + 8),
+      length: getFloat64(bytes, at + 12),
+      encoding: bytes[at + 20]!,
     });
   }
   return pieces;
@@ -97,12 +121,11 @@ export function decodePieces(bytes: Uint8Array): PlacedPiece[] {
 
 /** Decodes a value. Byte strings are views. */
 export function decodeValue(bytes: Uint8Array, type: FileType): RecordValue {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const start = HEAD + view.getUint32(16);
-  const links = view.getFloat64(8);
+  const start = HEAD + getUint32(bytes, 16);
+  const links = getFloat64(bytes, 8);
   return {
-    uid: view.getUint32(0),
-    gid: view.getUint32(4),
+    uid: getUint32(bytes, 0),
+    gid: getUint32(bytes, 4),
     links: links === 0 ? undefined : links - 1,
     after: bytes.subarray(HEAD, start),
     content: decodeContent(bytes.subarray(start), type),
@@ -112,15 +135,14 @@ export function decodeValue(bytes: Uint8Array, type: FileType): RecordValue {
 function decodeContent(bytes: Uint8Array, type: FileType): Content {
   if (type === "file") return { kind: "pieces", pieces: decodePieces(bytes) };
   if (type !== "directory") return { kind: "fixed", item: bytes };
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const nodes: PlacedNode[] = [];
   for (let at = 0; at < bytes.length;) {
     const start = at + NODE;
-    const end = start + view.getUint8(at + 12);
+    const end = start + bytes[at + 12]!;
     nodes.push({
-      pack: view.getUint32(at),
-      offset: view.getUint32(at + 4),
-      length: view.getUint32(at + 8),
+      pack: getUint32(bytes, at),
+      offset: getUint32(bytes, at + 4),
+      length: getUint32(bytes, at + 8),
       name: bytes.subarray(start, end),
     });
     at = end;
@@ -130,8 +152,7 @@ function decodeContent(bytes: Uint8Array, type: FileType): Content {
 
 /** The number of the group of hard links in a value. */
 export function linksOf(value: Uint8Array): number | undefined {
-  const view = new DataView(value.buffer, value.byteOffset, HEAD);
-  const links = view.getFloat64(8);
+  const links = getFloat64(value, 8);
   return links === 0 ? undefined : links - 1;
 }
 
@@ -145,12 +166,11 @@ export function everyPiece(
   value: Uint8Array,
   each: (pack: number, offset: number, stored: number, isList: boolean) => boolean,
 ): boolean {
-  const view = new DataView(value.buffer, value.byteOffset, value.length);
-  for (let at = HEAD + view.getUint32(16); at < value.length; at += PIECE) {
-    const pack = view.getUint32(at);
+  for (let at = HEAD + getUint32(value, 16); at < value.length; at += PIECE) {
+    const pack = getUint32(value, at);
     if (pack === 0) continue;
-    const isList = view.getUint8(at + 20) === 3;
-    if (!each(pack, view.getUint32(at + 4), view.getUint32(at + 8), isList)) return false;
+    const isList = value[at + 20] === 3;
+    if (!each(pack, getUint32(value, at + 4), getUint32(value, at + 8), isList)) return false;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-import type { CacheRecord, State } from "../../cache/record.ts";
+import { type CacheRecord, type State, StoredRecord } from "../../cache/record.ts";
 import type { Cache, NextRecords } from "../../cache/cache.ts";
 import { type Content, LIST, type PlacedNode, writeContent } from "./content.ts";
 import { type EntryBytes, encodeAfter, entryOf, extraIn, hashIn } from "./entry-bytes.ts";
@@ -40,7 +40,8 @@ export interface FolderState {
  * directory in which nothing changed keeps its nodes; of a large one, each node that stays the same.
  */
 export interface TreeBuilder {
-  enter(folder: FolderState): void;
+  /** @param before the record of its beginning, if the cache has one */
+  enter(folder: FolderState, before: CacheRecord | undefined): void;
   /** @param isSame whether the entry is as its directory's nodes have it already */
   entry(record: CacheRecord, isSame: boolean): void;
   /** An entry of the present folder is not there any more. */
@@ -68,6 +69,13 @@ interface Frame {
   readonly folder: FolderState;
   /** Whether everything so far is as in the last snapshot. */
   isSame: boolean;
+  /** The record of its beginning in the cache. */
+  readonly before: StoredRecord | undefined;
+  /**
+   * How many of the first entries stayed as they are and are not kept: of a directory of a million in
+   * which nothing changes, none has to be. They are read from the cache again if one does change.
+   */
+  passed: number;
   /** Entries that may all stay as they are; undefined once they are cut into nodes as they come. */
   pending: CacheRecord[] | undefined;
   readonly cutter: NodeCutter<EntryBytes>;
@@ -115,9 +123,26 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
     for (const node of frame.cutter.add(entry)) frame.nodes.push(place(node));
   };
   const cutPending = (frame: Frame): void => {
+    if (frame.passed > 0) {
+      for (const record of firstEntries(frame)) addToNodes(frame, record);
+    }
     for (const record of frame.pending ?? []) addToNodes(frame, record);
     frame.pending = undefined;
   };
+
+  /** The entries that were passed, from the cache. */
+  function* firstEntries({ before, passed }: Frame): Generator<CacheRecord> {
+    let [depth, left] = [0, passed];
+    for (const record of cache.records(before)) {
+      if (record.kind === "enter") depth += 1;
+      if (record.kind === "leave") depth -= 1;
+      // The first record is that of the folder's own beginning.
+      if (depth !== 1 || record.kind === "enter") continue;
+      yield record;
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
 
   /** What a folder consists of now. */
   const contentOf = (
@@ -144,15 +169,23 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
       return;
     }
     frame.pending.push(record);
-    if (frame.pending.length > NODE_ENTRIES_MAX) cutPending(frame);
+    if (frame.pending.length <= NODE_ENTRIES_MAX) return;
+    if (frame.isSame && frame.before !== undefined) {
+      frame.passed += frame.pending.length;
+      frame.pending = [];
+    } else {
+      cutPending(frame);
+    }
   };
 
   return {
-    enter(folder) {
+    enter(folder, before) {
       next.add({ kind: "enter", name: folder.name, state: folder.state, value: NOTHING });
       frames.push({
         folder,
         isSame: true,
+        before: before instanceof StoredRecord ? before : undefined,
+        passed: 0,
         pending: [],
         cutter: nodeCutter(),
         treeId: new TreeIdSpool(),

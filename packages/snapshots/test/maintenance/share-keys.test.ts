@@ -5,7 +5,7 @@ import { type Recipient, generateIdentity } from "@idk/storage";
 import { changeSettings } from "../../src/repository/settings.ts";
 import { openRepository } from "../../src/repository/open.ts";
 import { openSnapshot } from "../../src/read/open-snapshot.ts";
-import { shareKeys } from "../../src/repository/share-keys.ts";
+import { shareKeys } from "../../src/maintenance/share-keys.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 

@@ -1,14 +1,14 @@
 import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
-import { type HeadOptions, type Repository } from "./repository.ts";
+import { type HeadOptions, type Repository } from "../repository/repository.ts";
 import { type Marker, nextGeneration } from "../format/names/marker.ts";
 import { StorageError } from "@idk/storage";
 import type { KeysHead } from "../format/records/head.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
-import { changeSettings } from "./settings.ts";
+import { changeSettings } from "../repository/settings.ts";
 import { decodeSnapshot } from "../format/records/snapshot.ts";
 import { encodeSessionSecrets } from "../format/records/keys.ts";
-import { putHead } from "./put-head.ts";
-import { readRecord, sealRecord } from "./records.ts";
+import { putHead } from "../repository/put-head.ts";
+import { readRecord, sealRecord } from "../repository/records.ts";
 import { sessionSecrets } from "../read/session-secrets.ts";
 
 /** Secrets in one record, which has at most 2^20 bytes. */

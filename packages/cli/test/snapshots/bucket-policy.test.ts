@@ -1,0 +1,98 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expectFailure, newFolder, runIdk } from "../support/cli.ts";
+import { describeMinio } from "../support/minio.ts";
+import { signedFetch } from "../support/signed-fetch.ts";
+
+setDefaultTimeout(120_000);
+
+/** The policy of docs/backup.md. */
+function policyFor(bucket: string, prefix: string): string {
+  const guide = readFileSync(new URL("../../../../docs/backup.md", import.meta.url), "utf8");
+  const [, policy] = /^```json\n(.*?)^```/msu.exec(guide) ?? [];
+  if (policy === undefined) throw new Error("docs/backup.md has no policy");
+  return policy.replaceAll("BUCKET", bucket).replaceAll("PREFIX", prefix);
+}
+
+await describeMinio(
+  "a host that only writes, with the policy of docs/backup.md",
+  (minio, bucket) => {
+    const url = minio.url(bucket, "/attic");
+
+    /** The home of someone, with the credentials that they have. */
+    const newHome = (credentials: Readonly<Record<string, string>>) => {
+      const home = newFolder();
+      const env = { HOME: home, IDK_RETRY_SECONDS: "0", ...credentials };
+      const idk = (...args: readonly string[]) => runIdk(args, { cwd: home, env });
+      const ok = async (...args: readonly string[]) => {
+        const result = await idk(...args);
+        expect(`${result.code} ${result.code === 0 ? "" : result.stderr}`).toBe("0 ");
+        return result.stdout;
+      };
+      return { home, idk, ok };
+    };
+
+    test("backs up, and whoever takes it over reads, replaces and deletes nothing", async () => {
+      const owner = newHome(minio.env);
+      await owner.ok("store", "init", url, "--versioning");
+      await owner.ok("init", "--store", url, "--no-passphrase");
+      await owner.ok("repo", "init");
+      const role = await minio.assumeRole(policyFor(bucket, "attic"));
+      const host = newHome(role);
+      const writer = (await host.ok("keygen", "--writer", "-o", "host.key")).trim();
+      const table = await owner.ok("repo", "allow", writer, "--names", "web1/*");
+      const recipient = (await owner.ok("recipient")).trim();
+      mkdirSync(join(host.home, ".config/idk"), { recursive: true });
+      writeFileSync(
+        join(host.home, ".config/idk/config.toml"),
+        `recipients = ["${recipient}"]\n[store.main]\nurl = "${url}"\n\n` +
+          table.replace("/etc/idk/writer.key", join(host.home, "host.key")),
+      );
+      mkdirSync(join(host.home, "data"));
+      writeFileSync(join(host.home, "data/one"), "the first");
+      await host.ok("backup", "data", "--name", "web1/data");
+      writeFileSync(join(host.home, "data/two"), "the second");
+      await host.ok("backup", "data", "--name", "web1/data");
+      const packsBefore = await minio.listKeys(bucket);
+
+      // Even with the owner's identity, the host's credentials read and delete nothing.
+      const identity = join(owner.home, ".local/share/idk/identity.key");
+      for (const args of [
+        ["snapshots"],
+        ["ls", "web1/data"],
+        ["restore", "web1/data", "--target", "stolen"],
+        ["prune"],
+      ]) {
+        expectFailure(await host.idk(...args, "-i", identity), 6, /do not allow it/u);
+      }
+      const address = /([0-9a-f]{64})$/u.exec(
+        packsBefore.find((key) => !key.includes("/heads/"))!,
+      )![1]!;
+      expectFailure(await host.idk("rm", address, "--store", `${url}/repo`), 6, /do not allow it/u);
+      expect(await minio.listKeys(bucket)).toEqual(packsBefore);
+
+      // What it overwrites stays as an older version.
+      const key = packsBefore.find((each) => each.endsWith(address))!;
+      const thief = { accessKey: role["MINIO_ACCESS_KEY"]!, secretKey: role["MINIO_SECRET_KEY"]! };
+      const headers = { "x-amz-security-token": role["MINIO_SESSION_TOKEN"]! };
+      const send = async (method: string, target: string): Promise<number> => {
+        const at = new URL(target, minio.origin);
+        const body = method === "PUT" ? "garbage" : "";
+        const request = { method, url: at, service: "s3", body, headers } as const;
+        return (await signedFetch(request, thief)).status;
+      };
+      expect(await send("PUT", `/${bucket}/${key}`)).toBe(200);
+      const versions = await minio.getBucketConfig(bucket, "versions");
+      const ids = [...versions.matchAll(/<Key>(.*?)<\/Key>.*?<VersionId>(.*?)<\/VersionId>/gsu)]
+        .filter(([, name]) => name === key)
+        .map(([, , id]) => id!);
+      expect(ids).toHaveLength(2);
+      for (const id of ids) {
+        expect(await send("GET", `/${bucket}/${key}?versionId=${id}`)).toBe(403);
+        expect(await send("DELETE", `/${bucket}/${key}?versionId=${id}`)).toBe(403);
+      }
+      expect(await send("DELETE", `/${bucket}/${key}`)).toBe(403);
+    });
+  },
+);
