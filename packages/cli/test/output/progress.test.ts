@@ -13,7 +13,7 @@ import {
 } from "../../src/progress/snapshot.ts";
 import { duration, plainLine, progressEvent } from "../../src/progress/words.ts";
 import { atTerminal, type Step } from "../support/at-terminal.ts";
-import { checkManners, createWorkspace, isolated, MAIN, noise } from "../support/cli.ts";
+import { checkManners, createWorkspace, isolated, MAIN, noise, until } from "../support/cli.ts";
 
 // oxlint-disable no-control-regex -- what a terminal gets is made of them.
 
@@ -105,7 +105,7 @@ describe("the progress bar", () => {
     expect(progressEvent(backup).progress).not.toHaveProperty("newBytes");
   });
 
-  test("counts the new bytes of all parts, once a part tells them", () => {
+  test("counts the new bytes of all parts, once a part tells them", async () => {
     const shown: Snapshot[] = [];
     let at = 0;
     const view: ProgressView = { show: (next) => void shown.push(next), end() {} };
@@ -115,10 +115,9 @@ describe("the progress bar", () => {
     first({ bytes: 10, newBytes: 4 });
     first({ bytes: 20, newBytes: 6 });
     second({ bytes: 5, newBytes: 5 });
-    return new Promise<void>((done) => setTimeout(done, 50)).then(() => {
-      meter.finish();
-      expect(shown.at(-1)).toMatchObject({ bytes: 25, newBytes: 11 });
-    });
+    await until(() => shown.at(-1)?.newBytes === 11);
+    meter.finish();
+    expect(shown.at(-1)).toMatchObject({ bytes: 25, newBytes: 11 });
   });
 
   test("shows the end of a long name", () => {
