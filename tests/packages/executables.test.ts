@@ -5,6 +5,7 @@ import { PLATFORMS, compileFor, release } from "../../script/release.ts";
 import { VERSION } from "../../packages/cli/building.ts";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
+import { randomBytes } from "node:crypto";
 
 /*
  * The single-file executables: the one for this machine runs here. Those for other platforms are only
@@ -116,6 +117,22 @@ describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
     expect(await child.exited).toBe(0);
     await runIdk("get", address, "--workers", "2", "-o", "copy");
     expect(await Bun.file(join(hostile, "copy")).text()).toBe(large);
+  });
+
+  test("backs up and restores a folder in threads", async () => {
+    const docs = join(hostile, "docs");
+    await mkdir(docs);
+    const names = ["a", "b", "c"];
+    for (const name of names) await writeFile(join(docs, name), randomBytes(12 * 2 ** 20));
+    await runIdk("backup", "docs", "--workers", "2", "--name", "docs");
+    await runIdk("restore", `docs:${docs}`, "--target", "back", "--workers", "2");
+    for (const name of names) {
+      const [stored, restored] = await Promise.all([
+        Bun.file(join(docs, name)).bytes(),
+        Bun.file(join(hostile, "back", name)).bytes(),
+      ]);
+      expect(Buffer.compare(stored, restored)).toBe(0);
+    }
   });
 
   test("obeys no file of the current folder", async () => {
