@@ -58,8 +58,8 @@ export const ENVIRONMENT = `Environment:
   IDK_IDENTITY_COMMAND  a command that prints the identity
   IDK_PASSPHRASE        passphrase of identity files, instead of a prompt
   IDK_RECIPIENTS        recipients or recipients files, as -r and -R
-  IDK_COMPRESS          compression used by put, as --compress
-  IDK_WORKERS           threads used by put, get and verify, as --workers
+  IDK_COMPRESS          compression used by put and backup, as --compress
+  IDK_WORKERS           number of threads, as --workers
   IDK_RETRY_SECONDS     how long to retry failing requests (default: 60)
   HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY
                         proxies for object stores

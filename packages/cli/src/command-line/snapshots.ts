@@ -1,12 +1,6 @@
 import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
-import {
-  identityOption,
-  recipientOption,
-  recipientsFileOption,
-  repeatable,
-  workersOption,
-} from "./options.ts";
+import { identityOption, recipientOption, recipientsFileOption, repeatable } from "./options.ts";
 
 const SNAPSHOT = "latest, NAME, NAME~2, NAME@2026-11-20, or the first 8 digits of its address";
 
@@ -21,6 +15,13 @@ function ownerKeyOption(): Option {
   return new Option(
     "--owner-key <file>",
     "the owner's key, if it is a writer key of its own (default: that of the first identity)",
+  );
+}
+
+function threadsOption(): Option {
+  return new Option(
+    "--workers <n>",
+    "use N threads; 0 for none (IDK_WORKERS; default: one per core)",
   );
 }
 
@@ -75,7 +76,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("--repair", "store anew what the repository has lost")
     .option("--verify", "open each pack before it is sent, to find memory errors (the default)")
     .option("--no-verify", "send packs without opening them")
-    .addOption(workersOption())
+    .addOption(threadsOption())
     .action(actionOf(async () => (await import("../commands/snapshots/backup.ts")).backup));
 
   program
@@ -98,7 +99,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("--numeric-owner", "restore owners and groups by number")
     .option("--set-id", "restore set-user-id and set-group-id bits")
     .option("--devices", "restore devices")
-    .addOption(workersOption())
+    .addOption(threadsOption())
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/restore.ts")).restore));

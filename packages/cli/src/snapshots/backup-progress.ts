@@ -7,6 +7,8 @@ import { pathJson, pathText } from "./entries.ts";
 /** Prints what a backup reports. */
 export interface BackupReports {
   onEvent(event: BackupEvent): void;
+  /** Whether the last snapshot tells about how much there is. */
+  hasTotals(): boolean;
   /** Resolves when all is printed. */
   finish(): Promise<void>;
 }
@@ -21,6 +23,7 @@ const WARNINGS_MAX = 100;
 export function backupReports(meter: Meter, { out }: Session): BackupReports {
   let printed = Promise.resolve();
   let warnings = 0;
+  let hasTotals = false;
   const update = meter.part();
   const print = (work: () => Promise<void>): void => {
     printed = printed.then(work);
@@ -34,6 +37,7 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
         case "start": {
           const { expected, notReused, resumedPacks, lost } = event;
           if (expected !== undefined) {
+            hasTotals = true;
             meter.setTotals({ totalBytes: expected.bytes, totalItems: expected.files });
           }
           if (out.json) break;
@@ -71,6 +75,7 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
           event satisfies never;
       }
     },
+    hasTotals: () => hasTotals,
     finish: () => printed,
   };
 }

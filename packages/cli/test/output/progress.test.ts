@@ -94,6 +94,33 @@ describe("the progress bar", () => {
     expect(barLine(files, 120, PLAIN)).toContain("  3 of 12 files  384 chunks");
   });
 
+  test("shows the new bytes of a backup, if there is room", () => {
+    const backup = { ...state, command: "backup", name: undefined, noun: "file", items: 3 };
+    const line = barLine({ ...backup, newBytes: 20 * MIB }, 120, PLAIN);
+    expect(line).toContain("  1.5 GiB of 2.0 GiB  20.0 MiB new  256 MiB/s  2 s left  3 files");
+    expect(barLine({ ...backup, newBytes: 20 * MIB }, 60, PLAIN)).not.toContain("new");
+    expect(plainLine({ ...backup, newBytes: 0 })).toContain(", 0 bytes new, 3 files");
+    expect(plainLine(backup)).not.toContain("new");
+    expect(progressEvent({ ...backup, newBytes: 7 }).progress).toMatchObject({ newBytes: 7 });
+    expect(progressEvent(backup).progress).not.toHaveProperty("newBytes");
+  });
+
+  test("counts the new bytes of all parts, once a part tells them", () => {
+    const shown: Snapshot[] = [];
+    let at = 0;
+    const view: ProgressView = { show: (next) => void shown.push(next), end() {} };
+    const display = { firstMs: 0, everyMs: 1, open: async () => view };
+    const meter = createMeter({ command: "backup" }, display, { count: 0 }, () => (at += 1));
+    const [first, second] = [meter.part(), meter.part()];
+    first({ bytes: 10, newBytes: 4 });
+    first({ bytes: 20, newBytes: 6 });
+    second({ bytes: 5, newBytes: 5 });
+    return new Promise<void>((done) => setTimeout(done, 50)).then(() => {
+      meter.finish();
+      expect(shown.at(-1)).toMatchObject({ bytes: 25, newBytes: 11 });
+    });
+  });
+
   test("shows the end of a long name", () => {
     const name = `/home/ada/${"long/".repeat(20)}report.pdf`;
     expect(barLine({ ...state, name }, 200, PLAIN)).toContain("put ...");

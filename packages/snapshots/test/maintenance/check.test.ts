@@ -87,8 +87,7 @@ function lines(problems: readonly CheckProblem[]): string[] {
         return `part ${problem.missing}`;
       case "fork":
         return `fork of ${problem.heads.length} ${problem.isJoined ? "joined" : "open"}`;
-      case "head":
-      case "record":
+      default:
         return `${problem.kind} ${problem.error.code}`;
     }
   });

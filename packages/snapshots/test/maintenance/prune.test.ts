@@ -144,6 +144,29 @@ describe("prune", () => {
     await expectWhole(given, made.slice(15));
   });
 
+  test("keeps what a newer snapshot has replaced for as long, too", async () => {
+    const given = await testRepository();
+    const { made } = await days(given, 1);
+    const { marker } = made[0]!.backup;
+    // By a program that does not keep the newest.
+    await storeHead(given, given.owner, {
+      kind: "forget",
+      name: ".",
+      generation: given.clock.now,
+      markers: [marker],
+    });
+    given.clock.now += 2 * GRACE;
+    await pruned(given);
+    await expectWhole(given, made);
+    await days(given, 1);
+    given.clock.now += GRACE - 2000;
+    await pruned(given);
+    await expectWhole(given, made);
+    given.clock.now += 2000;
+    await pruned(given);
+    expect((await blobs(given)).has(made[0]!.own)).toBe(false);
+  });
+
   test("keeps what is young, whatever needs it", async () => {
     const given = await testRepository();
     await days(given, 1);
@@ -192,6 +215,7 @@ describe("prune", () => {
     given.clock.now += GRACE - 1;
     await pruned(given);
     await expectWhole(given, made);
+    expect((await blobs(given)).has(part)).toBe(true);
     given.clock.now += 1;
     await pruned(given);
     const there = await blobs(given);

@@ -63,7 +63,9 @@ test("of everything that a file system takes reads back as find sees it", async 
   const wanted: string[] = [];
   for (let i = 0; i + 5 < values.length; i += 6) {
     const [name, type, mode, size, target, time] = values.slice(i, i + 6);
-    wanted.push([name, type, mode, type === "f" ? size : "0", target, time!.slice(0, -1)].join("\0"));
+    wanted.push(
+      [name, type, mode, type === "f" ? size : "0", target, time!.slice(0, -1)].join("\0"),
+    );
   }
   expect(lines.toSorted()).toEqual(wanted.toSorted());
   expect(files).toBe(wanted.filter((line) => line.split("\0")[1] !== "d").length);

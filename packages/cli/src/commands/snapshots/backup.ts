@@ -1,4 +1,5 @@
 import { backup as makeBackup, type BackupOptions, type BackupSummary } from "@idk/snapshots";
+import type { StoreLocation } from "@idk/storage/url";
 import { isAbsolute, resolve } from "node:path";
 import { command, type Command } from "../../command.ts";
 import { reportOverrides } from "../../config/overrides.ts";
@@ -19,8 +20,9 @@ import { Failure, usage } from "../../errors/failures.ts";
 import { readList } from "../../input/list-file.ts";
 import { loadRecipients } from "../../keys/recipients.ts";
 import { count, roundBytes, toHex } from "../../output/text.ts";
+import { measureFiles } from "../../put/files-to-put.ts";
 import { duration } from "../../progress/words.ts";
-import { backupReports } from "../../snapshots/backup-progress.ts";
+import { type BackupReports, backupReports } from "../../snapshots/backup-progress.ts";
 import { excludesOf } from "../../snapshots/excludes.ts";
 import { checkName, defaultName } from "../../snapshots/names.ts";
 import { READING } from "../../snapshots/open-repository.ts";
@@ -72,8 +74,17 @@ export const backup: Command = command(
     const to = await loadRecipients(settings.recipients);
     const used = await reportOverrides(settings.overrides, to, session);
     await using opened = await openForWriting(settings, { name: what.name, dryRun }, session);
-    using meter = session.progress.start({ command: "backup", noun: "file" });
-    const reports = backupReports(meter, session);
+    let reports: BackupReports | undefined;
+    using meter = session.progress.start({
+      command: "backup",
+      noun: "file",
+      // Of a first backup. What excludes leave out would count, too.
+      ...(isWhole(settings) && {
+        measure: async (stop) =>
+          reports?.hasTotals() ? {} : measureFiles(what.paths, folderOf(settings.store), stop),
+      }),
+    });
+    reports = backupReports(meter, session);
     const summary = await makeBackup(opened.repository, {
       ...(await optionsOf(settings, what, to, opened.places)),
       compression: compress ?? "zstd",
@@ -98,6 +109,23 @@ export const backup: Command = command(
     failIfIncomplete(summary, dryRun);
   },
 );
+
+/** Whether everything in the paths is stored, so that counting files tells how much there is. */
+function isWhole(settings: {
+  readonly exclude: readonly string[];
+  readonly excludeFile: readonly string[];
+  readonly filesFrom: string | undefined;
+  readonly excludeCaches: boolean;
+  readonly oneFileSystem: boolean;
+}): boolean {
+  const { exclude, excludeFile, filesFrom, excludeCaches, oneFileSystem } = settings;
+  const patterns = exclude.length + excludeFile.length;
+  return patterns === 0 && filesFrom === undefined && !excludeCaches && !oneFileSystem;
+}
+
+function folderOf(store: StoreLocation): string | undefined {
+  return store.kind === "filesystem" ? store.folder : undefined;
+}
 
 type WhatSettings = {
   readonly path: readonly string[];

@@ -67,6 +67,8 @@ export interface Host {
   /** How far its clock is ahead, in milliseconds. */
   readonly clockAhead: number;
   cache: Cache;
+  /** The cache of real backups, as it is between them. */
+  database?: Uint8Array | undefined;
   /** The contents of its files. */
   files: readonly number[];
 }

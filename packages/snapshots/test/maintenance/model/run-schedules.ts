@@ -4,8 +4,9 @@
  */
 import type { Counts } from "./schedule.ts";
 import type { WritingRules } from "./host.ts";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { tmpdir } from "node:os";
 
 /** A fault of the sources. */
 export interface Plant {
@@ -22,6 +23,8 @@ export interface Job {
   /** Rules of hosts that are not kept. */
   readonly broken: readonly (keyof WritingRules)[];
   readonly plants: readonly Plant[];
+  /** Whether hosts make real backups, of real files. */
+  readonly isReal?: boolean;
 }
 
 export interface JobResult {
@@ -52,7 +55,13 @@ function plant({ file, find, replace }: Plant): void {
   });
 }
 
-async function run({ firstSeed, schedules, broken, plants }: Job): Promise<JobResult> {
+async function run({
+  firstSeed,
+  schedules,
+  broken,
+  plants,
+  isReal = false,
+}: Job): Promise<JobResult> {
   for (const one of plants) plant(one);
   // Loaded only now, so that it gets the faults.
   const { noCounts, runSchedule } = await import("./schedule.ts");
@@ -60,9 +69,11 @@ async function run({ firstSeed, schedules, broken, plants }: Job): Promise<JobRe
   const rules = { ...WRITING_RULES, ...Object.fromEntries(broken.map((rule) => [rule, false])) };
   const counts = noCounts();
   const isWhole = plants.length + broken.length === 0;
+  const folder = isReal ? mkdtempSync(join(tmpdir(), "idk-model-")) : undefined;
+  if (folder !== undefined) process.on("exit", () => rmSync(folder, { recursive: true }));
   for (let seed = firstSeed; seed < firstSeed + schedules; seed++) {
     try {
-      await runSchedule({ seed, rules, counts, isWhole });
+      await runSchedule({ seed, rules, counts, isWhole, folder });
     } catch (error) {
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       return { counts, failure: { seed, message } };

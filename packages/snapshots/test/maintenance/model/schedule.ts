@@ -1,19 +1,26 @@
 import { type Backend, StorageError, generateIdentity } from "@idk/storage";
-import { type Cache, type Host, type WritingRules, runSession } from "./host.ts";
+import { type Host, type WritingRules, runSession } from "./host.ts";
+import { Lost, type World, world } from "./world.ts";
 import { Killed, type Process, turns } from "./turns.ts";
-import { world } from "./world.ts";
 import { changeSettings, close } from "../../../src/repository/settings.ts";
 import type { PinnedRepository, Repository } from "../../../src/repository/repository.ts";
-import { decodeHead } from "../../../src/format/records/head.ts";
+import type { CheckProblem } from "../../../src/maintenance/problems.ts";
+import { type Head, decodeHead } from "../../../src/format/records/head.ts";
+import { check } from "../../../src/maintenance/check.ts";
 import { forget } from "../../../src/maintenance/forget.ts";
 import { naCl, storeHead } from "../../support/repository-writer.ts";
 import type { RepositoryId } from "../../../src/format/names/identifiers.ts";
 import { ownerKeyOf } from "../../../src/format/keys/writer.ts";
+import { join } from "node:path";
+import { packsInOrder } from "../../../src/format/records/reach.ts";
 import { prune } from "../../../src/maintenance/prune.ts";
 import { randomFrom } from "./random.ts";
+import { readReach } from "../../../src/repository/reaches.ts";
 import { readRecord } from "../../../src/repository/records.ts";
 import { repositoryOf } from "../../../src/repository/repository.ts";
+import { runBackup } from "./real-host.ts";
 import { requireMarkers } from "../../../src/repository/marker-backend.ts";
+import { toHex } from "@idk/storage/blobs";
 import { unforget } from "../../../src/maintenance/unforget.ts";
 import { volatileHeadMemory } from "../../../src/repository/head-memory.ts";
 
@@ -32,12 +39,22 @@ export interface Counts {
   killed: number;
 }
 
+/** The cache of a host at some time. */
+type Copy = Pick<Host, "name" | "cache" | "database">;
+
+function bringBack(host: Host, { cache, database }: Copy): void {
+  host.cache = cache;
+  host.database = database;
+}
+
 export interface ScheduleOptions {
   readonly seed: number;
   readonly rules: WritingRules;
   readonly counts: Counts;
   /** Whether nothing is broken, so that everything goes in the end that can. */
   readonly isWhole: boolean;
+  /** Hosts make real backups, with their files and caches below this folder. */
+  readonly folder?: string | undefined;
 }
 
 export function noCounts(): Counts {
@@ -63,13 +80,22 @@ export async function runSchedule({
   rules,
   counts,
   isWhole,
+  folder,
 }: ScheduleOptions): Promise<void> {
   const random = randomFrom(seed);
   const grace = random.pick([HOUR, 16 * HOUR, 7 * 24 * HOUR]);
-  const it = world(random, grace, Date.UTC(2026, 10, 20), async (backend, address) => {
-    const reader = { backend: requireMarkers(backend), naCl, identities: [identity] };
-    return decodeHead(await readRecord(reader, "head", address)).head;
-  });
+  const errorMax = folder === undefined ? Infinity : HOUR / 4;
+  const it = world(
+    random,
+    grace,
+    errorMax,
+    Date.UTC(2026, 10, 20),
+    async (backend, address) => {
+      const reader = { backend: requireMarkers(backend), naCl, identities: [identity] };
+      return decodeHead(await readRecord(reader, "head", address)).head;
+    },
+    neededBy,
+  );
   const { backend } = it;
   // Everything that has an influence on the schedule follows from the seed.
   const repository = seed.toString(16).padStart(32, "0") as RepositoryId;
@@ -87,13 +113,16 @@ export async function runSchedule({
   const busy = new Set<Host>();
   const hosts: Host[] = ["a", random.pick(["a", "b"])].map((name) => ({
     name,
-    clockAhead: (random.unit() * 2 - 1) * HOUR,
+    // A real backup looks at both clocks, and the store's may be off, too.
+    clockAhead: (random.unit() * 2 - 1) * (folder === undefined ? HOUR : HOUR / 3),
     cache: { base: undefined, prepared: undefined, interrupted: new Map() },
-    files: [1, 2, 3],
+    files: Array.from({ length: random.pick([3, 12]) }, (_, content) => content + 1),
   }));
+  /** One file in so many changes from one backup to the next: lists of packs get longer by few. */
+  const unchanged = random.pick([3, 8]);
   /** Copies of caches, to be brought back some day. */
-  const copies: { readonly name: string; readonly cache: Cache }[] = [];
-  let nextContent = 10;
+  const copies: Copy[] = [];
+  let nextContent = 20;
 
   function launch(name: string, run: (backend: Backend) => Promise<void>): Process {
     const process = start(name, backend, run);
@@ -109,8 +138,14 @@ export async function runSchedule({
 
   function backUp(host: Host): void {
     busy.add(host);
-    host.files = host.files.map((content) => (random.oneIn(3) ? (nextContent += 1) : content));
-    const process = launch("session", (io) => runSession(it, rules, host, owner, to, io));
+    host.files = host.files.map((content) =>
+      random.oneIn(unchanged) ? (nextContent += 1) : content,
+    );
+    const process = launch("session", (io) =>
+      folder === undefined
+        ? runSession(it, rules, host, owner, to, io)
+        : runBackup(it, host, recipients, open(io, pinned), join(folder, `${hosts.indexOf(host)}`)),
+    );
     const free = () => busy.delete(host);
     process.ended.then(free, free);
   }
@@ -181,16 +216,16 @@ export async function runSchedule({
       case 13:
         if (host === undefined) return;
         // A copy of the machine, or the machine as it was some time ago.
-        copies.push({ name: host.name, cache: host.cache });
+        copies.push({ name: host.name, cache: host.cache, database: host.database });
         for (const copy of copies) {
-          if (copy.name === host.name && random.oneIn(3)) host.cache = copy.cache;
+          if (copy.name === host.name && random.oneIn(3)) bringBack(host, copy);
         }
         return;
       case 14: {
         if (random.oneIn(6)) return retire();
         const other = idle.find((one) => one !== host && one.name === host?.name);
         if (other !== undefined && host !== undefined) {
-          other.cache = host.cache;
+          bringBack(other, host);
           other.files = host.files;
         }
         return;
@@ -222,6 +257,7 @@ export async function runSchedule({
     it.now += Math.floor(random.unit() * longest);
   }
 
+  const isAwaited = () => folder !== undefined && running.size > 0;
   const actions = 12 + random.upTo(16);
   for (let done = 0; done < actions && lost === undefined;) {
     if (running.size < 3 && (running.size === 0 || random.oneIn(12))) {
@@ -229,13 +265,14 @@ export async function runSchedule({
       done += 1;
     }
     if (random.oneIn(running.size === 0 ? 3 : 12)) passTime();
-    await step();
+    await step(isAwaited);
   }
-  while (await step());
+  while (await step(isAwaited));
   if (lost !== undefined) throw lost;
   it.checkAll();
   counts.snapshots += it.good().filter(({ kind }) => kind === "snap").length;
   if (it.hasFailed()) counts.late += 1;
+  if (folder !== undefined) await checkTrees(it, open(backend, pinned));
 
   // In the end nothing is left but what is needed.
   it.now += 3 * grace;
@@ -257,6 +294,30 @@ export async function runSchedule({
   for await (const { name } of backend.list("")) {
     if (!needed.has(name) && !marked.has(name)) throw new Error(`${name} was never deleted`);
   }
+}
+
+/** Checks that every snapshot that a backup has said to have stored can be restored. */
+async function checkTrees(it: World, repository: Repository): Promise<void> {
+  const onProblem = (problem: CheckProblem) => {
+    if (!("found" in problem) || !it.isTrusted(problem.found.marker)) return;
+    if (problem.kind === "reach" && problem.lacking === 0) return;
+    const { address } = problem.found.marker;
+    throw new Lost(`check finds a problem of ${address}: ${problem.kind}`);
+  };
+  await check(repository, { readData: 1, onProblem });
+}
+
+/** What the head of a real backup needs. */
+async function neededBy(backend: Backend, head: Head): Promise<string[]> {
+  if (head.kind !== "snap" && head.kind !== "part") return [];
+  const reader = { backend: requireMarkers(backend), naCl, identities: [identity] };
+  const own = await readReach(reader, head.reach);
+  const path = [];
+  for (const address of own.earlier) path.push(await readReach(reader, address));
+  path.push(own);
+  const packs = [...packsInOrder(path)].map(toHex);
+  const snapshot = head.kind === "snap" ? [head.snapshot] : [];
+  return [...packs, ...snapshot, ...path.flatMap(({ blobs }) => blobs)];
 }
 
 /** The clock is the store's at each moment, because time passes here while nothing happens. */

@@ -17,8 +17,12 @@ export interface Process {
 export interface Turns {
   /** Starts a process with a backend of its own, each request of which waits for its turn. */
   start(name: string, backend: Backend, run: (backend: Backend) => Promise<void>): Process;
-  /** Lets one of the requests go on. Returns false if none waits. */
-  step(): Promise<boolean>;
+  /**
+   * Lets one of the requests go on. Returns false if none waits.
+   *
+   * @param isAwaited whether there will be one, because a process does real I/O
+   */
+  step(isAwaited?: () => boolean): Promise<boolean>;
   /** Whether requests of processes that were killed are still on their way. */
   hasStrays(): boolean;
 }
@@ -117,8 +121,9 @@ export function turns(random: Random, onError: (error: unknown) => void): Turns 
       };
     },
     hasStrays: () => waiting.some(({ process }) => process === STRAY),
-    async step() {
+    async step(isAwaited = () => false) {
       await settled();
+      while (waiting.length === 0 && isAwaited()) await Bun.sleep(1);
       const [next] = waiting.splice(random.upTo(waiting.length - 1), 1);
       if (next === undefined) return false;
       next.go();

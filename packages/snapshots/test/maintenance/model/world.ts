@@ -40,7 +40,7 @@ interface Committed extends Made {
   /** In real time. */
   readonly at: number;
   /** Whether the host takes it as its newest snapshot. */
-  readonly isGood: boolean;
+  isGood: boolean;
 }
 
 /**
@@ -63,6 +63,10 @@ export interface World {
   /** Heads whose markers were stored after their deadline: the host has said that it failed. */
   hasFailed(): boolean;
   isForgotten(marker: Marker): boolean;
+  /** A real backup has said that it has stored this head. */
+  trust(address: string): void;
+  /** Whether a head may not lose anything now. */
+  isTrusted(marker: Marker): boolean;
   /** The owner was told that this head unforgets these, however late it was. */
   confirm(unforgetting: Marker, unforgotten: readonly Marker[]): void;
   /** Throws unless each blob that a head needs that was not forgotten is there. */
@@ -73,12 +77,17 @@ export interface World {
 
 const ERROR_MAX = 11 * 3_600_000;
 
-/** @param decode reads a head that the owner has stored */
+/**
+ * @param decode reads a head
+ * @param neededBy what a snapshot or part of a real backup needs, besides itself
+ */
 export function world(
   random: Random,
   grace: number,
+  errorMax: number,
   start: number,
   decode: (backend: Backend, address: string) => Promise<Head>,
+  neededBy: (backend: Backend, head: Head) => Promise<string[]>,
 ): World {
   const expected = new Map<string, Made>();
   const committed = new Map<string, Committed>();
@@ -89,7 +98,7 @@ export function world(
   const closedAt = new Map<string, number>();
   let failed = false;
   // With a second for what is rounded. Beyond half a day, heads would seem to be a day ahead.
-  const error = Math.min(grace / 8 - 1000, ERROR_MAX);
+  const error = Math.min(grace / 8 - 1000, ERROR_MAX, errorMax);
   const storeTime = () => Math.floor(self.now + (random.unit() * 2 - 1) * error);
   const inner = memory({ now: storeTime, idleBytes: 0 });
 
@@ -105,10 +114,16 @@ export function world(
     if (!isGood) failed = true;
     const head: Committed = { ...made, at: self.now, isGood };
     committed.set(name, head);
-    if (!isGood) return;
-    const missing = made.needed.find((blob) => !present.has(blob));
-    if (missing !== undefined) throw new Lost(`${name} was committed without ${missing}`);
-    for (const blob of made.needed) {
+    if (isGood) require(head);
+  };
+
+  /** From now on, nothing that the head needs may go. */
+  const require = (head: Committed): void => {
+    const missing = head.needed.find((blob) => !present.has(blob));
+    if (missing !== undefined) {
+      throw new Lost(`${formatMarker(head.marker)} was committed without ${missing}`);
+    }
+    for (const blob of head.needed) {
       const others = needing.get(blob);
       if (others === undefined) needing.set(blob, [head]);
       else others.push(head);
@@ -136,6 +151,15 @@ export function world(
   const obey = async (marker: Marker): Promise<void> => {
     const storedAt = await storedAtOf(formatMarker(marker));
     const head = await decode(inner, marker.address);
+    const name = formatMarker(marker);
+    if ((head.kind === "snap" || head.kind === "part") && !committed.has(name)) {
+      // Of a real backup. Whether it was in time, it says when it ends.
+      const needed = [marker.address, ...(await neededBy(inner, head).catch(() => []))];
+      const { kind } = head;
+      const made = { marker, kind, name: head.name, needed, deadline: Infinity };
+      committed.set(name, { ...made, at: self.now, isGood: false });
+      return;
+    }
     if (head.kind === "repo") {
       for (const { marker: made, name } of committed.values()) {
         const behind = closedBehind(name, head.settings);
@@ -206,7 +230,18 @@ export function world(
       [...committed.values()].filter(
         ({ isGood, marker }) => isGood && marked.has(formatMarker(marker)),
       ),
-    hasFailed: () => failed,
+    trust(address) {
+      const head = [...committed.values()].find(({ marker }) => marker.address === address);
+      if (head === undefined) throw new Lost(`a backup says that it has stored ${address}`);
+      if (head.isGood) return;
+      head.isGood = true;
+      require(head);
+    },
+    isTrusted(marker) {
+      const head = committed.get(formatMarker(marker));
+      return head?.isGood === true && !mayLose(head);
+    },
+    hasFailed: () => failed || [...committed.values()].some(({ isGood }) => !isGood),
     isForgotten: (marker) => inForce.get(formatMarker(marker))?.kind === "forget",
     confirm(unforgetting, unforgotten) {
       for (const marker of unforgotten) {
