@@ -1,13 +1,13 @@
 /**
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
- * `run.cjs` with all commands, `worker.cjs` for its threads, their bytecode, which saves parsing, the
+ * `run.cjs` with all commands, `snapshots.cjs` with the library of snapshots, so that other commands do
+ * not load it, `worker.cjs` and `pack-worker.cjs` for threads, their bytecode, which saves parsing, the
  * licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which Node starts all
- * that on Bun. Native packages, and those that only large files and object stores need, stay outside as
- * dependencies.
+ * that on Bun. Native packages, and those that only large files and object stores need, stay outside as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
  */
-import { build, write } from "bun";
+import { type BunPlugin, build, write } from "bun";
 import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { type Seam, licences, packagesOf, seamsPlugin } from "./building.ts";
 import { join, resolve } from "node:path";
@@ -41,6 +41,11 @@ const SEAMS: readonly Seam[] = [
     to: 'require.resolve("./worker.cjs")',
   },
   {
+    file: /\/packs\/threads\.ts$/u,
+    from: 'new URL("pack-worker.ts", import.meta.url).href',
+    to: 'require.resolve("./pack-worker.cjs")',
+  },
+  {
     // sodium-native takes ten times as long to find its library as to load it. Do not resolve it from
     // the program's path, which in a thread is that of piscina.
     file: /\/sodium-native\/index\.js$/u,
@@ -58,8 +63,41 @@ const SEAMS: readonly Seam[] = [
   },
 ];
 
+/** Entries of the storage library that the library of snapshots takes from `run.cjs`. */
+const SHARED = ["@idk/storage", "@idk/storage/blobs"] as const;
+
+/**
+ * Both libraries have to use the same modules, because the secrets of keys are kept in one of them.
+ * `run.cjs` gives its own to `snapshots.cjs`, when that is loaded.
+ */
+const GIVING: Seam = {
+  file: /\/cli\/src\/run\.ts$/u,
+  from: "export async function run(",
+  to: `export function shared(name) {
+    switch (name) {
+      ${SHARED.map((name) => `case "${name}": return require("${name}");`).join("\n")}
+    }
+  }
+  export async function run(`,
+};
+const TAKING: BunPlugin = {
+  name: "shared",
+  setup(builder) {
+    builder.onResolve({ filter: /^@idk\/storage(?:\/|$)/u }, ({ path }) => {
+      if (SHARED.some((name) => name === path)) return { path, namespace: "shared" };
+      throw new Error(`snapshots.cjs cannot take ${path} from run.cjs: add it to SHARED`);
+    });
+    builder.onLoad({ filter: /./u, namespace: "shared" }, ({ path }) => ({
+      contents: `module.exports = require("./run.cjs").shared("${path}");`,
+      loader: "js",
+    }));
+  },
+};
+
 /** Module names that stay external, and their names in the bundle, resolved from the script. */
 const OUTSIDE: Readonly<Record<string, string>> = {
+  "@idk/snapshots": "./snapshots.cjs",
+  "./pack-worker.cjs": "./pack-worker.cjs",
   "./run.cjs": "./run.cjs",
   "./worker.cjs": "./worker.cjs",
   "sodium-native/package.json": "sodium-native/package.json",
@@ -81,15 +119,9 @@ const startedAt = new Date();
 await mkdir(folder, { recursive: true });
 const building = await mkdtemp(join(folder, "build-"));
 try {
-  const { outputs, metafile } = await build({
-    entrypoints: [
-      join(import.meta.dir, "src/main.ts"),
-      join(import.meta.dir, "src/run.ts"),
-      join(root, "packages/storage/src/store/workers/worker.ts"),
-    ],
+  const common = {
     outdir: building,
     root,
-    naming: "[name].cjs",
     target: "bun",
     format: "cjs",
     banner: ON_NODE,
@@ -98,12 +130,30 @@ try {
     minify: { whitespace: true, syntax: true },
     metafile: true,
     external: EXTERNAL,
-    plugins: [seamsPlugin(SEAMS, OUTSIDE)],
+  } as const;
+  const commands = await build({
+    ...common,
+    entrypoints: [
+      join(import.meta.dir, "src/main.ts"),
+      join(import.meta.dir, "src/run.ts"),
+      join(root, "packages/storage/src/store/workers/worker.ts"),
+      join(root, "packages/snapshots/src/write/packs/pack-worker.ts"),
+    ],
+    naming: "[name].cjs",
+    plugins: [seamsPlugin([...SEAMS, GIVING], OUTSIDE)],
   });
+  const snapshots = await build({
+    ...common,
+    entrypoints: [join(root, "packages/snapshots/src/index.ts")],
+    naming: "snapshots.cjs",
+    plugins: [TAKING, seamsPlugin(SEAMS, OUTSIDE)],
+  });
+  const outputs = [...commands.outputs, ...snapshots.outputs];
 
   // Bun silently omits bytecode that it cannot generate.
-  for (const name of ["main.cjs", "run.cjs", "worker.cjs"])
-    await access(join(building, `${name}.jsc`));
+  for (const output of outputs) {
+    if (output.path.endsWith(".cjs")) await access(`${output.path}.jsc`);
+  }
   // Bun inlines the paths of modules that use them.
   for (const output of outputs) {
     if (!output.path.endsWith(".cjs")) continue;
@@ -112,7 +162,9 @@ try {
       throw new Error(`${output.path} contains a path of this machine`);
     }
   }
-  const bundled = packagesOf(Object.keys(metafile!.inputs));
+  const bundled = packagesOf(
+    [commands, snapshots].flatMap(({ metafile }) => Object.keys(metafile!.inputs)),
+  );
   await write(join(building, "LICENSES.txt"), await licences(bundled));
   const materials = await billOfMaterials("cli", bundled);
   await write(join(building, "sbom.cdx.json"), `${JSON.stringify(materials, null, 2)}\n`);

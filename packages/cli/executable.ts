@@ -49,10 +49,15 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       to: '{ throw new Error("not in the executable") }',
     },
     {
-      // The thread below contains the job, whatever its name.
+      // The thread below contains the jobs, and chooses by this name.
       file: /\/workers\/pool\.ts$/u,
       from: String.raw`import.meta.url.replace(/\/pool\.([jt]s)$/u, "/worker.$1")`,
       to: '"worker"',
+    },
+    {
+      file: /\/packs\/threads\.ts$/u,
+      from: 'new URL("pack-worker.ts", import.meta.url).href',
+      to: '"pack-worker"',
     },
     {
       file: /\/piscina\/dist\/index\.js$/u,
@@ -62,7 +67,9 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
     {
       file: /\/piscina\/dist\/worker\.js$/u,
       from: "Promise.resolve(`${filename}`).then(s => __importStar(require(s)))",
-      to: `Promise.resolve(require(${quoted(join(root, "packages/storage/src/store/workers/worker.ts"))}))`,
+      to: `Promise.resolve(filename.endsWith("pack-worker")
+        ? require(${quoted(join(root, "packages/snapshots/src/write/packs/pack-worker.ts"))})
+        : require(${quoted(join(root, "packages/storage/src/store/workers/worker.ts"))}))`,
     },
     {
       // What it imports if the job has no function of that name.

@@ -95,7 +95,7 @@ describe.each(PACKAGES)("the package %s", (name) => {
 
 test("the command contains its scripts and their bytecode", async () => {
   const listed = await ok(["tar", "-tzf", tarballs.cli], folder);
-  const scripts = ["main.cjs", "run.cjs", "worker.cjs"];
+  const scripts = ["main.cjs", "pack-worker.cjs", "run.cjs", "snapshots.cjs", "worker.cjs"];
   expect(listed.match(/(?<=^package\/dist\/).+$/gmu)?.toSorted()).toEqual(
     [
       "LICENSES.txt",
@@ -111,8 +111,9 @@ test("the command contains its scripts and their bytecode", async () => {
 test("the command declares what its bundle loads and includes the licences of what it bundles", async () => {
   const at = (name: string) => ["tar", "-xzOf", tarballs.cli, `package/${name}`];
   const loaded = new Set<string>();
-  for (const name of ["dist/main.cjs", "dist/run.cjs", "dist/worker.cjs"]) {
-    const script = await ok(at(name), folder);
+  const scripts = ["main.cjs", "pack-worker.cjs", "run.cjs", "snapshots.cjs", "worker.cjs"];
+  for (const name of scripts) {
+    const script = await ok(at(`dist/${name}`), folder);
     for (const [, specifier = ""] of script.matchAll(
       /\b(?:require(?:\.resolve)?|import)\("([^"]+)"\)/gu,
     )) {

@@ -45,6 +45,23 @@ export { resolveSnapshot } from "./read/resolve.ts";
 export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
+export { matchesPattern } from "./format/names/pattern.ts";
+export { parseExcludeFile } from "./walk/excludes.ts";
+
+export {
+  type ChainDecisions,
+  type ForgetOptions,
+  type ForgetReport,
+  forget,
+} from "./maintenance/forget.ts";
+export { type UnforgetOptions, type UnforgetReport, unforget } from "./maintenance/unforget.ts";
+export { forgottenOf } from "./maintenance/repository-state.ts";
+export {
+  type PruneOptions,
+  type PruneProgress,
+  type PruneReport,
+  prune,
+} from "./maintenance/prune.ts";
 
 export { backup, backupStatus } from "./write/backup.ts";
 export type {
@@ -54,3 +71,13 @@ export type {
   BackupStatus,
   BackupSummary,
 } from "./write/options.ts";
+
+export { restore } from "./restore/restore.ts";
+export type {
+  Overwrite,
+  RestoreAction,
+  RestoreCounts,
+  RestoreEvent,
+  RestoreOptions,
+  RestoreSummary,
+} from "./restore/options.ts";

@@ -8,8 +8,36 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   keygen: [
     "idk keygen -o me.key > me.pub                 me.key is secret: back it up",
     "idk keygen -o safe.key --passphrase",
+    "idk keygen --writer -o host.key > host.pub    for `idk repo allow`",
   ],
   recipient: ["idk recipient -i me.key"],
+  backup: [
+    "idk backup ~/Documents                        again: only what is new is sent",
+    "idk backup /etc /home --name web1 --exclude-caches -e '*.tmp'",
+    "find . -newer last -print0 | idk backup --files-from - -0 --name recent",
+  ],
+  restore: [
+    "idk restore latest --target out",
+    "idk restore web1@2026-11-20:/etc --target /tmp/etc --dry-run",
+    "idk restore web1~1:/home/me/notes.txt --target .",
+  ],
+  snapshots: ["idk snapshots", "idk snapshots --name web1 --long"],
+  status: ["idk status ~/Documents"],
+  cat: ["idk cat latest:/home/me/notes.txt"],
+  diff: ["idk diff web1~1 web1", "idk diff web1@2026-11-01 web1 --json"],
+  find: ["idk find '*.pdf'", "idk find '**/.ssh/*' --all --long"],
+  forget: [
+    "idk forget --keep-daily 7 --keep-weekly 4 --keep-yearly unlimited --dry-run",
+    "idk forget --name 'web1/*' --keep-within 1y --prune",
+    "idk forget 5f2b8c1e                           this one",
+  ],
+  unforget: ["idk unforget 5f2b8c1e"],
+  prune: ["idk prune --dry-run                           what becomes free, and when"],
+  repo: ["idk repo show", "idk repo allow \"$(cat host.pub)\" --names 'web1/*'"],
+  "repo init": ["idk repo init --grace-period 14d"],
+  "repo show": ["idk repo show", "idk repo show --json"],
+  "repo allow": ["idk repo allow \"$(cat host.pub)\" --names 'web1/*'"],
+  "repo revoke": ['idk repo revoke "$(cat host.pub)"'],
   put: [
     "idk put report.pdf -R alice.pub -R bob.pub",
     "idk put photos --compress auto                each file in the folder",
@@ -30,7 +58,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub    for exactly this one",
     "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub --reseal --delete-old",
   ],
-  ls: ["idk ls --long -i me.key", "idk ls --json"],
+  ls: [
+    "idk ls --long -i me.key",
+    "idk ls latest /home/me                        a folder of a snapshot",
+  ],
   inspect: ["idk inspect 5f2b8c1e"],
   verify: [
     "idk verify                                    every blob, without a key",

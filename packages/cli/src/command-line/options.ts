@@ -33,7 +33,8 @@ export function recipientsFileOption(): Option {
   return repeatable("-R, --recipients-file <file>", "a file of recipients; repeatable");
 }
 
-function repeatable(flags: string, description: string): Option {
+/** An option that makes a list. */
+export function repeatable(flags: string, description: string): Option {
   return new Option(flags, description).argParser(
     (value: string, previous: readonly string[] | undefined) => [...(previous ?? []), value],
   );

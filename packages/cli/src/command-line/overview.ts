@@ -3,26 +3,27 @@
  * as fast as the runtime starts: import nothing here. A test compares it with the commands.
  */
 
-export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]      encrypted, content-addressed storage
+export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, content-addressed storage
 
   init       set up an identity, a store and the configuration: start here
-  put        store files, folders or standard input and print their addresses
-  get        fetch, verify and decrypt content
-  ls         list addresses, or names and sizes with --long
-  stat       show the size, metadata and layout of content
-  share      grant a recipient access       rewrap     change its recipients
-  rm         remove a blob, or a whole tree
-  verify     check blobs without a key, or all content with one
-  copy       copy blobs from one store to another, without a key
-  inspect    show what the store can see of a blob
-  keygen     create an identity             recipient  print its public key
-  store      create a store (init), or check what it supports (check)
-  config     show the effective settings    doctor     diagnose problems
+  backup     back up folders                restore     restore a snapshot
+  snapshots  list snapshots                 status      what a backup would do
+  ls         list a snapshot, or the store  cat         print one of its files
+  diff       compare two snapshots          find        find files in snapshots
+  forget     thin out old snapshots         unforget    bring them back
+  prune      delete what none needs         repo        who may write to it
+  put        store files, print addresses   get         fetch and decrypt them
+  stat       show the layout of content     inspect     what the store can see
+  share      grant a recipient access       rewrap      change its recipients
+  rm         remove a blob, or a tree       verify      check blobs, or content
+  copy       copy blobs between stores      store       make (init) or (check)
+  keygen     create an identity             recipient   print its public key
+  config     show the effective settings    doctor      diagnose problems
   bench      measure performance            completion  for bash, zsh, fish
 
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man
-Example:  idk init; idk put report.pdf; idk get ADDRESS -o copy.pdf
+Example:  idk init; idk backup Documents; idk restore latest --target copy
 `;
 
 /*
@@ -73,6 +74,7 @@ export const EXIT_CODES = `Exit codes:
   4    no identity can open it
   5    damaged or forged data
   6    store unavailable or access denied
+  7    a snapshot was made, but some files could not be read
   130  interrupted
 `;
 

@@ -15,6 +15,7 @@ import { addHelpCommand } from "./help.ts";
 import { OVERVIEW } from "./overview.ts";
 import { addKeyCommands, addSetupCommands } from "./setup.ts";
 import { addBlobCommands, addStoreCommands } from "./store.ts";
+import { addRepositoryCommands, addSnapshotCommands } from "./snapshots.ts";
 import { addBenchCommand, addCompletionCommand, addDoctorCommand } from "./tools.ts";
 
 /** Parses the command line and runs the command it names. */
@@ -59,6 +60,22 @@ type Add = (program: CommanderCommand, actionOf: ActionOf, start: StartSession) 
 export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] = [
   [["init", "config"], addSetupCommands],
   [["keygen", "recipient"], addKeyCommands],
+  [
+    [
+      "backup",
+      "restore",
+      "snapshots",
+      "status",
+      "cat",
+      "diff",
+      "find",
+      "forget",
+      "unforget",
+      "prune",
+    ],
+    addSnapshotCommands,
+  ],
+  [["repo"], addRepositoryCommands],
   [["put", "get", "stat", "share", "rewrap"], addContentCommands],
   [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],
   [["store"], addStoreCommands],

@@ -30,12 +30,15 @@ export function addSetupCommands(program: CommanderCommand, actionOf: ActionOf):
 export function addKeyCommands(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("keygen")
-    .summary("create an identity")
+    .summary("create an identity, or a writer key")
     .description(
-      "Write a new identity to a file or to the system's keychain, and print its recipient.",
+      "Write a new identity to a file or to the system's keychain, and print its recipient. With " +
+        "--writer, write a writer key, with which a host signs its snapshots and can read nothing, " +
+        "and print its public key for `idk repo allow`.",
     )
     .option("-o, --output <file>", "write the identity to this file, which must not exist")
     .option("--keychain <name>", "keep it in the keychain instead; use it as -i keychain:NAME")
+    .option("--writer", "create a writer key, for a host that makes backups")
     .option("--passphrase", "protect it with a passphrase (IDK_PASSPHRASE, or prompt for one)")
     .action(actionOf(async () => (await import("../commands/keys.ts")).keygen));
 

@@ -6,15 +6,23 @@ import { identityOption, workersOption } from "./options.ts";
 export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("ls")
-    .summary("list addresses, or names and sizes")
+    .summary("list a snapshot, or the addresses in the store")
     .description(
       "Print the address of every blob: the roots that `idk put` printed, and chunks. With --long, " +
         "print the address, size, date, type and name of each content that your identities open. " +
         "Names are encrypted with the content, so this fetches each root, up to 1 MiB, and the " +
-        "first 4 KiB of each chunk whose length could be a root's.",
+        "first 4 KiB of each chunk whose length could be a root's. With SNAPSHOT, print the paths in " +
+        "it instead: all, or those in the folder PATH; with --long, also modes, owners, sizes and times.",
     )
+    .argument(
+      "[snapshot]",
+      "list this snapshot: latest, NAME, NAME~2, NAME@2026-11-20 or an address",
+    )
+    .argument("[path]", "list this folder of the snapshot")
     .option("-l, --long", "print sizes, dates, types and names; needs an identity")
     .option("--all", "with --long: also list other recipients' roots, and chunks")
+    .option("--recursive", "with PATH: also list what is in the folders below it")
+    .option("--accept-rollback", "with SNAPSHOT: go on although the store has lost newer snapshots")
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/show.ts")).ls));
 

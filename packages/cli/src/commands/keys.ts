@@ -13,22 +13,38 @@ export const keygen: Command = command(
   {
     output: optional(newPath),
     keychain: optional(field(checkKeychainName)),
+    writer: flag,
     protect: flag,
     passphrase,
   },
-  async ({ output, keychain, protect, passphrase: given }, session) => {
+  async ({ output, keychain, writer: forWriter, protect, passphrase: given }, session) => {
     if (keychain !== undefined) {
+      if (forWriter) throw usage("a writer key is for backups that run by themselves: use -o FILE");
       if (output !== undefined) throw usage("-o and --keychain exclude each other");
       if (protect) throw usage("--passphrase is for files: the keychain has its own protection");
       const recipient = await addNewIdentityToKeychain(keychain);
       await session.out.result(recipient, { recipient, keychain });
       return;
     }
-    if (output === undefined)
-      throw usage("name the identity file with -o FILE, or use --keychain NAME");
-    if (output === "-")
-      throw usage("an identity is secret: write it to a file with -o FILE, not to -");
+    if (output === undefined) {
+      throw usage(
+        forWriter
+          ? "name the file of the writer key with -o FILE"
+          : "name the identity file with -o FILE, or use --keychain NAME",
+      );
+    }
+    if (output === "-") {
+      const what = forWriter ? "a writer key" : "an identity";
+      throw usage(`${what} is secret: write it to a file with -o FILE, not to -`);
+    }
     const ask = async () => given ?? (await askNewPassphrase(session, "omit --passphrase"));
+    if (forWriter) {
+      // Load the code of snapshots only if it is needed.
+      const { writeNewWriterKey } = await import("../keys/writer-keys.ts");
+      const writer = await writeNewWriterKey(output, protect ? ask : undefined);
+      await session.out.result(writer, { writer, file: output });
+      return;
+    }
     const recipient = await writeNewIdentity(output, protect ? ask : undefined);
     await session.out.result(recipient, { recipient, file: output });
   },

@@ -3,7 +3,18 @@ import { DIGITS_TO_DISPLAY, resolveAddress } from "../blobs/address.ts";
 import { describeInspection, describeStat } from "../blobs/describe.ts";
 import { listContents } from "../blobs/listing.ts";
 import { type Command, command } from "../command.ts";
-import { displayedAddress, flag, identitySources, passphrase, store } from "../config/settings.ts";
+import {
+  displayedAddress,
+  flag,
+  folders,
+  identitySources,
+  optional,
+  passphrase,
+  repository,
+  snapshot,
+  store,
+  text,
+} from "../config/settings.ts";
 import { usage } from "../errors/failures.ts";
 import { type IdentitySettings, loadIdentities } from "../keys/identities.ts";
 import { toHex } from "../output/text.ts";
@@ -11,9 +22,31 @@ import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
 
 export const ls: Command = command(
-  { store, long: flag, all: flag, identity: identitySources, passphrase },
+  {
+    store,
+    long: flag,
+    all: flag,
+    identity: identitySources,
+    passphrase,
+    snapshot: optional(snapshot),
+    path: optional(text),
+    recursive: flag,
+    acceptRollback: flag,
+    repository,
+    folders,
+  },
   async (settings, session) => {
-    const { long, all } = settings;
+    const { long, all, snapshot: listed } = settings;
+    if (listed !== undefined) {
+      if (all) throw usage("--all lists the blobs of a store, not a snapshot");
+      // Load the code of snapshots only if it is needed.
+      const { listSnapshot } = await import("./snapshots/list.ts");
+      await listSnapshot({ ...settings, snapshot: listed }, session);
+      return;
+    }
+    if (settings.recursive || settings.acceptRollback) {
+      throw usage("--recursive and --accept-rollback apply to a snapshot: name one");
+    }
     if (long) {
       await listLong(settings, { all }, session);
       return;

@@ -12,14 +12,14 @@ import { type CheckFailure, encryptionFailure, failuresOf } from "../stores/reme
 
 export const storeInit: Command = command(
   {
-    target: store,
+    location: store,
     versioning: flag,
     objectLock: flag,
     lifecycleDays: optional(field(parseDays)),
     defaultSse: optional(field(parseEncryption)),
     kmsKey: optional(text),
   },
-  async ({ target, versioning, objectLock, lifecycleDays, defaultSse, kmsKey }, session) => {
+  async ({ location, versioning, objectLock, lifecycleDays, defaultSse, kmsKey }, session) => {
     const settings: BucketSettings = {
       versioning,
       objectLock,
@@ -27,10 +27,10 @@ export const storeInit: Command = command(
       defaultEncryption: withKey(defaultSse, kmsKey),
     };
     const { made, there } =
-      target.kind === "filesystem"
-        ? await initFolder(target.folder, settings)
-        : await init(target, settings, session);
-    const name = target.kind === "filesystem" ? target.folder : target.bucket;
+      location.kind === "filesystem"
+        ? await initFolder(location.folder, settings)
+        : await init(location, settings, session);
+    const name = location.kind === "filesystem" ? location.folder : location.bucket;
     const line = (setting: string): string =>
       setting === "folder" || setting === "bucket" ? `${setting} ${name}` : setting;
     const lines = [
@@ -88,13 +88,13 @@ function withKey(
   return type && { type };
 }
 
-export const storeCheck: Command = command({ target: store }, async (settings, session) => {
+export const storeCheck: Command = command({ location: store }, async (settings, session) => {
   const { out, signal } = session;
-  await using backend = await openBackend(settings.target, session);
+  await using backend = await openBackend(settings.location, session);
   const found = await probe(backend, signal);
   const failures = [
-    ...failuresOf(found, settings.target.kind),
-    ...encryptionFailure(found, settings.target),
+    ...failuresOf(found, settings.location.kind),
+    ...encryptionFailure(found, settings.location),
   ];
   await out.result(describe(backend.description, found, failures), {
     store: backend.description,

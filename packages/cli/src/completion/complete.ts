@@ -38,6 +38,11 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
     { word: "auto", description: "if it saves space" },
     { word: "none", description: "uncompressed" },
   ],
+  overwrite: listed(["always", "if-changed", "never"]),
+  snapshot: [{ word: "latest", description: "the newest of all" }],
+  before: [{ word: "latest", description: "the newest of all" }],
+  after: [{ word: "latest", description: "the newest of all" }],
+  gracePeriod: listed(["7d", "14d", "30d"]),
   defaultSse: [
     { word: "AES256", description: "the provider's keys" },
     { word: "aws:kms", description: "the provider's key service" },
@@ -51,12 +56,17 @@ const FILES = new Set([
   "config",
   "dedupSecret",
   "done",
+  "excludeFile",
+  "filesFrom",
+  "ownerKey",
   "file",
   "fromFile",
   "identity",
   "output",
   "outputDir",
+  "path",
   "recipientsFile",
+  "target",
 ]);
 
 /** Take the name of a store, a URL or a folder. */

@@ -25,6 +25,23 @@ export interface Preferences {
 
 export interface StoreEntry extends Preferences {
   readonly url: Located<string>;
+  readonly repository?: RepositoryEntry;
+}
+
+/** What is fixed of the repository of snapshots in a store: its table `[store.NAME.repository]`. */
+export interface RepositoryEntry {
+  /** Of the table's first key, or of its name if it is empty. */
+  readonly line: number;
+  /** The repository's uuid, 32 hexadecimal digits. */
+  readonly id: Located<string>;
+  /** The owner's public key, `idk-writer1…`. */
+  readonly owner: Located<string>;
+  /** In seconds. */
+  readonly gracePeriod: Located<number>;
+  /** The file of this host's writer key, if it writes snapshots. */
+  readonly writer?: Located<string>;
+  /** The names, as patterns, under which the owner lets this host write; undefined if not known. */
+  readonly names?: Located<readonly string[]>;
 }
 
 /** A validated configuration file. Its paths are absolute. */

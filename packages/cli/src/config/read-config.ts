@@ -1,16 +1,26 @@
 import { nearest } from "@idk/storage/url";
 import type { Environment } from "../invocation.ts";
 import { looksLikeSecret } from "../output/secrets.ts";
-import { type Config, isStoreName, type Located, type StoreEntry } from "./config.ts";
+import {
+  type Config,
+  isStoreName,
+  type Located,
+  type RepositoryEntry,
+  type StoreEntry,
+} from "./config.ts";
 import { parseToml, type TomlEntry, TomlError } from "./toml.ts";
 import {
+  chainPatterns,
   chunkLength,
   compress,
   filePath,
   identities,
   identityCommand,
+  ownerKey,
+  period,
   type ReadValue,
   recipients,
+  repositoryId,
   storeUrl,
   text,
   workerCount,
@@ -19,7 +29,7 @@ import {
 
 interface Key {
   /** The property it sets. */
-  readonly name: keyof StoreEntry | "default";
+  readonly name: keyof StoreEntry | keyof RepositoryEntry | "default";
   readonly read: ReadValue<unknown>;
 }
 
@@ -43,6 +53,17 @@ const OF_STORE: ReadonlyMap<string, Key> = new Map([
   ...SHARED,
 ]);
 
+/** The table in which the repository of a store's snapshots is pinned. */
+const REPOSITORY = "repository";
+const OF_REPOSITORY: ReadonlyMap<string, Key> = new Map([
+  ["id", { name: "id", read: repositoryId }],
+  ["owner", { name: "owner", read: ownerKey }],
+  ["grace-period", { name: "gracePeriod", read: period }],
+  ["writer", { name: "writer", read: filePath }],
+  ["names", { name: "names", read: chainPatterns }],
+]);
+const PINNED = ["id", "owner", "grace-period"] as const;
+
 type Section = Record<string, Located<unknown>>;
 
 /**
@@ -53,7 +74,7 @@ type Section = Record<string, Located<unknown>>;
  */
 export function readConfig(source: string, file: string, env: Environment): Config {
   const top: Section = {};
-  const stores = new Map<string, { readonly line: number; readonly section: Section }>();
+  const stores = new Map<string, StoreSections>();
   for (const entry of parseToml(source)) {
     const [first, name, ...rest] = entry.key;
     if (first !== "store") {
@@ -73,15 +94,26 @@ export function readConfig(source: string, file: string, env: Environment): Conf
         entry.line,
       );
     }
-    const { section } = stores.get(name) ?? { section: {} };
-    if (!stores.has(name)) stores.set(name, { line: entry.line, section });
-    if (rest.length > 0) put(section, entry, OF_STORE, rest.join("."), file, env);
+    const sections = stores.get(name) ?? { line: entry.line, section: {} };
+    const { section } = sections;
+    if (!stores.has(name)) stores.set(name, sections);
+    if (rest[0] === REPOSITORY) {
+      sections.repository ??= { line: entry.line, section: {} };
+      const key = rest.slice(1).join(".");
+      const isTable = key === "" && entry.value === undefined;
+      if (!isTable) put(sections.repository.section, entry, OF_REPOSITORY, key, file, env);
+    } else if (rest.length > 0) put(section, entry, OF_STORE, rest.join("."), file, env);
     else if (entry.value !== undefined) {
       throw new TomlError(`store.${name} is a table: [store.${name}] with url = "…"`, entry.line);
     }
   }
-  for (const [name, { line, section }] of stores) {
+  for (const [name, { line, section, repository }] of stores) {
     if (section["url"] === undefined) throw new TomlError(`[store.${name}] has no url`, line);
+    const missing = PINNED.find(
+      (key) => repository && !(OF_REPOSITORY.get(key)!.name in repository.section),
+    );
+    if (missing === undefined) continue;
+    throw new TomlError(`[store.${name}.${REPOSITORY}] has no ${missing}`, repository!.line);
   }
   const { default: chosen, ...global } = top;
   const config: Config = {
@@ -89,11 +121,29 @@ export function readConfig(source: string, file: string, env: Environment): Conf
     default: chosen as Located<string> | undefined,
     global,
     stores: new Map(
-      Array.from(stores, ([name, { section }]) => [name, section as unknown as StoreEntry]),
+      Array.from(stores, ([name, { section, repository }]) => [
+        name,
+        {
+          ...(section as unknown as StoreEntry),
+          ...(repository && {
+            repository: {
+              ...(repository.section as unknown as RepositoryEntry),
+              line: repository.line,
+            },
+          }),
+        },
+      ]),
     ),
   };
   checkDefault(config);
   return config;
+}
+
+/** The sections of one store, and the lines of their first mentions. */
+interface StoreSections {
+  readonly line: number;
+  readonly section: Section;
+  repository?: { readonly line: number; readonly section: Section };
 }
 
 function put(

@@ -13,7 +13,7 @@ import {
 import { loadConfig } from "./load-config.ts";
 import { endpointFromVariable, overridesOf } from "./overrides.ts";
 import { redactedUrl } from "./redacted.ts";
-import type { StoreSource } from "./settings.ts";
+import type { RepositorySource, StoreSource } from "./settings.ts";
 
 /** The settings that variables or the file can set, as well as flags. */
 export const CONFIGURABLE = [
@@ -30,7 +30,7 @@ export const CONFIGURABLE = [
 const STORES: readonly (readonly [name: string, option: string, flag: string])[] = [
   ["store", "store", "--store"],
   // `idk store check URL`: the operand is the store.
-  ["target", "url", "URL"],
+  ["location", "url", "URL"],
   // A copy never takes its stores from variables or the file.
   ["from", "from", "--from"],
   ["to", "to", "--to"],
@@ -101,6 +101,15 @@ export async function resolveSettings(
     // A command that opens no store still uses the keys of the selected store.
     const given = storeText("store", "store", "--store", above, options, config);
     entry = given && findStore(given.value, config);
+  }
+
+  if (names.includes("repository")) {
+    values["repository"] = {
+      pins: entry?.repository,
+      table:
+        config && storeName !== undefined ? { config: config.path, store: storeName } : undefined,
+      env,
+    } satisfies RepositorySource;
   }
 
   const layers = [

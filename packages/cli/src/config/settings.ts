@@ -27,9 +27,10 @@ import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
-import { isSecretNotPath, mayHaveSecret } from "../output/secrets.ts";
+import { isSecretNotPath, looksLikeSecret, mayHaveSecret } from "../output/secrets.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 
+import type { RepositoryEntry } from "./config.ts";
 import type { Overrides } from "./overrides.ts";
 
 /*
@@ -160,6 +161,31 @@ export const store: Field<StoreLocation> = parsed(
     return parseStoreUrl(url, env);
   },
 );
+
+/** What the configuration pins of the repository in a store, and where that can be written. */
+export interface RepositorySource {
+  /** Undefined if it pins nothing. */
+  readonly pins: RepositoryEntry | undefined;
+  /** The table of the store in the configuration; undefined if the store is not one of its. */
+  readonly table: { readonly config: string; readonly store: string } | undefined;
+  readonly env: Environment;
+}
+
+/** Determined by `resolveSettings`. */
+export const repository: Field<RepositorySource> = custom<RepositorySource>(() => true);
+
+/** A snapshot, as the library resolves it. */
+export const snapshot: Field<string> = field(checkedSnapshot);
+export const snapshots: Field<string[]> = valibotOptional(array(snapshot), []);
+
+/** What looks like a secret must not be repeated in the message that there is no such snapshot. */
+function checkedSnapshot(text: string): string {
+  if (text === "") throw new Error("takes a snapshot, got an empty string");
+  if (!isAddressOrPrefix(text) && looksLikeSecret(text)) {
+    throw new Error("looks like a secret key, not a snapshot");
+  }
+  return text;
+}
 
 /** The sources of a command's identities, for `loadIdentities`. */
 export const identitySources: Field<IdentitySource[]> = valibotOptional(
@@ -304,14 +330,16 @@ const LABELS: Readonly<Record<string, string>> = {
   file: "FILE",
   identity: "-i or IDK_IDENTITY",
   recipients: "-R or IDK_RECIPIENTS",
+  head: "--head",
+  snapshot: "SNAPSHOT",
   store: "--store or IDK_STORE",
-  target: "URL or IDK_STORE",
+  location: "URL or IDK_STORE",
   workers: "--workers or IDK_WORKERS",
 };
 
 const MISSING_STORE: Readonly<Record<string, string>> = {
   store: "name its folder or URL with --store or IDK_STORE, or run `idk init` once",
-  target: "name its folder or URL, or set IDK_STORE",
+  location: "name its folder or URL, or set IDK_STORE",
   from: "name the one to copy from with --from URL",
   to: "name the one to copy to with --to URL",
 };

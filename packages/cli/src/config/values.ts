@@ -3,6 +3,7 @@ import { expandHome } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource, identitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
+import { parsePeriod } from "./period.ts";
 import { checked, chunkSize, compression, path, workers } from "./settings.ts";
 import type { TomlValue } from "./toml.ts";
 
@@ -75,6 +76,25 @@ export const yesOrNo: ReadValue<boolean> = (value) => {
   if (typeof value === "boolean") return value;
   throw new Error("must be true or false, without quotes");
 };
+
+/** A uuid as the owner's settings have it. Whether it is the right one, the settings decide. */
+export const repositoryId: ReadValue<string> = (value, context) => {
+  const id = text(value, context);
+  if (/^[0-9a-f]{32}$/u.test(id)) return id;
+  throw new Error("must be the 32 hexadecimal digits that `idk repo show` prints");
+};
+
+/** The owner's public key, whose checksum is compared when it is used. */
+export const ownerKey: ReadValue<string> = (value, context) => {
+  const key = text(value, context);
+  if (/^idk-writer1[02-9ac-hj-np-z]{6,100}$/u.test(key)) return key;
+  throw new Error("must be the public key idk-writer1… that `idk repo show` prints");
+};
+
+/** A period in seconds. */
+export const period: ReadValue<number> = (value, context) => parsePeriod(text(value, context));
+
+export const chainPatterns: ReadValue<readonly string[]> = (value) => texts(value);
 
 function texts(value: TomlValue): readonly string[] {
   const items = Array.isArray(value) ? value : [value];

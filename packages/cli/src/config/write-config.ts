@@ -1,4 +1,5 @@
-import { appendFile, open, readFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { appendFile, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { createFolder } from "../folders.ts";
@@ -72,5 +73,40 @@ export async function storeAddition(
     };
   } catch (error) {
     throw cannot(error);
+  }
+}
+
+/**
+ * Changes lines of a configuration file. It is replaced as a whole, so that a crash leaves the old or
+ * the new one.
+ *
+ * @param edit changes the lines in place
+ * @throws Error if the result is no valid configuration
+ */
+export async function editConfig(
+  path: string,
+  edit: (lines: string[]) => void,
+  env: Environment,
+): Promise<void> {
+  // A link to the file stays one.
+  const file = await realpath(path);
+  const lines = (await readFile(file, "utf8")).split("\n");
+  edit(lines);
+  const text = lines.join("\n");
+  readConfig(text, path, env);
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  const { mode } = await stat(file);
+  try {
+    const handle = await open(temporary, "wx", mode & 0o777);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
   }
 }

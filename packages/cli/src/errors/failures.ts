@@ -2,12 +2,13 @@ import type { ErrorCode } from "@idk/storage";
 import { foreign, printableMessage } from "../output/text.ts";
 
 /**
- * The error codes in `--json`: those of the library and two more.
+ * The error codes in `--json`: those of the library and three more.
  *
+ * - `incomplete`  a snapshot was made, but some files could not be read
  * - `output`      the result could not be written
  * - `unexpected`  a bug, or a system error that the program does not handle
  */
-export type FailureCode = ErrorCode | "output" | "unexpected";
+export type FailureCode = ErrorCode | "incomplete" | "output" | "unexpected";
 
 /** The exit codes of `idk`. They are part of its interface: scripts depend on them. */
 export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
@@ -30,13 +31,14 @@ export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
   rollback: 5,
   permission: 6,
   unavailable: 6,
+  incomplete: 7,
   aborted: 130,
 };
 
 /** 128 + SIGPIPE, as a shell reports it. */
 export const BROKEN_PIPE_EXIT_CODE = 141;
 
-const BY_SEVERITY: readonly number[] = [1, 5, 3, 6, 4, 2];
+const BY_SEVERITY: readonly number[] = [1, 5, 3, 6, 4, 2, 7];
 
 /** The code that decides the exit code of a run with several failures. */
 export function worstOf(codes: readonly FailureCode[]): FailureCode {
@@ -180,6 +182,11 @@ const REASONS: ReadonlyMap<string, string> = new Map(
 export function reasonOf(error: unknown): string {
   const code = systemCodeOf(error);
   return REASONS.get(code) ?? (code === "" ? messageOf(error) : foreign(code));
+}
+
+/** The reason of an error from a library that passes system errors on, too. */
+export function reasonOrMessageOf(error: unknown): string {
+  return codeOf(error) === "unexpected" ? reasonOf(error) : messageOf(error);
 }
 
 export function systemCodeOf(error: unknown): string {

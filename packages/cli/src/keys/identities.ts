@@ -54,12 +54,15 @@ async function read(source: IdentitySource, session: Session): Promise<Uint8Arra
   }
 }
 
-async function promptPassphrase(name: string, session: Session): Promise<string> {
+/** Prompts for the passphrase of a key. */
+export async function promptPassphrase(name: string, session: Session): Promise<string> {
   const terminal = openTerminal(session.signal);
   if (terminal === undefined) {
     throw usage(
       `the ${name} is protected by a passphrase and there is no terminal to prompt on: set IDK_PASSPHRASE`,
     );
   }
-  return terminal.askSecret(`Passphrase for ${name.replace(/^identity file /u, "")}: `);
+  return terminal.askSecret(
+    `Passphrase for ${name.replace(/^(?:identity|writer key) file /u, "")}: `,
+  );
 }

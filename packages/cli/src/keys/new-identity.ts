@@ -16,7 +16,7 @@ export async function writeNewIdentity(
 ): Promise<Recipient> {
   const identity = await generateIdentity();
   const { recipient } = identity;
-  await writeNew(path, async () =>
+  await writeNewKey(path, "identities", async () =>
     passphrase === undefined
       ? Buffer.from(`# recipient: ${recipient}\n${formatIdentity(identity)}\n`)
       : await protectIdentity(identity, await passphrase()),
@@ -52,13 +52,19 @@ export async function askNewPassphrase(session: Session, alternative: string): P
 }
 
 /**
- * Creates the file before prompting for a passphrase, so that none is typed in vain, and removes it
- * on failure.
+ * Creates a key file that only its owner can read. Does so before prompting for a passphrase, so that
+ * none is typed in vain, and removes it on failure.
+ *
+ * @param what the kind of keys, for messages
  */
-async function writeNew(path: string, content: () => Promise<Uint8Array>): Promise<void> {
+export async function writeNewKey(
+  path: string,
+  what: string,
+  content: () => Promise<Uint8Array>,
+): Promise<void> {
   const handle = await open(path, "wx", 0o600).catch((error: unknown) => {
     if (systemCodeOf(error) === "EEXIST") {
-      throw usage(`${path} already exists, and identities are never overwritten`);
+      throw usage(`${path} already exists, and ${what} are never overwritten`);
     }
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   });

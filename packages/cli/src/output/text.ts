@@ -20,7 +20,7 @@ const MESSAGE_MAX = 2 * FOREIGN_MAX;
  * Users may put them into the wrong argument.
  */
 const IDENTITY =
-  /(?<kind>idk-secret-key-1|age-secret-key-(?:pq-)?1|age-plugin-[a-z0-9+._]+-1)[0-9a-z]+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*/gisu;
+  /(?<kind>idk-(?:writer-)?secret-key-1|age-secret-key-(?:pq-)?1|age-plugin-[a-z0-9+._]+-1)[0-9a-z]+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*/gisu;
 
 /** Escapes untrusted text into one line that is safe to print on a terminal. */
 export function printable(text: string): string {

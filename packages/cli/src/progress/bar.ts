@@ -85,15 +85,15 @@ const GAP = "  ";
 export function barLine(state: Snapshot, columns: number, style: BarStyle): string {
   const words = wordsOf(state);
   const fraction = fractionOf(state);
-  const { percent, bytes, bytesOfTotal, rate, left, items, chunks, retries } = words;
+  const { percent, bytes, bytesOfTotal, newBytes, rate, left, items, chunks, retries } = words;
   const name = state.name === undefined ? "" : shortened(printable(state.name), style.cut);
   const title = name === "" ? state.command : `${state.command} ${name}`;
   const barred = fraction !== undefined;
 
   // From the widest to the narrowest.
   const layouts: readonly (readonly [bar: boolean, ...parts: string[]])[] = [
-    [barred, title, percent, bytesOfTotal, rate, left, items, chunks, retries],
-    [barred, title, percent, bytesOfTotal, rate, left, items, retries],
+    [barred, title, percent, bytesOfTotal, newBytes, rate, left, items, chunks, retries],
+    [barred, title, percent, bytesOfTotal, newBytes, rate, left, items, retries],
     [barred, title, percent, bytesOfTotal, rate, left, retries],
     [barred, state.command, percent, bytesOfTotal, rate, left],
     [barred, state.command, percent, bytes, rate, left],

@@ -40,6 +40,7 @@ export type Totals = Partial<Pick<Snapshot, "totalBytes" | "totalItems">>;
 export interface Amount {
   readonly bytes: number;
   readonly chunks?: number | undefined;
+  readonly newBytes?: number | undefined;
   /** For a part that processes several items. */
   readonly items?: number | undefined;
 }
@@ -59,6 +60,13 @@ export interface Meter extends Disposable {
   finish(): string | undefined;
 }
 
+interface Done {
+  bytes: number;
+  chunks: number;
+  items: number;
+  newBytes: number | undefined;
+}
+
 export interface Retries {
   readonly count: number;
 }
@@ -70,7 +78,7 @@ export function createMeter(
   now: () => number = () => performance.now(),
 ): Meter {
   const startedAt = now();
-  const done = { bytes: 0, chunks: 0, items: 0 };
+  const done: Done = { bytes: 0, chunks: 0, items: 0, newBytes: undefined };
   const rate = createRate();
   const stopped = new AbortController();
   let totals: Totals = task;
@@ -119,12 +127,15 @@ export function createMeter(
   }
   return {
     part() {
-      let reported = { bytes: 0, chunks: 0, items: 0 };
-      return ({ bytes, chunks = 0, items = 0 }) => {
+      let reported = { bytes: 0, chunks: 0, items: 0, newBytes: 0 };
+      return ({ bytes, chunks = 0, items = 0, newBytes }) => {
         done.bytes += bytes - reported.bytes;
         done.chunks += chunks - reported.chunks;
         done.items += items - reported.items;
-        reported = { bytes, chunks, items };
+        if (newBytes !== undefined) {
+          done.newBytes = (done.newBytes ?? 0) + newBytes - reported.newBytes;
+        }
+        reported = { bytes, chunks, items, newBytes: newBytes ?? 0 };
       };
     },
     itemDone() {

@@ -11,6 +11,8 @@ export interface Snapshot {
   readonly bytes: number;
   readonly totalBytes?: number | undefined;
   readonly chunks: number;
+  /** Of these bytes, those that were not stored before; undefined if the command does not tell. */
+  readonly newBytes?: number | undefined;
   /** Items that have succeeded or failed, and the total if it is known. */
   readonly items: number;
   readonly totalItems?: number | undefined;

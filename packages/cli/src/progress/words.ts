@@ -15,6 +15,7 @@ export interface Words {
   readonly bytes: string;
   /** With the total, if it is known. */
   readonly bytesOfTotal: string;
+  readonly newBytes: string;
   readonly rate: string;
   readonly left: string;
   readonly items: string;
@@ -23,7 +24,8 @@ export interface Words {
 }
 
 export function wordsOf(state: Snapshot): Words {
-  const { bytes, totalBytes, noun, items, totalItems, chunks, retries, bytesPerSecond } = state;
+  const { bytes, totalBytes, noun, items, totalItems, chunks, retries, newBytes, bytesPerSecond } =
+    state;
   const fraction = fractionOf(state);
   const left = secondsLeft(state);
   // Some commands count items only.
@@ -37,6 +39,7 @@ export function wordsOf(state: Snapshot): Words {
       totalBytes === undefined || bytes > totalBytes
         ? done
         : `${done} of ${roundBytes(totalBytes)}`,
+    newBytes: newBytes === undefined ? "" : `${roundBytes(newBytes)} new`,
     rate: bytesPerSecond > 0 ? `${roundBytes(bytesPerSecond)}/s` : "",
     left: left === undefined ? "" : `${duration(left)} left`,
     items: noun === undefined ? "" : of + count(of === "" ? items : totalItems!, noun),
@@ -47,8 +50,8 @@ export function wordsOf(state: Snapshot): Words {
 
 /** One line for a log. */
 export function plainLine(state: Snapshot): string {
-  const { percent, bytesOfTotal, rate, left, items, chunks, retries } = wordsOf(state);
-  const parts = [percent, bytesOfTotal, items, chunks, rate, left, retries];
+  const { percent, bytesOfTotal, newBytes, rate, left, items, chunks, retries } = wordsOf(state);
+  const parts = [percent, bytesOfTotal, newBytes, items, chunks, rate, left, retries];
   const name = state.name === undefined ? "" : ` ${foreign(state.name)}`;
   return `${state.command}${name}: ${parts.filter((part) => part !== "").join(", ")}`;
 }
@@ -56,13 +59,15 @@ export function plainLine(state: Snapshot): string {
 /** One event for a program. Unknown values are omitted. */
 export function progressEvent(state: Snapshot): { readonly progress: object } {
   const left = secondsLeft(state);
-  const { command, elapsedMs, bytes, totalBytes, chunks, items, totalItems, retries } = state;
+  const { command, elapsedMs, bytes, totalBytes, newBytes, chunks, items, totalItems, retries } =
+    state;
   return {
     progress: {
       command,
       seconds: Math.round(elapsedMs / 100) / 10,
       bytes,
       ...(totalBytes !== undefined && { totalBytes }),
+      ...(newBytes !== undefined && { newBytes }),
       chunks,
       ...(state.noun !== undefined && { items }),
       ...(totalItems !== undefined && { totalItems }),

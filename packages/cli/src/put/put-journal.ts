@@ -2,13 +2,14 @@ import { loadNaCl, type PutJournal } from "@idk/storage";
 import type { StoreLocation } from "@idk/storage/url";
 import { createHmac } from "node:crypto";
 import { mkdir, readdir, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { reasonOf } from "../errors/failures.ts";
 import type { UserFolders } from "../folders.ts";
 import type { FileState } from "../input/input.ts";
 import type { Output } from "../output/output.ts";
 import { type JournalFile, openJournalFile, removeJournal } from "./journal-file.ts";
+import { storeKey } from "../stores/store-key.ts";
 import { loadLocalKey, recordSeal } from "./journal-seal.ts";
 
 /** What a put must have in common with an earlier one to resume it. */
@@ -102,13 +103,6 @@ function nameOf(binding: PutBinding, key: Uint8Array): string {
     dedupSecret && keyed(dedupSecret),
   ];
   return keyed(JSON.stringify(parts)).slice(0, 40);
-}
-
-/** Identifies the store without its credentials, which may change. */
-function storeKey(store: StoreLocation): readonly unknown[] {
-  if (store.kind === "filesystem") return [store.kind, resolve(store.folder)];
-  const where = store.kind === "minio" ? [store.host, store.port] : [store.endpoint, store.region];
-  return [store.kind, ...where, store.bucket, store.prefix];
 }
 
 /**

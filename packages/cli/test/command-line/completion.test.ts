@@ -34,7 +34,7 @@ async function wordsFor(...words: string[]): Promise<string[]> {
 describe("completions", () => {
   test.each<[words: string[], expected: string[]]>([
     [["pu"], ["put"]],
-    [["s"], ["stat", "share", "store"]],
+    [["s"], ["snapshots", "status", "stat", "share", "store"]],
     [
       ["store", ""],
       ["init", "check"],
@@ -78,7 +78,7 @@ describe("completions", () => {
     [["completion", "zsh", ""], []],
     [
       ["help", "st"],
-      ["stat", "store", "stores"],
+      ["status", "stat", "store", "stores"],
     ],
     [["nonsense", ""], []],
     [["get", "5f"], []],

@@ -2,7 +2,7 @@ import { type Cursor, cursorOf } from "./cursor.ts";
 import { type Directory, type PlacedEntry, type TreeReader, directoryOf } from "./tree.ts";
 import { StorageError } from "@idk/storage";
 import type { Totals } from "../format/records/snapshot.ts";
-import { inPath } from "./paths.ts";
+import { isFaultOfOne } from "../repository/find-heads.ts";
 
 /** An entry of a tree, and where in it. */
 export interface WalkedEntry extends PlacedEntry {
@@ -30,6 +30,11 @@ export interface WalkOptions {
   readonly depth?: number | undefined;
   /** What the whole snapshot announces, if the walk is of a part: there cannot be more. */
   readonly atMost?: WalkOptions["totals"];
+  /**
+   * Is called with the depth of a directory that cannot be read to its end, because a metadata pack is
+   * missing, damaged or malformed, and the walk goes on behind it. By default it fails.
+   */
+  readonly onUnreadable?: ((depth: number, error: StorageError) => void) | undefined;
 }
 
 /**
@@ -41,39 +46,92 @@ export interface WalkOptions {
 export async function* walk(
   tree: TreeReader,
   directory: Directory,
-  { signal, totals, enters, path: start = NO_PATH, depth: above = 0, atMost }: WalkOptions = {},
+  {
+    signal,
+    totals,
+    enters,
+    path: start = NO_PATH,
+    depth: above = 0,
+    atMost,
+    onUnreadable,
+  }: WalkOptions = {},
 ): AsyncGenerator<WalkedEntry> {
-  const stack: { readonly cursor: Cursor; readonly path: Uint8Array }[] = [];
+  const stack: Cursor[] = [];
+  const paths = pathOfWalk(start);
   const counts = counting(totals ?? atMost);
   let nodesOnPath = 0;
-  const enter = async (inner: Directory, path: Uint8Array) => {
-    nodesOnPath += inner.nodes.length;
-    if (above + stack.length > DEPTH_MAX || nodesOnPath > NODES_ON_PATH_MAX) throw tooDeep();
-    stack.push({ cursor: await cursorOf(tree, inner, signal), path });
-  };
-  await enter(directory, start);
   let isWhole = totals !== undefined;
+  const passOver = (depth: number, error: unknown): void => {
+    if (onUnreadable === undefined || !isFaultOfOne(error)) throw error;
+    isWhole = false;
+    onUnreadable(depth, error);
+  };
+  const enter = async (inner: Directory) => {
+    const nodes = nodesOnPath + inner.nodes.length;
+    if (above + stack.length > DEPTH_MAX || nodes > NODES_ON_PATH_MAX) throw tooDeep();
+    try {
+      stack.push(await cursorOf(tree, inner, signal));
+      nodesOnPath = nodes;
+    } catch (error) {
+      passOver(above + stack.length, error);
+    }
+  };
+  await enter(directory);
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-    const placed = await top.cursor.current(signal);
+    let placed: PlacedEntry | undefined;
+    try {
+      placed = await top.current(signal);
+    } catch (error) {
+      passOver(above + stack.length - 1, error);
+    }
     if (placed === undefined) {
-      nodesOnPath -= top.cursor.directory.nodes.length;
+      nodesOnPath -= top.directory.nodes.length;
       stack.pop();
       continue;
     }
-    top.cursor.advance();
+    top.advance();
     const { entry, pack } = placed;
     counts.add(entry);
-    const path = inPath(top.path, entry.name);
+    const path = paths.of(stack.length, entry.name);
     const walked: WalkedEntry = { entry, pack, path, depth: above + stack.length };
     yield walked;
     if (entry.type !== "directory") continue;
     if (enters?.(walked) === false) isWhole = false;
-    else await enter(directoryOf({ entry, pack }), path);
+    else await enter(directoryOf({ entry, pack }));
   }
   if (isWhole) counts.end();
 }
 
 const NO_PATH = new Uint8Array(0);
+const SLASH = 0x2f;
+
+/**
+ * The path that a walk is at, held once: 4,096 levels of names of 255 bytes, with a path for each, would
+ * take two gigabytes.
+ */
+function pathOfWalk(start: Uint8Array): { of(level: number, name: Uint8Array): Uint8Array } {
+  let bytes = new Uint8Array(4096 + start.length);
+  bytes.set(start);
+  /** Where the path of each level's directory ends. */
+  const ends = [0, start.length];
+  return {
+    of(level, name) {
+      let at = ends[level]!;
+      if (at + 1 + name.length > bytes.length) {
+        const longer = new Uint8Array(2 * bytes.length);
+        longer.set(bytes);
+        bytes = longer;
+      }
+      if (at > 0) {
+        bytes[at] = SLASH;
+        at += 1;
+      }
+      bytes.set(name, at);
+      ends[level + 1] = at + name.length;
+      return bytes.slice(0, at + name.length);
+    },
+  };
+}
 
 function counting(totals: WalkOptions["totals"]) {
   const found = { files: 0, directories: 0, bytes: 0 };

@@ -40,6 +40,8 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   const backend = requireMarkers(options.backend);
   checkGrace(graceSeconds);
   const naCl = await loadNaCl(options.naCl ?? "auto");
+  // First, because it makes a folder that does not exist, which a listing refuses.
+  const now = await backend.currentTime(signal ? { signal } : {});
   for await (const _ of listMarkers(backend, "", { limit: 1, ...(signal && { signal }) })) {
     throw new StorageError(
       "usage",
@@ -47,7 +49,6 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
     );
   }
   const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
-  const now = await backend.currentTime(signal ? { signal } : {});
   const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, [], now);
   await putHead({ backend, naCl }, owner, head, recipients, signal);
   return { repository, owner: owner.writer, graceSeconds };

@@ -18,11 +18,11 @@ export interface Forgetting {
  *   all
  * @returns by `payloadOf` the newest forgetting
  */
-export function forgettingsInForce(
-  forgettings: Iterable<Forgetting>,
+export function forgettingsInForce<T extends Forgetting>(
+  forgettings: Iterable<T>,
   payloadOf: (marker: Marker) => string = formatMarker,
-): Map<string, Forgetting> {
-  const newest = new Map<string, Forgetting>();
+): Map<string, T> {
+  const newest = new Map<string, T>();
   for (const forgetting of forgettings) {
     for (const named of forgetting.head.markers) {
       if (!forgetting.mayName(named)) continue;

@@ -4,6 +4,8 @@ export interface Excludes {
    * @param path components from the root, the name of the entry last, as `pathText` makes them
    */
   matches(path: readonly string[]): boolean;
+  /** Whether something below a path that does not match may match. */
+  mayMatchBelow(path: readonly string[]): boolean;
 }
 
 interface Rule {
@@ -32,6 +34,8 @@ export function compileExcludes(patterns: readonly string[]): Excludes | undefin
       }
       return false;
     },
+    mayMatchBelow: (path) =>
+      rules.some((rule) => !rule.isNegated && (!rule.isAnchored || mayMatchBelow(rule, path))),
   };
 }
 
@@ -76,7 +80,7 @@ function expression(part: string, pattern: string): RegExp {
   const characters = Array.from(part);
   const literal = (character: string | undefined): string => {
     if (character === undefined) throw malformed(pattern, "nothing follows \\");
-    return character.replaceAll(/[\\^$.*+?()[\]{}|/-]/gu, String.raw`\$&`);
+    return character.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`);
   };
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at]!;
@@ -124,7 +128,10 @@ function characterClass(
       to = next();
     }
     if (from.codePointAt(0)! > to.codePointAt(0)!) throw malformed(pattern, "a range is backwards");
-    text += from === to ? literal(from) : `${literal(from)}-${literal(to)}`;
+    // Between two characters it would be a range, and outside of a class it must not be escaped.
+    const inClass = (character: string) =>
+      character === "-" ? String.raw`\-` : literal(character);
+    text += from === to ? inClass(from) : `${inClass(from)}-${inClass(to)}`;
   }
   return { text: `[${isNegated ? "^" : ""}${text}]`, end: at };
 }
@@ -134,6 +141,21 @@ function matchesEnd({ components, isAnchored }: Rule, path: readonly string[]): 
   // The name decides nearly always.
   const last = components.at(-1)!;
   if (last !== null && !last.test(path.at(-1)!)) return false;
+  return matchedUpTo({ components, isAnchored }, path)[components.length]!;
+}
+
+function mayMatchBelow(
+  rule: Pick<Rule, "components" | "isAnchored">,
+  path: readonly string[],
+): boolean {
+  return matchedUpTo(rule, path).slice(0, -1).includes(true);
+}
+
+/** Whether the first n components of a pattern match a path up to its end, for each n from 0. */
+function matchedUpTo(
+  { components, isAnchored }: Pick<Rule, "components" | "isAnchored">,
+  path: readonly string[],
+): boolean[] {
   // Whether the first n components of the pattern match up to here; a row for each level, so that
   // several `**` take no more than the product of the lengths.
   let matched = components.map(() => false);
@@ -146,7 +168,7 @@ function matchesEnd({ components, isAnchored }: Rule, path: readonly string[]): 
     }
     matched = closed(next, components);
   }
-  return matched[components.length]!;
+  return matched;
 }
 
 /** `**` matches no component, too. */

@@ -14,6 +14,7 @@ import { wrapBackend } from "@idk/storage";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
 import { discoverRepository } from "../../src/repository/discover.ts";
 import { forksOf } from "../../src/repository/forks.ts";
+import { filesystem } from "@idk/storage/filesystem";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { headMemoryFile } from "../../src/repository/head-memory-file.ts";
 import { join } from "node:path";
@@ -248,6 +249,13 @@ describe("settings", () => {
   test("no two repositories are made at one place", async () => {
     const { backend, owner, recipients } = await testRepository();
     expect(await codeOf(createRepository({ backend, owner, recipients }))).toBe("usage");
+  });
+
+  test("is made in a folder that does not exist", async () => {
+    const { owner, recipients } = await testRepository();
+    const backend = filesystem(join(folder, "store", "repo"));
+    const { repository } = await createRepository({ backend, owner, recipients });
+    expect(repository).toMatch(/^[0-9a-f]{32}$/u);
   });
 });
 

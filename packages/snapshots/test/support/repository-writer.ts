@@ -104,7 +104,7 @@ export function testSession(backend: Backend, recipients: readonly Recipient[]):
   };
 }
 
-interface StoredTree {
+export interface StoredTree {
   readonly root: RootNode[];
   readonly treeId: Uint8Array;
   readonly totals: Snapshot["totals"];

@@ -32,6 +32,8 @@ describe("patterns as restic has them", () => {
     ["a\nb", ["/a\nb"], ["/a", "/b"]],
     ["a*b", ["/a\nb"], []],
     ["{a,b}", ["/{a,b}"], ["/a"]],
+    ["a-b", ["/a-b"], ["/ab"]],
+    ["a[+-]b", ["/a-b", "/a+b"], ["/a,b"]],
   ])("%j", (pattern, matching, others) => {
     for (const path of matching) expect(`${path} ${matches([pattern], path)}`).toBe(`${path} true`);
     for (const path of others) expect(`${path} ${matches([pattern], path)}`).toBe(`${path} false`);

@@ -37,7 +37,7 @@ export interface Reach extends ReachChange {
 
 /** The map without its lists and addresses. */
 const OVERHEAD_MAX = 64 + REACH_PARENTS_MAX * 34;
-const REACH_CONTENT_MAX: number = REACH_MAX + OVERHEAD_MAX;
+export const REACH_CONTENT_MAX: number = REACH_MAX + OVERHEAD_MAX;
 
 /**
  * Encodes a reach: the content of a blob of the type `RECORD_TYPES.reach`.

@@ -1,0 +1,304 @@
+import { type Command as CommanderCommand, Option } from "commander";
+import type { ActionOf } from "./actions.ts";
+import {
+  identityOption,
+  recipientOption,
+  recipientsFileOption,
+  repeatable,
+  workersOption,
+} from "./options.ts";
+
+const SNAPSHOT = "latest, NAME, NAME~2, NAME@2026-11-20, or the first 8 digits of its address";
+
+function rollbackOption(): Option {
+  return new Option(
+    "--accept-rollback",
+    "go on although the store has lost or hides newer snapshots that this machine has seen",
+  );
+}
+
+function ownerKeyOption(): Option {
+  return new Option(
+    "--owner-key <file>",
+    "the owner's key, if it is a writer key of its own (default: that of the first identity)",
+  );
+}
+
+function dryRunOption(what: string): Option {
+  return new Option("-n, --dry-run", what);
+}
+
+/** What `idk backup` and `idk status` have in common: what is stored, and under which name. */
+function addWhat(command: CommanderCommand): CommanderCommand {
+  return command
+    .argument("[path...]", "a folder or a file")
+    .option("--name <name>", "the name of the snapshots (default: the host's name and the paths)")
+    .addOption(
+      repeatable("-e, --exclude <glob>", "leave out what matches, as in restic; repeatable"),
+    )
+    .addOption(
+      repeatable(
+        "--exclude-file <file>",
+        "leave out the patterns in FILE, one per line; repeatable",
+      ),
+    )
+    .option("--exclude-caches", "leave out folders with a CACHEDIR.TAG, but not the tag")
+    .option("-x, --one-file-system", "do not go into other file systems")
+    .option(
+      "--files-from <list>",
+      "also store the paths in LIST, one per line; - for standard input",
+    )
+    .option("-0, --null", "paths in LIST are NUL-terminated, as find -print0 writes them")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .addOption(rollbackOption());
+}
+
+/** The commands that make and read snapshots, and free what none needs. */
+export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionOf): void {
+  addWhat(
+    program
+      .command("backup")
+      .summary("back up folders")
+      .description(
+        "Store folders as a snapshot: names, contents, links, modes, owners and times. Only what is " +
+          "new is read and sent. The first backup to a store makes its repository, and a writer key " +
+          "for this host; later ones need no identity. If some files cannot be read, make the " +
+          "snapshot without them, list them, and exit with 7.",
+      ),
+  )
+    .option("-m, --message <text>", "store a message, encrypted, with the snapshot")
+    .addOption(repeatable("--tag <tag>", "store a tag, encrypted, with the snapshot; repeatable"))
+    .option("--compress <how>", "zstd, lz4 or none (IDK_COMPRESS; default: zstd)")
+    .addOption(dryRunOption("store nothing; print what would be stored"))
+    .option("--repair", "store anew what the repository has lost")
+    .option("--verify", "open each pack before it is sent, to find memory errors (the default)")
+    .option("--no-verify", "send packs without opening them")
+    .addOption(workersOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/backup.ts")).backup));
+
+  program
+    .command("restore")
+    .summary("restore a snapshot")
+    .description(
+      "Write a snapshot, or one path of it, into a folder, and verify all of it. Nothing is written " +
+        "outside that folder, whatever the snapshot has. Set-id bits, owners and devices are restored " +
+        "only if you ask for them. A file that cannot be restored is listed, and does not stop the others.",
+    )
+    .argument("<snapshot>", `SNAPSHOT or SNAPSHOT:PATH; SNAPSHOT is ${SNAPSHOT}`)
+    .option("-t, --target <dir>", "the folder to restore into, created if it does not exist")
+    .addOption(repeatable("--include <glob>", "restore only what matches; repeatable"))
+    .addOption(repeatable("-e, --exclude <glob>", "leave out what matches; repeatable"))
+    .option("--overwrite <when>", "existing files: always, if-changed or never (default: always)")
+    .option("--delete", "remove what is in restored folders and not in the snapshot")
+    .option("--verify", "read every file back, and compare it")
+    .addOption(dryRunOption("write nothing; print what would be done"))
+    .option("--owner", "restore owners and groups, by name where this system has the name")
+    .option("--numeric-owner", "restore owners and groups by number")
+    .option("--set-id", "restore set-user-id and set-group-id bits")
+    .option("--devices", "restore devices")
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/restore.ts")).restore));
+
+  program
+    .command("snapshots")
+    .summary("list snapshots")
+    .description(
+      "List the snapshots, the oldest first. With --long, also print what each holds, which fetches " +
+        "one more blob for each.",
+    )
+    .option("-l, --long", "print files, sizes, host and paths, too")
+    .option("--name <name>", "list only those of this name")
+    .option("--tag <tag>", "list only those with this tag")
+    .option("--all", "list forgotten ones, too")
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/snapshots.ts")).snapshots));
+
+  addWhat(
+    program
+      .command("status")
+      .summary("show what a backup would store")
+      .description(
+        "Print what a backup of these paths would store now, when the last one was, and what an " +
+          "interrupted one has stored. Stores nothing.",
+      ),
+  ).action(actionOf(async () => (await import("../commands/snapshots/status.ts")).status));
+
+  program
+    .command("cat")
+    .summary("print a file of a snapshot")
+    .description("Write the content of one file of a snapshot to standard output.")
+    .argument("<snapshot>", `SNAPSHOT:PATH; SNAPSHOT is ${SNAPSHOT}`)
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/cat.ts")).cat));
+
+  program
+    .command("diff")
+    .summary("compare two snapshots")
+    .description(
+      "Print what differs between two snapshots: + added, - removed, M other content, T another type, " +
+        "U only other attributes. Folders that are equal are not read.",
+    )
+    .argument("<before>", SNAPSHOT)
+    .argument("<after>", "the same")
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/diff.ts")).diff));
+
+  program
+    .command("find")
+    .summary("find files in snapshots")
+    .description(
+      "Print the files whose name matches PATTERN, or whose whole path does if it has a slash, in the " +
+        "newest snapshot of each name.",
+    )
+    .argument("<pattern>", "* is any text but /, ** any text, ? one character, [a-z] a range")
+    .addOption(repeatable("-s, --snapshot <snapshot>", "search this snapshot instead; repeatable"))
+    .option("--all", "search all snapshots")
+    .option("-l, --long", "print modes, owners, sizes and times, too")
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/find.ts")).find));
+
+  program
+    .command("forget")
+    .summary("thin out old snapshots")
+    .description(
+      "Forget the snapshots of each name that no rule keeps, or those that are named. Rules keep the " +
+        "first of each period, by the store's clock, in UTC, and always the newest. Needs the owner's " +
+        "identity. Frees nothing by itself: see `idk prune`.",
+    )
+    .argument("[snapshot...]", SNAPSHOT)
+    .option("-l, --keep-last <n>", "keep the newest N")
+    .option("-H, --keep-hourly <n>", "keep one an hour, of the last N hours that have any")
+    .option("-d, --keep-daily <n>", "keep one a day, of the last N days that have any")
+    .option("-w, --keep-weekly <n>", "keep one a week, of the last N weeks that have any")
+    .option("-m, --keep-monthly <n>", "keep one a month, of the last N months that have any")
+    .option("-y, --keep-yearly <n>", "keep one a year, of the last N years that have any")
+    .option("--keep-within <span>", "keep all this close to the newest: 1y6m, 90d, 36h")
+    .addOption(
+      repeatable("--keep-tag <tags>", "keep all with these tags, A,B for both; repeatable"),
+    )
+    .addOption(
+      repeatable("--name <pattern>", "only snapshots of these names, * any text; repeatable"),
+    )
+    .addOption(
+      repeatable(
+        "--head <address>",
+        "a head that does not count, at which `idk prune` ends; repeatable",
+      ),
+    )
+    .option("--host-times", "go by the times of the hosts, for a copied store")
+    .option("--message <text>", "store a message, encrypted")
+    .addOption(dryRunOption("forget nothing; print what would be forgotten"))
+    .option("--prune", "then run `idk prune`")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .addOption(ownerKeyOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/forget.ts")).forget));
+
+  program
+    .command("unforget")
+    .summary("bring forgotten snapshots back")
+    .description(
+      "Bring forgotten snapshots back, until `idk prune` has deleted what they need. Needs the owner's " +
+        "identity.",
+    )
+    .argument("[snapshot...]", "see `idk snapshots --all`")
+    .option("--late", "also over half the grace period later, because no prune runs now")
+    .option("--message <text>", "store a message, encrypted")
+    .addOption(dryRunOption("change nothing; print what would be brought back"))
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .addOption(ownerKeyOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/forget.ts")).unforget));
+
+  program
+    .command("prune")
+    .summary("delete what no snapshot needs")
+    .description(
+      "Delete what no snapshot needs and is older than the grace period. Backups may run at the same " +
+        "time. Reads no data.",
+    )
+    .addOption(
+      dryRunOption("delete nothing; print what would be deleted, and when the rest can be"),
+    )
+    .option("--accept-lost", "delete snapshots that `idk recover` cannot bring back")
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/prune.ts")).prune));
+}
+
+/** The commands with which the owner of a repository decides who may write. */
+export function addRepositoryCommands(program: CommanderCommand, actionOf: ActionOf): void {
+  const group = program
+    .command("repo")
+    .summary("make a repository, or decide who may write to it")
+    .description(
+      "Make the repository of a store, show its settings, or decide who may write to it. `idk backup` " +
+        "makes one by itself.",
+    );
+
+  group
+    .command("init")
+    .summary("make the repository of a store")
+    .description(
+      "Make a repository for snapshots in the store, owned by your first identity, and add it to the " +
+        "configuration.",
+    )
+    .option("--grace-period <period>", "how long unneeded data stays, at least 1h (default: 7d)")
+    .addOption(recipientOption())
+    .addOption(recipientsFileOption())
+    .addOption(identityOption())
+    .addOption(ownerKeyOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoInit));
+
+  group
+    .command("show")
+    .summary("show the settings of the repository")
+    .description(
+      "Show who may write what, and the table that other machines need in their configuration.",
+    )
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoShow));
+
+  const change = (command: CommanderCommand): CommanderCommand =>
+    command
+      .addOption(recipientOption())
+      .addOption(recipientsFileOption())
+      .addOption(identityOption())
+      .addOption(ownerKeyOption())
+      .addOption(rollbackOption());
+
+  change(
+    group
+      .command("allow")
+      .summary("let a host write snapshots")
+      .description(
+        "Let a writer key write snapshots of these names, and print what its host needs in its " +
+          "configuration. The host can read nothing.",
+      )
+      .argument("<writer>", "idk-writer1…, as `idk keygen --writer` prints it")
+      .addOption(
+        repeatable("--names <pattern>", "the names it may write, * any text: 'web1/*'; repeatable"),
+      )
+      .option("--forget", "let it forget snapshots of these names, too"),
+  ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoAllow));
+
+  change(
+    group
+      .command("revoke")
+      .summary("end the rights of a host")
+      .description("End the rights of a writer key. What it wrote until now stays.")
+      .argument("<writer>", "idk-writer1…"),
+  ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoRevoke));
+}

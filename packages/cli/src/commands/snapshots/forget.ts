@@ -1,0 +1,215 @@
+import {
+  forget as forgetHeads,
+  type FoundSnapshot,
+  type HeadOptions,
+  type RefusedHead,
+  type Repository,
+  resolveSnapshot,
+  type RetentionPolicy,
+  unforget as unforgetHeads,
+} from "@idk/snapshots";
+import { command, type Command } from "../../command.ts";
+import {
+  addresses,
+  field,
+  flag,
+  optional,
+  recipients,
+  snapshots,
+  text,
+  texts,
+} from "../../config/settings.ts";
+import { Failure, usage } from "../../errors/failures.ts";
+import { count, printable } from "../../output/text.ts";
+import { timeText } from "../../snapshots/entries.ts";
+import { headReports } from "../../snapshots/head-options.ts";
+import { openAsOwner, OWNING } from "../../snapshots/open-repository.ts";
+import { parseCount, parseSpan } from "../../snapshots/policy.ts";
+import { readersOf } from "../../snapshots/readers.ts";
+import { pruneRepository } from "./prune.ts";
+
+type Marker = RefusedHead["marker"];
+
+const keepCount = optional(field(parseCount));
+
+/** Forgets snapshots that a policy does not keep, or those that are named. */
+export const forget: Command = command(
+  {
+    ...OWNING,
+    recipients,
+    snapshot: snapshots,
+    keepLast: keepCount,
+    keepHourly: keepCount,
+    keepDaily: keepCount,
+    keepWeekly: keepCount,
+    keepMonthly: keepCount,
+    keepYearly: keepCount,
+    keepWithin: optional(field(parseSpan)),
+    keepTag: texts,
+    head: addresses,
+    name: texts,
+    hostTimes: flag,
+    message: optional(text),
+    dryRun: flag,
+    prune: flag,
+    acceptRollback: flag,
+  },
+  async (settings, session) => {
+    const { out } = session;
+    const { dryRun, name: names, hostTimes, message } = settings;
+    const policy = policyOf(settings);
+    const isNamed = settings.snapshot.length + settings.head.length > 0;
+    if (policy === undefined && !isNamed) {
+      throw usage("name snapshots, or what to keep, such as --keep-daily 7 --keep-weekly 4");
+    }
+    if (policy !== undefined && isNamed) {
+      throw usage("name either snapshots or what to keep, not both");
+    }
+    await using opened = await openAsOwner(settings, session);
+    const { repository } = opened;
+    const reports = headReports(settings, session);
+    const found: FoundSnapshot[] = [];
+    for (const each of settings.snapshot) {
+      found.push(await resolveSnapshot(repository, each, reports.options));
+    }
+    const report = await forgetHeads(repository, {
+      ...reports.options,
+      ...(policy === undefined ? { snapshots: found } : { policy }),
+      markers: await refusedHeads(repository, settings.head, reports.options),
+      ...(names.length > 0 && { names }),
+      ...(message !== undefined && { message }),
+      times: hostTimes ? "head" : "store",
+      recipients: await readersOf(settings.recipients, opened.identities),
+      dryRun,
+    });
+    await reports.finish();
+    for (const { name, isClosed, decisions } of report.chains) {
+      const kept = decisions.filter(({ reasons }) => reasons.length > 0).length;
+      await out.result(
+        `${printable(name)}${isClosed ? " (closed)" : ""}: ` +
+          `${count(decisions.length, "snapshot")}, ${kept} kept`,
+        undefined,
+      );
+      for (const { snapshot, reasons } of decisions) {
+        const { marker, head } = snapshot;
+        const isKept = reasons.length > 0;
+        await out.result(
+          `  ${isKept ? "keep  " : "forget"}  ${marker.address.slice(0, 12)}  ${timeText(head.time)}` +
+            (isKept ? `  ${reasons.join(", ")}` : ""),
+          {
+            snapshot: marker.address,
+            name,
+            time: head.time,
+            storedAt: snapshot.storedAt,
+            forgotten: !isKept,
+            reasons,
+          },
+        );
+      }
+    }
+    const forgotten = report.forgotten.length;
+    await out.report({ forgotten: report.forgotten.map(({ address }) => address), dryRun });
+    await out.flush();
+    if (!out.json) {
+      const what = count(forgotten, "snapshot");
+      await out.note(dryRun ? `would forget ${what}` : `forgot ${what}`);
+      if (!dryRun && forgotten > 0 && !settings.prune) {
+        await out.note(
+          "idk: `idk prune` frees what nothing needs any more; until then `idk unforget` takes it back",
+        );
+      }
+    }
+    if (settings.prune)
+      await pruneRepository(repository, { dryRun, acceptLost: false }, reports, session);
+  },
+);
+
+/** Takes forgetting back, as long as nothing was pruned. */
+export const unforget: Command = command(
+  {
+    ...OWNING,
+    recipients,
+    snapshot: snapshots,
+    message: optional(text),
+    late: flag,
+    dryRun: flag,
+    acceptRollback: flag,
+  },
+  async (settings, session) => {
+    const { out } = session;
+    const { dryRun, message, late } = settings;
+    if (settings.snapshot.length === 0) {
+      throw usage("name the snapshots: `idk snapshots --all` lists forgotten ones");
+    }
+    await using opened = await openAsOwner(settings, session);
+    const { repository } = opened;
+    const reports = headReports(settings, session);
+    const found: FoundSnapshot[] = [];
+    for (const each of settings.snapshot) {
+      found.push(await resolveSnapshot(repository, each, reports.options));
+    }
+    const { unforgotten } = await unforgetHeads(repository, found, {
+      ...reports.options,
+      ...(message !== undefined && { message }),
+      recipients: await readersOf(settings.recipients, opened.identities),
+      noPruneRuns: late,
+      dryRun,
+    });
+    await reports.finish();
+    const addresses = unforgotten.map(({ address }) => address);
+    const verb = dryRun ? "would bring back" : "brought back";
+    await out.result(`${verb} ${count(addresses.length, "snapshot")}`, {
+      unforgotten: addresses,
+      dryRun,
+    });
+  },
+);
+
+/**
+ * The markers of heads that do not count, at which a prune ends until their owner forgets them.
+ *
+ * @throws Failure `not-found` if there is none of these addresses
+ */
+async function refusedHeads(
+  repository: Repository,
+  given: readonly string[],
+  options: HeadOptions,
+): Promise<Marker[]> {
+  if (given.length === 0) return [];
+  const found = new Map<string, Marker>();
+  const onRefused: HeadOptions["onRefused"] = ({ marker }) => {
+    const name = given.find((each) => marker.address.startsWith(each));
+    if (name !== undefined) found.set(name, marker);
+  };
+  for await (const _ of repository.heads({ ...options, onRefused }));
+  const missing = given.find((each) => !found.has(each));
+  if (missing === undefined) return [...found.values()];
+  throw new Failure("not-found", `there is no head ${missing} that does not count`);
+}
+
+interface KeepSettings {
+  readonly keepLast: number | undefined;
+  readonly keepHourly: number | undefined;
+  readonly keepDaily: number | undefined;
+  readonly keepWeekly: number | undefined;
+  readonly keepMonthly: number | undefined;
+  readonly keepYearly: number | undefined;
+  readonly keepWithin: RetentionPolicy["within"] | undefined;
+  readonly keepTag: readonly string[];
+}
+
+function policyOf(settings: KeepSettings): RetentionPolicy | undefined {
+  const { keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly } = settings;
+  const { keepWithin, keepTag } = settings;
+  const policy: RetentionPolicy = {
+    ...(keepLast !== undefined && { last: keepLast }),
+    ...(keepHourly !== undefined && { hourly: keepHourly }),
+    ...(keepDaily !== undefined && { daily: keepDaily }),
+    ...(keepWeekly !== undefined && { weekly: keepWeekly }),
+    ...(keepMonthly !== undefined && { monthly: keepMonthly }),
+    ...(keepYearly !== undefined && { yearly: keepYearly }),
+    ...(keepWithin !== undefined && { within: keepWithin }),
+    ...(keepTag.length > 0 && { tags: keepTag.map((list) => list.split(",")) }),
+  };
+  return Object.keys(policy).length === 0 ? undefined : policy;
+}

@@ -1,0 +1,64 @@
+import { prune as pruneBlobs, type Repository } from "@idk/snapshots";
+import { command, type Command } from "../../command.ts";
+import { flag } from "../../config/settings.ts";
+import { formatPeriod } from "../../config/period.ts";
+import { count, roundBytes } from "../../output/text.ts";
+import type { Session } from "../../session.ts";
+import type { HeadReports } from "../../snapshots/head-options.ts";
+import { READING } from "../../snapshots/open-repository.ts";
+import { stageMeter } from "../../snapshots/stage-meter.ts";
+import { startReading } from "./open.ts";
+
+/** Deletes what no snapshot needs. */
+export const prune: Command = command(
+  { ...READING, dryRun: flag, acceptLost: flag, acceptRollback: flag },
+  async (settings, session) => {
+    await using reading = await startReading(settings, session);
+    await pruneRepository(reading.opened.repository, settings, reading.reports, session);
+  },
+);
+
+/** The same after `idk forget --prune`. */
+export async function pruneRepository(
+  repository: Repository,
+  { dryRun, acceptLost }: { readonly dryRun: boolean; readonly acceptLost: boolean },
+  reports: HeadReports,
+  session: Session,
+): Promise<void> {
+  const { out } = session;
+  using stages = stageMeter("prune", session);
+  const report = await pruneBlobs(repository, {
+    ...reports.options,
+    dryRun,
+    acceptLostHeads: acceptLost,
+    onProgress: stages.onProgress,
+  });
+  stages.finish();
+  await reports.finish();
+  const { deleted, kept, later, missing, graceSeconds } = report;
+  const verb = dryRun ? "would delete" : "deleted";
+  const days = later.map(
+    ({ at, blobs, bytes }) =>
+      `later    ${roundBytes(bytes)} in ${count(blobs, "blob")} from ${new Date(at).toISOString().slice(0, 10)} on`,
+  );
+  await out.result(
+    [
+      `${verb.padEnd(8)} ${roundBytes(deleted.bytes)} in ${count(deleted.blobs, "blob")}, and ${count(deleted.markers, "marker")}`,
+      `kept     ${roundBytes(kept.bytes)} in ${count(kept.blobs, "blob")}`,
+      ...days,
+    ].join("\n"),
+    { ...report, dryRun },
+  );
+  await out.flush();
+  if (out.json) return;
+  if (days.length > 0) {
+    await out.note(
+      `idk: what is younger than the grace period, ${formatPeriod(graceSeconds)}, stays, because a backup may be using it`,
+    );
+  }
+  if (missing > 0) {
+    await out.note(
+      `idk: warning: ${count(missing, "pack")} that snapshots need ${missing === 1 ? "is" : "are"} missing: run \`idk check\``,
+    );
+  }
+}

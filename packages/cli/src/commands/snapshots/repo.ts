@@ -1,0 +1,213 @@
+import {
+  allow,
+  changeSettings,
+  createRepository,
+  type FoundSettings,
+  GRACE_DEFAULT,
+  parseWriter,
+  type PinnedRepository,
+  revoke,
+} from "@idk/snapshots";
+import { isStoreName } from "../../config/config.ts";
+import { formatPeriod, parsePeriod } from "../../config/period.ts";
+import { field, flag, optional, recipients, text, texts } from "../../config/settings.ts";
+import { command, type Command } from "../../command.ts";
+import { usage } from "../../errors/failures.ts";
+import { loadIdentities } from "../../keys/identities.ts";
+import { aligned, printable, type Row } from "../../output/text.ts";
+import type { Session } from "../../session.ts";
+import { timeText } from "../../snapshots/entries.ts";
+import { headReports } from "../../snapshots/head-options.ts";
+import {
+  closingOnError,
+  openAsOwner,
+  type OpenedRepository,
+  openLocation,
+  OWNING,
+  opened as openedWith,
+  ownerKey,
+  type OwningSettings,
+  READING,
+} from "../../snapshots/open-repository.ts";
+import { addPins, tableOf } from "../../snapshots/pins.ts";
+import { readersOf } from "../../snapshots/readers.ts";
+import { startReading } from "./open.ts";
+
+/** Makes the repository of a store, without a backup. */
+export const repoInit: Command = command(
+  { ...OWNING, recipients, gracePeriod: optional(field(parsePeriod)) },
+  async (settings, session) => {
+    const { out, signal } = session;
+    const identities = await loadIdentities(settings, session);
+    const owner = await ownerKey(settings, identities, session);
+    const to = await readersOf(settings.recipients, identities);
+    if (settings.repository.pins !== undefined) {
+      throw usage("the configuration has a repository for this store already: `idk repo show`");
+    }
+    const { gracePeriod: graceSeconds = GRACE_DEFAULT } = settings;
+    const backend = await openLocation(settings.store, session);
+    await closingOnError(backend, async () => {
+      const pinned = await createRepository({
+        backend,
+        owner,
+        recipients: to,
+        graceSeconds,
+        signal,
+      });
+      const { table, env } = settings.repository;
+      if (table !== undefined) await addPins(table, { pinned }, env);
+      await using opened = await openedWith(settings, {
+        backend,
+        pinned,
+        identities,
+        writer: owner,
+      });
+      await show(opened, await opened.repository.settings({ signal }), settings, session);
+      await out.flush();
+      if (table !== undefined) await out.note(`idk: added the repository to ${table.config}`);
+    });
+  },
+);
+
+/** Shows the settings of the repository, and what others put into their configuration. */
+export const repoShow: Command = command(
+  { ...READING, acceptRollback: flag },
+  async (settings, session) => {
+    await using reading = await startReading(settings, session);
+    const { opened, reports } = reading;
+    const found = await opened.repository.settings(reports.options);
+    await show(opened, found, settings, session);
+  },
+);
+
+/** Lets a writer write snapshots. */
+export const repoAllow: Command = command(
+  {
+    ...OWNING,
+    recipients,
+    writer: text,
+    names: texts,
+    forget: flag,
+    acceptRollback: flag,
+  },
+  async (settings, session) => {
+    const { names, forget: mayForget } = settings;
+    if (names.length === 0) {
+      throw usage("name the snapshots that it may write with --names, such as --names 'web1/*'");
+    }
+    const writer = parseWriter(settings.writer);
+    const { pinned, found } = await change(settings, session, (now) =>
+      names
+        .filter((pattern) => !hasRule(now, { writer, pattern, mayForget }))
+        .reduce((next, pattern) => allow(next, { writer, pattern, mayForget }), now),
+    );
+    const { out } = session;
+    const { graceSeconds, rules } = found.head.settings;
+    const patterns = rules.flatMap((rule) =>
+      rule.writer === writer && rule.lastGeneration === null ? [rule.pattern] : [],
+    );
+    const table = tableOf(storeNameOf(settings), {
+      pinned: { ...pinned, graceSeconds },
+      writer: "/etc/idk/writer.key",
+      names: [...new Set(patterns)],
+    });
+    await out.result(table.trimEnd(), settingsJson(pinned, found));
+    await out.flush();
+    if (out.json) return;
+    const list = names.map((name) => JSON.stringify(name)).join(", ");
+    await out.note(`idk: ${writer} may write ${list}${mayForget ? ", and forget them" : ""}`);
+    await out.note(
+      "idk: add this table to the configuration of its host, below the store's, with the path of its key as writer",
+    );
+  },
+);
+
+/** Ends the rights of a writer. What it wrote stays. */
+export const repoRevoke: Command = command(
+  { ...OWNING, recipients, writer: text, acceptRollback: flag },
+  async (settings, session) => {
+    const writer = parseWriter(settings.writer);
+    const { out } = session;
+    const { pinned, found } = await change(settings, session, (now, time) =>
+      revoke(now, writer, time),
+    );
+    await out.result(aligned(settingsRows(pinned, found)).join("\n"), settingsJson(pinned, found));
+    await out.flush();
+    if (out.json) return;
+    await out.note(`idk: ${writer} may not write any more; what it wrote stays`);
+  },
+);
+
+type Settings = FoundSettings["head"]["settings"];
+
+function hasRule({ rules }: Settings, rule: Omit<Settings["rules"][number], "lastGeneration">) {
+  return rules.some(
+    ({ writer, pattern, mayForget, lastGeneration }) =>
+      writer === rule.writer &&
+      pattern === rule.pattern &&
+      mayForget === rule.mayForget &&
+      lastGeneration === null,
+  );
+}
+
+type ChangingSettings = OwningSettings & {
+  readonly recipients: Parameters<typeof readersOf>[0];
+  readonly acceptRollback: boolean;
+};
+
+async function change(
+  settings: ChangingSettings,
+  session: Session,
+  make: (settings: Settings, now: number) => Settings,
+): Promise<{ readonly pinned: PinnedRepository; readonly found: FoundSettings }> {
+  await using opened = await openAsOwner(settings, session);
+  const reports = headReports(settings, session);
+  const to = await readersOf(settings.recipients, opened.identities);
+  const found = await changeSettings(opened.repository, to, make, reports.options);
+  await reports.finish();
+  return { pinned: opened.repository.pinned, found };
+}
+
+/** The name of the store in the configuration, as an example if it has none. */
+function storeNameOf({ repository: { table } }: Pick<OwningSettings, "repository">): string {
+  return table !== undefined && isStoreName(table.store) ? table.store : "NAME";
+}
+
+/** Prints the settings, and the table that others put into their configuration. */
+async function show(
+  { repository: { pinned } }: OpenedRepository,
+  found: FoundSettings,
+  settings: Pick<OwningSettings, "repository">,
+  { out }: Session,
+): Promise<void> {
+  const { graceSeconds } = found.head.settings;
+  const table = tableOf(storeNameOf(settings), { pinned: { ...pinned, graceSeconds } });
+  const rows = aligned(settingsRows(pinned, found)).join("\n");
+  await out.result(`${rows}\n\n${table.trimEnd()}`, settingsJson(pinned, found));
+}
+
+function settingsRows(
+  { repository, owner }: PinnedRepository,
+  { head, storedAt }: FoundSettings,
+): Row[] {
+  const { graceSeconds, rules } = head.settings;
+  return [
+    ["repository", repository],
+    ["owner", owner],
+    ["grace period", formatPeriod(graceSeconds)],
+    ["settings", `of ${timeText(storedAt)} UTC`],
+    ...rules.map(({ writer, pattern, mayForget, lastGeneration }): Row => {
+      const until = lastGeneration === null ? "" : `, until ${timeText(lastGeneration)} UTC`;
+      const name = printable(JSON.stringify(pattern));
+      if (writer === null) return ["closed", `${name}${until}`];
+      return ["writer", `${writer}  ${name}${mayForget ? ", may forget" : ""}${until}`];
+    }),
+  ];
+}
+
+function settingsJson(
+  { repository, owner }: PinnedRepository,
+  { head, storedAt }: FoundSettings,
+): object {
+  return { repository, owner, storedAt, ...head.settings };
+}

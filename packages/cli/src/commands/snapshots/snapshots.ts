@@ -1,0 +1,132 @@
+import { type OpenSnapshot, openSnapshot } from "@idk/snapshots";
+import { command, type Command } from "../../command.ts";
+import { flag, optional, text } from "../../config/settings.ts";
+import { Failure } from "../../errors/failures.ts";
+import type { Output } from "../../output/output.ts";
+import { count, foreign, printable, roundBytes } from "../../output/text.ts";
+import { pathText, timeText } from "../../snapshots/entries.ts";
+import { type ListedSnapshot, listHeads } from "../../snapshots/listing.ts";
+import { READING } from "../../snapshots/open-repository.ts";
+import { startReading } from "./open.ts";
+
+/** Lists snapshots, the oldest first, so that the newest is above the prompt. */
+export const snapshots: Command = command(
+  {
+    ...READING,
+    name: optional(text),
+    tag: optional(text),
+    long: flag,
+    all: flag,
+    acceptRollback: flag,
+  },
+  async (settings, session) => {
+    const { name, tag, long, all } = settings;
+    const { out } = session;
+    await using reading = await startReading(settings, session);
+    const { repository } = reading.opened;
+    const listed = await listHeads(repository, reading.reports.options);
+    const shown = listed.snapshots
+      .filter(({ found: { head }, isForgotten }) => {
+        if (name !== undefined && head.name !== name) return false;
+        if (tag !== undefined && !head.tags.includes(tag)) return false;
+        return all || !isForgotten;
+      })
+      .toSorted((a, b) => a.found.head.generation - b.found.head.generation);
+    for (const [index, each] of shown.entries()) {
+      const opened = long
+        ? await openSnapshot(repository, each.found, reading.reports.options)
+        : undefined;
+      const header = index === 0 && out.terminal ? `${HEADER}\n` : "";
+      await out.result(header + line(each, opened), snapshotJson(each, opened));
+    }
+    await out.flush();
+    for (const { name: chain, addresses, isJoined } of listed.forks) {
+      if (name === undefined || chain === name) await reportFork(out, chain, addresses, isJoined);
+    }
+    if (name !== undefined && shown.length === 0) {
+      throw new Failure("not-found", `there is no snapshot of the name ${JSON.stringify(name)}`);
+    }
+    if (!out.json) await out.note(count(shown.length, "snapshot"));
+  },
+);
+
+const DIGITS = 12;
+const TIME_WIDTH = 19;
+const HEADER = ["SNAPSHOT".padEnd(DIGITS), "TIME (UTC)".padEnd(TIME_WIDTH), "NAME"].join("  ");
+const SHOWN_MAX = 100;
+
+function line({ found, isForgotten }: ListedSnapshot, opened: OpenSnapshot | undefined): string {
+  const { head, marker } = found;
+  const notes = [
+    ...(head.tags.length === 0 ? [] : [`[${foreign(head.tags.join(", "), SHOWN_MAX)}]`]),
+    ...(head.message === null ? [] : [foreign(head.message, SHOWN_MAX)]),
+    ...(isForgotten ? ["(forgotten)"] : []),
+  ];
+  const first = [
+    marker.address.slice(0, DIGITS),
+    timeText(head.time).padEnd(TIME_WIDTH),
+    printable(head.name),
+    ...notes,
+  ].join("  ");
+  if (opened === undefined) return first;
+  const { host, user, paths, totals } = opened.snapshot;
+  const indent = " ".repeat(DIGITS + 2);
+  return [
+    first,
+    `${indent}${count(totals.files, "file")}, ${roundBytes(totals.bytes)}; ` +
+      `${roundBytes(totals.newBytes)} new, ${roundBytes(totals.storedBytes)} stored` +
+      (totals.errors === 0 ? "" : `; ${totals.errors} could not be read`),
+    `${indent}by ${foreign(user, SHOWN_MAX)} on ${foreign(host, SHOWN_MAX)}: ` +
+      foreign(paths.map((path) => pathText(stripped(path))).join(" ")),
+  ].join("\n");
+}
+
+/** Without the slash that the paths of a snapshot begin with. */
+function stripped(path: Uint8Array): Uint8Array {
+  return path[0] === SLASH ? path.subarray(1) : path;
+}
+
+const SLASH = 0x2f;
+
+function snapshotJson(
+  { found, isForgotten }: ListedSnapshot,
+  opened: OpenSnapshot | undefined,
+): object {
+  const { head, marker, storedAt } = found;
+  return {
+    snapshot: marker.address,
+    name: head.name,
+    time: head.time,
+    storedAt,
+    writer: head.writer,
+    tags: head.tags,
+    message: head.message,
+    previous: head.previous,
+    ...(head.expectedSeconds !== null && { expectedSeconds: head.expectedSeconds }),
+    ...(isForgotten && { forgotten: true }),
+    ...(opened && summaryJson(opened)),
+  };
+}
+
+function summaryJson({ snapshot }: OpenSnapshot): object {
+  const { host, user, paths, excludes, start, end, totals } = snapshot;
+  const texts = paths.map((path) => Buffer.from(path).toString("utf8"));
+  return { host, user, paths: texts, excludes, start, end, ...totals };
+}
+
+async function reportFork(
+  out: Output,
+  name: string,
+  addresses: readonly string[],
+  isJoined: boolean,
+): Promise<void> {
+  if (out.json) {
+    await out.event({ fork: { name, heads: addresses, joined: isJoined } });
+    return;
+  }
+  const heads = addresses.map((address) => address.slice(0, DIGITS)).join(" and ");
+  await out.note(
+    `idk: warning: ${heads} of ${JSON.stringify(name)} do not know of each other${isJoined ? " (joined since)" : ""}: ` +
+      "two hosts wrote under one name, or the store hid one from the other",
+  );
+}

@@ -1,0 +1,41 @@
+import { backupStatus } from "@idk/snapshots";
+import { command, type Command } from "../../command.ts";
+import { loadRecipients } from "../../keys/recipients.ts";
+import { count, roundBytes } from "../../output/text.ts";
+import { backupReports } from "../../snapshots/backup-progress.ts";
+import { timeText } from "../../snapshots/entries.ts";
+import { openForWriting } from "../../snapshots/open-for-writing.ts";
+import { optionsOf, summaryJson, WHAT, whatToStore } from "./backup.ts";
+
+/** Prints what a backup of the same paths would store now, and what this machine knows of the last. */
+export const status: Command = command(WHAT, async (settings, session) => {
+  const { out, signal } = session;
+  const what = await whatToStore(settings);
+  const to = await loadRecipients(settings.recipients);
+  await using opened = await openForWriting(settings, { name: what.name, dryRun: true }, session);
+  using meter = session.progress.start({ command: "status", noun: "file" });
+  const reports = backupReports(meter, session);
+  const { pending, last, unfinished } = await backupStatus(opened.repository, {
+    ...(await optionsOf(settings, what, to, opened.places)),
+    onEvent: reports.onEvent,
+    signal,
+  });
+  meter.finish();
+  await reports.finish();
+  const { newFiles, changedFiles, goneFiles, unchangedFiles, newBytes, errors } = pending;
+  const lines = [
+    `name        ${what.name}`,
+    `last        ${last === undefined ? "none from this machine" : `${last.address.slice(0, 20)}  ${timeText(last.storedAt)} UTC`}`,
+    `to store    ${newFiles} new and ${changedFiles} changed files, ${roundBytes(newBytes)}; ${goneFiles} gone, ${unchangedFiles} unchanged`,
+    ...(errors > 0 ? [`unreadable  ${count(errors, "file")}`] : []),
+    unfinished === undefined
+      ? "unfinished  nothing"
+      : `unfinished  ${count(unfinished.packs, "pack")} since ${timeText(unfinished.since)} UTC: the next backup reuses them`,
+  ];
+  await out.result(lines.join("\n"), {
+    name: what.name,
+    last: last ?? null,
+    unfinished: unfinished ?? null,
+    pending: summaryJson(pending),
+  });
+});

@@ -1,0 +1,87 @@
+import type { BackupCounts, BackupEvent } from "@idk/snapshots";
+import { reasonOrMessageOf } from "../errors/failures.ts";
+import type { Meter } from "../progress/meter.ts";
+import type { Session } from "../session.ts";
+import { pathJson, pathText } from "./entries.ts";
+
+/** Prints what a backup reports. */
+export interface BackupReports {
+  onEvent(event: BackupEvent): void;
+  /** Resolves when all is printed. */
+  finish(): Promise<void>;
+}
+
+/** Warnings that are printed; the number of others is in the summary. */
+const WARNINGS_MAX = 100;
+
+/**
+ * Shows the counts on the meter, and prints what could not be read as it is found: on standard error,
+ * and with `--json` on standard output, because it is a result.
+ */
+export function backupReports(meter: Meter, { out }: Session): BackupReports {
+  let printed = Promise.resolve();
+  let warnings = 0;
+  const update = meter.part();
+  const print = (work: () => Promise<void>): void => {
+    printed = printed.then(work);
+    // Awaited in the end; until then a rejection must not count as unhandled.
+    printed.catch(() => undefined);
+  };
+  const note = (text: string): void => print(() => out.note(`idk: ${text}`));
+  return {
+    onEvent(event) {
+      switch (event.kind) {
+        case "start": {
+          const { expected, notReused, resumedPacks, lost } = event;
+          if (expected !== undefined) {
+            meter.setTotals({ totalBytes: expected.bytes, totalItems: expected.files });
+          }
+          if (out.json) break;
+          if (notReused !== undefined) note(`note: ${notReused}`);
+          if (resumedPacks > 0) note("continuing an interrupted backup");
+          if (lost.length > 0) note(`warning: this system cannot back up ${lost.join(", ")}`);
+          break;
+        }
+        case "progress":
+          update(amountOf(event.counts));
+          break;
+        case "error": {
+          const { path, error } = event;
+          const message = reasonOrMessageOf(error);
+          print(async () => {
+            await out.report({ ok: false, path: pathJson(rootless(path)), error: { message } });
+            if (!out.json)
+              await out.fault(`idk: cannot read ${pathText(rootless(path))}: ${message}`);
+          });
+          break;
+        }
+        case "warning": {
+          const { path, message } = event;
+          warnings += 1;
+          if (warnings > WARNINGS_MAX) break;
+          print(async () => {
+            await out.report({ warning: message, path: pathJson(rootless(path)) });
+            if (!out.json) await out.note(`idk: warning: ${pathText(rootless(path))}: ${message}`);
+          });
+          break;
+        }
+        case "part":
+          break;
+        default:
+          event satisfies never;
+      }
+    },
+    finish: () => printed,
+  };
+}
+
+function amountOf({ files, bytes, newBytes }: BackupCounts) {
+  return { bytes, items: files, newBytes };
+}
+
+const SLASH = 0x2f;
+
+/** Without the slash in front, which paths in a snapshot do not have. */
+export function rootless(path: Uint8Array): Uint8Array {
+  return path[0] === SLASH ? path.subarray(1) : path;
+}

@@ -1,0 +1,51 @@
+import type { HeadOptions } from "@idk/snapshots";
+import { messageOf } from "../errors/failures.ts";
+import { count } from "../output/text.ts";
+import type { Session } from "../session.ts";
+
+/** Refused heads that are printed. Anyone who can write to the store can make up any number. */
+const PRINTED_MAX = 8;
+
+export interface HeadReports {
+  /** For every call that reads heads. */
+  readonly options: HeadOptions & { readonly signal: AbortSignal };
+  /** Prints how many more heads were refused. */
+  finish(): Promise<void>;
+}
+
+/** Reports heads that do not count, each once, and goes on with a rollback if that is accepted. */
+export function headReports(
+  { acceptRollback }: { readonly acceptRollback: boolean },
+  { out, signal }: Session,
+): HeadReports {
+  const refused = new Set<string>();
+  let more = 0;
+  let printed = Promise.resolve();
+  return {
+    options: {
+      signal,
+      acceptRollback,
+      onRefused({ marker, error }) {
+        if (refused.has(marker.address)) return;
+        if (refused.size === PRINTED_MAX) {
+          more += 1;
+          return;
+        }
+        refused.add(marker.address);
+        const message = messageOf(error);
+        const text = message.includes(marker.address)
+          ? message
+          : `the head ${marker.address} does not count: ${message}`;
+        const json = { head: marker.address, error: { code: error.code, message } };
+        printed = printed
+          .then(() => (out.json ? out.event({ refused: json }) : out.note(`idk: warning: ${text}`)))
+          .catch(() => undefined);
+      },
+    },
+    async finish() {
+      await printed;
+      if (more === 0 || out.json) return;
+      await out.note(`idk: warning: ${count(more, "other head")} did not count`);
+    },
+  };
+}

@@ -1,0 +1,194 @@
+import {
+  discoverRepository,
+  headMemoryFile,
+  openRepository,
+  ownerKeyOf,
+  type PinnedRepository,
+  type Repository,
+  type WriterKey,
+} from "@idk/snapshots";
+import type { Identity } from "@idk/storage";
+import { repositoryLocation, type StoreLocation } from "@idk/storage/url";
+import { existsSync } from "node:fs";
+import {
+  folders,
+  identitySources,
+  optional,
+  passphrase,
+  path,
+  repository,
+  type RepositorySource,
+  store,
+} from "../config/settings.ts";
+import { Failure, usage } from "../errors/failures.ts";
+import type { UserFolders } from "../folders.ts";
+import { type IdentitySettings, loadIdentities } from "../keys/identities.ts";
+import { loadWriterKey } from "../keys/writer-keys.ts";
+import type { Session } from "../session.ts";
+import { type OpenBackend, openBackend } from "../stores/open-store.ts";
+import { type RepositoryPlaces, placesOf } from "./places.ts";
+import { pinnedOf } from "./pins.ts";
+
+/** The settings of every command that reads snapshots. */
+export const READING = {
+  store,
+  repository,
+  folders,
+  identity: identitySources,
+  passphrase,
+} as const;
+
+/** Those of every command that changes what only the owner may. */
+export const OWNING = { ...READING, ownerKey: optional(path) } as const;
+
+export interface ReadingSettings extends IdentitySettings {
+  readonly store: StoreLocation;
+  readonly repository: RepositorySource;
+  readonly folders: UserFolders;
+}
+
+export interface OwningSettings extends ReadingSettings {
+  readonly ownerKey: string | undefined;
+}
+
+/** A repository that is closed at the end of a block. */
+export interface OpenedRepository extends AsyncDisposable {
+  readonly repository: Repository;
+  readonly places: RepositoryPlaces;
+  readonly identities: readonly Identity[];
+}
+
+/**
+ * Opens the repository that the configuration pins, or else that of the first identity.
+ *
+ * @throws Failure `not-found` if there is none
+ */
+export async function openForReading(
+  settings: ReadingSettings,
+  session: Session,
+): Promise<OpenedRepository> {
+  const identities = await loadIdentities(settings, session);
+  requireFolder(settings);
+  const backend = await openLocation(settings.store, session);
+  return closingOnError(backend, async () => {
+    const pinned = await findPinned(settings, identities, backend, session);
+    if (pinned === undefined) throw noRepository(backend.description);
+    return opened(settings, { backend, pinned, identities, writer: undefined });
+  });
+}
+
+/**
+ * The same with the owner's key, which is that of the first identity unless the settings name another.
+ *
+ * @throws Failure `usage` if this is not the owner's key
+ */
+export async function openAsOwner(
+  settings: OwningSettings,
+  session: Session,
+): Promise<OpenedRepository> {
+  const identities = await loadIdentities(settings, session);
+  const owner = await ownerKey(settings, identities, session);
+  requireFolder(settings);
+  const backend = await openLocation(settings.store, session);
+  return closingOnError(backend, async () => {
+    const pinned = await findPinned(settings, identities, backend, session);
+    if (pinned === undefined) throw noRepository(backend.description);
+    if (pinned.owner !== owner.writer) {
+      throw usage(
+        `the owner of this repository is ${pinned.owner}, and not ${owner.writer}, the key that ` +
+          "follows from your first identity: name the owner's identity with -i, or its key with --owner-key",
+      );
+    }
+    return opened(settings, { backend, pinned, identities, writer: owner });
+  });
+}
+
+/** The key with which the owner signs. */
+export async function ownerKey(
+  { ownerKey: file, passphrase: given }: Pick<OwningSettings, "ownerKey" | "passphrase">,
+  [identity]: readonly Identity[],
+  session: Session,
+): Promise<WriterKey> {
+  if (file !== undefined) return loadWriterKey(file, given, session);
+  if (identity === undefined) throw usage("no identity: name the owner's with -i FILE");
+  return ownerKeyOf(identity);
+}
+
+/** The backend of the repository in a store. */
+export async function openLocation(
+  location: StoreLocation,
+  session: Session,
+): Promise<OpenBackend> {
+  return openBackend(repositoryLocation(location), session);
+}
+
+/** What the configuration pins, or what the first identity owns; undefined if there is neither. */
+export async function findPinned(
+  { repository: { pins } }: Pick<ReadingSettings, "repository">,
+  [identity]: readonly Identity[],
+  backend: OpenBackend,
+  { signal }: Session,
+): Promise<PinnedRepository | undefined> {
+  if (pins !== undefined) return pinnedOf(pins);
+  if (identity === undefined) return undefined;
+  return discoverRepository({ backend, identity, signal });
+}
+
+/**
+ * Fails if the repository is a folder that does not exist, which asking for its time would create: the
+ * path may be mistyped, and the disk of a repository that was there may not be mounted.
+ */
+export function requireFolder({
+  store,
+  repository: { pins },
+}: Pick<ReadingSettings, "store" | "repository">): void {
+  const location = repositoryLocation(store);
+  if (location.kind !== "filesystem" || existsSync(location.folder)) return;
+  if (pins === undefined) throw noRepository(location.folder);
+  throw new Failure(
+    "unavailable",
+    `the folder ${location.folder}, the repository in the configuration, does not exist: check that ` +
+      "its disk is mounted",
+  );
+}
+
+/** The failure of a store that has none of this owner. */
+export function noRepository(where: string): Failure {
+  return new Failure(
+    "not-found",
+    `${where} has no repository of snapshots that your first identity owns: make one ` +
+      "with `idk backup` or `idk repo init`, or add what its owner's `idk repo show` prints to the " +
+      "configuration",
+  );
+}
+
+interface Parts {
+  readonly backend: OpenBackend;
+  readonly pinned: PinnedRepository;
+  readonly identities: readonly Identity[];
+  readonly writer: WriterKey | undefined;
+}
+
+/** Opens it with what this machine remembers of it. */
+export async function opened(
+  { store, folders }: Pick<ReadingSettings, "store" | "folders">,
+  { backend, pinned, identities, writer }: Parts,
+): Promise<OpenedRepository> {
+  const places = placesOf(folders, store, pinned);
+  const memory = headMemoryFile(places.heads);
+  return {
+    repository: await openRepository({ backend, pinned, identities, writer, memory }),
+    places,
+    identities,
+    [Symbol.asyncDispose]: async () => backend[Symbol.asyncDispose](),
+  };
+}
+
+export async function closingOnError<T>(backend: OpenBackend, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await backend[Symbol.asyncDispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import type { PinnedRepository } from "@idk/snapshots";
+import type { StoreLocation } from "@idk/storage/url";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { UserFolders } from "../folders.ts";
+import { storeKey } from "../stores/store-key.ts";
+
+/** Where this user's files about one repository are. */
+export interface RepositoryPlaces {
+  /** The newest heads that this machine has seen, without which a rollback goes unnoticed. */
+  readonly heads: string;
+  /** The folder of the caches of its chains. Without them a backup reads and sends everything. */
+  readonly caches: string;
+  /** The cache of the snapshots of a name. */
+  cacheOf(name: string): string;
+}
+
+/** A copy of a repository in another store has its own, because it may be behind. */
+export function placesOf(
+  { state, cache }: UserFolders,
+  store: StoreLocation,
+  { repository }: Pick<PinnedRepository, "repository">,
+): RepositoryPlaces {
+  const own = `${repository}-${digest(JSON.stringify(storeKey(store))).slice(0, 16)}`;
+  const caches = join(cache, "snapshots", own);
+  return {
+    heads: join(state, "repositories", `${own}.json`),
+    caches,
+    cacheOf: (name) => join(caches, `${digest(name).slice(0, 32)}.sqlite`),
+  };
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,22 @@
+import type { Span } from "@idk/snapshots";
+
+/** Parses the number of snapshots to keep: `7`, or `unlimited`. */
+export function parseCount(text: string): number {
+  if (text === "unlimited") return Infinity;
+  if (/^\d{1,9}$/u.test(text)) return Number(text);
+  throw new Error("must be a number of snapshots, or unlimited");
+}
+
+const UNITS = { y: "years", m: "months", d: "days", h: "hours" } as const;
+
+/** Parses a span of the calendar, such as `1y6m`, `90d` or `36h`. */
+export function parseSpan(text: string): Span {
+  const parts = [...text.matchAll(/(\d{1,6})([ymdh])/gu)];
+  const span: Partial<Record<keyof Span, number>> = {};
+  for (const [, n, unit] of parts) {
+    const key = UNITS[unit as keyof typeof UNITS];
+    span[key] = (span[key] ?? 0) + Number(n);
+  }
+  if (parts.length > 0 && parts.map(([all]) => all).join("") === text) return span;
+  throw new Error("must be a span of years, months, days and hours, such as 1y6m, 90d or 36h");
+}

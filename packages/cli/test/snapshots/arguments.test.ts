@@ -1,0 +1,94 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
+import { modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
+import { defaultName, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { parseCount, parseSpan } from "../../src/snapshots/policy.ts";
+
+describe("SNAPSHOT:PATH", () => {
+  test.each<[text: string, snapshot: string, path: string | undefined]>([
+    ["latest", "latest", undefined],
+    ["latest:", "latest", ""],
+    ["latest:/etc", "latest", "/etc"],
+    ["web1/etc~2:a:b", "web1/etc~2", "a:b"],
+    ["web1@2026-11-20:/etc", "web1@2026-11-20", "/etc"],
+    ["web1@2026-11-20T12:00Z", "web1@2026-11-20T12:00Z", undefined],
+    ["web1@2026-11-20T12:00:30Z:/etc:x", "web1@2026-11-20T12:00:30Z", "/etc:x"],
+    [":/etc", "", "/etc"],
+  ])("%p", (text, snapshot, path) => {
+    expect(splitSnapshotPath(text)).toEqual({ snapshot, path });
+  });
+});
+
+describe("the name of snapshots that have none", () => {
+  test("differs for different paths, and is allowed by the pattern of the host", () => {
+    expect(defaultName(["/proc/version"], "web1")).toBe("web1/proc/version");
+    expect(defaultName(["/usr/b", "/usr/a"], "web1")).toBe("web1/usr/a,/usr/b");
+    expect(defaultName(["/"], "web1")).toBe("web1/");
+    expect(hostPattern("web1")).toBe("web1/*");
+  });
+
+  test("is the same for a path given in another way", () => {
+    expect(defaultName(["/usr/../usr/./lib"], "h")).toBe(defaultName(["/usr/lib/"], "h"));
+  });
+});
+
+describe("periods", () => {
+  test.each([
+    ["7d", 604_800],
+    ["36h", 129_600],
+    ["1d12h", 129_600],
+    ["1w", 604_800],
+    ["90m", 5400],
+    ["5s", 5],
+  ])("%s", (text, seconds) => expect(parsePeriod(text)).toBe(seconds));
+
+  test.each(["", "7", "d", "7 d", "7d ", "-7d", "1.5d", "7D", "7days"])("%p is none", (text) => {
+    expect(() => parsePeriod(text)).toThrow("must be a period such as 7d");
+  });
+
+  test("are written as they are read", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2 ** 40 }), (seconds) => {
+        // Nine digits at most for each unit.
+        expect(parsePeriod(formatPeriod(seconds))).toBe(seconds);
+      }),
+    );
+  });
+});
+
+describe("what to keep", () => {
+  test("counts", () => {
+    expect([parseCount("7"), parseCount("0"), parseCount("unlimited")]).toEqual([7, 0, Infinity]);
+    for (const text of ["", "-1", "1.5", "all", "1e3"]) {
+      expect(() => parseCount(text)).toThrow("must be a number of snapshots");
+    }
+  });
+
+  test("spans", () => {
+    expect(parseSpan("1y6m")).toEqual({ years: 1, months: 6 });
+    expect(parseSpan("90d")).toEqual({ days: 90 });
+    expect(parseSpan("1y6m3d2h")).toEqual({ years: 1, months: 6, days: 3, hours: 2 });
+    for (const text of ["", "1", "y", "1w", "1y 6m", "6m1x"]) {
+      expect(() => parseSpan(text)).toThrow("must be a span");
+    }
+  });
+});
+
+describe("entries", () => {
+  test.each<[type: "file" | "directory" | "link", mode: number, text: string]>([
+    ["file", 0o644, "-rw-r--r--"],
+    ["directory", 0o1777, "drwxrwxrwt"],
+    ["file", 0o4755, "-rwsr-xr-x"],
+    ["file", 0o6644, "-rwSr-Sr--"],
+    ["link", 0o777, "lrwxrwxrwx"],
+    ["file", 0, "----------"],
+  ])("%s of mode %o", (type, mode, text) => expect(modeText({ type, mode })).toBe(text));
+
+  test("have paths that are safe to print, and bytes where they are not UTF-8", () => {
+    const path = (text: string) => Buffer.from(text);
+    expect(pathText(path("a\u001b]0;x\nb"))).toBe("/a\\u001b]0;x\\u000ab");
+    expect(pathJson(path("a/ö"))).toBe("/a/ö");
+    expect(pathJson(Uint8Array.of(0xff))).toEqual(Buffer.from("/\u00ff", "latin1"));
+  });
+});

@@ -1,0 +1,294 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { expectFailure, newFolder, noise, type Result, runIdk } from "../support/cli.ts";
+
+setDefaultTimeout(120_000);
+
+/** A new user's home after `idk init`, with a folder to back up. */
+async function newUser() {
+  const home = newFolder();
+  const env = { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
+  const idk = (args: readonly string[], more: Record<string, string> = {}): Promise<Result> =>
+    runIdk(args, { cwd: home, env: { ...env, ...more } });
+  const ok = async (args: readonly string[], more: Record<string, string> = {}) => {
+    const result = await idk(args, more);
+    expect(`${result.code} ${result.code === 0 ? "" : result.stderr}`).toBe("0 ");
+    return result;
+  };
+  await ok(["init", "--no-passphrase"]);
+  const docs = join(home, "docs");
+  mkdirSync(join(docs, "inner/empty"), { recursive: true });
+  writeFileSync(join(docs, "notes.txt"), "the notes\n");
+  writeFileSync(join(docs, "inner/photo"), noise(3 * 2 ** 20, 7));
+  chmodSync(join(docs, "inner/photo"), 0o640);
+  linkSync(join(docs, "inner/photo"), join(docs, "same photo"));
+  symlinkSync("../anywhere", join(docs, "link"));
+  // Old enough to be believed unchanged.
+  for (const name of ["notes.txt", "inner/photo"]) utimesSync(join(docs, name), 1e9, 1e9);
+  return {
+    home,
+    docs,
+    idk,
+    ok,
+    config: join(home, ".config/idk/config.toml"),
+    identity: join(home, ".local/share/idk/identity.key"),
+    store: join(home, ".local/share/idk/store"),
+    writer: join(home, ".local/share/idk/writer.key"),
+  };
+}
+
+const json = ({ stdout }: Result): Record<string, unknown>[] =>
+  stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** What matters of a tree, in order: path, mode, time and content or target. */
+function treeOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const at = path.slice(folder.length);
+      if (entry.isSymbolicLink()) return `${at} -> ${readlinkSync(path)}`;
+      const { mode, mtimeMs, nlink } = statSync(path);
+      const what = `${at} ${(mode & 0o7777).toString(8)} ${Math.floor(mtimeMs)}`;
+      if (entry.isDirectory()) return what;
+      return `${what} ${nlink} ${Bun.hash(readFileSync(path))}`;
+    })
+    .toSorted();
+}
+
+describe("a first backup", () => {
+  test("needs nothing but `idk init`, later ones no identity, and a lost machine the identity alone", async () => {
+    const { home, docs, idk, ok, config, identity, store, writer } = await newUser();
+    const name = `${hostname()}${docs}`;
+
+    // The first makes the repository, a writer key, the right to write, and the pins.
+    const first = await ok(["backup", "docs"]);
+    expect(first.stderr).toContain("made a repository of snapshots in");
+    expect(first.stderr).toContain(`made the writer key of this host, ${writer}`);
+    expect(first.stderr).toContain(`allowed it to write snapshots named "${hostname()}/*"`);
+    expect(first.stderr).toContain(`added the repository to ${config}`);
+    expect(first.stdout).toContain(name);
+    expect(statSync(writer).mode & 0o777).toBe(0o600);
+    expect(readFileSync(config, "utf8")).toContain("[store.main.repository]\n");
+
+    // The second reads nothing, and the identity is not there.
+    renameSync(identity, join(home, "kept.key"));
+    writeFileSync(join(docs, "new.txt"), "new\n");
+    const [second] = json(await ok(["backup", "docs", "--json", "--tag", "t", "-m", "second"]));
+    expect(second).toMatchObject({ name, newFiles: 1, goneFiles: 0, errors: 0, newBytes: 4 });
+    expect(second!["snapshot"]).toMatch(/^[0-9a-f]{64}$/u);
+
+    // Without the identity nothing can be read, not even by the writer.
+    expectFailure(await idk(["snapshots"]), 2, "cannot read the identity file");
+    const stolen = await idk(["snapshots", "-i", writer]);
+    expect(stolen.code).not.toBe(0);
+    expect(`${stolen.stdout}${stolen.stderr}`).not.toContain(docs);
+
+    // The machine is lost: another one has the store and the identity file, and no configuration.
+    const other = newFolder();
+    renameSync(join(home, "kept.key"), join(other, "me.key"));
+    const before = treeOf(docs);
+    renameSync(store, join(other, "store"));
+    rmSync(home, { recursive: true });
+    const found = (args: readonly string[]) =>
+      runIdk([...args, "--store", "./store", "-i", "me.key"], { cwd: other });
+    const listed = json(await found(["snapshots", "--json", "--long"]));
+    expect(listed.map((each) => [each["name"], each["files"]])).toEqual([
+      [name, 4],
+      [name, 5],
+    ]);
+    expect(listed[1]).toMatchObject({ tags: ["t"], message: "second", paths: [docs] });
+    const restored = await found(["restore", `latest:${docs}`, "--target", "back", "--verify"]);
+    expect([restored.code, restored.stderr]).toEqual([0, ""]);
+    expect(treeOf(join(other, "back"))).toEqual(before);
+    const one = await found(["cat", `${name}~1:${docs}/notes.txt`]);
+    expect([one.stdout, one.code]).toEqual(["the notes\n", 0]);
+    const changed = await found(["diff", `${name}~1`, name]);
+    expect(changed.stdout).toContain(`+  ${docs}/new.txt\n`);
+    expect((await found(["find", "new.*"])).stdout).toContain(`${docs}/new.txt`);
+  });
+
+  test("completes what an interrupted one began", async () => {
+    const { ok, config, writer, docs } = await newUser();
+    await ok(["backup", "docs"]);
+    const text = readFileSync(config, "utf8");
+    // As if it had ended before it wrote the configuration.
+    writeFileSync(config, text.slice(0, text.indexOf("\n[store.main.repository]")));
+    const key = readFileSync(writer, "utf8");
+    const again = await ok(["backup", "docs"]);
+    expect(again.stderr).not.toContain("made");
+    expect(again.stderr).not.toContain("allowed");
+    expect(again.stderr).toContain("added the repository");
+    expect(readFileSync(writer, "utf8")).toBe(key);
+    const rules = json(await ok(["repo", "show", "--json"]))[0]!["rules"] as unknown[];
+    expect(rules).toHaveLength(1);
+    expect(treeOf(docs)).not.toEqual([]);
+  });
+
+  test("under another name asks the owner once, and adds the name", async () => {
+    const { ok, idk, config, identity } = await newUser();
+    await ok(["backup", "docs"]);
+    renameSync(identity, `${identity}.away`);
+    expectFailure(await idk(["backup", "docs", "--name", "mine"]), 2, "cannot read the identity");
+    renameSync(`${identity}.away`, identity);
+    await ok(["backup", "docs", "--name", "mine"]);
+    expect(readFileSync(config, "utf8")).toContain(`names = ["${hostname()}/*", "mine"]\n`);
+    renameSync(identity, `${identity}.away`);
+    await ok(["backup", "docs", "--name", "mine"]);
+    renameSync(`${identity}.away`, identity);
+    const names = json(await ok(["snapshots", "--json"])).map((each) => each["name"]);
+    expect(names.filter((each) => each === "mine")).toHaveLength(2);
+  });
+
+  test("in a store that no configuration names is the owner's own", async () => {
+    const { home, ok, docs } = await newUser();
+    const flags = ["--store", "./elsewhere"];
+    await ok(["backup", "docs", ...flags]);
+    await ok(["backup", "docs", ...flags]);
+    expect(existsSync(join(home, ".local/share/idk/writer.key"))).toBe(false);
+    expect(json(await ok(["snapshots", "--json", ...flags]))).toHaveLength(2);
+    const ls = await ok(["ls", "latest", docs, ...flags]);
+    expect(ls.stdout).toContain(`${docs}/notes.txt\n`);
+  });
+});
+
+describe("a host that only writes", () => {
+  test("makes snapshots with its key, which reads nothing, until its rights end", async () => {
+    const owner = await newUser();
+    const host = newFolder();
+    const run = (args: readonly string[]) => runIdk(args, { cwd: host, env: { HOME: host } });
+    const made = await run(["keygen", "--writer", "-o", "host.key"]);
+    const writer = made.stdout.trim();
+    expect(writer).toMatch(/^idk-writer1/u);
+    await owner.ok(["repo", "init"]);
+    const table = (await owner.ok(["repo", "allow", writer, "--names", "web1/*"])).stdout;
+    const [recipient] = (await owner.ok(["recipient"])).stdout.trim().split("\n");
+    mkdirSync(join(host, ".config/idk"), { recursive: true });
+    writeFileSync(
+      join(host, ".config/idk/config.toml"),
+      `recipients = ["${recipient}"]\n[store.main]\nurl = "${owner.store}"\n\n` +
+        table.replace("/etc/idk/writer.key", join(host, "host.key")),
+    );
+    writeFileSync(join(host, "data"), "of the host");
+
+    expectFailure(await run(["backup", "data"]), 2, 'this host may not write snapshots named "');
+    const first = await run(["backup", "data", "--name", "web1/data"]);
+    expect([first.code, first.stderr]).toEqual([0, ""]);
+    expectFailure(await run(["snapshots"]), 2, "no identity");
+    const listed = json(await owner.ok(["snapshots", "--json"]));
+    expect(listed).toMatchObject([{ name: "web1/data", writer }]);
+
+    await owner.ok(["repo", "revoke", writer]);
+    await Bun.sleep(5);
+    // A writer cannot know it: what it writes does not count.
+    expect((await run(["backup", "data", "--name", "web1/data"])).code).toBe(0);
+    const after = await owner.ok(["snapshots", "--json"]);
+    expect(json(after)).toHaveLength(1);
+    expect(after.stderr).toContain("does not count");
+  });
+});
+
+describe("files that cannot be read", () => {
+  test("are listed, the snapshot is made, and the exit code is 7", async () => {
+    const { docs, idk, ok } = await newUser();
+    const missing = await idk(["backup", "docs", "nowhere", "--name", "x"]);
+    expect(missing.code).toBe(7);
+    expect(missing.stderr).toContain("nowhere: ");
+    expect(missing.stderr).toEndWith(
+      "idk: the snapshot was made without 1 file that could not be read\n",
+    );
+    expect((await ok(["ls", "latest", docs])).stdout).toContain("notes.txt");
+    const asJson = await idk(["backup", "docs", "nowhere", "--name", "x", "--json"]);
+    expect(asJson.code).toBe(7);
+    expect(json(asJson)[0]).toMatchObject({ ok: false });
+    expect(json(asJson)[1]).toMatchObject({ errors: 1, name: "x" });
+    expect(JSON.parse(asJson.stderr.trim().split("\n").at(-1)!)).toMatchObject({
+      error: { code: "incomplete" },
+    });
+  });
+});
+
+describe("what is stored", () => {
+  test("is what excludes, lists and dry runs say", async () => {
+    const { home, docs, ok, idk } = await newUser();
+    writeFileSync(join(home, "patterns"), "# none\n\n*.tmp\n");
+    writeFileSync(join(docs, "a.tmp"), "");
+    writeFileSync(join(docs, "b.log"), "");
+    const flags = ["--exclude-file", "patterns", "-e", "*.log", "--name", "x"];
+    const dry = await idk(["backup", "docs", ...flags, "--dry-run"]);
+    expectFailure(dry, 3, "has no repository of snapshots that");
+    await ok(["backup", "docs", ...flags]);
+    const names = (await ok(["ls", "latest", docs])).stdout;
+    expect(names).not.toContain("a.tmp");
+    expect(names).not.toContain("b.log");
+    const counted = json(await ok(["backup", "docs", ...flags, "--dry-run", "--json"]))[0];
+    expect(counted).toMatchObject({ snapshot: null, newFiles: 0, dryRun: true });
+    expect(json(await ok(["snapshots", "--json"]))).toHaveLength(1);
+
+    writeFileSync(join(home, "list"), `${docs}/notes.txt\0${docs}/b.log\0`);
+    await ok(["backup", "--files-from", "list", "-0", "--name", "x"]);
+    const listed = (await ok(["ls", "x", docs])).stdout;
+    expect(listed).toBe(`${docs}/b.log\n${docs}/notes.txt\n`);
+  });
+
+  test("never includes the store and the caches of this program", async () => {
+    const { home, ok } = await newUser();
+    await ok(["backup", ".", "--name", "home"]);
+    await ok(["backup", ".", "--name", "home"]);
+    const all = (await ok(["ls", "home"])).stdout;
+    expect(all).toContain(`${home}/docs/notes.txt\n`);
+    expect(all).not.toContain("/store/");
+    expect(all).not.toContain(".sqlite");
+  });
+
+  test("is told by status before it is stored", async () => {
+    const { docs, ok } = await newUser();
+    await ok(["backup", "docs"]);
+    writeFileSync(join(docs, "more"), "1234567");
+    const [status] = json(await ok(["status", "docs", "--json"]));
+    expect(status).toMatchObject({ pending: { newFiles: 1, newBytes: 7 }, unfinished: null });
+    const text = (await ok(["status", "docs"])).stdout;
+    expect(text).toContain("to store    1 new and 0 changed files, 7 bytes");
+  });
+});
+
+describe("thinning out", () => {
+  test("forgets what no rule keeps, and takes it back", async () => {
+    const { ok, idk, docs } = await newUser();
+    for (const n of [1, 2, 3]) {
+      writeFileSync(join(docs, "n"), `${n}`);
+      await ok(["backup", "docs", "--name", "x"]);
+    }
+    expectFailure(await idk(["forget"]), 2, "name snapshots, or what to keep");
+    const dry = await ok(["forget", "--keep-last", "1", "--dry-run"]);
+    expect(dry.stdout.match(/ {2}forget {2}/gu)).toHaveLength(2);
+    expect(dry.stderr).toContain("would forget 2 snapshots");
+    await ok(["forget", "--keep-last", "1"]);
+    expect(json(await ok(["snapshots", "--json"]))).toHaveLength(1);
+    const all = json(await ok(["snapshots", "--json", "--all"]));
+    expect(all.map((each) => each["forgotten"] === true)).toEqual([true, true, false]);
+    const oldest = String(all[0]!["snapshot"]).slice(0, 12);
+    await ok(["unforget", oldest]);
+    expect(json(await ok(["snapshots", "--json"]))).toHaveLength(2);
+    const pruned = await ok(["prune", "--json"]);
+    expect(json(pruned)[0]).toMatchObject({ deleted: { blobs: 0 } });
+  });
+});

@@ -1,0 +1,169 @@
+import { type Address, StorageError } from "@idk/storage";
+import { type AddressSet, addressSet } from "./address-set.ts";
+import { type FoundHead, isFaultOfOne } from "../repository/find-heads.ts";
+import { type StoredReach, readReach } from "../repository/reaches.ts";
+import { byteCache } from "../read/byte-cache.ts";
+import { compareMarkers, formatMarker } from "../format/names/marker.ts";
+import type { Repository } from "../repository/repository.ts";
+import { hash, toHex, utf8 } from "@idk/storage/blobs";
+import { packsOf } from "../format/records/reach.ts";
+
+/** A head, and until when it protects what it needs. */
+export interface ProtectingHead {
+  readonly found: FoundHead;
+  /** By the store's time in milliseconds; Infinity if no end is known. */
+  readonly until: number;
+  /** Whether it does without a reach that cannot be read. */
+  readonly isLenient: boolean;
+}
+
+/** Blobs that are protected as long as each other. */
+export interface Protection {
+  readonly until: number;
+  readonly blobs: AddressSet;
+}
+
+/** Options of `protectionsOf`. */
+export interface ProtectOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onReach?: ((done: number, total: number) => void) | undefined;
+}
+
+/** Reaches of other heads that are kept for the next ones. */
+const REACH_BUDGET = 64 * 2 ** 20;
+/** Reaches that are read ahead. */
+const AHEAD = 8;
+
+/**
+ * What each head protects: itself, its snapshot or keys, its reach and those before it, and all packs.
+ * Takes 32 bytes for each blob, and one request for each reach.
+ *
+ * Within a chain most reaches continue those of earlier heads. Of a head whose reach continues that of
+ * one that was seen, which is protected at least as long, only the rest is read and added.
+ *
+ * @returns the longest protection first; what is in one may be in a shorter one, too
+ * @throws StorageError what reading a reach throws, unless its marker is gone, too, or the head is lenient
+ */
+export async function protectionsOf(
+  repository: Repository,
+  heads: readonly ProtectingHead[],
+  { signal, onReach }: ProtectOptions = {},
+): Promise<Protection[]> {
+  const kept = byteCache<StoredReach>(REACH_BUDGET);
+  /** Paths of reaches all of whose packs are protected by now. */
+  const covered = new Set<string>();
+  const protections: Protection[] = [];
+  const ordered = heads.toSorted(
+    (a, b) => b.until - a.until || compareMarkers(b.found.marker, a.found.marker),
+  );
+  const withReach = ordered.filter(({ found }) => reachOf(found) !== undefined);
+  let done = 0;
+
+  const read = async (address: Address): Promise<StoredReach> => {
+    const known = kept.get(address);
+    if (known !== undefined) return known;
+    const reach = await readReach(repository, address, signal);
+    kept.set(address, reach, reach.added.length + reach.dropped.length);
+    return reach;
+  };
+
+  const protect = async ({ blobs }: Protection, own: StoredReach) => {
+    const path = [...own.earlier, own.address];
+    const keys = prefixKeys(path);
+    const from = keys.findLastIndex((key) => covered.has(key)) + 1;
+    const rest: StoredReach[] = [];
+    for (const address of path.slice(from)) {
+      rest.push(address === own.address ? own : await read(address));
+    }
+    blobs.addList(packsOf(rest));
+    for (const reach of rest) for (const blob of reach.blobs) blobs.add(blob);
+    covered.add(keys.at(-1)!);
+  };
+
+  for (const head of ordered) {
+    let protection = protections.at(-1);
+    if (protection?.until !== head.until) {
+      protection = { until: head.until, blobs: addressSet() };
+      protections.push(protection);
+    }
+    if (reachOf(head.found) !== undefined) continue;
+    for (const blob of ownBlobs(head.found)) protection.blobs.add(blob);
+  }
+  for await (const [head, reading] of ahead(withReach, ({ found }) => read(reachOf(found)!))) {
+    const protection = protections.find(({ until }) => until === head.until)!;
+    try {
+      await protect(protection, await reading);
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error;
+      // Another prune has deleted it meanwhile.
+      const isGone = !(await isListed(repository, head.found, signal));
+      if (isGone) continue;
+      if (!head.isLenient) throw unreadable(head.found, error);
+    }
+    for (const blob of ownBlobs(head.found)) protection.blobs.add(blob);
+    done += 1;
+    onReach?.(done, withReach.length);
+  }
+  return protections;
+}
+
+/** A key for each beginning of a path. */
+function prefixKeys(path: readonly Address[]): string[] {
+  let before = "";
+  return path.map((address) => (before = toHex(hash(utf8(before + address)))));
+}
+
+/** The address of a head's reach, if it has one. */
+export function reachOf({ head }: FoundHead): Address | undefined {
+  return head.kind === "snap" || head.kind === "part" ? head.reach : undefined;
+}
+
+/** The blobs of a head that are known from itself. */
+function ownBlobs({ marker, head }: FoundHead): Address[] {
+  const blobs = [marker.address];
+  if (head.kind === "snap") blobs.push(head.snapshot);
+  if (head.kind === "keys") blobs.push(head.keys);
+  return blobs;
+}
+
+/** Whether the marker of a head is still there. */
+export async function isListed(
+  { backend }: Repository,
+  { marker }: Pick<FoundHead, "marker">,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const name = formatMarker(marker);
+  for await (const listed of backend.listMarkers(name, { limit: 1, ...(signal && { signal }) })) {
+    if (listed.name === name) return true;
+  }
+  return false;
+}
+
+/** Starts work for some items ahead; the results come in order, to be awaited. */
+async function* ahead<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<readonly [T, Promise<R>]> {
+  const pending: (readonly [T, Promise<R>])[] = [];
+  try {
+    for (const item of items) {
+      const working = work(item);
+      // What fails is thrown when its turn comes.
+      working.catch(() => undefined);
+      pending.push([item, working]);
+      if (pending.length >= AHEAD) yield pending.shift()!;
+    }
+    while (pending.length > 0) yield pending.shift()!;
+  } finally {
+    await Promise.allSettled(pending.map(([, working]) => working));
+  }
+}
+
+function unreadable({ marker, head }: FoundHead, cause: StorageError): StorageError {
+  return new StorageError(
+    cause.code,
+    `the list of packs that the head ${marker.address} of ${JSON.stringify(head.name)} needs cannot ` +
+      `be read, so nothing is deleted: ${cause.message}. Run check; if it is lost, forget the snapshot`,
+    { cause },
+  );
+}

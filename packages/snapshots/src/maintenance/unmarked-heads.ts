@@ -1,0 +1,50 @@
+import type { Address } from "@idk/storage";
+import { CHILD_OVERHEAD, ROOT_BLOB_MAX, fetchBlob, openRoot } from "@idk/storage/blobs";
+import { METADATA_PACK } from "../format/limits.ts";
+import { RECORD_TYPES } from "../format/records/types.ts";
+import { type StoredHead, verifiedHead } from "../rules/counting.ts";
+import { decodeHead } from "../format/records/head.ts";
+import type { Repository } from "../repository/repository.ts";
+import { isFaultOfOne } from "../repository/find-heads.ts";
+
+/** The bytes before the header of a blob, the last two of which are the header's length. */
+const PREAMBLE = 6;
+const HEADER_LENGTH_AT = 4;
+const TAG = 16;
+/** The length of the header of a leaf or node, which is always the same and shorter than a root's. */
+const CHILD_HEADER = CHILD_OVERHEAD - PREAMBLE - TAG;
+/** Below this length a blob is fetched at once, because a second request takes longer. */
+const PROBED_MIN = 64 * 1024;
+
+/** Whether a blob may be a head by its length. Packs that are filled up are not, nor is what is longer. */
+export function mayBeHead(size: number): boolean {
+  return size <= ROOT_BLOB_MAX && size !== METADATA_PACK + CHILD_OVERHEAD;
+}
+
+/**
+ * The head that a blob is, verified but for the settings; undefined if it is anything else, damaged or
+ * gone. A request or two.
+ */
+export async function headIn(
+  { backend, naCl, identities, pinned }: Repository,
+  { address, size }: { readonly address: Address; readonly size: number },
+  signal?: AbortSignal,
+): Promise<StoredHead | undefined> {
+  try {
+    if (size >= PROBED_MIN && backend.getRange !== undefined) {
+      const start = new Uint8Array(PREAMBLE);
+      const length = await backend.getRange(address, 0, start, { signal });
+      const header = new DataView(start.buffer).getUint16(HEADER_LENGTH_AT);
+      if (length < PREAMBLE || header === CHILD_HEADER) return undefined;
+    }
+    const blob = await fetchBlob(backend, address, new Uint8Array(ROOT_BLOB_MAX), { signal });
+    const { content, metadata } = openRoot(naCl, blob, identities);
+    const isHead = metadata["type"] === RECORD_TYPES.head && metadata["enc"] === undefined;
+    if (!isHead || content === undefined) return undefined;
+    const { chain, generation } = decodeHead(content).head;
+    return verifiedHead(content, { chain, generation, address }, pinned);
+  } catch (error) {
+    if (isFaultOfOne(error)) return undefined;
+    throw error;
+  }
+}

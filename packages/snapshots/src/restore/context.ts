@@ -1,0 +1,29 @@
+import type { AttributeSetter, Attributes } from "./attributes.ts";
+import type { Location, Report } from "./report.ts";
+import type { TargetFolder, TargetFolders } from "./target-folders.ts";
+import type { Host } from "../files/host.ts";
+import type { JoinedLinks } from "./joined-links.ts";
+import type { RestoreAction } from "./options.ts";
+
+/** What all parts of one restore share. */
+export interface RestoreContext {
+  readonly host: Host;
+  readonly folders: TargetFolders;
+  readonly attributes: AttributeSetter;
+  readonly links: JoinedLinks;
+  readonly report: Report;
+  readonly verify: boolean;
+  /** Whether folders that are not empty may be removed. */
+  readonly deletes: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** An entry other than a folder that is going to be in the target. */
+export interface Planned extends Location {
+  readonly parent: TargetFolder;
+  readonly name: Uint8Array;
+  readonly attributes: Attributes;
+  readonly action: Extract<RestoreAction, "created" | "replaced">;
+  /** Of hard links. */
+  readonly group: number | undefined;
+}

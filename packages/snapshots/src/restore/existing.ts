@@ -1,0 +1,86 @@
+import type { Entry, FileEntry } from "../format/tree/entry.ts";
+import type { Folder, Host, Stat } from "../files/host.ts";
+import { closeSync, constants } from "node:fs";
+import type { Overwrite } from "./options.ts";
+import { codeOf } from "../files/errors.ts";
+import { createHash } from "node:crypto";
+import { equal } from "@idk/storage/blobs";
+import { hashRange } from "./content-hash.ts";
+import { isSameTime } from "./attributes.ts";
+
+/** What is in the target under an entry's name, and what happens with it. */
+export type Existing =
+  | { readonly action: "created" | "replaced" | "kept" }
+  | { readonly action: "unchanged"; readonly stat: Stat };
+
+export interface ExistingOptions {
+  readonly overwrite: Overwrite;
+  readonly verify: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Decides what happens with what has the name of an entry that is not a folder. */
+export async function compareExisting(
+  host: Host,
+  folder: Folder,
+  entry: Exclude<Entry, { type: "directory" }>,
+  { overwrite, verify, signal }: ExistingOptions,
+): Promise<Existing> {
+  const stat = host.stat(folder, entry.name);
+  if (stat === undefined) return { action: "created" };
+  if (overwrite === "never") return { action: "kept" };
+  if (overwrite === "always" || stat.type !== entry.type) return { action: "replaced" };
+  // Setting its attributes would change what has its other names, wherever these are.
+  const hasForeignNames = stat.links > 1 && entry.extra.links === undefined;
+  if (hasForeignNames) return { action: "replaced" };
+  const isSame = await hasSameContent(host, folder, entry, stat, verify, signal);
+  return isSame ? { action: "unchanged", stat } : { action: "replaced" };
+}
+
+async function hasSameContent(
+  host: Host,
+  folder: Folder,
+  entry: Exclude<Entry, { type: "directory" }>,
+  stat: Stat,
+  verify: boolean,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  switch (entry.type) {
+    case "file":
+      if (stat.size !== entry.size) return false;
+      if (!verify && isSameTime(stat.mtime, entry.mtime)) return true;
+      return hasHash(host, folder, entry, signal);
+    case "link":
+      return Buffer.compare(host.readLink(folder, entry.name), entry.target) === 0;
+    case "character-device":
+    case "block-device":
+      return stat.major === entry.major && stat.minor === entry.minor;
+    case "fifo":
+    case "socket":
+    default:
+      return true;
+  }
+}
+
+async function hasHash(
+  host: Host,
+  folder: Folder,
+  { name, size, hash: expected }: FileEntry,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  let fd: number;
+  try {
+    fd = host.openFile(folder, name, constants.O_RDONLY);
+  } catch (error) {
+    // It cannot be read, so it is written anew.
+    if (codeOf(error) === undefined) throw error;
+    return false;
+  }
+  try {
+    const hash = createHash("sha256");
+    const isWhole = await hashRange(hash, fd, 0, size, signal);
+    return isWhole && equal(new Uint8Array(hash.digest()), expected);
+  } finally {
+    closeSync(fd);
+  }
+}

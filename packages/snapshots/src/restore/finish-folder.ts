@@ -1,0 +1,74 @@
+import type { Folder, Host } from "../files/host.ts";
+import type { RestoreContext } from "./context.ts";
+import type { TargetFolder } from "./target-folders.ts";
+import { assertOfOne } from "./faults.ts";
+import { removeTree } from "./remove-tree.ts";
+
+/** The names in a folder of the target, compared with those of the snapshot as these come. */
+export interface NamesThere {
+  /** Takes the next name of the snapshot. */
+  pass(name: Uint8Array): void;
+  /** The names that the snapshot does not have and that are deleted. Ends the comparison. */
+  rest(): readonly Uint8Array[];
+}
+
+/** @param deletes whether a name that the snapshot does not have is deleted */
+export function listedNames(
+  host: Host,
+  folder: Folder,
+  deletes: (name: Uint8Array) => boolean,
+): NamesThere {
+  const names = host.list(folder);
+  names.sort();
+  const found: Uint8Array[] = [];
+  let at = 0;
+  const take = (): void => {
+    const name = names.name(at);
+    if (deletes(name)) found.push(name);
+    at += 1;
+  };
+  return {
+    pass(name) {
+      for (; at < names.length;) {
+        const order = Buffer.compare(names.name(at), name);
+        if (order > 0) return;
+        if (order < 0) take();
+        else at += 1;
+      }
+    },
+    rest() {
+      while (at < names.length) take();
+      return found;
+    },
+  };
+}
+
+/** Deletes what the snapshot lacks, and sets the attributes, when everything in a folder is done. */
+export function finishFolder(
+  context: RestoreContext,
+  target: TargetFolder,
+  names: NamesThere | undefined,
+  isWhole: boolean,
+  dryRun: boolean,
+): void {
+  const { host, folders, attributes, report } = context;
+  // What could not be read may have any of the names.
+  for (const name of isWhole ? (names?.rest() ?? []) : []) {
+    const location = { parent: target, name };
+    try {
+      if (dryRun || removeTree(host, folders.open(target), name)) report.deleted(location);
+    } catch (error) {
+      assertOfOne(error);
+      report.error(location, error);
+    }
+  }
+  if (dryRun || target.attributes === undefined) return;
+  try {
+    const folder = folders.open(target);
+    const warn = (message: string) => report.warning(target, message);
+    attributes.setOpen(folder.fd, folder, undefined, target.attributes, warn);
+  } catch (error) {
+    assertOfOne(error);
+    report.error(target, error);
+  }
+}

@@ -1,0 +1,163 @@
+import type { Planned, RestoreContext } from "./context.ts";
+import { closeSync, constants, ftruncateSync } from "node:fs";
+import { hashRange, hashZeros } from "./content-hash.ts";
+import { openTemporary, ReadBackDiffers, giveName, setAttributes, writeAt } from "./write-file.ts";
+import { type Hash, createHash } from "node:crypto";
+import { StorageError } from "@idk/storage";
+import { equal } from "@idk/storage/blobs";
+import { removeIfThere } from "./place.ts";
+
+/** A file of several pieces, or with holes, while it is written. */
+export interface LongFile extends Planned {
+  readonly size: number;
+  readonly hash: Uint8Array;
+  temporary: Uint8Array | undefined;
+  inode: bigint;
+  fd: number | undefined;
+  /** Of the first `hashed` bytes, as long as pieces come in order and the file stays open. */
+  hasher: Hash | undefined;
+  hashed: number;
+  /** Pieces that are known and not written yet. */
+  pending: number;
+  /** Whether all its pieces are known. */
+  isComplete: boolean;
+  isFailed: boolean;
+}
+
+/** Where a piece goes. */
+export interface LongPiece {
+  readonly file: LongFile;
+  readonly at: number;
+  /** Bytes of holes between this piece and the one before it. */
+  readonly holeBefore: number;
+}
+
+/** Writes files in pieces, in whatever order these come. */
+export interface LongFiles {
+  begin(planned: Planned, size: number, hash: Uint8Array): LongFile;
+  write(piece: LongPiece, content: Uint8Array): Promise<void>;
+  /**
+   * Compares its hash, sets its attributes and gives it its name.
+   *
+   * @throws StorageError `tree` if the content has another hash
+   */
+  finish(file: LongFile): Promise<void>;
+  /** Removes what was written of a file. */
+  discard(file: LongFile): void;
+  /** Removes what was written of files that are not finished. */
+  close(): void;
+}
+
+/** Files that are open at once. */
+const OPEN_MAX = 256;
+const { O_RDWR } = constants;
+
+export function longFiles(context: RestoreContext): LongFiles {
+  const { host, folders, report, signal } = context;
+  const opened = new Set<LongFile>();
+  const unfinished = new Set<LongFile>();
+
+  const shut = (file: LongFile): void => {
+    opened.delete(file);
+    if (file.fd !== undefined) closeSync(file.fd);
+    file.fd = undefined;
+    // Hashes take memory of the system; the bytes are read back at the end.
+    file.hasher = undefined;
+  };
+  const open = (file: LongFile): number => {
+    if (file.fd !== undefined) {
+      opened.delete(file);
+      opened.add(file);
+      return file.fd;
+    }
+    const folder = folders.open(file.parent);
+    if (file.temporary === undefined) {
+      const { temporary, fd } = openTemporary(context, folder, file);
+      file.temporary = temporary;
+      file.fd = fd;
+      unfinished.add(file);
+      opened.add(file);
+      file.inode = host.statOpen(fd).inode;
+      file.hasher = createHash("sha256");
+      ftruncateSync(fd, file.size);
+    } else {
+      const fd = host.openFile(folder, file.temporary, O_RDWR);
+      file.fd = fd;
+      opened.add(file);
+      if (host.statOpen(fd).inode !== file.inode) throw new FileReplaced();
+    }
+    if (opened.size > OPEN_MAX) for (const oldest of [...opened].slice(0, 1)) shut(oldest);
+    return file.fd;
+  };
+
+  return {
+    begin: (planned, size, hash) => ({
+      ...planned,
+      size,
+      hash: new Uint8Array(hash),
+      temporary: undefined,
+      inode: 0n,
+      fd: undefined,
+      hasher: undefined,
+      hashed: 0,
+      pending: 0,
+      isComplete: false,
+      isFailed: false,
+    }),
+    async write({ file, at, holeBefore }, content) {
+      const fd = open(file);
+      writeAt(fd, content, at);
+      report.written(content.length);
+      if (file.hasher === undefined || file.hashed !== at - holeBefore) return;
+      await hashZeros(file.hasher, holeBefore, signal);
+      file.hasher.update(content);
+      file.hashed = at + content.length;
+    },
+    async finish(file) {
+      const fd = open(file);
+      let { hasher, hashed } = file;
+      // The rest is a hole, or came in another order, and then is read as it was written.
+      if (hasher === undefined) [hasher, hashed] = [createHash("sha256"), 0];
+      if (!(await hashRange(hasher, fd, hashed, file.size, signal))) throw new ReadBackDiffers();
+      if (!equal(new Uint8Array(hasher.digest()), file.hash)) {
+        throw new StorageError("tree", "its content is not that of its hash");
+      }
+      if (context.verify && hashed > 0) {
+        const again = createHash("sha256");
+        const isWhole = await hashRange(again, fd, 0, file.size, signal);
+        if (!isWhole || !equal(new Uint8Array(again.digest()), file.hash)) {
+          throw new ReadBackDiffers();
+        }
+      }
+      const folder = folders.open(file.parent);
+      setAttributes(context, folder, file.temporary!, fd, file);
+      shut(file);
+      unfinished.delete(file);
+      giveName(context, folder, file.temporary!, file.name);
+    },
+    discard(file) {
+      shut(file);
+      if (!unfinished.delete(file)) return;
+      removeIfThere(host, folders.open(file.parent), file.temporary!);
+    },
+    close() {
+      for (const file of unfinished) {
+        shut(file);
+        try {
+          removeIfThere(host, folders.open(file.parent), file.temporary!);
+        } catch {
+          // The folder is gone: so is the file.
+        }
+      }
+      unfinished.clear();
+    },
+  };
+}
+
+class FileReplaced extends Error {
+  readonly code = "ESTALE";
+
+  constructor() {
+    super("the file was replaced by another while it was written");
+  }
+}

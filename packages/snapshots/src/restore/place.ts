@@ -1,0 +1,91 @@
+import type { Folder, Host } from "../files/host.ts";
+import { codeOf } from "../files/errors.ts";
+
+/**
+ * A file is written under a temporary name in its folder and renamed when it is whole and verified, so
+ * its own name never has anything else: not after a crash either, and a run with `never` can go on from
+ * there. The temporary name follows from the file's own, so that the same command, run again, finds and
+ * replaces what a killed one left.
+ */
+const PREFIX = Buffer.from(".idk-restore-");
+const DIGITS = 16;
+
+/** Whether a name looks like a temporary one. */
+export function isTemporaryName(name: Uint8Array): boolean {
+  return name.length === PREFIX.length + DIGITS && PREFIX.equals(name.subarray(0, PREFIX.length));
+}
+
+/** @param attempt counts up while a name is taken by an entry of the snapshot */
+function temporaryName(name: Uint8Array, attempt: number): Uint8Array {
+  // FNV-1a, in two lanes: only to tell files of one folder apart.
+  let [a, b] = [0x81_1c_9d_c5 ^ attempt, 0x01_00_01_93 + attempt];
+  for (const byte of name) {
+    a = Math.imul(a ^ byte, 0x01_00_01_93);
+    b = Math.imul(b ^ byte, 0x85_eb_ca_6b);
+    b ^= b >>> 13;
+  }
+  const digits = [a, b].map((lane) => (lane >>> 0).toString(16).padStart(DIGITS / 2, "0"));
+  return Buffer.concat([PREFIX, Buffer.from(digits.join(""))]);
+}
+
+const ATTEMPTS = 64;
+
+/**
+ * Makes something under a temporary name.
+ *
+ * @param isTaken whether the folder has entries of the snapshot with such names, which must stay
+ * @param make throws `EEXIST` if there is something of this name
+ */
+export function makeTemporary<T>(
+  host: Host,
+  folder: Folder,
+  name: Uint8Array,
+  isTaken: boolean,
+  make: (temporary: Uint8Array) => T,
+): { readonly temporary: Uint8Array; readonly made: T } {
+  for (let attempt = 0; ; attempt += 1) {
+    const temporary = temporaryName(name, isTaken ? attempt : 0);
+    try {
+      return { temporary, made: make(temporary) };
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST" || attempt === ATTEMPTS) throw error;
+      // Left by a restore that was killed.
+      if (!isTaken) host.removeFile(folder, temporary);
+    }
+  }
+}
+
+/**
+ * Renames what is whole to its own name, in place of whatever has that.
+ *
+ * @param removeFolder removes a folder that has the name; throws if it must stay
+ */
+export function putInPlace(
+  host: Host,
+  folder: Folder,
+  temporary: Uint8Array,
+  name: Uint8Array,
+  removeFolder: () => void,
+): void {
+  try {
+    try {
+      host.rename(folder, temporary, folder, name);
+    } catch (error) {
+      if (codeOf(error) !== "EISDIR") throw error;
+      removeFolder();
+      host.rename(folder, temporary, folder, name);
+    }
+  } catch (error) {
+    removeIfThere(host, folder, temporary);
+    throw error;
+  }
+}
+
+/** Removes a temporary file. A failure is not worth hiding the error that it follows. */
+export function removeIfThere(host: Host, folder: Folder, temporary: Uint8Array): void {
+  try {
+    host.removeFile(folder, temporary);
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+  }
+}

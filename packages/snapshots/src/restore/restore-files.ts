@@ -1,0 +1,116 @@
+import { type ShortFile, fetchWindow } from "./fetch-window.ts";
+import { type LongFile, longFiles } from "./long-files.ts";
+import type { Planned, RestoreContext } from "./context.ts";
+import type { FileEntry } from "../format/tree/entry.ts";
+import type { OpenSnapshot } from "../read/open-snapshot.ts";
+import { StorageError } from "@idk/storage";
+import type { WalkedEntry } from "../read/walk.ts";
+import { assertOfOne } from "./faults.ts";
+import { createHash } from "node:crypto";
+import { equal } from "@idk/storage/blobs";
+import { piecesOf } from "../read/file-content.ts";
+import { writeWhole } from "./write-file.ts";
+
+/** Restores the content of files, many at once. */
+export interface FileRestorer {
+  /** Plans a file. One that needs no pack is written at once. */
+  add(planned: Planned, file: WalkedEntry & { readonly entry: FileEntry }): Promise<void>;
+  /** Pieces that are planned. */
+  readonly pieces: number;
+  /** Writes everything that is planned. */
+  flush(): Promise<void>;
+  /** Removes what is not finished. */
+  close(): void;
+}
+
+/** Pieces of long files that are planned at once. */
+const PIECES_MAX = 65_536;
+const EMPTY = new Uint8Array(0);
+const EMPTY_HASH = createHash("sha256").digest();
+
+/**
+ * @param flushAll writes everything that is planned, so that more fits
+ * @param done is called with each file that is restored
+ * @param fail is called with each file that cannot be, and why
+ */
+export function fileRestorer(
+  context: RestoreContext,
+  { tree, packs }: OpenSnapshot,
+  flushAll: () => Promise<void>,
+  done: (file: Planned) => void,
+  fail: (file: Planned, error: unknown) => void,
+): FileRestorer {
+  const longs = longFiles(context);
+  const failFile = (file: Planned | LongFile, error: unknown): void => {
+    if ("isFailed" in file) {
+      file.isFailed = true;
+      try {
+        longs.discard(file);
+      } catch (discardError) {
+        assertOfOne(discardError);
+      }
+    }
+    fail(file, error);
+  };
+  const window = fetchWindow(context, packs, longs, done, failFile);
+
+  const addLong = async (
+    planned: Planned,
+    walked: WalkedEntry & { readonly entry: FileEntry },
+  ): Promise<void> => {
+    const { size, hash } = walked.entry;
+    const file = longs.begin(planned, size, hash);
+    try {
+      let holeBefore = 0;
+      for await (const piece of piecesOf(tree, walked, context.signal)) {
+        if (piece.kind === "hole") {
+          holeBefore += piece.length;
+          continue;
+        }
+        window.addLong({ file, at: piece.at, holeBefore }, piece.row, piece);
+        holeBefore = 0;
+        if (window.length >= PIECES_MAX) await flushAll();
+        if (file.isFailed) return;
+      }
+      file.isComplete = true;
+      if (file.pending > 0) return;
+      await longs.finish(file);
+      done(file);
+    } catch (error) {
+      assertOfOne(error);
+      failFile(file, error);
+    }
+  };
+
+  return {
+    async add(planned, walked) {
+      const { content, hash } = walked.entry;
+      const [only] = content;
+      if (content.length > 1 || (only !== undefined && only.kind !== "piece")) {
+        await addLong(planned, walked);
+        return;
+      }
+      const file: ShortFile = { ...planned, hash: new Uint8Array(hash) };
+      if (only !== undefined) {
+        const { offset, stored, length, encoding } = only;
+        window.addShort(file, walked.pack.rowOf(only.row), { offset, stored, length, encoding });
+        return;
+      }
+      try {
+        if (!equal(EMPTY_HASH, file.hash)) {
+          throw new StorageError("tree", "its content is not that of its hash");
+        }
+        writeWhole(context, file, EMPTY);
+        done(file);
+      } catch (error) {
+        assertOfOne(error);
+        fail(file, error);
+      }
+    },
+    get pieces() {
+      return window.length;
+    },
+    flush: () => window.flush(),
+    close: () => longs.close(),
+  };
+}

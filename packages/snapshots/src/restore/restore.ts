@@ -1,0 +1,69 @@
+import { type Attributes, attributePolicy, attributeSetter } from "./attributes.ts";
+import type { RestoreOptions, RestoreSummary } from "./options.ts";
+import type { Host } from "../files/host.ts";
+import type { OpenSnapshot } from "../read/open-snapshot.ts";
+import { createReport } from "./report.ts";
+import { joinedLinks } from "./joined-links.ts";
+import { openHost } from "../files/open-host.ts";
+import { openTarget } from "./open-target.ts";
+import { restoreEntries } from "./restore-entries.ts";
+import { selectionOf } from "./selection.ts";
+import { targetFolders } from "./target-folders.ts";
+
+/**
+ * Restores a snapshot, or a part of it, into a folder. Nothing outside the folder is touched, and below
+ * it no link is followed, whatever the snapshot claims and whoever changes the folder meanwhile.
+ *
+ * A file gets its name when its content is whole and has its hash. After a crash, the same restore run
+ * again completes it, and replaces what the first has left under temporary names.
+ *
+ * A file or folder of the snapshot that cannot be read, or written, is an entry of `errorList`, and
+ * everything else is restored.
+ *
+ * @throws StorageError `tree` if the snapshot has more or fewer entries than it announces, or is too deep;
+ *   `not-found` if it does not have the path; `usage`; `permission` if the target cannot be made;
+ *   `unavailable` if the disk is full; `aborted`; and what the backend throws
+ */
+export async function restore(
+  opened: OpenSnapshot,
+  options: RestoreOptions,
+): Promise<RestoreSummary> {
+  return restoreWith(await openHost(), opened, options);
+}
+
+/** `restore` by the calls of a host. */
+export async function restoreWith(
+  host: Host,
+  opened: OpenSnapshot,
+  options: RestoreOptions,
+): Promise<RestoreSummary> {
+  const { signal, dryRun = false } = options;
+  const report = createReport(options.onEvent);
+  const selection = selectionOf(options.include, options.exclude);
+  const attributes = attributeSetter(host, attributePolicy(options));
+  const { totals } = opened.snapshot;
+  const { files, directories, bytes } = totals;
+  report.start({ announced: { files, directories, bytes }, lost: host.lost });
+
+  const at = await opened.entry(options.path ?? "", { signal });
+  const { handle, isNew } = openTarget(host, options.target, dryRun);
+  let rootAttributes: Attributes | undefined;
+  if (at?.entry.type === "directory" && isNew) rootAttributes = attributes.of(at.entry);
+  const folders = targetFolders(host, handle, rootAttributes, isNew);
+  try {
+    const context = {
+      host,
+      folders,
+      attributes,
+      links: joinedLinks(),
+      report,
+      verify: options.verify === true,
+      deletes: options.delete === true,
+      signal,
+    };
+    await restoreEntries(context, opened, at, selection, options);
+    return report.summary();
+  } finally {
+    folders.close();
+  }
+}
