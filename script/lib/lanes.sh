@@ -80,10 +80,11 @@ lane_static() {
   side_by_side Types types Lint lint Format format "Dead code" unused Workflows workflows
 }
 
-# The library without its backends, over the native NaCl, and snapshots.
+# The library without its backends, over the native NaCl, and snapshots, with 2,000 schedules of backups
+# and prunes.
 lane_storage() {
   ensure_python
-  IDK_TEST_NACL=native step "Libraries, native NaCl" bun_tests storage \
+  IDK_TEST_NACL=native IDK_MODEL_SCHEDULES=2000 step "Libraries, native NaCl" bun_tests storage \
     --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots
 }
 

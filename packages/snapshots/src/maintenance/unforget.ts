@@ -28,7 +28,8 @@ export interface UnforgetReport {
  * Undoes the forgetting of snapshots that are not pruned.
  *
  * @throws StorageError `usage` if it is too late for one, or the key may not forget in its chain;
- *   `not-found` if one was pruned; `head`, `rollback`
+ *   `not-found` if one was pruned; `unavailable` if it took so long that one may be pruned meanwhile;
+ *   `head`, `rollback`
  */
 export async function unforget(
   repository: Repository,
@@ -49,6 +50,7 @@ export async function unforget(
   const halfGrace = (graceOf(repository, state) * 1000) / 2;
 
   const chosen = new Map<string, Marker>();
+  let deadline = Infinity;
   for (const { marker, payloadHash, head } of snapshots) {
     const what = `the snapshot ${marker.address.slice(0, 12)} of ${JSON.stringify(head.name)}`;
     if (!state.heads.some((known) => known.payloadHash === payloadHash)) {
@@ -62,7 +64,8 @@ export async function unforget(
         `${draft.writer} may not unforget ${what}: use the owner's key, or let the owner allow it`,
       );
     }
-    if (!noPruneRuns && now > forgetting.storedAt + halfGrace) {
+    const until = noPruneRuns ? Infinity : forgetting.storedAt + halfGrace;
+    if (now > until) {
       throw new StorageError(
         "usage",
         `${what} was forgotten more than half the grace period ago, so a prune may be deleting it: ` +
@@ -70,10 +73,11 @@ export async function unforget(
       );
     }
     chosen.set(payloadHash, marker);
+    deadline = Math.min(deadline, until);
   }
   const unforgotten = [...chosen.values()];
   const heads = options.dryRun
     ? []
-    : await writeForgetting(repository, draft, unforgotten, options);
+    : await writeForgetting(repository, draft, unforgotten, options, deadline);
   return { unforgotten, heads };
 }

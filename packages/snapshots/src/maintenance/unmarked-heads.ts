@@ -6,6 +6,7 @@ import { type StoredHead, verifiedHead } from "../rules/counting.ts";
 import { decodeHead } from "../format/records/head.ts";
 import type { Repository } from "../repository/repository.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
+import { withRootBuffer } from "../repository/records.ts";
 
 /** The bytes before the header of a blob, the last two of which are the header's length. */
 const PREAMBLE = 6;
@@ -37,10 +38,16 @@ export async function headIn(
       const header = new DataView(start.buffer).getUint16(HEADER_LENGTH_AT);
       if (length < PREAMBLE || header === CHILD_HEADER) return undefined;
     }
-    const blob = await fetchBlob(backend, address, new Uint8Array(ROOT_BLOB_MAX), { signal });
-    const { content, metadata } = openRoot(naCl, blob, identities);
-    const isHead = metadata["type"] === RECORD_TYPES.head && metadata["enc"] === undefined;
-    if (!isHead || content === undefined) return undefined;
+    const content = await withRootBuffer(async (buffer) => {
+      const root = openRoot(
+        naCl,
+        await fetchBlob(backend, address, buffer, { signal }),
+        identities,
+      );
+      const { type, enc } = root.metadata;
+      return type === RECORD_TYPES.head && enc === undefined ? root.content?.slice() : undefined;
+    });
+    if (content === undefined) return undefined;
     const { chain, generation } = decodeHead(content).head;
     return verifiedHead(content, { chain, generation, address }, pinned);
   } catch (error) {

@@ -1,6 +1,11 @@
 import { FORGOTTEN_MAX, PREVIOUS_MAX } from "../format/limits.ts";
 import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
-import { type Marker, compareMarkers, nextGeneration } from "../format/names/marker.ts";
+import {
+  type Marker,
+  compareMarkers,
+  formatMarker,
+  nextGeneration,
+} from "../format/names/marker.ts";
 import type { ForgettingHead } from "../format/records/head.ts";
 import type { HeadOptions, Repository } from "../repository/repository.ts";
 import { StorageError } from "@idk/storage";
@@ -83,13 +88,16 @@ const AHEAD_TAKEN_MS = -60 * 60 * 1000;
  * Writes heads of kind `forget` or `unforget`, each of at most 8,192 markers and durable before the next.
  *
  * @param draft as of `forgettingHead`
+ * @param deadline the store's time, in milliseconds, until which all have to be stored
  * @returns their markers
+ * @throws StorageError `unavailable` if it took longer
  */
 export async function writeForgetting(
   repository: Repository,
   draft: ForgettingHead,
   markers: readonly Marker[],
   options: ForgettingOptions,
+  deadline: number = Infinity,
 ): Promise<Marker[]> {
   const { backend, writer } = repository;
   const { signal, recipients } = options;
@@ -107,11 +115,41 @@ export async function writeForgetting(
       time: now,
       markers: markers.slice(at, at + FORGOTTEN_MAX),
     };
-    written.push(await putHead(repository, writer!, head, recipients, signal));
+    const beforeMarker = async () => {
+      if (deadline === Infinity) return;
+      if ((await backend.currentTime(signal ? { signal } : {})) > deadline) throw tooLate();
+    };
+    const marker = await putHead(repository, writer!, head, recipients, { signal, beforeMarker });
+    written.push(marker);
+    // The request itself may have waited, for the machine may have been asleep.
+    if (deadline < Infinity && !(await isStoredBy(repository, marker, deadline, signal))) {
+      throw tooLate();
+    }
   }
   // So that a store that hides what was just forgotten is noticed.
   if (written.length > 0) await repository.newest(FORGETTING_CHAIN, options);
   return written;
+}
+
+async function isStoredBy(
+  { backend }: Repository,
+  marker: Marker,
+  deadline: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const name = formatMarker(marker);
+  for await (const listed of backend.listMarkers(name, { limit: 1, ...(signal && { signal }) })) {
+    return listed.storedAt <= deadline;
+  }
+  return false;
+}
+
+function tooLate(): StorageError {
+  return new StorageError(
+    "unavailable",
+    "the request to unforget took so long that a prune may have begun to delete the snapshots: make " +
+      "sure that none runs, unforget again, and run check",
+  );
 }
 
 /** The newest head that counts, and the markers ahead of it. */

@@ -1,8 +1,8 @@
 import { type Address, StorageError, createStore } from "@idk/storage";
-import { ROOT_BLOB_MAX, fetchBlob, openRoot } from "@idk/storage/blobs";
+import { fetchBlob, openRoot } from "@idk/storage/blobs";
 import { type Reach, REACH_CONTENT_MAX, decodeReach } from "../format/records/reach.ts";
 import { RECORD_TYPES } from "../format/records/types.ts";
-import type { RecordReader } from "./records.ts";
+import { type RecordReader, withRootBuffer } from "./records.ts";
 
 /** A reach as it is stored. */
 export interface StoredReach extends Reach {
@@ -21,15 +21,14 @@ export async function readReach(
   address: Address,
   signal?: AbortSignal,
 ): Promise<StoredReach> {
-  const blob = await fetchBlob(backend, address, new Uint8Array(ROOT_BLOB_MAX), { signal });
-  const { content, contentLength, metadata } = openRoot(naCl, blob, identities);
+  const { content, contentLength, metadata } = await withRootBuffer(async (buffer) => {
+    const root = openRoot(naCl, await fetchBlob(backend, address, buffer, { signal }), identities);
+    return { ...root, content: root.content?.slice() };
+  });
   if (metadata["type"] !== RECORD_TYPES.reach || metadata["enc"] !== undefined) {
     throw new StorageError("tree", `the blob ${address} is not a reach`);
   }
-  if (content !== undefined) {
-    // A copy, because the lists are views and would keep the whole buffer.
-    return { ...decodeReach(content.slice()), address, blobs: [address] };
-  }
+  if (content !== undefined) return { ...decodeReach(content), address, blobs: [address] };
   if (contentLength > REACH_CONTENT_MAX) {
     throw new StorageError("tree", `the reach ${address} is longer than any`);
   }

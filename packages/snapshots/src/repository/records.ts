@@ -20,14 +20,33 @@ export async function readRecord(
   address: string,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  // As long as any root, so that a longer blob is refused before it is read.
-  const blob = await fetchBlob(backend, address, new Uint8Array(ROOT_BLOB_MAX), { signal });
-  const { content, metadata } = openRoot(naCl, blob, identities);
-  const isRecord = metadata["type"] === RECORD_TYPES[kind] && metadata["enc"] === undefined;
-  if (!isRecord || content === undefined) {
-    throw new StorageError(CODES[kind], `the blob ${address} is not a ${kind}`);
-  }
-  return content;
+  return withRootBuffer(async (buffer) => {
+    const blob = await fetchBlob(backend, address, buffer, { signal });
+    const { content, metadata } = openRoot(naCl, blob, identities);
+    const isRecord = metadata["type"] === RECORD_TYPES[kind] && metadata["enc"] === undefined;
+    if (!isRecord || content === undefined) {
+      throw new StorageError(CODES[kind], `the blob ${address} is not a ${kind}`);
+    }
+    return content.slice();
+  });
+}
+
+/** Buffers that are kept for the next read: as many as heads are read at once. */
+const KEPT = 8;
+const kept: Uint8Array<ArrayBuffer>[] = [];
+
+/**
+ * Lends a buffer that is as long as any root, so that a longer blob is refused before it is read. What is
+ * kept of it has to be copied: with a new buffer for each, reading many records would mostly clear memory.
+ */
+export async function withRootBuffer<T>(
+  use: (buffer: Uint8Array<ArrayBuffer>) => Promise<T>,
+): Promise<T> {
+  const buffer = kept.pop() ?? new Uint8Array(ROOT_BLOB_MAX);
+  // Not where this fails: a backend that was given up may still write to it.
+  const result = await use(buffer);
+  if (kept.length < KEPT) kept.push(buffer);
+  return result;
 }
 
 /** Seals a record. */

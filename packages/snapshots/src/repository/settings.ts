@@ -50,7 +50,7 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   }
   const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
   const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, [], now);
-  await putHead({ backend, naCl }, owner, head, recipients, signal);
+  await putHead({ backend, naCl }, owner, head, recipients, { signal });
   return { repository, owner: owner.writer, graceSeconds };
 }
 
@@ -115,7 +115,7 @@ export async function changeSettings(
     previous.push(marker);
   }
   const head = settingsHead(pinned.repository, writer.writer, settings, previous, now);
-  await putHead(repository, writer, head, recipients, signal);
+  await putHead(repository, writer, head, recipients, { signal });
   return repository.settings({ ...options, refresh: true });
 }
 

@@ -44,7 +44,8 @@ interface Payload {
  * - A snapshot: itself, the forgetting in force, and a newer snapshot of its chain, or what closed it.
  * - A `part`: itself, and a newer head of its chain, or what closed it.
  * - Settings: themselves and newer ones.
- * - A `forget` or `unforget`: itself; and not before the heads that it names.
+ * - A `forget` or `unforget`: itself, and a newer head of its chain, for machines remember the newest of
+ *   each chain; and not before the heads that it names.
  * - Keys, and what does not count: itself, and the owner's forgetting.
  *
  * @returns the time for a marker; Infinity also for markers that are not known
@@ -89,6 +90,9 @@ export function deathsOf({
     .filter(({ head }) => head.head.kind === "repo")
     .toSorted((a, b) => compareMarkers(a.head.marker, b.head.marker));
 
+  /** Those that forget or unforget, newest first, and when they die if nothing is left that they name. */
+  const forgetting: { readonly head: DatedHead; readonly death: number }[] = [];
+
   for (const chain of chains.values()) {
     const newestFirst = chain.toSorted((a, b) => compareMarkers(a.head.marker, b.head.marker));
     const closedAt = closingTime(newestFirst[0]!.head.head.name, settings);
@@ -111,6 +115,8 @@ export function deathsOf({
         newerSettings = Math.min(newerSettings, firstAt);
       } else if (kind === "keys") {
         deaths.set(payload, Math.max(lastAt, forgottenAt(payload, byOwner)) + grace);
+      } else {
+        forgetting.push({ head, death: Math.max(lastAt, newerHead) + grace });
       }
       newerHead = Math.min(newerHead, firstAt);
     }
@@ -121,14 +127,13 @@ export function deathsOf({
   }
   // What is not listed is not left, and keeps nothing.
   const leftUntil = (marker: Marker) => deaths.get(key(marker)) ?? -Infinity;
-  const oldestFirst = [...payloads.values()].toSorted((a, b) =>
-    compareMarkers(b.head.marker, a.head.marker),
-  );
-  for (const { head, lastAt } of oldestFirst) {
+  for (const { head, death } of forgetting.toReversed()) {
     if (head.head.kind !== "forget" && head.head.kind !== "unforget") continue;
-    let death = lastAt + grace;
-    for (const named of head.head.markers) death = Math.max(death, leftUntil(named));
-    deaths.set(head.payloadHash, death);
+    const until = head.head.markers.map(leftUntil);
+    deaths.set(
+      head.payloadHash,
+      until.reduce((a, b) => Math.max(a, b), death),
+    );
   }
   return (marker) => deaths.get(key(marker)) ?? Infinity;
 }

@@ -4,7 +4,7 @@ import type { FoundSnapshot, Repository } from "../../src/repository/repository.
 import { allow, changeSettings, close } from "../../src/repository/settings.ts";
 import { storeBackup, storePack } from "../support/abstract-backup.ts";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
-import type { StorageError } from "@idk/storage";
+import { type StorageError, wrapBackend } from "@idk/storage";
 import { forget } from "../../src/maintenance/forget.ts";
 import { forgottenOf } from "../../src/maintenance/repository-state.ts";
 import { openRepository } from "../../src/repository/open.ts";
@@ -240,6 +240,35 @@ describe("unforget", () => {
     // The newest of both is in force.
     await forget(later, { snapshots: [third!], recipients });
     expect(await left(later)).toEqual(["home 0", "home 1"]);
+  });
+
+  test.each(["head", "marker"])("fails if its %s waits beyond that", async (what) => {
+    const given = await testRepository();
+    await daily(given, "home", 3);
+    const { recipients, pinned, clock } = given;
+    const [, second] = await snapshotsOf(await given.open(), "home");
+    await forget(await given.open(), { policy: { last: 1 }, recipients });
+    const asleep = () => {
+      clock.now += (pinned.graceSeconds * 1000) / 2 + 1000;
+    };
+    // The machine sleeps after it has looked at the time.
+    const backend = wrapBackend(given.backend, {
+      put: (put) => async (name, bytes, options) => {
+        await put(name, bytes, options);
+        if (what === "head") asleep();
+      },
+      putMarker: (put) => async (name, options) => {
+        if (what === "marker") asleep();
+        await put(name, options);
+      },
+    });
+    const repository = await given.open(volatileHeadMemory(), backend);
+    const before = (await all(given.backend.listMarkers!(""))).length;
+    const late = await failure(unforget(repository, [second!], { recipients }));
+    expect(late.code).toBe("unavailable");
+    expect(late.message).toContain("took so long");
+    const after = (await all(given.backend.listMarkers!(""))).length;
+    expect(after - before).toBe(what === "head" ? 0 : 1);
   });
 
   test("what is gone cannot be brought back", async () => {

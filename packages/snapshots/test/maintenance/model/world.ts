@@ -1,0 +1,233 @@
+import { type Backend, wrapBackend } from "@idk/storage";
+import {
+  type Marker,
+  compareMarkers,
+  formatMarker,
+  parseMarker,
+} from "../../../src/format/names/marker.ts";
+import type { Head } from "../../../src/format/records/head.ts";
+import type { Random } from "./random.ts";
+import { closedBehind } from "../../../src/rules/counting.ts";
+import { memory } from "@idk/storage/memory";
+
+interface ForgettingInForce {
+  readonly kind: string;
+  readonly marker: Marker;
+  /** In real time. */
+  readonly at: number;
+  /** By the store's time. */
+  readonly storedAt: number;
+}
+
+/** Something that a snapshot needs was lost. */
+export class Lost extends Error {
+  override readonly name = "Lost";
+}
+
+/** A head that a host has made, and what it needs. */
+export interface Made {
+  readonly marker: Marker;
+  readonly kind: "snap" | "part";
+  /** The name of its chain. */
+  readonly name: string;
+  /** Of blobs: itself, its snapshot, its list of packs and those before it, and all packs. */
+  readonly needed: readonly string[];
+  /** By the host's rules: the store's time until which its marker has to be stored. */
+  readonly deadline: number;
+}
+
+interface Committed extends Made {
+  /** In real time. */
+  readonly at: number;
+  /** Whether the host takes it as its newest snapshot. */
+  readonly isGood: boolean;
+}
+
+/**
+ * A store with a virtual clock, and a judge that knows which blobs may not be lost. The store's times are
+ * each wrong by less than an eighth of the grace period.
+ */
+export interface World {
+  readonly random: Random;
+  /** In milliseconds. */
+  readonly grace: number;
+  /** The real time. */
+  now: number;
+  readonly backend: Backend;
+  /** What the store says the time is. */
+  storeTime(): number;
+  /** A host is about to put the marker of a head. */
+  expect(made: Made): void;
+  /** Heads whose markers are there and that were not late. */
+  good(): readonly Made[];
+  /** Heads whose markers were stored after their deadline: the host has said that it failed. */
+  hasFailed(): boolean;
+  isForgotten(marker: Marker): boolean;
+  /** The owner was told that this head unforgets these, however late it was. */
+  confirm(unforgetting: Marker, unforgotten: readonly Marker[]): void;
+  /** Throws unless each blob that a head needs that was not forgotten is there. */
+  checkAll(): void;
+  /** What any head that is marked needs. */
+  neededNow(): ReadonlySet<string>;
+}
+
+const ERROR_MAX = 11 * 3_600_000;
+
+/** @param decode reads a head that the owner has stored */
+export function world(
+  random: Random,
+  grace: number,
+  start: number,
+  decode: (backend: Backend, address: string) => Promise<Head>,
+): World {
+  const expected = new Map<string, Made>();
+  const committed = new Map<string, Committed>();
+  const needing = new Map<string, Committed[]>();
+  const present = new Set<string>();
+  const marked = new Set<string>();
+  const inForce = new Map<string, ForgettingInForce>();
+  const closedAt = new Map<string, number>();
+  let failed = false;
+  // With a second for what is rounded. Beyond half a day, heads would seem to be a day ahead.
+  const error = Math.min(grace / 8 - 1000, ERROR_MAX);
+  const storeTime = () => Math.floor(self.now + (random.unit() * 2 - 1) * error);
+  const inner = memory({ now: storeTime, idleBytes: 0 });
+
+  const storedAtOf = async (name: string): Promise<number> => {
+    for await (const { storedAt } of inner.listMarkers!(name)) return storedAt;
+    return Infinity;
+  };
+
+  const commit = async (name: string): Promise<void> => {
+    const made = expected.get(name);
+    if (made === undefined || committed.has(name)) return;
+    const isGood = (await storedAtOf(name)) <= made.deadline;
+    if (!isGood) failed = true;
+    const head: Committed = { ...made, at: self.now, isGood };
+    committed.set(name, head);
+    if (!isGood) return;
+    const missing = made.needed.find((blob) => !present.has(blob));
+    if (missing !== undefined) throw new Lost(`${name} was committed without ${missing}`);
+    for (const blob of made.needed) {
+      const others = needing.get(blob);
+      if (others === undefined) needing.set(blob, [head]);
+      else others.push(head);
+    }
+  };
+
+  /** Whether a head may lose what it needs: all that makes it superfluous is a grace period old. */
+  const mayLose = ({ marker, kind }: Committed): boolean => {
+    // Two times of the store, the head's and the prune's, are each wrong by an eighth at most.
+    const since = self.now - grace + grace / 4;
+    const { chain } = marker;
+    if ((closedAt.get(chain) ?? Infinity) > since) {
+      const newer = [...committed.values()].filter(
+        (other) => other.marker.chain === chain && compareMarkers(other.marker, marker) < 0,
+      );
+      const ends = kind === "part" ? newer : newer.filter((other) => other.kind === "snap");
+      if (!ends.some(({ at }) => at <= since)) return false;
+    }
+    if (kind === "part") return true;
+    const forgetting = inForce.get(formatMarker(marker));
+    return forgetting?.kind === "forget" && forgetting.at <= since;
+  };
+
+  /** What the owner did is in force as soon as its marker is there. */
+  const obey = async (marker: Marker): Promise<void> => {
+    const storedAt = await storedAtOf(formatMarker(marker));
+    const head = await decode(inner, marker.address);
+    if (head.kind === "repo") {
+      for (const { marker: made, name } of committed.values()) {
+        const behind = closedBehind(name, head.settings);
+        if (behind < Infinity && !closedAt.has(made.chain))
+          closedAt.set(made.chain, Math.max(self.now, behind));
+      }
+    }
+    if (head.kind !== "forget" && head.kind !== "unforget") return;
+    for (const named of head.markers) {
+      const key = formatMarker(named);
+      const other = inForce.get(key);
+      if (other !== undefined && compareMarkers(other.marker, marker) < 0) continue;
+      // Unless the owner is told that it was in time.
+      const isLate =
+        head.kind === "unforget" && storedAt > (other?.storedAt ?? Infinity) + grace / 2;
+      if (!isLate) inForce.set(key, { kind: head.kind, marker, at: self.now, storedAt });
+    }
+  };
+
+  const checkWhole = ({ marker, needed }: Committed): void => {
+    const name = formatMarker(marker);
+    if (!marked.has(name)) throw new Lost(`the marker ${name} is gone`);
+    const missing = needed.find((blob) => !present.has(blob));
+    if (missing !== undefined) throw new Lost(`${name} lacks ${missing}`);
+  };
+
+  const lose = (blob: string): void => {
+    for (const head of needing.get(blob) ?? []) {
+      if (mayLose(head)) continue;
+      throw new Lost(`${blob} was deleted, which ${formatMarker(head.marker)} needs`);
+    }
+  };
+
+  const backend = wrapBackend(inner, {
+    put: (put) => async (name, bytes, options) => {
+      await put(name, bytes, options);
+      present.add(name);
+    },
+    delete: (erase) => async (name, options) => {
+      lose(name);
+      await erase(name, options);
+      present.delete(name);
+    },
+    putMarker: (put) => async (name, options) => {
+      await put(name, options);
+      marked.add(name);
+      await commit(name);
+      if (!expected.has(name)) await obey(parseMarker(name)!);
+    },
+    deleteMarker: (erase) => async (name, options) => {
+      const head = committed.get(name);
+      if (head?.isGood && !mayLose(head)) throw new Lost(`the marker ${name} was deleted`);
+      await erase(name, options);
+      marked.delete(name);
+    },
+  });
+
+  const self: World = {
+    random,
+    grace,
+    now: start,
+    backend,
+    storeTime,
+    expect(made) {
+      expected.set(formatMarker(made.marker), made);
+    },
+    good: () =>
+      [...committed.values()].filter(
+        ({ isGood, marker }) => isGood && marked.has(formatMarker(marker)),
+      ),
+    hasFailed: () => failed,
+    isForgotten: (marker) => inForce.get(formatMarker(marker))?.kind === "forget",
+    confirm(unforgetting, unforgotten) {
+      for (const marker of unforgotten) {
+        const key = formatMarker(marker);
+        const other = inForce.get(key);
+        if (other !== undefined && compareMarkers(other.marker, unforgetting) <= 0) continue;
+        inForce.set(key, { kind: "unforget", marker: unforgetting, at: self.now, storedAt: 0 });
+        const head = committed.get(key);
+        if (head?.isGood) checkWhole(head);
+      }
+    },
+    checkAll() {
+      for (const head of committed.values()) if (head.isGood && !mayLose(head)) checkWhole(head);
+    },
+    neededNow() {
+      const needed = new Set<string>();
+      for (const [name, head] of committed) {
+        if (marked.has(name)) for (const blob of head.needed) needed.add(blob);
+      }
+      return needed;
+    },
+  };
+  return self;
+}
