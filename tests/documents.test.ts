@@ -30,6 +30,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
   "README.md": ["sh", "sh install", "sh first file", "ts"],
   "docs/backends.md": ["sh minio", "ts"],
+  "docs/backup.md": ["sh", "sh python"],
   "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
   "docs/install.md": ["sh verify"],
@@ -227,6 +228,29 @@ describe("sessions in documents", () => {
     expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
   });
 
+  /** Runs the guide to backups; `more` continues the session. */
+  async function backUp(folder: string, more = ""): Promise<Result> {
+    const session = `${await readSession("docs/backup.md", "sh")}\n${more}`;
+    const result = await runSession(folder, session);
+    expect(result).toMatchObject({ exitCode: 0 });
+    return result;
+  }
+
+  test(
+    "docs/backup.md backs up, restores, and survives the four disasters",
+    () =>
+      inNewFolder(async (folder) => {
+        const { stdout } = await backUp(folder);
+        const letter = await Bun.file(join(folder, "letters/bob.txt")).text();
+        expect(letter).toBe("Dear Bob\n");
+        expect(stdout).toMatch(/^[0-9a-f]{12} .* web1\/documents$/mu);
+        expect(stdout).toContain("forgot 1 snapshot\n");
+        // The disaster of damaged blobs did happen.
+        expect(stdout).toContain("\ndamaged\n");
+      }),
+    120_000,
+  );
+
   /** Rotates a key and recovers what it opens; `more` continues the session. */
   async function recover(folder: string, more = ""): Promise<Result> {
     const result = await runSession(folder, (await readSession("docs/recipes.md", "sh")) + more);
@@ -258,6 +282,19 @@ describe("sessions in documents", () => {
         const session = await readSession("docs/recipes.md", "sh python");
         expect((await recover(folder, `\n${session}`)).stdout).toEndWith("\n3000011\n");
       }));
+
+    test(
+      "docs/backup.md restores without idk",
+      () =>
+        inNewFolder(async (folder) => {
+          await symlink(join(root, "testdata"), join(folder, "testdata"));
+          const python = `#!/bin/sh\nexec "${process.env["IDK_REFERENCE_PYTHON"]}" "$@"\n`;
+          await writeFile(join(folder, "python3"), python, { mode: 0o755 });
+          const { stdout } = await backUp(folder, await readSession("docs/backup.md", "sh python"));
+          expect(stdout).toContain('"leftOut": []');
+        }),
+      120_000,
+    );
   });
 
   test("docs/configuration.md is read as its comments say", async () => {

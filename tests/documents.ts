@@ -43,7 +43,12 @@ export async function readSession(path: string, info: string): Promise<string> {
 
 /** Variables that point the command to an empty home, so that it ignores the tester's own files. */
 export function homeIn(folder: string): Record<string, string> {
-  return { XDG_CONFIG_HOME: join(folder, ".config"), XDG_DATA_HOME: join(folder, ".data") };
+  return {
+    XDG_CACHE_HOME: join(folder, ".cache"),
+    XDG_CONFIG_HOME: join(folder, ".config"),
+    XDG_DATA_HOME: join(folder, ".data"),
+    XDG_STATE_HOME: join(folder, ".state"),
+  };
 }
 
 /** The variables with which a document's reader names a MinIO server: the one of the tests. */

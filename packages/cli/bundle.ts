@@ -1,9 +1,10 @@
 /**
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
  * `run.cjs` with all commands, `snapshots.cjs` with the library of snapshots, so that other commands do
- * not load it, `worker.cjs` and `pack-worker.cjs` for threads, their bytecode, which saves parsing, the
- * licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which Node starts all
- * that on Bun. Native packages, and those that only large files and object stores need, stay outside as dependencies.
+ * not load it, `worker.cjs`, `pack-worker.cjs` and `file-worker.cjs` for threads, their bytecode, which
+ * saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
+ * Node starts all that on Bun. Native packages, and those that only large files and object stores need,
+ * stay outside as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
  */
@@ -39,6 +40,11 @@ const SEAMS: readonly Seam[] = [
     file: /\/workers\/pool\.ts$/u,
     from: String.raw`import.meta.url.replace(/\/pool\.([jt]s)$/u, "/worker.$1")`,
     to: 'require.resolve("./worker.cjs")',
+  },
+  {
+    file: /\/restore\/threads\/pool\.ts$/u,
+    from: 'new URL("file-worker.ts", import.meta.url).href',
+    to: 'require.resolve("./file-worker.cjs")',
   },
   {
     file: /\/packs\/threads\.ts$/u,
@@ -97,6 +103,7 @@ const TAKING: BunPlugin = {
 /** Module names that stay external, and their names in the bundle, resolved from the script. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   "@idk/snapshots": "./snapshots.cjs",
+  "./file-worker.cjs": "./file-worker.cjs",
   "./pack-worker.cjs": "./pack-worker.cjs",
   "./run.cjs": "./run.cjs",
   "./worker.cjs": "./worker.cjs",
@@ -138,6 +145,7 @@ try {
       join(import.meta.dir, "src/run.ts"),
       join(root, "packages/storage/src/store/workers/worker.ts"),
       join(root, "packages/snapshots/src/write/packs/pack-worker.ts"),
+      join(root, "packages/snapshots/src/restore/threads/file-worker.ts"),
     ],
     naming: "[name].cjs",
     plugins: [seamsPlugin([...SEAMS, GIVING], OUTSIDE)],

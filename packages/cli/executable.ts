@@ -55,6 +55,11 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       to: '"worker"',
     },
     {
+      file: /\/restore\/threads\/pool\.ts$/u,
+      from: 'new URL("file-worker.ts", import.meta.url).href',
+      to: '"file-worker"',
+    },
+    {
       file: /\/packs\/threads\.ts$/u,
       from: 'new URL("pack-worker.ts", import.meta.url).href',
       to: '"pack-worker"',
@@ -69,6 +74,8 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       from: "Promise.resolve(`${filename}`).then(s => __importStar(require(s)))",
       to: `Promise.resolve(filename.endsWith("pack-worker")
         ? require(${quoted(join(root, "packages/snapshots/src/write/packs/pack-worker.ts"))})
+        : filename.endsWith("file-worker")
+        ? require(${quoted(join(root, "packages/snapshots/src/restore/threads/file-worker.ts"))})
         : require(${quoted(join(root, "packages/storage/src/store/workers/worker.ts"))}))`,
     },
     {

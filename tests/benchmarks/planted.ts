@@ -1,6 +1,7 @@
 import { copyFile, lstat, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ROOT } from "./bench.ts";
+import { ok as succeed } from "../packages/projects.ts";
 import { tmpdir } from "node:os";
 
 /** A copy of this repository, with its packages, in which faults are planted. */
@@ -34,11 +35,10 @@ export async function plantedCopy(): Promise<PlantedCopy> {
     );
     await copyFiles(listed.split("\0"), root);
     await git("init", "--quiet", "--initial-branch=unchanged");
-    await git("config", "user.name", "planted");
-    await git("config", "user.email", "planted@localhost");
-    await git("config", "commit.gpgsign", "false");
     await git("add", "--all");
-    await git("commit", "--quiet", "--no-verify", "--message=unchanged");
+    const author = ["-c", "user.name=planted", "-c", "user.email=planted@localhost"];
+    const commit = ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--message=unchanged"];
+    await git(...author, ...commit);
     await ok([process.execPath, "install", "--frozen-lockfile"], root);
     const plant = async (patches: readonly string[]): Promise<void> => {
       await git("checkout", "--quiet", "--force", "--detach", "unchanged");
@@ -61,22 +61,9 @@ async function copyFiles(paths: readonly string[], target: string): Promise<void
   }
 }
 
-/** @throws Error with the output of the program if it fails */
-export async function ok(argv: readonly string[], cwd: string): Promise<string> {
+/** Runs a program that has to succeed, and returns its standard output. */
+export function ok(argv: readonly string[], cwd: string): Promise<string> {
   // Hooks set GIT_ variables, which redirect git to another repository.
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
-  const child = Bun.spawn([...argv], {
-    cwd,
-    env: Object.fromEntries(inherited),
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (code !== 0) throw new Error(`${argv.join(" ")} failed (${code}): ${stderr || stdout}`);
-  return stdout;
+  return succeed(argv, cwd, Object.fromEntries(inherited));
 }

@@ -95,7 +95,14 @@ describe.each(PACKAGES)("the package %s", (name) => {
 
 test("the command contains its scripts and their bytecode", async () => {
   const listed = await ok(["tar", "-tzf", tarballs.cli], folder);
-  const scripts = ["main.cjs", "pack-worker.cjs", "run.cjs", "snapshots.cjs", "worker.cjs"];
+  const scripts = [
+    "file-worker.cjs",
+    "main.cjs",
+    "pack-worker.cjs",
+    "run.cjs",
+    "snapshots.cjs",
+    "worker.cjs",
+  ];
   expect(listed.match(/(?<=^package\/dist\/).+$/gmu)?.toSorted()).toEqual(
     [
       "LICENSES.txt",
@@ -111,7 +118,14 @@ test("the command contains its scripts and their bytecode", async () => {
 test("the command declares what its bundle loads and includes the licences of what it bundles", async () => {
   const at = (name: string) => ["tar", "-xzOf", tarballs.cli, `package/${name}`];
   const loaded = new Set<string>();
-  const scripts = ["main.cjs", "pack-worker.cjs", "run.cjs", "snapshots.cjs", "worker.cjs"];
+  const scripts = [
+    "file-worker.cjs",
+    "main.cjs",
+    "pack-worker.cjs",
+    "run.cjs",
+    "snapshots.cjs",
+    "worker.cjs",
+  ];
   for (const name of scripts) {
     const script = await ok(at(`dist/${name}`), folder);
     for (const [, specifier = ""] of script.matchAll(

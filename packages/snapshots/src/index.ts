@@ -32,6 +32,7 @@ export {
   type CreateOptions,
   revoke,
 } from "./repository/settings.ts";
+export { shareKeys, type SharedKeys } from "./repository/share-keys.ts";
 export { type Fork, forksOf } from "./repository/forks.ts";
 export {
   type HeadMemory,
@@ -81,3 +82,18 @@ export type {
   RestoreOptions,
   RestoreSummary,
 } from "./restore/options.ts";
+export { check } from "./maintenance/check.ts";
+export type {
+  CheckOptions,
+  CheckProblem,
+  CheckProgress,
+  CheckReport,
+  ProblemCounts,
+} from "./maintenance/problems.ts";
+export {
+  recover,
+  type RecoverOptions,
+  type RecoverProgress,
+  type RecoverReport,
+  type UnrecoveredHead,
+} from "./maintenance/recover.ts";

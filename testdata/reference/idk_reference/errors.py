@@ -21,6 +21,7 @@ OTHER_CODES = (
     "usage",       # the call is wrong, such as a malformed address
     "key",         # malformed recipient, identity or key file
     "passphrase",  # a well-formed key file with the wrong passphrase
+    "head",        # snapshots: a head is malformed, or does not count
 )
 
 

@@ -38,6 +38,8 @@ const schema = z.strictObject({
   ),
 });
 
+const anyVersion = z.object({ updates: z.array(z.object({ reason: z.string() })) });
+
 export type Baseline = Inferred<typeof schema>;
 
 /** @throws Usage if the file cannot be read or is no baseline */
@@ -53,6 +55,14 @@ export async function readBaseline(file: string): Promise<Baseline> {
     const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
     throw new Usage(`${file} is not a baseline: ${why.replaceAll("\n", "; ")}`, { cause });
   }
+}
+
+/** The reasons in a baseline of any version; none if it cannot be read. */
+export async function reasonsIn(file: string): Promise<string[]> {
+  const json: unknown = await Bun.file(file)
+    .json()
+    .catch(() => undefined);
+  return anyVersion.safeParse(json).data?.updates.map(({ reason }) => reason) ?? [];
 }
 
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {

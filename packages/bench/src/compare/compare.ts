@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { readBaseline } from "../baseline/baseline.ts";
+import { reasonsIn } from "../baseline/baseline.ts";
 import { Usage } from "../command/usage.ts";
 import type { Findings } from "../harness/results.ts";
 import { formatChange } from "../report/units.ts";
@@ -61,29 +61,26 @@ export function comparisonSuite(
 }
 
 /**
- * The reasons in the head's committed baseline that the base's lacks. The tasks that they name may get
- * worse: what costs something on purpose is said in a line that reviewers see.
+ * The reasons in the head's committed baseline that the base's lacks; none if the base has no reasons,
+ * because old ones would look new. The tasks that they name may get worse: what costs something on purpose
+ * is said in a line that reviewers see.
  */
-async function newReasons({ folder }: Checkouts): Promise<string[]> {
+export async function newReasons({ folder }: Pick<Checkouts, "folder">): Promise<string[]> {
   const [base, head] = await Promise.all(
-    ["base", "head"].map(async (side) => {
-      const file = join(folder, side, "benchmarks/baseline.json");
-      // A revision may have none, or one of an older form.
-      const baseline = await readBaseline(file).catch(() => undefined);
-      return baseline?.updates.map(({ reason }) => reason) ?? [];
-    }),
+    ["base", "head"].map((side) => reasonsIn(join(folder, side, "benchmarks/baseline.json"))),
   );
-  return head!.filter((reason) => !base!.includes(reason));
+  return base!.length === 0 ? [] : head!.filter((reason) => !base!.includes(reason));
 }
 
 function notesOn({ base, head }: Checkouts, compared: GateResult["compared"]): string[] {
   const revisions = [head, base].map(({ name, commit }) => `${name} (${commit.slice(0, 12)})`);
   const limits = QUANTITIES.map(({ name, mustFind }) => `${formatChange(mustFind)} of ${name}`);
+  const widest = QUANTITIES.map(({ name, widest: most }) => `${most * 100} % of ${name}`);
   const pairs = compared.map(({ task, attempts }) => {
     return `${task.name} ${attempts.map((attempt) => attempt.pairs.length).join(" + ")}`;
   });
   return [
-    `Changes from base to head: ${revisions.join(" against ")}, over pairs of processes whose batches alternate, with 99 % intervals. Missed: the whole interval is above the bound, in two measurements. Met: it ends below ${limits.join(", ")}. Everything else is inconclusive.`,
+    `Changes from base to head: ${revisions.join(" against ")}, over pairs of processes whose batches alternate, with 99 % intervals. Missed: the whole interval is above the bound, in two measurements. Met: it ends below ${limits.join(", ")}. After the last pair, an interval whose half width is at most that difference is decided by its middle: missed if it is nearer to the difference than to none, otherwise met. A half width above ${widest.join(", ")} is never met, and missed only if the whole interval is above that. Everything else is inconclusive, as is what was unclear when another miss ended the measurement of its task.`,
     "Counters are those of the head, per operation; one that changed is a target. None may grow, and threads not become fewer.",
     `Pairs of processes: ${pairs.join(", ")}`,
   ];

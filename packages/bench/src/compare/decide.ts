@@ -121,9 +121,16 @@ export function verdictOf(
   return middle > found / 2 ? "missed" : "met";
 }
 
-/** Whether more pairs are unnecessary. */
-export function isSettled(targets: readonly Target[]): boolean {
-  return targets.every(({ verdict }) => verdict !== "inconclusive");
+/**
+ * Whether more pairs are unnecessary: nothing is inconclusive, or the task fails anyway.
+ *
+ * @param first the targets of the first measurement, if this is the second: a miss needs both
+ */
+export function isSettled(targets: readonly Target[], first = targets): boolean {
+  return (
+    targets.every(({ verdict }) => verdict !== "inconclusive") ||
+    targets.some(({ verdict }, i) => verdict === "missed" && first[i]!.verdict === "missed")
+  );
 }
 
 /** The second targets. One that is missed by the second measurement alone is inconclusive. */

@@ -1,4 +1,5 @@
 import type { Comparison, Counter, ProcessPair, Target } from "../report/report.ts";
+import { formatChange } from "../report/units.ts";
 import { QUANTITIES, changedCounters, confirmed, countersOf, isSettled, judge } from "./decide.ts";
 import type { Counts, Lacking } from "./round/job.ts";
 import type { TaskInfo } from "./round/task-list.ts";
@@ -61,13 +62,13 @@ export async function compareTasks(
     }
     const { pairs, targets } = await measure(task, plan, measurer);
     compared.push({ task, attempts: [{ pairs }], quantities: targets, ...counted });
-    log(`${task.name}: ${progress(targets, pairs)}`);
+    log(`${task.name}: ${progress(targets, pairs, counted.changes)}`);
   }
   for (const [index, first] of compared.entries()) {
     const { task, attempts, quantities } = first;
     if (quantities.every(({ verdict }) => verdict !== "missed")) continue;
     log(`${task.name}: measuring again`);
-    const { pairs, targets } = await measure(task, plan, measurer);
+    const { pairs, targets } = await measure(task, plan, measurer, quantities);
     const both = confirmed(quantities, targets);
     compared[index] = { ...first, attempts: [...attempts, { pairs }], quantities: both };
     log(`${task.name}: ${progress(both, pairs)}`);
@@ -75,14 +76,14 @@ export async function compareTasks(
   return { compared, skipped };
 }
 
-/** Measures a task until its verdicts are clear. */
-async function measure(task: TaskInfo, plan: Plan, measurer: Measurer) {
+/** Measures a task until its verdicts are clear, or it is worse. */
+async function measure(task: TaskInfo, plan: Plan, measurer: Measurer, first?: readonly Target[]) {
   const pairs: ProcessPair[] = [];
   for (let upTo = plan.pairs; ; upTo = Math.min(upTo + STEP, plan.maxPairs)) {
     while (pairs.length < upTo) pairs.push(await measurer.pair(task));
     const last = upTo >= plan.maxPairs;
     const targets = judge(task.name, pairs, last);
-    if (last || isSettled(targets)) return { pairs, targets };
+    if (last || isSettled(targets, first)) return { pairs, targets };
   }
 }
 
@@ -108,7 +109,16 @@ async function count(
   return worse ? once() : first;
 }
 
-function progress(targets: readonly Target[], pairs: readonly unknown[]): string {
-  const verdicts = targets.map(({ verdict }, i) => `${QUANTITIES[i]!.name} ${verdict}`);
-  return `${verdicts.join(", ")} after ${pairs.length} pairs`;
+/** All that is known if the comparison is cut off before it writes its report. */
+function progress(
+  targets: readonly Target[],
+  pairs: readonly unknown[],
+  changes: readonly Target[] = [],
+): string {
+  const verdicts = targets.map(({ verdict, value }, i) => {
+    const change = verdict === "missed" ? ` (${formatChange(value)})` : "";
+    return `${QUANTITIES[i]!.name} ${verdict}${change}`;
+  });
+  const counters = changes.map(({ name, value, most }) => `; ${name} ${value}, not ${most}`);
+  return `${verdicts.join(", ")} after ${pairs.length} pairs${counters.join("")}`;
 }

@@ -191,7 +191,7 @@ export function inPlace(
   signal: AbortSignal,
 ): {
   count(task: TaskInfo): Promise<Counts>;
-  /** Peak resident memory of a process during some batches, in bytes. */
+  /** Peak resident memory of a process that runs some batches, in bytes. */
   peak(task: TaskInfo): Promise<number>;
 } {
   const library: Library = { name: "this working tree", script: ROUND };

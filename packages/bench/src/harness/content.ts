@@ -17,6 +17,9 @@ export function noise(length: number, random: Random): Uint8Array<ArrayBuffer> {
   return new Uint8Array(words.buffer, 0, length);
 }
 
+/** Bytes of content in a chunk of a store with default settings. */
+export const CHUNK: number = 4 * 2 ** 20;
+
 const UNITS = [
   [2 ** 30, "GiB"],
   [1e9, "GB"],

@@ -1,4 +1,4 @@
-import { cpus, platform, release, totalmem } from "node:os";
+import { availableParallelism, cpus, platform, release, totalmem } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadNaCl } from "@idk/storage";
 import type { Machine } from "../report/report.ts";
@@ -14,13 +14,16 @@ export async function thisMachine(): Promise<Machine> {
   const { name } = await loadNaCl();
   return {
     processor: cpus()[0]?.model.trim() ?? "unknown processor",
-    cores: cpus().length,
+    cores: availableParallelism(),
     memory: totalmem(),
     system: `${platform()} ${release()}`,
     runtime: `Bun ${Bun.version}`,
     nacl: name === "native" ? "native" : "portable",
   };
 }
+
+/** The load from which on the machine is too busy to judge elapsed time. */
+export const BUSY = 0.25;
 
 /** The share of the time of all cores, from 0 to 1, that is used while this process waits. */
 export async function loadWhileIdle(milliseconds = 100): Promise<number> {

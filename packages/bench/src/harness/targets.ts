@@ -2,6 +2,7 @@
  * Targets and their verdicts. A time is never known exactly, so a bound is judged by the interval of the
  * value, and the interval has a limit: too much noise makes a target inconclusive, and never met.
  */
+import { availableParallelism } from "node:os";
 import type { Interval, Measurement, Target, Unit, Verdict } from "../report/report.ts";
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { median } from "../statistics/describe.ts";
@@ -56,6 +57,18 @@ function judged(target: Omit<Target, "verdict">, widest?: number): Target {
 /** A target for something that has no spread: a count, a number of bytes. */
 export function exactTarget(name: string, value: number, unit: Unit, bound: Bound): Target {
   return judged({ name, value, unit, ...bound, kind: "exact" });
+}
+
+/** The peak memory of a process in bytes with up to four threads, and what each further one may add. */
+const PEAK_MOST = 256 * 2 ** 20;
+const THREAD_MOST = 16 * 2 ** 20;
+
+/** @param threads of the store: by default one for each core, and at most eight */
+export function peakBound(threads: number = Math.min(8, availableParallelism())): {
+  readonly most: number;
+  readonly goal: number;
+} {
+  return { most: PEAK_MOST + THREAD_MOST * Math.max(0, threads - 4), goal: PEAK_MOST };
 }
 
 /**
@@ -131,21 +144,34 @@ export function ratioTarget(
   return sampledTarget(name, ratios, bound, { unit: "ratio", kind, random });
 }
 
-/** Elapsed time of a bound, in multiples of its CPU time, that shows that the bound waited for a core. */
-const BUSY = 1.2;
+/** Elapsed time, in multiples of CPU time, that shows that work on one thread waited for a core. */
+const WAITED = 1.2;
 
 /**
- * A target of elapsed time, judged only on a machine that does nothing else: if a bound itself waits for
- * a core, a missed target shows nothing and becomes inconclusive.
+ * Whether threads had no core of their own: there is only one, or others use them.
  *
- * @param bounds what the target compares with, of a kind that otherwise waits for nothing
+ * @param alone work on one thread in the same rounds, which waits for nothing else
  */
-export function unlessBusy(target: Target, bounds: readonly Measurement[]): Target {
-  const busy = bounds.some(
-    ({ samples, cpuSamples }) =>
-      cpuSamples !== undefined && median(samples) > BUSY * median(cpuSamples),
-  );
-  return busy && target.verdict === "missed" ? { ...target, verdict: "inconclusive" } : target;
+export function lackCores(alone: readonly Measurement[]): boolean {
+  const waited = ({ samples, cpuSamples }: Measurement) =>
+    cpuSamples !== undefined && median(samples) > WAITED * median(cpuSamples);
+  return availableParallelism() < 2 || alone.some(waited);
+}
+
+/**
+ * A target of elapsed time. On a busy machine, its time is only an upper limit: the interval is opened to
+ * the side of the bound, so that the target cannot be missed, nor can its drift from the baseline.
+ */
+export function unlessBusy(target: Target, busy: boolean): Target {
+  const { interval, least } = target;
+  if (!busy || interval === undefined) return target;
+  const high = Math.max(interval.high, 2 * (least ?? 0));
+  const wider = {
+    ...target,
+    interval: least === undefined ? { ...interval, low: 0 } : { ...interval, high },
+  };
+  // Too few samples stay too few.
+  return target.verdict === "inconclusive" ? wider : { ...wider, verdict: verdictOf(wider) };
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Grid {
   /** Numbers are aligned right, words left. The first column has the names. */
   readonly align: readonly ("left" | "right")[];
   readonly rows: readonly (readonly string[])[];
-  /** Of each row, if the second column has verdicts. */
+  /** The tone of each row, if the second column has verdicts. */
   readonly tones?: readonly Tone[];
 }
 

@@ -46,7 +46,7 @@ const measurement = z.strictObject({
     .optional(),
   /** Bytes of content that one operation moves. */
   bytesPerOperation: bytes.optional(),
-  /** Of each operation, in the order measured, or ascending for microbenchmarks; evenly thinned. */
+  /** The time of each operation, in the order measured; evenly thinned. */
   samples: z.array(seconds).min(1).max(1000),
   /** Statistics of all samples, before thinning. */
   distribution,
@@ -122,7 +122,7 @@ const counter = z.strictObject({
 const processSide = z.strictObject({
   cpu: z.array(seconds),
   elapsed: z.array(seconds),
-  /** Peak resident memory during the batches. */
+  /** Peak resident memory, from the start of the process to its last batch. */
   memory: bytes,
 });
 

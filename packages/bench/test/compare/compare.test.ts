@@ -1,6 +1,8 @@
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
+import { newReasons } from "../../src/compare/compare.ts";
 import { type SuiteResult } from "../../src/report/report.ts";
 import { reportSchema } from "../../src/report/report.ts";
 import { type Patch, type PlantedRepository, plantedRepository } from "./planted.ts";
@@ -127,6 +129,37 @@ test("a task that a new reason in the head's baseline names may get worse", asyn
   expect(notes[0]).toEndWith("has a new reason: put-small: one HEAD more, for safety");
   expect(await compared("keys-1")).toBe(1);
 }, 120_000);
+
+test("reasons are new only if those of the base can be read, in whatever version", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-reasons-"));
+  const updates = (...reasons: string[]) =>
+    reasons.map((reason) => ({ date: "2026-01-02", reason }));
+  const found = async (base: string | undefined, head: string) => {
+    for (const [side, text] of Object.entries({ base, head })) {
+      const file = join(folder, side, "benchmarks/baseline.json");
+      await (text === undefined ? rm(file, { force: true }) : Bun.write(file, text));
+    }
+    return newReasons({ folder });
+  };
+  try {
+    const old = JSON.stringify({
+      schema: "idk-bench-baseline/1",
+      updates: updates("first"),
+      more: 1,
+    });
+    const head = JSON.stringify({
+      schema: "idk-bench-baseline/9",
+      updates: updates("first", "then"),
+    });
+    expect(await found(old, head)).toEqual(["then"]);
+    for (const base of [undefined, "{", "{}", '{"updates":[{"why":"first"}]}']) {
+      expect(await found(base, head)).toEqual([]);
+    }
+    expect(await found(old, "{")).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
 
 test("a comparison in CI does not pass without the tasks over an object store", async () => {
   await using repository = await plantedRepository();

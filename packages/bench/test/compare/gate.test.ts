@@ -94,6 +94,42 @@ test("memory that is inconclusive warns, even if the run is strict", async () =>
   expect(problemsIn(result, "warning", true)).toHaveLength(1);
 });
 
+/** Pairs of which only memory is unclear. */
+function withNoisyMemory(factor: (pair: number) => number): Measurer["pair"] {
+  let measured = 0;
+  return async () => {
+    const { base, head } = pair(factor(measured++));
+    return { base, head: { ...head, memory: measured % 2 ? 60 : 140 } };
+  };
+}
+
+test("a task that is worse needs no more pairs, whatever is unclear, in both measurements", async () => {
+  const result = await compared([TASK], { pair: withNoisyMemory(() => 1.5) });
+  expect(verdictsOf(result)).toEqual(["missed", "missed", "inconclusive"]);
+  expect(result.compared[0]!.attempts.map(({ pairs }) => pairs.length)).toEqual([6, 6]);
+});
+
+test("what only the second measurement misses does not end it", async () => {
+  const result = await compared([TASK], {
+    pair: withNoisyMemory((i) => (i < PLAN.pairs ? 1.07 : 1)),
+  });
+  expect(verdictsOf(result)).toEqual(["met", "met", "inconclusive"]);
+  expect(result.compared[0]!.attempts.map(({ pairs }) => pairs.length)).toEqual([6, 24]);
+});
+
+test("prints what got worse as soon as it is known, because a run may be cut off", async () => {
+  const lines: string[] = [];
+  const parts = {
+    pair: async () => pair(1.07),
+    count: async (_: TaskInfo, side: string) => (side === "head" ? { ...COUNTS, PUT: 4 } : COUNTS),
+  };
+  await compareTasks([TASK], PLAN, measurer(parts), (line) => lines.push(line));
+  expect(lines[0]).toBe(
+    "put-memory: CPU time missed (+7.0 %), elapsed time met, peak memory met after 6 pairs; " +
+      "put-memory: PUT requests, against the base 4, not 3",
+  );
+});
+
 test("measurement ends as soon as all quantities are clear", async () => {
   let measured = 0;
   await compared([TASK], {

@@ -1,11 +1,13 @@
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { memory } from "@idk/storage/memory";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { bundleRound } from "../../src/compare/checkouts.ts";
 import { ROUND, inPlace, startProcess } from "../../src/compare/processes.ts";
 import type { Batch, Counts, Job } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
+import { fixtureOver, manyGets, manyPuts } from "../../src/compare/round/work.ts";
 import { run } from "../../src/harness/processes.ts";
 
 // Starts processes, on machines that may be busy.
@@ -68,6 +70,19 @@ test("counts for 8 MiB: two leaves of 4 MiB and the root, each hashed once for i
   expect(counts).not.toContainKey("threads");
 });
 
+test("bytes stored are those that are there afterwards, however often they were sent", async () => {
+  const twice = `let kept, names = 0; ${KEYS} export const createStore = ({ backend }) => ({
+    async put(content) {
+      const [name, blob] = [String(names++), new Uint8Array([...(kept = content), 1, 2, 3, 4, 5])];
+      await backend.put(name, blob);
+      await backend.put(name, blob);
+    },
+    async get() { return { bytes: async () => kept }; },
+  });`;
+  const counts = await countWith(twice, "put-small");
+  expect(counts).toMatchObject({ bytesSent: 2 * (1024 + 5), storedOverhead: 5 });
+});
+
 test("with a dedup secret, the content is hashed a second time", async () => {
   const { bytesHashed, bytesSent } = await countOf("put-convergent");
   expect(bytesHashed! - bytesSent! - 8 * 2 ** 20).toBeWithin(800, 1200);
@@ -104,14 +119,21 @@ async function withLibrary<T>(
 
 const measureWith = (index: string) =>
   withLibrary(index, (script) => measure(byName("keys-1"), script));
-const countWith = (index?: string) =>
+const countWith = (index?: string, task = "keys-1") =>
   withLibrary(index, async (script) => {
-    await using process = await start(byName("keys-1"), "count", script);
+    await using process = await start(byName(task), "count", script);
     return await process.answer();
   });
 
 const KEYS = `export const generateIdentity = async () => ({ recipient: "r" });`;
-const MEMORY = "export const memory = () => ({ async *list() {} });";
+const MEMORY = `export const memory = () => {
+  const blobs = new Map();
+  return {
+    async put(name, bytes) { blobs.set(name, bytes); },
+    async delete(name) { blobs.delete(name); },
+    async *list() { for (const [name, { length: size }] of blobs) yield { name, size }; },
+  };
+};`;
 const library = (methods: string) =>
   `${KEYS} export const createStore = () => ({ async put() {}, async delete() {}, ${methods} });`;
 
@@ -129,11 +151,48 @@ test("distinguishes a revision that lacks an export from one that fails", async 
   }
 });
 
+test.each([
+  ["loading the library", "allocate(); const first = () => {};"],
+  ["the first operation", "let first = () => { first = () => {}; allocate(); };"],
+])("the peak of memory includes what %s allocates and frees", async (_, allocating) => {
+  const [, last] = await measureWith(`
+    const allocate = () => void new Uint8Array(3e8).fill(1).buffer.transfer(0);
+    ${allocating} let kept;
+    ${library(`
+      async put(content) { kept = content; },
+      async rewrap() { first(); },
+      async get() { return { stream: () => new Blob([kept]).stream() }; },
+    `)}`);
+  expect(last!.peakRss).toBeGreaterThan(3e8);
+});
+
 test("other bytes than were put are an error", async () => {
   const wrong = library(`async rewrap() {}, async get() {
     return { stream: () => new Blob([new Uint8Array(32)]).stream() };
   }`);
   expect(await measureWith(wrong).catch(String)).toContain("32 wrong bytes came back");
+});
+
+test.each([
+  ["putMany", manyPuts(1024)],
+  ["getMany", manyGets(1024)],
+] as const)("an operation of %s without a result is an error", async (method, prepare) => {
+  const keeping = memory();
+  const connect = async () => keeping;
+  const fixture = await fixtureOver({ backend: keeping, connect, keeping }, { workers: 0 });
+  /** Two of 32 results have the same key. */
+  const open: typeof fixture.open = (options) => {
+    const store = fixture.open(options);
+    const lossy = async function* (items: never, settings: never) {
+      for await (const result of store[method](items, settings)) {
+        yield result.key === 31 ? { ...result, key: 30 } : result;
+      }
+    };
+    return { ...store, [method]: lossy };
+  };
+  const { pass } = await prepare({ ...fixture, open });
+  await pass(31);
+  expect(await pass(32).catch(String)).toContain("only 31 of 32 operations have a result");
 });
 
 test("counts the bytes of every documented hash function", async () => {

@@ -1,14 +1,17 @@
 import { describe, expect, test } from "bun:test";
+import { availableParallelism } from "node:os";
 import { measurementOf } from "../../src/harness/results.ts";
 import {
   exactTarget,
   exponentTarget,
+  lackCores,
   ratioTarget,
   sampledTarget,
   timeTarget,
   unlessBusy,
   verdictOf,
 } from "../../src/harness/targets.ts";
+import type { Target } from "../../src/report/report.ts";
 import { type Random, seededRandom } from "../../src/statistics/random.ts";
 
 const interval = (low: number, high: number) => ({ low, high, confidence: 0.99 });
@@ -125,18 +128,42 @@ describe("a ratio", () => {
   });
 });
 
-test("a miss is inconclusive if a bound waited for a core, and a met target stays met", () => {
-  const bound = (cpuSeconds?: number) => {
-    const samples = Array.from({ length: 5 }, () => ({ seconds: 1.3, cpuSeconds }));
+describe("a target of elapsed time on a busy machine", () => {
+  const [low, high] = [0.15, 0.2];
+  const target = (bound: { least: number } | { most: number }): Target => {
+    const about = { value: 0.18, interval: interval(low, high), kind: "wall", ...bound } as const;
+    return { name: "rate", unit: "ratio", ...about, verdict: verdictOf(about) };
+  };
+
+  test("is inconclusive if it would be missed, against the baseline too", () => {
+    const [rate, time] = [{ least: 0.25 }, { most: 0.1 }].map((bound) => target(bound));
+    for (const one of [rate!, time!]) {
+      expect(unlessBusy(one, false)).toEqual(one);
+      expect(one.verdict).toBe("missed");
+      expect(unlessBusy(one, true)).toMatchObject({ value: 0.18, verdict: "inconclusive" });
+    }
+    expect(verdictOf({ ...unlessBusy(rate!, true), least: 0.3 })).toBe("inconclusive");
+    expect(verdictOf({ ...unlessBusy(time!, true), most: 0.05 })).toBe("inconclusive");
+  });
+
+  test("is met if its whole interval keeps the bound, unless the samples are too few", () => {
+    for (const one of [target({ least: 0.1 }), target({ most: 0.3 })]) {
+      expect(unlessBusy(one, true).verdict).toBe("met");
+      const few: Target = { ...one, verdict: "inconclusive" };
+      expect(unlessBusy(few, true).verdict).toBe("inconclusive");
+    }
+  });
+});
+
+test("threads lack cores if work on one thread waits, and on one core", () => {
+  const alone = (seconds: number, cpuSeconds?: number) => {
+    const samples = Array.from({ length: 5 }, () => ({ seconds, cpuSeconds }));
     return measurementOf({ name: "x", series: "x" }, samples, seededRandom(1));
   };
-  const missed = exactTarget("a", 3, "count", { most: 2 });
-  const [waited, ran] = [bound(1), bound(1.1)];
-  expect(unlessBusy(missed, [ran, waited])).toEqual({ ...missed, verdict: "inconclusive" });
-  expect(unlessBusy(missed, [ran])).toEqual(missed);
-  expect(unlessBusy(missed, [bound()])).toEqual(missed);
-  const met = exactTarget("a", 2, "count", { most: 2 });
-  expect(unlessBusy(met, [waited])).toEqual(met);
+  const oneCore = availableParallelism() < 2;
+  expect(lackCores([alone(1.3, 1.1), alone(1.3, 1)])).toBe(true);
+  expect(lackCores([alone(1.3, 1.1)])).toBe(oneCore);
+  expect(lackCores([alone(1.3)])).toBe(oneCore);
 });
 
 test("an absolute time is judged by its interval", () => {
@@ -168,15 +195,4 @@ describe("an exponent", () => {
   test("is decided by the value with few sizes", () => {
     expect(exponentTarget("a", [[1, 1], [2, 4], [4, 16]], 1.1).verdict).toBe("missed"); // prettier-ignore
   });
-});
-
-test("a missed speed of threads is inconclusive if one thread waited for a core", () => {
-  const alone = (seconds: number, cpuSeconds: number) => {
-    const samples = Array.from({ length: 5 }, () => ({ seconds, cpuSeconds }));
-    return [measurementOf({ name: "alone", series: "alone" }, samples, seededRandom(1))];
-  };
-  const [missed, met] = [1, 2].map((value) => exactTarget("speed", value, "ratio", { least: 1.2 }));
-  expect(unlessBusy(missed!, alone(1, 0.9)).verdict).toBe("missed");
-  expect(unlessBusy(missed!, alone(1, 0.8)).verdict).toBe("inconclusive");
-  expect(unlessBusy(met!, alone(1, 0.5)).verdict).toBe("met");
 });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStore, generateIdentity, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
+import { httpProxy } from "../../../../tests/servers/http-proxy.ts";
 import { type RunStore, openRunStore } from "../../src/command/run-store.ts";
 import { suites } from "../../src/suites.ts";
 import { runSuite } from "../../src/run-suite.ts";
@@ -131,10 +132,22 @@ function overObjectStore(url: URL): void {
 
   test("streaming-throughput measures streams of each part size, beside bare requests", async () => {
     const options = { partSize: "300KB,1MiB", concurrency: "2" };
+    const stored = new Set<string>();
+    let most = 0;
+    using proxy = httpProxy(url.origin, {
+      respond({ method, url: { pathname } }) {
+        if (method === "DELETE") stored.delete(pathname);
+        if (method === "PUT") most = Math.max(most, stored.add(pathname).size);
+        return undefined;
+      },
+    });
     const { result, measured, targets } = await run("streaming-throughput", {
       sizes: [1e6, 2e6],
       options,
+      store: { ...store.access, endpoint: proxy.endpoint },
     });
+    // Those of one round: all three of the longest stream are 63.
+    expect(most).toBeLessThan(30);
     expect(measured).toHaveLength(16);
     expect(measured.slice(0, 4)).toEqual([
       "up 1 MB, 256 KiB x 2",

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { reportSchema } from "../../src/report/report.ts";
 import { runTiny } from "./run-tiny.ts";
 import { withWrongBytes } from "./wrong-bytes.ts";
 
@@ -19,6 +21,26 @@ test("measures each way with threads and on one thread, against the serial bound
     targets.slice(12).every(({ name, kind }) => name.includes("one thread") && kind === "cpu"),
   ).toBe(true);
 }, 60_000);
+
+test.skipIf(Bun.which("taskset") === null)(
+  "one core has all targets, and misses none",
+  async () => {
+    const bench = [join(import.meta.dir, "../../src/main.ts"), "serial-bound", "--quick"];
+    const flags = ["--iterations", "1", "--json", "-"];
+    const argv = ["taskset", "-c", "0", process.execPath, ...bench, ...flags];
+    const output = await new Response(Bun.spawn(argv, { stderr: "ignore" }).stdout).json();
+    const { machine, suites } = reportSchema.parse(output);
+    expect(machine.cores).toBe(1);
+    const { targets } = suites[0]!;
+    expect(targets).toHaveLength(6 + 6 + 6);
+    const missed = targets.filter(({ verdict }) => verdict === "missed").map(({ name }) => name);
+    // Too short for threads, as above.
+    expect(missed).toEqual([
+      "put of a stream: seconds of all threads per second of the calling one",
+    ]);
+  },
+  60_000,
+);
 
 test("finds wrong bytes", async () => {
   const run = () => runTiny("serial-bound", [2 * MIB], { iterations: 1 }).catch(String);

@@ -1,36 +1,5 @@
 import { expect, test } from "bun:test";
-import { verdictOf } from "../../src/harness/targets.ts";
-import type { Target } from "../../src/report/report.ts";
-import { memoryTargets, plansFor, unlessBusy } from "../../src/suites/object-store/streaming.ts";
-
-const slow: Target = {
-  name: "down 10 MB: rate to that of bare requests",
-  value: 0.18,
-  interval: { low: 0.15, high: 0.2, confidence: 0.99 },
-  unit: "ratio",
-  least: 0.25,
-  kind: "wall",
-  verdict: "missed",
-};
-
-test("on a busy machine, a rate that is too low is inconclusive, against the baseline too", () => {
-  const busy = unlessBusy(slow, 0.6);
-  expect(busy).toMatchObject({ value: 0.18, verdict: "inconclusive" });
-  expect(verdictOf({ ...busy, least: 0.3 })).toBe("inconclusive");
-});
-
-test("on a busy machine, too few samples stay inconclusive", () => {
-  expect(unlessBusy({ ...slow, least: 0.1, verdict: "inconclusive" }, 0.6).verdict).toBe(
-    "inconclusive",
-  );
-});
-
-test("on a quiet machine it is missed, and a rate that is high enough is met on both", () => {
-  expect(unlessBusy(slow, 0.1)).toEqual(slow);
-  const fast: Target = { ...slow, least: 0.1, verdict: "met" };
-  expect(unlessBusy(fast, 0.1).verdict).toBe("met");
-  expect(unlessBusy(fast, 0.6).verdict).toBe("met");
-});
+import { memoryTargets, plansFor } from "../../src/suites/object-store/streaming.ts";
 
 test("100 MB is compared with bare requests at 4 MiB x 4 and x 3, and the longest are not", () => {
   const plans = plansFor({ quick: false }).map(({ setting, size, rounds, compared }) => [
@@ -55,8 +24,10 @@ test("the largest peak counts, and the exponent has an interval and weighs sizes
     const down = peaks.map((peakRss) => ({ seconds: 1, names: [], rss: 80 * MIB, peakRss }));
     return { size, samples: { up: [], down } };
   });
-  const [, peak, growth, exponent] = memoryTargets("down", "down", streams);
+  const [, peak, growth, exponent] = memoryTargets("down", "down", streams, 4);
   expect(peak).toMatchObject({ value: 300 * MIB, verdict: "missed" });
+  const eight = { most: (256 + 4 * 16) * MIB, goal: 256 * MIB, verdict: "met" };
+  expect(memoryTargets("down", "down", streams, 8)[1]).toMatchObject(eight);
   expect(growth!.value).toBeCloseTo(190 / 185, 10);
   expect(exponent!.interval!.high).toBeGreaterThan(exponent!.value);
   const [short, ...rest] = streams;

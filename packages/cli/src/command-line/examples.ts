@@ -33,11 +33,16 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   unforget: ["idk unforget 5f2b8c1e"],
   prune: ["idk prune --dry-run                           what becomes free, and when"],
+  check: ["idk check", "idk check --read-data=10%"],
+  recover: ["idk recover --dry-run"],
   repo: ["idk repo show", "idk repo allow \"$(cat host.pub)\" --names 'web1/*'"],
   "repo init": ["idk repo init --grace-period 14d"],
   "repo show": ["idk repo show", "idk repo show --json"],
   "repo allow": ["idk repo allow \"$(cat host.pub)\" --names 'web1/*'"],
   "repo revoke": ['idk repo revoke "$(cat host.pub)"'],
+  "repo share": [
+    "idk repo share                                after a recipient was added to the configuration",
+  ],
   put: [
     "idk put report.pdf -R alice.pub -R bob.pub",
     "idk put photos --compress auto                each file in the folder",

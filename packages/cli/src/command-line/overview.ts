@@ -11,7 +11,8 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   ls         list a snapshot, or the store  cat         print one of its files
   diff       compare two snapshots          find        find files in snapshots
   forget     thin out old snapshots         unforget    bring them back
-  prune      delete what none needs         repo        who may write to it
+  prune      delete what none needs         check       check the repository
+  recover    bring lost snapshots back      repo        who may write to it
   put        store files, print addresses   get         fetch and decrypt them
   stat       show the layout of content     inspect     what the store can see
   share      grant a recipient access       rewrap      change its recipients

@@ -72,6 +72,8 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
       "forget",
       "unforget",
       "prune",
+      "check",
+      "recover",
     ],
     addSnapshotCommands,
   ],

@@ -98,6 +98,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("--numeric-owner", "restore owners and groups by number")
     .option("--set-id", "restore set-user-id and set-group-id bits")
     .option("--devices", "restore devices")
+    .addOption(workersOption())
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/restore.ts")).restore));
@@ -235,6 +236,36 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/prune.ts")).prune));
+
+  program
+    .command("check")
+    .summary("check the repository")
+    .description(
+      "Check all snapshots: that they count, that their folders can be read, and that all they need is " +
+        "there. With --read-data, also read the data, and name the files that damage touches.",
+    )
+    .option("--read-data [share]", "read all data, or a random share of it: --read-data=10%")
+    .option(
+      "--delete-damaged",
+      "delete damaged packs, so that `idk backup --repair` stores them anew",
+    )
+    .option("--server-checksums", "ask the server for the checksums of other packs (the default)")
+    .option("--no-server-checksums", "do not ask the server for checksums")
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/check.ts")).check));
+
+  program
+    .command("recover")
+    .summary("bring lost snapshots back")
+    .description(
+      "Find snapshots whose markers are lost, and write the markers again if all that a snapshot needs " +
+        "is there. Do not run it while `idk prune` runs.",
+    )
+    .addOption(dryRunOption("write nothing; print what would be recovered"))
+    .addOption(identityOption())
+    .addOption(rollbackOption())
+    .action(actionOf(async () => (await import("../commands/snapshots/check.ts")).recover));
 }
 
 /** The commands with which the owner of a repository decides who may write. */
@@ -301,4 +332,15 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
       .description("End the rights of a writer key. What it wrote until now stays.")
       .argument("<writer>", "idk-writer1…"),
   ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoRevoke));
+
+  change(
+    group
+      .command("share")
+      .summary("let new readers read what comes")
+      .description(
+        "Let the configured recipients, new ones too, read the snapshots to come: seal the settings to " +
+          "them, and the keys of the packs that new snapshots still use. Earlier snapshots stay closed " +
+          "to new readers. Needs the owner's identity.",
+      ),
+  ).action(actionOf(async () => (await import("../commands/snapshots/share.ts")).repoShare));
 }

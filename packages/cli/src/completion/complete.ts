@@ -43,6 +43,7 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
   before: [{ word: "latest", description: "the newest of all" }],
   after: [{ word: "latest", description: "the newest of all" }],
   gracePeriod: listed(["7d", "14d", "30d"]),
+  readData: listed(["10%", "50%", "100%"]),
   defaultSse: [
     { word: "AES256", description: "the provider's keys" },
     { word: "aws:kms", description: "the provider's key service" },

@@ -27,7 +27,7 @@ import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
-import { isSecretNotPath, looksLikeSecret, mayHaveSecret } from "../output/secrets.ts";
+import { isSecretNotPath, mayHaveSecret } from "../output/secrets.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 
 import type { RepositoryEntry } from "./config.ts";
@@ -45,6 +45,12 @@ const MISSING = "is missing";
 /** A string, parsed by a function whose error messages follow the setting's name. */
 export function field<T>(parse: (text: string) => T): Field<T> {
   return parsed(string(MISSING), parse);
+}
+
+/** The same of an option whose value may be omitted. */
+export function optionalValue<T>(omitted: string, parse: (text: string) => T): Field<T> {
+  const given = custom<string | true>((value) => value === true || typeof value === "string");
+  return parsed(given, (value) => parse(value === true ? omitted : value));
 }
 
 function parsed<I, T>(input: Field<I>, parse: (value: I) => T): Field<T> {
@@ -178,12 +184,9 @@ export const repository: Field<RepositorySource> = custom<RepositorySource>(() =
 export const snapshot: Field<string> = field(checkedSnapshot);
 export const snapshots: Field<string[]> = valibotOptional(array(snapshot), []);
 
-/** What looks like a secret must not be repeated in the message that there is no such snapshot. */
 function checkedSnapshot(text: string): string {
   if (text === "") throw new Error("takes a snapshot, got an empty string");
-  if (!isAddressOrPrefix(text) && looksLikeSecret(text)) {
-    throw new Error("looks like a secret key, not a snapshot");
-  }
+  if (looksLikeIdentity(text)) throw new Error("is a secret key, not a snapshot");
   return text;
 }
 

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { quotedWord } from "../output/secrets.ts";
 import { usage } from "../errors/failures.ts";
 
 /** The snapshots of a host that have no name of their own: its name, and the paths. */
@@ -32,7 +33,7 @@ function absolute(path: string): string {
 export function checkName(name: string): string {
   if (!name.includes(":")) return name;
   throw usage(
-    `the name ${JSON.stringify(name)} has a colon, which separates a snapshot from a path: choose another with --name`,
+    `the name ${quotedWord(name)} has a colon, which separates a snapshot from a path: choose another with --name`,
   );
 }
 

@@ -20,3 +20,11 @@ export function parseSpan(text: string): Span {
   if (parts.length > 0 && parts.map(([all]) => all).join("") === text) return span;
   throw new Error("must be a span of years, months, days and hours, such as 1y6m, 90d or 36h");
 }
+
+/** Parses `10%`. */
+export function parseShare(text: string): number {
+  const [, digits] = /^(\d{1,3}(?:\.\d{1,6})?)%$/u.exec(text) ?? [];
+  const share = Number(digits) / 100;
+  if (digits !== undefined && share > 0 && share <= 1) return share;
+  throw new Error("must be a share of all data, such as 10%");
+}

@@ -15,6 +15,7 @@ export interface StageMeter extends Disposable {
 /** What the items of the stages are called. */
 const NOUNS: Readonly<Record<string, string>> = {
   blobs: "blob",
+  checking: "head",
   deleting: "deletion",
   files: "file",
   heads: "head",

@@ -90,7 +90,7 @@ function withNames(output: string, folder: string, variables: string): string {
   let text = output;
   for (const [, name, value] of variables.matchAll(/ (?<name>\w+)="(?<value>[0-9a-f]{64})"/gu)) {
     text = text.replaceAll(value!, `$${name}`);
-    for (const digits of [20, 8]) {
+    for (const digits of [20, 12, 8]) {
       text = text.replaceAll(value!.slice(0, digits), `\${${name}:0:${digits}}`);
     }
   }
@@ -100,10 +100,16 @@ function withNames(output: string, folder: string, variables: string): string {
     .replaceAll(join(folder, "work"), "<here>")
     .replaceAll(process.execPath, "<bun>")
     .replaceAll(/\b[0-9a-f]{64}\b/gu, "<address>")
+    .replaceAll(/\b[0-9a-f]{32}\b/gu, "<uuid>")
+    .replaceAll(/\b(?:[0-9a-f]{20}|[0-9a-f]{12})\b/gu, "<digits>")
     .replaceAll(/\/[0-9a-f]{2}(?=\/(?:<address>|\$))/gu, "/<shard>")
     .replaceAll(/\bidk1[0-9a-z]{50,}/gu, "<recipient>")
+    .replaceAll(/\bidk-writer1[0-9a-z]{50,}/gu, "<writer>")
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?/gu, "<date>")
     .replaceAll(/(?<=At":)\d{13}/gu, "<time>")
+    .replaceAll(/(?<="time":)\d{13}/gu, "<time>")
+    .replaceAll(/(?<=from )\d{4}-\d\d-\d\d(?= on)/gu, "<date>")
+    .replaceAll(/(?<= sent, in )\d+ s/gu, "<n> s")
     .replaceAll(/\d+(?:\.\d+)?(?= ms\b)|(?<=roundTripMs":)[\d.e-]+/gu, "<n>")
     .replaceAll(/\d+ for large files, \d+ cores?/gu, "<n> for large files, <n> cores")
     .replaceAll(Bun.version, "<version>")

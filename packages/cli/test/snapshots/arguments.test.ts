@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
 import { modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
 import { defaultName, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
-import { parseCount, parseSpan } from "../../src/snapshots/policy.ts";
+import { parseCount, parseShare, parseSpan } from "../../src/snapshots/policy.ts";
 
 describe("SNAPSHOT:PATH", () => {
   test.each<[text: string, snapshot: string, path: string | undefined]>([
@@ -71,6 +71,13 @@ describe("what to keep", () => {
     expect(parseSpan("1y6m3d2h")).toEqual({ years: 1, months: 6, days: 3, hours: 2 });
     for (const text of ["", "1", "y", "1w", "1y 6m", "6m1x"]) {
       expect(() => parseSpan(text)).toThrow("must be a span");
+    }
+  });
+
+  test("shares", () => {
+    expect([parseShare("10%"), parseShare("100%"), parseShare("0.5%")]).toEqual([0.1, 1, 0.005]);
+    for (const text of ["10", "0%", "101%", "-1%", "%"]) {
+      expect(() => parseShare(text)).toThrow("must be a share");
     }
   });
 });

@@ -124,6 +124,7 @@ describe("a first backup", () => {
     const changed = await found(["diff", `${name}~1`, name]);
     expect(changed.stdout).toContain(`+  ${docs}/new.txt\n`);
     expect((await found(["find", "new.*"])).stdout).toContain(`${docs}/new.txt`);
+    expect((await found(["check", "--read-data"])).code).toBe(0);
   });
 
   test("completes what an interrupted one began", async () => {
@@ -270,6 +271,26 @@ describe("what is stored", () => {
   });
 });
 
+describe("a text that looks like a secret key", () => {
+  const secret = `Ab1${"x".repeat(40)}`;
+
+  test("is a name all the same, and not repeated if there is none", async () => {
+    const { ok, idk, docs } = await newUser();
+    await ok(["backup", "docs", "--name", secret]);
+    expect((await ok(["ls", secret, docs])).stdout).toContain("notes.txt");
+    for (const args of [
+      ["ls", `${secret}2`],
+      ["restore", `${secret}2:/x`, "--target", "t"],
+      ["snapshots", "--name", `${secret}2`],
+      ["forget", `${secret}2`],
+    ]) {
+      const result = await idk(args);
+      expectFailure(result, 3, "which looks like a secret key");
+      expect(result.stderr).not.toContain(secret);
+    }
+  });
+});
+
 describe("thinning out", () => {
   test("forgets what no rule keeps, and takes it back", async () => {
     const { ok, idk, docs } = await newUser();
@@ -290,5 +311,7 @@ describe("thinning out", () => {
     expect(json(await ok(["snapshots", "--json"]))).toHaveLength(2);
     const pruned = await ok(["prune", "--json"]);
     expect(json(pruned)[0]).toMatchObject({ deleted: { blobs: 0 } });
+    const checked = await ok(["check"]);
+    expect(checked.stderr).toContain("checked 3 snapshots (1 forgotten), ");
   });
 });

@@ -1,5 +1,5 @@
 import type { MetadataPack } from "../format/packs/metadata-pack.ts";
-import { PACK_BLOB_MAX, type PackSort, openPack } from "../format/packs/pack.ts";
+import { PACK_BLOB_MAX, type PackSort, openPack, packKey } from "../format/packs/pack.ts";
 import { CHILD_OVERHEAD, fetchBlob } from "@idk/storage/blobs";
 import { METADATA_PACK } from "../format/limits.ts";
 import type { RecordReader } from "../repository/records.ts";
@@ -13,8 +13,25 @@ import { decodeMetadataPack } from "../format/packs/metadata-pack.ts";
 export interface PackReader {
   /** A metadata pack, from memory if it was read lately. */
   metadata(row: Row, signal?: AbortSignal): Promise<MetadataPack>;
-  /** The plaintext of a data pack, at most 4 MiB, which is not kept. */
-  data(row: Row, signal?: AbortSignal): Promise<Uint8Array>;
+  /**
+   * The plaintext of a data pack, at most 4 MiB, which is not kept.
+   *
+   * @param buffer of `PACK_BLOB_MAX` bytes, which then holds the plaintext; by default a new one
+   */
+  data(row: Row, signal?: AbortSignal, buffer?: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  /**
+   * A data pack as it is stored, and the content key that opens it, for whoever opens it elsewhere. Its
+   * address is checked.
+   */
+  sealedData(row: Row, signal?: AbortSignal, buffer?: Uint8Array<ArrayBuffer>): Promise<SealedPack>;
+}
+
+/** A pack to open with `openChild`. */
+export interface SealedPack {
+  /** At the beginning of its buffer. */
+  readonly blob: Uint8Array<ArrayBuffer>;
+  /** Secret. */
+  readonly contentKey: Uint8Array;
 }
 
 /** Metadata packs kept as they are stored, each at most a MiB. */
@@ -30,11 +47,14 @@ export function packReader(
   const plaintexts = byteCache<Uint8Array>(PLAINTEXT_BUDGET);
   const decoded = byteCache<MetadataPack>(DECODED_BUDGET);
 
-  async function open(sort: PackSort, row: Row, signal?: AbortSignal): Promise<Uint8Array> {
-    const secret = await secrets.secretOf(row.session, signal);
+  async function open(
+    sort: PackSort,
+    row: Row,
+    signal?: AbortSignal,
     // A metadata pack that is longer than any is fetched only as far as it may be.
-    const max = sort === "data" ? PACK_BLOB_MAX : METADATA_PACK + CHILD_OVERHEAD;
-    const buffer = new Uint8Array(max);
+    buffer = new Uint8Array(sort === "data" ? PACK_BLOB_MAX : METADATA_PACK + CHILD_OVERHEAD),
+  ): Promise<Uint8Array> {
+    const secret = await secrets.secretOf(row.session, signal);
     try {
       const blob = await fetchBlob(backend, row.address, buffer, signal ? { signal } : {});
       return openPack(naCl, secret, sort, row, blob);
@@ -58,7 +78,12 @@ export function packReader(
       decoded.set(row.address, pack, plaintext.length + pack.frame.length);
       return pack;
     },
-    data: (row, signal) => open("data", row, signal),
+    data: (row, signal, buffer) => open("data", row, signal, buffer),
+    async sealedData(row, signal, buffer = new Uint8Array(PACK_BLOB_MAX)) {
+      const secret = await secrets.secretOf(row.session, signal);
+      const blob = await fetchBlob(backend, row.address, buffer, signal ? { signal } : {});
+      return { blob, contentKey: packKey(secret, "data", row.salt) };
+    },
   };
 }
 

@@ -1,20 +1,18 @@
-import type { AttributeSetter, Attributes } from "./attributes.ts";
+import type { AttributePolicy, Attributes } from "./attributes.ts";
 import type { Location, Report } from "./report.ts";
 import type { TargetFolder, TargetFolders } from "./target-folders.ts";
-import type { Host } from "../files/host.ts";
+import type { FileThreads } from "./threads/pool.ts";
+import type { FileWriter } from "./write-file.ts";
 import type { JoinedLinks } from "./joined-links.ts";
 import type { RestoreAction } from "./options.ts";
 
 /** What all parts of one restore share. */
-export interface RestoreContext {
-  readonly host: Host;
+export interface RestoreContext extends FileWriter {
   readonly folders: TargetFolders;
-  readonly attributes: AttributeSetter;
+  readonly policy: AttributePolicy;
   readonly links: JoinedLinks;
   readonly report: Report;
-  readonly verify: boolean;
-  /** Whether folders that are not empty may be removed. */
-  readonly deletes: boolean;
+  readonly threads: FileThreads;
   readonly signal: AbortSignal | undefined;
 }
 

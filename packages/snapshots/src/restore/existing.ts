@@ -10,7 +10,9 @@ import { isSameTime } from "./attributes.ts";
 
 /** What is in the target under an entry's name, and what happens with it. */
 export type Existing =
-  | { readonly action: "created" | "replaced" | "kept" }
+  | { readonly action: "created" | "replaced" }
+  /** `isSame`: by its size and time, it is what the snapshot has; an earlier restore may have made it. */
+  | { readonly action: "kept"; readonly isSame: boolean }
   | { readonly action: "unchanged"; readonly stat: Stat };
 
 export interface ExistingOptions {
@@ -28,7 +30,11 @@ export async function compareExisting(
 ): Promise<Existing> {
   const stat = host.stat(folder, entry.name);
   if (stat === undefined) return { action: "created" };
-  if (overwrite === "never") return { action: "kept" };
+  if (overwrite === "never") {
+    const isSameSize = entry.type !== "file" || stat.size === entry.size;
+    const isSame = stat.type === entry.type && isSameSize && isSameTime(stat.mtime, entry.mtime);
+    return { action: "kept", isSame };
+  }
   if (overwrite === "always" || stat.type !== entry.type) return { action: "replaced" };
   // Setting its attributes would change what has its other names, wherever these are.
   const hasForeignNames = stat.links > 1 && entry.extra.links === undefined;

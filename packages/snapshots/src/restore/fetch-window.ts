@@ -1,25 +1,28 @@
 import type { LongFile, LongFiles, LongPiece } from "./long-files.ts";
 import type { Planned, RestoreContext } from "./context.ts";
+import { type TableFile, encodeTable } from "./threads/file-table.ts";
+import type { Folder } from "../files/host.ts";
+import { PACK_BLOB_MAX } from "../format/packs/pack.ts";
 import type { PackReader } from "../read/pack-reader.ts";
 import type { PieceLocation } from "../format/packs/piece.ts";
 import type { Row } from "../format/packs/row.ts";
-import { StorageError } from "@idk/storage";
 import { assertOfOne } from "./faults.ts";
-import { createHash } from "node:crypto";
 import { decodePiece } from "../format/packs/piece.ts";
 import { equal } from "@idk/storage/blobs";
+import { errorOfThread } from "./threads/pool.ts";
 import { otherTurns } from "./content-hash.ts";
 import { throwIfAborted } from "../read/aborted.ts";
-import { writeWhole } from "./write-file.ts";
+import { writePiece } from "./write-file.ts";
 
 /** A file of one piece. */
 export interface ShortFile extends Planned {
   readonly hash: Uint8Array;
+  readonly piece: PieceLocation;
 }
 
 /** What is written from packs, grouped by pack, so that each is fetched once. */
 export interface Window {
-  addShort(file: ShortFile, row: Row, piece: PieceLocation): void;
+  addShort(file: ShortFile, row: Row): void;
   addLong(piece: LongPiece, row: Row, location: PieceLocation): void;
   /** Pieces in it. */
   readonly length: number;
@@ -29,59 +32,151 @@ export interface Window {
 
 interface Pack {
   readonly row: Row;
-  readonly short: { readonly file: ShortFile; readonly piece: PieceLocation }[];
+  readonly short: ShortFile[];
   readonly long: { readonly to: LongPiece; readonly piece: PieceLocation }[];
+}
+
+/** Of `PACK_BLOB_MAX` bytes. */
+type PackBuffer = Uint8Array<ArrayBuffer>;
+
+/** An opened pack, or why there is none, and files of it that a thread has written. */
+interface Outcome {
+  readonly plaintext?: Uint8Array;
+  /** What the plaintext lies in. */
+  readonly buffer?: PackBuffer;
+  readonly error?: unknown;
+  /** With an error for each that could not be. */
+  readonly written: ReadonlyMap<ShortFile, Error | undefined>;
 }
 
 /** Packs that are fetched at once, each up to 4 MiB. */
 const AHEAD = 6;
+/** Fewer packs are opened sooner than threads are started. */
+const PACKS_FOR_THREADS = 8;
+/** Folders that are kept open for one job. */
+const FOLDERS_FOR_THREAD = 128;
+const NONE: ReadonlyMap<ShortFile, Error | undefined> = new Map();
 
-type Outcome = { readonly plaintext: Uint8Array } | { readonly error: unknown };
-
-/** @param fail is called with a file that cannot be restored */
+/**
+ * @param done is called with a file that is restored
+ * @param fail is called with a file that cannot be
+ */
 export function fetchWindow(
   context: RestoreContext,
   packs: PackReader,
   longs: LongFiles,
-  done: (file: ShortFile) => void,
+  done: (file: Planned) => void,
   fail: (file: Planned | LongFile, error: unknown) => void,
 ): Window {
-  const { signal } = context;
+  const { folders, report, signal, threads } = context;
   let waiting = new Map<string, Pack>();
   let length = 0;
+  let usesThreads = false;
   /** The last pack of a window is mostly the first of the next. */
   let last: { readonly row: Row; readonly outcome: Outcome } | undefined;
+  /** Used again and again: the collector of garbage is late with memory that is not its own. */
+  const buffers: PackBuffer[] = [];
+
+  const keep = (row: Row, outcome: Outcome): void => {
+    const old = last?.outcome.buffer;
+    if (old !== undefined && old !== outcome.buffer) buffers.push(old);
+    last = { row, outcome: { ...outcome, written: NONE } };
+  };
 
   const packOf = (row: Row): Pack => {
-    let pack = waiting.get(row.address);
+    let key: string = row.address;
+    let pack = waiting.get(key);
     if (pack !== undefined && !isSameRow(pack.row, row)) {
       // Only a malformed repository has one pack under two keys; one of them does not open it.
-      pack = waiting.get(keyOf(row));
-      if (pack === undefined) waiting.set(keyOf(row), (pack = { row, short: [], long: [] }));
-    } else if (pack === undefined) {
-      waiting.set(row.address, (pack = { row, short: [], long: [] }));
+      key = `${row.address}:${row.session}:${Buffer.from(row.salt).toString("hex")}`;
+      pack = waiting.get(key);
+    }
+    if (pack === undefined) {
+      pack = { row, short: [], long: [] };
+      waiting.set(key, pack);
     }
     length += 1;
     return pack;
   };
 
-  const fetchPack = async (row: Row): Promise<Outcome> => {
-    if (last !== undefined && isSameRow(last.row, row)) return last.outcome;
+  const fetchPack = async (pack: Pack): Promise<Outcome> => {
+    const { row } = pack;
+    if (last !== undefined && isSameRow(last.row, row)) {
+      const { outcome } = last;
+      // Its buffer must not be used for another pack before its turn comes.
+      last = undefined;
+      return outcome;
+    }
+    const buffer = buffers.pop() ?? new Uint8Array(PACK_BLOB_MAX);
     try {
-      return { plaintext: await packs.data(row, signal) };
+      return usesThreads && threads.areReady()
+        ? await openInThread(pack, buffer)
+        : { plaintext: await packs.data(row, signal, buffer), buffer, written: NONE };
     } catch (error) {
-      return { error };
+      return { error, written: NONE };
     }
   };
 
-  const writeShort = (file: ShortFile, piece: PieceLocation, outcome: Outcome): void => {
+  const openInThread = async ({ row, short }: Pack, into: PackBuffer): Promise<Outcome> => {
+    const { blob, contentKey } = await packs.sealedData(row, signal, into);
+    throwIfAborted(signal);
+    const pinned = new Map<Planned["parent"], Folder>();
+    const files: ShortFile[] = [];
+    const table: TableFile[] = [];
     try {
-      if ("error" in outcome) throw outcome.error;
-      const content = decodePiece(outcome.plaintext, piece);
-      if (!equal(createHash("sha256").update(content).digest(), file.hash)) {
-        throw new StorageError("tree", "its content is not that of its hash");
+      for (const file of short) {
+        const { parent, name, hash, attributes, piece } = file;
+        const isNotForThreads = attributes.extended !== undefined;
+        if (isNotForThreads || (!pinned.has(parent) && pinned.size === FOLDERS_FOR_THREAD))
+          continue;
+        let folder = pinned.get(parent);
+        if (folder === undefined) {
+          folder = folders.pin(parent);
+          pinned.set(parent, folder);
+        }
+        files.push(file);
+        const { hasTemporaryNames } = parent;
+        table.push({ folder: folder.fd, hasTemporaryNames, name, hash, attributes, piece });
       }
-      writeWhole(context, file, content);
+      const { policy, verify, deletes } = context;
+      const outcome = await threads.write({
+        policy,
+        verify,
+        deletes,
+        contentKey,
+        buffer: into,
+        length: blob.length,
+        files: encodeTable(table),
+      });
+      if ("message" in outcome.plaintext) {
+        return { error: errorOfThread(outcome.plaintext), written: NONE };
+      }
+      for (const { at, message } of outcome.warnings) report.warning(files[at]!, message);
+      const written = new Map<ShortFile, Error | undefined>();
+      for (const file of files) written.set(file, undefined);
+      for (const { at, fault } of outcome.faults) written.set(files[at]!, errorOfThread(fault));
+      const { start, length: plaintextLength } = outcome.plaintext;
+      const { buffer } = outcome;
+      return { plaintext: buffer.subarray(start, start + plaintextLength), buffer, written };
+    } finally {
+      for (const parent of pinned.keys()) folders.unpin(parent);
+    }
+  };
+
+  const writeShort = (file: ShortFile, outcome: Outcome): void => {
+    try {
+      if (outcome.plaintext === undefined) throw outcome.error;
+      const isWritten = outcome.written.has(file);
+      const error = outcome.written.get(file);
+      if (error !== undefined) throw error;
+      if (!isWritten) {
+        const { parent, name, hash, attributes, piece } = file;
+        const { hasTemporaryNames } = parent;
+        const warn = (message: string) => report.warning(file, message);
+        const newFile = { name, hash, attributes, piece, hasTemporaryNames };
+        writePiece(context, folders.open(parent), newFile, outcome.plaintext, warn);
+      }
+      report.written(file.piece.length);
       done(file);
     } catch (error) {
       assertOfOne(error);
@@ -92,14 +187,14 @@ export function fetchWindow(
   const writeLong = async (
     to: LongPiece,
     piece: PieceLocation,
-    outcome: Outcome,
+    { plaintext, error: packError }: Outcome,
   ): Promise<void> => {
     const { file } = to;
     file.pending -= 1;
     if (file.isFailed) return;
     try {
-      if ("error" in outcome) throw outcome.error;
-      await longs.write(to, decodePiece(outcome.plaintext, piece));
+      if (plaintext === undefined) throw packError;
+      await longs.write(to, decodePiece(plaintext, piece));
       if (!file.isComplete || file.pending > 0) return;
       await longs.finish(file);
       done(file);
@@ -110,8 +205,8 @@ export function fetchWindow(
   };
 
   return {
-    addShort(file, row, piece) {
-      packOf(row).short.push({ file, piece });
+    addShort(file, row) {
+      packOf(row).short.push(file);
     },
     addLong(to, row, piece) {
       to.file.pending += 1;
@@ -124,17 +219,18 @@ export function fetchWindow(
       const all = [...waiting.values()];
       waiting = new Map();
       length = 0;
+      usesThreads ||= all.length >= PACKS_FOR_THREADS;
       const fetching: Promise<Outcome>[] = [];
       try {
-        for (const [at, { row, short, long }] of all.entries()) {
+        for (const [at, pack] of all.entries()) {
           while (fetching.length < AHEAD && at + fetching.length < all.length) {
-            fetching.push(fetchPack(all[at + fetching.length]!.row));
+            fetching.push(fetchPack(all[at + fetching.length]!));
           }
           const outcome = await fetching.shift()!;
           throwIfAborted(signal);
-          last = { row, outcome };
-          for (const { file, piece } of short) writeShort(file, piece, outcome);
-          for (const { to, piece } of long) await writeLong(to, piece, outcome);
+          for (const file of pack.short) writeShort(file, outcome);
+          for (const { to, piece } of pack.long) await writeLong(to, piece, outcome);
+          keep(pack.row, outcome);
           await otherTurns(signal);
         }
       } finally {
@@ -147,8 +243,4 @@ export function fetchWindow(
 function isSameRow(a: Row, b: Row): boolean {
   if (a === b) return true;
   return a.address === b.address && a.session === b.session && equal(a.salt, b.salt);
-}
-
-function keyOf({ address, session, salt }: Row): string {
-  return `${address}:${session}:${Buffer.from(salt).toString("hex")}`;
 }

@@ -20,8 +20,13 @@ export interface HardLinker {
   add(job: LinkJob): void;
   /** Those added since the last call. */
   take(): readonly LinkJob[];
-  /** Gives the first of the group one more name; what cannot be done is reported, or to be restored otherwise. */
-  join(job: LinkJob): "done" | "own content";
+  /**
+   * Gives the first entry of the group one more name.
+   *
+   * @returns `first` if the group has no first entry any more, `alone` if the file system does not join
+   *   the files; the entry is then still to be restored
+   */
+  join(job: LinkJob): "joined" | "first" | "alone";
 }
 
 const SLASH = 0x2f;
@@ -86,19 +91,19 @@ export function hardLinker(context: RestoreContext): HardLinker {
     },
     join(job) {
       const first = links.at(job.group);
-      if (first === undefined) return "own content";
+      if (first === undefined) return "first";
       try {
         link(job, first);
-        return "done";
+        return "joined";
       } catch (error) {
         assertOfOne(error);
         const code = codeOf(error) ?? "";
         if (ON_ITS_OWN.has(code)) {
           report.warning(job, `it is not joined with the other names of its file: ${code}`);
-          return "own content";
+          return "alone";
         }
         report.error(job, error);
-        return "done";
+        return "joined";
       }
     },
   };

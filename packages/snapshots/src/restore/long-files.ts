@@ -1,9 +1,8 @@
 import type { Planned, RestoreContext } from "./context.ts";
 import { closeSync, constants, ftruncateSync } from "node:fs";
 import { hashRange, hashZeros } from "./content-hash.ts";
-import { openTemporary, ReadBackDiffers, giveName, setAttributes, writeAt } from "./write-file.ts";
+import { ReadBackDiffers, giveName, openTemporary, otherHash, writeAt } from "./write-file.ts";
 import { type Hash, createHash } from "node:crypto";
-import { StorageError } from "@idk/storage";
 import { equal } from "@idk/storage/blobs";
 import { removeIfThere } from "./place.ts";
 
@@ -72,7 +71,10 @@ export function longFiles(context: RestoreContext): LongFiles {
     }
     const folder = folders.open(file.parent);
     if (file.temporary === undefined) {
-      const { temporary, fd } = openTemporary(context, folder, file);
+      const { temporary, fd } = openTemporary(context, folder, {
+        name: file.name,
+        hasTemporaryNames: file.parent.hasTemporaryNames,
+      });
       file.temporary = temporary;
       file.fd = fd;
       unfinished.add(file);
@@ -120,7 +122,7 @@ export function longFiles(context: RestoreContext): LongFiles {
       if (hasher === undefined) [hasher, hashed] = [createHash("sha256"), 0];
       if (!(await hashRange(hasher, fd, hashed, file.size, signal))) throw new ReadBackDiffers();
       if (!equal(new Uint8Array(hasher.digest()), file.hash)) {
-        throw new StorageError("tree", "its content is not that of its hash");
+        throw otherHash();
       }
       if (context.verify && hashed > 0) {
         const again = createHash("sha256");
@@ -130,7 +132,8 @@ export function longFiles(context: RestoreContext): LongFiles {
         }
       }
       const folder = folders.open(file.parent);
-      setAttributes(context, folder, file.temporary!, fd, file);
+      const warn = (message: string) => report.warning(file, message);
+      context.attributes.setOpen(fd, folder, file.temporary!, file.attributes, warn);
       shut(file);
       unfinished.delete(file);
       giveName(context, folder, file.temporary!, file.name);

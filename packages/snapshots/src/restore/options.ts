@@ -48,6 +48,11 @@ export interface RestoreOptions {
   readonly setId?: boolean | undefined;
   /** Makes devices. */
   readonly devices?: boolean | undefined;
+  /**
+   * Threads that open packs and write files, 0 to 64; by default one for each core, at most 4, and none on
+   * a single core or where the host lacks native calls.
+   */
+  readonly workers?: number | undefined;
   readonly onEvent?: ((event: RestoreEvent) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -9,6 +9,7 @@ import { codeOf } from "../files/errors.ts";
  */
 const PREFIX = Buffer.from(".idk-restore-");
 const DIGITS = 16;
+const HEX = Buffer.from("0123456789abcdef");
 
 /** Whether a name looks like a temporary one. */
 export function isTemporaryName(name: Uint8Array): boolean {
@@ -18,14 +19,21 @@ export function isTemporaryName(name: Uint8Array): boolean {
 /** @param attempt counts up while a name is taken by an entry of the snapshot */
 function temporaryName(name: Uint8Array, attempt: number): Uint8Array {
   // FNV-1a, in two lanes: only to tell files of one folder apart.
-  let [a, b] = [0x81_1c_9d_c5 ^ attempt, 0x01_00_01_93 + attempt];
-  for (const byte of name) {
+  let a = 0x81_1c_9d_c5 ^ attempt;
+  let b = 0x01_00_01_93 + attempt;
+  for (let at = 0; at < name.length; at += 1) {
+    const byte = name[at]!;
     a = Math.imul(a ^ byte, 0x01_00_01_93);
     b = Math.imul(b ^ byte, 0x85_eb_ca_6b);
     b ^= b >>> 13;
   }
-  const digits = [a, b].map((lane) => (lane >>> 0).toString(16).padStart(DIGITS / 2, "0"));
-  return Buffer.concat([PREFIX, Buffer.from(digits.join(""))]);
+  const temporary = new Uint8Array(PREFIX.length + DIGITS);
+  temporary.set(PREFIX);
+  for (let digit = 0; digit < DIGITS; digit += 1) {
+    const lane = digit < DIGITS / 2 ? a : b;
+    temporary[PREFIX.length + digit] = HEX[(lane >>> (4 * (digit % 8))) & 0xf]!;
+  }
+  return temporary;
 }
 
 const ATTEMPTS = 64;

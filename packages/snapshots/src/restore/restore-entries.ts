@@ -11,7 +11,7 @@ import { NotAFolder, type TargetFolder } from "./target-folders.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { assertOfOne } from "./faults.ts";
 import { fileRestorer } from "./restore-files.ts";
-import { hardLinker } from "./hard-links.ts";
+import { hardLinker, type LinkJob } from "./hard-links.ts";
 import { isTemporaryName } from "./place.ts";
 import { makeSpecial } from "./make-special.ts";
 import { otherTurns } from "./content-hash.ts";
@@ -84,14 +84,24 @@ export async function restoreEntries(
 
   async function flush(): Promise<void> {
     await files.flush();
-    for (const job of hardLinks.take()) {
-      const outcome = hardLinks.join(job);
-      if (outcome !== "own content") continue;
-      // The first of its group is not there, or the file system joins no files: so it is one by itself.
-      const found = await opened.entry(snapshotPath(at, job), { signal });
-      await restoreEntry(found!, job.parent, "alone");
+    for (let jobs = hardLinks.take(); jobs.length > 0;) {
+      // Of these groups a new first entry is being written: the others are joined with that.
+      const promoted = new Set<number>();
+      const later: LinkJob[] = [];
+      for (const job of jobs) {
+        if (promoted.has(job.group)) {
+          later.push(job);
+          continue;
+        }
+        const outcome = hardLinks.join(job);
+        if (outcome === "joined") continue;
+        if (outcome === "first") promoted.add(job.group);
+        const found = await opened.entry(snapshotPath(at, job), { signal });
+        await restoreEntry(found!, job.parent, outcome);
+      }
+      await files.flush();
+      jobs = later;
     }
-    await files.flush();
     for (const level of left)
       finishFolder(context, level.folder!, level.names, level.isWhole, dryRun);
     left = [];
@@ -152,7 +162,7 @@ export async function restoreEntries(
   async function restoreEntry(
     walked: WalkedEntry,
     parent: TargetFolder,
-    mode: "joined" | "alone" = "joined",
+    as: "joined" | "first" | "alone" = "joined",
   ): Promise<void> {
     const { entry } = walked;
     if (entry.type === "directory") return;
@@ -171,8 +181,11 @@ export async function restoreEntries(
         const folder = folders.open(parent);
         existing = await compareExisting(host, folder, entry, { overwrite, verify, signal });
       }
-      const first = group === undefined || mode === "alone" ? undefined : links.find(entry);
+      const first = group !== undefined && as === "joined" ? links.find(entry) : undefined;
       if (existing.action === "kept") {
+        if (group !== undefined && first === undefined && existing.isSame) {
+          links.add(entry, pathOf(location));
+        }
         report.entry(location, entry.type, "kept");
         return;
       }
@@ -181,7 +194,7 @@ export async function restoreEntries(
         else hardLinks.add({ ...location, type: entry.type, group: group! });
         return;
       }
-      if (group !== undefined) links.add(entry, pathOf(location));
+      if (group !== undefined && as !== "alone") links.add(entry, pathOf(location));
     } catch (error) {
       assertOfOne(error);
       report.error(location, error);
@@ -195,7 +208,8 @@ export async function restoreEntries(
       report.entry(location, entry.type, "unchanged");
       return;
     }
-    const planned: Planned = { ...location, attributes: to, action: existing.action, group };
+    const joins = as === "alone" ? undefined : group;
+    const planned: Planned = { ...location, attributes: to, action: existing.action, group: joins };
     if (dryRun) {
       if (entry.type === "file") report.written(entry.size);
       done(planned, entry.type);

@@ -1,15 +1,14 @@
-import { type ShortFile, fetchWindow } from "./fetch-window.ts";
+import { fetchWindow } from "./fetch-window.ts";
 import { type LongFile, longFiles } from "./long-files.ts";
 import type { Planned, RestoreContext } from "./context.ts";
 import type { FileEntry } from "../format/tree/entry.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
-import { StorageError } from "@idk/storage";
 import type { WalkedEntry } from "../read/walk.ts";
 import { assertOfOne } from "./faults.ts";
 import { createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";
 import { piecesOf } from "../read/file-content.ts";
-import { writeWhole } from "./write-file.ts";
+import { otherHash, writeWhole } from "./write-file.ts";
 
 /** Restores the content of files, many at once. */
 export interface FileRestorer {
@@ -90,21 +89,26 @@ export function fileRestorer(
         await addLong(planned, walked);
         return;
       }
-      const file: ShortFile = { ...planned, hash: new Uint8Array(hash) };
       if (only !== undefined) {
         const { offset, stored, length, encoding } = only;
-        window.addShort(file, walked.pack.rowOf(only.row), { offset, stored, length, encoding });
+        const piece = { offset, stored, length, encoding };
+        const file = { ...planned, hash: new Uint8Array(hash), piece };
+        window.addShort(file, walked.pack.rowOf(only.row));
         return;
       }
       try {
-        if (!equal(EMPTY_HASH, file.hash)) {
-          throw new StorageError("tree", "its content is not that of its hash");
+        if (!equal(EMPTY_HASH, hash)) {
+          throw otherHash();
         }
-        writeWhole(context, file, EMPTY);
-        done(file);
+        const { parent, name, attributes } = planned;
+        const { hasTemporaryNames } = parent;
+        const warn = (message: string) => context.report.warning(planned, message);
+        const folder = context.folders.open(parent);
+        writeWhole(context, folder, { name, attributes, hasTemporaryNames }, EMPTY, warn);
+        done(planned);
       } catch (error) {
         assertOfOne(error);
-        fail(file, error);
+        fail(planned, error);
       }
     },
     get pieces() {

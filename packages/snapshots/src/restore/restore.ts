@@ -3,6 +3,7 @@ import type { RestoreOptions, RestoreSummary } from "./options.ts";
 import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { createReport } from "./report.ts";
+import { fileThreads } from "./threads/pool.ts";
 import { joinedLinks } from "./joined-links.ts";
 import { openHost } from "../files/open-host.ts";
 import { openTarget } from "./open-target.ts";
@@ -40,7 +41,9 @@ export async function restoreWith(
   const { signal, dryRun = false } = options;
   const report = createReport(options.onEvent);
   const selection = selectionOf(options.include, options.exclude);
-  const attributes = attributeSetter(host, attributePolicy(options));
+  const policy = attributePolicy(options);
+  const attributes = attributeSetter(host, policy);
+  const threads = fileThreads(host.lost.length > 0 ? 0 : options.workers);
   const { totals } = opened.snapshot;
   const { files, directories, bytes } = totals;
   report.start({ announced: { files, directories, bytes }, lost: host.lost });
@@ -55,6 +58,8 @@ export async function restoreWith(
       host,
       folders,
       attributes,
+      policy,
+      threads,
       links: joinedLinks(),
       report,
       verify: options.verify === true,
@@ -64,6 +69,7 @@ export async function restoreWith(
     await restoreEntries(context, opened, at, selection, options);
     return report.summary();
   } finally {
+    await threads.close();
     folders.close();
   }
 }

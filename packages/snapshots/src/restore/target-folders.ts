@@ -21,6 +21,9 @@ export interface TargetFolders {
   readonly root: TargetFolder;
   /** Valid until the next call. */
   open(folder: TargetFolder): Folder;
+  /** Opens a folder and keeps it open until it is unpinned as often as it was pinned. */
+  pin(folder: TargetFolder): Folder;
+  unpin(folder: TargetFolder): void;
   /**
    * Makes a folder, or opens the one that is there, and makes that accessible.
    *
@@ -41,6 +44,7 @@ export interface TargetFolders {
 interface Held extends TargetFolder {
   readonly parent: Held | undefined;
   handle: Folder | undefined;
+  pins: number;
   readonly inode: bigint;
   readonly device: number;
 }
@@ -72,6 +76,7 @@ export function targetFolders(
       handle,
       attributes,
       isNew,
+      pins: 0,
       isAbsent: handle === undefined,
       hasTemporaryNames: false,
       inode: stat?.inode ?? 0n,
@@ -82,11 +87,16 @@ export function targetFolders(
   };
   const keep = (folder: Held): void => {
     opened.add(folder);
-    if (opened.size <= OPEN_MAX) return;
-    const [oldest] = opened;
-    opened.delete(oldest!);
-    host.close(oldest!.handle!);
-    oldest!.handle = undefined;
+    if (opened.size > OPEN_MAX) closeOldest(folder);
+  };
+  const closeOldest = (except: Held): void => {
+    for (const oldest of opened) {
+      if (opened.size <= OPEN_MAX) return;
+      if (oldest.pins > 0 || oldest === except) continue;
+      opened.delete(oldest);
+      host.close(oldest.handle!);
+      oldest.handle = undefined;
+    }
   };
   const root = held(undefined, new Uint8Array(0), rootHandle, rootAttributes, isNew);
 
@@ -120,6 +130,14 @@ export function targetFolders(
   return {
     root,
     open: (folder) => open(folder as Held),
+    pin(folder) {
+      const handle = open(folder as Held);
+      (folder as Held).pins += 1;
+      return handle;
+    },
+    unpin(folder) {
+      (folder as Held).pins -= 1;
+    },
     enter(above, name, attributes, { dryRun, keepsAttributes }) {
       const parent = above as Held;
       const copy = new Uint8Array(name);

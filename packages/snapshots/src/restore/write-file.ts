@@ -1,59 +1,94 @@
-import type { Planned, RestoreContext } from "./context.ts";
+import type { AttributeSetter, Attributes } from "./attributes.ts";
+import type { Folder, Host } from "../files/host.ts";
 import { closeSync, constants, writeSync } from "node:fs";
 import { makeTemporary, putInPlace, removeIfThere } from "./place.ts";
-import type { Folder } from "../files/host.ts";
+import type { PieceLocation } from "../format/packs/piece.ts";
+import { StorageError } from "@idk/storage";
 import { beginsWith } from "./content-hash.ts";
 import { codeOf } from "../files/errors.ts";
+import { createHash } from "node:crypto";
+import { decodePiece } from "../format/packs/piece.ts";
+import { equal } from "@idk/storage/blobs";
 import { removeTree } from "./remove-tree.ts";
 
 const { O_CREAT, O_EXCL, O_RDWR } = constants;
 
+/** What it takes to write files, also in a thread. */
+export interface FileWriter {
+  readonly host: Host;
+  readonly attributes: AttributeSetter;
+  /** Whether what was written is read back. */
+  readonly verify: boolean;
+  /** Whether folders that are not empty may be removed. */
+  readonly deletes: boolean;
+}
+
+/** A file to write, in a folder. */
+export interface NewFile {
+  readonly name: Uint8Array;
+  readonly attributes: Attributes;
+  /** Whether the snapshot has entries in the folder that are named like temporary files. */
+  readonly hasTemporaryNames: boolean;
+}
+
+type Warn = (message: string) => void;
+
 /** Opens a new file under a temporary name. */
 export function openTemporary(
-  { host }: RestoreContext,
+  { host }: Pick<FileWriter, "host">,
   folder: Folder,
-  { parent, name }: Planned,
+  { name, hasTemporaryNames }: Omit<NewFile, "attributes">,
 ): { readonly temporary: Uint8Array; readonly fd: number } {
   const open = (temporary: Uint8Array) =>
     host.openFile(folder, temporary, O_RDWR | O_CREAT | O_EXCL);
-  const { temporary, made } = makeTemporary(host, folder, name, parent.hasTemporaryNames, open);
+  const { temporary, made } = makeTemporary(host, folder, name, hasTemporaryNames, open);
   return { temporary, fd: made };
 }
 
+/**
+ * Writes a file whose whole content is one piece.
+ *
+ * @param pack the plaintext of the piece's pack
+ * @throws StorageError `tree` if the piece is malformed or its content has another hash
+ */
+export function writePiece(
+  writer: FileWriter,
+  folder: Folder,
+  file: NewFile & { readonly hash: Uint8Array; readonly piece: PieceLocation },
+  pack: Uint8Array,
+  warn: Warn,
+): void {
+  const content = decodePiece(pack, file.piece);
+  if (!equal(createHash("sha256").update(content).digest(), file.hash)) throw otherHash();
+  writeWhole(writer, folder, file, content, warn);
+}
+
 /** Writes a file whose whole content is in memory and was compared with its hash. */
-export function writeWhole(context: RestoreContext, file: Planned, content: Uint8Array): void {
-  const { host, folders, report, verify } = context;
-  const folder = folders.open(file.parent);
-  const { temporary, fd } = openTemporary(context, folder, file);
+export function writeWhole(
+  writer: FileWriter,
+  folder: Folder,
+  file: NewFile,
+  content: Uint8Array,
+  warn: Warn,
+): void {
+  const { host, attributes, verify } = writer;
+  const { temporary, fd } = openTemporary(writer, folder, file);
   try {
     writeAt(fd, content, 0);
     if (verify && !beginsWith(fd, content)) throw new ReadBackDiffers();
-    setAttributes(context, folder, temporary, fd, file);
+    attributes.setOpen(fd, folder, temporary, file.attributes, warn);
   } catch (error) {
     removeIfThere(host, folder, temporary);
     throw error;
   } finally {
     closeSync(fd);
   }
-  giveName(context, folder, temporary, file.name);
-  report.written(content.length);
-}
-
-/** Sets the attributes of a file that is still open under its temporary name. */
-export function setAttributes(
-  { attributes, report }: RestoreContext,
-  folder: Folder,
-  temporary: Uint8Array,
-  fd: number,
-  file: Planned,
-): void {
-  const warn = (message: string) => report.warning(file, message);
-  attributes.setOpen(fd, folder, temporary, file.attributes, warn);
+  giveName(writer, folder, temporary, file.name);
 }
 
 /** Gives what is whole its own name, in place of what has that name. */
 export function giveName(
-  { host, deletes }: RestoreContext,
+  { host, deletes }: Pick<FileWriter, "host" | "deletes">,
   folder: Folder,
   temporary: Uint8Array,
   name: Uint8Array,
@@ -67,6 +102,10 @@ export function giveName(
       removeTree(host, folder, name);
     }
   });
+}
+
+export function otherHash(): StorageError {
+  return new StorageError("tree", "its content is not that of its hash");
 }
 
 export function writeAt(fd: number, bytes: Uint8Array, position: number): void {

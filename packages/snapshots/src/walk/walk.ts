@@ -203,12 +203,13 @@ function reopen(
   left: Folder | undefined,
 ): Folder | undefined {
   const { stat } = levels.at(-1)!;
-  const path = Buffer.concat(
-    levels.slice(1).flatMap(({ name }, at) => (at === 0 ? [name] : [SLASH, name])),
-  );
+  // The path is as long as the folder is deep, and seldom needed.
   const byPath = (): Folder => {
     const top = host.openRoot(SLASH);
-    if (path.length === 0) return top;
+    if (levels.length === 1) return top;
+    const path = Buffer.concat(
+      levels.slice(1).flatMap(({ name }, at) => (at === 0 ? [name] : [SLASH, name])),
+    );
     try {
       return host.openBeneath(top, path);
     } finally {

@@ -57,13 +57,16 @@ describe("a backup", () => {
     expect(summary.newBytes).toBeLessThan(7 * MIB + 10_000);
   });
 
-  test.each(["zstd", "lz4", "none"] as const)("with compression %s reads back", async (compression) => {
-    at.write("text", Buffer.alloc(MIB / 2, "compressible "));
-    at.write("random", randomBytes(10_000));
-    const summary = await at.run({ compression });
-    expect(summary.storedBytes < MIB / 4).toBe(compression !== "none");
-    await check();
-  });
+  test.each(["zstd", "lz4", "none"] as const)(
+    "with compression %s reads back",
+    async (compression) => {
+      at.write("text", Buffer.alloc(MIB / 2, "compressible "));
+      at.write("random", randomBytes(10_000));
+      const summary = await at.run({ compression });
+      expect(summary.storedBytes < MIB / 4).toBe(compression !== "none");
+      await check();
+    },
+  );
 
   test.each([0, 2])("with %i threads reads back", async (workers) => {
     for (let i = 0; i < 12; i += 1) at.write(`file-${i}`, Buffer.alloc(MIB + i, `${i} text `));
@@ -102,7 +105,12 @@ describe("the next backup", () => {
     const before = bytesRead();
     const summary = await at.run();
     expect(bytesRead() - before).toBeLessThan(MIB);
-    expect(summary).toMatchObject({ unchangedFiles: 51, newFiles: 0, changedFiles: 0, newBytes: 0 });
+    expect(summary).toMatchObject({
+      unchangedFiles: 51,
+      newFiles: 0,
+      changedFiles: 0,
+      newBytes: 0,
+    });
     expect(summary.isUnchanged).toBe(true);
     expect(at.sent()).toMatchObject({ puts: RECORDS, requests: 7, markers: 1 });
     await check();
@@ -120,7 +128,12 @@ describe("the next backup", () => {
     at.write("many/file-1500a", "new");
     rmSync(join(at.source, "many/file-7"));
     const summary = await at.run();
-    expect(summary).toMatchObject({ newFiles: 1, changedFiles: 1, goneFiles: 1, unchangedFiles: 2999 });
+    expect(summary).toMatchObject({
+      newFiles: 1,
+      changedFiles: 1,
+      goneFiles: 1,
+      unchangedFiles: 2999,
+    });
     expect(summary.newBytes).toBe(MIB + 3);
     // One data pack, and nodes of 3,000 entries in all but those that stay.
     expect(at.sent().puts).toBe(RECORDS + 2);

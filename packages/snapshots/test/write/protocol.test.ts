@@ -56,7 +56,9 @@ async function putMarkerAt(hours: number): Promise<string> {
 }
 
 const markers = async (): Promise<string[]> =>
-  (await all(at.backend.listMarkers!(`${chainOf(at.repository, "home")}/`))).map(({ name }) => name);
+  (await all(at.backend.listMarkers!(`${chainOf(at.repository, "home")}/`))).map(
+    ({ name }) => name,
+  );
 
 describe("what is built on", () => {
   beforeEach(async () => {
@@ -133,8 +135,14 @@ describe("a backup that ends early", () => {
       throw new StorageError("unavailable", "the network is gone");
     };
     const backend = wrapBackend(writeOnly(at.backend).backend, {
-      put: (put) => (...given) => gate(async () => put(...given)),
-      putMarker: (put) => (...given) => gate(async () => put(...given)),
+      put:
+        (put) =>
+        (...given) =>
+          gate(async () => put(...given)),
+      putMarker:
+        (put) =>
+        (...given) =>
+          gate(async () => put(...given)),
       listMarkers: (list) =>
         async function* listed(...given) {
           const found = await gate(async () => all(list(...given)));
@@ -202,7 +210,9 @@ describe("a backup that ends early", () => {
     };
     const error = await failure(at.run({ signal: controller.signal, onEvent, workers: 2 }));
     expect(error.code).toBe("aborted");
-    expect(await failure(at.run({ signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted" });
+    expect(await failure(at.run({ signal: AbortSignal.abort() }))).toMatchObject({
+      code: "aborted",
+    });
     await at.run();
     await check();
   });
@@ -222,10 +232,12 @@ describe("a backup that ends early", () => {
     await check();
 
     const before = wrapBackend(writeOnly(at.backend).backend, {
-      put: (put) => async (...given) => {
-        at.clock.now += GRACE * HOUR;
-        await put(...given);
-      },
+      put:
+        (put) =>
+        async (...given) => {
+          at.clock.now += GRACE * HOUR;
+          await put(...given);
+        },
     });
     expect((await failure(at.run({}, before))).message).toContain("grace period");
     expect((await markers()).length).toBe(2);
@@ -238,14 +250,16 @@ test("a long backup ends parts on the way, and goes on from them", async () => {
   let packs = 0;
   let failing = true;
   const slow = wrapBackend(writeOnly(at.backend).backend, {
-    put: (put) => async (...given) => {
-      if (given[1].length > MIB) {
-        at.clock.now += (GRACE / 8 + 1) * HOUR;
-        packs += 1;
-        if (failing && packs === 5) throw new StorageError("unavailable", "the network is gone");
-      }
-      await put(...given);
-    },
+    put:
+      (put) =>
+      async (...given) => {
+        if (given[1].length > MIB) {
+          at.clock.now += (GRACE / 8 + 1) * HOUR;
+          packs += 1;
+          if (failing && packs === 5) throw new StorageError("unavailable", "the network is gone");
+        }
+        await put(...given);
+      },
   });
   const onEvent = ({ kind }: BackupEvent): void => void events.push(kind);
   const options = { onEvent, compression: "none" } as const;
@@ -316,10 +330,12 @@ describe("a host", () => {
       now: () => at.clock.now,
     };
     const failing = wrapBackend(at.backend, {
-      put: (put) => async (...given) => {
-        if (given[1].length < 3 * MIB) throw new StorageError("unavailable", "gone");
-        await put(...given);
-      },
+      put:
+        (put) =>
+        async (...given) => {
+          if (given[1].length < 3 * MIB) throw new StorageError("unavailable", "gone");
+          await put(...given);
+        },
     });
     await failure(at.run({ compression: "none" }, failing));
     const status = await backupStatus(repository, options);

@@ -25,7 +25,7 @@ export interface Batch {
   readonly seconds: number;
   /** User and system time of all threads of the process. */
   readonly cpuSeconds: number;
-  /** Peak resident memory of the process during the batch, in bytes. */
+  /** Peak resident memory of the process until the end of the batch, preparation included, in bytes. */
   readonly peakRss: number;
 }
 

@@ -1,6 +1,6 @@
 /** The process that measures one revision: see job.ts. */
 import type { Backend } from "@idk/storage";
-import { measurePeak } from "../../harness/memory.ts";
+import { measurePeak, peakRss } from "../../harness/memory.ts";
 import { answerJob } from "../../harness/processes.ts";
 import { type Tally, countingBackend, countingProxy, newTally } from "./counting.ts";
 import { watchHashing } from "./hashed-bytes.ts";
@@ -30,15 +30,18 @@ async function measure({ prepare, backendKind, threads }: TaskInfo, job: Job): P
   try {
     const own = threads ? {} : WITHOUT_THREADS;
     const work = await prepare(await fixtureOver({ backend, connect, keeping }, own));
+    // Of the process so far, because loading the library or the first operation may take the most.
+    let peak = peakRss();
     console.log("{}");
     for await (const line of console) {
       // The end of the input.
       if (line === "") break;
       Bun.gc(true);
       const { result: _, ...batch } = await measurePeak(() => work.pass(Number(line)));
+      peak = Math.max(peak, peakRss());
       // What was put is verified once, at the end, because that takes another put and a get.
       await (work.puts === undefined ? work.verify() : clear(backend));
-      console.log(JSON.stringify(batch));
+      console.log(JSON.stringify({ ...batch, peakRss: peak }));
     }
     if (work.puts !== undefined) await work.verify();
     return "verified";
@@ -70,6 +73,7 @@ async function count({ prepare, backendKind, threads }: TaskInfo, job: Job): Pro
       return { ...tally, bytesHashed: hashedBytes(), ...sealed };
     };
     await work.pass(1);
+    const stored = await storedBytes(keeping);
     const before = now();
     // More than one, to show a cost that does not occur in each. Large contents take too long for that.
     const operations = threads ? 1 : 4;
@@ -78,10 +82,11 @@ async function count({ prepare, backendKind, threads }: TaskInfo, job: Job): Pro
     const counts: Counts = Object.fromEntries(
       totals.map(([name, total]) => [name, (total - before[name]!) / operations]),
     );
+    const added = ((await storedBytes(keeping)) - stored) / operations;
     await work.verify();
     return {
       ...counts,
-      ...(work.puts !== undefined && { storedOverhead: counts.bytesSent! - work.puts }),
+      ...(work.puts !== undefined && { storedOverhead: added - work.puts }),
       ...(threads && (await countThreaded(prepare, backends, tally))),
     };
   } finally {
@@ -121,6 +126,12 @@ async function countThreaded(
     ...Object.fromEntries(totals.map(([name, all]) => [name, all - before[name]])),
     threads,
   };
+}
+
+async function storedBytes(backend: Backend): Promise<number> {
+  let bytes = 0;
+  for await (const { size } of backend.list("")) bytes += size;
+  return bytes;
 }
 
 async function clear(backend: Backend): Promise<void> {

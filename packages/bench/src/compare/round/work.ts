@@ -125,16 +125,17 @@ export function manyPuts(size: number): Prepare {
   return async (fixture) => {
     requireFunctions("Store", fixture.open(), ["putMany"]);
     const contents = Array.from({ length: IN_FLIGHT }, () => randomContent(size));
-    const putAll = async (store: Store, operations: number): Promise<string[]> => {
-      const addresses: string[] = [];
+    const putAll = async (store: Store, operations: number) => {
+      const addresses = new Map<number, string>();
       const items = Array.from({ length: operations }, (_, key) => ({
         key,
         content: contents[key % IN_FLIGHT]!,
       }));
       for await (const result of store.putMany(items, { concurrency: IN_FLIGHT })) {
         if (!result.ok) throw result.error;
-        addresses[result.key] = result.address;
+        addresses.set(result.key, result.address);
       }
+      expectAll(addresses, operations);
       return addresses;
     };
     const store = fixture.open();
@@ -143,7 +144,7 @@ export function manyPuts(size: number): Prepare {
       puts: size,
       async verify() {
         const kept = fixture.open({ backend: fixture.keeping });
-        for (const [i, address] of (await putAll(kept, IN_FLIGHT)).entries()) {
+        for (const [i, address] of await putAll(kept, IN_FLIGHT)) {
           expectBytes(await (await kept.get(address)).bytes(), sha256(contents[i]!));
         }
       },
@@ -161,6 +162,7 @@ export function manyGets(size: number): Prepare {
     return {
       async pass(operations) {
         last.length = 0;
+        const done = new Set<number>();
         const items = Array.from({ length: operations }, (_, key) => ({
           key,
           address: addresses[key % IN_FLIGHT]!,
@@ -168,11 +170,19 @@ export function manyGets(size: number): Prepare {
         for await (const result of store.getMany(items, { concurrency: IN_FLIGHT })) {
           if (!result.ok) throw result.error;
           last[result.key % IN_FLIGHT] = await result.blob.bytes();
+          done.add(result.key);
         }
+        expectAll(done, operations);
       },
       verify: async () => last.forEach((bytes, i) => expectBytes(bytes, sha256(contents[i]!))),
     };
   };
+}
+
+/** @throws Error if an operation has no result */
+function expectAll({ size }: { readonly size: number }, operations: number): void {
+  if (size !== operations)
+    throw new Error(`only ${size} of ${operations} operations have a result`);
 }
 
 /** Everything that is done to a stored content but reading it. */

@@ -12,14 +12,12 @@ import {
 import { type Program, RUNTIME_FLAGS, run } from "../../harness/processes.ts";
 import type { Labels, Sample } from "../../harness/results.ts";
 import type { Lane } from "../../harness/sampling.ts";
-import { exactTarget } from "../../harness/targets.ts";
+import { exactTarget, peakBound } from "../../harness/targets.ts";
 import type { Measurement, Target } from "../../report/report.ts";
 
-/** Of the command, and of the library, with a file of any size. */
-const PEAK_MOST = 256 * 2 ** 20;
-
+/** For the command, and for the library, with a file of any size. */
 export function peakTarget({ name, peakRss = Number.NaN }: Measurement): Target {
-  return exactTarget(`${name}: peak of resident memory`, peakRss, "bytes", { most: PEAK_MOST });
+  return exactTarget(`${name}: peak of resident memory`, peakRss, "bytes", peakBound());
 }
 
 /** Its command lines. */

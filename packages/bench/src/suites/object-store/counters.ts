@@ -46,7 +46,7 @@ export async function counters({ store, quick, signal, log }: SuiteContext): Pro
     ...together([...byTask.values()]),
     notes: [
       "Counted per operation, once the store is open. Requests and bytes are counted by a proxy in front of the store, or as calls of a backend that is not remote. Hashing and sealing is counted without threads, because only one thread can be watched.",
-      "Peaks are those of a process during three batches, as the median of three processes.",
+      "Peaks are those of a process that runs three batches, from its start, as the median of three processes.",
     ],
   };
 }

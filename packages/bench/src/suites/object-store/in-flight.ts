@@ -1,8 +1,9 @@
 /** How many chunks of a content are in flight at once. */
 import { type Backend, type Store, wrapBackend } from "@idk/storage";
+import { CHUNK } from "../../harness/content.ts";
 import { exactTarget } from "../../harness/targets.ts";
 import type { Target } from "../../report/report.ts";
-import { CHUNK, IN_FLIGHT, type Passes, type Way, randomContents, tasksOf } from "./passes.ts";
+import { IN_FLIGHT, type Passes, type Way, randomContents, tasksOf } from "./passes.ts";
 
 /** Milliseconds for which each request waits for the next ones, which take far less to be prepared. */
 const GATHERING = 250;

@@ -1,14 +1,20 @@
 /** Ways to store and read the same contents, to be compared: stores, clients, bare requests. */
 import type { Store } from "@idk/storage";
-import { freshName, hashOf, lengthOf, randomContent, sha256 } from "../../harness/content.ts";
+import {
+  CHUNK,
+  freshName,
+  hashOf,
+  lengthOf,
+  randomContent,
+  sha256,
+} from "../../harness/content.ts";
 import { inLanes } from "../../harness/interleave.ts";
 import type { Task } from "../../harness/sampling.ts";
 
 /** Content up to this size is in one blob. */
 export const ONE_BLOB: number = 2 ** 20;
 
-/** Bytes of content in a chunk of a larger content, and how many are in flight at once by default. */
-export const CHUNK: number = 4 * 2 ** 20;
+/** Chunks of a content that a store with default settings has in flight at once. */
 export const IN_FLIGHT = 4;
 
 export type Way = "put" | "get";

@@ -5,7 +5,7 @@
  */
 import { type Backend, type Store, type StoreOptions, loadNaCl } from "@idk/storage";
 import { boundsFor } from "../../harness/bounds.ts";
-import { expectBytes, sizeName } from "../../harness/content.ts";
+import { CHUNK, expectBytes, sizeName } from "../../harness/content.ts";
 import { storeOf, suiteIdentity } from "../../harness/identity.ts";
 import {
   type Findings,
@@ -26,7 +26,6 @@ import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import { inFlightTarget } from "./in-flight.ts";
 import { type Parts, measureParts, partsMeter } from "./parts.ts";
 import {
-  CHUNK,
   type Content,
   IN_FLIGHT,
   ONE_BLOB,

@@ -1,6 +1,6 @@
 /** Streams up and down, of a store or of bare requests, in a process of their own. */
 import { parseIdentity } from "@idk/storage";
-import { hashOf, lengthOf, noise } from "../../harness/content.ts";
+import { CHUNK, hashOf, lengthOf, noise } from "../../harness/content.ts";
 import { storeOf } from "../../harness/identity.ts";
 import { measurePeak, watchMemory } from "../../harness/memory.ts";
 import { answerJob } from "../../harness/processes.ts";
@@ -10,7 +10,6 @@ import { openBackend } from "../../object-store/scratch.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess } from "../../suite.ts";
 import {
-  CHUNK,
   type Content,
   IN_FLIGHT,
   byHash,

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { type Backend, formatIdentity, generateIdentity } from "@idk/storage";
 import { coefficientOfVariation } from "simple-statistics";
 import { parseSizes } from "../../command/flags.ts";
-import { sizeName } from "../../harness/content.ts";
+import { CHUNK, sizeName } from "../../harness/content.ts";
 import { storeOf } from "../../harness/identity.ts";
-import { loadWhileIdle } from "../../harness/machine.ts";
+import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
 import { runJob } from "../../harness/processes.ts";
 import { type Findings, labelsFor, together } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
@@ -16,8 +16,9 @@ import {
   type Bound,
   exactTarget,
   exponentTarget,
+  peakBound,
   ratioTarget,
-  verdictOf,
+  unlessBusy,
 } from "../../harness/targets.ts";
 import { type Scratch, openBackend, withScratch } from "../../object-store/scratch.ts";
 import type { Target } from "../../report/report.ts";
@@ -26,7 +27,7 @@ import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { inFlightTarget } from "./in-flight.ts";
-import { CHUNK, IN_FLIGHT, passesOfStreams } from "./passes.ts";
+import { IN_FLIGHT, passesOfStreams } from "./passes.ts";
 import type { StreamJob, Streamed, Way } from "./stream-job.ts";
 
 const JOB = join(import.meta.dirname, "stream-job.ts");
@@ -45,14 +46,10 @@ const SHARE: Readonly<Record<Way, Bound>> = {
 
 /** Shorter streams end before all threads and buffers of the store are in use. */
 const ALL_IN_USE = 100e6;
-/** Bytes at each size from `ALL_IN_USE`, and the growth from the first of them to the last. */
-const PEAK_MOST = 256 * 2 ** 20;
+/** The growth of peaks from the first of these sizes to the last. */
 const GROWTH_MOST = 1.5;
 /** Of the memory beyond that at the start, by size. */
 const EXPONENT_MOST = 0.5;
-
-/** The share of all cores that other programs may use. */
-const BUSY = 0.25;
 
 /** How streams are transferred. */
 type Setting = Pick<StreamJob, "chunk" | "concurrency">;
@@ -97,7 +94,6 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
     const done: Streams[] = [];
     for (const plan of plansFor(context)) {
       done.push(await measure(plan, identity, scratch, context));
-      await scratch.clear();
     }
     return done;
   });
@@ -185,6 +181,8 @@ async function measure(
     }),
     async sample() {
       const taken = await streams();
+      // Each time, because the objects of all rounds may be more than a disk holds.
+      await scratch.clear();
       const [up, down] = taken.map(({ seconds }) => formatRate(size / seconds));
       log(`${prefix}${name}: up at ${up}, down at ${down}`);
       return taken;
@@ -206,37 +204,24 @@ async function measure(
     return WAYS.map((way) => {
       const title = `${way} ${name}: rate to that of bare requests`;
       const ratio = { of: of(`bare ${way} ${name}`), to: of(`${way} ${name}`) };
-      return unlessBusy(ratioTarget(title, ratio, SHARE[way], random), median(loads));
+      return unlessBusy(ratioTarget(title, ratio, SHARE[way], random), median(loads) > BUSY);
     });
   });
   return { ...plan, samples, findings };
-}
-
-/**
- * If other programs use the machine, the rate is only a lower limit, because a store needs more of the
- * processor than bare requests: its interval ends at 1 or above, so that it cannot be missed.
- *
- * @param load of other programs, from 0 to 1
- */
-export function unlessBusy(target: Target, load: number): Target {
-  if (load <= BUSY || target.interval === undefined) return target;
-  const interval = { ...target.interval, high: Math.max(1, target.interval.high) };
-  const wider = { ...target, interval };
-  // Too few samples stay too few.
-  return target.verdict === "inconclusive" ? wider : { ...wider, verdict: verdictOf(wider) };
 }
 
 export function memoryTargets(
   title: string,
   way: Way,
   streams: readonly Pick<Streams, "size" | "samples">[],
+  threads?: number,
 ): Target[] {
   const peaksOf = ({ samples }: Pick<Streams, "samples">) =>
     samples[way].map(({ peakRss }) => peakRss);
   const long = streams.filter(({ size }) => size >= ALL_IN_USE);
   const targets = long.map((each) => {
     const name = `peak memory ${title}: ${sizeName(each.size)}`;
-    return exactTarget(name, Math.max(...peaksOf(each)), "bytes", { most: PEAK_MOST });
+    return exactTarget(name, Math.max(...peaksOf(each)), "bytes", peakBound(threads));
   });
   const [first, last] = [long[0], long.at(-1)];
   if (first && last && first !== last) {

@@ -8,7 +8,7 @@ import { type Backend, type Store, generateIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
 import { openRunStore } from "../../command/run-store.ts";
 import { boundsFor } from "../../harness/bounds.ts";
-import { sizeName } from "../../harness/content.ts";
+import { CHUNK, sizeName } from "../../harness/content.ts";
 import { withFolder } from "../../harness/files.ts";
 import { storeOf } from "../../harness/identity.ts";
 import { answerJob, runJob } from "../../harness/processes.ts";
@@ -20,7 +20,6 @@ import { openBackend, withScratch } from "../../object-store/scratch.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import {
-  CHUNK,
   type Client,
   IN_FLIGHT,
   WAYS,

@@ -130,7 +130,7 @@ interface Passes {
   readonly folder: string;
   /** By the last pass of each contender. */
   readonly stored: Map<string, Stored>;
-  /** Of all passes of each contender. */
+  /** The times of all files in all passes of each contender. */
   readonly stages: Map<string, readonly StageTimes[]>;
 }
 

@@ -181,8 +181,7 @@ function describe(summary: BackupSummary, name: string): string {
   ];
   const lines = [
     `files    ${files} (${changes.join(", ")}), ${count(directories, "folder")}, ${roundBytes(bytes)}`,
-    `stored   ${roundBytes(newBytes)} new, ${roundBytes(storedBytes)} after compression, ` +
-      `in ${duration(milliseconds / 1000)}`,
+    `stored   ${roundBytes(newBytes)} new, ${roundBytes(storedBytes)} sent, in ${duration(milliseconds / 1000)}`,
     ...(errors > 0 ? [`unread   ${count(errors, "file")}: listed above, not in the snapshot`] : []),
     ...(warningCount > 0 ? [`warnings ${warningCount}`] : []),
     ...(isUnchanged ? ["tree     the same as in the last snapshot"] : []),

@@ -4,7 +4,6 @@ import {
   type HeadOptions,
   type RefusedHead,
   type Repository,
-  resolveSnapshot,
   type RetentionPolicy,
   unforget as unforgetHeads,
 } from "@idk/snapshots";
@@ -25,6 +24,7 @@ import { timeText } from "../../snapshots/entries.ts";
 import { headReports } from "../../snapshots/head-options.ts";
 import { openAsOwner, OWNING } from "../../snapshots/open-repository.ts";
 import { parseCount, parseSpan } from "../../snapshots/policy.ts";
+import { resolve } from "../../snapshots/resolve.ts";
 import { readersOf } from "../../snapshots/readers.ts";
 import { pruneRepository } from "./prune.ts";
 
@@ -70,7 +70,7 @@ export const forget: Command = command(
     const reports = headReports(settings, session);
     const found: FoundSnapshot[] = [];
     for (const each of settings.snapshot) {
-      found.push(await resolveSnapshot(repository, each, reports.options));
+      found.push(await resolve(repository, each, reports.options));
     }
     const report = await forgetHeads(repository, {
       ...reports.options,
@@ -146,7 +146,7 @@ export const unforget: Command = command(
     const reports = headReports(settings, session);
     const found: FoundSnapshot[] = [];
     for (const each of settings.snapshot) {
-      found.push(await resolveSnapshot(repository, each, reports.options));
+      found.push(await resolve(repository, each, reports.options));
     }
     const { unforgotten } = await unforgetHeads(repository, found, {
       ...reports.options,

@@ -1,10 +1,11 @@
-import { type OpenSnapshot, openSnapshot, resolveSnapshot } from "@idk/snapshots";
+import { type OpenSnapshot, openSnapshot } from "@idk/snapshots";
 import { type HeadReports, headReports } from "../../snapshots/head-options.ts";
 import {
   openForReading,
   type OpenedRepository,
   type ReadingSettings,
 } from "../../snapshots/open-repository.ts";
+import { resolve } from "../../snapshots/resolve.ts";
 import type { Session } from "../../session.ts";
 
 /** A repository to read snapshots from. */
@@ -25,7 +26,7 @@ export async function startReading(
     opened,
     reports,
     async snapshot(text) {
-      const found = await resolveSnapshot(opened.repository, text, reports.options);
+      const found = await resolve(opened.repository, text, reports.options);
       return openSnapshot(opened.repository, found, reports.options);
     },
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,6 @@
 import { restore as restoreFiles, type RestoreEvent, type RestoreSummary } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
-import { field, flag, newPath, optional, snapshot, texts } from "../../config/settings.ts";
+import { field, flag, newPath, optional, snapshot, texts, workers } from "../../config/settings.ts";
 import {
   codeOf,
   Failure,
@@ -41,6 +41,7 @@ export const restore: Command = command(
     numericOwner: flag,
     setId: flag,
     devices: flag,
+    workers,
     acceptRollback: flag,
   },
   async (settings, session) => {
@@ -66,6 +67,7 @@ export const restore: Command = command(
       numericOwner,
       setId,
       devices,
+      workers: settings.workers,
       onEvent: reports.onEvent,
       signal,
     });

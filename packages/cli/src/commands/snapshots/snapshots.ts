@@ -2,6 +2,7 @@ import { type OpenSnapshot, openSnapshot } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
 import { flag, optional, text } from "../../config/settings.ts";
 import { Failure } from "../../errors/failures.ts";
+import { quotedWord } from "../../output/secrets.ts";
 import type { Output } from "../../output/output.ts";
 import { count, foreign, printable, roundBytes } from "../../output/text.ts";
 import { pathText, timeText } from "../../snapshots/entries.ts";
@@ -44,7 +45,7 @@ export const snapshots: Command = command(
       if (name === undefined || chain === name) await reportFork(out, chain, addresses, isJoined);
     }
     if (name !== undefined && shown.length === 0) {
-      throw new Failure("not-found", `there is no snapshot of the name ${JSON.stringify(name)}`);
+      throw new Failure("not-found", `there is no snapshot of the name ${quotedWord(name)}`);
     }
     if (!out.json) await out.note(count(shown.length, "snapshot"));
   },

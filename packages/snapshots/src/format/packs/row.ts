@@ -11,7 +11,8 @@ export interface Row {
   readonly salt: Uint8Array;
 }
 
-const ADDRESS_AT = UUID_LENGTH;
+/** Where the address begins in an encoded row. */
+export const ADDRESS_AT: number = UUID_LENGTH;
 const SALT_AT = ADDRESS_AT + ADDRESS_LENGTH;
 
 /** A row as packs and snapshots have it, 64 bytes. */

@@ -1,0 +1,214 @@
+import {
+  check as checkRepository,
+  type CheckProblem,
+  recover as recoverHeads,
+  type RecoverReport,
+} from "@idk/snapshots";
+import { command, type Command } from "../../command.ts";
+import { choice, flag, optional, optionalValue } from "../../config/settings.ts";
+import { Failure, messageOf, usage } from "../../errors/failures.ts";
+import { count, printable, roundBytes } from "../../output/text.ts";
+import type { Session } from "../../session.ts";
+import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
+import { READING } from "../../snapshots/open-repository.ts";
+import { parseShare } from "../../snapshots/policy.ts";
+import { stageMeter } from "../../snapshots/stage-meter.ts";
+import { startReading } from "./open.ts";
+
+/** `--read-data` alone reads all. */
+const readData = optional(optionalValue("100%", parseShare));
+
+/** Checks the whole repository. */
+export const check: Command = command(
+  {
+    ...READING,
+    readData,
+    deleteDamaged: flag,
+    serverChecksums: choice,
+    acceptRollback: flag,
+  },
+  async (settings, session) => {
+    const { out } = session;
+    const { readData: share = 0, deleteDamaged, serverChecksums } = settings;
+    if (deleteDamaged && share === 0) {
+      throw usage("--delete-damaged applies to the packs that --read-data reads");
+    }
+    await using reading = await startReading(settings, session);
+    using stages = stageMeter("check", session);
+    let printed = Promise.resolve();
+    const report = await checkRepository(reading.opened.repository, {
+      ...reading.reports.options,
+      // It reports each as a problem.
+      onRefused: undefined,
+      readData: share,
+      deleteDamaged,
+      checksums: serverChecksums ?? true,
+      onProgress: stages.onProgress,
+      onProblem: (problem) => {
+        printed = printed.then(() => print(problem, session));
+        // Awaited below; until then a rejection must not count as unhandled.
+        printed.catch(() => undefined);
+      },
+    });
+    stages.finish();
+    await printed;
+    const { problems, isSound, ...counted } = report;
+    await out.report({ ...counted, problems, ok: isSound });
+    await out.flush();
+    const { snapshots, forgotten, packs, opened, openedBytes, attested } = counted;
+    if (!out.json) {
+      await out.note(
+        `checked ${count(snapshots, "snapshot")}` +
+          `${forgotten > 0 ? ` (${forgotten} forgotten)` : ""}, ${count(packs, "pack")}: ` +
+          `${opened} read, ${roundBytes(openedBytes)}; ${attested} by server checksum`,
+      );
+    }
+    if (isSound) return;
+    const damage = [
+      [problems.head, "head"],
+      [problems.record, "record"],
+      [problems.reach, "list of packs"],
+      [problems.part, "unfinished backup"],
+      [problems.tree, "folder"],
+      [problems.pack, "pack"],
+      [problems.file, "file"],
+    ] as const;
+    const parts = damage.flatMap(([n, noun]) => (n > 0 ? [`${n} × ${noun}`] : []));
+    const remedy =
+      problems.pack + problems.tree > 0
+        ? ": `idk backup --repair` stores what is still on its host anew"
+        : problems.head > 0
+          ? ": `idk prune` ends at heads that do not count, until `idk forget --head` forgets them"
+          : "";
+    throw new Failure("tree", `something is wrong (${parts.join(", ")})${remedy}`);
+  },
+);
+
+async function print(problem: CheckProblem, { out }: Session): Promise<void> {
+  const [human, json] = described(problem);
+  await out.result(human, { ok: false, problem: problem.kind, ...json });
+  await out.flush();
+}
+
+function described(problem: CheckProblem): [human: string, json: object] {
+  const failure = (error: { readonly code: string } & Error) => ({
+    error: { code: error.code, message: messageOf(error) },
+  });
+  switch (problem.kind) {
+    case "head": {
+      const { marker, error } = problem;
+      return [
+        `head ${marker.address.slice(0, 12)} does not count: ${messageOf(error)}`,
+        { head: marker.address, ...failure(error) },
+      ];
+    }
+    case "fork": {
+      const { name, heads, isJoined } = problem;
+      const addresses = heads.map(({ marker }) => marker.address);
+      const short = addresses.map((address) => address.slice(0, 12)).join(" and ");
+      return [
+        `note: ${short} of ${printable(JSON.stringify(name))} do not know of each other${isJoined ? " (joined since)" : ""}`,
+        { name, heads: addresses, joined: isJoined },
+      ];
+    }
+    case "record": {
+      const { found, error } = problem;
+      return [`${named(found)}: ${messageOf(error)}`, { ...ofHead(found), ...failure(error) }];
+    }
+    case "reach": {
+      const { found, lacking, surplus } = problem;
+      return [
+        `${named(found)}: its list of packs ${lacking > 0 ? `lacks ${lacking}` : `has ${surplus} that it does not need`}`,
+        { ...ofHead(found), lacking, surplus },
+      ];
+    }
+    case "part": {
+      const { found, missing } = problem;
+      return [
+        `${named(found)}: ${count(missing, "pack")} of an unfinished backup ${missing === 1 ? "is" : "are"} missing; it stores them again`,
+        { ...ofHead(found), missing },
+      ];
+    }
+    case "tree": {
+      const { found, path, error } = problem;
+      return [
+        `${named(found)}: ${pathText(path)} and all below it: ${messageOf(error)}`,
+        { ...ofHead(found), path: pathJson(path), ...failure(error) },
+      ];
+    }
+    case "pack": {
+      const { address, error, isDeleted } = problem;
+      return [
+        `pack ${address}: ${messageOf(error)}${isDeleted ? " (deleted)" : ""}`,
+        { pack: address, deleted: isDeleted, ...failure(error) },
+      ];
+    }
+    case "file": {
+      const { found, path, pack } = problem;
+      return [
+        `${named(found)}: ${pathText(path)} needs the pack ${pack}`,
+        { ...ofHead(found), path: pathJson(path), pack },
+      ];
+    }
+    default:
+      return problem satisfies never;
+  }
+}
+
+type Found = RecoverReport["recovered"][number];
+
+/** Of heads in chains whose names are reserved. */
+const NAMES: Readonly<Record<string, string>> = {
+  repo: "(settings)",
+  forget: "(forgetting)",
+  unforget: "(forgetting)",
+  keys: "(keys)",
+};
+
+function named({ marker, head }: Found): string {
+  const name = NAMES[head.kind] ?? printable(head.name);
+  return `${marker.address.slice(0, 12)} ${name} of ${timeText(head.time)}`;
+}
+
+function ofHead({ marker, head }: Found): object {
+  return { snapshot: marker.address, name: head.name };
+}
+
+/** Writes the markers of snapshots that lost theirs. */
+export const recover: Command = command(
+  { ...READING, dryRun: flag, acceptRollback: flag },
+  async (settings, session) => {
+    const { out, signal } = session;
+    const { dryRun } = settings;
+    await using reading = await startReading(settings, session);
+    using stages = stageMeter("recover", session);
+    const report = await recoverHeads(reading.opened.repository, {
+      dryRun,
+      signal,
+      onProgress: stages.onProgress,
+    });
+    stages.finish();
+    const { recovered, lost, refused, opened } = report;
+    for (const found of recovered) {
+      await out.result(`${dryRun ? "would recover" : "recovered"}  ${named(found)}`, {
+        ...ofHead(found),
+        recovered: true,
+      });
+    }
+    for (const { found, error } of [...lost, ...refused]) {
+      const message = messageOf(error);
+      await out.result(`lost  ${named(found)}: ${message}`, {
+        ...ofHead(found),
+        recovered: false,
+        error: { code: error.code, message },
+      });
+    }
+    await out.report({ opened, recovered: recovered.length, lost: lost.length, dryRun });
+    await out.flush();
+    if (out.json) return;
+    await out.note(
+      `looked at ${count(opened, "blob")}: ${count(recovered.length, "head")} ${dryRun ? "to recover" : "recovered"}, ` +
+        `${lost.length + refused.length} lost`,
+    );
+  },
+);

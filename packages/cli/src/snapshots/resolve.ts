@@ -1,0 +1,28 @@
+import {
+  type FoundSnapshot,
+  type HeadOptions,
+  type Repository,
+  resolveSnapshot,
+} from "@idk/snapshots";
+import { codeOf, Failure } from "../errors/failures.ts";
+import { looksLikeSecret, quotedWord } from "../output/secrets.ts";
+import { isAddressOrPrefix } from "../blobs/address.ts";
+
+/**
+ * The snapshot that a text means. A name may look like a secret key, and a secret key may have been given
+ * by mistake: then the message that there is none does not repeat it.
+ */
+export async function resolve(
+  repository: Repository,
+  text: string,
+  options: HeadOptions,
+): Promise<FoundSnapshot> {
+  try {
+    return await resolveSnapshot(repository, text, options);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== "not-found" && code !== "usage") throw error;
+    if (isAddressOrPrefix(text) || !looksLikeSecret(text)) throw error;
+    throw new Failure("not-found", `there is no snapshot ${quotedWord(text)}`);
+  }
+}

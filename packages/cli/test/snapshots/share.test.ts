@@ -1,0 +1,56 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expectFailure, newFolder, runIdk } from "../support/cli.ts";
+
+setDefaultTimeout(120_000);
+
+/** The home of someone who uses idk. */
+function newHome() {
+  const home = newFolder();
+  const env = { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
+  const idk = (...args: readonly string[]) => runIdk(args, { cwd: home, env });
+  const ok = async (...args: readonly string[]) => {
+    const result = await idk(...args);
+    expect(`${result.code} ${result.code === 0 ? "" : result.stderr}`).toBe("0 ");
+    return result.stdout;
+  };
+  return { home, idk, ok, config: join(home, ".config/idk/config.toml") };
+}
+
+test("a colleague reads what is backed up after `idk repo share`, and nothing of before", async () => {
+  const owner = newHome();
+  await owner.ok("init", "--no-passphrase");
+  mkdirSync(join(owner.home, "docs"));
+  writeFileSync(join(owner.home, "docs/old"), "stored before the colleague came");
+  await owner.ok("backup", "docs", "--name", "docs");
+
+  const colleague = newHome();
+  const recipient = (await colleague.ok("keygen", "-o", "own.key")).trim();
+  const config = readFileSync(owner.config, "utf8");
+  writeFileSync(owner.config, config.replace('recipients = ["', `recipients = ["${recipient}", "`));
+  const shown = await owner.ok("repo", "show");
+  mkdirSync(join(colleague.home, ".config/idk"), { recursive: true });
+  writeFileSync(
+    colleague.config,
+    `identity = "${join(colleague.home, "own.key")}"\nrecipients = ["${recipient}"]\n` +
+      `[store.main]\nurl = "${join(owner.home, ".local/share/idk/store")}"\n\n` +
+      shown.slice(shown.indexOf("[store.")),
+  );
+  expect((await colleague.idk("snapshots")).code).not.toBe(0);
+
+  const shared = JSON.parse(await owner.ok("repo", "share", "--json")) as Record<string, unknown>;
+  expect(shared).toMatchObject({ names: 1, sessions: 1, unopened: 0 });
+  expect(shared["recipients"]).toHaveLength(2);
+  writeFileSync(join(owner.home, "docs/new"), "stored after");
+  await owner.ok("backup", "docs", "--name", "docs");
+
+  // The old file lies in a pack of the first session, whose key only the owner could open.
+  const cat = (name: string) => colleague.ok("cat", `docs:${join(owner.home, "docs", name)}`);
+  expect(await cat("old")).toBe("stored before the colleague came");
+  expect(await cat("new")).toBe("stored after");
+  const listed = (await colleague.ok("snapshots", "--json")).trim().split("\n");
+  expect(listed).toHaveLength(1);
+  // Only the owner lets readers in.
+  expectFailure(await colleague.idk("repo", "share"), 2, "owner");
+});

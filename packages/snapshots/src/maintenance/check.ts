@@ -1,0 +1,262 @@
+import { type Address, StorageError } from "@idk/storage";
+import {
+  type CheckOptions,
+  type CheckProblem,
+  type CheckReport,
+  problemCounts,
+} from "./problems.ts";
+import { type FoundHead, type RefusedHead, isFaultOfOne } from "../repository/find-heads.ts";
+import type { FoundSnapshot, Repository } from "../repository/repository.ts";
+import { type OpenSnapshot, openSnapshot } from "../read/open-snapshot.ts";
+import { type TreeFindings, treeChecker } from "./check-trees.ts";
+import { forgottenOf, readState } from "./repository-state.ts";
+import { type AddressSet, addressSet } from "./address-set.ts";
+import { type AddressList, countOf, hasAddress } from "../format/records/address-list.ts";
+import { type StoredReach, readReach } from "../repository/reaches.ts";
+import { byteCache } from "../read/byte-cache.ts";
+import { decodeSessionSecrets } from "../format/records/keys.ts";
+import { forksOf } from "../repository/forks.ts";
+import { fromHex } from "@idk/storage/blobs";
+import { isListed } from "./protection.ts";
+import { packChecker } from "./check-packs.ts";
+import { packsOf } from "../format/records/reach.ts";
+import { readRecord } from "../repository/records.ts";
+import { treeReader } from "../read/tree.ts";
+
+/** Reaches of other snapshots that are kept for the next ones. */
+const REACH_BUDGET = 64 * 2 ** 20;
+
+/**
+ * Checks all heads, and that every snapshot can be restored: its records are read, its directories are
+ * gone through, those that several snapshots share once, and every pack that they refer to has to be
+ * there and in its list of packs. With `readData`, data packs are opened, too. Reads every metadata pack.
+ *
+ * Problems are reported as they are found. What a prune deletes meanwhile is none.
+ *
+ * @throws StorageError `head` if there are no settings, `rollback`, `usage`, `aborted`, and what the store
+ *   throws
+ */
+export async function check(
+  repository: Repository,
+  options: CheckOptions = {},
+): Promise<CheckReport> {
+  const { readData = 0, signal, onProblem, onProgress } = options;
+  if (!(readData >= 0 && readData <= 1))
+    throw new StorageError("usage", "readData must be a number from 0 to 1");
+  const counts = problemCounts();
+  let isSound = true;
+  const report = (problem: CheckProblem): void => {
+    counts[problem.kind] += 1;
+    const isHarmless =
+      problem.kind === "fork" || (problem.kind === "reach" && problem.lacking === 0);
+    if (!isHarmless) isSound = false;
+    onProblem?.(problem);
+  };
+
+  const state = await readState(repository, {
+    ...options,
+    onRefused: (refused: RefusedHead) => options.onRefused?.(refused),
+    onHead: (done) => onProgress?.({ stage: "heads", done }),
+  });
+  for (const { marker, error } of state.refused) {
+    const isGone = error.code === "not-found" && !(await isListed(repository, { marker }, signal));
+    if (!isGone) report({ kind: "head", marker, error });
+  }
+  const chains = byChain(state.heads);
+  for (const heads of chains.values()) {
+    for (const { heads: apart, joinedBy } of forksOf(heads)) {
+      const { name } = apart[0]!.head;
+      report({ kind: "fork", name, heads: apart, isJoined: joinedBy !== undefined });
+    }
+  }
+
+  // After the heads, so that everything that they need is listed.
+  const present = addressSet();
+  let listed = 0;
+  for await (const { name } of repository.backend.list("", signal ? { signal } : {})) {
+    present.add(name as Address);
+    listed += 1;
+    onProgress?.({ stage: "blobs", done: listed });
+  }
+
+  const trees = treeChecker();
+  const packs = packChecker(repository, trees.packs, present, options, report);
+  const reaches = reachReader(repository, signal);
+  const snapshots = distinctSnapshots(state.heads);
+  const isForgotten = forgottenOf(repository, state.heads, state.settings.head.settings);
+
+  for (const found of state.heads)
+    await checkOther(repository, found, present, reaches, report, signal);
+  for (const [index, found] of snapshots.entries()) {
+    await checkSnapshot(found);
+    onProgress?.({ stage: "trees", done: index + 1, total: snapshots.length });
+  }
+  const damaged = await packs.finish();
+  const { directories } = trees;
+  if (damaged.size > 0) {
+    // Once more, for the files that they touch.
+    const again = treeChecker();
+    for (const [index, found] of snapshots.entries()) {
+      await nameFiles(again, found, damaged);
+      onProgress?.({ stage: "files", done: index + 1, total: snapshots.length });
+    }
+  }
+  return {
+    chains: chains.size,
+    snapshots: snapshots.length,
+    forgotten: snapshots.filter(isForgotten).length,
+    directories,
+    packs: trees.packs.length,
+    ...packs.counts,
+    problems: counts,
+    isSound,
+  };
+
+  /** Reports problems of a head only as long as it is there. */
+  function reporterOf(found: FoundHead) {
+    let isThere: boolean | undefined;
+    return async (problem: CheckProblem | { readonly missing: Address }): Promise<void> => {
+      isThere ??= await isListed(repository, found, signal);
+      if (!isThere) return;
+      if ("kind" in problem) report(problem);
+      else await packs.missing(problem.missing);
+    };
+  }
+
+  async function opened(
+    found: FoundSnapshot,
+    onError: (error: StorageError) => Promise<void>,
+  ): Promise<OpenSnapshot | undefined> {
+    try {
+      return await openSnapshot(repository, found, options);
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error;
+      await onError(error);
+      return undefined;
+    }
+  }
+
+  async function checkSnapshot(found: FoundSnapshot): Promise<void> {
+    const tell = reporterOf(found);
+    const snapshot = await opened(found, (error) => tell({ kind: "record", found, error }));
+    if (snapshot === undefined) return;
+    const before = trees.packs.length;
+    const findings: TreeFindings = {
+      onFault: (path, error) => tell({ kind: "tree", found, path, error }),
+      isBad: (pack) => !present.has(fromHex(pack)),
+      onFile: (path, pack) => tell({ kind: "file", found, path, pack }),
+    };
+    const watched = packs.watch(snapshot.packs, (missing) => tell({ missing }));
+    const checked = await trees.check(snapshot.snapshot, treeReader(watched), findings, signal);
+    await packs.read(snapshot.packs, before);
+
+    for (const number of checked.packs()) {
+      if (present.has(trees.packs.address(number))) continue;
+      await tell({ missing: trees.packs.row(number).address });
+    }
+    let reach: AddressList;
+    try {
+      reach = packsOf(await reaches(found.head.reach));
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error;
+      await tell({ kind: "record", found, error });
+      return;
+    }
+    let [needed, lacking] = [0, 0];
+    for (const number of checked.packs()) {
+      needed += 1;
+      if (!hasAddress(reach, trees.packs.address(number))) lacking += 1;
+    }
+    // Of what cannot be read nobody knows what else it needs.
+    const surplus = checked.isWhole ? countOf(reach) - (needed - lacking) : 0;
+    if (lacking + surplus > 0) await tell({ kind: "reach", found, lacking, surplus });
+  }
+
+  async function nameFiles(
+    checker: ReturnType<typeof treeChecker>,
+    found: FoundSnapshot,
+    damaged: ReadonlySet<Address>,
+  ): Promise<void> {
+    const tell = reporterOf(found);
+    const snapshot = await opened(found, async () => undefined);
+    if (snapshot === undefined) return;
+    const findings: TreeFindings = {
+      // Reported already.
+      onFault: async () => undefined,
+      isBad: (pack) => damaged.has(pack),
+      onFile: (path, pack) => tell({ kind: "file", found, path, pack }),
+    };
+    await checker.check(snapshot.snapshot, snapshot.tree, findings, signal);
+  }
+}
+
+/** The reaches of a path, read once as far as they fit the memory. */
+function reachReader(
+  repository: Repository,
+  signal: AbortSignal | undefined,
+): (address: Address) => Promise<StoredReach[]> {
+  const kept = byteCache<StoredReach>(REACH_BUDGET);
+  const read = async (address: Address): Promise<StoredReach> => {
+    const known = kept.get(address);
+    if (known !== undefined) return known;
+    const reach = await readReach(repository, address, signal);
+    kept.set(address, reach, reach.added.length + reach.dropped.length);
+    return reach;
+  };
+  return async (address) => {
+    const own = await read(address);
+    const path = [];
+    for (const earlier of own.earlier) path.push(await read(earlier));
+    return [...path, own];
+  };
+}
+
+/** Checks what heads other than snapshots need. */
+async function checkOther(
+  repository: Repository,
+  found: FoundHead,
+  present: AddressSet,
+  reaches: (address: Address) => Promise<StoredReach[]>,
+  report: (problem: CheckProblem) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { head } = found;
+  try {
+    if (head.kind === "keys") {
+      decodeSessionSecrets(await readRecord(repository, "keys", head.keys, signal));
+    }
+    if (head.kind !== "part") return;
+    const list = packsOf(await reaches(head.reach));
+    let lacking = 0;
+    for (let at = 0; at < list.length; at += 32) {
+      if (!present.has(list.subarray(at, at + 32))) lacking += 1;
+    }
+    if (lacking > 0 && (await isListed(repository, found, signal))) {
+      report({ kind: "part", found, missing: lacking });
+    }
+  } catch (error) {
+    if (!isFaultOfOne(error)) throw error;
+    if (await isListed(repository, found, signal)) report({ kind: "record", found, error });
+  }
+}
+
+function byChain(heads: readonly FoundHead[]): Map<string, FoundHead[]> {
+  const chains = new Map<string, FoundHead[]>();
+  for (const found of heads) {
+    const others = chains.get(found.head.chain);
+    if (others === undefined) chains.set(found.head.chain, [found]);
+    else others.push(found);
+  }
+  return chains;
+}
+
+/** The snapshots, newest first in each chain, one for each payload. */
+function distinctSnapshots(heads: readonly FoundHead[]): FoundSnapshot[] {
+  const seen = new Set<string>();
+  return heads.flatMap((found) => {
+    const { head, payloadHash } = found;
+    if (head.kind !== "snap" || seen.has(payloadHash)) return [];
+    seen.add(payloadHash);
+    return [{ ...found, head }];
+  });
+}

@@ -1,0 +1,104 @@
+import type { Address, StorageError } from "@idk/storage";
+import type { FoundSnapshot, HeadOptions } from "../repository/repository.ts";
+import type { FoundHead } from "../repository/find-heads.ts";
+import type { Marker } from "../format/names/marker.ts";
+
+/** Something that `check` found. Paths are as in the snapshot, without a slash in front. */
+export type CheckProblem =
+  /** A head does not count. */
+  | { readonly kind: "head"; readonly marker: Marker; readonly error: StorageError }
+  /** Heads of a chain do not know of each other. Nothing is lost by it. */
+  | {
+      readonly kind: "fork";
+      readonly name: string;
+      readonly heads: readonly FoundHead[];
+      /** Whether a later head knows of all of them. */
+      readonly isJoined: boolean;
+    }
+  /** The snapshot, the keys or the list of packs of a head cannot be read. */
+  | { readonly kind: "record"; readonly found: FoundHead; readonly error: StorageError }
+  /** The list of packs is not that of the tree: a prune may delete those that it lacks. */
+  | {
+      readonly kind: "reach";
+      readonly found: FoundSnapshot;
+      readonly lacking: number;
+      /** Packs that are kept for nothing, which loses nothing. */
+      readonly surplus: number;
+    }
+  /** Packs that an unfinished backup has stored are not there: it will store them again. */
+  | { readonly kind: "part"; readonly found: FoundHead; readonly missing: number }
+  /** A directory, or the list of a file's pieces, cannot be read; of a directory nothing below it. */
+  | {
+      readonly kind: "tree";
+      readonly found: FoundSnapshot;
+      readonly path: Uint8Array;
+      readonly error: StorageError;
+    }
+  /** A pack is missing (`not-found`) or damaged. */
+  | {
+      readonly kind: "pack";
+      readonly address: Address;
+      readonly error: StorageError;
+      /** With `deleteDamaged`, and only where its bytes are not those of its name. */
+      readonly isDeleted: boolean;
+    }
+  /** A part of this file is in a pack that is missing or damaged. */
+  | {
+      readonly kind: "file";
+      /** The first snapshot that has it. Others that share its directory are not named. */
+      readonly found: FoundSnapshot;
+      readonly path: Uint8Array;
+      readonly pack: Address;
+    };
+
+/** How many problems there are of each kind. */
+export type ProblemCounts = Record<CheckProblem["kind"], number>;
+
+export function problemCounts(): ProblemCounts {
+  return { head: 0, fork: 0, record: 0, reach: 0, part: 0, tree: 0, pack: 0, file: 0 };
+}
+
+/** Options of `check`. */
+export interface CheckOptions extends HeadOptions {
+  /** The share of data packs to open, from 0, the default, to 1. Which ones is random. */
+  readonly readData?: number | undefined;
+  /**
+   * Asks the store for the checksums of packs that are not opened, if it has verified them at upload: one
+   * request for each. By default true.
+   */
+  readonly checksums?: boolean | undefined;
+  /** Deletes packs whose bytes are not those of their names, so that a backup can store them anew. */
+  readonly deleteDamaged?: boolean | undefined;
+  /** Requests in flight at once, 1 to 64, by default 16; a quarter as many for packs that are read. */
+  readonly concurrency?: number | undefined;
+  readonly onProblem?: ((problem: CheckProblem) => void) | undefined;
+  readonly onProgress?: ((progress: CheckProgress) => void) | undefined;
+}
+
+/** How far a check is. `trees` and `files` count snapshots. */
+export interface CheckProgress {
+  readonly stage: "heads" | "blobs" | "trees" | "packs" | "files";
+  readonly done: number;
+  /** Where it is known. */
+  readonly total?: number;
+}
+
+/** What `check` has looked at and found. */
+export interface CheckReport {
+  readonly chains: number;
+  readonly snapshots: number;
+  /** Of those, how many are forgotten. */
+  readonly forgotten: number;
+  /** Different ones. */
+  readonly directories: number;
+  /** Different packs that snapshots need. */
+  readonly packs: number;
+  /** Data packs that were opened, and their bytes as stored. */
+  readonly opened: number;
+  readonly openedBytes: number;
+  /** Packs whose checksum the store has. */
+  readonly attested: number;
+  readonly problems: Readonly<ProblemCounts>;
+  /** Nothing but forks, and packs that are kept for nothing, was found. */
+  readonly isSound: boolean;
+}

@@ -1,0 +1,307 @@
+import { type Address, type Backend, wrapBackend } from "@idk/storage";
+import type { CheckOptions, CheckProblem } from "../../src/maintenance/problems.ts";
+import { type OwnRepository, all, testRepository } from "../support/repositories.ts";
+import {
+  type Folder,
+  bytes,
+  storeFolder,
+  storeHead,
+  storeRecord,
+  storeSnapshot,
+  testSession,
+} from "../support/repository-writer.ts";
+import { describe, expect, test } from "bun:test";
+import { addressList } from "../../src/format/records/address-list.ts";
+import { check } from "../../src/maintenance/check.ts";
+import { encodeReach } from "../../src/format/records/reach.ts";
+import { forget } from "../../src/maintenance/forget.ts";
+import { formatMarker } from "../../src/format/names/marker.ts";
+import { storeBackup } from "../support/abstract-backup.ts";
+import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
+import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
+
+const HOUR = 60 * 60 * 1000;
+
+/** Stores a folder as a snapshot with its list of packs. Returns the packs in the order they were stored. */
+async function backUp(
+  given: OwnRepository,
+  name: string,
+  folder: Folder,
+  change: {
+    readonly reach?: (packs: readonly Address[]) => readonly Address[];
+    readonly totals?: object;
+    readonly head?: object;
+  } = {},
+) {
+  const { reach: reachOf = (packs: readonly Address[]) => packs } = change;
+  given.clock.now += HOUR;
+  const packs: Address[] = [];
+  const recording = wrapBackend(given.backend, {
+    put: (put) => async (address, blob, options) => {
+      packs.push(address as Address);
+      await put(address, blob, options);
+    },
+  });
+  const session = testSession(recording, given.recipients);
+  const tree = await storeFolder(session, folder, { packEach: true });
+  const content = { earlier: [], added: addressList(reachOf(packs)), dropped: new Uint8Array(0) };
+  const reach = await storeRecord(given, "reach", encodeReach(content));
+  const marker = await storeSnapshot(given, given.owner, name, session, tree, {
+    generation: given.clock.now,
+    head: { reach, ...change.head },
+    change: { totals: { ...tree.totals, ...change.totals } },
+  });
+  return { marker, packs, reach };
+}
+
+const FOLDER: Folder = {
+  "a.txt": bytes("one"),
+  docs: { "b.txt": bytes("two"), "c.txt": [bytes("three"), bytes("four")] },
+  empty: {},
+  link: "a.txt",
+};
+/** Data packs are stored before the metadata that refers to them, folders before what they are in. */
+const PACKS = { a: 0, b: 1, c1: 2, c2: 3, docs: 4, root: 5 } as const;
+
+async function checked(given: OwnRepository, options: CheckOptions = {}, over?: Backend) {
+  const problems: CheckProblem[] = [];
+  const onProblem = (problem: CheckProblem) => problems.push(problem);
+  const repository = await given.open(volatileHeadMemory(), over);
+  const report = await check(repository, { ...options, onProblem });
+  return { report, problems };
+}
+
+/** One line for each problem. */
+function lines(problems: readonly CheckProblem[]): string[] {
+  return problems.map((problem) => {
+    switch (problem.kind) {
+      case "file":
+        return `file ${Buffer.from(problem.path).toString()} of ${problem.found.head.name}`;
+      case "tree":
+        return `tree /${Buffer.from(problem.path).toString()} ${problem.error.code}`;
+      case "pack":
+        return `pack ${problem.error.code}${problem.isDeleted ? " deleted" : ""}`;
+      case "reach":
+        return `reach lacking ${problem.lacking} surplus ${problem.surplus}`;
+      case "part":
+        return `part ${problem.missing}`;
+      case "fork":
+        return `fork of ${problem.heads.length} ${problem.isJoined ? "joined" : "open"}`;
+      case "head":
+      case "record":
+        return `${problem.kind} ${problem.error.code}`;
+    }
+  });
+}
+
+async function damage({ backend }: OwnRepository, address: Address): Promise<void> {
+  const size = (await backend.head(address))!.size;
+  await backend.put(address, new Uint8Array(size));
+}
+
+describe("check", () => {
+  test("finds nothing wrong with what is whole", async () => {
+    const given = await testRepository();
+    const first = await backUp(given, "home", FOLDER);
+    await backUp(
+      given,
+      "home",
+      { ...FOLDER, "d.txt": bytes("five") },
+      { head: { previous: [first.marker.address] } },
+    );
+    await backUp(given, "office", {});
+    const stages = new Set<string>();
+    const onProgress = ({ stage }: { stage: string }) => stages.add(stage);
+    const { report, problems } = await checked(given, { readData: 1, onProgress });
+    expect(lines(problems)).toEqual([]);
+    expect(report).toMatchObject({ chains: 3, snapshots: 3, forgotten: 0, isSound: true });
+    // docs, empty and the root twice, the empty root being one with the empty folder.
+    expect(report.packs).toBe(13);
+    expect(report.opened).toBe(9);
+    expect(report.openedBytes).toBe(9 * 4096);
+    expect([...stages].toSorted()).toEqual(["blobs", "heads", "packs", "trees"]);
+  });
+
+  test("without readData no data pack is read, with a share some are", async () => {
+    const given = await testRepository();
+    const folder = Object.fromEntries(
+      Array.from({ length: 100 }, (_, i) => [`f${i}`, bytes(`content ${i}`)]),
+    );
+    const { packs } = await backUp(given, "home", folder);
+    const read = new Set<string>();
+    const backend = wrapBackend(given.backend, {
+      get: (get) => async (name, buffer, options) => {
+        read.add(name);
+        return get(name, buffer, options);
+      },
+    });
+    const data = packs.slice(0, 100);
+    expect((await checked(given, {}, backend)).report.opened).toBe(0);
+    expect(data.filter((pack) => read.has(pack))).toEqual([]);
+    const { opened } = (await checked(given, { readData: 0.3 }, backend)).report;
+    expect(opened).toBeGreaterThan(5);
+    expect(opened).toBeLessThan(70);
+    expect(data.filter((pack) => read.has(pack)).length).toBe(opened);
+    const wrong = checked(given, { readData: 2 }).catch(({ code }: { code: string }) => code);
+    expect(await wrong).toBe("usage");
+  });
+
+  test("names the files of a pack that is missing, once", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    await given.backend.delete(packs[PACKS.c2]!);
+    const { report, problems } = await checked(given);
+    expect(lines(problems)).toEqual(["file docs/c.txt of home", "pack not-found"]);
+    expect(report.isSound).toBe(false);
+  });
+
+  test("names the files of a damaged pack, and deletes it when told", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    await damage(given, packs[PACKS.a]!);
+    expect((await checked(given)).report.isSound).toBe(true);
+    const found = await checked(given, { readData: 1 });
+    expect(lines(found.problems)).toEqual(["pack address", "file a.txt of home"]);
+    expect(await given.backend.head(packs[PACKS.a]!)).toBeDefined();
+    const told = await checked(given, { readData: 1, deleteDamaged: true });
+    expect(lines(told.problems)).toEqual(["pack address deleted", "file a.txt of home"]);
+    expect(await given.backend.head(packs[PACKS.a]!)).toBeUndefined();
+  });
+
+  test("asks the store for checksums, where it has them", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    let asked = 0;
+    const attesting = wrapBackend(
+      {
+        ...given.backend,
+        capabilities: async () => ({
+          verifiesChecksums: true,
+          conditionalPut: false,
+          versions: false,
+        }),
+      },
+      {
+        head: (head) => async (name, options) => {
+          asked += 1;
+          const info = await head(name, options);
+          return info && { ...info, sha256: name === packs[PACKS.b] ? packs[0] : name };
+        },
+      },
+    );
+    const { report, problems } = await checked(given, {}, attesting);
+    expect(lines(problems)).toEqual(["pack address", "file docs/b.txt of home"]);
+    expect(report.attested).toBe(4);
+    expect(asked).toBe(4);
+    await checked(given, { checksums: false }, attesting);
+    expect(asked).toBe(4);
+  });
+
+  test("of a damaged metadata pack it names the directory, and goes on", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    await backUp(given, "office", FOLDER);
+    await damage(given, packs[PACKS.docs]!);
+    const { problems } = await checked(given, { deleteDamaged: true });
+    expect(lines(problems)).toEqual(["pack address deleted", "tree /docs address"]);
+  });
+
+  test("a hostile snapshot cannot have other packs deleted", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    // Refers to the pack of another session as if it were of its own.
+    const session = testSession(given.backend, given.recipients);
+    const wrong = {
+      ...session,
+      dataPack: async () => ({
+        session: session.id,
+        address: packs[PACKS.a]!,
+        salt: new Uint8Array(16),
+      }),
+    };
+    const tree = await storeFolder(wrong, { x: bytes("one") });
+    await storeSnapshot(given, given.owner, "evil", session, tree, {
+      generation: given.clock.now,
+    });
+    const { problems } = await checked(given, { readData: 1, deleteDamaged: true });
+    expect(lines(problems).some((line) => line.includes("deleted"))).toBe(false);
+    expect(await given.backend.head(packs[PACKS.a]!)).toBeDefined();
+  });
+
+  test("compares the list of packs with what the tree needs", async () => {
+    const given = await testRepository();
+    await backUp(given, "short", FOLDER, { reach: (packs) => packs.slice(1) });
+    const stray = "ab".repeat(32) as Address;
+    await backUp(given, "long", FOLDER, { reach: (packs) => [...packs, stray] });
+    const { report, problems } = await checked(given);
+    const expected = ["reach lacking 1 surplus 0", "reach lacking 0 surplus 1"];
+    expect(lines(problems).toSorted()).toEqual(expected.toSorted());
+    expect(report.isSound).toBe(false);
+    const other = await testRepository();
+    await backUp(other, "long", FOLDER, { reach: (packs) => [...packs, stray] });
+    expect((await checked(other)).report.isSound).toBe(true);
+  });
+
+  test("reports records that are gone, and totals that are wrong", async () => {
+    const given = await testRepository();
+    const { reach } = await backUp(given, "home", FOLDER);
+    await given.backend.delete(reach);
+    expect(lines((await checked(given)).problems)).toEqual(["record not-found"]);
+    await backUp(given, "office", FOLDER, { totals: { files: 77 } });
+    const { problems } = await checked(given);
+    expect(lines(problems).toSorted()).toEqual(["record not-found", "tree / tree"]);
+  });
+
+  test("reports heads that do not count, forks, and parts that lack packs", async () => {
+    const given = await testRepository();
+    await backUp(given, "home", FOLDER);
+    await backUp(given, "home", FOLDER);
+    const thief = writerKeyFromSeed(new Uint8Array(32).fill(3));
+    const generation = given.clock.now;
+    await storeBackup(given, thief, "home", { generation, packs: [] });
+    const packs = ["cd".repeat(32) as Address];
+    await storeBackup(given, given.owner, "laptop", { generation, packs, kind: "part" });
+    const keys = "ef".repeat(32) as Address;
+    await storeHead(given, given.owner, { kind: "keys", name: ".", generation, keys });
+    const { report, problems } = await checked(given);
+    const expected = ["head head", "fork of 2 open", "part 1", "record not-found"];
+    expect(lines(problems).toSorted()).toEqual(expected.toSorted());
+    expect(report.problems).toMatchObject({ head: 1, fork: 1, part: 1, record: 1, file: 0 });
+  });
+
+  test("counts what is forgotten, and directories that snapshots share once", async () => {
+    const given = await testRepository();
+    const first = await backUp(given, "home", FOLDER);
+    const repository = await given.open();
+    const [found] = await all(repository.snapshots("home"));
+    given.clock.now += HOUR;
+    // The same tree once more.
+    await storeHead(given, given.owner, {
+      ...found!.head,
+      generation: given.clock.now,
+      previous: [first.marker.address],
+    });
+    await forget(repository, { policy: { last: 1 }, recipients: given.recipients });
+    const { report } = await checked(given);
+    expect(report).toMatchObject({ snapshots: 2, forgotten: 1, directories: 3, isSound: true });
+  });
+
+  test("what a prune deletes meanwhile is no problem", async () => {
+    const given = await testRepository();
+    const { marker, packs, reach } = await backUp(given, "home", FOLDER);
+    let isFirst = true;
+    const pruning = wrapBackend(given.backend, {
+      list: (list) =>
+        async function* listed(prefix, options) {
+          if (isFirst) {
+            await given.backend.deleteMarker!(formatMarker(marker));
+            for (const blob of [...packs, reach]) await given.backend.delete(blob);
+          }
+          isFirst = false;
+          yield* list(prefix, options);
+        },
+    });
+    const { problems } = await checked(given, { readData: 1 }, pruning);
+    expect(lines(problems)).toEqual([]);
+  });
+});

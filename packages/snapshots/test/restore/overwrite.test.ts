@@ -1,0 +1,251 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { printed, snapshotOf, temporaryBase } from "./support.ts";
+import type { RestoreEvent } from "../../src/restore/options.ts";
+import { join } from "node:path";
+import { makeDeep } from "../walk/hostile-folder.ts";
+import { openHost } from "../../src/files/open-host.ts";
+import { restore } from "../../src/restore/restore.ts";
+
+const host = await openHost();
+const base = temporaryBase();
+const source = join(base, "source");
+mkdirSync(join(source, "folder"), { recursive: true });
+writeFileSync(join(source, "same"), "content");
+writeFileSync(join(source, "time"), "content");
+writeFileSync(join(source, "content"), "content");
+writeFileSync(join(source, "folder/missing"), "missing");
+writeFileSync(join(source, "long"), Buffer.alloc(3 * 2 ** 20 + 5, 9));
+symlinkSync("to", join(source, "link"));
+linkSync(join(source, "folder/missing"), join(source, "second"));
+const { opened, given } = await snapshotOf(host, source);
+
+const target = join(base, "target");
+const at = (name: string) => join(target, name);
+const inode = (name: string) => lstatSync(at(name), { bigint: true }).ino;
+const actions = async (options: object): Promise<Record<string, string>> => {
+  const found: Record<string, string> = {};
+  await restore(opened, {
+    target,
+    ...options,
+    onEvent: (event: RestoreEvent) => {
+      if (event.kind === "error") throw event.error;
+      if (event.kind !== "entry" && event.kind !== "deleted") return;
+      const action = event.kind === "deleted" ? "deleted" : event.action;
+      found[Buffer.from(event.path).toString()] = action;
+    },
+  });
+  return found;
+};
+
+beforeEach(async () => {
+  rmSync(target, { recursive: true, force: true });
+  await restore(opened, { target });
+  utimesSync(at("time"), 5, 5);
+  chmodSync(at("same"), 0o600);
+  const { atime, mtime } = statSync(at("content"));
+  writeFileSync(at("content"), "c0ntent");
+  // Of the same size, but a time that differs.
+  utimesSync(at("content"), atime, new Date(mtime.getTime() + 1000));
+  rmSync(at("folder/missing"));
+});
+
+test("always writes everything anew", async () => {
+  const before = inode("same");
+  expect(await actions({})).toEqual({
+    content: "replaced",
+    folder: "unchanged",
+    "folder/missing": "created",
+    link: "replaced",
+    long: "replaced",
+    same: "replaced",
+    second: "linked",
+    time: "replaced",
+  });
+  expect(inode("same")).not.toBe(before);
+  expect(printed(target)).toEqual(printed(source));
+});
+
+test("if-changed leaves what is the same, compares content where only the time differs, and sets attributes", async () => {
+  const before = [inode("same"), inode("time"), inode("link"), inode("long")];
+  given.take();
+  expect(await actions({ overwrite: "if-changed" })).toEqual({
+    content: "replaced",
+    folder: "unchanged",
+    "folder/missing": "created",
+    link: "unchanged",
+    long: "unchanged",
+    same: "unchanged",
+    second: "linked",
+    time: "unchanged",
+  });
+  expect([inode("same"), inode("time"), inode("link"), inode("long")]).toEqual(before);
+  expect(printed(target)).toEqual(printed(source));
+  expect(readFileSync(at("content"), "utf8")).toBe("content");
+  // And once more nothing is left to do.
+  given.take();
+  const again = await actions({ overwrite: "if-changed" });
+  expect(new Set(Object.values(again))).toEqual(new Set(["unchanged"]));
+  expect(given.take().get).toBe(0);
+});
+
+test("if-changed with verify compares content though the times are the same", async () => {
+  const { atime, mtime } = statSync(join(source, "same"));
+  writeFileSync(at("same"), "c0ntent");
+  // As exact as these calls are: whole seconds differ otherwise.
+  utimesSync(at("same"), atime, mtime);
+  const folder = host.openRoot(Buffer.from(target));
+  const original = host.openRoot(Buffer.from(source));
+  host.setTime(folder, Buffer.from("same"), host.stat(original, Buffer.from("same"))!.mtime);
+  host.close(folder);
+  host.close(original);
+  expect((await actions({ overwrite: "if-changed" }))["same"]).toBe("unchanged");
+  expect((await actions({ overwrite: "if-changed", verify: true }))["same"]).toBe("replaced");
+  expect(readFileSync(at("same"), "utf8")).toBe("content");
+});
+
+test("if-changed breaks other names of a file, which need not be in the target", async () => {
+  const outside = join(base, "outside");
+  rmSync(outside, { force: true });
+  linkSync(at("same"), outside);
+  chmodSync(outside, 0o640);
+  expect((await actions({ overwrite: "if-changed" }))["same"]).toBe("replaced");
+  expect(statSync(outside).mode & 0o777).toBe(0o640);
+});
+
+test("never leaves what exists, and restores what does not", async () => {
+  const before = printed(target, "%P|%i|%T@|%m").filter((line) => !line.startsWith("folder"));
+  expect(await actions({ overwrite: "never" })).toEqual({
+    content: "kept",
+    folder: "unchanged",
+    "folder/missing": "created",
+    link: "kept",
+    long: "kept",
+    same: "kept",
+    second: "kept",
+    time: "kept",
+  });
+  expect(printed(target, "%P|%i|%T@|%m").filter((line) => !line.startsWith("folder"))).toEqual(
+    before,
+  );
+  expect(readFileSync(at("folder/missing"), "utf8")).toBe("missing");
+});
+
+test("a dry run names what would be done, changes nothing and fetches no data", async () => {
+  writeFileSync(at("surplus"), "");
+  const before = printed(target, "%P|%i|%T@|%m");
+  given.take();
+  expect(await actions({ dryRun: true, delete: true })).toEqual({
+    content: "replaced",
+    folder: "unchanged",
+    "folder/missing": "created",
+    link: "replaced",
+    long: "replaced",
+    same: "replaced",
+    second: "linked",
+    surplus: "deleted",
+    time: "replaced",
+  });
+  expect(printed(target, "%P|%i|%T@|%m")).toEqual(before);
+  expect(given.take().get).toBe(0);
+  const absent = join(base, "absent");
+  const summary = await restore(opened, { target: absent, dryRun: true });
+  expect(summary).toMatchObject({ files: 7, directories: 1, errors: 0 });
+  expect(() => lstatSync(absent)).toThrow();
+});
+
+describe("delete", () => {
+  test("removes what the snapshot lacks, and nothing behind a link", async () => {
+    const outside = join(base, "outside-folder");
+    mkdirSync(outside, { recursive: true });
+    writeFileSync(join(outside, "precious"), "");
+    symlinkSync(outside, at("surplus-link"));
+    symlinkSync(outside, at("folder/surplus-link"));
+    mkdirSync(at("aaa/inner"), { recursive: true });
+    writeFileSync(at("aaa/inner/file"), "");
+    symlinkSync(outside, at("aaa/inner/link"));
+    writeFileSync(at("zzz"), "");
+    expect(await actions({ delete: true })).toMatchObject({
+      "surplus-link": "deleted",
+      "folder/surplus-link": "deleted",
+      aaa: "deleted",
+      zzz: "deleted",
+    });
+    expect(printed(target)).toEqual(printed(source));
+    expect(lstatSync(join(outside, "precious")).isFile()).toBe(true);
+  });
+
+  test("leaves what include and exclude leave out", async () => {
+    writeFileSync(at("surplus"), "");
+    writeFileSync(at("surplus.keep"), "");
+    writeFileSync(at("folder/surplus"), "");
+    expect(await actions({ delete: true, exclude: ["*.keep", "folder"] })).toMatchObject({
+      surplus: "deleted",
+    });
+    expect(lstatSync(at("surplus.keep")).isFile()).toBe(true);
+    expect(lstatSync(at("folder/surplus")).isFile()).toBe(true);
+    writeFileSync(at("surplus"), "");
+    expect(await actions({ delete: true, include: ["/folder"] })).toMatchObject({
+      "folder/surplus": "deleted",
+    });
+    expect(lstatSync(at("surplus")).isFile()).toBe(true);
+  });
+
+  test("removes folders of any depth, also without rights", async () => {
+    mkdirSync(at("deep"));
+    const folder = host.openRoot(Buffer.from(at("deep")));
+    makeDeep(host, folder, 1000, Buffer.from("d"));
+    host.setMode(folder, Buffer.from("d"), 0);
+    host.close(folder);
+    expect(await actions({ delete: true })).toMatchObject({ deep: "deleted" });
+    expect(printed(target)).toEqual(printed(source));
+  });
+});
+
+describe("what is of another type", () => {
+  test("is replaced, except for folders that are not empty", async () => {
+    rmSync(at("same"));
+    mkdirSync(at("same"));
+    rmSync(at("link"));
+    writeFileSync(at("link"), "");
+    rmSync(at("folder"), { recursive: true });
+    symlinkSync(base, at("folder"));
+    expect(await actions({})).toMatchObject({
+      same: "replaced",
+      link: "replaced",
+      folder: "created",
+      "folder/missing": "created",
+    });
+    expect(printed(target)).toEqual(printed(source));
+    expect(readlinkSync(at("link"))).toBe("to");
+
+    rmSync(at("same"));
+    mkdirSync(at("same/inner"), { recursive: true });
+    const summary = await restore(opened, { target });
+    expect(summary.errorList.map(({ error }) => error.message).join("\n")).toContain("not empty");
+    expect(lstatSync(at("same/inner")).isDirectory()).toBe(true);
+    expect(printed(target, "%P").filter((path) => path.includes(".idk"))).toEqual([]);
+    await restore(opened, { target, delete: true });
+    expect(printed(target)).toEqual(printed(source));
+  });
+
+  test("is left by never, with what would be below", async () => {
+    rmSync(at("folder"), { recursive: true });
+    writeFileSync(at("folder"), "");
+    const summary = await restore(opened, { target, overwrite: "never" });
+    expect(summary.errorList.map(({ path }) => Buffer.from(path).toString())).toEqual(["folder"]);
+    expect(lstatSync(at("folder")).isFile()).toBe(true);
+  });
+});

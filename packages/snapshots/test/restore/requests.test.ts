@@ -1,0 +1,118 @@
+import { expect, test } from "bun:test";
+import { bytes, storeFolder } from "../support/repository-writer.ts";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { openStored, printed, snapshotOf, temporaryBase } from "./support.ts";
+import type { RestoreEvent } from "../../src/restore/options.ts";
+import { join } from "node:path";
+import { openHost } from "../../src/files/open-host.ts";
+import { restore } from "../../src/restore/restore.ts";
+import { testRepository } from "../support/repositories.ts";
+
+const host = await openHost();
+const base = temporaryBase();
+
+test("each pack is fetched once, whatever order the files are in", async () => {
+  const given = await testRepository();
+  // Two packs, whose pieces alternate.
+  const opened = await openStored(given, async (session) => {
+    const rows = [
+      await session.dataPack(bytes("even".repeat(100))),
+      await session.dataPack(bytes("odd!".repeat(100))),
+    ];
+    let next = 0;
+    const shared = { ...session, dataPack: async () => rows[next++ % 2]! };
+    // In the order in which they are stored, which is that of names.
+    const names = Array.from({ length: 100 }, (_, at) => `f${at}`).toSorted();
+    const contents = names.map((name, at) => [name, bytes(at % 2 === 0 ? "even" : "odd!")]);
+    const folder = Object.fromEntries(contents);
+    return storeFolder(shared, folder);
+  });
+  const target = join(base, "alternating");
+  const summary = await restore(opened, { target });
+  expect(summary).toMatchObject({ files: 100, errors: 0 });
+  // The packs and the node.
+  expect(given.take().get).toBe(3);
+  expect(readFileSync(join(target, "f1"), "utf8")).toMatch(/^(even|odd!)$/u);
+});
+
+test("a file whose pieces come in another order is whole, also with holes between", async () => {
+  const given = await testRepository();
+  const parts = Array.from({ length: 9 }, (_, at) => new Uint8Array(1000).fill(at + 1));
+  const [first] = parts;
+  // The first pack has pieces of the beginning and the end.
+  const opened = await openStored(given, async (session) => {
+    const rows = new Map<string, Awaited<ReturnType<typeof session.dataPack>>>();
+    const shared = {
+      ...session,
+      dataPack: async (content: Uint8Array) => {
+        const key = Buffer.from(content).toString("hex");
+        if (!rows.has(key)) rows.set(key, await session.dataPack(content));
+        return rows.get(key)!;
+      },
+    };
+    return storeFolder(shared, {
+      f: [2 ** 20, first!, ...parts.slice(1).flatMap((part) => [2 ** 20, part]), first!, 2 ** 21],
+    });
+  });
+  const target = join(base, "scattered");
+  const summary = await restore(opened, { target, verify: true });
+  expect(summary.errorList).toEqual([]);
+  const hole = Buffer.alloc(2 ** 20);
+  const expected = Buffer.concat([...parts.flatMap((part) => [hole, part]), first!, hole, hole]);
+  expect(readFileSync(join(target, "f")).equals(expected)).toBe(true);
+  expect(given.take().get).toBe(10);
+});
+
+test("events name each entry once, folders before what is in them, and end with the counts of the summary", async () => {
+  const source = join(base, "events");
+  mkdirSync(join(source, "d"), { recursive: true });
+  writeFileSync(join(source, "d/f"), "content");
+  writeFileSync(join(source, "e"), "");
+  const { opened } = await snapshotOf(host, source);
+  const events: RestoreEvent[] = [];
+  const target = join(base, "events-restored");
+  const summary = await restore(opened, { target, onEvent: (event) => events.push(event) });
+  expect(events[0]).toEqual({
+    kind: "start",
+    announced: { files: 2, directories: 1, bytes: 7 },
+    lost: host.lost,
+  });
+  const entries = events.flatMap((event) =>
+    event.kind === "entry" ? `${Buffer.from(event.path).toString()} ${event.action}` : [],
+  );
+  expect(entries.toSorted()).toEqual(["d created", "d/f created", "e created"]);
+  expect(entries.indexOf("d created")).toBeLessThan(entries.indexOf("d/f created"));
+  const { errorList, warningList, milliseconds, ...counts } = summary;
+  expect([errorList, warningList]).toEqual([[], []]);
+  expect(milliseconds).toBeGreaterThanOrEqual(0);
+  expect(events.at(-1)).toEqual({ kind: "progress", counts });
+  expect(counts).toMatchObject({ files: 2, directories: 1, bytes: 7 });
+});
+
+test("a restore that is aborted leaves no temporary files, and one after it completes", async () => {
+  const source = join(base, "aborted");
+  mkdirSync(source);
+  for (let at = 0; at < 8; at += 1) {
+    writeFileSync(join(source, `f${at}`), Buffer.alloc(3 * 2 ** 20, at + 1));
+  }
+  const { opened } = await snapshotOf(host, source);
+  const target = join(base, "aborted-restored");
+  const abort = new AbortController();
+  let written = 0;
+  const given = {
+    target,
+    signal: abort.signal,
+    onEvent: (event: RestoreEvent) => {
+      if (event.kind === "entry") written += 1;
+      if (written === 2) abort.abort();
+    },
+  };
+  const error: unknown = await restore(opened, given).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "aborted" });
+  const names = readdirSync(target);
+  expect(names.length).toBeLessThan(8);
+  expect(names.filter((name) => name.startsWith(".idk"))).toEqual([]);
+  const summary = await restore(opened, { target, overwrite: "if-changed" });
+  expect(summary.unchanged).toBe(names.length);
+  expect(printed(target)).toEqual(printed(source));
+});
