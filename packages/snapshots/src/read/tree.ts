@@ -59,7 +59,7 @@ export interface TreeReader {
 
 /** A decoded node takes so many times its bytes. */
 const DECODED_FACTOR = 24;
-const NODES_BUDGET = 64 * 2 ** 20;
+const NODES_BUDGET = 16 * 2 ** 20;
 /** Bytes of memory that a row in use takes at most. */
 const ROW_COST = 256;
 

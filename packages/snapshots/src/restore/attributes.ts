@@ -51,7 +51,7 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
     id: number,
     find: (name: string) => number | undefined,
   ): number => {
-    if (policy.owner !== "names" || name === undefined || name.includes("\0")) return id;
+    if (policy.owner !== "names" || name === undefined || !isAccountName(name)) return id;
     const key = `${id}:${name}`;
     let found = known.get(key);
     if (found === undefined) {
@@ -170,6 +170,11 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
       }
     },
   };
+}
+
+/** As long as any system has them. */
+function isAccountName(name: string): boolean {
+  return name !== "" && name.length <= 255 && !name.includes("\0");
 }
 
 export function isSameTime(a: Time, b: Time): boolean {

@@ -133,7 +133,7 @@ export function longFiles(context: RestoreContext): LongFiles {
       }
       const folder = folders.open(file.parent);
       const warn = (message: string) => report.warning(file, message);
-      context.attributes.setOpen(fd, folder, file.temporary!, file.attributes, warn);
+      context.attributes.setOpen(fd, folder, file.temporary, file.attributes, warn);
       shut(file);
       unfinished.delete(file);
       giveName(context, folder, file.temporary!, file.name);

@@ -20,12 +20,14 @@ import { type Location, pathOf } from "./report.ts";
 
 /** A folder of the snapshot that the walk is in. */
 interface Level {
+  readonly above: Level | undefined;
+  readonly location: Location;
   readonly depth: number;
   readonly selected: Selected;
   /** Undefined until something in it is restored, if it is only on the way to what is included. */
   folder: TargetFolder | undefined;
-  /** How it is made. */
-  readonly entry: { readonly name: Uint8Array; readonly attributes: Attributes } | undefined;
+  /** What it gets; undefined for the target itself. */
+  readonly attributes: Attributes | undefined;
   /** It cannot be made, which was reported. */
   isLost: boolean;
   /** Whether all of its entries were seen. */
@@ -59,10 +61,12 @@ export async function restoreEntries(
 
   const levels: Level[] = [
     {
+      above: undefined,
+      location: folders.root,
       depth: base,
       selected: selection.isAll || !options.include?.length ? "all" : "below",
       folder: folders.root,
-      entry: undefined,
+      attributes: undefined,
       isLost: false,
       isWhole: true,
       names: undefined,
@@ -82,8 +86,12 @@ export async function restoreEntries(
   const files = fileRestorer(context, opened, flush, (file) => done(file, "file"), fail);
   const hardLinks = hardLinker(context);
 
+  let isFlushing = false;
   async function flush(): Promise<void> {
     await files.flush();
+    // A long file that is restored after all may fill a window of its own.
+    if (isFlushing) return;
+    isFlushing = true;
     for (let jobs = hardLinks.take(); jobs.length > 0;) {
       // Of these groups a new first entry is being written: the others are joined with that.
       const promoted = new Set<number>();
@@ -96,8 +104,13 @@ export async function restoreEntries(
         const outcome = hardLinks.join(job);
         if (outcome === "joined") continue;
         if (outcome === "first") promoted.add(job.group);
-        const found = await opened.entry(snapshotPath(at, job), { signal });
-        await restoreEntry(found!, job.parent, outcome);
+        try {
+          const found = await opened.entry(snapshotPath(at, job), { signal });
+          await restoreEntry(found!, job.parent, outcome);
+        } catch (error) {
+          assertOfOne(error);
+          report.error(job, error);
+        }
       }
       await files.flush();
       jobs = later;
@@ -107,18 +120,19 @@ export async function restoreEntries(
     left = [];
     size = 0;
     extended = 0;
+    isFlushing = false;
   }
 
   /** The folder of a level, made if it is not there yet; undefined if that is impossible. */
   function folderOf(level: Level): TargetFolder | undefined {
     if (level.folder !== undefined || level.isLost) return level.folder;
-    const parent = folderOf(levels[levels.indexOf(level) - 1]!);
+    const parent = folderOf(level.above!);
     if (parent === undefined) {
       level.isLost = true;
       return undefined;
     }
-    const { name, attributes: to } = level.entry!;
-    const location = { parent, name };
+    const { location, attributes: to } = level;
+    const { name } = location;
     try {
       const keepsAttributes = level.selected === "below";
       const enter = () => folders.enter(parent, name, to, { dryRun, keepsAttributes });
@@ -141,7 +155,7 @@ export async function restoreEntries(
 
   function leave(level: Level): void {
     levels.pop();
-    texts.length = Math.max(0, levels.length - 1);
+    if (texts.length >= levels.length) texts.length = Math.max(0, levels.length - 1);
     if (level.folder === undefined) return;
     left.push(level);
   }
@@ -149,8 +163,10 @@ export async function restoreEntries(
   function startNames(level: Level): void {
     if (options.delete !== true || level.selected !== "all" || level.folder === undefined) return;
     if (level.folder.isNew || !isDirectory) return;
+    // Some names are asked for only when the walk is elsewhere.
+    const above = [...texts];
     const deletes = (name: Uint8Array) =>
-      selection.isAll || selection.of("all", [...texts, pathText(name)]) === "all";
+      selection.isAll || selection.of("all", [...above, pathText(name)]) === "all";
     try {
       level.names = listedNames(host, folders.open(level.folder), deletes);
     } catch (error) {
@@ -234,7 +250,7 @@ export async function restoreEntries(
     while (levels.at(-1)!.depth > depth) leave(levels.at(-1)!);
     const level = levels.at(-1)!;
     level.isWhole = false;
-    report.error(level.folder ?? folders.root, error);
+    report.error(level.location, error);
   };
   const { totals } = opened.snapshot;
   const walked = walkedEntries();
@@ -277,10 +293,12 @@ export async function restoreEntries(
       if (entry.type === "directory") {
         const name = new Uint8Array(entry.name);
         const inner: Level = {
+          above: level,
+          location: { parent: level.location, name },
           depth,
           selected,
           folder: undefined,
-          entry: { name, attributes: attributes.of(entry) },
+          attributes: attributes.of(entry),
           isLost: false,
           isWhole: true,
           names: undefined,

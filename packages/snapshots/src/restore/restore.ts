@@ -4,6 +4,7 @@ import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { createReport } from "./report.ts";
 import { fileThreads } from "./threads/pool.ts";
+import { fchmodSync } from "node:fs";
 import { joinedLinks } from "./joined-links.ts";
 import { openHost } from "../files/open-host.ts";
 import { openTarget } from "./open-target.ts";
@@ -51,7 +52,11 @@ export async function restoreWith(
   const at = await opened.entry(options.path ?? "", { signal });
   const { handle, isNew } = openTarget(host, options.target, dryRun);
   let rootAttributes: Attributes | undefined;
-  if (at?.entry.type === "directory" && isNew) rootAttributes = attributes.of(at.entry);
+  if (at?.entry.type === "directory" && isNew) {
+    rootAttributes = attributes.of(at.entry);
+    // Until it is whole, only its owner has rights.
+    if (handle !== undefined) fchmodSync(handle.fd, 0o700);
+  }
   const folders = targetFolders(host, handle, rootAttributes, isNew);
   try {
     const context = {

@@ -203,6 +203,14 @@ describe("delete", () => {
     expect(lstatSync(at("surplus")).isFile()).toBe(true);
   });
 
+  test("leaves what an anchored pattern excludes in a folder below", async () => {
+    for (const name of ["zz", "zz.keep"]) writeFileSync(at(`folder/${name}`), "");
+    expect(await actions({ delete: true, exclude: ["/folder/zz.keep"] })).toMatchObject({
+      "folder/zz": "deleted",
+    });
+    expect(lstatSync(at("folder/zz.keep")).isFile()).toBe(true);
+  });
+
   test("removes folders of any depth, also without rights", async () => {
     mkdirSync(at("deep"));
     const folder = host.openRoot(Buffer.from(at("deep")));

@@ -164,6 +164,13 @@ describe.skipIf(!isRoot)("as root", () => {
     const names = join(base, "owner-names");
     await restore(opened, { target: names, owner: true, setId: true });
     expect(stat(names, "f")).toEqual([0, 0, 0o4755]);
+    // A name that no system has is no name.
+    const long = await openStored(await testRepository(), (session) =>
+      storeFolder(session, { f: { ...special, extra: { user: "x".repeat(10_000), group: "" } } }),
+    );
+    const numbered = join(base, "owner-long");
+    await restore(long, { target: numbered, owner: true });
+    expect(stat(numbered, "f").slice(0, 2)).toEqual([1234, 5678]);
     // The bits of another owner's file would be ours.
     const bits = join(base, "owner-bits");
     const summary = await restore(opened, { target: bits, setId: true });
