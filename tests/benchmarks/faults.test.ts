@@ -30,6 +30,7 @@ const SHORT_STREAM = ["streaming-throughput", "--size", "10MB", "--concurrency",
 const COUNTERS = ["counters"];
 const SSE = ["sse-overhead"];
 const THREADS = ["serial-bound"];
+const SNAPSHOTS = ["snapshots"];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -187,6 +188,12 @@ const FAULTS: readonly Fault[] = [
       /: put of a stream: seconds of all threads .* missed/,
       /: get as a stream: seconds of all threads .* missed/,
     ],
+  },
+  {
+    title: "one more HEAD for each blob, inside the S3 backend",
+    patches: ["head-in-s3-backend"],
+    run: SNAPSHOTS,
+    red: [/: nothing changed: requests at most missed/],
   },
   {
     title: "a deep verify that reads one chunk",

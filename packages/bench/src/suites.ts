@@ -88,6 +88,16 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     missing: missingPeers,
     run: async (context) => (await import("./suites/command/peers.ts")).peers(context),
   },
+  "snapshots-peers": {
+    title: "Backups by the command beside restic and kopia",
+    needsObjectStore: true,
+    slow: true,
+    options: [
+      { name: "parts", kind: "text", description: "small,large,wide,deep,pruning (default all)" },
+    ],
+    missing: missingPeers,
+    run: async (context) => (await import("./suites/snapshots/peers.ts")).snapshotsPeers(context),
+  },
   "streaming-throughput": {
     title: "Streams up and down: speed beside bare requests, and memory",
     needsObjectStore: true,
@@ -101,6 +111,12 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     ],
     run: async (context) =>
       (await import("./suites/object-store/streaming.ts")).streamingThroughput(context),
+  },
+  snapshots: {
+    title: "Backups of many small files: requests, bytes, and time against the least work",
+    needsObjectStore: true,
+    options: [{ name: "files", kind: "number", description: "number of files of 4 KiB" }],
+    run: async (context) => (await import("./suites/snapshots/snapshots.ts")).snapshots(context),
   },
   "many-small": {
     title: "Many objects of 4 KiB: folders, and an object store beside bare requests",

@@ -20,7 +20,7 @@ export interface Setting {
   start(program: Program): Promise<Ran>;
 }
 
-const PASSWORD = "correct horse battery staple";
+export const PASSWORD = "correct horse battery staple";
 
 /** idk and the programs it is compared with, each with its defaults. They store below a prefix. */
 export async function contenders(setting: Setting): Promise<Contender[]> {
@@ -35,7 +35,10 @@ export async function contenders(setting: Setting): Promise<Contender[]> {
 }
 
 /** Deletes everything below a prefix. */
-export async function purge(setting: Setting, prefix: string): Promise<void> {
+export async function purge(
+  setting: Pick<Setting, "folder" | "store" | "peers">,
+  prefix: string,
+): Promise<void> {
   const argv = [setting.peers.rclone, "purge", `plain:${setting.store.bucket}/${prefix}`];
   await run({ argv, env: await rcloneEnvironment(setting) });
 }
@@ -76,7 +79,7 @@ async function rcloneEnvironment({
   folder,
   store: { endpoint, accessKeyId, secretAccessKey, bucket },
   peers: { rclone },
-}: Setting): Promise<Record<string, string>> {
+}: Pick<Setting, "folder" | "store" | "peers">): Promise<Record<string, string>> {
   const { stdout } = await run({ argv: [rclone, "obscure", PASSWORD] });
   return {
     // An empty value means no configuration file.
@@ -115,7 +118,7 @@ async function ageAndAws(setting: Setting): Promise<Contender> {
   };
 }
 
-function awsEnvironment({
+export function awsEnvironment({
   accessKeyId,
   secretAccessKey,
 }: ObjectStoreAccess): Record<string, string> {

@@ -31,6 +31,7 @@ export function isolatedUserFolders(folder: string): Record<string, string> {
     XDG_CACHE_HOME: below("cache"),
     XDG_STATE_HOME: below("state"),
     XDG_CONFIG_HOME: below("config"),
+    XDG_DATA_HOME: below("data"),
   };
 }
 

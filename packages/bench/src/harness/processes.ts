@@ -50,7 +50,7 @@ export async function run({ argv, env = {}, signal }: Program): Promise<Ran> {
  * 40 MiB, instead of that of this one, which may be hundreds.
  */
 export function runAside({ argv, env, signal }: Program): Promise<Ran> {
-  return runJob<Ran>(join(import.meta.dirname, "run-aside.ts"), argv, { env, signal });
+  return runJob<Ran>(join(import.meta.dirname, "run-aside.ts"), { argv, env }, { env, signal });
 }
 
 /**

@@ -84,7 +84,7 @@ export function openBackend(
 const DELETES_AT_ONCE = 16;
 
 /**
- * Deletes all blobs below the prefix.
+ * Deletes all blobs and markers below the prefix.
  *
  * @returns their number
  */
@@ -94,7 +94,10 @@ export async function clearAll(access: ObjectStoreAccess): Promise<number> {
     const names: string[] = [];
     for await (const { name } of backend.list("")) names.push(name);
     await inLanes(names, DELETES_AT_ONCE, (name) => backend.delete(name));
-    return names.length;
+    const markers: string[] = [];
+    for await (const { name } of backend.listMarkers?.("") ?? []) markers.push(name);
+    await inLanes(markers, DELETES_AT_ONCE, (name) => backend.deleteMarker!(name));
+    return names.length + markers.length;
   } finally {
     await backend.close?.();
   }

@@ -8,6 +8,7 @@ test("isolatedUserFolders are absolute and below the run's folder, even if that 
     expect(folders.map(([name]) => name).toSorted()).toEqual([
       "XDG_CACHE_HOME",
       "XDG_CONFIG_HOME",
+      "XDG_DATA_HOME",
       "XDG_STATE_HOME",
     ]);
     for (const [, path] of folders) {

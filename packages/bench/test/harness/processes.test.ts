@@ -77,5 +77,7 @@ test("a program that runs aside is not measured with the memory of this process"
   if (process.platform === "linux") {
     expect((await run({ argv })).peakRss).toBeGreaterThan(large.length);
   }
+  const job = { argv: ["bash", "-c", "echo $IDK_BENCH_JOB"], env: { IDK_BENCH_JOB: "its own" } };
+  expect((await runAside(job)).stdout).toBe("its own\n");
   expect(await runAside({ argv: ["false"] }).then(String, String)).toContain("false failed (1)");
 });

@@ -52,7 +52,7 @@ test("the peak memory of idk has a bound", () => {
 test("without the programs, the suite is skipped and names what to run", () => {
   const suite = suites.find(({ name }) => name === "peers")!;
   expect(suite.missing?.({})).toContain("script/peers run");
-  const paths = ["RCLONE", "AGE", "AGE_KEYGEN", "RESTIC", "AWS"];
+  const paths = ["RCLONE", "AGE", "AGE_KEYGEN", "RESTIC", "KOPIA", "AWS"];
   const env = Object.fromEntries(paths.map((name) => [`IDK_PEER_${name}`, `/bin/${name}`]));
   expect(missingPeers(env)).toBeUndefined();
   expect(missingPeers({ ...env, IDK_PEER_RESTIC: "" })).toStartWith("IDK_PEER_RESTIC not set");

@@ -6,6 +6,7 @@ const VARIABLES = {
   age: "IDK_PEER_AGE",
   ageKeygen: "IDK_PEER_AGE_KEYGEN",
   restic: "IDK_PEER_RESTIC",
+  kopia: "IDK_PEER_KOPIA",
   aws: "IDK_PEER_AWS",
 } as const;
 

@@ -1,0 +1,173 @@
+/**
+ * Backups of many small files to an object store by the command, as processes: exactly how many requests
+ * and bytes each takes, and the time relative to the least that has to be done with the same files.
+ */
+import { join } from "node:path";
+
+import { idkBackups } from "../../../thirdparty/backup-programs.ts";
+import { countingProxy, newTally } from "../../compare/round/counting.ts";
+import { withFolder } from "../../harness/files.ts";
+import { measurePeak } from "../../harness/memory.ts";
+import { type Program, publishedCommand, runAside } from "../../harness/processes.ts";
+import { type Findings, together } from "../../harness/results.ts";
+import { type Lane, sampleLanes } from "../../harness/sampling.ts";
+import { exactTarget, ratioTarget, timeTarget } from "../../harness/targets.ts";
+import { type Scratch, withScratch } from "../../object-store/scratch.ts";
+import type { Counter, Target } from "../../report/report.ts";
+import { seededRandom } from "../../statistics/random.ts";
+import type { SuiteContext } from "../../suite.ts";
+import {
+  FILE_SIZE,
+  changeFiles,
+  create,
+  expectEqual,
+  list,
+  makeFiles,
+  send,
+} from "./many-files.ts";
+
+const MIB = 2 ** 20;
+const PACK = 4 * MIB;
+const PEAK_MOST = 200 * MIB;
+/** Records are padded, so that names and times hardly change their lengths. */
+const BYTES_TOLERANCE = 0.01;
+const PEAK_TOLERANCE = 0.1;
+/** A file in the middle. */
+const ONE = "2/50";
+
+interface Setting extends SuiteContext {
+  readonly scratch: Scratch;
+  /** The command. */
+  readonly script: string;
+  readonly folder: string;
+  readonly source: string;
+  readonly count: number;
+}
+
+export async function snapshots(context: SuiteContext): Promise<Findings> {
+  const count = Number(context.options?.["files"] ?? (context.quick ? 500 : 10_000));
+  const script = await publishedCommand();
+  return withScratch(context.store, "snapshots", (scratch) =>
+    withFolder(async (folder) => {
+      const source = join(folder, "source");
+      await makeFiles(source, count, seededRandom(context.seed));
+      const setting = { ...context, scratch, script, folder, source, count };
+      const note = `${count} files of 4 KiB, in folders of 100. The command includes its start-up. A proxy counts requests in a run of its own.`;
+      return together([await timed(setting), await counted(setting), { notes: [note] }]);
+    }),
+  );
+}
+
+type Limits = Readonly<
+  Partial<Record<"requests" | "GETs" | "bytes sent" | "bytes received", number>>
+>;
+
+/** Requests, bytes and peak memory of each step. */
+async function counted(setting: Setting): Promise<Findings> {
+  const { scratch, script, folder, source, count, store, seed, signal, log } = setting;
+  const tally = newTally();
+  await using proxy = countingProxy(store!.endpoint, tally);
+  const access = { ...scratch.at("counted"), endpoint: proxy.endpoint };
+  scratch.at("counted/repo");
+  const random = seededRandom(seed + 1);
+  const idk = await idkBackups(script, { source, home: folder, access });
+  const [counters, targets]: [Counter[], Target[]] = [[], []];
+  const step = async (name: string, program: Program, limits: Limits) => {
+    log(name);
+    // The folders above the source are in a snapshot, too: let them change each time.
+    await withFolder(async () => {});
+    const before = { ...tally };
+    const { peakRss = Number.NaN } = await runAside({ ...program, signal });
+    const since = (key: keyof typeof tally): number => tally[key] - before[key];
+    const values = {
+      requests: (["GET", "PUT", "HEAD", "POST", "DELETE"] as const)
+        .map(since)
+        .reduce((sum, each) => sum + each, 0),
+      GETs: since("GET"),
+      "bytes sent": since("bytesSent"),
+      "bytes received": since("bytesReceived"),
+    };
+    for (const [what, value] of Object.entries(values)) {
+      const most = limits[what as keyof Limits];
+      const unit = what.startsWith("bytes") ? "bytes" : "count";
+      const tolerance = unit === "bytes" ? BYTES_TOLERANCE : 0;
+      counters.push({ name: `${name}: ${what}`, value, unit, tolerance });
+      if (most === undefined) continue;
+      targets.push(exactTarget(`${name}: ${what} at most`, value, unit, { most }));
+    }
+    const peak = { name: `${name}: peak memory`, value: peakRss, unit: "bytes" } as const;
+    counters.push({ ...peak, tolerance: PEAK_TOLERANCE, peak: true });
+    targets.push(exactTarget(`${peak.name} at most`, peakRss, "bytes", { most: PEAK_MOST }));
+  };
+
+  const packs = Math.ceil((count * FILE_SIZE) / PACK);
+  await step("first backup", idk.backup, { requests: packs + 27 });
+  await step("nothing changed", idk.backup, { requests: 8, "bytes sent": MIB });
+  for (const [spread, extra] of [
+    ["clustered", 2 * MIB] as const,
+    ["scattered", 7 * MIB] as const,
+  ]) {
+    const sent = changeFiles(source, spread, random) + extra;
+    await step(`1 % changed, ${spread}`, idk.backup, { requests: 20, "bytes sent": sent });
+  }
+  const restored = join(folder, "restored");
+  await step("restore", idk.restore(restored), { GETs: 1.02 * packs + 10 });
+  await expectEqual(source, restored);
+  const depth = join(source, ONE).split("/").length;
+  await step("one file", idk.cat(ONE), { requests: 6 + depth, "bytes received": 10 * MIB });
+  await step("forget", idk.forget(1), {});
+  await step("prune", idk.prune, { "bytes received": MIB });
+  return { counters, targets };
+}
+
+/** The most that each may take, in multiples of the time of the least work. */
+const TIMES = {
+  "first backup": { most: 8 },
+  "nothing changed": { most: 15 },
+  restore: { most: 10, goal: 2.5 },
+} as const;
+const ONE_FILE = "one file";
+
+async function timed(setting: Setting): Promise<Findings> {
+  const { scratch, script, source, quick, seed, signal, iterations, log } = setting;
+  const random = seededRandom(seed);
+  const start = (program: Program) => runAside({ ...program, signal });
+  const labels = (names: readonly string[]) => names.map((name) => ({ name, series: name }));
+  const ways = Object.entries(TIMES);
+  let round = 0;
+  const command: Lane = {
+    labels: labels([...ways.map(([way]) => way), ONE_FILE]),
+    sample: () =>
+      withFolder(async (home) => {
+        const at = `round-${round++}`;
+        log(at);
+        scratch.at(`${at}/repo`);
+        const setting = { source, home, access: scratch.at(at) };
+        const idk = await idkBackups(script, setting);
+        const restored = join(home, "restored");
+        const samples = [];
+        for (const program of [idk.backup, idk.backup, idk.restore(restored), idk.cat(ONE)]) {
+          samples.push(await start(program));
+        }
+        await expectEqual(source, restored);
+        return samples;
+      }),
+  };
+  const least: Lane = {
+    labels: labels(ways.map(([way]) => `${way}: bound`)),
+    sample: () =>
+      withFolder(async (target) => [
+        await measurePeak(() => send(source, scratch.at("bare"))),
+        await measurePeak(async () => list(source)),
+        await measurePeak(async () => create(source, target)),
+      ]),
+  };
+  const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: quick ? 0 : 1, signal, seed };
+  return sampleLanes([command, least], sampling, (of) => [
+    ...ways.map(([way, bound]) => {
+      const sides = { of: of(way), to: of(`${way}: bound`) };
+      return ratioTarget(`${way}: time to that of the least work`, sides, bound, random);
+    }),
+    timeTarget(`${ONE_FILE}: time`, of(ONE_FILE), { most: 0.8, goal: 0.15 }, random),
+  ]);
+}
