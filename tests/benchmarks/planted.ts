@@ -35,10 +35,12 @@ export async function plantedCopy(): Promise<PlantedCopy> {
     );
     await copyFiles(listed.split("\0"), root);
     await git("init", "--quiet", "--initial-branch=unchanged");
+    // For every commit in the copy, because the user may have no name, or sign commits.
+    await git("config", "user.name", "planted");
+    await git("config", "user.email", "planted@localhost");
+    await git("config", "commit.gpgsign", "false");
     await git("add", "--all");
-    const author = ["-c", "user.name=planted", "-c", "user.email=planted@localhost"];
-    const commit = ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--message=unchanged"];
-    await git(...author, ...commit);
+    await git("commit", "--quiet", "--no-verify", "--message=unchanged");
     await ok([process.execPath, "install", "--frozen-lockfile"], root);
     const plant = async (patches: readonly string[]): Promise<void> => {
       await git("checkout", "--quiet", "--force", "--detach", "unchanged");

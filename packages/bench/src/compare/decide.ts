@@ -124,19 +124,22 @@ export function verdictOf(
 /**
  * Whether more pairs are unnecessary: nothing is inconclusive, or the task fails anyway.
  *
- * @param first the targets of the first measurement, if this is the second: a miss needs both
+ * @param first the targets of the first measurement, if this is the second: what it met is not missed
  */
 export function isSettled(targets: readonly Target[], first = targets): boolean {
   return (
     targets.every(({ verdict }) => verdict !== "inconclusive") ||
-    targets.some(({ verdict }, i) => verdict === "missed" && first[i]!.verdict === "missed")
+    targets.some(({ verdict }, i) => verdict === "missed" && first[i]!.verdict !== "met")
   );
 }
 
-/** The second targets. One that is missed by the second measurement alone is inconclusive. */
+/**
+ * The targets of a second measurement. One that the first met and the second missed is inconclusive. What
+ * was unclear when another miss ended the first is missed: the task is worse in both.
+ */
 export function confirmed(first: readonly Target[], second: readonly Target[]): Target[] {
   return second.map((target, i) =>
-    target.verdict === "missed" && first[i]!.verdict !== "missed"
+    target.verdict === "missed" && first[i]!.verdict === "met"
       ? { ...target, verdict: "inconclusive" }
       : target,
   );

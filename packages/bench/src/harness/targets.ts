@@ -160,7 +160,7 @@ export function lackCores(alone: readonly Measurement[]): boolean {
 
 /**
  * A target of elapsed time. On a busy machine, its time is only an upper limit: the interval is opened to
- * the side of the bound, so that the target cannot be missed, nor can its drift from the baseline.
+ * the side of the bound, so that the target cannot be missed, nor can a drift from a baseline of up to twice its bound.
  */
 export function unlessBusy(target: Target, busy: boolean): Target {
   const { interval, least } = target;

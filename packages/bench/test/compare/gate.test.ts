@@ -109,12 +109,30 @@ test("a task that is worse needs no more pairs, whatever is unclear, in both mea
   expect(result.compared[0]!.attempts.map(({ pairs }) => pairs.length)).toEqual([6, 6]);
 });
 
-test("what only the second measurement misses does not end it", async () => {
+test("what the first measurement met does not end the second, and fails nothing", async () => {
+  let measured = 0;
   const result = await compared([TASK], {
-    pair: withNoisyMemory((i) => (i < PLAN.pairs ? 1.07 : 1)),
+    async pair() {
+      const isFirst = measured++ < PLAN.pairs;
+      const [cpu, elapsed] = isFirst ? [1.07, 1] : [1, 1.5];
+      const memory = measured % 2 ? 60 : 140;
+      return { base: side(1), head: { cpu: [cpu], elapsed: [elapsed], memory } };
+    },
   });
-  expect(verdictsOf(result)).toEqual(["met", "met", "inconclusive"]);
+  expect(verdictsOf(result)).toEqual(["met", "inconclusive", "inconclusive"]);
   expect(result.compared[0]!.attempts.map(({ pairs }) => pairs.length)).toEqual([6, 24]);
+});
+
+test("what was unclear when a miss ended the first measurement can fail in the second", async () => {
+  let measured = 0;
+  const result = await compared([TASK], {
+    async pair() {
+      const isFirst = measured++ < PLAN.pairs;
+      const memory = isFirst ? (measured % 2 ? 60 : 140) : 150;
+      return { base: side(1), head: { ...side(isFirst ? 1.07 : 1), memory } };
+    },
+  });
+  expect(verdictsOf(result)).toEqual(["met", "met", "missed"]);
 });
 
 test("prints what got worse as soon as it is known, because a run may be cut off", async () => {

@@ -25,7 +25,6 @@ import {
   exactTarget,
   exponentTarget,
   lackCores,
-  peakBound,
   ratioTarget,
   sampledTarget,
   unlessBusy,
@@ -41,6 +40,8 @@ const WAYS = ["put", "get"] as const;
 /** 1 is linear; the rest is the tolerance for caches, threads and a busy machine. */
 const TIME_MOST = 1.1;
 const MEMORY_MOST = 0.5;
+/** Resident memory of the process at any length, with any number of threads. */
+const PEAK_MOST = 256 * MIB;
 /** The memory of two chunks: below it, the allocator decides and not the length. */
 const MEMORY_FLOOR = 8 * MIB;
 
@@ -100,7 +101,7 @@ async function byLength({
         return [
           growth(`${way}: CPU time by length`, own, cpuOf, TIME_MOST),
           growth(`${way}: memory by length`, own, increase, MEMORY_MOST),
-          exactTarget(highest, peak, "bytes", peakBound()),
+          exactTarget(highest, peak, "bytes", { most: PEAK_MOST }),
         ];
       }),
     );
