@@ -7,6 +7,7 @@ import { ARRAY, ByteWriter } from "./byte-writer.ts";
 import type { MetadataPacker } from "../packs/metadata-packer.ts";
 import { NODE_ENTRIES_MAX, NODE_MAX, NODE_PACKS_MAX } from "../../format/limits.ts";
 import { type NodeCutter, nodeCutter } from "../../format/tree/cut.ts";
+import { addPlace, findPlace } from "../places.ts";
 import { TreeIdSpool } from "./tree-id-spool.ts";
 import { concat, equal, hash } from "@idk/storage/blobs";
 import { decodeValue, encodeValue } from "./record-value.ts";
@@ -97,8 +98,8 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
   const place = (entries: readonly EntryBytes[]): PlacedNode & { readonly isNew: boolean } => {
     const { name } = entries[0]!;
     const id = nodeHash(entries);
-    const known = cache.piece(id);
-    if (known !== undefined && isUsable(known.pack)) {
+    const known = findPlace(cache, "node", id, isUsable);
+    if (known !== undefined) {
       const { pack, offset, length } = known;
       return { pack, offset, length, name, isNew: false };
     }
@@ -113,7 +114,7 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
         into.raw(after);
       }
     });
-    cache.addPiece(id, { ...placed, stored: placed.length, encoding: LIST });
+    addPlace(cache, "node", id, { ...placed, stored: placed.length, encoding: LIST });
     return { ...placed, name, isNew: true };
   };
 
@@ -287,8 +288,6 @@ const identity = new ByteWriter();
 /** Names a node by all that it has, so that the same one is not stored twice. */
 function nodeHash(entries: readonly EntryBytes[]): Uint8Array {
   identity.clear();
-  // No piece and no piece list begins so.
-  identity.raw(NODE);
   for (const { before, content, after } of entries) {
     identity.raw(before);
     writeContent(identity, content, (pack) => pack);
@@ -296,5 +295,3 @@ function nodeHash(entries: readonly EntryBytes[]): Uint8Array {
   }
   return hash(identity.view());
 }
-
-const NODE = Buffer.from("idk node\0");
