@@ -5,6 +5,7 @@ import { sessionClock, graceTimes } from "./session/times.ts";
 import type { BackupEvent, BackupOptions, BackupSummary } from "./options.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { Excludes } from "../walk/excludes.ts";
+import type { Host } from "../files/host.ts";
 import type { Repository } from "../repository/repository.ts";
 import { type Root, joinPaths } from "../walk/roots.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
@@ -28,11 +29,12 @@ import { writing } from "./writing.ts";
 
 type StartEvent = Extract<BackupEvent, { kind: "start" }>;
 
-/** Runs a backup with an open cache. */
+/** Runs a backup with an open cache. A test can give a host on which files change as they are read. */
 export async function runBackup(
   repository: Repository,
   options: BackupOptions,
   cache: Cache,
+  given?: Host,
 ): Promise<BackupSummary> {
   const begun = performance.now();
   const { backend, naCl, pinned, writer } = repository;
@@ -41,7 +43,7 @@ export async function runBackup(
   const report = createReport(options.onEvent);
   const excludes = excludesOf(options);
   const root = rootOf(options);
-  const host = await openHost();
+  const host = given ?? (await openHost());
   // Sealed first, so that a wrong recipient is noticed before anything is read.
   const session = {
     id: randomBytes(UUID_LENGTH).toString("hex") as SessionId,
