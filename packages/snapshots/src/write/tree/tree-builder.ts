@@ -63,7 +63,7 @@ export interface TreeOptions {
   /** Is told of each pack that the tree needs, and bytes of it. */
   readonly onUsed: (pack: number, bytes: number) => void;
   /** Is told of a folder that is left out because its entry does not fit. */
-  readonly onTooLarge: (name: Uint8Array) => void;
+  readonly onTooLarge: (path: Uint8Array) => void;
 }
 
 interface Frame {
@@ -86,6 +86,7 @@ interface Frame {
 }
 
 const NOTHING = new Uint8Array(0);
+const SLASH = Buffer.from("/");
 /** References to so many nodes fit an entry, however long their names are. */
 const NODES_FIT = 1024;
 
@@ -226,7 +227,8 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
       const parent = frames.at(-1)!;
       if (built.nodes.length > NODES_FIT && !fitsNode(entryOf(record))) {
         parent.isSame = false;
-        options.onTooLarge(folder.name);
+        const names = [...frames.slice(1).map((above) => above.folder.name), folder.name];
+        options.onTooLarge(Buffer.concat(names.flatMap((name) => [SLASH, name])));
         return;
       }
       parent.totals.files += frame.totals.files;
