@@ -20,7 +20,6 @@ import { FileError } from "../../src/files/errors.ts";
 import type { Host } from "../../src/files/host.ts";
 import { all } from "../support/repositories.ts";
 import { openCache } from "../../src/cache/cache.ts";
-import { execFileSync } from "node:child_process";
 import { openHost } from "../../src/files/open-host.ts";
 import { restore } from "../../src/restore/restore.ts";
 import { runBackup } from "../../src/write/run-backup.ts";
@@ -153,7 +152,9 @@ test("a folder that changes while it is read is restored name for name", async (
         },
         "becomes-fifo"() {
           unlinkSync(path("becomes-fifo"));
-          execFileSync("mkfifo", [path("becomes-fifo")]);
+          const folder = host.openRoot(Buffer.from(at.source));
+          host.makeSpecial(folder, Buffer.from("becomes-fifo"), "fifo", 0o600, 0, 0);
+          host.close(folder);
         },
         "becomes-folder"() {
           unlinkSync(path("becomes-folder"));

@@ -5,6 +5,7 @@ import { ANY_TEXT, matchesGlob } from "./glob.ts";
  * stands for itself. Takes time in proportion to the product of the lengths at most.
  */
 export function matchesPattern(pattern: string, name: string): boolean {
-  const parts = Array.from(pattern, (each) => (each === "*" ? ANY_TEXT : each.codePointAt(0)!));
+  const parts: number[] = [];
+  for (const each of pattern) parts.push(each === "*" ? ANY_TEXT : each.codePointAt(0)!);
   return matchesGlob(parts, name);
 }
