@@ -24,7 +24,8 @@ export interface RestoreOptions {
   readonly exclude?: readonly string[] | undefined;
   /**
    * `always`, the default, writes every file anew. `if-changed` leaves a file that has the same size and
-   * time, and one that has the same size and, by its hash, the same content; its attributes are set.
+   * time, and one that has the same size and, by its hash, the same content; its attributes are set. One
+   * with other names, of which some may be outside the target, is replaced if an attribute would change.
    * `never` leaves every file that exists. Folders that exist are always merged.
    */
   readonly overwrite?: Overwrite | undefined;

@@ -190,12 +190,14 @@ export async function restoreEntries(
       return;
     }
     const group = entry.extra.links;
+    const to = attributes.of(entry);
     let existing: Existing = { action: "created" };
     try {
       if (!parent.isNew && !parent.isAbsent) {
-        const verify = context.verify;
         const folder = folders.open(parent);
-        existing = await compareExisting(host, folder, entry, { overwrite, verify, signal });
+        const { verify } = context;
+        const comparing = { overwrite, verify, attributes, signal };
+        existing = await compareExisting(host, folder, entry, to, comparing);
       }
       const first = group !== undefined && as === "joined" ? links.find(entry) : undefined;
       if (existing.action === "kept") {
@@ -216,7 +218,6 @@ export async function restoreEntries(
       report.error(location, error);
       return;
     }
-    const to = attributes.of(entry);
     for (const [key, value] of to.extended ?? []) extended += key.length + value.length + 256;
     if (existing.action === "unchanged") {
       const warn = (message: string) => report.warning(location, message);
