@@ -1,3 +1,4 @@
+import type { Address } from "@idk/storage";
 import type { Entry } from "../format/tree/entry.ts";
 
 /** What a restore does with a file that exists. */
@@ -118,6 +119,8 @@ export type RestoreEvent =
 
 /** What a restore has done. */
 export interface RestoreSummary extends RestoreCounts {
+  /** The name of the snapshot, its host's time of it in milliseconds since 1970, the address of its head. */
+  readonly snapshot: { readonly name: string; readonly time: number; readonly address: Address };
   /** The first 1,000. */
   readonly errorList: readonly { readonly path: Uint8Array; readonly error: Error }[];
   /** The first 1,000. */

@@ -1,7 +1,7 @@
 import { type Existing, compareExisting } from "./existing.ts";
 import type { Planned, RestoreContext } from "./context.ts";
 import type { RestoreOptions } from "./options.ts";
-import { type Selected, type Selection, pathText } from "./selection.ts";
+import type { Selected, Selection } from "./selection.ts";
 import { type WalkedEntry, walk } from "../read/walk.ts";
 import { directoryOf, rootOf } from "../read/tree.ts";
 import { finishFolder, listedNames, type NamesThere } from "./finish-folder.ts";
@@ -16,6 +16,7 @@ import { isTemporaryName } from "./place.ts";
 import { makeSpecial } from "./make-special.ts";
 import { otherTurns } from "./content-hash.ts";
 import { inPath } from "../read/paths.ts";
+import { pathText } from "../walk/excludes.ts";
 import { type Location, pathOf } from "./report.ts";
 
 /** A folder of the snapshot that the walk is in. */
