@@ -146,6 +146,7 @@ test.skipIf(process.platform !== "linux")(
     expect(most - before).toBeGreaterThan(400);
     rmSync(target, { recursive: true });
   },
+  60_000,
 );
 
 test("a number of threads that is not one is refused", () => {
