@@ -288,6 +288,35 @@ test("one identity finds its repository again, whatever lies beside it", async (
   expect(await codeOf(discoverRepository({ backend, identity }))).toBe("head");
 });
 
+test("markers that someone made up do not hide a repository from its owner", async () => {
+  const given = await testRepository();
+  const { backend, identity, pinned } = given;
+  const { marker } = await (await given.open()).settings();
+  const madeUp = async (from: number, to: number) => {
+    for (let i = from; i < to; i++) {
+      const address = i.toString(16).padStart(64, "0") as Address;
+      const generation = marker.generation + 1 + i;
+      await backend.putMarker!(formatMarker({ ...marker, generation, address }));
+    }
+  };
+  await madeUp(0, 16);
+  await storeHead(given, given.owner, part("home", NOW));
+  given.take();
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  await madeUp(16, 100);
+  given.take();
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  // The 16 of the first pass, the head of the other chain, and then all.
+  expect(given.take().get).toBeLessThanOrEqual(16 + 1 + 102);
+  // For someone else it is not as if nothing were there.
+  const other = await testRepository();
+  const error = await discoverRepository({ backend, identity: other.identity }).catch(
+    (thrown: StorageError) => thrown,
+  );
+  expect(error).toMatchObject({ code: "head" });
+  expect((error as StorageError).message).toContain("has markers of a repository");
+});
+
 describe("forks", () => {
   async function forked(links: Record<string, string>, hidden = "") {
     const given = await testRepository();
