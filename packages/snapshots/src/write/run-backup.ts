@@ -93,6 +93,8 @@ export async function runBackup(
       walk(host, root, {
         excludes,
         excludeCaches: options.excludeCaches ?? false,
+        excludeIfPresent: options.excludeIfPresent ?? [],
+        excludeLargerThan: options.excludeLargerThan,
         oneFileSystem: options.oneFileSystem ?? false,
       }),
       cache.records(),
