@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { hostname } from "node:os";
 import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
 import { modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
-import { defaultName, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { defaultName, hostOf, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { inAnyCase } from "../../src/snapshots/excludes.ts";
 import { parseCount, parseShare, parseSpan } from "../../src/snapshots/policy.ts";
 
 describe("SNAPSHOT:PATH", () => {
@@ -28,9 +30,28 @@ describe("the name of snapshots that have none", () => {
     expect(hostPattern("web1")).toBe("web1/*");
   });
 
+  test("has the host of the configuration, if it names one", () => {
+    expect(hostOf(["home", "web1/*", "web2/*"])).toBe("web1");
+    expect(hostOf(["a/b/*"])).toBe("a/b");
+    for (const names of [undefined, [], ["home"], ["*"], ["*/*"], ["/*"]]) {
+      expect(hostOf(names)).toBe(hostname());
+    }
+  });
+
   test("is the same for a path given in another way", () => {
     expect(defaultName(["/usr/../usr/./lib"], "h")).toBe(defaultName(["/usr/lib/"], "h"));
   });
+});
+
+describe("a pattern in any case", () => {
+  test.each([
+    ["*.tmp", "*.[tT][mM][pP]"],
+    ["Ünder_1", "[Üü][nN][dD][eE][rR]_1"],
+    ["[a-c]x[!Q]", "[a-cA-C][xX][!Qq]"],
+    ["\\*\\a[]]", "\\*[\\a\\A][]]"],
+    ["ß", "ß"],
+    ["[a-Z0-9]", "[a-Z0-9]"],
+  ])("%s", (pattern, both) => expect(inAnyCase(pattern)).toBe(both));
 });
 
 describe("periods", () => {
