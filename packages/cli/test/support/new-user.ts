@@ -14,13 +14,29 @@ import {
 import { join } from "node:path";
 import { newFolder, noise, type Result, runIdk } from "./cli.ts";
 
-/** A new user's home after `idk init`, with a folder to back up. */
-export async function newUser() {
+type Run = (args: readonly string[], more?: Record<string, string>) => Promise<Result>;
+
+/** The home of a user, with absolute paths in it. */
+export interface User {
+  readonly home: string;
+  /** A folder to back up. */
+  readonly docs: string;
+  /** Runs `idk` in the home. */
+  readonly idk: Run;
+  /** The same, and requires exit code 0. */
+  readonly ok: Run;
+  readonly config: string;
+  readonly identity: string;
+  readonly store: string;
+  readonly writer: string;
+}
+
+/** A new user after `idk init`. */
+export async function newUser(): Promise<User> {
   const home = newFolder();
   const env = { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
-  const idk = (args: readonly string[], more: Record<string, string> = {}): Promise<Result> =>
-    runIdk(args, { cwd: home, env: { ...env, ...more } });
-  const ok = async (args: readonly string[], more: Record<string, string> = {}) => {
+  const idk: Run = (args, more = {}) => runIdk(args, { cwd: home, env: { ...env, ...more } });
+  const ok: Run = async (args, more) => {
     const result = await idk(args, more);
     expect(`${result.code} ${result.code === 0 ? "" : result.stderr}`).toBe("0 ");
     return result;
