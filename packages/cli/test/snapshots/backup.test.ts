@@ -334,7 +334,7 @@ describe("what is stored", () => {
     rmSync(join(store, "repo"));
     renameSync(join(store, "away"), join(store, "repo"));
     const { stdout } = await ok(["status", "docs", "--name", "x"]);
-    expect(stdout).toMatch(/^failed {6}all of the last backup, .* UTC: /mu);
+    expect(stdout).toMatch(/^failed {6}the last backup, .* UTC, which made no snapshot: /mu);
   });
 });
 

@@ -2,7 +2,8 @@ import { backupStatus } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
 import { loadRecipients } from "../../keys/recipients.ts";
 import { count, roundBytes } from "../../output/text.ts";
-import { type LastRun, loadLastRun } from "../../snapshots/last-run.ts";
+import { loadLastRun } from "../../snapshots/last-run.ts";
+import { failedLines, unfinishedLine, unfinishedOf } from "../../snapshots/unfinished.ts";
 import { backupReports } from "../../snapshots/backup-progress.ts";
 import { timeText } from "../../snapshots/entries.ts";
 import { openForWriting } from "../../snapshots/open-for-writing.ts";
@@ -25,9 +26,7 @@ export const status: Command = command(WHAT, async (settings, session) => {
   await reports.finish();
   await reportNew(opened, session);
   const lastRun = await loadLastRun(opened.places.lastRunOf(what.name));
-  const { graceSeconds } = opened.repository.pinned;
-  // As the library decides what it uses again.
-  const isStuck = unfinished && Date.now() - unfinished.since > (graceSeconds * 1000) / 2;
+  const sessions = unfinishedOf(unfinished, opened.repository.pinned, Date.now());
   const { newFiles, changedFiles, goneFiles, unchangedFiles, newBytes, errors } = pending;
   const lines = [
     `name        ${what.name}`,
@@ -35,37 +34,14 @@ export const status: Command = command(WHAT, async (settings, session) => {
     `to store    ${newFiles} new and ${changedFiles} changed files, ${roundBytes(newBytes)}; ${goneFiles} gone, ${unchangedFiles} unchanged`,
     ...(errors > 0 ? [`unreadable  ${count(errors, "file")}`] : []),
     ...failedLines(lastRun),
-    unfinished === undefined
-      ? "unfinished  nothing"
-      : `unfinished  ${count(unfinished.packs, "pack")} since ${timeText(unfinished.since)} UTC: ` +
-        (isStuck
-          ? "the next backup sends again what is too old to be used, and `idk prune` frees it"
-          : "the next backup uses them"),
+    unfinishedLine(sessions),
   ];
   await out.result(lines.join("\n"), {
     name: what.name,
     last: last ?? null,
     lastRun: lastRun ?? null,
-    unfinished: unfinished === undefined ? null : { ...unfinished, stuck: isStuck },
+    unfinished: sessions ?? null,
     pending: summaryJson(pending),
     ...(opened.isNew && { newRepository: true }),
   });
 });
-
-/** Files that are listed; the number of others is printed. */
-const FILES_MAX = 20;
-
-/** What went wrong in the last run. */
-function failedLines(run: LastRun | undefined): string[] {
-  if (run === undefined || (run.failed === 0 && run.error === undefined)) return [];
-  const { at, failed, files, error } = run;
-  const when = `of the last backup, ${timeText(at)} UTC`;
-  if (error !== undefined) return [`failed      all ${when}: ${error.message}`];
-  const shown = files.slice(0, FILES_MAX);
-  const more = failed - shown.length;
-  return [
-    `failed      ${count(failed, "file")} ${when}`,
-    ...shown.map(({ path, message }) => `            ${path}: ${message}`),
-    ...(more > 0 ? [`            and ${more} more`] : []),
-  ];
-}
