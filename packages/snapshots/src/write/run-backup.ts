@@ -20,6 +20,7 @@ import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
 import { merge } from "../cache/merge.ts";
 import { missingPacks } from "./session/missing.ts";
+import type { Host } from "../files/host.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
 import { randomBytes } from "node:crypto";
@@ -95,6 +96,8 @@ export async function runBackup(
       walk(host, root, {
         excludes,
         excludeCaches: options.excludeCaches ?? false,
+        excludeIfPresent: options.excludeIfPresent ?? [],
+        excludeLargerThan: options.excludeLargerThan,
         oneFileSystem: options.oneFileSystem ?? false,
       }),
       cache.records(),
@@ -142,7 +145,7 @@ export async function runBackup(
       links,
       report,
       host: options.host ?? hostname(),
-      user: options.user ?? userName(),
+      user: options.user ?? userName(host),
       startTime,
     });
     ({ close } = write);
@@ -184,11 +187,17 @@ function rootOf({ paths }: BackupOptions): Root {
   }
 }
 
-function userName(): string {
+function userName(host: Host): string {
+  const id = process.getuid?.();
+  const known = id === undefined ? undefined : host.userName(id);
+  if (known !== undefined) return known;
+  // A container may run under a number that has no name. Bun then says "unknown", as it does where the
+  // environment does not have the name, such as in a timer.
+  const number = `${id ?? ""}`;
   try {
-    return userInfo().username;
+    const { username } = userInfo();
+    return username === "unknown" ? number : username;
   } catch {
-    // A container may run under a number that has no name.
-    return `${process.getuid?.() ?? ""}`;
+    return number;
   }
 }
