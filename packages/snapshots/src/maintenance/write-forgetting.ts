@@ -1,16 +1,11 @@
 import { FORGOTTEN_MAX, PREVIOUS_MAX } from "../format/limits.ts";
 import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
-import {
-  type Marker,
-  compareMarkers,
-  formatMarker,
-  nextGeneration,
-} from "../format/names/marker.ts";
+import { type Marker, compareMarkers, nextGeneration } from "../format/names/marker.ts";
 import type { ForgettingHead } from "../format/records/head.ts";
 import type { HeadOptions, Repository } from "../repository/repository.ts";
 import { StorageError } from "@idk/storage";
 import { mayForget, whyNotAllowed } from "../rules/counting.ts";
-import { newestMarkers } from "../repository/find-heads.ts";
+import { findMarker, newestMarkers } from "../repository/find-heads.ts";
 import { putHead } from "../repository/put-head.ts";
 import type { RepositoryState } from "./repository-state.ts";
 import { namesOf } from "../rules/death.ts";
@@ -122,26 +117,13 @@ export async function writeForgetting(
     const marker = await putHead(repository, writer!, head, recipients, { signal, beforeMarker });
     written.push(marker);
     // The request itself may have waited, for the machine may have been asleep.
-    if (deadline < Infinity && !(await isStoredBy(repository, marker, deadline, signal))) {
-      throw tooLate();
-    }
+    if (deadline === Infinity) continue;
+    const found = await findMarker(backend, marker, signal);
+    if (found === undefined || found.storedAt > deadline) throw tooLate();
   }
   // So that a store that hides what was just forgotten is noticed.
   if (written.length > 0) await repository.newest(FORGETTING_CHAIN, options);
   return written;
-}
-
-async function isStoredBy(
-  { backend }: Repository,
-  marker: Marker,
-  deadline: number,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const name = formatMarker(marker);
-  for await (const listed of backend.listMarkers(name, { limit: 1, ...(signal && { signal }) })) {
-    return listed.storedAt <= deadline;
-  }
-  return false;
 }
 
 function tooLate(): StorageError {

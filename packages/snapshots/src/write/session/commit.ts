@@ -20,8 +20,7 @@ import {
 } from "../../format/names/marker.ts";
 import { type WriterKey, signPayload } from "../../format/keys/writer.ts";
 import { type WriterState, encodeState } from "./state.ts";
-import { findMarker } from "./start.ts";
-import { listMarkers } from "../../repository/find-heads.ts";
+import { findMarker, listMarkers } from "../../repository/find-heads.ts";
 import type { Cache } from "../../cache/cache.ts";
 import { PREVIOUS_MAX } from "../../format/limits.ts";
 import { RECORD_TYPES } from "../../format/records/types.ts";
@@ -233,7 +232,7 @@ async function putMarker(
   } finally {
     until.end();
   }
-  const found = await findMarker(repository, marker, signal);
+  const found = await findMarker(repository.backend, marker, signal);
   if (found === undefined) {
     throw new StorageError(
       "unavailable",

@@ -1,15 +1,10 @@
 import type { Cache, Pack } from "../../cache/cache.ts";
 import { type GraceTimes, type SessionClock, checkClock } from "./times.ts";
-import {
-  type Marker,
-  compareMarkers,
-  formatMarker,
-  newestMarkersFrom,
-} from "../../format/names/marker.ts";
+import { type Marker, compareMarkers, newestMarkersFrom } from "../../format/names/marker.ts";
 import { RECORD_MAX, SESSIONS_MAX, UUID_LENGTH } from "../../format/limits.ts";
 import { type WriterState, decodeState } from "./state.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
-import { type ListedMarker, listMarkers } from "../../repository/find-heads.ts";
+import { type ListedMarker, findMarker, listMarkers } from "../../repository/find-heads.ts";
 import type { ChainId, SessionId } from "../../format/names/identifiers.ts";
 import type { Repository } from "../../repository/repository.ts";
 import { StorageError } from "@idk/storage";
@@ -60,7 +55,7 @@ export async function startSession(options: StartOptions): Promise<SessionStart>
 
   const listed = async (marker: Marker): Promise<ListedMarker | undefined> => {
     if (newest !== undefined && compareMarkers(newest.marker, marker) === 0) return newest;
-    return findMarker(repository, marker, signal);
+    return findMarker(backend, marker, signal);
   };
   const pending = cache.prepared && decodeState(cache.prepared);
   if (pending !== undefined) {
@@ -98,19 +93,6 @@ async function firstMarker(
   for await (const listed of listMarkers(backend, `${chain}/`, { after, limit: 1, signal })) {
     return listed;
   }
-  return undefined;
-}
-
-/** A marker, if the store lists it: one request for one key. */
-export async function findMarker(
-  { backend }: Repository,
-  marker: Marker,
-  signal: AbortSignal,
-): Promise<ListedMarker | undefined> {
-  const name = formatMarker(marker);
-  // Less than the name, and greater than all other names before it.
-  const after = name.slice(0, -1);
-  for await (const listed of listMarkers(backend, name, { after, limit: 1, signal })) return listed;
   return undefined;
 }
 
