@@ -1,13 +1,13 @@
 import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
 import { type HeadOptions, type Repository } from "../repository/repository.ts";
-import { type Marker, nextGeneration } from "../format/names/marker.ts";
+import type { Marker } from "../format/names/marker.ts";
 import { StorageError } from "@idk/storage";
 import type { KeysHead } from "../format/records/head.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
 import { changeSettings } from "../repository/settings.ts";
 import { decodeSnapshot } from "../format/records/snapshot.ts";
 import { encodeSessionSecrets } from "../format/records/keys.ts";
-import { putHead } from "../repository/put-head.ts";
+import { headsBefore, putHead } from "../repository/put-head.ts";
 import { readRecord, sealRecord } from "../repository/records.ts";
 import { sessionSecrets } from "../read/session-secrets.ts";
 
@@ -74,16 +74,14 @@ export async function shareKeys(
     const { address, blob } = sealRecord(naCl, "keys", content, recipients);
     await backend.put(address, blob, { sha256: address, ...(signal && { signal }) });
     const before = await repository.newest(FORGETTING_CHAIN, options);
-    const previous = before === undefined ? [] : [before.marker];
     const now = await backend.currentTime(signal ? { signal } : {});
-    const generations = previous.map(({ generation }) => generation);
+    const chain = chainOf(pinned.repository, FORGETTING_CHAIN);
     const head: KeysHead = {
       kind: "keys",
       repository: pinned.repository,
-      chain: chainOf(pinned.repository, FORGETTING_CHAIN),
+      chain,
       name: FORGETTING_CHAIN,
-      generation: nextGeneration(generations, now),
-      previous: previous.map((marker) => marker.address),
+      ...(await headsBefore(backend, chain, before?.marker, now, signal)),
       time: now,
       writer: writer.writer,
       expectedSeconds: null,

@@ -1,15 +1,14 @@
 import { type Backend, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
-import { GRACE_MIN, PREVIOUS_MAX, UUID_LENGTH } from "../format/limits.ts";
+import { GRACE_MIN, UUID_LENGTH } from "../format/limits.ts";
 import { type FoundSettings, type HeadOptions, type Repository } from "./repository.ts";
 import type { Rule, Settings } from "../format/records/settings.ts";
-import { compareMarkers, nextGeneration } from "../format/names/marker.ts";
-import { listMarkers, newestMarkers } from "./find-heads.ts";
+import { listMarkers } from "./find-heads.ts";
 import type { RepositoryHead } from "../format/records/head.ts";
 import type { RepositoryId } from "../format/names/identifiers.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
 import type { Writer, WriterKey } from "../format/keys/writer.ts";
 import type { PinnedRepository } from "./repository.ts";
-import { putHead } from "./put-head.ts";
+import { type HeadPlace, headsBefore, putHead } from "./put-head.ts";
 import { randomBytes } from "node:crypto";
 import { requireMarkers } from "./marker-backend.ts";
 
@@ -49,7 +48,8 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
     );
   }
   const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
-  const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, [], now);
+  const place = { generation: now, previous: [] };
+  const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, place, now);
   await putHead({ backend, naCl }, owner, head, recipients, { signal });
   return { repository, owner: owner.writer, graceSeconds };
 }
@@ -58,7 +58,7 @@ function settingsHead(
   repository: RepositoryId,
   writer: Writer,
   settings: Settings,
-  previous: readonly { readonly generation: number; readonly address: string }[],
+  place: HeadPlace,
   now: number,
 ): RepositoryHead {
   return {
@@ -66,11 +66,7 @@ function settingsHead(
     repository,
     chain: chainOf(repository, SETTINGS_CHAIN),
     name: SETTINGS_CHAIN,
-    generation: nextGeneration(
-      previous.map(({ generation }) => generation),
-      now,
-    ),
-    previous: previous.map(({ address }) => address as RepositoryHead["previous"][number]),
+    ...place,
     time: now,
     writer,
     expectedSeconds: null,
@@ -79,9 +75,6 @@ function settingsHead(
     settings,
   };
 }
-
-/** Markers further ahead are not taken into the heads before a new one, which would push it ahead. */
-const AHEAD_TAKEN_MS = -60 * 60 * 1000;
 
 /**
  * Changes the settings: reads the newest, and signs new ones.
@@ -108,13 +101,8 @@ export async function changeSettings(
   if (settings.graceSeconds < newest.head.settings.graceSeconds) {
     throw new StorageError("usage", "the grace period of a repository can only grow");
   }
-  const previous = [newest.marker];
-  const from = now + AHEAD_TAKEN_MS;
-  for await (const { marker } of newestMarkers(backend, newest.marker.chain, from, signal)) {
-    if (compareMarkers(marker, newest.marker) >= 0 || previous.length === PREVIOUS_MAX) break;
-    previous.push(marker);
-  }
-  const head = settingsHead(pinned.repository, writer.writer, settings, previous, now);
+  const place = await headsBefore(backend, newest.marker.chain, newest.marker, now, signal);
+  const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
   await putHead(repository, writer, head, recipients, { signal });
   return repository.settings({ ...options, refresh: true });
 }

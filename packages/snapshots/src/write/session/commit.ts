@@ -11,18 +11,12 @@ import {
 import { type GraceTimes, type SessionClock, deadlineSignal, tooLate } from "./times.ts";
 import { type Head, encodeHead, encodePayload } from "../../format/records/head.ts";
 import { INLINE_MAX, hash, sealRoot, toHex } from "@idk/storage/blobs";
-import {
-  type Marker,
-  compareMarkers,
-  formatMarker,
-  newestMarkersFrom,
-  nextGeneration,
-} from "../../format/names/marker.ts";
+import { type Marker, formatMarker } from "../../format/names/marker.ts";
 import { type WriterKey, signPayload } from "../../format/keys/writer.ts";
 import { type WriterState, encodeState } from "./state.ts";
-import { findMarker, listMarkers } from "../../repository/find-heads.ts";
+import { findMarker } from "../../repository/find-heads.ts";
+import { type HeadPlace, headsBefore } from "../../repository/put-head.ts";
 import type { Cache } from "../../cache/cache.ts";
-import { PREVIOUS_MAX } from "../../format/limits.ts";
 import { RECORD_TYPES } from "../../format/records/types.ts";
 import type { Repository } from "../../repository/repository.ts";
 import { chainOf } from "../../format/names/chain.ts";
@@ -81,17 +75,13 @@ export async function commit(committing: Committing, what: ToCommit): Promise<Co
   const { reaches, address: reach } = await commitReach(committing, what);
   const sentAt = await clock.now();
   if (sentAt > deadline) throw tooLate();
-  const previous = await previousOf(committing, what.base?.marker, sentAt);
-  const generation = nextGeneration(
-    previous.map(({ generation }) => generation),
-    sentAt,
-  );
-  const { head, payloadHash } = headOf(committing, snapshot, reach, previous, generation);
+  const chain = chainOf(repository.pinned.repository, committing.name);
+  const place = await headsBefore(backend, chain, what.base?.marker, sentAt, signal);
+  const { head, payloadHash } = headOf(committing, snapshot, reach, place);
   const { address, blob } = sealRecord(repository.naCl, "head", head, committing.recipients);
   await backend.put(address, blob, { sha256: address, signal });
 
-  const chain = chainOf(repository.pinned.repository, committing.name);
-  const marker: Marker = { chain, generation, address };
+  const marker: Marker = { chain, generation: place.generation, address };
   const state: WriterState = { ...what.state, marker, sentAt, deadline, reaches };
   cache.prepare(encodeState(state), what.packs, what.snapshot === undefined);
   const storedAt = await putMarker(committing, marker, deadline);
@@ -152,49 +142,18 @@ export async function putReach(
   return store.put(content, { metadata, signal });
 }
 
-/** Markers further ahead are not named, because the head would come after them. */
-const AHEAD_NAMED_MS = -60 * 60 * 1000;
-
-/** The heads before a new one: the base, and those whose markers are listed ahead of it. */
-async function previousOf(
-  { repository, name, signal }: Committing,
-  base: Marker | undefined,
-  now: number,
-): Promise<Marker[]> {
-  const chain = chainOf(repository.pinned.repository, name);
-  const after = newestMarkersFrom(chain, now + AHEAD_NAMED_MS);
-  // Nearly always the base is the first.
-  for (const limit of [1, PREVIOUS_MAX]) {
-    const previous: Marker[] = [];
-    const listing = listMarkers(repository.backend, `${chain}/`, { after, limit, signal });
-    let isComplete = true;
-    for await (const { marker } of listing) {
-      const order = base === undefined ? -1 : compareMarkers(marker, base);
-      if (order >= 0) break;
-      previous.push(marker);
-      isComplete = previous.length < limit;
-    }
-    if (!isComplete && limit === 1) continue;
-    if (base === undefined) return previous;
-    return [...previous.slice(0, PREVIOUS_MAX - 1), base];
-  }
-  return [];
-}
-
 function headOf(
   committing: Committing,
   snapshot: Address | undefined,
   reach: Address,
-  previous: readonly Marker[],
-  generation: number,
+  place: HeadPlace,
 ): { readonly head: Uint8Array; readonly payloadHash: string } {
   const { repository, writer, name, message, tags, expectedSeconds, ownTime } = committing;
   const common = {
     repository: repository.pinned.repository,
     chain: chainOf(repository.pinned.repository, name),
     name,
-    generation,
-    previous: previous.map(({ address }) => address),
+    ...place,
     time: Math.trunc(ownTime()),
     writer: writer.writer,
     expectedSeconds,
