@@ -89,7 +89,8 @@ export async function shareKeys(
       tags: [],
       keys: address,
     };
-    heads.push(await putHead(repository, writer, head, recipients, { signal }));
+    const { marker } = await putHead(repository, writer, head, recipients, { signal });
+    heads.push(marker);
   }
   return { chains: chains.size, sessions: secrets.size, unopened: unopened.size, heads };
 }

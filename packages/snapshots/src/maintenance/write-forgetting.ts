@@ -5,7 +5,6 @@ import type { ForgettingHead } from "../format/records/head.ts";
 import type { HeadOptions, Repository } from "../repository/repository.ts";
 import { StorageError } from "@idk/storage";
 import { mayForget, whyNotAllowed } from "../rules/counting.ts";
-import { findMarker } from "../repository/find-heads.ts";
 import { headsBefore, putHead } from "../repository/put-head.ts";
 import type { RepositoryState } from "./repository-state.ts";
 import { namesOf } from "../rules/death.ts";
@@ -103,16 +102,9 @@ export async function writeForgetting(
       time: now,
       markers: markers.slice(at, at + FORGOTTEN_MAX),
     };
-    const beforeMarker = async () => {
-      if (deadline === Infinity) return;
-      if ((await backend.currentTime(signal ? { signal } : {})) > deadline) throw tooLate();
-    };
-    const marker = await putHead(repository, writer!, head, recipients, { signal, beforeMarker });
-    written.push(marker);
-    // The request itself may have waited, for the machine may have been asleep.
-    if (deadline === Infinity) continue;
-    const found = await findMarker(backend, marker, signal);
-    if (found === undefined || found.storedAt > deadline) throw tooLate();
+    const by = deadline === Infinity ? undefined : { time: deadline, tooLate };
+    const stored = await putHead(repository, writer!, head, recipients, { signal, deadline: by });
+    written.push(stored.marker);
   }
   // So that a store that hides what was just forgotten is noticed.
   if (written.length > 0) await repository.newest(FORGETTING_CHAIN, options);

@@ -122,6 +122,7 @@ export async function runBackup(
       message: options.message ?? null,
       tags: options.tags ?? [],
       expectedSeconds: options.expectedSeconds ?? null,
+      acceptRollback,
       cache,
       clock,
       times,

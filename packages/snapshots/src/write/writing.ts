@@ -163,8 +163,8 @@ export function writing(given: WritingOptions): Writing {
   };
   const head = async (what: Pick<ToCommit, "snapshot" | "packs" | "oldest" | "state">) => {
     const committed = await commit(committing, { ...what, base, listedAt });
-    base = committed.state;
-    listedAt = committed.state.sentAt;
+    base = committed;
+    listedAt = committed.sentAt;
     isNewest = true;
     areInterruptedHeld = true;
     return committed;
@@ -179,7 +179,7 @@ export function writing(given: WritingOptions): Writing {
     const packs: number[] = [];
     for (const { id } of cache.packs()) if (isUsable(id)) packs.push(id);
     const { last } = given.start;
-    const { state } = await head({
+    const { marker } = await head({
       snapshot: undefined,
       packs,
       oldest: Math.min(
@@ -196,7 +196,7 @@ export function writing(given: WritingOptions): Writing {
         bytes: last?.bytes ?? 0,
       },
     });
-    report.event({ kind: "part", marker: state.marker });
+    report.event({ kind: "part", marker });
   };
 
   const snapshotOf = (
@@ -273,13 +273,13 @@ export function writing(given: WritingOptions): Writing {
       const snapshot = snapshotOf(built, sessions);
       const oldest = Math.min(isNewest ? Infinity : (base?.sentAt ?? Infinity), oldestUsed);
       const nextLinks = links.next;
-      const { state } = await head({
+      const { marker } = await head({
         snapshot,
         packs,
         oldest,
         state: { nextLinks, sessions, treeId, ...totals },
       });
-      return { marker: state.marker, treeId };
+      return { marker, treeId };
     },
     async close() {
       tree.close();
