@@ -19,8 +19,6 @@ import { dryRunSink } from "./dry-run.ts";
 import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
 import { merge } from "../cache/merge.ts";
-import { missingPacks } from "./session/missing.ts";
-import type { Host } from "../files/host.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
 import { randomBytes } from "node:crypto";
@@ -68,7 +66,7 @@ export async function runBackup(
     const times = graceTimes(pinned.graceSeconds);
     const clock = sessionClock(backend, signal);
     const chain = chainOf(pinned.repository, options.name);
-    const { acceptRollback = false } = options;
+    const { acceptRollback = false, repair = false, dryRun: isDryRun = false } = options;
     const start = await startSession({
       repository,
       chain,
@@ -77,11 +75,18 @@ export async function runBackup(
       times,
       ownTime,
       acceptRollback,
+      isDryRun,
       signal,
     });
-    const isMissing =
-      options.repair === true ? await missingPacks(backend, cache, signal) : () => false;
-    const reusable = reusablePacks(start, cache, times, sessionKey.length, isMissing);
+    const reusable = await reusablePacks(start, {
+      backend,
+      cache,
+      times,
+      newKeyLength: sessionKey.length,
+      acceptRollback,
+      repair,
+      signal,
+    });
     const { last } = start;
     report.event({
       kind: "start",
@@ -112,7 +117,7 @@ export async function runBackup(
       const milliseconds = performance.now() - begun;
       return { ...report.counts, ...report.lists(), marker, treeId, isUnchanged, milliseconds };
     };
-    if (options.dryRun === true) {
+    if (isDryRun) {
       const sink = dryRunSink(cache, report, (pack) => reusable.has(pack), signal);
       await walkFolders(merged, sink, walkOptions);
       const { newFiles, changedFiles, goneFiles } = report.counts;
@@ -127,6 +132,7 @@ export async function runBackup(
       message: options.message ?? null,
       tags: options.tags ?? [],
       expectedSeconds: options.expectedSeconds ?? null,
+      acceptRollback,
       cache,
       clock,
       times,
