@@ -40,9 +40,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "repo show": ["idk repo show", "idk repo show --json"],
   "repo allow": ["idk repo allow \"$(cat host.pub)\" --names 'web1/*'"],
   "repo revoke": ['idk repo revoke "$(cat host.pub)"'],
-  "repo share": [
-    "idk repo share                                after a recipient was added to the configuration",
-  ],
+  "repo share": ["idk repo share                                after you added a recipient"],
   put: [
     "idk put report.pdf -R alice.pub -R bob.pub",
     "idk put photos --compress auto                each file in the folder",

@@ -44,6 +44,13 @@ function addWhat(command: CommanderCommand): CommanderCommand {
         "leave out the patterns in FILE, one per line; repeatable",
       ),
     )
+    .addOption(
+      repeatable("--iexclude <glob>", "the same as --exclude, in upper and lower case; repeatable"),
+    )
+    .addOption(
+      repeatable("--exclude-if-present <name>", "leave out what is beside a file NAME; repeatable"),
+    )
+    .option("--exclude-larger-than <size>", "leave out files that are longer: 500K, 100M, 2G")
     .option("--exclude-caches", "leave out folders with a CACHEDIR.TAG, but not the tag")
     .option("-x, --one-file-system", "do not go into other file systems")
     .option(
@@ -113,8 +120,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
         "one more blob for each.",
     )
     .option("-l, --long", "print files, sizes, host and paths, too")
-    .option("--name <name>", "list only those of this name")
+    .option("--name <pattern>", "list only those of these names, * any text")
     .option("--tag <tag>", "list only those with this tag")
+    .option("--latest <n>", "list only the newest N of each name")
     .option("--all", "list forgotten ones, too")
     .addOption(identityOption())
     .addOption(rollbackOption())

@@ -2,7 +2,7 @@ import type { BackupCounts, BackupEvent } from "@idk/snapshots";
 import { reasonOrMessageOf } from "../errors/failures.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
-import { pathJson, pathText } from "./entries.ts";
+import { pathJson, pathText, rootless } from "./entries.ts";
 
 /** Prints what a backup reports. */
 export interface BackupReports {
@@ -82,11 +82,4 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
 
 function amountOf({ files, bytes, newBytes }: BackupCounts) {
   return { bytes, items: files, newBytes };
-}
-
-const SLASH = 0x2f;
-
-/** Without the slash in front, which paths in a snapshot do not have. */
-export function rootless(path: Uint8Array): Uint8Array {
-  return path[0] === SLASH ? path.subarray(1) : path;
 }

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { hostname } from "node:os";
 import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
 import { modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
-import { defaultName, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { defaultName, hostOf, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { inAnyCase } from "../../src/snapshots/excludes.ts";
+import { failedLines, unfinishedLine, unfinishedOf } from "../../src/snapshots/unfinished.ts";
 import { parseCount, parseShare, parseSpan } from "../../src/snapshots/policy.ts";
 
 describe("SNAPSHOT:PATH", () => {
@@ -28,9 +31,28 @@ describe("the name of snapshots that have none", () => {
     expect(hostPattern("web1")).toBe("web1/*");
   });
 
+  test("has the host of the configuration, if it names one", () => {
+    expect(hostOf(["home", "web1/*", "web2/*"])).toBe("web1");
+    expect(hostOf(["a/b/*"])).toBe("a/b");
+    for (const names of [undefined, [], ["home"], ["*"], ["*/*"], ["/*"]]) {
+      expect(hostOf(names)).toBe(hostname());
+    }
+  });
+
   test("is the same for a path given in another way", () => {
     expect(defaultName(["/usr/../usr/./lib"], "h")).toBe(defaultName(["/usr/lib/"], "h"));
   });
+});
+
+describe("a pattern in any case", () => {
+  test.each([
+    ["*.tmp", "*.[tT][mM][pP]"],
+    ["Ünder_1", "[Üü][nN][dD][eE][rR]_1"],
+    ["[a-c]x[!Q]", "[a-cA-C][xX][!Qq]"],
+    ["\\*\\a[]]", "\\*[\\a\\A][]]"],
+    ["ß", "ß"],
+    ["[a-Z0-9]", "[a-Z0-9]"],
+  ])("%s", (pattern, both) => expect(inAnyCase(pattern)).toBe(both));
 });
 
 describe("periods", () => {
@@ -79,6 +101,34 @@ describe("what to keep", () => {
     for (const text of ["10", "0%", "101%", "-1%", "%"]) {
       expect(() => parseShare(text)).toThrow("must be a share");
     }
+  });
+});
+
+describe("what earlier runs left", () => {
+  const since = Date.parse("2026-11-20T12:00:00Z");
+  const line = (after: number) =>
+    unfinishedLine(unfinishedOf({ packs: 3, since }, { graceSeconds: 7200 }, since + after));
+
+  test("is used until half the grace period has passed", () => {
+    const shown = "unfinished  3 packs since 2026-11-20 12:00:00 UTC: the next backup";
+    expect(line(3_599_999)).toBe(`${shown} uses them`);
+    expect(line(3_600_000)).toStartWith(`${shown} sends again what is too old`);
+    expect(unfinishedLine(unfinishedOf(undefined, { graceSeconds: 1 }, 0))).toEndWith("nothing");
+  });
+
+  test("are files that could not be read, or why there is no snapshot", () => {
+    const file = { path: "/a", message: "permission denied" };
+    const run = { at: since, failed: 25, files: Array.from({ length: 25 }, () => file) };
+    const lines = failedLines(run);
+    expect(lines[0]).toBe("failed      25 files of the last backup, 2026-11-20 12:00:00 UTC");
+    expect(lines[1]).toBe("            /a: permission denied");
+    expect(lines.slice(21)).toEqual(["            and 5 more"]);
+    const error = { code: "unavailable", message: "no route" };
+    expect(failedLines({ at: since, failed: 0, files: [], error })).toEqual([
+      "failed      the last backup, 2026-11-20 12:00:00 UTC, which made no snapshot: no route",
+    ]);
+    expect(failedLines({ at: since, failed: 0, files: [] })).toEqual([]);
+    expect(failedLines(undefined)).toEqual([]);
   });
 });
 

@@ -5,6 +5,7 @@ import { sessionClock, graceTimes } from "./session/times.ts";
 import type { BackupEvent, BackupOptions, BackupSummary } from "./options.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { Excludes } from "../walk/excludes.ts";
+import type { Host } from "../files/host.ts";
 import type { Repository } from "../repository/repository.ts";
 import { type Root, joinPaths } from "../walk/roots.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
@@ -19,6 +20,7 @@ import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
 import { merge } from "../cache/merge.ts";
 import { missingPacks } from "./session/missing.ts";
+import type { Host } from "../files/host.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
 import { randomBytes } from "node:crypto";
@@ -28,11 +30,12 @@ import { writing } from "./writing.ts";
 
 type StartEvent = Extract<BackupEvent, { kind: "start" }>;
 
-/** Runs a backup with an open cache. */
+/** Runs a backup with an open cache. A test can give a host on which files change as they are read. */
 export async function runBackup(
   repository: Repository,
   options: BackupOptions,
   cache: Cache,
+  given?: Host,
 ): Promise<BackupSummary> {
   const begun = performance.now();
   const { backend, naCl, pinned, writer } = repository;
@@ -41,7 +44,7 @@ export async function runBackup(
   const report = createReport(options.onEvent);
   const excludes = excludesOf(options);
   const root = rootOf(options);
-  const host = await openHost();
+  const host = given ?? (await openHost());
   // Sealed first, so that a wrong recipient is noticed before anything is read.
   const session = {
     id: randomBytes(UUID_LENGTH).toString("hex") as SessionId,
@@ -93,6 +96,8 @@ export async function runBackup(
       walk(host, root, {
         excludes,
         excludeCaches: options.excludeCaches ?? false,
+        excludeIfPresent: options.excludeIfPresent ?? [],
+        excludeLargerThan: options.excludeLargerThan,
         oneFileSystem: options.oneFileSystem ?? false,
       }),
       cache.records(),
@@ -140,7 +145,7 @@ export async function runBackup(
       links,
       report,
       host: options.host ?? hostname(),
-      user: options.user ?? userName(),
+      user: options.user ?? userName(host),
       startTime,
     });
     ({ close } = write);
@@ -182,11 +187,17 @@ function rootOf({ paths }: BackupOptions): Root {
   }
 }
 
-function userName(): string {
+function userName(host: Host): string {
+  const id = process.getuid?.();
+  const known = id === undefined ? undefined : host.userName(id);
+  if (known !== undefined) return known;
+  // A container may run under a number that has no name. Bun then says "unknown", as it does where the
+  // environment does not have the name, such as in a timer.
+  const number = `${id ?? ""}`;
   try {
-    return userInfo().username;
+    const { username } = userInfo();
+    return username === "unknown" ? number : username;
   } catch {
-    // A container may run under a number that has no name.
-    return `${process.getuid?.() ?? ""}`;
+    return number;
   }
 }

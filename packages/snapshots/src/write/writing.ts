@@ -92,8 +92,8 @@ export function writing(given: WritingOptions): Writing {
     metadata,
     isUsable,
     onUsed,
-    onTooLarge: (name) => {
-      report.error(name, new Error("the folder has too many entries, so it is left out"));
+    onTooLarge: (path) => {
+      report.error(path, new Error("the folder has too many entries, so it is left out"));
     },
   });
   const queue: EntryQueue = entryQueue({
