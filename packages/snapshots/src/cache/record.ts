@@ -1,4 +1,5 @@
 import type { FileType, Stat } from "../files/host.ts";
+import { UnusableCache } from "./database.ts";
 
 /** What a session remembers of an entry, in the order of a walk. */
 export interface CacheRecord {
@@ -76,13 +77,13 @@ export class StoredRecord implements CacheRecord {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
 
-  /** @throws RangeError if the chunk is damaged */
+  /** @throws UnusableCache if the chunk is damaged */
   constructor(chunk: number, bytes: Uint8Array, view: DataView, start: number) {
     const kind = KINDS[bytes[start]!];
     const valueLength = start + HEAD <= bytes.length ? view.getUint32(start + 46) : Infinity;
     this.end = start + HEAD + bytes[start + 3]! + valueLength;
     if (!(this.end <= bytes.length) || kind === undefined) {
-      throw new RangeError("the cache is damaged");
+      throw new UnusableCache("a record is damaged");
     }
     this.kind = kind;
     this.chunk = chunk;
@@ -102,7 +103,7 @@ export class StoredRecord implements CacheRecord {
 
   get type(): FileType {
     const type = TYPES[this.#bytes[this.start + 1]!];
-    if (type === undefined) throw new RangeError("the cache is damaged");
+    if (type === undefined) throw new UnusableCache("a record is damaged");
     return type;
   }
 
@@ -200,7 +201,7 @@ export function writeRecord(
 /**
  * Reads the records of a chunk, from an offset on.
  *
- * @throws RangeError if it is damaged
+ * @throws UnusableCache if it is damaged
  */
 export function* readRecords(
   chunk: number,
