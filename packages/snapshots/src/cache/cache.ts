@@ -254,12 +254,21 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   });
   let committed = stateOf("committed");
   let prepared = preparedOf();
-  // Pieces whose pack was not stored.
-  database.exec("DELETE FROM pieces WHERE pack NOT IN (SELECT id FROM packs)");
+  // Pieces whose pack was not stored. There are far fewer packs than pieces: each is looked up, not all
+  // pieces looked at.
+  database.exec(`DELETE FROM pieces WHERE pack IN (
+    WITH RECURSIVE each (pack) AS (
+      SELECT min(pack) FROM pieces
+      UNION ALL SELECT (SELECT min(pack) FROM pieces WHERE pack > each.pack) FROM each
+        WHERE each.pack IS NOT NULL
+    )
+    SELECT pack FROM each WHERE pack IS NOT NULL AND pack NOT IN (SELECT id FROM packs))`);
   const [any] = database.prepare("SELECT 1 FROM pieces LIMIT 1").all();
   /** Of all pieces; undefined if there were some before. */
   const filter = any === undefined ? new HashFilter() : undefined;
   let lastPack = Number(statements.lastPack.all()[0]?.["id"] ?? 0);
+  /** Of the sessions before the running one. */
+  let lastEarlier = lastPack;
 
   let isOpen = false;
   let batchBegan = 0;
@@ -329,23 +338,17 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
         UPDATE states SET status = 'committed';
         DELETE FROM records WHERE state NOT IN (SELECT id FROM states);
         ${UNUSED_CHUNKS};
-        UPDATE pieces SET uses = uses + change FROM uses
-          WHERE pieces.pack = uses.pack AND pieces.offset = uses.offset;`);
-      // Of a million pieces, only a session that changed something looks at all.
-      const changed = database
-        .prepare(
-          `SELECT 1 FROM uses UNION ALL SELECT 1 FROM packs
-           WHERE held <> 1 OR id NOT IN (SELECT pack FROM kept) LIMIT 1`,
-        )
-        .all();
-      if (changed.length > 0) {
-        database.exec(`
-          DELETE FROM pieces WHERE uses <= 0 OR pack NOT IN (SELECT pack FROM kept);
-          DELETE FROM packs WHERE id NOT IN (SELECT pack FROM kept);
-          UPDATE packs SET held = 1 WHERE held <> 1;
-          DELETE FROM uses;`);
-      }
-      database.exec("DELETE FROM kept");
+        DELETE FROM pieces WHERE pack IN (SELECT id FROM packs WHERE id NOT IN (SELECT pack FROM kept));
+        DELETE FROM packs WHERE id NOT IN (SELECT pack FROM kept);
+        UPDATE pieces SET uses = uses +
+            (SELECT change FROM uses WHERE uses.pack = pieces.pack AND uses.offset = pieces.offset)
+          WHERE ${PLACES_CHANGED};
+        DELETE FROM pieces WHERE uses <= 0 AND ${PLACES_CHANGED};
+        DELETE FROM pieces WHERE uses <= 0
+          AND pack IN (SELECT id FROM packs WHERE held <> 1 AND id <= ${lastEarlier});
+        UPDATE packs SET held = 1 WHERE held <> 1;
+        DELETE FROM uses;
+        DELETE FROM kept;`);
       for (const { id } of statements.allSessions.all()) {
         const bytes = bytesOf(id ?? null);
         if (!kept.has(Buffer.from(bytes).toString("hex"))) statements.dropSession.run(bytes);
@@ -429,6 +432,7 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
     begin() {
       transaction(forgetNext);
       prepared = undefined;
+      lastEarlier = lastPack;
       [filled, number] = [0, 0];
       return {
         add(record) {
@@ -487,6 +491,8 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   };
 }
 
+/** Of a million pieces, a session that changed a few looks at those. */
+const PLACES_CHANGED = "(pack, offset) IN (SELECT pack, offset FROM uses)";
 const UNUSED_CHUNKS = "DELETE FROM chunks WHERE hash NOT IN (SELECT chunk FROM records)";
 
 function sha256(bytes: Uint8Array): Buffer {

@@ -107,12 +107,16 @@ export class StoredRecord implements CacheRecord {
     return type;
   }
 
+  get size(): number {
+    return this.#view.getFloat64(this.start + 6);
+  }
+
   get state(): State {
     const [view, at] = [this.#view, this.start];
     return {
       type: this.type,
       mode: view.getUint16(at + 4),
-      size: view.getFloat64(at + 6),
+      size: this.size,
       mtime: { seconds: view.getFloat64(at + 14), nanoseconds: view.getUint32(at + 22) },
       ctime: { seconds: view.getFloat64(at + 26), nanoseconds: view.getUint32(at + 34) },
       inode: view.getBigUint64(at + 38),
@@ -162,6 +166,12 @@ export class StoredRecord implements CacheRecord {
 export function isAsRecorded(stat: Stat, record: CacheRecord): boolean {
   if (record instanceof StoredRecord) return record.isUnchanged(stat);
   return isUnchanged(stat, record.state);
+}
+
+/** Bytes of a file; 0 of anything else. */
+export function fileSize(record: CacheRecord): number {
+  const { type, size } = record instanceof StoredRecord ? record : record.state;
+  return type === "file" ? size : 0;
 }
 
 /** The bytes that `writeRecord` writes. */
