@@ -17,6 +17,7 @@ import { createReport } from "./report.ts";
 import { dryRunSink } from "./dry-run.ts";
 import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
+import { memoryKeeper, memoryOfRuntime } from "./memory.ts";
 import { merge } from "../cache/merge.ts";
 import { missingPacks } from "./session/missing.ts";
 import { openHost } from "../files/open-host.ts";
@@ -142,6 +143,7 @@ export async function runBackup(
       host: options.host ?? hostname(),
       user: options.user ?? userName(),
       startTime,
+      freeMemory: memoryKeeper(await memoryOfRuntime()),
     });
     ({ close } = write);
     await walkFolders(merged, write.sink, walkOptions);
@@ -164,7 +166,9 @@ function expectedOf(last: WriterState | undefined): StartEvent["expected"] {
   return { files: last.files, directories: last.directories, bytes: last.bytes };
 }
 
-function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
+export function excludesOf({
+  excludes = [],
+}: Pick<BackupOptions, "excludes">): Excludes | undefined {
   try {
     return compileExcludes(excludes);
   } catch (cause) {

@@ -1,6 +1,13 @@
 import type { CompressJob, CompressOutcome, SealJob, SealOutcome } from "./pack-worker.ts";
 import { type NaCl, type NaClChoice, StorageError } from "@idk/storage";
-import { type Codec, type Compress, compressBatch, sealVerified, zstdCompress } from "./jobs.ts";
+import {
+  type Codec,
+  type Compress,
+  compressBatch,
+  forgetScratch,
+  sealVerified,
+  zstdCompress,
+} from "./jobs.ts";
 import type { Piscina } from "piscina";
 import { availableParallelism } from "node:os";
 import { loadLz4BlockEncoder } from "@idk/storage/blobs";
@@ -46,6 +53,7 @@ export function packThreads(naCl: NaCl, nacl: NaClChoice, requested: number | un
       const warm = () => pool!.run({ nacl }, { name: "warmUp" });
       await Promise.all(Array.from({ length: count }, warm));
       isRunning = true;
+      forgetScratch();
     } catch {
       // This thread then does the work itself.
       await pool?.destroy().catch(() => {});
