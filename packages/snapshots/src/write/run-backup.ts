@@ -177,7 +177,7 @@ export function excludesOf({
   }
 }
 
-function rootOf({ paths }: BackupOptions): Root {
+export function rootOf({ paths }: Pick<BackupOptions, "paths">): Root {
   try {
     return joinPaths(paths);
   } catch (cause) {
