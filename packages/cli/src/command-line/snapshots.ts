@@ -2,7 +2,8 @@ import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
 import { identityOption, recipientOption, recipientsFileOption, repeatable } from "./options.ts";
 
-const SNAPSHOT = "latest, NAME, NAME~2, NAME@2026-11-20, or the first 8 digits of its address";
+const SNAPSHOT =
+  "NAME, NAME~2, NAME@2026-11-20, the first 8 digits of its address, or latest: of all names";
 
 function rollbackOption(): Option {
   return new Option(
@@ -338,7 +339,11 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
     group
       .command("revoke")
       .summary("end the rights of a host")
-      .description("End the rights of a writer key. What it wrote until now stays.")
+      .description(
+        "End the rights of a writer key. What it wrote until now stays. Also stop its host's backups and " +
+          "delete its credentials: what it still stores does not count, and stops `idk prune` until " +
+          "`idk forget --head` forgets it.",
+      )
       .argument("<writer>", "idk-writer1…"),
   ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoRevoke));
 

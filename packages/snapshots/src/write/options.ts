@@ -30,7 +30,7 @@ export interface BackupOptions {
   readonly expectedSeconds?: number | undefined;
   /** Of each piece, where it saves an eighth. By default zstd. */
   readonly compression?: "zstd" | "lz4" | "none" | undefined;
-  /** Open and compare each pack before it is stored. By default true. */
+  /** Open and compare each pack before it is stored, and decode what it says of files. By default true. */
   readonly verify?: boolean | undefined;
   /** Read and count, store nothing and leave the cache as it is. */
   readonly dryRun?: boolean | undefined;

@@ -33,7 +33,7 @@ beforeAll(() => {
 afterAll(() => {
   // Deeper than the runtime's own function goes.
   execFileSync("rm", ["-rf", base]);
-});
+}, 60_000);
 
 const LETTERS: Readonly<Record<FileType, string>> = {
   file: "f",
