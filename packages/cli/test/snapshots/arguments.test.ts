@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
 import { modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
 import { defaultName, hostOf, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { createAmounts } from "../../src/snapshots/backup-progress.ts";
 import { inAnyCase } from "../../src/snapshots/excludes.ts";
 import { failedLines, unfinishedLine, unfinishedOf } from "../../src/snapshots/unfinished.ts";
 import { parseCount, parseShare, parseSpan } from "../../src/snapshots/policy.ts";
@@ -130,6 +131,28 @@ describe("what earlier runs left", () => {
     expect(failedLines({ at: since, failed: 0, files: [] })).toEqual([]);
     expect(failedLines(undefined)).toEqual([]);
   });
+});
+
+test("the progress of a backup grows within a large file, and never shrinks", () => {
+  const amount = createAmounts();
+  const none = { directories: 0, newFiles: 0, changedFiles: 0, unchangedFiles: 0, goneFiles: 0 };
+  const shown = (files: number, bytes: number, newBytes: number) =>
+    amount({ ...none, storedBytes: 0, errors: 0, files, bytes, newBytes }).bytes;
+  // An old file of 100, a new one of 50, one of 60 whose half is new.
+  const events = [
+    [0, 0, 0],
+    [1, 100, 0],
+    [1, 100, 20],
+    [1, 100, 45],
+    [2, 150, 50],
+    [2, 150, 80],
+    [3, 210, 80],
+  ];
+  expect(events.map((event) => shown(event[0]!, event[1]!, event[2]!))).toEqual([
+    0, 100, 120, 145, 150, 180, 210,
+  ]);
+  // Pieces that were counted, of a file that then could not be read.
+  expect([shown(3, 210, 90), shown(3, 210, 90), shown(4, 211, 90)]).toEqual([220, 220, 220]);
 });
 
 describe("entries", () => {
