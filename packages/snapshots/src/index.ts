@@ -31,6 +31,7 @@ export {
   createRepository,
   type CreateOptions,
   revoke,
+  revokeWriter,
 } from "./repository/settings.ts";
 export { shareKeys, type SharedKeys } from "./maintenance/share-keys.ts";
 export { type Fork, forksOf } from "./repository/forks.ts";
@@ -65,6 +66,7 @@ export {
 } from "./maintenance/prune.ts";
 
 export { backup, backupStatus } from "./write/backup.ts";
+export { countFiles, type CountOptions } from "./write/count-files.ts";
 export type {
   BackupCounts,
   BackupEvent,

@@ -18,6 +18,10 @@ export interface BackupOptions {
   readonly excludes?: readonly string[] | undefined;
   /** Leave out what is in folders that `CACHEDIR.TAG` marks as caches. */
   readonly excludeCaches?: boolean | undefined;
+  /** Leave out what is in folders that have something of one of these names, except this. */
+  readonly excludeIfPresent?: readonly Uint8Array[] | undefined;
+  /** Leave out longer files, in bytes, but not those that are paths themselves. */
+  readonly excludeLargerThan?: number | undefined;
   /** Stay on the file systems of the paths. */
   readonly oneFileSystem?: boolean | undefined;
   readonly message?: string | undefined;

@@ -18,8 +18,8 @@ import { createReport } from "./report.ts";
 import { dryRunSink } from "./dry-run.ts";
 import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
+import { memoryKeeper, memoryOfRuntime } from "./memory.ts";
 import { merge } from "../cache/merge.ts";
-import { missingPacks } from "./session/missing.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
 import { randomBytes } from "node:crypto";
@@ -67,7 +67,7 @@ export async function runBackup(
     const times = graceTimes(pinned.graceSeconds);
     const clock = sessionClock(backend, signal);
     const chain = chainOf(pinned.repository, options.name);
-    const { acceptRollback = false } = options;
+    const { acceptRollback = false, repair = false, dryRun: isDryRun = false } = options;
     const start = await startSession({
       repository,
       chain,
@@ -76,11 +76,18 @@ export async function runBackup(
       times,
       ownTime,
       acceptRollback,
+      isDryRun,
       signal,
     });
-    const isMissing =
-      options.repair === true ? await missingPacks(backend, cache, signal) : () => false;
-    const reusable = reusablePacks(start, cache, times, sessionKey.length, isMissing);
+    const reusable = await reusablePacks(start, {
+      backend,
+      cache,
+      times,
+      newKeyLength: sessionKey.length,
+      acceptRollback,
+      repair,
+      signal,
+    });
     const { last } = start;
     report.event({
       kind: "start",
@@ -95,6 +102,8 @@ export async function runBackup(
       walk(host, root, {
         excludes,
         excludeCaches: options.excludeCaches ?? false,
+        excludeIfPresent: options.excludeIfPresent ?? [],
+        excludeLargerThan: options.excludeLargerThan,
         oneFileSystem: options.oneFileSystem ?? false,
       }),
       cache.records(),
@@ -109,7 +118,7 @@ export async function runBackup(
       const milliseconds = performance.now() - begun;
       return { ...report.counts, ...report.lists(), marker, treeId, isUnchanged, milliseconds };
     };
-    if (options.dryRun === true) {
+    if (isDryRun) {
       const sink = dryRunSink(cache, report, (pack) => reusable.has(pack), signal);
       await walkFolders(merged, sink, walkOptions);
       const { newFiles, changedFiles, goneFiles } = report.counts;
@@ -124,6 +133,7 @@ export async function runBackup(
       message: options.message ?? null,
       tags: options.tags ?? [],
       expectedSeconds: options.expectedSeconds ?? null,
+      acceptRollback,
       cache,
       clock,
       times,
@@ -142,8 +152,9 @@ export async function runBackup(
       links,
       report,
       host: options.host ?? hostname(),
-      user: options.user ?? userName(),
+      user: options.user ?? userName(host),
       startTime,
+      freeMemory: memoryKeeper(await memoryOfRuntime()),
     });
     ({ close } = write);
     await walkFolders(merged, write.sink, walkOptions);
@@ -166,7 +177,9 @@ function expectedOf(last: WriterState | undefined): StartEvent["expected"] {
   return { files: last.files, directories: last.directories, bytes: last.bytes };
 }
 
-function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
+export function excludesOf({
+  excludes = [],
+}: Pick<BackupOptions, "excludes">): Excludes | undefined {
   try {
     return compileExcludes(excludes);
   } catch (cause) {
@@ -175,7 +188,7 @@ function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
   }
 }
 
-function rootOf({ paths }: BackupOptions): Root {
+export function rootOf({ paths }: Pick<BackupOptions, "paths">): Root {
   try {
     return joinPaths(paths);
   } catch (cause) {
@@ -184,11 +197,17 @@ function rootOf({ paths }: BackupOptions): Root {
   }
 }
 
-function userName(): string {
+function userName(host: Host): string {
+  const id = process.getuid?.();
+  const known = id === undefined ? undefined : host.userName(id);
+  if (known !== undefined) return known;
+  // A container may run under a number that has no name. Bun then says "unknown", as it does where the
+  // environment does not have the name, such as in a timer.
+  const number = `${id ?? ""}`;
   try {
-    return userInfo().username;
+    const { username } = userInfo();
+    return username === "unknown" ? number : username;
   } catch {
-    // A container may run under a number that has no name.
-    return `${process.getuid?.() ?? ""}`;
+    return number;
   }
 }
