@@ -1,4 +1,4 @@
-import { ANY_TEXT, matchesGlob } from "./glob.ts";
+import { ANY_TEXT, globOf, matchesGlob } from "./glob.ts";
 
 /**
  * Whether a pattern matches a whole name. `*` stands for any text, also none; every other character
@@ -7,5 +7,5 @@ import { ANY_TEXT, matchesGlob } from "./glob.ts";
 export function matchesPattern(pattern: string, name: string): boolean {
   const parts: number[] = [];
   for (const each of pattern) parts.push(each === "*" ? ANY_TEXT : each.codePointAt(0)!);
-  return matchesGlob(parts, name);
+  return matchesGlob(globOf(parts), name);
 }
