@@ -287,7 +287,7 @@ test("a change at the end of a large folder finds again what was passed over", a
   rmSync(join(at.source, name(2)));
   await at.run();
   await check();
-}, 30_000);
+}, 120_000);
 
 describe("a dry run", () => {
   test("counts what a backup would store, and stores nothing", async () => {
