@@ -364,7 +364,7 @@ test("a pack hardly in use leaves the store", async () => {
   at.write("kept", randomBytes(1000));
   at.write("large", randomBytes(3 * MIB));
   await at.run(options);
-  const [pack] = (await all(at.backend.list(""))).filter(
+  const pack = (await all(at.backend.list(""))).find(
     ({ name, size }) => size > 3 * MIB && !before.has(name),
   );
   at.later();
