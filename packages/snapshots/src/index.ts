@@ -31,6 +31,7 @@ export {
   createRepository,
   type CreateOptions,
   revoke,
+  revokeWriter,
 } from "./repository/settings.ts";
 export { shareKeys, type SharedKeys } from "./maintenance/share-keys.ts";
 export { type Fork, forksOf } from "./repository/forks.ts";

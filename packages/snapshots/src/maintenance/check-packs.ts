@@ -5,6 +5,8 @@ import type { PackReader } from "../read/pack-reader.ts";
 import type { PackTable } from "./check-trees.ts";
 import type { Repository } from "../repository/repository.ts";
 import { inParallel } from "./in-parallel.ts";
+import { PACK_BLOB_MAX } from "../format/packs/pack.ts";
+import { fetchBlob } from "@idk/storage/blobs";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 
 /** Checks packs: that they are there, what the store knows of them, and of some what is in them. */
@@ -15,7 +17,7 @@ export interface PackChecker {
   read(packs: PackReader, from: number): Promise<void>;
   /** Reports a pack that is not there. */
   missing(address: Address): Promise<void>;
-  /** Asks the store about the others. Returns all packs that turned out to be damaged. */
+  /** Asks the store about the others, and deletes. Returns all packs that turned out to be damaged. */
   finish(): Promise<ReadonlySet<Address>>;
   readonly counts: {
     readonly opened: number;
@@ -23,6 +25,10 @@ export interface PackChecker {
     readonly attested: number;
   };
 }
+
+/** Damaged packs that are deleted: so many, or a share of all if that is more. */
+const DELETED_MAX = 16;
+const DELETED_SHARE = 0.01;
 
 export function packChecker(
   { backend }: Repository,
@@ -36,6 +42,8 @@ export function packChecker(
   const counts = { opened: 0, openedBytes: 0, attested: 0 };
   const reported = new Set<Address>();
   const damaged = new Set<Address>();
+  /** Those to delete, with why: all are known before the first goes. */
+  const toDelete = new Map<Address, StorageError>();
   /** Data packs that were opened, by number. */
   const read = new Set<number>();
 
@@ -45,9 +53,41 @@ export function packChecker(
     // Nothing but its bytes proves that a pack is damaged: what else is wrong may be the snapshot that
     // refers to it.
     if (error.code === "address") damaged.add(address);
-    const isDeleted = deleteDamaged && error.code === "address";
-    if (isDeleted) await backend.delete(address, { signal });
-    report({ kind: "pack", address, error, isDeleted });
+    if (deleteDamaged && error.code === "address") toDelete.set(address, error);
+    else report({ kind: "pack", address, error, isDeleted: false });
+  };
+  /**
+   * Deletes the damaged packs whose bytes, fetched once more, do not have the hash that is their name: a
+   * checksum may be another object's, and what was read may have been damaged on its way. None of many,
+   * because then it is rather the way to the store, or this machine's memory, that is damaged.
+   */
+  const deleteThem = async (): Promise<void> => {
+    const most = Math.max(DELETED_MAX, Math.floor(table.length * DELETED_SHARE));
+    const buffer = new Uint8Array(PACK_BLOB_MAX);
+    for (const [address, error] of toDelete) {
+      const [why, isDeleted] =
+        toDelete.size > most
+          ? [tooMany(error, toDelete.size, table.length), false]
+          : await tryDelete(address, error, buffer);
+      report({ kind: "pack", address, error: why, isDeleted });
+    }
+  };
+  const tryDelete = async (
+    address: Address,
+    error: StorageError,
+    buffer: Uint8Array<ArrayBuffer>,
+  ): Promise<[StorageError, boolean]> => {
+    try {
+      await fetchBlob(backend, address, buffer, signal ? { signal } : {});
+    } catch (again) {
+      if (!isFaultOfOne(again)) throw again;
+      if (again.code !== "address") return [again, false];
+      await backend.delete(address, { signal });
+      return [error, true];
+    }
+    damaged.delete(address);
+    const text = `${error.message}; fetched once more, its bytes are right, so it is not deleted`;
+    return [new StorageError("address", text, { cause: error }), false];
   };
   const missing = async (address: Address) => {
     const text = `the store does not have the pack ${address}`;
@@ -95,9 +135,8 @@ export function packChecker(
     },
     async finish() {
       const verifies = checksums && (await backend.capabilities?.({ signal }))?.verifiesChecksums;
-      if (verifies !== true) return damaged;
-      const numbers = Array.from({ length: table.length }, (_, number) => number);
-      await inParallel(numbers, concurrency, async (number) => {
+      const unread = verifies === true ? table.length : 0;
+      await inParallel(Array(unread).keys(), concurrency, async (number) => {
         const { address } = table.row(number);
         if (read.has(number) || table.sortOf(number) === "meta") return;
         if (!present.has(table.address(number))) return;
@@ -110,7 +149,15 @@ export function packChecker(
         const text = `the store has other bytes than those of the pack ${address}`;
         await fault(address, new StorageError("address", text));
       });
+      await deleteThem();
       return damaged;
     },
   };
+}
+
+function tooMany(error: StorageError, count: number, packs: number): StorageError {
+  const text =
+    `${error.message}; ${count} of ${packs} packs seem damaged, which is so many that none is deleted: ` +
+    "check the connection to the store and this machine's memory, and run check on another machine";
+  return new StorageError(error.code, text, { cause: error });
 }

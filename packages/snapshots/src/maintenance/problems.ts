@@ -67,7 +67,10 @@ export interface CheckOptions extends HeadOptions {
    * request for each. By default true.
    */
   readonly checksums?: boolean | undefined;
-  /** Deletes packs whose bytes are not those of their names, so that a backup can store them anew. */
+  /**
+   * Deletes packs whose bytes, fetched once more, are not those of their names, so that a backup can store
+   * them anew: all of them at the end, or none if they are over 1 % of the packs and over 16.
+   */
   readonly deleteDamaged?: boolean | undefined;
   /** Requests in flight at once, 1 to 64, by default 16; a quarter as many for packs that are read. */
   readonly concurrency?: number | undefined;

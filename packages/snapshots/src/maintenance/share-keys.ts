@@ -1,15 +1,17 @@
 import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
-import { type HeadOptions, type Repository } from "../repository/repository.ts";
-import { type Marker, nextGeneration } from "../format/names/marker.ts";
+import type { FoundSnapshot, HeadOptions, Repository } from "../repository/repository.ts";
+import type { Marker } from "../format/names/marker.ts";
 import { StorageError } from "@idk/storage";
 import type { KeysHead } from "../format/records/head.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
 import { changeSettings } from "../repository/settings.ts";
-import { decodeSnapshot } from "../format/records/snapshot.ts";
 import { encodeSessionSecrets } from "../format/records/keys.ts";
-import { putHead } from "../repository/put-head.ts";
-import { readRecord, sealRecord } from "../repository/records.ts";
+import { headsBefore, putHead } from "../repository/put-head.ts";
+import { isFaultOfOne } from "../repository/find-heads.ts";
+import { openSnapshot } from "../read/open-snapshot.ts";
+import { sealRecord } from "../repository/records.ts";
 import { sessionSecrets } from "../read/session-secrets.ts";
+import { treeChecker } from "./check-trees.ts";
 
 /** Secrets in one record, which has at most 2^20 bytes. */
 const SECRETS_PER_RECORD = 10_000;
@@ -22,8 +24,18 @@ export interface SharedKeys {
   readonly sessions: number;
   /** Sessions that none of the identities here opens. */
   readonly unopened: number;
+  /** Sessions that the snapshots name and have no pack of that could be read: not given. */
+  readonly unused: number;
+  /** Snapshots, newer than those whose sessions were given, that cannot be read. */
+  readonly skipped: readonly SkippedSnapshot[];
   /** The heads written; none if there are no snapshots. */
   readonly heads: readonly Marker[];
+}
+
+/** A snapshot that is missing or malformed. */
+export interface SkippedSnapshot {
+  readonly found: FoundSnapshot;
+  readonly error: StorageError;
 }
 
 /**
@@ -31,6 +43,10 @@ export interface SharedKeys {
  * sessions that the newest snapshots need, whose keys later snapshots copy unopened. They can read what is
  * backed up from then on with their keys among the recipients; the heads of earlier snapshots stay closed
  * to them.
+ *
+ * The key of a session says nothing about the repository that the session is of, so a writer could name
+ * those of another one that the owner can read: only such are given as open a pack of the snapshot's tree.
+ * This reads all metadata packs of the newest snapshots, and at most one data pack for each session.
  *
  * @param repository of the owner, with the identities of a reader
  * @param recipients all readers, old and new
@@ -47,24 +63,24 @@ export async function shareKeys(
   if (writer === undefined) throw new StorageError("usage", "sharing keys needs the owner's key");
 
   const secrets = new Map<SessionId, Uint8Array>();
-  const unopened = new Set<SessionId>();
+  const sessions = { unopened: new Set<SessionId>(), unused: new Set<SessionId>() };
+  const skipped: SkippedSnapshot[] = [];
   const chains = new Set<string>();
-  for await (const { head } of repository.heads(options)) {
+  for await (const found of repository.heads(options)) {
+    const { head } = found;
     if (head.kind !== "snap" || chains.has(head.name)) continue;
-    chains.add(head.name);
-    const snapshot = decodeSnapshot(
-      await readRecord(repository, "snapshot", head.snapshot, signal),
-    );
-    const opened = sessionSecrets(repository, snapshot, options);
-    for (const session of snapshot.sessionKeys.keys()) {
-      try {
-        secrets.set(session, await opened.secretOf(session, signal));
-      } catch (error) {
-        if (!(error instanceof StorageError) || error.code !== "no-match") throw error;
-        unopened.add(session);
-      }
+    const snap = { ...found, head };
+    try {
+      await addSecrets(repository, snap, { secrets, ...sessions }, options);
+      chains.add(head.name);
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error;
+      skipped.push({ found: snap, error });
     }
   }
+  const [unopened, unused] = [sessions.unopened, sessions.unused].map(
+    (some) => [...some].filter((session) => !secrets.has(session)).length,
+  );
 
   const heads: Marker[] = [];
   const all = [...secrets];
@@ -74,16 +90,14 @@ export async function shareKeys(
     const { address, blob } = sealRecord(naCl, "keys", content, recipients);
     await backend.put(address, blob, { sha256: address, ...(signal && { signal }) });
     const before = await repository.newest(FORGETTING_CHAIN, options);
-    const previous = before === undefined ? [] : [before.marker];
     const now = await backend.currentTime(signal ? { signal } : {});
-    const generations = previous.map(({ generation }) => generation);
+    const chain = chainOf(pinned.repository, FORGETTING_CHAIN);
     const head: KeysHead = {
       kind: "keys",
       repository: pinned.repository,
-      chain: chainOf(pinned.repository, FORGETTING_CHAIN),
+      chain,
       name: FORGETTING_CHAIN,
-      generation: nextGeneration(generations, now),
-      previous: previous.map((marker) => marker.address),
+      ...(await headsBefore(backend, chain, before ? [before.marker] : [], now, signal)),
       time: now,
       writer: writer.writer,
       expectedSeconds: null,
@@ -91,7 +105,63 @@ export async function shareKeys(
       tags: [],
       keys: address,
     };
-    heads.push(await putHead(repository, writer, head, recipients, { signal }));
+    const { marker } = await putHead(repository, writer, head, recipients, { signal });
+    heads.push(marker);
   }
-  return { chains: chains.size, sessions: secrets.size, unopened: unopened.size, heads };
+  return {
+    chains: chains.size,
+    sessions: secrets.size,
+    unopened: unopened!,
+    unused: unused!,
+    skipped,
+    heads,
+  };
+}
+
+/** Adds the secrets of a snapshot's sessions that open a pack of its tree. */
+async function addSecrets(
+  repository: Repository,
+  found: FoundSnapshot,
+  into: {
+    readonly secrets: Map<SessionId, Uint8Array>;
+    readonly unopened: Set<SessionId>;
+    readonly unused: Set<SessionId>;
+  },
+  options: HeadOptions,
+): Promise<void> {
+  const { signal } = options;
+  const { snapshot, tree, packs } = await openSnapshot(repository, found, options);
+  const opened = sessionSecrets(repository, snapshot, options);
+  const toUse = new Map<SessionId, Uint8Array>();
+  for (const session of snapshot.sessionKeys.keys()) {
+    try {
+      toUse.set(session, await opened.secretOf(session, signal));
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.code !== "no-match") throw error;
+      into.unopened.add(session);
+    }
+  }
+  const trees = treeChecker();
+  const ignored = {
+    onFault: async () => undefined,
+    isBad: () => false,
+    onFile: async () => undefined,
+  };
+  const { packs: needed } = await trees.check(snapshot, tree, ignored, signal);
+  for (const sort of ["meta", "data"] as const) {
+    for (const number of needed()) {
+      const row = trees.packs.row(number);
+      const secret = toUse.get(row.session);
+      if (secret === undefined || trees.packs.sortOf(number) !== sort) continue;
+      try {
+        await (sort === "meta" ? packs.metadata(row, signal) : packs.data(row, signal));
+      } catch (error) {
+        if (!isFaultOfOne(error)) throw error;
+        continue;
+      }
+      into.secrets.set(row.session, secret);
+      toUse.delete(row.session);
+    }
+  }
+  for (const session of toUse.keys()) into.unused.add(session);
 }

@@ -9,15 +9,17 @@ import { readRecord } from "./records.ts";
 import { requireMarkers } from "./marker-backend.ts";
 import { storeClock } from "./store-clock.ts";
 
-/** Heads of a chain that are tried before it is given up: others may have made markers up. */
+/** Heads of a chain that are tried before the next chain's: others may have made markers up. */
 const TRIED_MAX = 16;
 
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
- * identity signed: all that is needed besides the identity file. About two requests for each chain.
+ * identity signed: all that is needed besides the identity file. About two requests for each chain, and
+ * one for each marker where others have made so many up that this finds nothing else.
  *
  * @returns undefined if there is none
- * @throws StorageError `head` if there are the settings of several repositories of this owner
+ * @throws StorageError `head` if there are the settings of several repositories of this owner, or more
+ *   markers than of heads that this identity opens
  */
 export async function discoverRepository({
   backend: given,
@@ -35,22 +37,22 @@ export async function discoverRepository({
   const now = await storeClock(backend).now(signal);
   const owner = ownerKeyOf(identity).writer;
   const found = new Map<RepositoryId, PinnedRepository>();
+  /** Chains with more markers than were tried, none of which led to a head. */
+  const givenUp: ChainId[] = [];
+  let tried = 0;
   for await (const chain of chainsOf()) {
-    let tries = 0;
-    for await (const listed of newestMarkers(backend, chain, now, signal)) {
-      tries += 1;
-      if (tries > TRIED_MAX) break;
-      const claim = await claimOf(listed.marker.address);
-      // Anyone who can put can put a head of another chain or repository here.
-      if (claim === undefined || chain !== chainOf(claim.repository, claim.name)) continue;
-      if (claim.name !== SETTINGS_CHAIN) break;
-      const { repository } = claim;
-      const head = await readHead(reader, { repository, owner }, listed, now, signal);
-      if ("error" in head || head.head.kind !== "repo") continue;
-      const { graceSeconds } = head.head.settings;
-      found.set(repository, { repository, owner, graceSeconds });
-      break;
-    }
+    if (!(await isDecided(chain, TRIED_MAX))) givenUp.push(chain);
+  }
+  for (const chain of givenUp) {
+    if (found.size === 0) await isDecided(chain, Infinity);
+  }
+  if (found.size === 0 && givenUp.length > 0) {
+    throw new StorageError(
+      "head",
+      `${backend.description} has markers of a repository, but none of the ${tried} tried leads to settings ` +
+        "that the owner's key of this identity signed: if it is yours, use the identity that made it, or " +
+        "configure the repository; if someone has deleted its settings, run recover",
+    );
   }
   if (found.size > 1) {
     throw new StorageError(
@@ -60,6 +62,31 @@ export async function discoverRepository({
     );
   }
   return found.values().next().value;
+
+  /**
+   * Reads the newest heads of a chain, and keeps the settings if it has them.
+   *
+   * @returns whether there is no more to try
+   */
+  async function isDecided(chain: ChainId, most: number): Promise<boolean> {
+    let tries = 0;
+    for await (const listed of newestMarkers(backend, chain, now, signal)) {
+      if (tries === most) return false;
+      tries += 1;
+      tried += 1;
+      const claim = await claimOf(listed.marker.address);
+      // Anyone who can put can put a head of another chain or repository here.
+      if (claim === undefined || chain !== chainOf(claim.repository, claim.name)) continue;
+      if (claim.name !== SETTINGS_CHAIN) return true;
+      const { repository } = claim;
+      const head = await readHead(reader, { repository, owner }, listed, now, signal);
+      if ("error" in head || head.head.kind !== "repo") continue;
+      const { graceSeconds } = head.head.settings;
+      found.set(repository, { repository, owner, graceSeconds });
+      return true;
+    }
+    return true;
+  }
 
   /** The chains that have markers: one request each. */
   async function* chainsOf(): AsyncGenerator<ChainId> {

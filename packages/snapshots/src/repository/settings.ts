@@ -1,15 +1,16 @@
-import { type Backend, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
+import { type Address, type Backend, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
 import { GRACE_MIN, PREVIOUS_MAX, UUID_LENGTH } from "../format/limits.ts";
 import { type FoundSettings, type HeadOptions, type Repository } from "./repository.ts";
 import type { Rule, Settings } from "../format/records/settings.ts";
-import { compareMarkers, nextGeneration } from "../format/names/marker.ts";
-import { listMarkers, newestMarkers } from "./find-heads.ts";
+import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
+import { type ListedMarker, listMarkers, newestMarkers } from "./find-heads.ts";
+import type { MarkerBackend } from "./marker-backend.ts";
 import type { RepositoryHead } from "../format/records/head.ts";
 import type { RepositoryId } from "../format/names/identifiers.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
 import type { Writer, WriterKey } from "../format/keys/writer.ts";
 import type { PinnedRepository } from "./repository.ts";
-import { putHead } from "./put-head.ts";
+import { type HeadPlace, headsBefore, putHead } from "./put-head.ts";
 import { randomBytes } from "node:crypto";
 import { requireMarkers } from "./marker-backend.ts";
 
@@ -33,7 +34,8 @@ export interface CreateOptions {
  * Makes a repository: a new uuid, and the owner's settings.
  *
  * @returns what everybody's configuration has to pin
- * @throws StorageError `usage` if the location has markers already
+ * @throws StorageError `usage` if the location has markers already, or if someone else makes a repository
+ *   there at the same time and was not later; then nothing of this one is left
  */
 export async function createRepository(options: CreateOptions): Promise<PinnedRepository> {
   const { owner, recipients, rules = [], graceSeconds = GRACE_DEFAULT, signal } = options;
@@ -49,16 +51,46 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
     );
   }
   const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
-  const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, [], now);
-  await putHead({ backend, naCl }, owner, head, recipients, { signal });
+  const place = { generation: now, previous: [] };
+  const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, place, now);
+  const { marker } = await putHead({ backend, naCl }, owner, head, recipients, { signal });
+  await requireFirst(backend, marker, signal);
   return { repository, owner: owner.writer, graceSeconds };
+}
+
+/** Takes a new repository back unless all others at the location are later: their makers see this one. */
+async function requireFirst(
+  backend: MarkerBackend,
+  marker: Marker,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const options = signal ? { signal } : {};
+  const listed: ListedMarker[] = [];
+  // Who makes many markers up cannot take more than this.
+  for await (const one of listMarkers(backend, "", { limit: PREVIOUS_MAX, ...options })) {
+    listed.push(one);
+  }
+  const isOwn = (one: ListedMarker) => one.marker.address === marker.address;
+  const own = listed.find(isOwn)?.storedAt ?? Infinity;
+  if (listed.every((one) => isOwn(one) || one.storedAt > own)) return;
+  const undone = await backend
+    .deleteMarker(formatMarker(marker), options)
+    .then(() => backend.delete(marker.address, options))
+    .then(
+      () => "try again, and open the one that is there then",
+      () => `delete the marker ${formatMarker(marker)}, which this could not, and try again`,
+    );
+  throw new StorageError(
+    "usage",
+    `someone else is making a repository in ${backend.description} at the same time: ${undone}`,
+  );
 }
 
 function settingsHead(
   repository: RepositoryId,
   writer: Writer,
   settings: Settings,
-  previous: readonly { readonly generation: number; readonly address: string }[],
+  place: HeadPlace,
   now: number,
 ): RepositoryHead {
   return {
@@ -66,11 +98,7 @@ function settingsHead(
     repository,
     chain: chainOf(repository, SETTINGS_CHAIN),
     name: SETTINGS_CHAIN,
-    generation: nextGeneration(
-      previous.map(({ generation }) => generation),
-      now,
-    ),
-    previous: previous.map(({ address }) => address as RepositoryHead["previous"][number]),
+    ...place,
     time: now,
     writer,
     expectedSeconds: null,
@@ -80,15 +108,16 @@ function settingsHead(
   };
 }
 
-/** Markers further ahead are not taken into the heads before a new one, which would push it ahead. */
-const AHEAD_TAKEN_MS = -60 * 60 * 1000;
+/** Times that a change is applied, where others change the settings at the same time. */
+const ATTEMPTS = 8;
 
 /**
- * Changes the settings: reads the newest, and signs new ones.
+ * Changes the settings: reads the newest, and signs new ones. If someone else has done so at the same
+ * time, and did not know of these, the change is applied once more, to theirs, so that neither is lost.
  *
  * @param change from the settings now, and the store's time in milliseconds, to the new ones
  * @throws StorageError `usage` if this machine does not hold the owner's key, or the grace period would
- *   shrink
+ *   shrink; `unavailable` if others do not stop changing the settings
  */
 export async function changeSettings(
   repository: Repository,
@@ -101,22 +130,58 @@ export async function changeSettings(
   if (writer?.writer !== pinned.owner) {
     throw new StorageError("usage", "only the owner of a repository can change its settings");
   }
-  const newest = await repository.settings({ ...options, refresh: true });
-  const now = await backend.currentTime(signal ? { signal } : {});
-  const settings = change(newest.head.settings, now);
-  checkGrace(settings.graceSeconds);
-  if (settings.graceSeconds < newest.head.settings.graceSeconds) {
-    throw new StorageError("usage", "the grace period of a repository can only grow");
+  const first = await repository.settings({ ...options, refresh: true });
+  /** Heads that the next one has as those before it, the first of which it changes. */
+  let known: readonly FoundSettings[] = [first];
+  let own: Marker[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const newest = known[0]!;
+    const now = await backend.currentTime(signal ? { signal } : {});
+    const settings = change(newest.head.settings, now);
+    checkGrace(settings.graceSeconds);
+    if (settings.graceSeconds < newest.head.settings.graceSeconds) {
+      throw new StorageError("usage", "the grace period of a repository can only grow");
+    }
+    const before = [...known.map(({ marker }) => marker), ...own];
+    const place = await headsBefore(backend, newest.marker.chain, before, now, signal);
+    const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
+    const { marker } = await putHead(repository, writer, head, recipients, { signal });
+    own = [marker, ...own];
+    const seen = new Set([...place.previous, ...own.map(({ address }) => address)]);
+    known = await unseenSettings(repository, { before: first, seen, own: marker }, options);
+    if (known.length === 0) return repository.settings({ ...options, refresh: true });
   }
-  const previous = [newest.marker];
-  const from = now + AHEAD_TAKEN_MS;
-  for await (const { marker } of newestMarkers(backend, newest.marker.chain, from, signal)) {
-    if (compareMarkers(marker, newest.marker) >= 0 || previous.length === PREVIOUS_MAX) break;
-    previous.push(marker);
+  throw new StorageError(
+    "unavailable",
+    `others keep changing the settings of the repository at ${backend.description}: try again later`,
+  );
+}
+
+/** The settings that were written meanwhile and that do not know of the own ones, newest first. */
+async function unseenSettings(
+  repository: Repository,
+  {
+    before,
+    seen,
+    own,
+  }: {
+    readonly before: FoundSettings;
+    readonly seen: ReadonlySet<Address>;
+    readonly own: Marker;
+  },
+  options: HeadOptions,
+): Promise<FoundSettings[]> {
+  const { backend } = repository;
+  const unseen: FoundSettings[] = [];
+  const now = await backend.currentTime(options.signal ? { signal: options.signal } : {});
+  for await (const listed of newestMarkers(backend, own.chain, now, options.signal)) {
+    if (compareMarkers(listed.marker, before.marker) >= 0) break;
+    if (seen.has(listed.marker.address)) continue;
+    const found = await repository.read(listed, options);
+    if (found?.head.kind !== "repo" || found.head.previous.includes(own.address)) continue;
+    unseen.push({ ...found, head: found.head });
   }
-  const head = settingsHead(pinned.repository, writer.writer, settings, previous, now);
-  await putHead(repository, writer, head, recipients, { signal });
-  return repository.settings({ ...options, refresh: true });
+  return unseen;
 }
 
 /** Lets a writer write to the chains that a pattern matches. */
@@ -125,9 +190,8 @@ export function allow(settings: Settings, rule: Omit<Rule, "lastGeneration">): S
 }
 
 /**
- * Ends a writer's rights. What it wrote until then stays.
+ * Settings without a writer's rights behind a generation, as `revokeWriter` changes them.
  *
- * @param lastGeneration as a rule the store's time now
  * @throws StorageError `usage` if it has none
  */
 export function revoke(settings: Settings, writer: Writer, lastGeneration: number): Settings {
@@ -140,6 +204,33 @@ export function revoke(settings: Settings, writer: Writer, lastGeneration: numbe
     throw new StorageError("usage", `${writer} is not allowed anything in this repository`);
   }
   return { ...settings, rules };
+}
+
+/**
+ * Ends a writer's rights now. What it wrote until then stays, also where its heads are ahead of the store's
+ * time, as those are that others have pushed ahead with markers that they made up: the rights then end
+ * behind the newest of these.
+ *
+ * @throws StorageError as `changeSettings`
+ */
+export async function revokeWriter(
+  repository: Repository,
+  recipients: readonly string[],
+  writer: Writer,
+  options: HeadOptions = {},
+): Promise<FoundSettings> {
+  const { signal } = options;
+  const now = await repository.clock.now(signal);
+  let last = 0;
+  for await (const listed of listMarkers(repository.backend, "", signal ? { signal } : {})) {
+    const { generation } = listed.marker;
+    if (generation <= Math.max(now, last)) continue;
+    const found = await repository.read(listed, options);
+    if (found?.head.writer === writer) last = generation;
+  }
+  const change = (settings: Settings, time: number) =>
+    revoke(settings, writer, Math.max(time, last));
+  return changeSettings(repository, recipients, change, options);
 }
 
 /** Closes the chains that a pattern matches: nobody writes to them any more, the owner neither. */

@@ -296,7 +296,7 @@ export const addresses: fc.Arbitrary<Uint8Array> = fc
   .map(addressList);
 
 export const reach: fc.Arbitrary<Reach> = fc.record({
-  earlier: fc.array(address, { maxLength: 4 }),
+  earlier: fc.uniqueArray(address, { maxLength: 4 }),
   added: addresses,
   dropped: addresses,
 });

@@ -18,8 +18,8 @@ import {
 } from "../../src/format/records/address-list.ts";
 import type { Address } from "@idk/storage";
 import { address, addresses } from "./arbitraries.ts";
-import { answers, fromHex, toHex } from "../support.ts";
-import { decodeReach } from "../../src/format/records/reach.ts";
+import { answers, fails, fromHex, toHex } from "../support.ts";
+import { decodeReach, encodeReach } from "../../src/format/records/reach.ts";
 import fc from "fast-check";
 
 const asSet = (list: Uint8Array) =>
@@ -31,6 +31,13 @@ const change = fc.record({ added: addresses, dropped: addresses });
 test("the known reaches have the known packs", () => {
   const packs = packsOf(answers.reach.map(({ content }) => decodeReach(fromHex(content))));
   expect([...asSet(packs)]).toEqual([...answers.reach.at(-1)!.packs!]);
+});
+
+test("no reach before it is named twice", () => {
+  const earlier = ["ab".repeat(32), "cd".repeat(32), "ab".repeat(32)] as Address[];
+  const packs = { added: addressList([]), dropped: addressList([]) };
+  expect(encodeReach({ ...packs, earlier: earlier.slice(1) }).length).toBeGreaterThan(64);
+  fails(() => encodeReach({ ...packs, earlier }), "tree", "it names a reach before it twice");
 });
 
 describe("lists of addresses", () => {

@@ -205,7 +205,62 @@ describe("check", () => {
     await backUp(given, "office", FOLDER);
     await damage(given, packs[PACKS.docs]!);
     const { problems } = await checked(given, { deleteDamaged: true });
-    expect(lines(problems)).toEqual(["pack address deleted", "tree /docs address"]);
+    expect(lines(problems)).toEqual(["tree /docs address", "pack address deleted"]);
+    expect(await given.backend.head(packs[PACKS.docs]!)).toBeUndefined();
+  });
+
+  test("does not delete a pack whose bytes are right, whatever checksum the store has", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    const [a, b] = [packs[PACKS.a]!, packs[PACKS.b]!];
+    const lying = wrapBackend(
+      {
+        ...given.backend,
+        capabilities: async () => ({
+          verifiesChecksums: true,
+          conditionalPut: false,
+          versions: false,
+        }),
+      },
+      {
+        head: (head) => async (name, options) => {
+          const info = await head(name, options);
+          return info && { ...info, sha256: name === a ? b : name };
+        },
+      },
+    );
+    const { problems } = await checked(given, { deleteDamaged: true }, lying);
+    expect(lines(problems).filter((line) => line.startsWith("pack"))).toEqual(["pack address"]);
+    expect(problems.flatMap((one) => (one.kind === "pack" ? [one.error.message] : []))).toEqual([
+      expect.stringContaining("its bytes are right, so it is not deleted"),
+    ]);
+    for (const pack of packs) expect(await given.backend.head(pack)).toBeDefined();
+  });
+
+  test("deletes none of many damaged packs, and says so", async () => {
+    const given = await testRepository();
+    const names = Array.from({ length: 20 }, (_, i) => `f${i}`);
+    const folder = Object.fromEntries(names.map((name) => [name, bytes(name)]));
+    const { packs } = await backUp(given, "home", folder);
+    const repair = new Map<Address, Uint8Array>();
+    for (const pack of packs.slice(0, 17)) {
+      const whole = new Uint8Array((await given.backend.head(pack))!.size);
+      await given.backend.get(pack, whole);
+      repair.set(pack, whole);
+      await damage(given, pack);
+    }
+    const { problems } = await checked(given, { readData: 1, deleteDamaged: true });
+    const found = problems.filter(({ kind }) => kind === "pack");
+    expect(lines(found)).toEqual(Array(17).fill("pack address"));
+    const text = "17 of 21 packs seem damaged, which is so many that none is deleted";
+    for (const one of found) expect("error" in one && one.error.message).toContain(text);
+    expect(problems.filter(({ kind }) => kind === "file").length).toBe(17);
+    // One fewer is not too many.
+    await given.backend.put(packs[0]!, repair.get(packs[0]!)!);
+    const fewer = await checked(given, { readData: 1, deleteDamaged: true });
+    expect(lines(fewer.problems.filter(({ kind }) => kind === "pack"))).toEqual(
+      Array(16).fill("pack address deleted"),
+    );
   });
 
   test("a hostile snapshot cannot have other packs deleted", async () => {

@@ -1,8 +1,17 @@
 import { NOW, all, testRepository } from "../support/repositories.ts";
-import { bytes, storeFolder, storeSnapshot, testSession } from "../support/repository-writer.ts";
+import {
+  bytes,
+  naCl,
+  storeFolder,
+  storeHead,
+  storeRecord,
+  storeSnapshot,
+  testSession,
+} from "../support/repository-writer.ts";
 import { describe, expect, test } from "bun:test";
-import { type Recipient, generateIdentity } from "@idk/storage";
+import { type Address, type Recipient, generateIdentity } from "@idk/storage";
 import { changeSettings } from "../../src/repository/settings.ts";
+import { openRoot } from "@idk/storage/blobs";
 import { openRepository } from "../../src/repository/open.ts";
 import { openSnapshot } from "../../src/read/open-snapshot.ts";
 import { shareKeys } from "../../src/maintenance/share-keys.ts";
@@ -60,6 +69,42 @@ describe("a reader that joins later", () => {
     expect(read()).rejects.toMatchObject({ code: "no-match" });
     await shareKeys(await given.open(), both);
     expect(await read()).toBe("hello");
+  });
+
+  test("is not given sessions of which the repository has no pack", async () => {
+    const { given, both } = await joined();
+    const [own, other, unread] = Array.from({ length: 3 }, () =>
+      testSession(given.backend, given.recipients),
+    );
+    // That of another repository, to which the same owner's identity is a recipient.
+    const sessionKeys = new Map([own!, other!, unread!].map((one) => [one.id, one.sessionKey()]));
+    // A pack that is said to be of it, and does not open.
+    const row = { ...(await own!.dataPack(bytes("own"))), session: other!.id };
+    const tree = await storeFolder({ ...own!, dataPack: async () => row }, { a: bytes("own") });
+    await storeSnapshot(given, given.owner, "evil", own!, tree, {
+      generation: NOW,
+      sessionKeys,
+    });
+    const shared = await shareKeys(await given.open(), both);
+    expect(shared).toMatchObject({ chains: 2, sessions: 2, unopened: 0, unused: 2 });
+  });
+
+  test("is given those of an older snapshot where the newest cannot be read", async () => {
+    const { given, both } = await joined();
+    const missing = "ab".repeat(32) as Address;
+    const evil = { kind: "snap", name: "home", reach: missing } as const;
+    await storeHead(given, given.owner, { ...evil, generation: NOW + 2, snapshot: missing });
+    // The snapshot of another repository.
+    const elsewhere = await joined();
+    const [other] = await all((await elsewhere.given.open()).snapshots("home"));
+    const copied = new Uint8Array(2 ** 20);
+    const length = await elsewhere.given.backend.get(other!.head.snapshot, copied);
+    const { content } = openRoot(naCl, copied.subarray(0, length), [elsewhere.given.identity]);
+    const snapshot = await storeRecord(given, "snapshot", content!);
+    await storeHead(given, given.owner, { ...evil, generation: NOW + 1, snapshot });
+    const { skipped, ...shared } = await shareKeys(await given.open(), both);
+    expect(skipped.map(({ error }) => error.code)).toEqual(["not-found", "tree"]);
+    expect(shared).toMatchObject({ chains: 1, sessions: 1, unopened: 0, unused: 0 });
   });
 
   test("is let in by the owner only", async () => {

@@ -2,13 +2,14 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type HeadMemory, volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { NOW, all, testRepository } from "../support/repositories.ts";
-import type { Address, StorageError } from "@idk/storage";
+import type { Address, Backend, StorageError } from "@idk/storage";
 import {
   allow,
   changeSettings,
   close,
   createRepository,
   revoke,
+  revokeWriter,
 } from "../../src/repository/settings.ts";
 import { wrapBackend } from "@idk/storage";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
@@ -18,6 +19,7 @@ import { filesystem } from "@idk/storage/filesystem";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { headMemoryFile } from "../../src/repository/head-memory-file.ts";
 import { join } from "node:path";
+import { memory } from "@idk/storage/memory";
 import { storeHead } from "../support/repository-writer.ts";
 import { resolveSnapshot } from "../../src/read/resolve.ts";
 import { tmpdir } from "node:os";
@@ -235,6 +237,71 @@ describe("settings", () => {
     expect(await codeOf(change((settings) => revoke(settings, thief.writer, NOW)))).toBe("usage");
   });
 
+  test("two owners that change them at once lose neither change", async () => {
+    const given = await testRepository([webRule]);
+    const rule = { writer: thief.writer, pattern: "other", mayForget: false };
+    /** What others do just before, or just after, this one's head has its marker. */
+    const racing = async (when: "before" | "after", others: () => Promise<unknown>) => {
+      let isFirst = true;
+      const backend = wrapBackend(given.backend, {
+        putMarker: (put) => async (name, options) => {
+          const isNow = isFirst;
+          isFirst = false;
+          if (isNow && when === "before") await others();
+          await put(name, options);
+          if (isNow && when === "after") await others();
+        },
+      });
+      return given.open(volatileHeadMemory(), backend);
+    };
+    const allowOther = async () =>
+      changeSettings(await given.open(), given.recipients, (settings) => allow(settings, rule));
+    for (const when of ["before", "after"] as const) {
+      const repository = await racing(when, allowOther);
+      const { head } = await changeSettings(repository, given.recipients, (settings) =>
+        revoke(settings, web.writer, NOW),
+      );
+      const own = head.settings.rules.filter(({ writer }) => writer === web.writer);
+      expect(own.map(({ lastGeneration }) => lastGeneration)).toEqual([NOW]);
+      const count = when === "before" ? 1 : 2;
+      expect(head.settings.rules.filter(({ writer }) => writer === thief.writer).length).toBe(
+        count,
+      );
+      // Nobody has to choose between them later.
+      const heads = (await all(repository.heads())).filter((found) => found.head.kind === "repo");
+      expect(forksOf(heads).filter(({ joinedBy }) => joinedBy === undefined)).toEqual([]);
+    }
+    const never = await given.open(
+      volatileHeadMemory(),
+      wrapBackend(given.backend, {
+        putMarker: (put) => async (name, options) => {
+          await allowOther();
+          await put(name, options);
+        },
+      }),
+    );
+    const change = changeSettings(never, given.recipients, (settings) => settings);
+    expect(await codeOf(change)).toBe("unavailable");
+  });
+
+  test("a writer that is revoked keeps the heads that others have pushed ahead", async () => {
+    const given = await testRepository([webRule]);
+    const repository = await given.open();
+    const ahead = await storeHead(given, web, part("web-1", NOW + 20 * HOUR));
+    await storeHead(given, thief, part("web-1", NOW + 21 * HOUR));
+    await storeHead(given, web, part("web-1", NOW + 25 * HOUR));
+    const { head } = await revokeWriter(repository, given.recipients, web.writer);
+    expect(head.settings.rules[0]!.lastGeneration).toBe(NOW + 20 * HOUR);
+    expect((await repository.newest("web-1"))?.marker).toEqual(ahead);
+    await storeHead(given, web, part("web-1", NOW + 20 * HOUR + 1));
+    expect((await repository.newest("web-1"))?.marker).toEqual(ahead);
+    // Without such heads they end now.
+    const other = await testRepository([webRule]);
+    other.clock.now += 5;
+    const found = await revokeWriter(await other.open(), other.recipients, web.writer);
+    expect(found.head.settings.rules[0]!.lastGeneration).toBe(NOW + 5);
+  });
+
   test("a repository without settings is none", async () => {
     const given = await testRepository();
     const repository = await given.open();
@@ -249,6 +316,45 @@ describe("settings", () => {
   test("no two repositories are made at one place", async () => {
     const { backend, owner, recipients } = await testRepository();
     expect(await codeOf(createRepository({ backend, owner, recipients }))).toBe("usage");
+  });
+
+  test("of two that are made at once, the later one is taken back", async () => {
+    const { owner, recipients } = await testRepository();
+    const make = async (backend: Backend) => createRepository({ backend, owner, recipients });
+    // At the same moment by the store's time neither knows which was first.
+    for (const [step, made] of [[1, 1] as const, [0, 0] as const]) {
+      const clock = { now: NOW };
+      const inner = memory({ now: () => clock.now });
+      const [looked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      // Has looked for markers before the other's was there, and undoes what it did after the other's end.
+      let looks = 0;
+      const blind = wrapBackend(inner, {
+        listMarkers: (list) =>
+          async function* listed(prefix, options) {
+            looks += 1;
+            if (looks > 1) yield* list(prefix, options);
+          },
+        deleteMarker: (remove) => async (name, options) => {
+          looked.resolve();
+          await ended.promise;
+          await remove(name, options);
+        },
+      });
+      let later: Promise<string> | undefined;
+      const backend = wrapBackend(inner, {
+        putMarker: (put) => async (name, options) => {
+          await put(name, options);
+          clock.now += step;
+          later = codeOf(make(blind));
+          await Promise.race([later, looked.promise]);
+        },
+      });
+      expect(await codeOf(make(backend))).toBe(made === 1 ? "ok" : "usage");
+      ended.resolve();
+      expect(await later).toBe("usage");
+      expect((await all(inner.listMarkers!(""))).length).toBe(made);
+      expect((await all(inner.list(""))).length).toBe(made);
+    }
   });
 
   test("is made in a folder that does not exist", async () => {
@@ -286,6 +392,35 @@ test("one identity finds its repository again, whatever lies beside it", async (
     settings: empty,
   } as never);
   expect(await codeOf(discoverRepository({ backend, identity }))).toBe("head");
+});
+
+test("markers that someone made up do not hide a repository from its owner", async () => {
+  const given = await testRepository();
+  const { backend, identity, pinned } = given;
+  const { marker } = await (await given.open()).settings();
+  const madeUp = async (from: number, to: number) => {
+    for (let i = from; i < to; i++) {
+      const address = i.toString(16).padStart(64, "0") as Address;
+      const generation = marker.generation + 1 + i;
+      await backend.putMarker!(formatMarker({ ...marker, generation, address }));
+    }
+  };
+  await madeUp(0, 16);
+  await storeHead(given, given.owner, part("home", NOW));
+  given.take();
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  await madeUp(16, 100);
+  given.take();
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  // The 16 of the first pass, the head of the other chain, and then all.
+  expect(given.take().get).toBeLessThanOrEqual(16 + 1 + 102);
+  // For someone else it is not as if nothing were there.
+  const other = await testRepository();
+  const error = await discoverRepository({ backend, identity: other.identity }).catch(
+    (thrown: StorageError) => thrown,
+  );
+  expect(error).toMatchObject({ code: "head" });
+  expect((error as StorageError).message).toContain("has markers of a repository");
 });
 
 describe("forks", () => {

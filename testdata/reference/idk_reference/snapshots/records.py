@@ -148,6 +148,7 @@ def parse_reach(content: bytes) -> Reach:
     earlier = array(value["f"], "the reaches before a reach", MAX_EARLIER)
     for address in earlier:
         octets(address, "the address of a reach", ADDRESS_LENGTH)
+    require(len(set(earlier)) == len(earlier), "a reach names one before it twice")
     lists = [octets(value[key], "the packs of a reach") for key in "ad"]
     require(sum(map(len, lists)) <= MAX_REACH, "a reach is too long")
     added, dropped = (_parse_addresses(addresses) for addresses in lists)

@@ -47,7 +47,7 @@ export async function pruneRepository(
       `kept     ${roundBytes(kept.bytes)} in ${count(kept.blobs, "blob")}`,
       ...days,
     ].join("\n"),
-    { ...report, dryRun },
+    { command: "prune", ...report, dryRun },
   );
   await out.flush();
   if (out.json) return;

@@ -4,9 +4,11 @@ import {
   createRepository,
   type FoundSettings,
   GRACE_DEFAULT,
+  type HeadOptions,
   parseWriter,
   type PinnedRepository,
-  revoke,
+  type Repository,
+  revokeWriter,
 } from "@idk/snapshots";
 import { isStoreName } from "../../config/config.ts";
 import { formatPeriod, parsePeriod } from "../../config/period.ts";
@@ -128,13 +130,16 @@ export const repoRevoke: Command = command(
   async (settings, session) => {
     const writer = parseWriter(settings.writer);
     const { out } = session;
-    const { pinned, found } = await change(settings, session, (now, time) =>
-      revoke(now, writer, time),
+    const { pinned, found } = await changing(settings, session, (repository, to, options) =>
+      revokeWriter(repository, to, writer, options),
     );
     await out.result(aligned(settingsRows(pinned, found)).join("\n"), settingsJson(pinned, found));
     await out.flush();
     if (out.json) return;
     await out.note(`idk: ${writer} may not write any more; what it wrote stays`);
+    await out.note(
+      "idk: stop its backups and delete its credentials: what it still stores does not count, and stops `idk prune` until `idk forget --head` forgets it",
+    );
   },
 );
 
@@ -155,15 +160,35 @@ type ChangingSettings = OwningSettings & {
   readonly acceptRollback: boolean;
 };
 
+interface Changed {
+  readonly pinned: PinnedRepository;
+  readonly found: FoundSettings;
+}
+
 async function change(
   settings: ChangingSettings,
   session: Session,
   make: (settings: Settings, now: number) => Settings,
-): Promise<{ readonly pinned: PinnedRepository; readonly found: FoundSettings }> {
+): Promise<Changed> {
+  return changing(settings, session, (repository, to, options) =>
+    changeSettings(repository, to, make, options),
+  );
+}
+
+/** Does what changes the settings of the repository, which is open as its owner. */
+async function changing(
+  settings: ChangingSettings,
+  session: Session,
+  work: (
+    repository: Repository,
+    recipients: readonly string[],
+    options: HeadOptions,
+  ) => Promise<FoundSettings>,
+): Promise<Changed> {
   await using opened = await openAsOwner(settings, session);
   const reports = headReports(settings, session);
   const to = await readersOf(settings.recipients, opened.identities);
-  const found = await changeSettings(opened.repository, to, make, reports.options);
+  const found = await work(opened.repository, to, reports.options);
   await reports.finish();
   return { pinned: opened.repository.pinned, found };
 }

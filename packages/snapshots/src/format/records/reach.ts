@@ -67,6 +67,9 @@ export function decodeReach(bytes: Uint8Array): Reach {
     const fields = record(decodedItem(bytes, REACH_CONTENT_MAX), "it", ["v", "f", "a", "d"]);
     versionOne(fields.v);
     const earlier = array(fields.f, "the reaches before it", REACH_PARENTS_MAX);
+    if (new Set(earlier.map((item) => address(item, "a reach before it"))).size < earlier.length) {
+      throw malformed("it names a reach before it twice");
+    }
     const added = byteString(fields.a, "the packs added");
     const dropped = byteString(fields.d, "the packs dropped");
     if (added.length + dropped.length > REACH_MAX) throw malformed("it has too many packs");

@@ -3,6 +3,7 @@ import type { Address } from "@idk/storage";
 import type { EarlierReach } from "../../format/records/reach.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
 import { type Marker, decodeMarker, encodeMarker } from "../../format/names/marker.ts";
+import type { PackFills } from "./sparse.ts";
 import type { SessionState } from "../../cache/cache.ts";
 import { UnusableCache } from "../../cache/database.ts";
 
@@ -19,6 +20,10 @@ export interface WriterState {
   readonly reaches: readonly EarlierReach[];
   /** Of each session that the snapshot needs, the bytes in use. */
   readonly sessions: ReadonlyMap<SessionId, number>;
+  /** How full the packs were that it needs. */
+  readonly fills: PackFills;
+  /** Numbers of packs hardly in use, which are not built on. */
+  readonly sparse: readonly number[];
   readonly treeId: Uint8Array;
   readonly files: number;
   readonly directories: number;
@@ -36,6 +41,8 @@ export function encodeState(state: WriterState): SessionState {
     state.files,
     state.directories,
     state.bytes,
+    state.fills,
+    [...state.sparse],
   ];
   return { marker: encodeMarker(state.marker), value: encodeCborT(item) };
 }
@@ -52,6 +59,7 @@ export function decodeState(state: SessionState): WriterState {
 function decoded({ marker, value }: SessionState): WriterState {
   const item = decodeCborT(value) as readonly CborItem[];
   const [sentAt, deadline, nextLinks, reaches, sessions, treeId, files, directories, bytes] = item;
+  const [fills, sparse] = item.slice(9);
   return {
     marker: decodeMarker(marker),
     sentAt: sentAt as number,
@@ -68,6 +76,8 @@ function decoded({ marker, value }: SessionState): WriterState {
         size,
       ]),
     ),
+    fills: fills as Uint8Array,
+    sparse: sparse as readonly number[],
     treeId: treeId as Uint8Array,
     files: files as number,
     directories: directories as number,
