@@ -144,7 +144,7 @@ export async function changeSettings(
   const before = await repository.settings({ ...options, refresh: true });
   /** Heads that the next one has as those before it, the first of which it changes. */
   let known: readonly FoundSettings[] = [before];
-  let own: Marker[] = [];
+  const own: Marker[] = [];
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const newest = known[0]!;
     const now = await backend.currentTime(signal ? { signal } : {});
@@ -160,9 +160,9 @@ export async function changeSettings(
       if (!previous.some(({ address }) => address === marker.address)) previous.push(marker);
     }
     const head = settingsHead(pinned.repository, writer.writer, settings, previous, now);
-    own = [await putHead(repository, writer, head, recipients, { signal }), ...own];
+    own.push(await putHead(repository, writer, head, recipients, { signal }));
     const seen = new Set([...previous, ...own].map(({ address }) => address));
-    known = await unseenSettings(repository, { before, seen, own: own[0]! }, options);
+    known = await unseenSettings(repository, { before, seen, own: own.at(-1)! }, options);
     if (known.length === 0) return repository.settings({ ...options, refresh: true });
   }
   throw new StorageError(
