@@ -6,6 +6,7 @@ import type { KeysHead } from "../format/records/head.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
 import { changeSettings } from "../repository/settings.ts";
 import { encodeSessionSecrets } from "../format/records/keys.ts";
+import { countBlobs } from "./reach-reader.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { openSnapshot } from "../read/open-snapshot.ts";
 import { putHead } from "../repository/put-head.ts";
@@ -65,13 +66,14 @@ export async function shareKeys(
   const secrets = new Map<SessionId, Uint8Array>();
   const sessions = { unopened: new Set<SessionId>(), unused: new Set<SessionId>() };
   const skipped: SkippedSnapshot[] = [];
+  const blobCount = await countBlobs(repository, signal);
   const chains = new Set<string>();
   for await (const found of repository.heads(options)) {
     const { head } = found;
     if (head.kind !== "snap" || chains.has(head.name)) continue;
     const snap = { ...found, head };
     try {
-      await addSecrets(repository, snap, { secrets, ...sessions }, options);
+      await addSecrets(repository, snap, { secrets, ...sessions, blobCount }, options);
       chains.add(head.name);
     } catch (error) {
       if (!isFaultOfOne(error)) throw error;
@@ -127,6 +129,7 @@ async function addSecrets(
     readonly secrets: Map<SessionId, Uint8Array>;
     readonly unopened: Set<SessionId>;
     readonly unused: Set<SessionId>;
+    readonly blobCount: number;
   },
   options: HeadOptions,
 ): Promise<void> {
@@ -142,7 +145,7 @@ async function addSecrets(
       into.unopened.add(session);
     }
   }
-  const trees = treeChecker();
+  const trees = treeChecker(into.blobCount);
   const ignored = {
     onFault: async () => undefined,
     isBad: () => false,
