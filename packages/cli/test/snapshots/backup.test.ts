@@ -207,7 +207,7 @@ describe("a host that only writes", () => {
 
     // It stops prune, until the owner does what prune and check say.
     const ended = await owner.idk(["prune"]);
-    expectFailure(ended, 5, "nothing is deleted");
+    expect(ended.code).toBe(5);
     const [, head] = /: `idk forget --head ([0-9a-f]{20})`\n/u.exec(ended.stderr)!;
     const checked = await owner.idk(["check", "--read-data"]);
     expect(checked.code).not.toBe(0);
@@ -233,11 +233,9 @@ describe("a host that only writes", () => {
     expect(dry.stderr).toContain("would forget 2 heads");
     await owner.ok(["forget", "--refused"]);
     await owner.ok(["prune"]);
-    expectFailure(
-      await owner.idk(["forget", "--head", "ab".repeat(32)]),
-      3,
-      "there is no head abab",
-    );
+    const wrong = await owner.idk(["forget", "--head", "ab".repeat(32)]);
+    expect(wrong.code).toBe(3);
+    expect(wrong.stderr).toContain("there is no head abab");
   });
 });
 
