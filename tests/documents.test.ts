@@ -23,14 +23,14 @@ const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: roo
   .toSorted();
 
 /**
- * The info strings of each document whose blocks the tests below, readme.test.ts or
- * packages/release-documents.test.ts run.
+ * The info strings of each document whose blocks the tests below, readme.test.ts,
+ * backup-guide.test.ts or packages/release-documents.test.ts run.
  */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
   "README.md": ["sh", "sh install", "sh first file", "ts"],
   "docs/backends.md": ["sh minio", "ts"],
-  "docs/backup.md": ["sh", "sh python"],
+  "docs/backup.md": ["crontab", "ini", "sh", "sh python", "sh revoke", "xml"],
   "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
   "docs/install.md": ["sh verify"],
@@ -39,6 +39,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "docs/releasing.md": ["sh key"],
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
+  "packages/snapshots/README.md": ["ts"],
   "packages/storage/README.md": ["ts"],
 };
 
@@ -90,10 +91,27 @@ describe("documents", () => {
     expect(broken).toEqual([]);
   });
 
+  test.each(["docs/format.md", "docs/snapshots.md"])(
+    "%s numbers its sections as its contents and references do",
+    async (path) => {
+      const markdown = await Bun.file(join(root, path)).text();
+      const contents = Array.from(markdown.matchAll(/^(\d+)\. \[(.+)\]\(#/gmu));
+      const headings = Array.from(markdown.matchAll(/^## (\d+)\. (.+)$/gmu));
+      expect(headings.length).toBeGreaterThan(10);
+      expect(contents.map(([, n, title]) => `${n}. ${title}`)).toEqual(
+        headings.map(([, n, title]) => `${n}. ${title}`),
+      );
+      expect(headings.map(([, n]) => Number(n))).toEqual(headings.map((_, i) => i + 1));
+      const references = Array.from(markdown.matchAll(/\[section (\d+)[^\]]*\]\([^)#]*#(\d+)-/gu));
+      expect(references.length).toBeGreaterThan(0);
+      expect(references.filter(([, n, anchor]) => n !== anchor).map(([all]) => all)).toEqual([]);
+    },
+  );
+
   test("docs/threat-model.md links to tests by their titles", async () => {
     const markdown = await Bun.file(join(root, "docs/threat-model.md")).text();
     const links = Array.from(markdown.matchAll(/\[([^\]|]+)\]\(\.\.\/([^)]+\.test\.ts)\)/gu));
-    expect(links.length).toBeGreaterThan(70);
+    expect(links.length).toBeGreaterThan(100);
     const missing: string[] = [];
     for (const [, title, file] of links) {
       const source = (await Bun.file(join(root, file!)).text()).replaceAll(/\(\s+/gu, "(");
@@ -190,6 +208,11 @@ describe("programs in documents", () => {
     });
   });
 
+  test("packages/snapshots/README.md backs up and restores a folder", async () => {
+    const result = await runProgram("packages/snapshots/README.md");
+    expect(result).toEqual({ stdout: "1 0\n1 0\n", stderr: "", exitCode: 0 });
+  });
+
   test("packages/bench/README.md runs a suite", async () => {
     const { stdout, exitCode } = await runProgram("packages/bench/README.md");
     expect(exitCode).toBe(0);
@@ -228,29 +251,6 @@ describe("sessions in documents", () => {
     expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
   });
 
-  /** Runs the guide to backups; `more` continues the session. */
-  async function backUp(folder: string, more = ""): Promise<Result> {
-    const session = `${await readSession("docs/backup.md", "sh")}\n${more}`;
-    const result = await runSession(folder, session);
-    expect(result).toMatchObject({ exitCode: 0 });
-    return result;
-  }
-
-  test(
-    "docs/backup.md backs up, restores, and survives the four disasters",
-    () =>
-      inNewFolder(async (folder) => {
-        const { stdout } = await backUp(folder);
-        const letter = await Bun.file(join(folder, "letters/bob.txt")).text();
-        expect(letter).toBe("Dear Bob\n");
-        expect(stdout).toMatch(/^[0-9a-f]{12} .* web1\/documents$/mu);
-        expect(stdout).toMatch(/^[0-9a-f]{12} .* home  \(forgotten\)$/mu);
-        // The disaster of damaged blobs did happen.
-        expect(stdout).toContain("\ndamaged\n");
-      }),
-    120_000,
-  );
-
   /** Rotates a key and recovers what it opens; `more` continues the session. */
   async function recover(folder: string, more = ""): Promise<Result> {
     const result = await runSession(folder, (await readSession("docs/recipes.md", "sh")) + more);
@@ -282,19 +282,6 @@ describe("sessions in documents", () => {
         const session = await readSession("docs/recipes.md", "sh python");
         expect((await recover(folder, `\n${session}`)).stdout).toEndWith("\n3000011\n");
       }));
-
-    test(
-      "docs/backup.md restores without idk",
-      () =>
-        inNewFolder(async (folder) => {
-          await symlink(join(root, "testdata"), join(folder, "testdata"));
-          const python = `#!/bin/sh\nexec "${process.env["IDK_REFERENCE_PYTHON"]}" "$@"\n`;
-          await writeFile(join(folder, "python3"), python, { mode: 0o755 });
-          const { stdout } = await backUp(folder, await readSession("docs/backup.md", "sh python"));
-          expect(stdout).toContain('"leftOut": []');
-        }),
-      120_000,
-    );
   });
 
   test("docs/configuration.md is read as its comments say", async () => {

@@ -46,11 +46,12 @@ describe("the README", () => {
     });
   });
 
-  test("has a session that puts, lists, inspects and shares a file", async () => {
+  test("has a session that backs up a folder, and puts, lists, inspects and shares a file", async () => {
     const session = await readSession("README.md", "sh");
     await inNewFolder(async (folder) => {
       const { stdout, stderr, exitCode } = await runSession(folder, session);
       expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+      expect(stdout.match(/^[0-9a-f]{12} .* letters$/gmu)?.length).toBe(2);
       expect(stdout.split("\n")).toContain("the minutes");
       expect(stdout).toMatch(/^[0-9a-f]{64} +12 bytes .* minutes\.txt$/mu);
       expect(stderr).toContain("checked 1 blob");
@@ -66,7 +67,7 @@ requireServer("minio")("the README, with an object store", () => {
     const [lines, ...others] = await readBlocks("README.md", "sh first file");
     expect(others).toEqual([]);
     const commands = lines!.trimEnd().split("\n");
-    expect(commands.length).toBe(4);
+    expect(commands.length).toBe(6);
     const config = Bun.file(join(folder, ".config/idk/config.toml"));
     const configBefore = (await config.exists()) ? await config.text() : undefined;
     const env = { ...homeIn(folder), ...minioVariables() };
@@ -76,8 +77,10 @@ requireServer("minio")("the README, with an object store", () => {
     const store = /^created +store main: (minio:\/\/\/attic-\S+)$/mu.exec(typed.stdout)?.[1];
     expect(store).toBeDefined();
     expect(typed.stderr).not.toContain("warning");
-    const address = typed.stdout.trimEnd().split("\n").at(-1)!;
+    const address = typed.stdout.split("\n").find((line) => ADDRESS.test(line))!;
     expect(address).toMatch(ADDRESS);
+    expect(typed.stdout).toMatch(/^snapshot [0-9a-f]{20} {2}docs$/mu);
+    expect(typed.stdout).toMatch(/^restored .* in \S*\/tmp/mu);
     // The server ends with the shell, so it must not become the default store.
     expect((await config.exists()) ? await config.text() : undefined).toBe(configBefore);
     const identity = join(folder, ".data/idk/identity.key");
@@ -86,7 +89,7 @@ requireServer("minio")("the README, with an object store", () => {
     expect(back.stdout).toBe(await Bun.file(join(root, "README.md")).text());
   }
 
-  test("stores a first file in four commands", () => inNewFolder(typeFirstFile));
+  test("stores a first file and a folder in six commands", () => inNewFolder(typeFirstFile));
 
   test("stores it as well after the session with a folder", () =>
     inNewFolder(async (folder) => {

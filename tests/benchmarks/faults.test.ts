@@ -196,6 +196,18 @@ const FAULTS: readonly Fault[] = [
     red: [/: nothing changed: requests at most missed/],
   },
   {
+    title: "one more listing in each backup",
+    patches: ["backup-lists-twice"],
+    run: SNAPSHOTS,
+    red: [/: nothing changed: requests at most missed: 9, at most 8/],
+  },
+  {
+    title: "a backup that reads every file again",
+    patches: ["backup-reads-all"],
+    run: SNAPSHOTS,
+    red: [/: nothing changed: .*time .* missed/],
+  },
+  {
     title: "a deep verify that reads one chunk",
     patches: ["verify-reads-one-chunk"],
     run: THREADS,

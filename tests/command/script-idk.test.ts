@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { tmpdir } from "node:os";
 
@@ -61,4 +61,35 @@ test("script/idk started through relative links runs nothing of the current fold
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+test("script/idk rebuilds the bundle after a change of any package in it", async () => {
+  const [, sources] = /^made_of=\((.*)\)$/mu.exec(await readFile(script, "utf8")) ?? [];
+  const packages = join(script, "../../packages");
+  const bundled = new Set<string>();
+  const add = async (name: string): Promise<void> => {
+    if (bundled.has(name)) return;
+    bundled.add(name);
+    const files = new Bun.Glob("**/*.ts").scan({
+      cwd: join(packages, name, "src"),
+      absolute: true,
+    });
+    for await (const file of files) {
+      const imports = (await readFile(file, "utf8")).matchAll(
+        /(?:from |import\()"@idk\/([a-z]+)/gu,
+      );
+      for (const [, next] of imports) if (next !== "bench") await add(next!);
+    }
+  };
+  await add("cli");
+  const { stdout } = Bun.spawnSync(["bash", "-c", `printf '%s\n' ${sources}`], {
+    cwd: join(packages, ".."),
+  });
+  const watched = stdout.toString().split("\n");
+  expect(bundled.size).toBeGreaterThan(2);
+  expect(watched).toEqual(
+    expect.arrayContaining(
+      [...bundled].flatMap((name) => [`packages/${name}/src`, `packages/${name}/package.json`]),
+    ),
+  );
 });

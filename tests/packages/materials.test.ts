@@ -99,7 +99,8 @@ describe.each(["storage", "cli"])("the bill of materials of %s", (ours) => {
     const lock = await Bun.file(join(root, "bun.lock")).text();
     for (const { name, version, hashes, purl } of (await materialsOf(ours)).components) {
       expect(purl).toBe(`pkg:npm/${name.replace("@", "%40")}@${version}`);
-      if (name === "@idk/storage") continue;
+      // Packages of this repository have no tarball yet.
+      if (lock.includes(`["${name}@workspace:`)) continue;
       const [hash] = hashes ?? [];
       const integrity = Buffer.from(hash?.content ?? "", "hex").toString("base64");
       const entry = lock.split("\n").find((line) => line.includes(`["${name}@${version}",`));

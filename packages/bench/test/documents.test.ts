@@ -5,6 +5,7 @@ import { expect, test } from "bun:test";
 import { readArguments } from "../src/command/arguments.ts";
 import { readCompare } from "../src/command/compare-command.ts";
 import { readReports, withFigures } from "../src/report/figures.ts";
+import { HEAD, result, target } from "./report/fixtures.ts";
 import { suites } from "../src/suites.ts";
 
 const ROOT = join(import.meta.dir, "../../..");
@@ -79,4 +80,17 @@ test("docs/benchmarks.md has the figures of the committed reports", async () => 
   const reports = await readReports(join(ROOT, "benchmarks"));
   expect(reports.size).toBeGreaterThan(0);
   expect(unaligned(text)).toBe(unaligned(withFigures(text, reports)));
+});
+
+test("misses of a far store say so", () => {
+  const suites = [result("peers", { targets: [target("put", 3, 2), target("get", 1, 2)] })];
+  const reports = new Map([
+    ["near", { ...HEAD, suites }],
+    ["far", { ...HEAD, rtt: 50, suites }],
+  ]);
+  const places = ["misses", "near", "far"].map((name) => `<!-- figures:${name} -->`);
+  const text = places.map((place) => `${place}<!-- figures:end -->`).join("");
+  const [, misses = ""] = withFigures(text, reports).split("<!-- figures:");
+  const rows = misses.split("\n").filter((line) => line.startsWith("| put"));
+  expect(rows.map((row) => row.split("|").at(-2)?.trim())).toEqual(["peers", "peers, 50 ms away"]);
 });

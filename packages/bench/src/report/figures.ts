@@ -44,8 +44,10 @@ function reachesGoal({ value, goal, least }: Target): boolean {
 }
 
 function missesOf(reports: readonly Report[]): string {
-  const misses = reports.flatMap(({ suites }) =>
-    targetsOf(suites).filter((target) => target.verdict !== "met" || !reachesGoal(target)),
+  const misses = reports.flatMap(({ suites, rtt }) =>
+    targetsOf(suites)
+      .filter((target) => target.verdict !== "met" || !reachesGoal(target))
+      .map((one) => Object.assign(one, rtt && { suite: `${one.suite}, ${rtt} ms away` })),
   );
   if (misses.length === 0) return "Every target is met, and every goal is reached.";
   return `**Not met, or short of its goal:**\n\n${tableOf(misses)}`;

@@ -17,13 +17,13 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "find . -newer last -print0 | idk backup --files-from - -0 --name recent",
   ],
   restore: [
-    "idk restore latest --target out",
+    "idk restore web1 --target out                 the newest snapshot of this name",
     "idk restore web1@2026-11-20:/etc --target /tmp/etc --dry-run",
     "idk restore web1~1:/home/me/notes.txt --target .",
   ],
   snapshots: ["idk snapshots", "idk snapshots --name web1 --long"],
   status: ["idk status ~/Documents"],
-  cat: ["idk cat latest:/home/me/notes.txt"],
+  cat: ["idk cat web1:/home/me/notes.txt"],
   diff: ["idk diff web1~1 web1", "idk diff web1@2026-11-01 web1 --json"],
   find: ["idk find '*.pdf'", "idk find '**/.ssh/*' --all --long"],
   forget: [
@@ -40,9 +40,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "repo show": ["idk repo show", "idk repo show --json"],
   "repo allow": ["idk repo allow \"$(cat host.pub)\" --names 'web1/*'"],
   "repo revoke": ['idk repo revoke "$(cat host.pub)"'],
-  "repo share": [
-    "idk repo share                                after a recipient was added to the configuration",
-  ],
+  "repo share": ["idk repo share                                after you added a recipient"],
   put: [
     "idk put report.pdf -R alice.pub -R bob.pub",
     "idk put photos --compress auto                each file in the folder",
@@ -65,7 +63,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   ls: [
     "idk ls --long -i me.key",
-    "idk ls latest /home/me                        a folder of a snapshot",
+    "idk ls web1 /home/me                          a folder of a snapshot",
   ],
   inspect: ["idk inspect 5f2b8c1e"],
   verify: [

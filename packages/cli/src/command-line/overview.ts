@@ -24,7 +24,7 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
 
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man
-Example:  idk init; idk backup Documents; idk restore latest --target copy
+Example:  idk init; idk backup Documents --name docs; idk restore docs -t copy
 `;
 
 /*

@@ -8,7 +8,7 @@ export function addSetupCommands(program: CommanderCommand, actionOf: ActionOf):
     .summary("set up an identity, a store and the configuration")
     .description(
       "Create an identity, the folder or bucket of a store, and a configuration that names them, so " +
-        "that `idk put FILE` works without flags. Asks for the location of the store and for a " +
+        "that `idk backup FOLDER` and `idk put FILE` work without flags. Asks for the location of the store and for a " +
         "passphrase. Keeps what already exists; --store with a new --name adds a store.",
     )
     .option("-o, --output <file>", "the identity file (default: ~/.local/share/idk/identity.key)")

@@ -2,7 +2,8 @@ import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
 import { identityOption, recipientOption, recipientsFileOption, repeatable } from "./options.ts";
 
-const SNAPSHOT = "latest, NAME, NAME~2, NAME@2026-11-20, or the first 8 digits of its address";
+const SNAPSHOT =
+  "NAME, NAME~2, NAME@2026-11-20, the first 8 digits of its address, or latest: of all names";
 
 function rollbackOption(): Option {
   return new Option(
@@ -43,6 +44,13 @@ function addWhat(command: CommanderCommand): CommanderCommand {
         "leave out the patterns in FILE, one per line; repeatable",
       ),
     )
+    .addOption(
+      repeatable("--iexclude <glob>", "the same as --exclude, in upper and lower case; repeatable"),
+    )
+    .addOption(
+      repeatable("--exclude-if-present <name>", "leave out what is beside a file NAME; repeatable"),
+    )
+    .option("--exclude-larger-than <size>", "leave out files that are longer: 500K, 100M, 2G")
     .option("--exclude-caches", "leave out folders with a CACHEDIR.TAG, but not the tag")
     .option("-x, --one-file-system", "do not go into other file systems")
     .option(
@@ -112,8 +120,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
         "one more blob for each.",
     )
     .option("-l, --long", "print files, sizes, host and paths, too")
-    .option("--name <name>", "list only those of this name")
+    .option("--name <pattern>", "list only those of these names, * any text")
     .option("--tag <tag>", "list only those with this tag")
+    .option("--latest <n>", "list only the newest N of each name")
     .option("--all", "list forgotten ones, too")
     .addOption(identityOption())
     .addOption(rollbackOption())
@@ -331,7 +340,11 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
     group
       .command("revoke")
       .summary("end the rights of a host")
-      .description("End the rights of a writer key. What it wrote until now stays.")
+      .description(
+        "End the rights of a writer key. What it wrote until now stays. Also stop its host's backups and " +
+          "delete its credentials: what it still stores does not count, and stops `idk prune` until " +
+          "`idk forget --head` forgets it.",
+      )
       .argument("<writer>", "idk-writer1…"),
   ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoRevoke));
 

@@ -40,8 +40,9 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .command("verify")
     .summary("check blobs, or the whole store")
     .description(
-      "Check that blobs match their addresses, by default all blobs of the store. This needs no " +
-        "key. With --deep, also decrypt and check all content that your identities open.",
+      "Check that blobs match their addresses, by default all blobs of the store, those of snapshots " +
+        "too. This needs no key. With --deep, also decrypt and check all content that your identities " +
+        "open. To check that snapshots are whole, use `idk check`.",
     )
     .argument("[address...]", "the addresses to check, or at least their first 20 digits")
     .option("--deep", "also check the content below each address")
@@ -60,7 +61,8 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .description(
       "Copy blobs as they are and check each on the way. This needs no key. Blobs that the target " +
         "already has are skipped, so an interrupted copy can be run again. By default, copy all " +
-        "blobs; with --tree, copy the given addresses and all content below them.",
+        "blobs, and the repository of snapshots; with --tree, copy the given addresses and all " +
+        "content below them.",
     )
     .argument("[address...]", "the addresses to copy, or at least their first 20 digits")
     .requiredOption("--from <url>", "the store to read from")

@@ -1,6 +1,8 @@
 import type { Command } from "../command.ts";
+import type { RepositoryEntry } from "../config/config.ts";
 import type { Origin } from "../config/layers.ts";
 import { configPath } from "../config/load-config.ts";
+import { formatPeriod } from "../config/period.ts";
 import { identityLabel, recipientLabel, safeText, redactedUrl } from "../config/redacted.ts";
 import { CONFIGURABLE, keyOf, type Resolved, resolveSettings } from "../config/resolve.ts";
 import type { StoreSource } from "../config/settings.ts";
@@ -43,6 +45,15 @@ export const config: Command = async (invocation, session) => {
       passphrase === null ? "prompted for if needed" : `set, not shown (${passphrase})`,
     ],
   ];
+  const entry = resolved.config?.stores.get(resolved.storeName ?? "")?.repository;
+  if (entry !== undefined) {
+    rows.push(["repository", `${entry.id.value}  (${safeText(`${file}:${entry.line}`)})`]);
+    rows.push(
+      ...repositoryFields(entry).flatMap(([name, value]): Row[] =>
+        value === null ? [] : [[`  ${name}`, typeof value === "string" ? value : value.join(", ")]],
+      ),
+    );
+  }
   const others = stores.filter(({ name }) => name !== resolved.storeName);
   await session.out.result(
     aligned([...rows, ...others.map(({ name, url }): Row => [`  --store ${name}`, url])]).join(
@@ -53,10 +64,29 @@ export const config: Command = async (invocation, session) => {
       store: resolved.storeName ?? null,
       settings: Object.fromEntries(settings),
       passphrase: passphrase === null ? null : { from: "environment", where: passphrase },
+      repository:
+        entry === undefined
+          ? null
+          : { id: entry.id.value, ...Object.fromEntries(repositoryFields(entry)) },
       stores,
     },
   );
 };
+
+/** What the configuration has of the repository, by its keys. */
+function repositoryFields({
+  owner,
+  gracePeriod,
+  writer,
+  names,
+}: RepositoryEntry): [key: string, value: string | readonly string[] | null][] {
+  return [
+    ["owner", safeText(owner.value)],
+    ["grace-period", formatPeriod(gracePeriod.value)],
+    ["writer", writer === undefined ? null : safeText(writer.value)],
+    ["names", names === undefined ? null : names.value.map(safeText)],
+  ];
+}
 
 function settingView(name: string, { values, sources }: Resolved): SettingView {
   const found = sources[name];

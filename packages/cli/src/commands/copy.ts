@@ -7,8 +7,12 @@ import { codeOf, EXIT_CODES, usage } from "../errors/failures.ts";
 import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
 import { createFolder } from "../folders.ts";
 import { loadIdentities } from "../keys/identities.ts";
+import { count } from "../output/text.ts";
 import type { Totals } from "../progress/meter.ts";
-import { openBackend } from "../stores/open-store.ts";
+import type { Session } from "../session.ts";
+import { repositoryLocation, type StoreLocation } from "@idk/storage/url";
+import { findRepository } from "../stores/find-repository.ts";
+import { type OpenBackend, openBackend } from "../stores/open-store.ts";
 
 export const copy: Command = command(
   {
@@ -29,30 +33,34 @@ export const copy: Command = command(
     const { out, signal } = session;
     await using from = await openBackend(settings.from, session);
     const named = await resolveAddresses(createStore({ backend: from }), settings.address, signal);
-    // As put does.
-    if (settings.to.kind === "filesystem") await createFolder(settings.to.folder);
-    await using to = await openBackend(settings.to, session);
+    await using to = await openTarget(settings.to, session);
+    // Snapshots need all of their repository, so it is copied with all blobs or not at all.
+    await using repository =
+      named.size === 0 ? await findRepository(settings.from, session) : undefined;
 
     const failures = createBlobFailures(session);
     using meter = session.progress.start({
       command: "copy",
       noun: "blob",
-      ...(named.size === 0 && { measure: async (stop) => measured(from, stop) }),
+      ...(named.size === 0 && { measure: async (stop) => measured([from, repository], stop) }),
       ...(named.size > 0 && !tree && { totalItems: named.size }),
     });
     const totals = createCopyTotals(meter);
-    const copyBlobs = reporting(failures, totals, async (options) => {
-      try {
-        return await replicate(from, to, { trustSize, signal, ...options });
-      } catch (error) {
-        if (signal.aborted && !out.json) {
-          await out.note(
-            `idk: ${describeCopy(totals.sum)}: run the same command again to continue`,
-          );
+    const between = (source: Backend, target: Backend) =>
+      reporting(failures, totals, async (options) => {
+        try {
+          return await replicate(source, target, { trustSize, signal, ...options });
+        } catch (error) {
+          if (signal.aborted && !out.json) {
+            await out.note(
+              `idk: ${describeCopy(totals.sum)}: run the same command again to continue`,
+            );
+          }
+          throw error;
         }
-        throw error;
-      }
-    });
+      });
+    const copyBlobs = between(from, to);
+    let markers: number | undefined;
     if (tree) {
       const source = createStore({ backend: from, identities });
       for (const root of named) {
@@ -79,12 +87,26 @@ export const copy: Command = command(
     } else {
       await copyBlobs(named.size > 0 ? { names: named } : {});
     }
+    if (repository !== undefined) {
+      await using target = await openTarget(repositoryLocation(settings.to), session);
+      const report = await between(repository, target)({ markers: true });
+      ({ markers } = report);
+      if (report.failed > 0) {
+        await out.note(
+          "idk: note: no new snapshot is listed in the copy, because some of the repository's blobs failed",
+        );
+      }
+    }
 
     const { sum } = totals;
     meter.finish();
-    await out.report({ ...sum, failed: failures.count });
+    await out.report({ ...sum, failed: failures.count, ...(markers !== undefined && { markers }) });
     await out.flush();
-    await out.note(`${describeCopy(sum)}; ${failures.count || "none"} failed`);
+    const snapshots =
+      markers === undefined
+        ? ""
+        : `; with the repository of snapshots (${count(markers, "marker")})`;
+    await out.note(`${describeCopy(sum)}; ${failures.count || "none"} failed${snapshots}`);
     failures.throwIfAny(sum.copied + sum.skipped + sum.withheld + failures.count);
   },
 );
@@ -114,9 +136,20 @@ function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): 
   };
 }
 
-async function measured(from: Backend, signal: AbortSignal): Promise<Totals> {
+/** Makes the folder, as put does. */
+async function openTarget(location: StoreLocation, session: Session): Promise<OpenBackend> {
+  if (location.kind === "filesystem") await createFolder(location.folder);
+  return openBackend(location, session);
+}
+
+async function measured(
+  places: readonly (Backend | undefined)[],
+  signal: AbortSignal,
+): Promise<Totals> {
   let totalItems = 0;
-  for await (const _ of from.list("", { signal })) totalItems += 1;
+  for (const place of places) {
+    for await (const _ of place?.list("", { signal }) ?? []) totalItems += 1;
+  }
   return { totalItems };
 }
 

@@ -1,11 +1,14 @@
+import type { StoreLocation } from "@idk/storage/url";
 import type { Command } from "../command.ts";
 import { type Resolved, resolveSettings } from "../config/resolve.ts";
 import {
   choice,
+  folders,
   identitySources,
   passphrase,
   readSettings,
   recipients,
+  repository,
   store,
   workers,
 } from "../config/settings.ts";
@@ -25,9 +28,10 @@ import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output/output.ts";
 import { count, printable } from "../output/text.ts";
 import type { Session } from "../session.ts";
+import { findRepository } from "../stores/find-repository.ts";
 import { openBackend } from "../stores/open-store.ts";
 
-const SETTINGS = ["store", "identity", "recipients", "workers"] as const;
+const SETTINGS = ["store", "identity", "recipients", "workers", "repository"] as const;
 
 /** Reads its settings itself, because an invalid setting is a finding and not a failure. */
 export const doctor: Command = async (invocation, session) => {
@@ -99,7 +103,8 @@ async function* examine(invocation: Invocation, session: Session): AsyncGenerato
     yield warning("store", "none named, so none was checked", remedy);
     return;
   }
-  yield* examineStore({ values, labels }, read, session);
+  const canRead = !("wrong" in identity) && !keys.locked && keys.own.length > 0;
+  yield* examineStore({ values, labels }, read, canRead, session);
 }
 
 type Read = <T>(take: () => T, name: string) => { value: T } | { wrong: Check };
@@ -107,9 +112,14 @@ type Read = <T>(take: () => T, name: string) => { value: T } | { wrong: Check };
 async function* examineStore(
   { values, labels }: Pick<Resolved, "values" | "labels">,
   read: Read,
+  canRead: boolean,
   session: Session,
 ): AsyncGenerator<Check> {
-  const settings = read(() => readSettings({ store, readOnly: choice }, values, labels), "store");
+  const settings = read(
+    () =>
+      readSettings({ store, readOnly: choice, repository, folders, passphrase }, values, labels),
+    "store",
+  );
   if ("wrong" in settings) {
     yield settings.wrong;
     return;
@@ -117,11 +127,26 @@ async function* examineStore(
   const { store: location, readOnly = false } = settings.value;
   try {
     await using backend = await openBackend(location, session);
-    yield* await checkStore(backend, location, { readOnly }, session.signal);
+    const checks = await checkStore(backend, location, { readOnly }, session.signal);
+    yield* checks;
+    if (checks.some(({ status }) => status === "failed")) return;
+    const { pins } = settings.value.repository;
+    if (pins === undefined && !(await hasRepository(location, session))) return;
+    // Only now, because it loads the library of snapshots.
+    const { checkRepository } = await import("../doctor/repository.ts");
+    const { identity } = canRead
+      ? readSettings({ identity: identitySources }, values, labels)
+      : { identity: [] };
+    yield* checkRepository({ ...settings.value, identity }, canRead, session);
   } catch (error) {
     if (session.signal.aborted) throw error;
     yield failedWith("store", error, "run `idk store check` for details");
   }
+}
+
+async function hasRepository(location: StoreLocation, session: Session): Promise<boolean> {
+  await using found = await findRepository(location, session);
+  return found !== undefined;
 }
 
 const WORDS: Readonly<Record<Check["status"], string>> = {

@@ -1,4 +1,10 @@
-import type { Progress, Store, VerifyOptions, VerifyReport } from "@idk/storage";
+import {
+  createStore,
+  type Progress,
+  type Store,
+  type VerifyOptions,
+  type VerifyReport,
+} from "@idk/storage";
 import { pMapIterable } from "p-map";
 import { resolveAddresses } from "../blobs/address.ts";
 import { type Command, command } from "../command.ts";
@@ -15,6 +21,7 @@ import { createBlobFailures, type ItemFailures } from "../errors/item-failures.t
 import { loadIdentities } from "../keys/identities.ts";
 import { count, formatBytes } from "../output/text.ts";
 import type { Totals } from "../progress/meter.ts";
+import { findRepository } from "../stores/find-repository.ts";
 import { openStore } from "../stores/open-store.ts";
 
 /** Blobs checked concurrently; each may take 16 MiB of memory. */
@@ -39,31 +46,30 @@ export const verify: Command = command(
     const { out, signal } = session;
     const depth = depthOf(settings);
     const identities = depth === "deep" ? await loadIdentities(settings, session) : [];
-    await using opened = await openStore(settings.store, session, {
-      identities,
-      workers: settings.workers,
-    });
+    const options = { identities, workers: settings.workers };
+    await using opened = await openStore(settings.store, session, options);
     const failures = createBlobFailures(session);
     const tally = createTally(failures);
     const check = CHECKS[depth];
     const named = settings.address.length > 0;
     const wanted = await resolveAddresses(opened, settings.address, signal);
+    await using backend = named ? undefined : await findRepository(settings.store, session);
+    const repository = backend && createStore({ ...options, backend });
     using meter = session.progress.start({
       command: "verify",
       noun: "blob",
       ...(named
         ? { totalItems: wanted.size }
-        : { measure: async (stop) => measured(opened, depth, stop) }),
+        : { measure: async (stop) => measured([opened, repository], depth, stop) }),
     });
-    const targets = named ? wanted : listed(opened, signal);
-    const checkOne = async (address: string): Promise<void> => {
+    const checkOne = async (place: Store, address: string): Promise<void> => {
       const update = meter.part();
       const onProgress = (content: Progress): void => {
         update(content);
         if (wanted.size === 1) meter.setTotals({ totalBytes: content.total });
       };
       try {
-        const result = await check(opened, address, { named, signal, onProgress });
+        const result = await check(place, address, { named, signal, onProgress });
         tally.add(result);
         if (!result.deep) update(result);
         const { verifiedByServer, deep, ...rest } = result;
@@ -71,7 +77,7 @@ export const verify: Command = command(
       } catch (error) {
         // If a chunk below a root is missing, the error contains the chunk's address.
         const gone =
-          !named && isMissing(error, address) && !(await isListed(opened, address, signal));
+          !named && isMissing(error, address) && !(await isListed(place, address, signal));
         if (!gone) {
           await failures.add(address, error);
           return;
@@ -83,11 +89,23 @@ export const verify: Command = command(
       }
     };
     // In the order of completion, without keeping results, because a store may be large.
-    const checks = pMapIterable(targets, checkOne, { concurrency: AT_ONCE, preserveOrder: false });
-    for await (const _ of checks);
+    const checkAll = async (place: Store, targets: AsyncIterable<string> | Iterable<string>) => {
+      const checks = pMapIterable(targets, async (address) => checkOne(place, address), {
+        concurrency: AT_ONCE,
+        preserveOrder: false,
+      });
+      for await (const _ of checks);
+    };
+    await checkAll(opened, named ? wanted : listed(opened, signal));
+    const { blobs } = tally;
+    if (repository !== undefined) await checkAll(repository, listed(repository, signal));
     meter.finish();
     await out.flush();
-    await out.note(tally.summary(depth));
+    const snapshots =
+      repository === undefined
+        ? ""
+        : `; ${count(tally.blobs - blobs, "blob")} of them of snapshots, which \`idk check\` checks whole`;
+    await out.note(`${tally.summary(depth)}${snapshots}`);
     failures.throwIfAny(tally.blobs);
   },
 );
@@ -155,11 +173,17 @@ async function checkDeep(opened: Store, address: string, options: CheckOptions):
 }
 
 /** The whole store. With --deep, chunks are also read with their roots, so bytes have no total. */
-async function measured(opened: Store, depth: Depth, signal: AbortSignal): Promise<Totals> {
+async function measured(
+  places: readonly (Store | undefined)[],
+  depth: Depth,
+  signal: AbortSignal,
+): Promise<Totals> {
   let [totalItems, totalBytes] = [0, 0];
-  for await (const { size } of opened.list({ signal })) {
-    totalItems += 1;
-    totalBytes += size;
+  for (const place of places) {
+    for await (const { size } of place?.list({ signal }) ?? []) {
+      totalItems += 1;
+      totalBytes += size;
+    }
   }
   return depth === "blob" ? { totalItems, totalBytes } : { totalItems };
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { TOPICS } from "../command-line/overview.ts";
+import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { Environment } from "../invocation.ts";
 import { type Candidate, completionsOf, type Values } from "./candidates.ts";
@@ -39,9 +40,6 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
     { word: "none", description: "uncompressed" },
   ],
   overwrite: listed(["always", "if-changed", "never"]),
-  snapshot: [{ word: "latest", description: "the newest of all" }],
-  before: [{ word: "latest", description: "the newest of all" }],
-  after: [{ word: "latest", description: "the newest of all" }],
   gracePeriod: listed(["7d", "14d", "30d"]),
   readData: listed(["10%", "50%", "100%"]),
   defaultSse: [
@@ -70,6 +68,9 @@ const FILES = new Set([
   "target",
 ]);
 
+/** Commands whose `--name` is one of snapshots. */
+const NAMING = new Set(["backup", "status", "snapshots", "forget"]);
+
 /** Take the name of a store, a URL or a folder. */
 const STORE_ARGUMENTS = new Set(["store", "from", "to", "url"]);
 
@@ -78,10 +79,21 @@ async function loadValues(
   words: readonly string[],
   env: Environment,
 ): Promise<Values> {
-  const stores = [...(await namedStores(configOf(words), env)), ...STORES];
+  const config = await configured(configOf(words), env);
+  const stores = [
+    ...[...(config?.stores.keys() ?? [])].map((word) => ({ word, description: CONFIGURED })),
+    ...STORES,
+  ];
+  const names = namesIn(config);
+  const snapshots = [{ word: "latest", description: "the newest of all" }, ...names];
   const { commands } = program;
+  const command = words.find((word) => commands.some((each) => each.name() === word)) ?? "";
   const known: Readonly<Record<string, readonly Candidate[]>> = {
     ...WORDS,
+    snapshot: snapshots,
+    before: snapshots,
+    after: snapshots,
+    name: NAMING.has(command) ? names : [],
     topic: [
       ...commands.map((each) => ({ word: each.name(), description: each.summary() })),
       ...[...Object.keys(TOPICS), "man"].map((word) => ({ word, description: "a topic" })),
@@ -89,7 +101,8 @@ async function loadValues(
   };
   return (name) => ({
     candidates: STORE_ARGUMENTS.has(name) ? stores : (known[name] ?? []),
-    files: STORE_ARGUMENTS.has(name) || FILES.has(name),
+    // In `ls SNAPSHOT PATH`, the path is one of the snapshot.
+    files: STORE_ARGUMENTS.has(name) || (FILES.has(name) && !(command === "ls" && name === "path")),
   });
 }
 
@@ -100,16 +113,18 @@ function configOf(words: readonly string[]): string | undefined {
   return word === "--config" ? words[at + 1] : word?.slice("--config=".length);
 }
 
+const CONFIGURED = "from the configuration";
+
 /** Ignores an invalid configuration, which the command itself will report. */
-async function namedStores(
-  file: string | undefined,
-  env: Environment,
-): Promise<readonly Candidate[]> {
-  try {
-    const config = await loadConfig(file, env);
-    const names = [...(config?.stores.keys() ?? [])];
-    return names.map((word) => ({ word, description: "from the configuration" }));
-  } catch {
-    return [];
-  }
+async function configured(file: string | undefined, env: Environment): Promise<Config | undefined> {
+  return loadConfig(file, env).catch(() => undefined);
+}
+
+/** The names of snapshots that this machine may write, except patterns. */
+function namesIn(config: Config | undefined): readonly Candidate[] {
+  const entries = [...(config?.stores.values() ?? [])];
+  const names = entries.flatMap(({ repository }) => repository?.names?.value ?? []);
+  return [...new Set(names)].flatMap((word) =>
+    word.includes("*") ? [] : [{ word, description: CONFIGURED }],
+  );
 }

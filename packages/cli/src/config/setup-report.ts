@@ -83,7 +83,8 @@ function* notesOn(report: SetupReport): Generator<string> {
     yield `next: \`idk put FILE --store ${store?.name}\` stores a file there`;
   } else if (recipient === undefined)
     yield `nothing was changed; to change settings, edit ${config.path}`;
-  else yield "next: `idk put FILE` prints an address, and `idk get ADDRESS -o COPY` fetches it";
+  else
+    yield "next: `idk backup FOLDER` backs up a folder; `idk put FILE` stores a file and prints its address";
 }
 
 /** The argument that selects the store if it is not the default. */

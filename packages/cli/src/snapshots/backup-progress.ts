@@ -2,7 +2,7 @@ import type { BackupCounts, BackupEvent } from "@idk/snapshots";
 import { reasonOrMessageOf } from "../errors/failures.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
-import { pathJson, pathText } from "./entries.ts";
+import { pathJson, pathText, rootless } from "./entries.ts";
 
 /** Prints what a backup reports. */
 export interface BackupReports {
@@ -25,6 +25,7 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
   let warnings = 0;
   let hasTotals = false;
   const update = meter.part();
+  const amount = createAmounts();
   const print = (work: () => Promise<void>): void => {
     printed = printed.then(work);
     // Awaited in the end; until then a rejection must not count as unhandled.
@@ -47,7 +48,7 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
           break;
         }
         case "progress":
-          update(amountOf(event.counts));
+          update(amount(event.counts));
           break;
         case "error": {
           const { path, error } = event;
@@ -80,13 +81,19 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
   };
 }
 
-function amountOf({ files, bytes, newBytes }: BackupCounts) {
-  return { bytes, items: files, newBytes };
-}
-
-const SLASH = 0x2f;
-
-/** Without the slash in front, which paths in a snapshot do not have. */
-export function rootless(path: Uint8Array): Uint8Array {
-  return path[0] === SLASH ? path.subarray(1) : path;
+/**
+ * What to show of the counts. A file counts when it has been read, which takes minutes for a large one:
+ * until then its new bytes do.
+ */
+export function createAmounts(): (counts: BackupCounts) => {
+  readonly bytes: number;
+  readonly items: number;
+  readonly newBytes: number;
+} {
+  let [whole, newThen, shown] = [0, 0, 0];
+  return ({ files, bytes, newBytes }) => {
+    if (bytes !== whole) [whole, newThen] = [bytes, newBytes];
+    shown = Math.max(shown, whole + newBytes - newThen);
+    return { bytes: shown, items: files, newBytes };
+  };
 }

@@ -1,4 +1,4 @@
-import type { Difference, WalkedEntry } from "@idk/snapshots";
+import type { Difference, FoundSnapshot, WalkedEntry } from "@idk/snapshots";
 import { printable, roundBytes, toHex } from "../output/text.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -16,6 +16,13 @@ export function pathJson(path: Uint8Array): string | Uint8Array {
 /** A path in a snapshot for people: one line, safe to print. */
 export function pathText(path: Uint8Array): string {
   return `/${printable(Buffer.from(path).toString("utf8"))}`;
+}
+
+const SLASH = 0x2f;
+
+/** Without the slash in front, which paths in a snapshot do not have. */
+export function rootless(path: Uint8Array): Uint8Array {
+  return path[0] === SLASH ? path.subarray(1) : path;
 }
 
 const TYPES: Readonly<Record<WalkedEntry["entry"]["type"], string>> = {
@@ -55,6 +62,16 @@ function milliseconds({ mtime }: WalkedEntry["entry"]): number {
 export function timeText(time: number): string {
   const date = new Date(time);
   return Number.isNaN(date.getTime()) ? "-" : date.toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** Which snapshot it is, for people: `web1/etc of 2026-05-04 12:00:00 UTC (5f2b8c1e9a04)`. */
+export function identityText({ head, marker }: FoundSnapshot): string {
+  return `${printable(head.name)} of ${timeText(head.time)} UTC (${marker.address.slice(0, 12)})`;
+}
+
+/** The same as JSON. */
+export function identityJson({ head, marker }: FoundSnapshot): object {
+  return { snapshot: marker.address, name: head.name, time: head.time };
 }
 
 const OWNER_WIDTH = 8;

@@ -4,8 +4,20 @@ import { basename, dirname, join, resolve } from "node:path";
 import { quotedWord } from "../output/secrets.ts";
 import { usage } from "../errors/failures.ts";
 
+/**
+ * The host in names of snapshots that have none of their own. The one that the configuration lets this
+ * machine write, as in `web1/*`, because what the system calls itself may change with the network.
+ */
+export function hostOf(names: readonly string[] = []): string {
+  for (const name of names) {
+    const [, host] = /^([^*]+)\/\*$/u.exec(name) ?? [];
+    if (host !== undefined) return host;
+  }
+  return hostname();
+}
+
 /** The snapshots of a host that have no name of their own: its name, and the paths. */
-export function hostPattern(host: string = hostname()): string {
+export function hostPattern(host: string): string {
   return `${host}/*`;
 }
 
@@ -14,7 +26,7 @@ export function hostPattern(host: string = hostname()): string {
  * that backups of different folders do not take turns in one chain, in which a policy that keeps one a
  * day would forget the other.
  */
-export function defaultName(paths: readonly string[], host: string = hostname()): string {
+export function defaultName(paths: readonly string[], host: string): string {
   return host + paths.map(absolute).toSorted().join(",");
 }
 

@@ -3,13 +3,18 @@ import {
   changeSettings,
   createRepository,
   matchesPattern,
+  openRepository,
   ownerKeyOf,
   type PinnedRepository,
   type Repository,
   type WriterKey,
   type Writer,
+  volatileHeadMemory,
 } from "@idk/snapshots";
+import type { Identity } from "@idk/storage";
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { usage } from "../errors/failures.ts";
 import { createFolder } from "../folders.ts";
@@ -18,11 +23,11 @@ import type { RecipientSource } from "../keys/recipients.ts";
 import { loadWriterKey, writeNewWriterKey } from "../keys/writer-keys.ts";
 import type { Session } from "../session.ts";
 import type { OpenBackend } from "../stores/open-store.ts";
-import { hostPattern } from "./names.ts";
+import { hostOf, hostPattern } from "./names.ts";
 import {
   closingOnError,
   findPinned,
-  noRepository,
+  missingFolder,
   opened,
   type OpenedRepository,
   openLocation,
@@ -30,6 +35,7 @@ import {
   requireFolder,
 } from "./open-repository.ts";
 import { addPins, extendPins, pinnedOf } from "./pins.ts";
+import { placesIn } from "./places.ts";
 import { readersOf } from "./readers.ts";
 
 export interface WritingSettings extends ReadingSettings {
@@ -42,7 +48,7 @@ export interface WritingSettings extends ReadingSettings {
  * what is missing: the repository, a writer key, the right to write, and the pins. Each step is done
  * only if it is not, so that the next run completes one that was interrupted.
  *
- * @param dryRun makes nothing
+ * @param dryRun makes nothing; if there is no repository, it opens an empty one in memory
  * @throws Failure `usage` if something is missing and there is no identity to make it
  */
 export async function openForWriting(
@@ -75,12 +81,19 @@ async function setUp(
   const identities = await loadIdentities(settings, session);
   const owner = ownerKeyOf(identities[0]!);
   const to = await readersOf(settings.recipients, identities);
-  if (pins !== undefined || dryRun) requireFolder(settings);
+  if (pins !== undefined) requireFolder(settings);
+  // Asking for its time would make the folder.
+  if (dryRun && missingFolder(settings.store) !== undefined) {
+    return openEmpty({ owner, to, identities }, session);
+  }
   const backend = await openLocation(settings.store, session);
   return closingOnError(backend, async () => {
-    const pinned =
-      (await findPinned(settings, identities, backend, session)) ??
-      (await make(backend, { owner, to, dryRun }, session));
+    const found = await findPinned(settings, identities, backend, session);
+    if (found === undefined && dryRun) {
+      await backend[Symbol.asyncDispose]();
+      return openEmpty({ owner, to, identities }, session);
+    }
+    const pinned = found ?? (await make(backend, { owner, to }, session));
     if (pinned.owner !== owner.writer) throw notOwner(pinned, owner, name, pins?.writer?.value);
     const asOwner = { backend, pinned, identities, writer: owner };
     // A store that the configuration does not name has no place for pins, so its owner writes.
@@ -88,10 +101,14 @@ async function setUp(
 
     const path = pins?.writer?.value ?? join(settings.folders.data, "writer.key");
     const key = await hostKey(path, settings.passphrase, session);
-    const pattern = matchesPattern(hostPattern(), name) ? hostPattern() : name;
+    const known = pins?.names?.value;
+    const host = hostPattern(hostOf(known));
+    const own = matchesPattern(host, name) ? host : name;
+    // The first time also what a timer would write that was given no name.
+    const patterns = known === undefined ? [...new Set([host, own])] : [own];
     const { repository } = await opened(settings, asOwner);
-    await letWrite(repository, { writer: key.writer, pattern, to }, session);
-    const names = [...new Set([...(pins?.names?.value ?? []), pattern])];
+    await letWrite(repository, { writer: key.writer, patterns, to }, session);
+    const names = [...new Set([...(known ?? []), ...patterns])];
     if (pins === undefined) {
       const { graceSeconds } = (await repository.settings({ signal: session.signal })).head
         .settings;
@@ -110,13 +127,34 @@ async function setUp(
   });
 }
 
-/** Makes the repository, unless it is a dry run. */
+/** What a dry run compares with if there is no repository. */
+async function openEmpty(
+  {
+    owner,
+    to,
+    identities,
+  }: { owner: WriterKey; to: readonly string[]; identities: readonly Identity[] },
+  { signal }: Session,
+): Promise<OpenedRepository> {
+  const { memory: inMemory } = await import("@idk/storage/memory");
+  const backend = inMemory();
+  const pinned = await createRepository({ backend, owner, recipients: to, signal });
+  const memory = volatileHeadMemory();
+  const folder = await mkdtemp(join(tmpdir(), "idk-dry-run-"));
+  return {
+    repository: await openRepository({ backend, pinned, identities, writer: owner, memory }),
+    places: placesIn(folder),
+    identities,
+    isNew: true,
+    [Symbol.asyncDispose]: async () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
 async function make(
   backend: OpenBackend,
-  { owner, to, dryRun }: { owner: WriterKey; to: readonly string[]; dryRun: boolean },
+  { owner, to }: { owner: WriterKey; to: readonly string[] },
   { out, signal }: Session,
 ): Promise<PinnedRepository> {
-  if (dryRun) throw noRepository(backend.description);
   const pinned = await createRepository({ backend, owner, recipients: to, signal });
   await out.note(`idk: made a repository of snapshots in ${backend.description}`);
   return pinned;
@@ -140,19 +178,23 @@ async function hostKey(
 
 async function letWrite(
   repository: Repository,
-  { writer, pattern, to }: { writer: Writer; pattern: string; to: readonly string[] },
+  { writer, patterns, to }: { writer: Writer; patterns: readonly string[]; to: readonly string[] },
   { out, signal }: Session,
 ): Promise<void> {
-  const isRule = (rule: {
-    writer: Writer | null;
-    pattern: string;
-    lastGeneration: number | null;
-  }) => rule.writer === writer && rule.pattern === pattern && rule.lastGeneration === null;
-  const found = await repository.settings({ signal });
-  if (found.head.settings.rules.some(isRule)) return;
-  const rule = { writer, pattern, mayForget: false };
-  await changeSettings(repository, to, (settings) => allow(settings, rule), { signal });
-  await out.note(`idk: allowed it to write snapshots named ${JSON.stringify(pattern)}`);
+  const { rules } = (await repository.settings({ signal })).head.settings;
+  const missing = patterns.filter(
+    (pattern) =>
+      !rules.some(
+        (rule) =>
+          rule.writer === writer && rule.pattern === pattern && rule.lastGeneration === null,
+      ),
+  );
+  if (missing.length === 0) return;
+  const add = (settings: Parameters<typeof allow>[0]) =>
+    missing.reduce((now, pattern) => allow(now, { writer, pattern, mayForget: false }), settings);
+  await changeSettings(repository, to, add, { signal });
+  const named = missing.map((pattern) => JSON.stringify(pattern)).join(" and ");
+  await out.note(`idk: allowed it to write snapshots named ${named}`);
 }
 
 function withoutIdentity({ repository: { pins, table } }: WritingSettings, name: string): Error {

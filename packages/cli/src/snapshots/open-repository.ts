@@ -56,6 +56,8 @@ export interface OpenedRepository extends AsyncDisposable {
   readonly repository: Repository;
   readonly places: RepositoryPlaces;
   readonly identities: readonly Identity[];
+  /** Whether it is an empty one in memory, for a dry run in a store that has none. */
+  readonly isNew?: true;
 }
 
 /**
@@ -142,14 +144,21 @@ export function requireFolder({
   store,
   repository: { pins },
 }: Pick<ReadingSettings, "store" | "repository">): void {
-  const location = repositoryLocation(store);
-  if (location.kind !== "filesystem" || existsSync(location.folder)) return;
-  if (pins === undefined) throw noRepository(location.folder);
+  const folder = missingFolder(store);
+  if (folder === undefined) return;
+  if (pins === undefined) throw noRepository(folder);
   throw new Failure(
     "unavailable",
-    `the folder ${location.folder}, the repository in the configuration, does not exist: check that ` +
+    `the folder ${folder}, the repository in the configuration, does not exist: check that ` +
       "its disk is mounted",
   );
+}
+
+/** The folder of the repository, if it is one and does not exist. */
+export function missingFolder(store: StoreLocation): string | undefined {
+  const location = repositoryLocation(store);
+  if (location.kind !== "filesystem" || existsSync(location.folder)) return undefined;
+  return location.folder;
 }
 
 /** The failure of a store that has none of this owner. */

@@ -13,6 +13,8 @@ export interface RepositoryPlaces {
   readonly caches: string;
   /** The cache of the snapshots of a name. */
   cacheOf(name: string): string;
+  /** How the last backup of a name ended. */
+  lastRunOf(name: string): string;
 }
 
 /** A copy of a repository in another store has its own, because it may be behind. */
@@ -22,11 +24,21 @@ export function placesOf(
   { repository }: Pick<PinnedRepository, "repository">,
 ): RepositoryPlaces {
   const own = `${repository}-${digest(JSON.stringify(storeKey(store))).slice(0, 16)}`;
-  const caches = join(cache, "snapshots", own);
+  return placesIn(join(cache, "snapshots", own), join(state, "repositories", `${own}.json`));
+}
+
+/** All in one folder, for a while. */
+export function placesIn(
+  caches: string,
+  heads: string = join(caches, "heads.json"),
+): RepositoryPlaces {
+  const of = (name: string, suffix: string) =>
+    join(caches, `${digest(name).slice(0, 32)}.${suffix}`);
   return {
-    heads: join(state, "repositories", `${own}.json`),
+    heads,
     caches,
-    cacheOf: (name) => join(caches, `${digest(name).slice(0, 32)}.sqlite`),
+    cacheOf: (name) => of(name, "sqlite"),
+    lastRunOf: (name) => of(name, "json"),
   };
 }
 

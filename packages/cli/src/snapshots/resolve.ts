@@ -22,6 +22,13 @@ export async function resolve(
   } catch (error) {
     const code = codeOf(error);
     if (code !== "not-found" && code !== "usage") throw error;
+    if (code === "not-found" && isAddressOrPrefix(text)) {
+      throw new Failure(
+        "not-found",
+        `there is no snapshot ${text}; of what \`idk put\` stored, \`idk stat\` shows the layout, and \`idk get\` the content`,
+        error,
+      );
+    }
     if (isAddressOrPrefix(text) || !looksLikeSecret(text)) throw error;
     throw new Failure("not-found", `there is no snapshot ${quotedWord(text)}`);
   }

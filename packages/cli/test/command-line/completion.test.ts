@@ -107,6 +107,22 @@ describe("completions", () => {
     expect(await wordsFor("ls", "--config=other.toml", "--store=")).toContain("--store=work");
   });
 
+  test("snapshots are those that the configuration names", async () => {
+    write(
+      "named.toml",
+      '[store.main]\nurl = "work"\n[store.main.repository]\nid = "00112233445566778899aabbccddeeff"\n' +
+        `owner = "idk-writer1qqqqqq"\ngrace-period = "7d"\nnames = ["web1/*", "home", "mail"]\n`,
+    );
+    const words = (...given: string[]) => wordsFor("--config", "named.toml", ...given);
+    expect(await words("restore", "")).toEqual(["latest", "home", "mail"]);
+    expect(await words("diff", "home", "m")).toEqual(["mail"]);
+    expect(await words("backup", "--name", "h")).toEqual(["home"]);
+    expect(await words("put", "--name", "h")).toEqual([]);
+    // A path in a snapshot is none of this machine.
+    expect(await words("ls", "home", "re")).toEqual([]);
+    expect(await words("backup", "re")).toEqual([":files"]);
+  });
+
   test("ignores an invalid configuration", async () => {
     write("broken.toml", "[");
     expect(await wordsFor("--config", "broken.toml", "ls", "--store", "")).toEqual([

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { checkManners, isolated, MAIN, newFolder } from "../support/cli.ts";
 
@@ -99,6 +100,7 @@ function withNames(output: string, folder: string, variables: string): string {
     .replaceAll(join(folder, "home"), "~")
     .replaceAll(join(folder, "work"), "<here>")
     .replaceAll(process.execPath, "<bun>")
+    .replaceAll(`"${hostname()}/`, '"<host>/')
     .replaceAll(/\b[0-9a-f]{64}\b/gu, "<address>")
     .replaceAll(/\b[0-9a-f]{32}\b/gu, "<uuid>")
     .replaceAll(/\b(?:[0-9a-f]{20}|[0-9a-f]{12})\b/gu, "<digits>")

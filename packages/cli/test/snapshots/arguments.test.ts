@@ -1,8 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { hostname } from "node:os";
 import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
 import { modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
-import { defaultName, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { defaultName, hostOf, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
+import { createAmounts } from "../../src/snapshots/backup-progress.ts";
+import { inAnyCase } from "../../src/snapshots/excludes.ts";
+import { failedLines, unfinishedLine, unfinishedOf } from "../../src/snapshots/unfinished.ts";
 import { parseCount, parseShare, parseSpan } from "../../src/snapshots/policy.ts";
 
 describe("SNAPSHOT:PATH", () => {
@@ -28,9 +32,28 @@ describe("the name of snapshots that have none", () => {
     expect(hostPattern("web1")).toBe("web1/*");
   });
 
+  test("has the host of the configuration, if it names one", () => {
+    expect(hostOf(["home", "web1/*", "web2/*"])).toBe("web1");
+    expect(hostOf(["a/b/*"])).toBe("a/b");
+    for (const names of [undefined, [], ["home"], ["*"], ["*/*"], ["/*"]]) {
+      expect(hostOf(names)).toBe(hostname());
+    }
+  });
+
   test("is the same for a path given in another way", () => {
     expect(defaultName(["/usr/../usr/./lib"], "h")).toBe(defaultName(["/usr/lib/"], "h"));
   });
+});
+
+describe("a pattern in any case", () => {
+  test.each([
+    ["*.tmp", "*.[tT][mM][pP]"],
+    ["Ünder_1", "[Üü][nN][dD][eE][rR]_1"],
+    ["[a-c]x[!Q]", "[a-cA-C][xX][!Qq]"],
+    ["\\*\\a[]]", "\\*[\\a\\A][]]"],
+    ["ß", "ß"],
+    ["[a-Z0-9]", "[a-Z0-9]"],
+  ])("%s", (pattern, both) => expect(inAnyCase(pattern)).toBe(both));
 });
 
 describe("periods", () => {
@@ -80,6 +103,56 @@ describe("what to keep", () => {
       expect(() => parseShare(text)).toThrow("must be a share");
     }
   });
+});
+
+describe("what earlier runs left", () => {
+  const since = Date.parse("2026-11-20T12:00:00Z");
+  const line = (after: number) =>
+    unfinishedLine(unfinishedOf({ packs: 3, since }, { graceSeconds: 7200 }, since + after));
+
+  test("is used until half the grace period has passed", () => {
+    const shown = "unfinished  3 packs since 2026-11-20 12:00:00 UTC: the next backup";
+    expect(line(3_599_999)).toBe(`${shown} uses them`);
+    expect(line(3_600_000)).toStartWith(`${shown} sends again what is too old`);
+    expect(unfinishedLine(unfinishedOf(undefined, { graceSeconds: 1 }, 0))).toEndWith("nothing");
+  });
+
+  test("are files that could not be read, or why there is no snapshot", () => {
+    const file = { path: "/a", message: "permission denied" };
+    const run = { at: since, failed: 25, files: Array.from({ length: 25 }, () => file) };
+    const lines = failedLines(run);
+    expect(lines[0]).toBe("failed      25 files of the last backup, 2026-11-20 12:00:00 UTC");
+    expect(lines[1]).toBe("            /a: permission denied");
+    expect(lines.slice(21)).toEqual(["            and 5 more"]);
+    const error = { code: "unavailable", message: "no route" };
+    expect(failedLines({ at: since, failed: 0, files: [], error })).toEqual([
+      "failed      the last backup, 2026-11-20 12:00:00 UTC, which made no snapshot: no route",
+    ]);
+    expect(failedLines({ at: since, failed: 0, files: [] })).toEqual([]);
+    expect(failedLines(undefined)).toEqual([]);
+  });
+});
+
+test("the progress of a backup grows within a large file, and never shrinks", () => {
+  const amount = createAmounts();
+  const none = { directories: 0, newFiles: 0, changedFiles: 0, unchangedFiles: 0, goneFiles: 0 };
+  const shown = (files: number, bytes: number, newBytes: number) =>
+    amount({ ...none, storedBytes: 0, errors: 0, files, bytes, newBytes }).bytes;
+  // An old file of 100, a new one of 50, one of 60 whose half is new.
+  const events = [
+    [0, 0, 0],
+    [1, 100, 0],
+    [1, 100, 20],
+    [1, 100, 45],
+    [2, 150, 50],
+    [2, 150, 80],
+    [3, 210, 80],
+  ];
+  expect(events.map((event) => shown(event[0]!, event[1]!, event[2]!))).toEqual([
+    0, 100, 120, 145, 150, 180, 210,
+  ]);
+  // Pieces that were counted, of a file that then could not be read.
+  expect([shown(3, 210, 90), shown(3, 210, 90), shown(4, 211, 90)]).toEqual([220, 220, 220]);
 });
 
 describe("entries", () => {

@@ -1,78 +1,19 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
-  chmodSync,
   existsSync,
-  linkSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
   statSync,
-  symlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { expectFailure, newFolder, noise, type Result, runIdk } from "../support/cli.ts";
+import { expectFailure, newFolder, runIdk } from "../support/cli.ts";
+import { json, newUser, treeOf } from "../support/new-user.ts";
 
 setDefaultTimeout(120_000);
-
-/** A new user's home after `idk init`, with a folder to back up. */
-async function newUser() {
-  const home = newFolder();
-  const env = { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
-  const idk = (args: readonly string[], more: Record<string, string> = {}): Promise<Result> =>
-    runIdk(args, { cwd: home, env: { ...env, ...more } });
-  const ok = async (args: readonly string[], more: Record<string, string> = {}) => {
-    const result = await idk(args, more);
-    expect(`${result.code} ${result.code === 0 ? "" : result.stderr}`).toBe("0 ");
-    return result;
-  };
-  await ok(["init", "--no-passphrase"]);
-  const docs = join(home, "docs");
-  mkdirSync(join(docs, "inner/empty"), { recursive: true });
-  writeFileSync(join(docs, "notes.txt"), "the notes\n");
-  writeFileSync(join(docs, "inner/photo"), noise(3 * 2 ** 20, 7));
-  chmodSync(join(docs, "inner/photo"), 0o640);
-  linkSync(join(docs, "inner/photo"), join(docs, "same photo"));
-  symlinkSync("../anywhere", join(docs, "link"));
-  // Old enough to be believed unchanged.
-  for (const name of ["notes.txt", "inner/photo"]) utimesSync(join(docs, name), 1e9, 1e9);
-  return {
-    home,
-    docs,
-    idk,
-    ok,
-    config: join(home, ".config/idk/config.toml"),
-    identity: join(home, ".local/share/idk/identity.key"),
-    store: join(home, ".local/share/idk/store"),
-    writer: join(home, ".local/share/idk/writer.key"),
-  };
-}
-
-const json = ({ stdout }: Result): Record<string, unknown>[] =>
-  stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-
-/** What matters of a tree, in order: path, mode, time and content or target. */
-function treeOf(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .map((entry) => {
-      const path = join(entry.parentPath, entry.name);
-      const at = path.slice(folder.length);
-      if (entry.isSymbolicLink()) return `${at} -> ${readlinkSync(path)}`;
-      const { mode, mtimeMs, nlink } = statSync(path);
-      const what = `${at} ${(mode & 0o7777).toString(8)} ${Math.floor(mtimeMs)}`;
-      if (entry.isDirectory()) return what;
-      return `${what} ${nlink} ${Bun.hash(readFileSync(path))}`;
-    })
-    .toSorted();
-}
 
 describe("a first backup", () => {
   test("needs nothing but `idk init`, later ones no identity, and a lost machine the identity alone", async () => {
@@ -83,7 +24,7 @@ describe("a first backup", () => {
     const first = await ok(["backup", "docs"]);
     expect(first.stderr).toContain("made a repository of snapshots in");
     expect(first.stderr).toContain(`made the writer key of this host, ${writer}`);
-    expect(first.stderr).toContain(`allowed it to write snapshots named "${hostname()}/*"`);
+    expect(first.stderr).toContain(`allowed it to write snapshots named "${hostname()}/*"\n`);
     expect(first.stderr).toContain(`added the repository to ${config}`);
     expect(first.stdout).toContain(name);
     expect(statSync(writer).mode & 0o777).toBe(0o600);
@@ -117,7 +58,8 @@ describe("a first backup", () => {
     ]);
     expect(listed[1]).toMatchObject({ tags: ["t"], message: "second", paths: [docs] });
     const restored = await found(["restore", `latest:${docs}`, "--target", "back", "--verify"]);
-    expect([restored.code, restored.stderr]).toEqual([0, ""]);
+    expect(restored.code).toBe(0);
+    expect(restored.stderr).toMatch(/^idk: latest is [^\n]+\n$/u);
     expect(treeOf(join(other, "back"))).toEqual(before);
     const one = await found(["cat", `${name}~1:${docs}/notes.txt`]);
     expect([one.stdout, one.code]).toEqual(["the notes\n", 0]);
@@ -142,6 +84,26 @@ describe("a first backup", () => {
     const rules = json(await ok(["repo", "show", "--json"]))[0]!["rules"] as unknown[];
     expect(rules).toHaveLength(1);
     expect(treeOf(docs)).not.toEqual([]);
+  });
+
+  test("under a name allows that of the host, too, so that a timer without one needs no identity", async () => {
+    const { ok, config, identity, docs } = await newUser();
+    const { stderr } = await ok(["backup", "docs", "--name", "home"]);
+    const host = `${hostname()}/*`;
+    expect(stderr).toContain(`allowed it to write snapshots named "${host}" and "home"\n`);
+    expect(readFileSync(config, "utf8")).toContain(`names = ["${host}", "home"]\n`);
+    renameSync(identity, `${identity}.away`);
+    const [second] = json(await ok(["backup", "docs", "--json"]));
+    expect(second).toMatchObject({ name: `${hostname()}${docs}` });
+  });
+
+  test("fixes the host in the names, which the system may call otherwise tomorrow", async () => {
+    const { ok, config, docs } = await newUser();
+    await ok(["backup", "docs"]);
+    const text = readFileSync(config, "utf8");
+    writeFileSync(config, text.replace(`"${hostname()}/*"`, '"yesterday/*"'));
+    const [again] = json(await ok(["status", "docs", "--json"]));
+    expect(again).toMatchObject({ name: `yesterday${docs}` });
   });
 
   test("under another name asks the owner once, and adds the name", async () => {
@@ -190,7 +152,11 @@ describe("a host that only writes", () => {
     );
     writeFileSync(join(host, "data"), "of the host");
 
-    expectFailure(await run(["backup", "data"]), 2, 'this host may not write snapshots named "');
+    const refused = await run(["backup", "data", "--name", "web2/data"]);
+    expectFailure(refused, 2, 'this host may not write snapshots named "web2/data"');
+    // Without a name, it takes the one that the owner calls the host by.
+    const [dry] = json(await run(["backup", "data", "--dry-run", "--json"]));
+    expect(dry).toMatchObject({ name: `web1${host}/data` });
     const first = await run(["backup", "data", "--name", "web1/data"]);
     expect([first.code, first.stderr]).toEqual([0, ""]);
     expectFailure(await run(["snapshots"]), 2, "no identity");
@@ -228,9 +194,9 @@ describe("a host that only writes", () => {
       writeFileSync(join(host, "data"), `of the host ${n}`);
       await run(["backup", "data", "--name", "web1/data"]);
     }
-    expect((await owner.idk(["prune"])).stderr).toContain(", or all 3: `idk forget --refused`");
-    const dry = await owner.ok(["forget", "--refused", "--dry-run"]);
-    expect(dry.stderr).toContain("would forget 2 heads");
+    expect((await owner.idk(["prune"])).stderr).toContain(", or all such heads: `idk forget --refused`");
+    const all = await owner.ok(["forget", "--refused", "--dry-run"]);
+    expect(all.stderr).toContain("would forget 2 heads");
     await owner.ok(["forget", "--refused"]);
     await owner.ok(["prune"]);
     const wrong = await owner.idk(["forget", "--head", "ab".repeat(32)]);
@@ -259,15 +225,61 @@ describe("files that cannot be read", () => {
   });
 });
 
+describe("paths that do not exist", () => {
+  test("make no snapshot, and no repository", async () => {
+    const { store, config, idk, ok, home } = await newUser();
+    const before = readFileSync(config, "utf8");
+    const failures: [args: string[], message: string][] = [
+      [["backup", "nowhere"], "cannot back up nowhere: no such file or folder"],
+      [["backup", "docs/notes.txt/x", "gone"], "none of the 2 paths to back up exists"],
+      [["backup", "nowhere", "--dry-run"], "cannot back up nowhere"],
+      [["status", "nowhere"], "cannot back up nowhere"],
+      [["backup", "--files-from", "list", "--name", "x"], "none of the 2 paths"],
+    ];
+    writeFileSync(join(home, "list"), "a\nb\n");
+    for (const [args, message] of failures) expectFailure(await idk(args), 3, message);
+    expect(existsSync(join(store, "repo"))).toBe(false);
+    expect(readFileSync(config, "utf8")).toBe(before);
+    await ok(["backup", "docs", "--name", "home"]);
+    expectFailure(await idk(["backup", "dosc", "--name", "home"]), 3, "cannot back up dosc");
+    expect(json(await ok(["snapshots", "--json"]))).toHaveLength(1);
+  });
+});
+
+describe("a dry run before the first backup", () => {
+  test("tells what would be stored, and makes nothing", async () => {
+    const { home, store, config, writer, ok, idk } = await newUser();
+    const before = readFileSync(config, "utf8");
+    for (const args of [
+      ["backup", "docs", "--dry-run"],
+      ["status", "docs"],
+    ]) {
+      const { stderr, stdout } = await ok(args);
+      expect(stderr).toContain(
+        "has no repository of snapshots yet: the first `idk backup` makes it",
+      );
+      expect(stdout).toMatch(/4 new/u);
+      const [asJson] = json(await ok([...args, "--json"]));
+      expect(asJson).toMatchObject({ newRepository: true });
+    }
+    expect(existsSync(join(store, "repo"))).toBe(false);
+    expect(existsSync(writer)).toBe(false);
+    expect(existsSync(join(home, ".cache/idk/snapshots"))).toBe(false);
+    expect(readFileSync(config, "utf8")).toBe(before);
+    // A configured repository that is not there is another thing.
+    await ok(["backup", "docs"]);
+    renameSync(join(store, "repo"), join(store, "away"));
+    expectFailure(await idk(["status", "docs"]), 6, "check that its disk is mounted");
+  });
+});
+
 describe("what is stored", () => {
   test("is what excludes, lists and dry runs say", async () => {
-    const { home, docs, ok, idk } = await newUser();
+    const { home, docs, ok } = await newUser();
     writeFileSync(join(home, "patterns"), "# none\n\n*.tmp\n");
     writeFileSync(join(docs, "a.tmp"), "");
     writeFileSync(join(docs, "b.log"), "");
     const flags = ["--exclude-file", "patterns", "-e", "*.log", "--name", "x"];
-    const dry = await idk(["backup", "docs", ...flags, "--dry-run"]);
-    expectFailure(dry, 3, "has no repository of snapshots that");
     await ok(["backup", "docs", ...flags]);
     const names = (await ok(["ls", "latest", docs])).stdout;
     expect(names).not.toContain("a.tmp");
@@ -280,6 +292,28 @@ describe("what is stored", () => {
     await ok(["backup", "--files-from", "list", "-0", "--name", "x"]);
     const listed = (await ok(["ls", "x", docs])).stdout;
     expect(listed).toBe(`${docs}/b.log\n${docs}/notes.txt\n`);
+  });
+
+  test("leaves out by case, by size and by a file beside", async () => {
+    const { home, docs, ok, idk } = await newUser();
+    mkdirSync(join(docs, "build"));
+    for (const name of ["a.TMP", "b.tmp", "c.Log", "build/.nobackup", "build/result"]) {
+      writeFileSync(join(docs, name), "1234567");
+    }
+    const flags = ["--iexclude", "*.tmp", "--exclude-if-present", ".nobackup", "--name", "x"];
+    await ok(["backup", "docs", ...flags, "--exclude-larger-than", "1M"]);
+    const names = (await ok(["ls", "x", docs])).stdout.replaceAll(`${docs}/`, "").split("\n");
+    expect(names).toEqual(["build", "c.Log", "inner", "link", "notes.txt", ""]);
+    const build = (await ok(["ls", "x", `${docs}/build`])).stdout;
+    expect(build).toBe(`${docs}/build/.nobackup\n`);
+    // One that is named itself is not left out.
+    await ok(["backup", "docs/inner/photo", "--name", "y", "--exclude-larger-than", "7"]);
+    expect((await ok(["ls", "y"])).stdout).toContain("/docs/inner/photo\n");
+    const wrong = await idk(["backup", "docs", "--exclude-if-present", "a/b"]);
+    expectFailure(wrong, 2, "--exclude-if-present takes the name of a file");
+    writeFileSync(join(home, "latin1"), Buffer.from("caf\xe9\n", "latin1"));
+    const notText = await idk(["backup", "docs", "--exclude-file", "latin1"]);
+    expectFailure(notText, 2, "the exclude file latin1 is not UTF-8");
   });
 
   test("never includes the store and the caches of this program", async () => {
@@ -300,6 +334,39 @@ describe("what is stored", () => {
     expect(status).toMatchObject({ pending: { newFiles: 1, newBytes: 7 }, unfinished: null });
     const text = (await ok(["status", "docs"])).stdout;
     expect(text).toContain("to store    1 new and 0 changed files, 7 bytes");
+  });
+
+  test("is told with what the last run left out, until one leaves out nothing", async () => {
+    const { ok, idk } = await newUser();
+    const before = await ok(["status", "docs", "--name", "x"]);
+    expect(before.stdout).toContain("last        none from this machine: it knows nothing");
+    expect((await idk(["backup", "docs", "nowhere", "--name", "x"])).code).toBe(7);
+    const { stdout } = await ok(["status", "docs", "--name", "x"]);
+    expect(stdout).toMatch(
+      /^failed {6}1 file of the last backup, .* UTC\n {12}\/.*\/nowhere: there is no such file or folder$/mu,
+    );
+    const [status] = json(await ok(["status", "docs", "--name", "x", "--json"]));
+    const message = "there is no such file or folder";
+    expect(status).toMatchObject({ lastRun: { failed: 1, files: [{ message }] } });
+    // A dry run is none.
+    await ok(["backup", "docs", "--name", "x", "--dry-run"]);
+    expect((await ok(["status", "docs", "--name", "x"])).stdout).toContain("failed ");
+    expect((await ok(["status", "docs", "--name", "y"])).stdout).not.toContain("failed ");
+    await ok(["backup", "docs", "--name", "x"]);
+    expect((await ok(["status", "docs", "--name", "x"])).stdout).not.toContain("failed ");
+  });
+
+  test("is told with why the last run made no snapshot", async () => {
+    const { store, ok, idk } = await newUser();
+    await ok(["backup", "docs", "--name", "x"]);
+    // Nothing can be stored in a file.
+    renameSync(join(store, "repo"), join(store, "away"));
+    writeFileSync(join(store, "repo"), "");
+    expect((await idk(["backup", "docs", "--name", "x"])).code).not.toBe(0);
+    rmSync(join(store, "repo"));
+    renameSync(join(store, "away"), join(store, "repo"));
+    const { stdout } = await ok(["status", "docs", "--name", "x"]);
+    expect(stdout).toMatch(/^failed {6}the last backup, .* UTC, which made no snapshot: /mu);
   });
 });
 

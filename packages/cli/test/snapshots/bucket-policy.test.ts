@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectFailure, newFolder, runIdk } from "../support/cli.ts";
 import { describeMinio } from "../support/minio.ts";
@@ -15,6 +15,12 @@ function policyFor(bucket: string, prefix: string): string {
   return policy.replaceAll("BUCKET", bucket).replaceAll("PREFIX", prefix);
 }
 
+/** The secret key of someone's identity. */
+function secretOf(home: string): string {
+  const text = readFileSync(join(home, ".local/share/idk/identity.key"), "utf8");
+  return /IDK-SECRET-KEY-1\S+/u.exec(text)![0];
+}
+
 await describeMinio(
   "a host that only writes, with the policy of docs/backup.md",
   (minio, bucket) => {
@@ -23,7 +29,12 @@ await describeMinio(
     /** The home of someone, with the credentials that they have. */
     const newHome = (credentials: Readonly<Record<string, string>>) => {
       const home = newFolder();
-      const env = { HOME: home, IDK_RETRY_SECONDS: "0", ...credentials };
+      const env = {
+        HOME: home,
+        BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+        IDK_RETRY_SECONDS: "0",
+        ...credentials,
+      };
       const idk = (...args: readonly string[]) => runIdk(args, { cwd: home, env });
       const ok = async (...args: readonly string[]) => {
         const result = await idk(...args);
@@ -50,11 +61,34 @@ await describeMinio(
           table.replace("/etc/idk/writer.key", join(host.home, "host.key")),
       );
       mkdirSync(join(host.home, "data"));
-      writeFileSync(join(host.home, "data/one"), "the first");
+      writeFileSync(join(host.home, "data/name-of-one"), "the first content");
       await host.ok("backup", "data", "--name", "web1/data");
       writeFileSync(join(host.home, "data/two"), "the second");
       await host.ok("backup", "data", "--name", "web1/data");
+      rmSync(join(host.home, "data/name-of-one"));
+      await host.ok("backup", "data", "--name", "web1/data");
       const packsBefore = await minio.listKeys(bucket);
+
+      // Whoever takes the host has its keys, credentials and caches, and nothing of a file that is gone:
+      // not even with credentials that read everything.
+      const files = readdirSync(host.home, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name));
+      expect(files.length).toBeGreaterThan(4);
+      for (const hidden of ["the first content", "name-of-one", secretOf(owner.home)]) {
+        expect(files.filter((path) => readFileSync(path).includes(hidden))).toEqual([]);
+      }
+      const reader = newHome(minio.env);
+      const own = join(host.home, "host.key");
+      for (const args of [["snapshots"], ["restore", "web1/data", "--target", "stolen"]]) {
+        const config = join(host.home, ".config/idk/config.toml");
+        expectFailure(
+          await reader.idk(...args, "--config", config, "-i", own),
+          2,
+          "another kind of key",
+        );
+        expectFailure(await reader.idk(...args, "--config", config), 2, "no identity");
+      }
 
       // Even with the owner's identity, the host's credentials read and delete nothing.
       const identity = join(owner.home, ".local/share/idk/identity.key");
@@ -93,6 +127,23 @@ await describeMinio(
         expect(await send("DELETE", `/${bucket}/${key}?versionId=${id}`)).toBe(403);
       }
       expect(await send("DELETE", `/${bucket}/${key}`)).toBe(403);
+
+      // The owner removes the newer versions, and has everything.
+      const [newest] = ids;
+      const removed = await signedFetch(
+        {
+          method: "DELETE",
+          url: new URL(`/${bucket}/${key}?versionId=${newest}`, minio.origin),
+          service: "s3",
+          body: "",
+          headers: {},
+        },
+        minio.root,
+      );
+      expect(removed.status).toBe(204);
+      const file = `web1/data~2:${join(host.home, "data/name-of-one")}`;
+      expect(await owner.ok("cat", file)).toBe("the first content");
+      await owner.ok("check", "--read-data");
     });
   },
 );

@@ -21,7 +21,7 @@ export interface Interruption {
 
 /** Runs `idk` and sends it a signal when a condition holds. */
 export async function interrupted(
-  workspace: Workspace,
+  workspace: Pick<Workspace, "folder" | "env">,
   args: readonly string[],
   { env, signal, when, delay = 0 }: Interruption,
 ): Promise<Omit<Result, "bytes">> {

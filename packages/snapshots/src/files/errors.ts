@@ -23,6 +23,11 @@ export function errorOf(errno: number, syscall: string): FileError {
   return new FileError(NAMES.get(errno) ?? "EIO", syscall);
 }
 
+/** Whether an error is of a call to the system, and not of the program or its database. */
+export function isSystemError(error: unknown): boolean {
+  return /^E[A-Z0-9]+$/u.test(codeOf(error) ?? "");
+}
+
 /** The code of an error, whether ours or the runtime's. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;

@@ -5,7 +5,12 @@ import {
   type CheckReport,
   problemCounts,
 } from "./problems.ts";
-import { type FoundHead, type RefusedHead, isFaultOfOne } from "../repository/find-heads.ts";
+import {
+  type FoundHead,
+  type RefusedHead,
+  isFaultOfOne,
+  isListed,
+} from "../repository/find-heads.ts";
 import type { FoundSnapshot, Repository } from "../repository/repository.ts";
 import { type OpenSnapshot, openSnapshot } from "../read/open-snapshot.ts";
 import { type TreeFindings, treeChecker } from "./check-trees.ts";
@@ -17,7 +22,6 @@ import { type ReachReader, reachReader } from "./reach-reader.ts";
 import { decodeSessionSecrets } from "../format/records/keys.ts";
 import { forksOf } from "../repository/forks.ts";
 import { fromHex } from "@idk/storage/blobs";
-import { isListed } from "./protection.ts";
 import { packChecker } from "./check-packs.ts";
 import { packsOf } from "../format/records/reach.ts";
 import { readRecord } from "../repository/records.ts";

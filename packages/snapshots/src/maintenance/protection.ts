@@ -1,9 +1,9 @@
 import { type Address, StorageError } from "@idk/storage";
 import { type AddressSet, addressSet } from "./address-set.ts";
-import { type FoundHead, isFaultOfOne } from "../repository/find-heads.ts";
+import { type FoundHead, isFaultOfOne, isListed } from "../repository/find-heads.ts";
 import { countBlobs, reachReader } from "./reach-reader.ts";
 import type { ReachRoot } from "../repository/reaches.ts";
-import { compareMarkers, formatMarker } from "../format/names/marker.ts";
+import { compareMarkers } from "../format/names/marker.ts";
 import type { Repository } from "../repository/repository.ts";
 import { hash, toHex, utf8 } from "@idk/storage/blobs";
 import { packsOf } from "../format/records/reach.ts";
@@ -121,19 +121,6 @@ function ownBlobs({ marker, head }: FoundHead): Address[] {
   if (head.kind === "snap") blobs.push(head.snapshot);
   if (head.kind === "keys") blobs.push(head.keys);
   return blobs;
-}
-
-/** Whether the marker of a head is still there. */
-export async function isListed(
-  { backend }: Repository,
-  { marker }: Pick<FoundHead, "marker">,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const name = formatMarker(marker);
-  for await (const listed of backend.listMarkers(name, { limit: 1, ...(signal && { signal }) })) {
-    if (listed.name === name) return true;
-  }
-  return false;
 }
 
 /** Starts work for some items ahead; the results come in order, to be awaited. */

@@ -1,14 +1,14 @@
 import { type Address, StorageError } from "@idk/storage";
 import { type Amount, type FreeLater, deleteAll, planDeletion } from "./deletion.ts";
 import { type Marker, formatMarker } from "../format/names/marker.ts";
-import { type ProtectingHead, isListed, protectionsOf } from "./protection.ts";
+import { type ProtectingHead, protectionsOf } from "./protection.ts";
 import {
   type RepositoryState,
   forgettingsOf,
   readState,
   refusedInForce,
 } from "./repository-state.ts";
-import { type FoundHead, readHead } from "../repository/find-heads.ts";
+import { type FoundHead, isListed, readHead } from "../repository/find-heads.ts";
 import type { HeadOptions, Repository } from "../repository/repository.ts";
 import { FORGETTING_CHAIN } from "../format/names/chain.ts";
 import { deathsOf } from "../rules/death.ts";

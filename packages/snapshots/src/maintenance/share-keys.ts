@@ -1,15 +1,15 @@
 import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
 import type { FoundSnapshot, HeadOptions, Repository } from "../repository/repository.ts";
-import { type Marker, nextGeneration } from "../format/names/marker.ts";
+import type { Marker } from "../format/names/marker.ts";
 import { StorageError } from "@idk/storage";
 import type { KeysHead } from "../format/records/head.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
 import { changeSettings } from "../repository/settings.ts";
 import { encodeSessionSecrets } from "../format/records/keys.ts";
+import { headsBefore, putHead } from "../repository/put-head.ts";
 import { countBlobs } from "./reach-reader.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { openSnapshot } from "../read/open-snapshot.ts";
-import { putHead } from "../repository/put-head.ts";
 import { sealRecord } from "../repository/records.ts";
 import { sessionSecrets } from "../read/session-secrets.ts";
 import { treeChecker } from "./check-trees.ts";
@@ -92,16 +92,14 @@ export async function shareKeys(
     const { address, blob } = sealRecord(naCl, "keys", content, recipients);
     await backend.put(address, blob, { sha256: address, ...(signal && { signal }) });
     const before = await repository.newest(FORGETTING_CHAIN, options);
-    const previous = before === undefined ? [] : [before.marker];
     const now = await backend.currentTime(signal ? { signal } : {});
-    const generations = previous.map(({ generation }) => generation);
+    const chain = chainOf(pinned.repository, FORGETTING_CHAIN);
     const head: KeysHead = {
       kind: "keys",
       repository: pinned.repository,
-      chain: chainOf(pinned.repository, FORGETTING_CHAIN),
+      chain,
       name: FORGETTING_CHAIN,
-      generation: nextGeneration(generations, now),
-      previous: previous.map((marker) => marker.address),
+      ...(await headsBefore(backend, chain, before ? [before.marker] : [], now, signal)),
       time: now,
       writer: writer.writer,
       expectedSeconds: null,
@@ -109,7 +107,8 @@ export async function shareKeys(
       tags: [],
       keys: address,
     };
-    heads.push(await putHead(repository, writer, head, recipients, { signal }));
+    const { marker } = await putHead(repository, writer, head, recipients, { signal });
+    heads.push(marker);
   }
   return {
     chains: chains.size,

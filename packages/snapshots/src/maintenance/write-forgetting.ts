@@ -1,17 +1,11 @@
-import { FORGOTTEN_MAX, PREVIOUS_MAX } from "../format/limits.ts";
+import { FORGOTTEN_MAX } from "../format/limits.ts";
 import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
-import {
-  type Marker,
-  compareMarkers,
-  formatMarker,
-  nextGeneration,
-} from "../format/names/marker.ts";
+import type { Marker } from "../format/names/marker.ts";
 import type { ForgettingHead } from "../format/records/head.ts";
 import type { HeadOptions, Repository } from "../repository/repository.ts";
 import { StorageError } from "@idk/storage";
 import { mayForget, whyNotAllowed } from "../rules/counting.ts";
-import { newestMarkers } from "../repository/find-heads.ts";
-import { putHead } from "../repository/put-head.ts";
+import { headsBefore, putHead } from "../repository/put-head.ts";
 import type { RepositoryState } from "./repository-state.ts";
 import { namesOf } from "../rules/death.ts";
 
@@ -81,9 +75,6 @@ export function permissionOf(
   return mayForget(head, rules, pinned.owner, (chain) => names.get(chain));
 }
 
-/** Markers further ahead are not taken into the heads before a new one, which would push it ahead. */
-const AHEAD_TAKEN_MS = -60 * 60 * 1000;
-
 /**
  * Writes heads of kind `forget` or `unforget`, each of at most 8,192 markers and durable before the next.
  *
@@ -104,44 +95,20 @@ export async function writeForgetting(
   const written: Marker[] = [];
   for (let at = 0; at < markers.length; at += FORGOTTEN_MAX) {
     const now = await backend.currentTime(signal ? { signal } : {});
-    const previous = await headsBefore(repository, now, options);
+    const newest = await repository.newest(FORGETTING_CHAIN, options);
     const head: ForgettingHead = {
       ...draft,
-      generation: nextGeneration(
-        previous.map(({ generation }) => generation),
-        now,
-      ),
-      previous: previous.map(({ address }) => address),
+      ...(await headsBefore(backend, draft.chain, newest ? [newest.marker] : [], now, signal)),
       time: now,
       markers: markers.slice(at, at + FORGOTTEN_MAX),
     };
-    const beforeMarker = async () => {
-      if (deadline === Infinity) return;
-      if ((await backend.currentTime(signal ? { signal } : {})) > deadline) throw tooLate();
-    };
-    const marker = await putHead(repository, writer!, head, recipients, { signal, beforeMarker });
-    written.push(marker);
-    // The request itself may have waited, for the machine may have been asleep.
-    if (deadline < Infinity && !(await isStoredBy(repository, marker, deadline, signal))) {
-      throw tooLate();
-    }
+    const by = deadline === Infinity ? undefined : { time: deadline, tooLate };
+    const stored = await putHead(repository, writer!, head, recipients, { signal, deadline: by });
+    written.push(stored.marker);
   }
   // So that a store that hides what was just forgotten is noticed.
   if (written.length > 0) await repository.newest(FORGETTING_CHAIN, options);
   return written;
-}
-
-async function isStoredBy(
-  { backend }: Repository,
-  marker: Marker,
-  deadline: number,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const name = formatMarker(marker);
-  for await (const listed of backend.listMarkers(name, { limit: 1, ...(signal && { signal }) })) {
-    return listed.storedAt <= deadline;
-  }
-  return false;
 }
 
 function tooLate(): StorageError {
@@ -150,22 +117,4 @@ function tooLate(): StorageError {
     "the request to unforget took so long that a prune may have begun to delete the snapshots: make " +
       "sure that none runs, unforget again, and run check",
   );
-}
-
-/** The newest head that counts, and the markers ahead of it. */
-async function headsBefore(
-  repository: Repository,
-  now: number,
-  options: HeadOptions,
-): Promise<Marker[]> {
-  const newest = await repository.newest(FORGETTING_CHAIN, options);
-  const previous = newest === undefined ? [] : [newest.marker];
-  const chain = chainOf(repository.pinned.repository, FORGETTING_CHAIN);
-  const from = now + AHEAD_TAKEN_MS;
-  for await (const { marker } of newestMarkers(repository.backend, chain, from, options.signal)) {
-    const isBehind = newest !== undefined && compareMarkers(marker, newest.marker) >= 0;
-    if (isBehind || previous.length === PREVIOUS_MAX) break;
-    previous.push(marker);
-  }
-  return previous;
 }

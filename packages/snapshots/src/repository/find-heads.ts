@@ -1,6 +1,11 @@
 import { StorageError } from "@idk/storage";
 import type { ChainId } from "../format/names/identifiers.ts";
-import { type Marker, newestMarkersFrom, parseMarker } from "../format/names/marker.ts";
+import {
+  type Marker,
+  formatMarker,
+  newestMarkersFrom,
+  parseMarker,
+} from "../format/names/marker.ts";
 import { type Pinned, type StoredHead, isAhead, verifiedHead } from "../rules/counting.ts";
 import { type RecordReader, readRecord } from "./records.ts";
 import type { MarkerBackend } from "./marker-backend.ts";
@@ -34,6 +39,28 @@ export async function* listMarkers(
     const marker = parseMarker(name);
     if (marker !== undefined) yield { marker, storedAt };
   }
+}
+
+/** A marker, if the store lists it: one request for one key. */
+export async function findMarker(
+  backend: MarkerBackend,
+  marker: Marker,
+  signal?: AbortSignal,
+): Promise<ListedMarker | undefined> {
+  const name = formatMarker(marker);
+  // Less than the name, and greater than all other names before it.
+  const options = { after: name.slice(0, -1), limit: 1, ...(signal && { signal }) };
+  for await (const listed of listMarkers(backend, name, options)) return listed;
+  return undefined;
+}
+
+/** Whether the marker of a head is there. */
+export async function isListed(
+  { backend }: { readonly backend: MarkerBackend },
+  { marker }: { readonly marker: Marker },
+  signal?: AbortSignal,
+): Promise<boolean> {
+  return (await findMarker(backend, marker, signal)) !== undefined;
 }
 
 /** Keys in the first listing for the newest, and by what the next ones grow. */

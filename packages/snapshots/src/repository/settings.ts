@@ -2,12 +2,7 @@ import { type Address, type Backend, type NaClChoice, StorageError, loadNaCl } f
 import { GRACE_MIN, PREVIOUS_MAX, UUID_LENGTH } from "../format/limits.ts";
 import { type FoundSettings, type HeadOptions, type Repository } from "./repository.ts";
 import type { Rule, Settings } from "../format/records/settings.ts";
-import {
-  type Marker,
-  compareMarkers,
-  formatMarker,
-  nextGeneration,
-} from "../format/names/marker.ts";
+import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
 import { type ListedMarker, listMarkers, newestMarkers } from "./find-heads.ts";
 import type { MarkerBackend } from "./marker-backend.ts";
 import type { RepositoryHead } from "../format/records/head.ts";
@@ -15,7 +10,7 @@ import type { RepositoryId } from "../format/names/identifiers.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
 import type { Writer, WriterKey } from "../format/keys/writer.ts";
 import type { PinnedRepository } from "./repository.ts";
-import { putHead } from "./put-head.ts";
+import { type HeadPlace, headsBefore, putHead } from "./put-head.ts";
 import { randomBytes } from "node:crypto";
 import { requireMarkers } from "./marker-backend.ts";
 
@@ -56,8 +51,9 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
     );
   }
   const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
-  const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, [], now);
-  const marker = await putHead({ backend, naCl }, owner, head, recipients, { signal });
+  const place = { generation: now, previous: [] };
+  const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, place, now);
+  const { marker } = await putHead({ backend, naCl }, owner, head, recipients, { signal });
   await requireFirst(backend, marker, signal);
   return { repository, owner: owner.writer, graceSeconds };
 }
@@ -94,7 +90,7 @@ function settingsHead(
   repository: RepositoryId,
   writer: Writer,
   settings: Settings,
-  previous: readonly { readonly generation: number; readonly address: string }[],
+  place: HeadPlace,
   now: number,
 ): RepositoryHead {
   return {
@@ -102,11 +98,7 @@ function settingsHead(
     repository,
     chain: chainOf(repository, SETTINGS_CHAIN),
     name: SETTINGS_CHAIN,
-    generation: nextGeneration(
-      previous.map(({ generation }) => generation),
-      now,
-    ),
-    previous: previous.map(({ address }) => address as RepositoryHead["previous"][number]),
+    ...place,
     time: now,
     writer,
     expectedSeconds: null,
@@ -115,9 +107,6 @@ function settingsHead(
     settings,
   };
 }
-
-/** Markers further ahead are not taken into the heads before a new one, which would push it ahead. */
-const AHEAD_TAKEN_MS = -60 * 60 * 1000;
 
 /** Times that a change is applied, where others change the settings at the same time. */
 const ATTEMPTS = 8;
@@ -141,9 +130,9 @@ export async function changeSettings(
   if (writer?.writer !== pinned.owner) {
     throw new StorageError("usage", "only the owner of a repository can change its settings");
   }
-  const before = await repository.settings({ ...options, refresh: true });
+  const first = await repository.settings({ ...options, refresh: true });
   /** Heads that the next one has as those before it, the first of which it changes. */
-  let known: readonly FoundSettings[] = [before];
+  let known: readonly FoundSettings[] = [first];
   const own: Marker[] = [];
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const newest = known[0]!;
@@ -153,16 +142,13 @@ export async function changeSettings(
     if (settings.graceSeconds < newest.head.settings.graceSeconds) {
       throw new StorageError("usage", "the grace period of a repository can only grow");
     }
-    const previous = [...known.map(({ marker }) => marker), ...own].slice(0, PREVIOUS_MAX);
-    const from = now + AHEAD_TAKEN_MS;
-    for await (const { marker } of newestMarkers(backend, newest.marker.chain, from, signal)) {
-      if (compareMarkers(marker, newest.marker) >= 0 || previous.length === PREVIOUS_MAX) break;
-      if (!previous.some(({ address }) => address === marker.address)) previous.push(marker);
-    }
-    const head = settingsHead(pinned.repository, writer.writer, settings, previous, now);
-    own.push(await putHead(repository, writer, head, recipients, { signal }));
-    const seen = new Set([...previous, ...own].map(({ address }) => address));
-    known = await unseenSettings(repository, { before, seen, own: own.at(-1)! }, options);
+    const before = [...known.map(({ marker }) => marker), ...own];
+    const place = await headsBefore(backend, newest.marker.chain, before, now, signal);
+    const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
+    const { marker } = await putHead(repository, writer, head, recipients, { signal });
+    own.push(marker);
+    const seen = new Set([...place.previous, ...own.map(({ address }) => address)]);
+    known = await unseenSettings(repository, { before: first, seen, own: marker }, options);
     if (known.length === 0) return repository.settings({ ...options, refresh: true });
   }
   throw new StorageError(

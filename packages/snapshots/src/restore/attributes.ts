@@ -37,11 +37,14 @@ export interface AttributeSetter {
   setOpen(fd: number, at: Folder, name: Uint8Array | undefined, to: Attributes, warn: Warn): void;
   /** Sets those of what has a name, without following it if it is a link. */
   setNamed(folder: Folder, name: Uint8Array, isLink: boolean, to: Attributes, warn: Warn): void;
+  /** Whether `change` would set anything. */
+  differ(folder: Folder, name: Uint8Array, stat: Stat, to: Attributes): boolean;
   /** Sets those that differ from what is there. */
   change(folder: Folder, name: Uint8Array, stat: Stat, to: Attributes, warn: Warn): void;
 }
 
 type Warn = (message: string) => void;
+type Extended = readonly (readonly [string, Uint8Array])[];
 
 export function attributeSetter(host: Host, policy: AttributePolicy): AttributeSetter {
   const ids = { users: new Map<string, number>(), groups: new Map<string, number>() };
@@ -63,9 +66,8 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
     return found;
   };
 
-  const extendedTo = (to: Attributes, warn: Warn): [string, Uint8Array][] => {
-    if (to.extended === undefined) return [];
-    return [...to.extended].filter(([key]) => {
+  const allowedOf = (extended: Extended, warn: Warn): Extended =>
+    extended.filter(([key]) => {
       // They grant rights, as set-id bits do.
       const isPrivileged = key.startsWith("security.") || key.startsWith("trusted.");
       if (isPrivileged && !policy.setId) {
@@ -75,7 +77,6 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
       }
       return !isPrivileged || policy.setId;
     });
-  };
 
   const tried = (what: string, warn: Warn, set: () => void): boolean => {
     try {
@@ -90,10 +91,10 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
   const setExtended = (
     at: Folder,
     name: Uint8Array | undefined,
-    to: Attributes,
+    extended: Extended,
     warn: Warn,
   ): void => {
-    for (const [key, value] of extendedTo(to, warn)) {
+    for (const [key, value] of allowedOf(extended, warn)) {
       const what = `the extended attribute ${JSON.stringify(key)}`;
       tried(what, warn, () => host.setAttribute(at, name, key, value));
     }
@@ -112,6 +113,18 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
     return mode & ~SET_ID;
   };
 
+  const hasOtherOwner = (stat: Stat, to: Attributes): boolean =>
+    policy.owner !== "none" && (stat.uid !== to.uid || stat.gid !== to.gid);
+
+  const differingExtended = (folder: Folder, name: Uint8Array, to: Attributes): Extended => {
+    if (to.extended === undefined) return [];
+    const present = host.attributes(folder, name);
+    return [...to.extended].filter(([key, value]) => {
+      const old = present.get(key);
+      return old === undefined || Buffer.compare(old, value) !== 0;
+    });
+  };
+
   return {
     of({ mode, mtime, uid, gid, extra }) {
       return {
@@ -126,7 +139,7 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
       if (policy.owner !== "none") {
         tried("owner and group", warn, () => fchownSync(fd, to.uid, to.gid));
       }
-      setExtended(at, name, to, warn);
+      if (to.extended !== undefined) setExtended(at, name, [...to.extended], warn);
       const mode = allowedMode(to, () => host.statOpen(fd), warn);
       tried("the mode", warn, () => fchmodSync(fd, mode));
       tried("the time", warn, () => host.setTimeOpen(fd, to.mtime));
@@ -135,30 +148,30 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
       if (policy.owner !== "none") {
         tried("owner and group", warn, () => host.setOwner(folder, name, to.uid, to.gid));
       }
-      setExtended(folder, name, to, warn);
+      if (to.extended !== undefined) setExtended(folder, name, [...to.extended], warn);
       if (!isLink) {
         const mode = allowedMode(to, () => host.stat(folder, name)!, warn);
         tried("the mode", warn, () => host.setMode(folder, name, mode));
       }
       tried("the time", warn, () => host.setTime(folder, name, to.mtime));
     },
+    differ(folder, name, stat, to) {
+      const silently = (): void => {};
+      return (
+        hasOtherOwner(stat, to) ||
+        !isSameTime(stat.mtime, to.mtime) ||
+        (stat.type !== "link" && allowedMode(to, () => stat, silently) !== stat.mode) ||
+        allowedOf(differingExtended(folder, name, to), silently).length > 0
+      );
+    },
     change(folder, name, stat, to, warn) {
       let current = stat;
-      if (policy.owner !== "none" && (stat.uid !== to.uid || stat.gid !== to.gid)) {
+      if (hasOtherOwner(stat, to)) {
         tried("owner and group", warn, () => host.setOwner(folder, name, to.uid, to.gid));
         // This may have taken away set-id bits.
         current = host.stat(folder, name) ?? stat;
       }
-      if (to.extended !== undefined) {
-        const present = host.attributes(folder, name);
-        const differing = new Map(
-          [...to.extended].filter(([key, value]) => {
-            const old = present.get(key);
-            return old === undefined || Buffer.compare(old, value) !== 0;
-          }),
-        );
-        setExtended(folder, name, { ...to, extended: differing }, warn);
-      }
+      setExtended(folder, name, differingExtended(folder, name, to), warn);
       if (stat.type !== "link") {
         const mode = allowedMode(to, () => current, warn);
         if (mode !== current.mode) {

@@ -1,4 +1,5 @@
 import type { Entry, FileEntry } from "../format/tree/entry.ts";
+import type { Attributes, AttributeSetter } from "./attributes.ts";
 import type { Folder, Host, Stat } from "../files/host.ts";
 import { closeSync, constants } from "node:fs";
 import type { Overwrite } from "./options.ts";
@@ -18,15 +19,21 @@ export type Existing =
 export interface ExistingOptions {
   readonly overwrite: Overwrite;
   readonly verify: boolean;
+  readonly attributes: AttributeSetter;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Decides what happens with what has the name of an entry that is not a folder. */
+/**
+ * Decides what happens with what has the name of an entry that is not a folder.
+ *
+ * @param to what the entry is to have
+ */
 export async function compareExisting(
   host: Host,
   folder: Folder,
   entry: Exclude<Entry, { type: "directory" }>,
-  { overwrite, verify, signal }: ExistingOptions,
+  to: Attributes,
+  { overwrite, verify, attributes, signal }: ExistingOptions,
 ): Promise<Existing> {
   const stat = host.stat(folder, entry.name);
   if (stat === undefined) return { action: "created" };
@@ -36,11 +43,18 @@ export async function compareExisting(
     return { action: "kept", isSame };
   }
   if (overwrite === "always" || stat.type !== entry.type) return { action: "replaced" };
-  // Setting its attributes would change what has its other names, wherever these are.
-  const hasForeignNames = stat.links > 1 && entry.extra.links === undefined;
-  if (hasForeignNames) return { action: "replaced" };
+  // Its other names may be anywhere, and would get this entry's attributes too.
+  const isShared = (there: Stat): boolean =>
+    there.links > 1 &&
+    (entry.extra.links === undefined || attributes.differ(folder, entry.name, there, to));
+  if (isShared(stat)) return { action: "replaced" };
   const isSame = await hasSameContent(host, folder, entry, stat, verify, signal);
-  return isSame ? { action: "unchanged", stat } : { action: "replaced" };
+  if (!isSame) return { action: "replaced" };
+  // Comparing may have taken long.
+  const now = host.stat(folder, entry.name);
+  const isOther = now?.inode !== stat.inode || now.device !== stat.device;
+  if (isOther || isShared(now)) return { action: "replaced" };
+  return { action: "unchanged", stat: now };
 }
 
 async function hasSameContent(

@@ -53,8 +53,8 @@ interface Outcome {
 const AHEAD = 6;
 /** Fewer packs are opened sooner than threads are started. */
 const PACKS_FOR_THREADS = 8;
-/** Folders that are kept open for one job. */
-const FOLDERS_FOR_THREAD = 128;
+/** Folders that are kept open for one job. With `AHEAD` jobs and open long files, less than 1,024 are. */
+const FOLDERS_FOR_THREAD = 96;
 const NONE: ReadonlyMap<ShortFile, Error | undefined> = new Map();
 
 /**
@@ -131,7 +131,12 @@ export function fetchWindow(
           continue;
         let folder = pinned.get(parent);
         if (folder === undefined) {
-          folder = folders.pin(parent);
+          try {
+            folder = folders.pin(parent);
+          } catch {
+            // Only the files in it fail, when they are written without a thread.
+            continue;
+          }
           pinned.set(parent, folder);
         }
         files.push(file);

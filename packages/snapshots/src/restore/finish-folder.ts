@@ -62,8 +62,10 @@ export function finishFolder(
       report.error(location, error);
     }
   }
-  if (dryRun || target.attributes === undefined) return;
+  if (dryRun) return;
   try {
+    folders.putModeBack(target);
+    if (target.attributes === undefined) return;
     const folder = folders.open(target);
     const warn = (message: string) => report.warning(target, message);
     attributes.setOpen(folder.fd, folder, undefined, target.attributes, warn);

@@ -47,8 +47,8 @@ export interface LongFiles {
   close(): void;
 }
 
-/** Files that are open at once. */
-const OPEN_MAX = 256;
+/** Files that are open at once, beside folders: a process often may open 1,024. */
+const OPEN_MAX = 192;
 const { O_RDWR } = constants;
 
 export function longFiles(context: RestoreContext): LongFiles {

@@ -1,3 +1,4 @@
+import type { Address } from "@idk/storage";
 import type { Entry } from "../format/tree/entry.ts";
 
 /** What a restore does with a file that exists. */
@@ -24,7 +25,8 @@ export interface RestoreOptions {
   readonly exclude?: readonly string[] | undefined;
   /**
    * `always`, the default, writes every file anew. `if-changed` leaves a file that has the same size and
-   * time, and one that has the same size and, by its hash, the same content; its attributes are set.
+   * time, and one that has the same size and, by its hash, the same content; its attributes are set. One
+   * with other names, of which some may be outside the target, is replaced if an attribute would change.
    * `never` leaves every file that exists. Folders that exist are always merged.
    */
   readonly overwrite?: Overwrite | undefined;
@@ -117,6 +119,8 @@ export type RestoreEvent =
 
 /** What a restore has done. */
 export interface RestoreSummary extends RestoreCounts {
+  /** The name of the snapshot, its host's time of it in milliseconds since 1970, the address of its head. */
+  readonly snapshot: { readonly name: string; readonly time: number; readonly address: Address };
   /** The first 1,000. */
   readonly errorList: readonly { readonly path: Uint8Array; readonly error: Error }[];
   /** The first 1,000. */

@@ -23,14 +23,14 @@ export interface Report {
   error(at: Location, error: unknown): void;
   warning(at: Location, message: string): void;
   /** Ends with the last event. */
-  summary(): RestoreSummary;
+  summary(): Omit<RestoreSummary, "snapshot">;
 }
 
 /** How many errors and warnings a summary has. */
 const LIST_MAX = 1000;
 const PROGRESS_MS = 100;
 
-export function createReport(onEvent: RestoreOptions["onEvent"]): Report {
+export function restoreReport(onEvent: RestoreOptions["onEvent"]): Report {
   const started = performance.now();
   const counts = {
     files: 0,

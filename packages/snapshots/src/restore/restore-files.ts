@@ -14,15 +14,15 @@ import { otherHash, writeWhole } from "./write-file.ts";
 export interface FileRestorer {
   /** Plans a file. One that needs no pack is written at once. */
   add(planned: Planned, file: WalkedEntry & { readonly entry: FileEntry }): Promise<void>;
-  /** Pieces that are planned. */
-  readonly pieces: number;
+  /** Whether so many pieces are planned that they should be written. */
+  readonly isFull: boolean;
   /** Writes everything that is planned. */
   flush(): Promise<void>;
   /** Removes what is not finished. */
   close(): void;
 }
 
-/** Pieces of long files that are planned at once. */
+/** Pieces that are collected before their packs are fetched: so many, whatever the tree has. */
 const PIECES_MAX = 65_536;
 const EMPTY = new Uint8Array(0);
 const EMPTY_HASH = createHash("sha256").digest();
@@ -111,8 +111,8 @@ export function fileRestorer(
         fail(planned, error);
       }
     },
-    get pieces() {
-      return window.length;
+    get isFull() {
+      return window.length >= PIECES_MAX;
     },
     flush: () => window.flush(),
     close: () => longs.close(),

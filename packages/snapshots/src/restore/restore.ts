@@ -2,13 +2,13 @@ import { type Attributes, attributePolicy, attributeSetter } from "./attributes.
 import type { RestoreOptions, RestoreSummary } from "./options.ts";
 import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
-import { createReport } from "./report.ts";
 import { type FileThreads, fileThreads } from "./threads/pool.ts";
 import { fchmodSync } from "node:fs";
 import { joinedLinks } from "./joined-links.ts";
 import { openHost } from "../files/open-host.ts";
 import { openTarget } from "./open-target.ts";
 import { restoreEntries } from "./restore-entries.ts";
+import { restoreReport } from "./report.ts";
 import { selectionOf } from "./selection.ts";
 import { targetFolders } from "./target-folders.ts";
 
@@ -45,7 +45,7 @@ export async function restoreWith(
   threads: FileThreads = fileThreads(host.lost.length > 0 ? 0 : options.workers),
 ): Promise<RestoreSummary> {
   const { signal, dryRun = false } = options;
-  const report = createReport(options.onEvent);
+  const report = restoreReport(options.onEvent);
   const selection = selectionOf(options.include, options.exclude);
   const policy = attributePolicy(options);
   const attributes = attributeSetter(host, policy);
@@ -76,7 +76,9 @@ export async function restoreWith(
       signal,
     };
     await restoreEntries(context, opened, at, selection, options);
-    return report.summary();
+    const { head, marker } = opened.found;
+    const snapshot = { name: head.name, time: head.time, address: marker.address };
+    return { ...report.summary(), snapshot };
   } finally {
     await threads.close();
     folders.close();

@@ -1,4 +1,4 @@
-import { compileExcludes, pathText } from "../walk/excludes.ts";
+import { compileExcludes } from "../walk/excludes.ts";
 import { StorageError } from "@idk/storage";
 
 /** What a restore does with an entry: all of it, only what is below and included, or nothing. */
@@ -39,5 +39,3 @@ export function selectionOf(
     },
   };
 }
-
-export { pathText };

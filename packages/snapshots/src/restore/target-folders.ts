@@ -2,6 +2,7 @@ import type { Folder, Host } from "../files/host.ts";
 import type { Attributes } from "./attributes.ts";
 import type { Location } from "./report.ts";
 import { codeOf } from "../files/errors.ts";
+import { fchmodSync } from "node:fs";
 
 /** A folder in the target. It is opened again whenever it is needed and was closed meanwhile. */
 export interface TargetFolder extends Location {
@@ -36,8 +37,11 @@ export interface TargetFolders {
     attributes: Attributes | undefined,
     options: { readonly dryRun: boolean; readonly keepsAttributes: boolean },
   ): TargetFolder;
+  /** Gives a folder the mode back that it had before `enter` made it accessible. */
+  putModeBack(folder: TargetFolder): void;
   /** A folder that a dry run would make. */
   absent(parent: TargetFolder, name: Uint8Array): TargetFolder;
+  /** Puts back the modes that were not, as after an error, and closes all folders. */
   close(): void;
 }
 
@@ -62,6 +66,8 @@ export function targetFolders(
   isNew: boolean,
 ): TargetFolders {
   const opened = new Set<Held>();
+  /** The modes that folders had before they were made accessible, the folders above first. */
+  const modes = new Map<Held, number>();
   const held = (
     parent: Held | undefined,
     name: Uint8Array,
@@ -127,6 +133,13 @@ export function targetFolders(
     return wanted.handle!;
   };
 
+  const putModeBack = (folder: Held): void => {
+    const mode = modes.get(folder);
+    if (mode === undefined) return;
+    modes.delete(folder);
+    fchmodSync(open(folder).fd, mode);
+  };
+
   return {
     root,
     open: (folder) => open(folder as Held),
@@ -151,19 +164,31 @@ export function targetFolders(
         return held(parent, copy, host.openFolder(folder, name), attributes, true);
       }
       if (stat.type !== "directory") throw new NotAFolder();
+      let isWidened = false;
       if (!dryRun && (stat.mode & FILLING) !== FILLING) {
         try {
           host.setMode(folder, name, stat.mode | FILLING);
+          isWidened = true;
         } catch (error) {
           // It may be accessible all the same, for root, for example.
           if (codeOf(error) === undefined) throw error;
         }
       }
       const handle = host.openFolder(folder, name);
-      return held(parent, copy, handle, keepsAttributes ? undefined : attributes, false);
+      const entered = held(parent, copy, handle, keepsAttributes ? undefined : attributes, false);
+      if (isWidened) modes.set(entered, stat.mode);
+      return entered;
     },
+    putModeBack: (folder) => putModeBack(folder as Held),
     absent: (parent, name) => held(parent as Held, name, undefined, undefined, true),
     close() {
+      for (const folder of [...modes.keys()].toReversed()) {
+        try {
+          putModeBack(folder);
+        } catch {
+          // It was replaced or removed meanwhile.
+        }
+      }
       for (const folder of opened) host.close(folder.handle!);
       opened.clear();
       if (rootHandle !== undefined) host.close(rootHandle);

@@ -1,3 +1,11 @@
+import {
+  ANY_CHARACTER,
+  ANY_TEXT,
+  type CharacterSet,
+  type GlobPart,
+  matchesGlob,
+} from "../format/names/glob.ts";
+
 /** Decides which entries a backup leaves out, by patterns as restic has them. */
 export interface Excludes {
   /**
@@ -12,8 +20,10 @@ interface Rule {
   readonly isAnchored: boolean;
   readonly isNegated: boolean;
   /** Of each component; null stands for `**`, which is any number of components. */
-  readonly components: readonly (RegExp | null)[];
+  readonly components: readonly Component[];
 }
+
+type Component = readonly GlobPart[] | null;
 
 /**
  * Compiles patterns. Within a component, `*` is any text, `?` one character, `[a-z]` and `[^a-z]` a
@@ -61,101 +71,103 @@ export function pathText(name: Uint8Array): string {
   }
 }
 
+type Anchored = Pick<Rule, "components" | "isAnchored">;
+
 function compile(pattern: string): Rule {
   const isNegated = pattern.startsWith("!");
   const body = isNegated ? pattern.slice(1) : pattern;
-  const isAnchored = body.startsWith("/");
+  return { isAnchored: body.startsWith("/"), isNegated, components: componentsOf(body, pattern) };
+}
+
+/**
+ * Compiles a pattern to find paths by: as `compileExcludes`, but `!` in front stands for itself, a
+ * pattern with a slash is of the whole path, and `**` at its end is at least one component.
+ *
+ * @throws RangeError that names the pattern, if it is malformed
+ */
+export function compileFinder(pattern: string): (path: readonly string[]) => boolean {
+  const components = componentsOf(pattern, pattern);
+  if (components.at(-1) === null) components.push([ANY_TEXT]);
+  const rule = { isAnchored: pattern.includes("/"), components };
+  return (path) => matchesEnd(rule, path);
+}
+
+function componentsOf(body: string, pattern: string): Component[] {
   const parts = body.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.length === 0) throw malformed(pattern, "it has no name");
-  const components = parts.map((part) => (part === "**" ? null : expression(part, pattern)));
-  return { isAnchored, isNegated, components };
+  return parts.map((part) => (part === "**" ? null : globOf(part, pattern)));
 }
 
 function malformed(pattern: string, why: string): RangeError {
-  return new RangeError(`the exclude pattern ${JSON.stringify(pattern)} is malformed: ${why}`);
+  return new RangeError(`the pattern ${JSON.stringify(pattern)} is malformed: ${why}`);
 }
 
-function expression(part: string, pattern: string): RegExp {
-  let source = "";
-  const characters = Array.from(part);
-  const literal = (character: string | undefined): string => {
-    if (character === undefined) throw malformed(pattern, "nothing follows \\");
-    return character.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`);
-  };
+function globOf(component: string, pattern: string): GlobPart[] {
+  const glob: GlobPart[] = [];
+  const characters = Array.from(component);
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at]!;
     if (character === "*") {
-      // Neighbours would take exponential time to fail.
-      if (!source.endsWith(".*")) source += ".*";
+      glob.push(ANY_TEXT);
     } else if (character === "?") {
-      source += ".";
-    } else if (character === "\\") {
-      at += 1;
-      source += literal(characters[at]);
+      glob.push(ANY_CHARACTER);
     } else if (character === "[") {
-      const { text, end } = characterClass(characters, at + 1, literal, pattern);
-      source += text;
+      const { set, end } = characterSet(characters, at + 1, pattern);
+      glob.push(set);
       at = end;
     } else {
-      source += literal(character);
+      if (character === "\\") at += 1;
+      const literal = characters[at]?.codePointAt(0);
+      if (literal === undefined) throw malformed(pattern, "nothing follows \\");
+      glob.push(literal);
     }
   }
-  return new RegExp(`^${source}$`, "su");
+  return glob;
 }
 
-function characterClass(
+function characterSet(
   characters: readonly string[],
   start: number,
-  literal: (character: string | undefined) => string,
   pattern: string,
-): { text: string; end: number } {
+): { set: CharacterSet; end: number } {
   let at = start;
   const isNegated = characters[at] === "^" || characters[at] === "!";
   if (isNegated) at += 1;
-  const next = (): string => {
+  const next = (): number => {
     if (characters[at] === "\\") at += 1;
-    const character = characters[at];
+    const character = characters[at]?.codePointAt(0);
     if (character === undefined) throw malformed(pattern, "a [ is not closed");
     at += 1;
     return character;
   };
-  let text = "";
-  while (characters[at] !== "]" || text === "") {
+  const ranges: [from: number, to: number][] = [];
+  while (characters[at] !== "]" || ranges.length === 0) {
     const from = next();
     let to = from;
     if (characters[at] === "-" && characters[at + 1] !== "]") {
       at += 1;
       to = next();
     }
-    if (from.codePointAt(0)! > to.codePointAt(0)!) throw malformed(pattern, "a range is backwards");
-    // Between two characters it would be a range, and outside of a class it must not be escaped.
-    const inClass = (character: string) =>
-      character === "-" ? String.raw`\-` : literal(character);
-    text += from === to ? inClass(from) : `${inClass(from)}-${inClass(to)}`;
+    if (from > to) throw malformed(pattern, "a range is backwards");
+    ranges.push([from, to]);
   }
-  return { text: `[${isNegated ? "^" : ""}${text}]`, end: at };
+  return { set: { isNegated, ranges }, end: at };
 }
 
-/** Whether a rule matches a path up to its end. What is above was asked before, on the way. */
-function matchesEnd({ components, isAnchored }: Rule, path: readonly string[]): boolean {
+/** Whether a rule matches a path up to its end. */
+function matchesEnd({ components, isAnchored }: Anchored, path: readonly string[]): boolean {
   // The name decides nearly always.
   const last = components.at(-1)!;
-  if (last !== null && !last.test(path.at(-1)!)) return false;
+  if (last !== null && !matchesGlob(last, path.at(-1)!)) return false;
   return matchedUpTo({ components, isAnchored }, path)[components.length]!;
 }
 
-function mayMatchBelow(
-  rule: Pick<Rule, "components" | "isAnchored">,
-  path: readonly string[],
-): boolean {
+function mayMatchBelow(rule: Anchored, path: readonly string[]): boolean {
   return matchedUpTo(rule, path).slice(0, -1).includes(true);
 }
 
 /** Whether the first n components of a pattern match a path up to its end, for each n from 0. */
-function matchedUpTo(
-  { components, isAnchored }: Pick<Rule, "components" | "isAnchored">,
-  path: readonly string[],
-): boolean[] {
+function matchedUpTo({ components, isAnchored }: Anchored, path: readonly string[]): boolean[] {
   // Whether the first n components of the pattern match up to here; a row for each level, so that
   // several `**` take no more than the product of the lengths.
   let matched = components.map(() => false);
@@ -164,7 +176,9 @@ function matchedUpTo(
   for (const name of path) {
     const next = [!isAnchored];
     for (const [at, component] of components.entries()) {
-      next.push(component === null ? matched[at + 1]! : matched[at]! && component.test(name));
+      next.push(
+        component === null ? matched[at + 1]! : matched[at]! && matchesGlob(component, name),
+      );
     }
     matched = closed(next, components);
   }
@@ -172,7 +186,7 @@ function matchedUpTo(
 }
 
 /** `**` matches no component, too. */
-function closed(matched: boolean[], components: readonly (RegExp | null)[]): boolean[] {
+function closed(matched: boolean[], components: readonly Component[]): boolean[] {
   for (const [at, component] of components.entries()) {
     if (component === null && matched[at]!) matched[at + 1] = true;
   }

@@ -22,12 +22,21 @@ export interface ReadFile {
 
 const ATTEMPTS = 3;
 
+/** What was a file when its folder was listed. */
+export class NotAFile extends Error {
+  override readonly name = "NotAFile";
+
+  constructor() {
+    super("it is not a file any more");
+  }
+}
+
 /**
  * Reads a file that others may be writing: if its stat is another after reading than before, or it
  * shrank on the way, it is read again, three times at most.
  *
  * @param buffer of 2^20 bytes, which chunks are views of
- * @throws the error of the system if it vanished or cannot be read, or an error if it is no file any more
+ * @throws the error of the system if it vanished or cannot be read, or NotAFile
  */
 export function* readFile(
   host: Host,
@@ -39,7 +48,7 @@ export function* readFile(
     const fd = host.openFile(folder, name, constants.O_RDONLY);
     try {
       const before = host.statOpen(fd);
-      if (before.type !== "file") throw new Error("it is not a file any more");
+      if (before.type !== "file") throw new NotAFile();
       yield { kind: "start" };
       const size = yield* readOnce(host, fd, before.size, buffer);
       const after = host.statOpen(fd);

@@ -3,7 +3,7 @@ import { type Root, bytesOf } from "./roots.ts";
 import { type Excludes, pathText } from "./excludes.ts";
 import { NameList } from "../files/names.ts";
 import { codeOf } from "../files/errors.ts";
-import { isCacheFolder } from "./cache-folder.ts";
+import { CACHE_TAG, isCacheFolder } from "./cache-folder.ts";
 
 /**
  * A step of a walk. Folders are entered and left, so that a writer has the entries of each before the
@@ -42,6 +42,10 @@ export interface WalkOptions {
   readonly excludes?: Excludes | undefined;
   /** Leave out what is in folders that `CACHEDIR.TAG` marks as caches, except this file. */
   readonly excludeCaches?: boolean;
+  /** Leave out what is in folders that have something of one of these names, except this. */
+  readonly excludeIfPresent?: readonly Uint8Array[];
+  /** Leave out longer files, in bytes, unless they were given themselves. */
+  readonly excludeLargerThan?: number | undefined;
   /** Stay on the file systems of the given paths. Folders where others are mounted are empty then. */
   readonly oneFileSystem?: boolean;
 }
@@ -57,7 +61,8 @@ interface Level {
   readonly root: Root | undefined;
   /** Of the given path that this is in. */
   readonly device: number | undefined;
-  readonly isCache: boolean;
+  /** The only name that is not left out; undefined if all are walked. */
+  readonly only: Uint8Array | undefined;
   folder: Folder | undefined;
   next: number;
 }
@@ -114,10 +119,9 @@ export function* walk(host: Host, root: Root, options: WalkOptions = {}): Genera
       failure = error;
     }
     names.sort();
-    const isCache =
-      options.excludeCaches === true && onTheWay === undefined && isCacheFolder(host, folder);
+    const only = onTheWay === undefined ? markOf(host, folder, options) : undefined;
     if (options.excludes !== undefined && parent !== undefined) texts.push(pathText(name));
-    levels.push({ name, stat, names, root: onTheWay, device, isCache, folder, next: 0 });
+    levels.push({ name, stat, names, root: onTheWay, device, only, folder, next: 0 });
     closeFarAbove(host, levels);
     yield { kind: "enter", folder, name, stat };
     if (failure !== undefined) yield unreadable(failure);
@@ -143,7 +147,7 @@ export function* walk(host: Host, root: Root, options: WalkOptions = {}): Genera
       const name = level.names.name(level.next);
       level.next += 1;
       const below = level.root?.children.get(Buffer.from(name).toString("latin1"));
-      if (level.isCache && !isTag(name)) continue;
+      if (level.only !== undefined && Buffer.compare(level.only, name) !== 0) continue;
       if (options.excludes !== undefined && below === undefined) {
         texts.push(pathText(name));
         const isExcluded = options.excludes.matches(texts);
@@ -157,6 +161,7 @@ export function* walk(host: Host, root: Root, options: WalkOptions = {}): Genera
         yield unreadable(error, name);
         continue;
       }
+      if (stat !== undefined && below === undefined && isTooLarge(stat, options)) continue;
       if (stat === undefined) {
         // A given path has to be there. Any other file may have gone since the folder was listed.
         if (below !== undefined)
@@ -239,8 +244,26 @@ function namesOf(root: Root): NameList {
 }
 
 const SLASH = Buffer.from("/");
-const TAG = Buffer.from("CACHEDIR.TAG");
 
-function isTag(name: Uint8Array): boolean {
-  return TAG.equals(name);
+/** The name that marks a folder as one to be left out, itself excepted. */
+function markOf(
+  host: Host,
+  folder: Folder,
+  { excludeCaches = false, excludeIfPresent = [] }: WalkOptions,
+): Uint8Array | undefined {
+  if (excludeCaches && isCacheFolder(host, folder)) return CACHE_TAG;
+  return excludeIfPresent.find((name) => isThere(host, folder, name));
+}
+
+/** What cannot be looked at does not count. */
+function isThere(host: Host, folder: Folder, name: Uint8Array): boolean {
+  try {
+    return host.stat(folder, name) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isTooLarge({ type, size }: Stat, { excludeLargerThan = Infinity }: WalkOptions): boolean {
+  return type === "file" && size > excludeLargerThan;
 }

@@ -1,6 +1,6 @@
 import { type CacheRecord, isAsRecorded, stateOf } from "../cache/record.ts";
 import type { Folder, Host, Stat } from "../files/host.ts";
-import { decodeValue, encodeValue, linksOf } from "./tree/record-value.ts";
+import { afterIn, decodeValue, encodeValue, linksOf } from "./tree/record-value.ts";
 import { encodeAfter, hashIn } from "./tree/entry-bytes.ts";
 import { type PieceSink, readPieces } from "./files/file-pieces.ts";
 import type { Cache } from "../cache/cache.ts";
@@ -11,13 +11,12 @@ import type { Merged } from "../cache/merge.ts";
 import type { NewPiece } from "./packs/data-packer.ts";
 import { PIECE_MAX } from "../format/limits.ts";
 import type { Step } from "../walk/walk.ts";
-import { StorageError } from "@idk/storage";
 import type { TreeStep } from "./entry-queue.ts";
-import { codeOf } from "../files/errors.ts";
+import { codeOf, isSystemError } from "../files/errors.ts";
 import { describe } from "../walk/describe.ts";
 import { encodeCborT } from "@idk/storage/blobs";
 import { everyPlace } from "./files/uses.ts";
-import { readFile } from "../walk/read-file.ts";
+import { NotAFile, readFile } from "../walk/read-file.ts";
 
 /** What the walk of a backup reports to. */
 export interface WalkSink extends Omit<PieceSink, "onList" | "onAbandoned"> {
@@ -57,10 +56,12 @@ export async function walkFolders(
   sink: WalkSink,
   options: FolderWalkOptions,
 ): Promise<void> {
-  const { host, cache, ownTime } = options;
+  const { host, cache, links, ownTime } = options;
   /** Of the folders below the root that the walk is in. */
   const names: Uint8Array[] = [];
   const buffer = new Uint8Array(PIECE_MAX);
+  /** Whether a name had no room for its group of hard links. */
+  let isCrowded = false;
   const pathOf = (name?: Uint8Array): Uint8Array => {
     const all = name === undefined ? names : [...names, name];
     return Buffer.concat(all.flatMap((part) => [SLASH, part]));
@@ -74,15 +75,30 @@ export async function walkFolders(
     onAbandoned: (piece) => sink.push({ kind: "abandoned", piece, last: sink.lastPiece() }),
   };
 
-  /** Keeps an entry as it is, unless something of it cannot be used again. */
-  const keep = ({ stat }: EntryStep, before: CacheRecord): boolean => {
-    if (stat.type === "file") {
-      const { value } = before;
-      if (!everyPlace(cache, value, isUsable)) return false;
-      everyPlace(cache, value, isMarked);
+  /** Keeps an entry as it is, but for the number of its group of hard links, unless it has to be read. */
+  const keep = (step: EntryStep, before: CacheRecord): boolean => {
+    const { stat, name, folder } = step;
+    const { value } = before;
+    const isFile = stat.type === "file";
+    if (options.readAll || !isAsRecorded(stat, before)) return false;
+    if (isFile && !everyPlace(cache, value, isUsable)) return false;
+    const previous = linksOf(value);
+    const isLinked = stat.links > 1 || previous !== undefined;
+    const hash = isFile && isLinked ? hashIn(afterIn(value)) : undefined;
+    if (isLinked && !links.fits(stat, hash)) return false;
+    if (isFile) everyPlace(cache, value, isMarked);
+    sink.onFile(isFile ? stat.size : 0);
+    const number = groupOf(step, stat, previous, hash);
+    if (number === previous) {
+      sink.push({ kind: "same", record: before });
+      return true;
     }
-    sink.push({ kind: "same", record: before });
-    sink.onFile(stat.type === "file" ? stat.size : 0);
+    const extra = describe(host, folder, name, stat, warningsOf(name));
+    const after = encodeAfter(hash ?? null, withLinks(extra, number));
+    const changed = encodeValue({ ...decodeValue(value, stat.type), links: number, after });
+    const { kind, name: recorded, state } = before;
+    const record: CacheRecord = { kind, name: recorded, state, value: changed };
+    sink.push({ kind: "entry", before, record: () => record, content: "kept", last: undefined });
     return true;
   };
   const isUsable = (pack: number): boolean => sink.isUsable(pack);
@@ -90,51 +106,53 @@ export async function walkFolders(
     sink.onUsed(pack, stored);
     return true;
   };
+  /** The number of a name's group of hard links: of one content, also if that changes meanwhile. */
+  const groupOf = (
+    { name }: EntryStep,
+    stat: Stat,
+    previous: number | undefined,
+    hash?: Uint8Array,
+  ): number | undefined => {
+    if (stat.links < 2) return undefined;
+    if (!links.fits(stat, hash)) {
+      sink.onWarning(
+        pathOf(name),
+        "it changed after another name of it was read, so it is not stored as a hard link of that",
+      );
+    }
+    const number = links.numberOf(stat, previous, hash);
+    if (number === undefined && !isCrowded) {
+      isCrowded = true;
+      sink.onWarning(
+        pathOf(name),
+        "from here on, there are too many files with other names to keep hard links: names that come " +
+          "later are stored as files of their own",
+      );
+    }
+    return number;
+  };
   /** @returns a promise if the file has to be read */
   const entry = (step: EntryStep, before: CacheRecord | undefined): Promise<void> | undefined => {
-    const { stat } = step;
-    const previous = before === undefined ? undefined : linksOf(before.value);
-    const links = stat.links < 2 ? undefined : options.links.numberOf(stat, previous);
-    if (before !== undefined && !options.readAll && isAsRecorded(stat, before)) {
-      if (links === previous && keep(step, before)) return undefined;
-      if (links !== previous && relabel(step, before, links)) return undefined;
-    }
-    if (stat.type === "file") {
-      return file(step, before, links).catch((error: unknown) => failed(error, step, before));
+    if (before !== undefined && keep(step, before)) return undefined;
+    if (step.stat.type === "file") {
+      return file(step, before).catch((error: unknown) => failed(error, step, before));
     }
     try {
-      other(step, before, links);
+      other(step, before);
     } catch (error) {
       failed(error, step, before);
     }
     return undefined;
   };
 
-  /** Keeps a file, with another number of its group of hard links. */
-  const relabel = (step: EntryStep, before: CacheRecord, links: number | undefined): boolean => {
-    const { stat, name, folder } = step;
-    if (stat.type !== "file") return false;
-    if (!everyPlace(cache, before.value, isUsable)) return false;
-    everyPlace(cache, before.value, isMarked);
-    const value = decodeValue(before.value, stat.type);
-    const extra = describe(host, folder, name, stat, warningsOf(name));
-    const after = encodeAfter(hashIn(value.after), withLinks(extra, links));
-    const record = { ...before, value: encodeValue({ ...value, links, after }) };
-    sink.push({ kind: "entry", before, record: () => record, content: "kept", last: undefined });
-    sink.onFile(stat.size);
-    return true;
-  };
-
-  const file = async (
-    { name, folder }: EntryStep,
-    before: CacheRecord | undefined,
-    links: number | undefined,
-  ): Promise<void> => {
+  const file = async (step: EntryStep, before: CacheRecord | undefined): Promise<void> => {
+    const { name, folder } = step;
     const now = ownTime();
     const chunks = readFile(host, folder, name, buffer);
     const { read, content, hash } = await readPieces(chunks, pieceSink);
     const { stat, size, isInconsistent } = read;
-    const extra = withLinks(describe(host, folder, name, stat, warningsOf(name)), links);
+    const number = groupOf(step, stat, before && linksOf(before.value), hash);
+    const extra = withLinks(describe(host, folder, name, stat, warningsOf(name)), number);
     if (isInconsistent) {
       sink.onWarning(pathOf(name), "it changed in each of three attempts to read it");
     }
@@ -146,23 +164,28 @@ export async function walkFolders(
       name,
       // What has changed is read again the next time.
       state: { ...state, size, isRecent: state.isRecent || isInconsistent },
-      value: encodeValue({ uid, gid, links, after, content: { kind: "pieces", pieces: content } }),
+      value: encodeValue({
+        uid,
+        gid,
+        links: number,
+        after,
+        content: { kind: "pieces", pieces: content },
+      }),
     });
     const last = content.length === 0 ? undefined : sink.lastPiece();
     sink.push({ kind: "entry", before, record, content, last });
     sink.onFile(size);
   };
 
-  const other = (
-    { stat, name, folder }: EntryStep,
-    before: CacheRecord | undefined,
-    links: number | undefined,
-  ): void => {
+  const other = (step: EntryStep, before: CacheRecord | undefined): void => {
+    const { stat, name, folder } = step;
     const state = stateOf(stat, ownTime());
-    const extra = withLinks(describe(host, folder, name, stat, warningsOf(name)), links);
     const content = { kind: "fixed", item: fixedItem(host, folder, name, stat) } as const;
+    const number = groupOf(step, stat, before && linksOf(before.value));
+    const extra = withLinks(describe(host, folder, name, stat, warningsOf(name)), number);
     const { uid, gid } = stat;
-    const value = encodeValue({ uid, gid, links, after: encodeAfter(null, extra), content });
+    const after = encodeAfter(null, extra);
+    const value = encodeValue({ uid, gid, links: number, after, content });
     const record: CacheRecord = { kind: "entry", name, state, value };
     sink.push({ kind: "entry", before, record: () => record, content: [], last: undefined });
     sink.onFile(0);
@@ -170,7 +193,8 @@ export async function walkFolders(
 
   /** What cannot be read is left out, as if it were gone. */
   const failed = (error: unknown, { name }: EntryStep, before: CacheRecord | undefined): void => {
-    if (sink.hasFailed() || error instanceof StorageError || !(error instanceof Error)) throw error;
+    const isOfFile = error instanceof NotAFile || isSystemError(error);
+    if (sink.hasFailed() || !isOfFile) throw error;
     if (before !== undefined) sink.push({ kind: "gone", before });
     // It went after its folder was listed, as others did before.
     if (codeOf(error) !== "ENOENT") sink.onError(pathOf(name), error);

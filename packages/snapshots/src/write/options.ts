@@ -18,6 +18,10 @@ export interface BackupOptions {
   readonly excludes?: readonly string[] | undefined;
   /** Leave out what is in folders that `CACHEDIR.TAG` marks as caches. */
   readonly excludeCaches?: boolean | undefined;
+  /** Leave out what is in folders that have something of one of these names, except this. */
+  readonly excludeIfPresent?: readonly Uint8Array[] | undefined;
+  /** Leave out longer files, in bytes, but not those that are paths themselves. */
+  readonly excludeLargerThan?: number | undefined;
   /** Stay on the file systems of the paths. */
   readonly oneFileSystem?: boolean | undefined;
   readonly message?: string | undefined;
@@ -26,7 +30,7 @@ export interface BackupOptions {
   readonly expectedSeconds?: number | undefined;
   /** Of each piece, where it saves an eighth. By default zstd. */
   readonly compression?: "zstd" | "lz4" | "none" | undefined;
-  /** Open and compare each pack before it is stored. By default true. */
+  /** Open and compare each pack before it is stored, and decode what it says of files. By default true. */
   readonly verify?: boolean | undefined;
   /** Read and count, store nothing and leave the cache as it is. */
   readonly dryRun?: boolean | undefined;

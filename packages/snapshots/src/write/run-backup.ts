@@ -5,6 +5,7 @@ import { sessionClock, graceTimes } from "./session/times.ts";
 import type { BackupEvent, BackupOptions, BackupSummary } from "./options.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { Excludes } from "../walk/excludes.ts";
+import type { Host } from "../files/host.ts";
 import type { Repository } from "../repository/repository.ts";
 import { type Root, joinPaths } from "../walk/roots.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
@@ -17,8 +18,8 @@ import { createReport } from "./report.ts";
 import { dryRunSink } from "./dry-run.ts";
 import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
+import { memoryKeeper, memoryOfRuntime } from "./memory.ts";
 import { merge } from "../cache/merge.ts";
-import { missingPacks } from "./session/missing.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
 import { randomBytes } from "node:crypto";
@@ -28,11 +29,12 @@ import { writing } from "./writing.ts";
 
 type StartEvent = Extract<BackupEvent, { kind: "start" }>;
 
-/** Runs a backup with an open cache. */
+/** Runs a backup with an open cache. A test can give a host on which files change as they are read. */
 export async function runBackup(
   repository: Repository,
   options: BackupOptions,
   cache: Cache,
+  given?: Host,
 ): Promise<BackupSummary> {
   const begun = performance.now();
   const { backend, naCl, pinned, writer } = repository;
@@ -41,7 +43,7 @@ export async function runBackup(
   const report = createReport(options.onEvent);
   const excludes = excludesOf(options);
   const root = rootOf(options);
-  const host = await openHost();
+  const host = given ?? (await openHost());
   // Sealed first, so that a wrong recipient is noticed before anything is read.
   const session = {
     id: randomBytes(UUID_LENGTH).toString("hex") as SessionId,
@@ -65,7 +67,7 @@ export async function runBackup(
     const times = graceTimes(pinned.graceSeconds);
     const clock = sessionClock(backend, signal);
     const chain = chainOf(pinned.repository, options.name);
-    const { acceptRollback = false } = options;
+    const { acceptRollback = false, repair = false, dryRun: isDryRun = false } = options;
     const start = await startSession({
       repository,
       chain,
@@ -74,11 +76,18 @@ export async function runBackup(
       times,
       ownTime,
       acceptRollback,
+      isDryRun,
       signal,
     });
-    const isMissing =
-      options.repair === true ? await missingPacks(backend, cache, signal) : () => false;
-    const reusable = reusablePacks(start, cache, times, sessionKey.length, isMissing);
+    const reusable = await reusablePacks(start, {
+      backend,
+      cache,
+      times,
+      newKeyLength: sessionKey.length,
+      acceptRollback,
+      repair,
+      signal,
+    });
     const { last } = start;
     report.event({
       kind: "start",
@@ -93,6 +102,8 @@ export async function runBackup(
       walk(host, root, {
         excludes,
         excludeCaches: options.excludeCaches ?? false,
+        excludeIfPresent: options.excludeIfPresent ?? [],
+        excludeLargerThan: options.excludeLargerThan,
         oneFileSystem: options.oneFileSystem ?? false,
       }),
       cache.records(),
@@ -107,7 +118,7 @@ export async function runBackup(
       const milliseconds = performance.now() - begun;
       return { ...report.counts, ...report.lists(), marker, treeId, isUnchanged, milliseconds };
     };
-    if (options.dryRun === true) {
+    if (isDryRun) {
       const sink = dryRunSink(cache, report, (pack) => reusable.has(pack), signal);
       await walkFolders(merged, sink, walkOptions);
       const { newFiles, changedFiles, goneFiles } = report.counts;
@@ -122,6 +133,7 @@ export async function runBackup(
       message: options.message ?? null,
       tags: options.tags ?? [],
       expectedSeconds: options.expectedSeconds ?? null,
+      acceptRollback,
       cache,
       clock,
       times,
@@ -140,8 +152,9 @@ export async function runBackup(
       links,
       report,
       host: options.host ?? hostname(),
-      user: options.user ?? userName(),
+      user: options.user ?? userName(host),
       startTime,
+      freeMemory: memoryKeeper(await memoryOfRuntime()),
     });
     ({ close } = write);
     await walkFolders(merged, write.sink, walkOptions);
@@ -164,7 +177,9 @@ function expectedOf(last: WriterState | undefined): StartEvent["expected"] {
   return { files: last.files, directories: last.directories, bytes: last.bytes };
 }
 
-function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
+export function excludesOf({
+  excludes = [],
+}: Pick<BackupOptions, "excludes">): Excludes | undefined {
   try {
     return compileExcludes(excludes);
   } catch (cause) {
@@ -173,7 +188,7 @@ function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
   }
 }
 
-function rootOf({ paths }: BackupOptions): Root {
+export function rootOf({ paths }: Pick<BackupOptions, "paths">): Root {
   try {
     return joinPaths(paths);
   } catch (cause) {
@@ -182,11 +197,17 @@ function rootOf({ paths }: BackupOptions): Root {
   }
 }
 
-function userName(): string {
+function userName(host: Host): string {
+  const id = process.getuid?.();
+  const known = id === undefined ? undefined : host.userName(id);
+  if (known !== undefined) return known;
+  // A container may run under a number that has no name. Bun then says "unknown", as it does where the
+  // environment does not have the name, such as in a timer.
+  const number = `${id ?? ""}`;
   try {
-    return userInfo().username;
+    const { username } = userInfo();
+    return username === "unknown" ? number : username;
   } catch {
-    // A container may run under a number that has no name.
-    return `${process.getuid?.() ?? ""}`;
+    return number;
   }
 }

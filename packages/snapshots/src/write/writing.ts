@@ -1,11 +1,10 @@
 import type { BackupOptions } from "./options.ts";
-import { type Committing, type ToCommit, commit } from "./session/commit.ts";
+import type { Committing } from "./session/commit.ts";
 import { type DataPacker, dataPacker } from "./packs/data-packer.ts";
 import { type EntryQueue, entryQueue } from "./entry-queue.ts";
-import { HASH_LENGTH, UUID_LENGTH } from "../format/limits.ts";
 import { type BuiltTree, type TreeBuilder, treeBuilder } from "./tree/tree-builder.ts";
 import type { ReusablePacks, SessionStart } from "./session/start.ts";
-import { fromHex, toHex } from "@idk/storage/blobs";
+import { fromHex } from "@idk/storage/blobs";
 import type { LinkGroups } from "../walk/link-groups.ts";
 import { type MetadataPacker, metadataPacker } from "./packs/metadata-packer.ts";
 import type { Marker } from "../format/names/marker.ts";
@@ -17,13 +16,14 @@ import type { WalkSink } from "./folder-walk.ts";
 import { decodeRow } from "../format/packs/row.ts";
 import { encodeSnapshot } from "../format/records/snapshot.ts";
 import { packStore } from "./packs/pack-store.ts";
+import { runningSession } from "./session/session.ts";
 
 /** How long the event loop may have to wait, so that packs are sent while files are read. */
 const TURN_MS = 10;
 /** Of the paths and of the excludes in a snapshot, which is one blob. */
 const RECORDED_MAX = 2 ** 16;
-/** What a pack is taken for whose use is not known yet. */
-const PACK_BYTES = 2 ** 20;
+/** How long nothing is stored before the time is looked at. */
+const LOOK_MS = 10_000;
 
 export interface WritingOptions {
   readonly committing: Committing;
@@ -39,6 +39,7 @@ export interface WritingOptions {
   readonly host: string;
   readonly user: string;
   readonly startTime: number;
+  readonly freeMemory: () => void;
 }
 
 /** A session that stores what is new. */
@@ -52,21 +53,11 @@ export interface Writing {
 
 export function writing(given: WritingOptions): Writing {
   const { committing, options, reusable, session, threads, links, report } = given;
-  const { cache, clock, times, signal, repository } = committing;
+  const { cache, clock, ownTime, signal, repository } = committing;
   const { counts } = report;
-  const firstOwn = cache.newPack() + 1;
-  let { base, listedAt, isNewest } = given.start;
-  /** Packs of interrupted sessions that no head holds. */
-  let areInterruptedHeld = false;
-
-  const isUsable = (pack: number): boolean => pack >= firstOwn || reusable.has(pack);
-  const used = new Map<number, number>();
-  let oldestUsed = Infinity;
-  const onUsed = (pack: number, bytes: number): void => {
-    used.set(pack, (used.get(pack) ?? 0) + bytes);
-    if (areInterruptedHeld || pack >= firstOwn) return;
-    oldestUsed = Math.min(oldestUsed, reusable.interruptedAt(pack) ?? Infinity);
-  };
+  const running = runningSession(committing, given.start, reusable);
+  const { isUsable } = running;
+  const onUsed = (pack: number, bytes: number): void => running.use(pack, bytes);
   const next = cache.begin();
   const store = packStore({
     backend: repository.backend,
@@ -92,8 +83,8 @@ export function writing(given: WritingOptions): Writing {
     metadata,
     isUsable,
     onUsed,
-    onTooLarge: (name) => {
-      report.error(name, new Error("the folder has too many entries, so it is left out"));
+    onTooLarge: (path) => {
+      report.error(path, new Error("the folder has too many entries, so it is left out"));
     },
   });
   const queue: EntryQueue = entryQueue({
@@ -111,14 +102,9 @@ export function writing(given: WritingOptions): Writing {
 
   let hasFailed = false;
   let lastTurn = performance.now();
-  /** Packs that were stored when the time was looked at. */
-  let timed = 0;
+  /** When the time was looked at, by this host's clock, and packs that were stored then. */
+  let [lookedAt, timed] = [ownTime(), 0];
 
-  const partDue = (): number => {
-    const oldest = isNewest ? Infinity : (base?.sentAt ?? Infinity);
-    const held = areInterruptedHeld ? Infinity : Math.min(oldest, reusable.oldestInterrupted);
-    return Math.min(listedAt + times.part, held + times.half - times.margin);
-  };
   const pause = (): Promise<void> | undefined => {
     try {
       queue.drain();
@@ -138,36 +124,20 @@ export function writing(given: WritingOptions): Writing {
     counts.storedBytes = store.storedBytes;
     report.progress();
     await new Promise<void>((resolve) => setImmediate(resolve));
+    given.freeMemory();
     while (packer.isFull || metadata.isFull || queue.isLong) {
       if (packer.isFull) await packer.room();
       if (queue.isLong) await packer.place();
       queue.drain();
       if (metadata.isFull) await metadata.room(() => packer.flush(false));
     }
-    if (store.storedPacks > timed) {
-      timed = store.storedPacks;
-      if ((await clock.recent()) >= partDue()) await endPart();
+    const now = ownTime();
+    // Time passes, too, while nothing is stored.
+    if (store.storedPacks > timed || Math.abs(now - lookedAt) > LOOK_MS) {
+      [lookedAt, timed] = [now, store.storedPacks];
+      if ((await clock.recent()) >= running.partDue()) await endPart();
     }
     lastTurn = performance.now();
-  };
-
-  /** The sessions of packs, and the bytes in use of each. */
-  const sessionsOf = (packs: Iterable<number>): Map<SessionId, number> => {
-    const sessions = new Map<SessionId, number>();
-    for (const id of packs) {
-      const row = cache.pack(id)!.row;
-      const sid = toHex(row.subarray(0, UUID_LENGTH)) as SessionId;
-      sessions.set(sid, (sessions.get(sid) ?? 0) + (used.get(id) ?? PACK_BYTES));
-    }
-    return sessions;
-  };
-  const head = async (what: Pick<ToCommit, "snapshot" | "packs" | "oldest" | "state">) => {
-    const committed = await commit(committing, { ...what, base, listedAt });
-    base = committed.state;
-    listedAt = committed.state.sentAt;
-    isNewest = true;
-    areInterruptedHeld = true;
-    return committed;
   };
 
   /** Holds what was stored so far by a head, so that it stays while the session goes on. */
@@ -176,36 +146,17 @@ export function writing(given: WritingOptions): Writing {
     queue.drain();
     await metadata.settled();
     await store.settled();
-    const packs: number[] = [];
-    for (const { id } of cache.packs()) if (isUsable(id)) packs.push(id);
-    const { last } = given.start;
-    const { state } = await head({
-      snapshot: undefined,
-      packs,
-      oldest: Math.min(
-        isNewest ? Infinity : (base?.sentAt ?? Infinity),
-        areInterruptedHeld ? Infinity : reusable.oldestInterrupted,
-      ),
-      // The cache's records stay those of the last snapshot.
-      state: {
-        nextLinks: last?.nextLinks ?? 1,
-        sessions: sessionsOf(packs),
-        treeId: last?.treeId ?? new Uint8Array(HASH_LENGTH),
-        files: last?.files ?? 0,
-        directories: last?.directories ?? 0,
-        bytes: last?.bytes ?? 0,
-      },
-    });
-    report.event({ kind: "part", marker: state.marker });
+    const marker = await running.part();
+    report.event({ kind: "part", marker });
   };
 
   const snapshotOf = (
     { treeId, nodes, totals }: BuiltTree,
-    sessions: ReadonlyMap<SessionId, number>,
+    sessions: Iterable<SessionId>,
   ): Uint8Array => {
     const { pinned } = repository;
     const sessionKeys = new Map<SessionId, Uint8Array>();
-    for (const id of sessions.keys()) {
+    for (const id of sessions) {
       const key = cache.sessionKey(fromHex(id));
       if (key === undefined) throw new Error("the cache has lost the key of a session");
       sessionKeys.set(id, key);
@@ -223,7 +174,7 @@ export function writing(given: WritingOptions): Writing {
       paths: upTo(options.paths, ({ length }) => length),
       excludes: upTo(options.excludes ?? [], ({ length }) => 3 * length),
       start: given.startTime,
-      end: Math.trunc(committing.ownTime()),
+      end: Math.trunc(ownTime()),
       totals: {
         ...totals,
         newBytes: counts.newBytes,
@@ -268,18 +219,12 @@ export function writing(given: WritingOptions): Writing {
       counts.storedBytes = store.storedBytes;
       const built = tree.result();
       const { treeId, totals } = built;
-      const packs = [...used.keys()];
-      const sessions = sessionsOf(packs);
-      const snapshot = snapshotOf(built, sessions);
-      const oldest = Math.min(isNewest ? Infinity : (base?.sentAt ?? Infinity), oldestUsed);
-      const nextLinks = links.next;
-      const { state } = await head({
-        snapshot,
-        packs,
-        oldest,
-        state: { nextLinks, sessions, treeId, ...totals },
+      const marker = await running.end((sessions) => snapshotOf(built, sessions), {
+        nextLinks: links.next,
+        treeId,
+        ...totals,
       });
-      return { marker: state.marker, treeId };
+      return { marker, treeId };
     },
     async close() {
       tree.close();

@@ -64,6 +64,12 @@ describe.each([{}, { perNode: 1 }, { packEach: true }, { perNode: 2, packEach: t
       expect(await found("de*")).toEqual(["dir/inner/deep"]);
       expect(await found("dir/*")).toEqual(["dir/inner", "dir/link"]);
       expect(await found("/dir/**")).toEqual(["dir/inner", "dir/inner/deep", "dir/link"]);
+      expect(await found("**/deep")).toEqual(["dir/inner/deep"]);
+      expect(await found("inner/deep")).toEqual([]);
+      expect(await found("[!a-z]*")).toEqual([]);
+      expect(await found("{a,dir}")).toEqual([]);
+      const error = await found("[a").catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: "usage" });
     });
   },
 );

@@ -13,11 +13,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { printed, snapshotOf, temporaryBase } from "./support.ts";
+import type { Host } from "../../src/files/host.ts";
 import type { RestoreEvent } from "../../src/restore/options.ts";
 import { join } from "node:path";
 import { makeDeep } from "../walk/hostile-folder.ts";
 import { openHost } from "../../src/files/open-host.ts";
-import { restore } from "../../src/restore/restore.ts";
+import { restore, restoreWith } from "../../src/restore/restore.ts";
 
 const host = await openHost();
 const base = temporaryBase();
@@ -123,6 +124,49 @@ test("if-changed breaks other names of a file, which need not be in the target",
   chmodSync(outside, 0o640);
   expect((await actions({ overwrite: "if-changed" }))["same"]).toBe("replaced");
   expect(statSync(outside).mode & 0o777).toBe(0o640);
+});
+
+test("if-changed does not touch what has a name elsewhere, though the snapshot has the file in a group of hard links", async () => {
+  const hostile = await snapshotOf(host, source, (entry) =>
+    Buffer.from(entry.name).toString() === "same"
+      ? { ...entry, mode: 0o666, extra: { ...entry.extra, links: 77 } }
+      : entry,
+  );
+  const outside = join(base, "private");
+  const seen = () => {
+    const { mode, mtimeNs, ctimeNs, nlink, ino } = statSync(outside, { bigint: true });
+    return { mode, mtimeNs, ctimeNs, nlink, ino };
+  };
+  // With the mode that the snapshot has not, and with a time that it has not: each would be set.
+  for (const change of [() => {}, () => utimesSync(at("same"), 7, 7)]) {
+    await restore(opened, { target });
+    rmSync(outside, { force: true });
+    linkSync(at("same"), outside);
+    change();
+    const before = seen();
+    await restore(hostile.opened, { target, overwrite: "if-changed" });
+    // Only its name in the target is gone.
+    expect({ ...seen(), ctimeNs: 0n }).toEqual({ ...before, ctimeNs: 0n, nlink: 1n });
+    expect(statSync(at("same")).mode & 0o777).toBe(0o666);
+    expect(inode("same")).not.toBe(before.ino);
+  }
+});
+
+test("if-changed does not touch what gets a name elsewhere while it is read", async () => {
+  const outside = join(base, "late");
+  rmSync(outside, { force: true });
+  // Its content has to be read: the time differs.
+  utimesSync(at("same"), 7, 7);
+  const linking: Host = {
+    ...host,
+    openFile(folder, name, ...given) {
+      if (Buffer.from(name).equals(Buffer.from("same"))) linkSync(at("same"), outside);
+      return host.openFile(folder, name, ...given);
+    },
+  };
+  await restoreWith(linking, opened, { target, overwrite: "if-changed" });
+  expect(statSync(outside)).toMatchObject({ nlink: 1, mtimeMs: 7000 });
+  expect(printed(target)).toEqual(printed(source));
 });
 
 test("never leaves what exists, and restores what does not", async () => {

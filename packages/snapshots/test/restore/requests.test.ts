@@ -105,7 +105,9 @@ test("events name each entry once, folders before what is in them, and end with 
   );
   expect(entries.toSorted()).toEqual(["d created", "d/f created", "e created"]);
   expect(entries.indexOf("d created")).toBeLessThan(entries.indexOf("d/f created"));
-  const { errorList, warningList, milliseconds, ...counts } = summary;
+  const { errorList, warningList, milliseconds, snapshot, ...counts } = summary;
+  const { head, marker } = opened.found;
+  expect(snapshot).toEqual({ name: "home", time: head.time, address: marker.address });
   expect([errorList, warningList]).toEqual([[], []]);
   expect(milliseconds).toBeGreaterThanOrEqual(0);
   expect(events.at(-1)).toEqual({ kind: "progress", counts });

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { bytes, storeFolder } from "../support/repository-writer.ts";
+import type { RestoreEvent } from "../../src/restore/options.ts";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { openHost } from "../../src/files/open-host.ts";
@@ -230,6 +231,38 @@ describe("a part of a snapshot", () => {
     expect(restore(opened, { target: base, include: ["["] })).rejects.toMatchObject({
       code: "usage",
     });
+  });
+
+  test("a folder on the way to what is included gets its mode back, also if the restore ends early", async () => {
+    const { opened } = await snapshotOf(host, source);
+    const target = join(base, "on-the-way");
+    mkdirSync(join(target, "a/b"), { recursive: true });
+    const modes = () => ["a", "a/b"].map((name) => statSync(join(target, name)).mode & 0o7777);
+    for (const include of [["/a/b/file"], ["/a/b"]]) {
+      for (const aborts of [false, true]) {
+        const abort = new AbortController();
+        chmodSync(join(target, "a"), 0o700);
+        chmodSync(join(target, "a/b"), 0o070);
+        chmodSync(join(target, "a"), 0o500);
+        let seen: number[] = [];
+        const onEvent = (event: RestoreEvent) => {
+          if (event.kind !== "entry" || Buffer.from(event.path).toString() !== "a/b") return;
+          seen = modes();
+          if (aborts) abort.abort();
+        };
+        const { signal } = abort;
+        const error: unknown = await restore(opened, { target, include, signal, onEvent }).then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        expect(error).toEqual(aborts ? expect.objectContaining({ code: "aborted" }) : undefined);
+        expect(seen).toEqual([0o700, 0o770]);
+        const isRestored = !aborts && include[0] === "/a/b";
+        const own = statSync(join(source, "a/b")).mode & 0o7777;
+        expect(modes()).toEqual([0o500, isRestored ? own : 0o070]);
+      }
+    }
+    chmodSync(join(target, "a"), 0o700);
   });
 
   test("what has no part of an included path is not read", async () => {

@@ -1,11 +1,14 @@
 import { expect, test } from "bun:test";
 import { decodeTable, encodeTable } from "../../src/restore/threads/file-table.ts";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { differences, printed, snapshotOf, temporaryBase } from "./support.ts";
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { differences, openStored, printed, snapshotOf, temporaryBase } from "./support.ts";
+import { type Item, bytes, storeFolder } from "../support/repository-writer.ts";
 import type { PieceEncoding } from "../../src/format/packs/piece.ts";
 import fc from "fast-check";
 import { join } from "node:path";
 import { openHost } from "../../src/files/open-host.ts";
+import { randomBytes } from "node:crypto";
+import { testRepository } from "../support/repositories.ts";
 import { restore, restoreWith } from "../../src/restore/restore.ts";
 import type { RestoreOptions, RestoreSummary } from "../../src/restore/options.ts";
 import { fileThreads } from "../../src/restore/threads/pool.ts";
@@ -74,6 +77,77 @@ test("what fails in a thread is an error of its file", async () => {
   await restore(opened, { target, workers: 2, delete: true, overwrite: "if-changed" });
   expect(printed(target)).toEqual(printed(source));
 });
+
+test("a folder that is replaced fails only its own files, not all of their pack", async () => {
+  const target = join(base, "replaced-folder");
+  let folders = 0;
+  const summary = await inThreads({
+    target,
+    workers: 2,
+    onEvent: (event) => {
+      if (event.kind !== "entry" || event.type !== "directory") return;
+      folders += 1;
+      if (folders < 200) return;
+      // One that was closed again, as more were entered than stay open.
+      renameSync(join(target, "d1"), join(target, "moved"));
+      mkdirSync(join(target, "d1"));
+    },
+  });
+  const failed = summary.errorList.map(({ path }) => Buffer.from(path).toString());
+  expect(failed.toSorted()).toEqual(["d1", "d1/short", "d1/tiny"]);
+  expect(summary.files).toBe(408);
+  expect(readdirSync(join(target, "d1"))).toEqual([]);
+  rmSync(target, { recursive: true });
+});
+
+test.skipIf(process.platform !== "linux")(
+  "a snapshot that asks for as many open files as it can stays below 1,024",
+  async () => {
+    const own = await testRepository();
+    const wide = await openStored(own, async (session) => {
+      const content = bytes("content");
+      const rows = [];
+      for (let at = 0; at < 12; at += 1) {
+        rows.push(await session.dataPack(Buffer.concat([content, randomBytes(16)])));
+      }
+      const entries: [string, Item][] = [["0", content]];
+      const order = [rows[0]!];
+      for (let pack = 1; pack < 11; pack += 1) {
+        for (let at = 0; at < 200; at += 1) {
+          entries.push([`1-${String(200 * pack + at)}`, { file: content }]);
+          order.push(rows[pack]!);
+        }
+      }
+      // Begun with the first pack, ended with the last: open while all others are fetched.
+      for (let at = 0; at < 400; at += 1) {
+        entries.push([`2-${at}`, [content, 4096, content]]);
+        order.push(rows[0]!, rows[11]!);
+      }
+      let next = 0;
+      const shared = { ...session, dataPack: async () => order[next++]! };
+      return storeFolder(shared, Object.fromEntries(entries));
+    });
+    const threads = fileThreads(2);
+    await threads.start();
+    let most = 0;
+    const counting = {
+      ...threads,
+      write: async (job: Parameters<typeof threads.write>[0]) => {
+        most = Math.max(most, readdirSync("/proc/self/fd").length);
+        return threads.write(job);
+      },
+    };
+    const before = readdirSync("/proc/self/fd").length;
+    const target = join(base, "wide");
+    const summary = await restoreWith(host, wide, { target }, counting);
+    expect(summary).toMatchObject({ files: 2401, errors: 0 });
+    // With room for what else a process has open.
+    expect(most - before).toBeLessThan(800);
+    expect(most - before).toBeGreaterThan(400);
+    rmSync(target, { recursive: true });
+  },
+  60_000,
+);
 
 test("a number of threads that is not one is refused", () => {
   for (const workers of [-1, 65, 1.5]) {

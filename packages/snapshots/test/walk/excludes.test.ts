@@ -1,5 +1,6 @@
 import { compileExcludes, parseExcludeFile, pathText } from "../../src/walk/excludes.ts";
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 
 const matches = (patterns: readonly string[], path: string): boolean | undefined =>
   compileExcludes(patterns)?.matches(path.split("/").filter((part) => part !== ""));
@@ -61,7 +62,39 @@ describe("patterns as restic has them", () => {
     const started = performance.now();
     expect(matches(["**/a/**/a/**/a/**/a/**/b"], "/a".repeat(200))).toBe(false);
     expect(matches(["*".repeat(100)], "x".repeat(255))).toBe(true);
+    expect(matches([`${"*-".repeat(20)}*.tmp`], "-".repeat(255))).toBe(false);
+    expect(matches([`${"*[!a]".repeat(60)}a`], "-".repeat(255))).toBe(false);
     expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  test("characters agree with a regular expression", () => {
+    const sources = {
+      "*": ".*",
+      "?": ".",
+      "[ab]": "[ab]",
+      "[!b-é]": "[^b-é]",
+      "[^😀]": "[^😀]",
+      [String.raw`\*`]: String.raw`\*`,
+      a: "a",
+      é: "é",
+      "😀": "😀",
+      "\n": "\n",
+    };
+    const parts = fc.array(fc.constantFrom(...Object.entries(sources)), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    const name = fc.string({ unit: fc.constantFrom("a", "b", "é", "😀", "\n", "*"), minLength: 1 });
+    fc.assert(
+      fc.property(parts, name, (chosen, text) => {
+        const pattern = chosen.map(([part]) => part).join("");
+        // Two stars alone are any number of components.
+        fc.pre(!/^\*+$/u.test(pattern));
+        const source = chosen.map(([, part]) => part).join("");
+        expect(matches([pattern], text)).toBe(new RegExp(`^${source}$`, "su").test(text));
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test("a file of patterns", () => {

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import type { Chunk, ReadFile } from "../../src/walk/read-file.ts";
 import type { Folder } from "../../src/files/host.ts";
+import fc from "fast-check";
 import { join } from "node:path";
 import { linkGroups } from "../../src/walk/link-groups.ts";
 import { openHost } from "../../src/files/open-host.ts";
@@ -153,4 +154,61 @@ test("groups of hard links have one number each, and keep it", () => {
   expect(second.numberOf(stat(6))).toBe(2);
   expect(second.numberOf(stat(7), 0)).toBe(0);
   expect(second.numberOf(stat(8), 99)).toBe(3);
+});
+
+describe("a group of hard links", () => {
+  const stat = (inode: number, links = 2, device = 1) => ({
+    ...host.statOpen(folder.fd),
+    type: "file" as const,
+    inode: BigInt(inode),
+    device,
+    links,
+  });
+  const [one, other] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+
+  test("has one content: names that have another are another group", () => {
+    const groups = linkGroups(1);
+    expect(groups.fits(stat(1, 4), one)).toBe(true);
+    expect(groups.numberOf(stat(1, 4), undefined, one)).toBe(1);
+    expect([groups.fits(stat(1, 4), one), groups.fits(stat(1, 4), other)]).toEqual([true, false]);
+    expect(groups.numberOf(stat(1, 4), 1, other)).toBe(2);
+    expect(groups.numberOf(stat(1, 4), 1, other)).toBe(2);
+    expect(groups.numberOf(stat(1, 4), 1, other)).toBe(2);
+    // All names were seen, so this is another file.
+    expect(groups.fits(stat(1, 4), one)).toBe(true);
+  });
+
+  test("is told from others as a map would", () => {
+    const step = fc.record({
+      device: fc.integer({ min: 0, max: 2 }),
+      inode: fc.integer({ min: 0, max: 40 }),
+      links: fc.integer({ min: 2, max: 4 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 3000, size: "max" }), (steps) => {
+        const groups = linkGroups(0);
+        const wanted = new Map<string, { number: number; left: number }>();
+        let next = 0;
+        for (const { device, inode, links } of steps) {
+          const key = `${device}:${inode}`;
+          const group = wanted.get(key) ?? { number: next++, left: links };
+          expect(groups.numberOf(stat(inode, links, device))).toBe(group.number);
+          group.left -= 1;
+          if (group.left === 0) wanted.delete(key);
+          else wanted.set(key, group);
+        }
+        expect(groups.next).toBe(next);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test("is none, if too many wait for their other names", () => {
+    const groups = linkGroups(0, 1000);
+    for (let i = 0; i < 1000; i += 1) groups.numberOf(stat(i));
+    expect(groups.next).toBe(1000);
+    expect(groups.numberOf(stat(1000))).toBeUndefined();
+    expect(groups.numberOf(stat(7))).toBe(7);
+    expect(groups.numberOf(stat(1000))).toBe(1000);
+  });
 });

@@ -33,7 +33,7 @@ beforeAll(() => {
 afterAll(() => {
   // Deeper than the runtime's own function goes.
   execFileSync("rm", ["-rf", base]);
-});
+}, 60_000);
 
 const LETTERS: Readonly<Record<FileType, string>> = {
   file: "f",
@@ -206,6 +206,22 @@ describe("what is left out", () => {
       "not/file",
     ]);
     expect(walked(folder)).toContain("cache/below");
+  });
+
+  test("what is beside a file of a name, and long files, but no given path", () => {
+    const folder = join(base, "marked");
+    mkdirSync(join(folder, "out/below"), { recursive: true });
+    for (const name of ["out/.skip", "out/file", "out/below/x"]) writeFileSync(join(folder, name), "");
+    writeFileSync(join(folder, "seven"), "1234567");
+    writeFileSync(join(folder, "eight"), "12345678");
+    const skip = [bytes(".none"), bytes(".skip")];
+    expect(walked(folder, { excludeIfPresent: skip, excludeLargerThan: 7 })).toEqual([
+      "out",
+      "out/.skip",
+      "seven",
+    ]);
+    const given = joinPaths([bytes(join(folder, "eight"))]);
+    expect(paths(walk(native, given, { excludeLargerThan: 7 }), folder)).toContain("eight");
   });
 
   test("what excludes match, with all below, but never a given path", () => {

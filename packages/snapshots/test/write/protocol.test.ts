@@ -3,13 +3,17 @@ import { type Given, contents, expected, given, writeOnly } from "./support.ts";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openRoot } from "@idk/storage/blobs";
 import { readFileSync, readdirSync } from "node:fs";
-import type { BackupEvent } from "../../src/write/options.ts";
-import { backupStatus } from "../../src/write/backup.ts";
+import type { BackupEvent, BackupOptions } from "../../src/write/options.ts";
+import { backup, backupStatus } from "../../src/write/backup.ts";
 import { all } from "../support/repositories.ts";
 import { chainOf } from "../../src/format/names/chain.ts";
+import { forget } from "../../src/maintenance/forget.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { join } from "node:path";
+import { openCache } from "../../src/cache/cache.ts";
+import { prune } from "../../src/maintenance/prune.ts";
 import { randomBytes } from "node:crypto";
+import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 
 const MIB = 2 ** 20;
 const HOUR = 3_600_000;
@@ -194,6 +198,60 @@ describe("a backup that ends early", () => {
     await check();
   });
 
+  describe("has nothing used again", () => {
+    const options = { compression: "none" } as const;
+    const resume = async (change: Partial<BackupOptions> = {}) =>
+      started((given) => at.run({ ...given, ...options, ...change }));
+    /** Sets the store back to what it had before. */
+    async function interrupted(): Promise<() => Promise<void>> {
+      const names = async () => (await all(at.backend.list(""))).map(({ name }) => name);
+      const before = new Set(await names());
+      at.write("large", randomBytes(20 * MIB));
+      await failure(at.run(options, failingAt(6, false).backend));
+      at.later();
+      return async () => {
+        for (const name of await names()) if (!before.has(name)) await at.backend.delete(name);
+      };
+    }
+
+    test("that the store has lost", async () => {
+      const lose = await interrupted();
+      await lose();
+      expect(await resume()).toEqual({ resumedPacks: 0 });
+      await check();
+    });
+
+    test("of an interrupted first backup or a later one, if a rollback is accepted", async () => {
+      at.write("small", randomBytes(1000));
+      await at.run(options);
+      at.later();
+      const [marker] = await markers();
+      await interrupted();
+      await at.backend.deleteMarker!(marker!);
+      expect((await failure(resume())).code).toBe("rollback");
+      expect(await resume({ acceptRollback: true })).toMatchObject({ resumedPacks: 0 });
+      await check();
+    });
+
+    test("without a listing, which only an interrupted backup takes", async () => {
+      let lists = 0;
+      const counting = wrapBackend(writeOnly(at.backend).backend, {
+        list: (list) =>
+          function listed(...given) {
+            lists += 1;
+            return list(...given);
+          },
+      });
+      await interrupted();
+      const { resumedPacks } = await started((given) => at.run({ ...given, ...options }, counting));
+      expect(resumedPacks).toBeGreaterThan(2);
+      expect(lists).toBe(1);
+      at.later();
+      await at.run(options, counting);
+      expect(lists).toBe(1);
+    });
+  });
+
   test("has nothing used again that is too old", async () => {
     at.write("large", randomBytes(20 * MIB));
     await failure(at.run({ compression: "none" }, failingAt(5, false).backend));
@@ -280,6 +338,80 @@ test("a long backup ends parts on the way, and goes on from them", async () => {
   await check();
 });
 
+test("a long backup that stores nothing ends parts, too", async () => {
+  for (let i = 0; i < 400; i += 1) at.write(`file-${i}`, `${i}`);
+  await at.run();
+  at.later();
+  const events: string[] = [];
+  const summary = await at.run({
+    readAll: true,
+    onEvent: ({ kind }) => void events.push(kind),
+    now() {
+      // A file takes half an hour, and a turn comes after some.
+      Bun.sleepSync(1);
+      return (at.clock.now += HOUR / 2);
+    },
+  });
+  expect(summary.newBytes).toBe(0);
+  expect(events.filter((kind) => kind === "part").length).toBeGreaterThan(2);
+  await check();
+});
+
+test("a pack hardly in use leaves the store", async () => {
+  const options = { compression: "none" } as const;
+  const blobs = async () => new Set((await all(at.backend.list(""))).map(({ name }) => name));
+  const before = await blobs();
+  at.write("kept", randomBytes(1000));
+  at.write("large", randomBytes(3 * MIB));
+  await at.run(options);
+  const [pack] = (await all(at.backend.list(""))).filter(
+    ({ name, size }) => size > 3 * MIB && !before.has(name),
+  );
+  at.later();
+  at.write("large", randomBytes(3 * MIB + 1));
+  expect((await at.run(options)).newBytes).toBe(3 * MIB + 1);
+  at.later();
+  // What is left of it is stored anew, once.
+  expect(await at.run(options)).toMatchObject({ newBytes: 1000, newFiles: 0 });
+  at.later();
+  expect((await at.run(options)).newBytes).toBe(0);
+  const repository = await at.open();
+  await forget(repository, { policy: { last: 1 }, recipients: at.recipients });
+  expect((await blobs()).has(pack!.name)).toBe(true);
+  at.later(2 * GRACE);
+  await prune(repository);
+  expect((await blobs()).has(pack!.name)).toBe(false);
+  await check();
+});
+
+test("a backup does not forget a newer head that this machine has seen meanwhile", async () => {
+  const chain = chainOf(at.repository, "home");
+  const memory = volatileHeadMemory();
+  const address = "ab".repeat(32) as never;
+  const newer = {
+    marker: { chain, generation: at.clock.now + HOUR, address },
+    name: "home",
+    payloadHash: "cd".repeat(32),
+  };
+  const racing = wrapBackend(at.backend, {
+    putMarker:
+      (put) =>
+      async (...given) => {
+        await memory.remember(new Map([[chain, newer]]));
+        await put(...given);
+      },
+  });
+  const repository = await at.open(memory, racing);
+  const options = { ...at.options, workers: 0 };
+  await backup(repository, options);
+  expect((await memory.recall()).get(chain)).toEqual(newer);
+  at.later(0.1);
+  // The store does not list it.
+  expect((await failure(backup(repository, options))).code).toBe("rollback");
+  const { marker } = await backup(repository, { ...options, acceptRollback: true });
+  expect((await memory.recall()).get(chain)?.marker).toEqual(marker);
+});
+
 describe("a host", () => {
   test("whose clock is over an hour off does not back up", async () => {
     for (const off of [-1.1, 1.1]) {
@@ -333,13 +465,7 @@ describe("a host", () => {
   test("knows what it would store, and what did not end", async () => {
     at.write("a", randomBytes(9 * MIB));
     const repository = await at.open();
-    const options = {
-      name: "home",
-      paths: [Buffer.from(at.source)],
-      recipients: at.recipients,
-      cache: at.cache,
-      now: () => at.clock.now,
-    };
+    const { options } = at;
     const failing = wrapBackend(at.backend, {
       put:
         (put) =>
@@ -359,6 +485,39 @@ describe("a host", () => {
     expect(after.unfinished).toBeUndefined();
     expect(after.pending.isUnchanged).toBe(true);
   });
+
+  test.each([false, true])(
+    "leaves the cache as it is when it looks what it would store, the last marker stored %p",
+    async (isStored) => {
+      at.write("a", randomBytes(1000));
+      await at.run();
+      at.later(0.1);
+      at.write("b", randomBytes(2000));
+      const dying = wrapBackend(at.backend, {
+        putMarker:
+          (put) =>
+          async (...given) => {
+            if (isStored) await put(...given);
+            throw new StorageError("unavailable", "the network is gone");
+          },
+      });
+      await failure(at.run({}, dying));
+      const prepared = async () => {
+        const cache = await openCache(at.cache);
+        const found = cache.prepared;
+        cache.close();
+        return found;
+      };
+      const before = await prepared();
+      expect(before).toBeDefined();
+      at.later(0.1);
+      const { pending } = await backupStatus(await at.open(), at.options);
+      expect(pending.newBytes).toBe(0);
+      expect(await prepared()).toEqual(before);
+      expect((await at.run()).newBytes).toBe(0);
+      await check();
+    },
+  );
 
   test("holds nothing that opens what it stored", async () => {
     at.write("a", "SECRET CONTENT");

@@ -26,6 +26,8 @@ export interface Given extends OwnRepository {
   /** The folder to back up. */
   readonly source: string;
   readonly cache: string;
+  /** Those of `run`, unless it changes them. */
+  readonly options: BackupOptions;
   /** What is sent, by kind; `taken` begins again. */
   readonly sent: () => Sent;
   /** Backs up over another backend, with some options changed. */
@@ -111,21 +113,16 @@ export async function given(): Promise<Given> {
   const cache = join(other, "cache", "cache.sqlite");
   const limited = writeOnly(own.backend);
   const memory = volatileHeadMemory();
+  const options: BackupOptions = {
+    name: "home",
+    paths: [Buffer.from(source)],
+    recipients: own.recipients,
+    cache,
+    now: () => own.clock.now,
+  };
   const run: Given["run"] = async (change = {}, over = limited.backend) => {
     const repository = await own.open(memory, over);
-    const { recipients, clock } = own;
-    return backup(
-      { ...repository, identities: [] },
-      {
-        name: "home",
-        paths: [Buffer.from(source)],
-        recipients,
-        cache,
-        workers: 0,
-        now: () => clock.now,
-        ...change,
-      },
-    );
+    return backup({ ...repository, identities: [] }, { ...options, workers: 0, ...change });
   };
   const read: Given["read"] = async (name = "home") => {
     const repository = await own.open();
@@ -148,7 +145,19 @@ export async function given(): Promise<Given> {
     return found?.entry.type === "directory" ? Buffer.from(found.entry.hash).toString("hex") : "";
   };
   mkdirSync(source);
-  return { ...own, source, cache, run, read, write, later, treeId, end, sent: limited.take };
+  return {
+    ...own,
+    source,
+    cache,
+    options,
+    run,
+    read,
+    write,
+    later,
+    treeId,
+    end,
+    sent: limited.take,
+  };
 }
 
 /** What `contents` has to return, by the runtime's own calls. */

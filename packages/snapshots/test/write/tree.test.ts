@@ -11,7 +11,11 @@ import type { CacheRecord } from "../../src/cache/record.ts";
 import type { Content } from "../../src/write/tree/content.ts";
 import type { Entry } from "../../src/format/tree/entry.ts";
 import { NewList, pieceCollector } from "../../src/write/files/piece-lists.ts";
-import { PIECES_MAX } from "../../src/format/limits.ts";
+import type { Cache } from "../../src/cache/cache.ts";
+import type { MetadataPacker } from "../../src/write/packs/metadata-packer.ts";
+import { NODE_ENTRIES_MIN, PIECES_MAX } from "../../src/format/limits.ts";
+import { isCutName } from "../../src/format/tree/cut.ts";
+import { treeBuilder } from "../../src/write/tree/tree-builder.ts";
 import type { PlacedPiece } from "../../src/write/tree/content.ts";
 import { TreeIdSpool } from "../../src/write/tree/tree-id-spool.ts";
 import { encodeCborT } from "@idk/storage/blobs";
@@ -138,6 +142,54 @@ describe("entries written from records", () => {
     expect(Buffer.from(into.view())).not.toEqual(Buffer.from(fifo));
   });
 });
+
+test("a folder of so many nodes that its entry does not fit is left out, and named by its path", () => {
+  const cache = {
+    piece: () => undefined,
+    addPiece: () => undefined,
+    use: () => undefined,
+  } satisfies Partial<Cache> as unknown as Cache;
+  const metadata = {
+    add: () => ({ pack: 1, offset: 0, length: 1 }),
+  } satisfies Partial<MetadataPacker> as unknown as MetadataPacker;
+  const reported: string[] = [];
+  const builder = treeBuilder({
+    cache,
+    next: { add: () => undefined },
+    metadata,
+    isUsable: () => true,
+    onUsed: () => undefined,
+    onTooLarge: (path) => void reported.push(Buffer.from(path).toString()),
+  });
+  const time = { seconds: 1, nanoseconds: 0 };
+  const state = { mode: 0, size: 0, mtime: time, ctime: time, inode: 1n, isRecent: false };
+  const enter = (name: string): void => {
+    const folder = { name: Buffer.from(name), state: { type: "directory" as const, ...state } };
+    builder.enter({ ...folder, uid: 0, gid: 0, extra: {} }, undefined);
+  };
+  const item = encodeCborT(null);
+  const content: Content = { kind: "fixed", item };
+  const after = encodeAfter(null, {});
+  const value = encodeValue({ uid: 0, gid: 0, links: undefined, after, content });
+  const add = (name: Uint8Array): void =>
+    builder.entry({ kind: "entry", name, state: { type: "fifo", ...state }, value }, false);
+  for (const name of ["", "above", "large"]) enter(name);
+  // As many nodes as there are, each with the longest name first.
+  for (let node = 0; node < 2000; node += 1) {
+    const begin = String(node).padStart(4, "0");
+    add(Buffer.from(begin + "!".repeat(251)));
+    for (let i = 2; i < NODE_ENTRIES_MIN; i += 1)
+      add(Buffer.from(`${begin}a${String(i).padStart(3, "0")}`));
+    let last = 0;
+    while (!isCutName(Buffer.from(`${begin}b${last}`))) last += 1;
+    add(Buffer.from(`${begin}b${last}`));
+  }
+  builder.leave(undefined);
+  expect(reported).toEqual(["/above/large"]);
+  builder.leave(undefined);
+  builder.leave(undefined);
+  expect(builder.result().totals).toEqual({ files: 0, directories: 1, bytes: 0 });
+}, 60_000);
 
 describe("the pieces of a file", () => {
   const collect = (count: number) => {

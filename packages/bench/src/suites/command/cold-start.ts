@@ -67,7 +67,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
     log(`${rounds} rounds`);
     const lanes = [
       lane(ENGINE, { argv: [process.execPath, ...RUNTIME_FLAGS, "-e", "0"] }, idle),
-      lane("idk --help", idk.help(), says("idk put")),
+      lane("idk --help", idk.help(), says("Usage: idk COMMAND")),
       lane("idk put", idk.put(file, blobs), stored),
       lane("idk get", idk.get(address, blobs, fetched), async () => same(await readFile(fetched))),
       lane("idk stat", idk.stat(address, blobs), says("1024")),

@@ -1,5 +1,10 @@
-import { backup as makeBackup, type BackupOptions, type BackupSummary } from "@idk/snapshots";
-import type { StoreLocation } from "@idk/storage/url";
+import {
+  backup as makeBackup,
+  type BackupOptions,
+  type BackupSummary,
+  countFiles,
+} from "@idk/snapshots";
+import { lstatSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { command, type Command } from "../../command.ts";
 import { reportOverrides } from "../../config/overrides.ts";
@@ -7,25 +12,28 @@ import {
   choice,
   field,
   flag,
+  maxSize,
   optional,
   overrides,
   path,
   paths,
   recipients,
+  type RepositorySource,
   text,
   texts,
   workers,
 } from "../../config/settings.ts";
-import { Failure, usage } from "../../errors/failures.ts";
+import { Failure, systemCodeOf, usage } from "../../errors/failures.ts";
 import { readList } from "../../input/list-file.ts";
 import { loadRecipients } from "../../keys/recipients.ts";
 import { count, roundBytes, toHex } from "../../output/text.ts";
-import { measureFiles } from "../../put/files-to-put.ts";
 import { duration } from "../../progress/words.ts";
+import type { Session } from "../../session.ts";
 import { type BackupReports, backupReports } from "../../snapshots/backup-progress.ts";
 import { excludesOf } from "../../snapshots/excludes.ts";
-import { checkName, defaultName } from "../../snapshots/names.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { failedRun, type LastRun, lastRunOf, saveLastRun } from "../../snapshots/last-run.ts";
+import { checkName, defaultName, hostOf } from "../../snapshots/names.ts";
+import { type OpenedRepository, READING } from "../../snapshots/open-repository.ts";
 import { openForWriting } from "../../snapshots/open-for-writing.ts";
 import type { RepositoryPlaces } from "../../snapshots/places.ts";
 
@@ -38,6 +46,9 @@ export const WHAT = {
   name: optional(text),
   exclude: texts,
   excludeFile: paths,
+  iexclude: texts,
+  excludeIfPresent: texts,
+  excludeLargerThan: maxSize,
   excludeCaches: flag,
   oneFileSystem: flag,
   recipients,
@@ -74,19 +85,21 @@ export const backup: Command = command(
     const to = await loadRecipients(settings.recipients);
     const used = await reportOverrides(settings.overrides, to, session);
     await using opened = await openForWriting(settings, { name: what.name, dryRun }, session);
+    const options = await optionsOf(settings, what, to, opened.places);
     let reports: BackupReports | undefined;
     using meter = session.progress.start({
       command: "backup",
       noun: "file",
-      // Of a first backup. What excludes leave out would count, too.
-      ...(isWhole(settings) && {
-        measure: async (stop) =>
-          reports?.hasTotals() ? {} : measureFiles(what.paths, folderOf(settings.store), stop),
-      }),
+      // Of a first backup.
+      measure: async (stop) => {
+        if (reports?.hasTotals()) return {};
+        const { files, bytes } = await countFiles(options, stop);
+        return { totalItems: files, totalBytes: bytes };
+      },
     });
     reports = backupReports(meter, session);
-    const summary = await makeBackup(opened.repository, {
-      ...(await optionsOf(settings, what, to, opened.places)),
+    const run = makeBackup(opened.repository, {
+      ...options,
       compression: compress ?? "zstd",
       ...(message !== undefined && { message }),
       tags: tag,
@@ -97,12 +110,24 @@ export const backup: Command = command(
       onEvent: reports.onEvent,
       signal: session.signal,
     });
+    const lastRun = opened.places.lastRunOf(what.name);
+    const save = async (ended: LastRun) => (dryRun ? undefined : saveLastRun(lastRun, ended));
+    const summary = await run.catch(async (error: unknown) => {
+      await save(failedRun(error));
+      if (session.signal.aborted && !dryRun && !out.json) {
+        await out.note("idk: what is stored is kept: run the same command again to continue");
+      }
+      throw error;
+    });
+    await save(lastRunOf(summary));
     meter.finish();
     await reports.finish();
+    await reportNew(opened, session);
     await out.result(describe(summary, what.name), {
       ...summaryJson(summary),
       name: what.name,
       dryRun,
+      ...(opened.isNew && { newRepository: true }),
       ...used,
     });
     await out.flush();
@@ -110,21 +135,12 @@ export const backup: Command = command(
   },
 );
 
-/** Whether everything in the paths is stored, so that counting files tells how much there is. */
-function isWhole(settings: {
-  readonly exclude: readonly string[];
-  readonly excludeFile: readonly string[];
-  readonly filesFrom: string | undefined;
-  readonly excludeCaches: boolean;
-  readonly oneFileSystem: boolean;
-}): boolean {
-  const { exclude, excludeFile, filesFrom, excludeCaches, oneFileSystem } = settings;
-  const patterns = exclude.length + excludeFile.length;
-  return patterns === 0 && filesFrom === undefined && !excludeCaches && !oneFileSystem;
-}
-
-function folderOf(store: StoreLocation): string | undefined {
-  return store.kind === "filesystem" ? store.folder : undefined;
+/** Says that a dry run compared with nothing. */
+export async function reportNew({ isNew }: OpenedRepository, { out }: Session): Promise<void> {
+  if (!isNew || out.json) return;
+  await out.note(
+    "idk: the store has no repository of snapshots yet: the first `idk backup` makes it",
+  );
 }
 
 type WhatSettings = {
@@ -132,6 +148,7 @@ type WhatSettings = {
   readonly filesFrom: string | undefined;
   readonly null: boolean;
   readonly name: string | undefined;
+  readonly repository: RepositorySource;
 };
 
 export interface What {
@@ -139,12 +156,39 @@ export interface What {
   readonly name: string;
 }
 
-/** The paths to store, and the name of the snapshots. */
-export async function whatToStore({
+/**
+ * The paths to store, and the name of the snapshots.
+ *
+ * @throws Failure `not-found` if none of the paths exists: an empty snapshot would be the newest
+ */
+export async function whatToStore(settings: WhatSettings): Promise<What> {
+  const what = await namedPaths(settings);
+  if (what.paths.some(mayExist)) return what;
+  const [first = "", ...others] = what.paths;
+  throw new Failure(
+    "not-found",
+    others.length === 0
+      ? `cannot back up ${first}: no such file or folder`
+      : `none of the ${what.paths.length} paths to back up exists`,
+  );
+}
+
+/** Whether there is something, as far as this user can tell. */
+function mayExist(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    return !["ENOENT", "ENOTDIR"].includes(systemCodeOf(error));
+  }
+}
+
+async function namedPaths({
   path: given,
   filesFrom,
   null: zero,
   name,
+  repository,
 }: WhatSettings): Promise<What> {
   if (zero && filesFrom === undefined) {
     throw usage("--null applies to a list: name one with --files-from");
@@ -153,7 +197,8 @@ export async function whatToStore({
     throw usage("name a folder or file, or a list of them with --files-from");
   }
   if (filesFrom === undefined) {
-    return { paths: given, name: checkName(name ?? defaultName(given)) };
+    const host = hostOf(repository.pins?.names?.value);
+    return { paths: given, name: checkName(name ?? defaultName(given, host)) };
   }
   if (name === undefined)
     throw usage("--files-from needs a name for the snapshots: add --name NAME");
@@ -167,6 +212,8 @@ export async function whatToStore({
 /** The options that `idk backup` and `idk status` have in common. */
 export async function optionsOf(
   settings: Parameters<typeof excludesOf>[0] & {
+    readonly excludeIfPresent: readonly string[];
+    readonly excludeLargerThan: number | undefined;
     readonly excludeCaches: boolean;
     readonly oneFileSystem: boolean;
     readonly acceptRollback: boolean;
@@ -175,16 +222,21 @@ export async function optionsOf(
   to: readonly string[],
   { caches, cacheOf }: RepositoryPlaces,
 ): Promise<BackupOptions> {
-  const { excludeCaches, oneFileSystem, acceptRollback } = settings;
+  const { excludeIfPresent, excludeLargerThan, excludeCaches, oneFileSystem } = settings;
+  if (excludeIfPresent.some((each) => each === "" || each.includes("/"))) {
+    throw usage("--exclude-if-present takes the name of a file, not a path");
+  }
   return {
     name,
     paths: given.map((each) => Buffer.from(absolute(each))),
     recipients: to,
     cache: cacheOf(name),
     excludes: await excludesOf(settings, [caches]),
+    excludeIfPresent: excludeIfPresent.map((each) => Buffer.from(each)),
+    excludeLargerThan,
     excludeCaches,
     oneFileSystem,
-    acceptRollback,
+    acceptRollback: settings.acceptRollback,
   };
 }
 

@@ -88,11 +88,13 @@ export const forget: Command = command(
     await reports.finish();
     for (const { name, isClosed, decisions } of report.chains) {
       const kept = decisions.filter(({ reasons }) => reasons.length > 0).length;
-      await out.result(
-        `${printable(name)}${isClosed ? " (closed)" : ""}: ` +
-          `${count(decisions.length, "snapshot")}, ${kept} kept`,
-        undefined,
-      );
+      if (!out.json) {
+        await out.result(
+          `${printable(name)}${isClosed ? " (closed)" : ""}: ` +
+            `${count(decisions.length, "snapshot")}, ${kept} kept`,
+          undefined,
+        );
+      }
       for (const { snapshot, reasons } of decisions) {
         const { marker, head } = snapshot;
         const isKept = reasons.length > 0;
@@ -111,7 +113,11 @@ export const forget: Command = command(
       }
     }
     const forgotten = report.forgotten.length;
-    await out.report({ forgotten: report.forgotten.map(({ address }) => address), dryRun });
+    await out.report({
+      command: "forget",
+      forgotten: report.forgotten.map(({ address }) => address),
+      dryRun,
+    });
     await out.flush();
     if (!out.json) {
       const isOfHeads = policy === undefined && found.length === 0;

@@ -1,4 +1,10 @@
-import { type OpenSnapshot, openSnapshot } from "@idk/snapshots";
+import {
+  type FoundSnapshot,
+  matchesPattern,
+  type OpenSnapshot,
+  openSnapshot,
+} from "@idk/snapshots";
+import { identityText } from "../../snapshots/entries.ts";
 import { type HeadReports, headReports } from "../../snapshots/head-options.ts";
 import {
   openForReading,
@@ -16,6 +22,17 @@ export interface Reading extends AsyncDisposable {
   snapshot(text: string): Promise<OpenSnapshot>;
 }
 
+/** Whether this machine writes under this name, and knows of no other. */
+async function isOnlyName(
+  { repository: { pins } }: ReadingSettings,
+  { repository }: OpenedRepository,
+  { head }: FoundSnapshot,
+): Promise<boolean> {
+  if (pins?.names?.value.some((name) => matchesPattern(name, head.name)) !== true) return false;
+  const remembered = [...(await repository.memory.recall()).values()];
+  return remembered.every(({ name }) => name === head.name || name === "" || name === ".");
+}
+
 export async function startReading(
   settings: ReadingSettings & { readonly acceptRollback: boolean },
   session: Session,
@@ -27,6 +44,9 @@ export async function startReading(
     reports,
     async snapshot(text) {
       const found = await resolve(opened.repository, text, reports.options);
+      if (text === "latest" && !session.out.json && !(await isOnlyName(settings, opened, found))) {
+        await session.out.note(`idk: latest is ${identityText(found)}`);
+      }
       return openSnapshot(opened.repository, found, reports.options);
     },
     async [Symbol.asyncDispose]() {

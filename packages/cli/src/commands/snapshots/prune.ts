@@ -25,7 +25,7 @@ function withCommand(error: unknown, refused: ReadonlySet<string>): unknown {
   if (!(error instanceof StorageError)) return error;
   const head = [...refused].find((address) => error.message.includes(address));
   if (head === undefined) return error;
-  const all = refused.size > 1 ? `, or all ${refused.size}: \`idk forget --refused\`` : "";
+  const all = refused.size > 1 ? ", or all such heads: `idk forget --refused`" : "";
   const text = `${error.message}: \`idk forget --head ${head.slice(0, DIGITS_TO_ACT)}\`${all}`;
   return new StorageError(error.code, text, { cause: error });
 }
@@ -66,7 +66,7 @@ export async function pruneRepository(
       `kept     ${roundBytes(kept.bytes)} in ${count(kept.blobs, "blob")}`,
       ...days,
     ].join("\n"),
-    { ...report, dryRun },
+    { command: "prune", ...report, dryRun },
   );
   await out.flush();
   if (out.json) return;

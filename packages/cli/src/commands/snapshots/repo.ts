@@ -137,6 +137,9 @@ export const repoRevoke: Command = command(
     await out.flush();
     if (out.json) return;
     await out.note(`idk: ${writer} may not write any more; what it wrote stays`);
+    await out.note(
+      "idk: stop its backups and delete its credentials: what it still stores does not count, and stops `idk prune` until `idk forget --head` forgets it",
+    );
   },
 );
 

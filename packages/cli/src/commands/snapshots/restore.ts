@@ -1,4 +1,9 @@
-import { restore as restoreFiles, type RestoreEvent, type RestoreSummary } from "@idk/snapshots";
+import {
+  type FoundSnapshot,
+  restore as restoreFiles,
+  type RestoreEvent,
+  type RestoreSummary,
+} from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
 import { field, flag, newPath, optional, snapshot, texts, workers } from "../../config/settings.ts";
 import {
@@ -12,7 +17,7 @@ import {
 import { count, printable, roundBytes } from "../../output/text.ts";
 import type { Meter } from "../../progress/meter.ts";
 import type { Session } from "../../session.ts";
-import { pathText, textOrBytes } from "../../snapshots/entries.ts";
+import { identityJson, identityText, pathText, textOrBytes } from "../../snapshots/entries.ts";
 import { splitSnapshotPath } from "../../snapshots/names.ts";
 import { READING } from "../../snapshots/open-repository.ts";
 import { startReading } from "./open.ts";
@@ -73,9 +78,10 @@ export const restore: Command = command(
     });
     meter.finish();
     await reports.finish();
-    await out.result(describe(summary, target, dryRun), {
+    const { found } = opened;
+    await out.result(describe(summary, { found, target, dryRun }), {
       ...counts(summary),
-      snapshot: opened.found.marker.address,
+      ...identityJson(found),
       target,
       dryRun,
     });
@@ -93,7 +99,14 @@ function counts(summary: RestoreSummary): object {
   return rest;
 }
 
-function describe(summary: RestoreSummary, target: string, dryRun: boolean): string {
+function describe(
+  summary: RestoreSummary,
+  {
+    found,
+    target,
+    dryRun,
+  }: { readonly found: FoundSnapshot; readonly target: string; readonly dryRun: boolean },
+): string {
   const { files, directories, bytes, unchanged, kept, skipped, deleted, errors } = summary;
   const parts = [
     `${count(files, "file")} and ${count(directories, "folder")}`,
@@ -104,7 +117,8 @@ function describe(summary: RestoreSummary, target: string, dryRun: boolean): str
     ...(deleted > 0 ? [`${deleted} deleted`] : []),
     ...(errors > 0 ? [`${errors} failed`] : []),
   ];
-  return `${dryRun ? "would restore" : "restored"} ${parts.join(", ")}, in ${target}`;
+  const verb = dryRun ? "would restore" : "restored";
+  return `${verb} ${identityText(found)}: ${parts.join(", ")}, in ${target}`;
 }
 
 /** Warnings that are printed; the number of others is in the summary. */

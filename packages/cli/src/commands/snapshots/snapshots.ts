@@ -1,13 +1,14 @@
-import { type OpenSnapshot, openSnapshot } from "@idk/snapshots";
+import { matchesPattern, type OpenSnapshot, openSnapshot } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
-import { flag, optional, text } from "../../config/settings.ts";
+import { field, flag, optional, text } from "../../config/settings.ts";
 import { Failure } from "../../errors/failures.ts";
 import { quotedWord } from "../../output/secrets.ts";
 import type { Output } from "../../output/output.ts";
 import { count, foreign, printable, roundBytes } from "../../output/text.ts";
-import { pathText, timeText } from "../../snapshots/entries.ts";
+import { pathText, rootless, timeText } from "../../snapshots/entries.ts";
 import { type ListedSnapshot, listHeads } from "../../snapshots/listing.ts";
 import { READING } from "../../snapshots/open-repository.ts";
+import { parseCount } from "../../snapshots/policy.ts";
 import { startReading } from "./open.ts";
 
 /** Lists snapshots, the oldest first, so that the newest is above the prompt. */
@@ -16,21 +17,27 @@ export const snapshots: Command = command(
     ...READING,
     name: optional(text),
     tag: optional(text),
+    latest: optional(field(parseCount)),
     long: flag,
     all: flag,
     acceptRollback: flag,
   },
   async (settings, session) => {
-    const { name, tag, long, all } = settings;
+    const { name, tag, latest, long, all } = settings;
     const { out } = session;
     await using reading = await startReading(settings, session);
     const { repository } = reading.opened;
     const listed = await listHeads(repository, reading.reports.options);
+    const counts = new Map<string, number>();
     const shown = listed.snapshots
       .filter(({ found: { head }, isForgotten }) => {
-        if (name !== undefined && head.name !== name) return false;
+        if (name !== undefined && !matchesPattern(name, head.name)) return false;
         if (tag !== undefined && !head.tags.includes(tag)) return false;
-        return all || !isForgotten;
+        if (isForgotten && !all) return false;
+        // Those of a name are newest first.
+        const newer = counts.get(head.name) ?? 0;
+        counts.set(head.name, newer + 1);
+        return latest === undefined || newer < latest;
       })
       .toSorted((a, b) => a.found.head.generation - b.found.head.generation);
     for (const [index, each] of shown.entries()) {
@@ -42,7 +49,8 @@ export const snapshots: Command = command(
     }
     await out.flush();
     for (const { name: chain, addresses, isJoined } of listed.forks) {
-      if (name === undefined || chain === name) await reportFork(out, chain, addresses, isJoined);
+      if (name === undefined || matchesPattern(name, chain))
+        await reportFork(out, chain, addresses, isJoined);
     }
     if (name !== undefined && shown.length === 0) {
       throw new Failure("not-found", `there is no snapshot of the name ${quotedWord(name)}`);
@@ -78,16 +86,9 @@ function line({ found, isForgotten }: ListedSnapshot, opened: OpenSnapshot | und
       `${roundBytes(totals.newBytes)} new, ${roundBytes(totals.storedBytes)} stored` +
       (totals.errors === 0 ? "" : `; ${totals.errors} could not be read`),
     `${indent}by ${foreign(user, SHOWN_MAX)} on ${foreign(host, SHOWN_MAX)}: ` +
-      foreign(paths.map((path) => pathText(stripped(path))).join(" ")),
+      foreign(paths.map((path) => pathText(rootless(path))).join(" ")),
   ].join("\n");
 }
-
-/** Without the slash that the paths of a snapshot begin with. */
-function stripped(path: Uint8Array): Uint8Array {
-  return path[0] === SLASH ? path.subarray(1) : path;
-}
-
-const SLASH = 0x2f;
 
 function snapshotJson(
   { found, isForgotten }: ListedSnapshot,

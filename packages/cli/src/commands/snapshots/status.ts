@@ -2,10 +2,12 @@ import { backupStatus } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
 import { loadRecipients } from "../../keys/recipients.ts";
 import { count, roundBytes } from "../../output/text.ts";
+import { loadLastRun } from "../../snapshots/last-run.ts";
+import { failedLines, unfinishedLine, unfinishedOf } from "../../snapshots/unfinished.ts";
 import { backupReports } from "../../snapshots/backup-progress.ts";
 import { timeText } from "../../snapshots/entries.ts";
 import { openForWriting } from "../../snapshots/open-for-writing.ts";
-import { optionsOf, summaryJson, WHAT, whatToStore } from "./backup.ts";
+import { optionsOf, reportNew, summaryJson, WHAT, whatToStore } from "./backup.ts";
 
 /** Prints what a backup of the same paths would store now, and what this machine knows of the last. */
 export const status: Command = command(WHAT, async (settings, session) => {
@@ -22,20 +24,24 @@ export const status: Command = command(WHAT, async (settings, session) => {
   });
   meter.finish();
   await reports.finish();
+  await reportNew(opened, session);
+  const lastRun = await loadLastRun(opened.places.lastRunOf(what.name));
+  const sessions = unfinishedOf(unfinished, opened.repository.pinned, Date.now());
   const { newFiles, changedFiles, goneFiles, unchangedFiles, newBytes, errors } = pending;
   const lines = [
     `name        ${what.name}`,
-    `last        ${last === undefined ? "none from this machine" : `${last.address.slice(0, 20)}  ${timeText(last.storedAt)} UTC`}`,
+    `last        ${last === undefined ? "none from this machine: it knows nothing of what is stored, and sends everything" : `${last.address.slice(0, 20)}  ${timeText(last.storedAt)} UTC`}`,
     `to store    ${newFiles} new and ${changedFiles} changed files, ${roundBytes(newBytes)}; ${goneFiles} gone, ${unchangedFiles} unchanged`,
     ...(errors > 0 ? [`unreadable  ${count(errors, "file")}`] : []),
-    unfinished === undefined
-      ? "unfinished  nothing"
-      : `unfinished  ${count(unfinished.packs, "pack")} since ${timeText(unfinished.since)} UTC: the next backup reuses them`,
+    ...failedLines(lastRun),
+    unfinishedLine(sessions),
   ];
   await out.result(lines.join("\n"), {
     name: what.name,
     last: last ?? null,
-    unfinished: unfinished ?? null,
+    lastRun: lastRun ?? null,
+    unfinished: sessions ?? null,
     pending: summaryJson(pending),
+    ...(opened.isNew && { newRepository: true }),
   });
 });

@@ -5,6 +5,7 @@ import type { Cache } from "../../cache/cache.ts";
 import { PIECES_MAX, PIECE_MAX } from "../../format/limits.ts";
 import type { PlacedPiece } from "../tree/content.ts";
 import { createHash } from "node:crypto";
+import { findPlace } from "../places.ts";
 import { hash as sha256, onlyZeros } from "@idk/storage/blobs";
 
 /** A file that was read. */
@@ -119,8 +120,8 @@ function pieceOf(hash: Uint8Array, bytes: Uint8Array, sink: PieceSink): PlacedPi
   const { cache, packer, isUsable } = sink;
   const waiting = packer?.find(hash);
   if (waiting !== undefined) return waiting;
-  const known = cache.piece(hash);
-  if (known !== undefined && isUsable(known.pack)) return known;
+  const known = findPlace(cache, "piece", hash, isUsable);
+  if (known?.length === bytes.length) return known;
   sink.onNew(bytes.length);
   return packer?.add(hash, bytes) ?? new NewPiece(hash, bytes.length);
 }

@@ -2,8 +2,9 @@ import { LIST, type PlacedPiece, piecesLengthMax, writePieces } from "../tree/co
 import type { Cache } from "../../cache/cache.ts";
 import type { MetadataPacker } from "../packs/metadata-packer.ts";
 import { PIECES_MAX } from "../../format/limits.ts";
-import { createHash } from "node:crypto";
+import { addPlace, findPlace } from "../places.ts";
 import { encodePieces } from "../tree/record-value.ts";
+import { hash as sha256 } from "@idk/storage/blobs";
 
 /** A piece list of this session, which gets its place when all that it lists has one. */
 export class NewList implements PlacedPiece {
@@ -65,9 +66,9 @@ export function placeList(
   isUsable: (pack: number) => boolean,
 ): void {
   const items = encodePieces(list.items);
-  const hash = new Uint8Array(createHash("sha256").update("list").update(items).digest());
-  const known = cache.piece(hash);
-  if (known !== undefined && isUsable(known.pack)) {
+  const hash = sha256(items);
+  const known = findPlace(cache, "list", hash, isUsable);
+  if (known !== undefined) {
     list.pack = known.pack;
     list.offset = known.offset;
     list.stored = known.stored;
@@ -75,11 +76,15 @@ export function placeList(
     return;
   }
   const packs = list.items.flatMap(({ pack }) => (pack === 0 ? [] : [pack]));
-  const place = metadata.add(piecesLengthMax(list.items), packs, (into, rowOf) =>
-    writePieces(into, list.items, rowOf),
+  const levels = list.items.some(({ encoding }) => encoding === LIST) ? 1 : 0;
+  const place = metadata.add(
+    piecesLengthMax(list.items),
+    packs,
+    (into, rowOf) => writePieces(into, list.items, rowOf),
+    { total: list.length, levels },
   );
   list.pack = place.pack;
   list.offset = place.offset;
   list.stored = place.length;
-  cache.addPiece(hash, list, items);
+  addPlace(cache, "list", hash, list, items);
 }

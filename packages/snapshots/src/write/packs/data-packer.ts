@@ -5,6 +5,7 @@ import { type Codec, plaintextIn } from "./jobs.ts";
 import type { PackStore } from "./pack-store.ts";
 import type { PlacedPiece } from "../tree/content.ts";
 import type { Threads } from "./threads.ts";
+import { addPlace } from "../places.ts";
 import { packLength } from "../../format/packs/pack.ts";
 import { hash as sha256 } from "@idk/storage/blobs";
 
@@ -109,7 +110,7 @@ export function dataPacker(
       hashes.raw(piece.hash);
       pack.length += length;
       from += length;
-      cache.addPiece(piece.hash, piece);
+      addPlace(cache, "piece", piece.hash, piece);
       waiting.delete(keyOf(piece.hash));
     }
   };

@@ -1,6 +1,9 @@
 import { CHILD_OVERHEAD, encodeZstdFrame, openChild, sealChild } from "@idk/storage/blobs";
 import { type NaCl, StorageError } from "@idk/storage";
 import type { PieceEncoding } from "../../format/packs/piece.ts";
+import { decodeMetadataPack } from "../../format/packs/metadata-pack.ts";
+import { decodeNode } from "../../format/tree/node.ts";
+import { decodePieceList } from "../../format/tree/content.ts";
 import { savesEnough } from "../../format/packs/piece.ts";
 
 /** The encodings that compress. */
@@ -89,6 +92,16 @@ export interface SealTask {
   readonly blob: Uint8Array;
   /** Whether to open the blob and compare it with the plaintext. */
   readonly verify: boolean;
+  /** What the frame of a metadata pack has, which is decoded then, too. */
+  readonly parts?: readonly FramePart[] | undefined;
+}
+
+/** A node or piece list in the decoded frame of a metadata pack. */
+export interface FramePart {
+  readonly offset: number;
+  readonly length: number;
+  /** Of a list: the bytes of the file that it lists, and the levels of lists below it. */
+  readonly list: { readonly total: number; readonly levels: number } | undefined;
 }
 
 /** The plaintext as it was, and as it comes out. */
@@ -99,33 +112,61 @@ function scratch(of: { bytes: Uint8Array }, length: number): Uint8Array {
   return of.bytes.subarray(0, length);
 }
 
+/** Frees the memory that sealing keeps for the next pack, where threads do it from now on. */
+export function forgetScratch(): void {
+  for (const each of [before, opened]) each.bytes = new Uint8Array(0);
+}
+
 /**
  * Seals a pack in place, and opens it again: what a defect of the memory or the processor has changed
- * must not become the only copy.
+ * must not become the only copy. Nor must metadata that no reader takes, which names what nothing else
+ * does.
  *
  * @returns the address
- * @throws StorageError `unavailable` if what was sealed is not what comes out
+ * @throws StorageError `unavailable` if what was sealed is not what comes out, or malformed
  */
-export function sealVerified(naCl: NaCl, { contentKey, blob, verify }: SealTask): string {
+export function sealVerified(naCl: NaCl, { contentKey, blob, verify, parts }: SealTask): string {
   const plaintext = blob.subarray(CHILD_OVERHEAD);
   if (!verify) return sealChild(naCl, { kind: "leaf", contentKey, plaintext, blob });
   const wanted = scratch(before, plaintext.length);
   wanted.set(plaintext);
   const address = sealChild(naCl, { kind: "leaf", contentKey, plaintext, blob });
   const into = scratch(opened, plaintext.length);
-  let isEqual = false;
+  let result: Uint8Array | undefined;
   try {
-    const result = openChild(naCl, { kind: "leaf", contentKey, blob, into });
-    isEqual = Buffer.compare(result, wanted) === 0;
+    result = openChild(naCl, { kind: "leaf", contentKey, blob, into });
   } catch {
-    isEqual = false;
+    // As if it were another.
   }
-  if (isEqual) return address;
-  throw new StorageError(
-    "unavailable",
-    "a pack did not open to what was sealed, so it was not stored: the memory or processor of this " +
-      "host is faulty; test its memory, and back up again",
-  );
+  if (result === undefined || Buffer.compare(result, wanted) !== 0) {
+    throw new StorageError(
+      "unavailable",
+      "a pack did not open to what was sealed, so it was not stored: the memory or processor of " +
+        "this host is faulty; test its memory, and back up again",
+    );
+  }
+  if (parts !== undefined) checkMetadata(result, parts);
+  return address;
+}
+
+function checkMetadata(plaintext: Uint8Array, parts: readonly FramePart[]): void {
+  try {
+    const { frame, rowCount } = decodeMetadataPack(plaintext);
+    for (const { offset, length, list } of parts) {
+      const bytes = frame.subarray(offset, offset + length);
+      const place = { start: offset, rowCount };
+      if (list === undefined) decodeNode(bytes, place);
+      else decodePieceList(bytes, list.total, place, list.levels);
+    }
+  } catch (cause) {
+    if (!(cause instanceof StorageError)) throw cause;
+    throw new StorageError(
+      "unavailable",
+      `a metadata pack was not stored, because no reader would take it: ${cause.message}. The cache ` +
+        "of this host is damaged, or its memory: without the cache, a backup sends everything again",
+      { cause },
+    );
+  }
 }
 
 /** The plaintext in the buffer of a pack. */

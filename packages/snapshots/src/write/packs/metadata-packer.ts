@@ -4,7 +4,7 @@ import { encodeZstdFrame, hash } from "@idk/storage/blobs";
 import { ByteWriter } from "../tree/byte-writer.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { PackStore } from "./pack-store.ts";
-import { plaintextIn } from "./jobs.ts";
+import { type FramePart, plaintextIn } from "./jobs.ts";
 import { StorageError } from "@idk/storage";
 import { packLength } from "../../format/packs/pack.ts";
 
@@ -30,11 +30,13 @@ export interface MetadataPacker {
    * @param lengthMax of its bytes, at most
    * @param packs that it refers to
    * @param write given the row number of each pack
+   * @param list of a piece list
    */
   add(
     lengthMax: number,
     packs: Iterable<number>,
     write: (into: ByteWriter, rowOf: (pack: number) => number) => void,
+    list?: FramePart["list"],
   ): FramePlace;
   /** Whether `room` has to be awaited before the next. */
   readonly isFull: boolean;
@@ -51,6 +53,7 @@ interface OpenPack {
   /** Row numbers by pack, from 1. */
   readonly rows: Map<number, number>;
   readonly frame: ByteWriter;
+  readonly parts: FramePart[];
   /** Of the frame's beginning. */
   measured: { readonly length: number; readonly frame: Uint8Array };
 }
@@ -80,8 +83,7 @@ export function metadataPacker(store: PackStore, cache: Cache): MetadataPacker {
     const pack = open;
     open = undefined;
     if (pack.measured.length < pack.frame.length) measure(pack);
-    const { id, rows, measured } = pack;
-    const task = storeWhenPossible(id, [...rows.keys()], measured.frame, isLast)
+    const task = storeWhenPossible(pack, [...pack.rows.keys()], pack.measured.frame, isLast)
       .catch((error: unknown) => {
         failure ??= { error };
       })
@@ -89,7 +91,7 @@ export function metadataPacker(store: PackStore, cache: Cache): MetadataPacker {
     waiting.add(task);
   };
   const storeWhenPossible = async (
-    id: number,
+    { id, parts }: OpenPack,
     packs: readonly number[],
     compressed: Uint8Array,
     isLast: boolean,
@@ -107,7 +109,7 @@ export function metadataPacker(store: PackStore, cache: Cache): MetadataPacker {
     const plaintext = encodeMetadataPack(rows, compressed, packLength("meta", used, isLast));
     const blob = store.buffer(plaintext.length);
     plaintextIn(blob).set(plaintext);
-    await store.store({ id, sort: "meta", blob, digest: hash(plaintext) });
+    await store.store({ id, sort: "meta", blob, digest: hash(plaintext), parts });
   };
 
   const settled = async (): Promise<void> => {
@@ -116,7 +118,7 @@ export function metadataPacker(store: PackStore, cache: Cache): MetadataPacker {
   };
 
   return {
-    add(lengthMax, packs, write) {
+    add(lengthMax, packs, write, list) {
       const distinct = [...new Set(packs)];
       if (open !== undefined) {
         const { rows, id } = open;
@@ -126,7 +128,7 @@ export function metadataPacker(store: PackStore, cache: Cache): MetadataPacker {
       if (open === undefined) {
         frame.clear();
         const measured = { length: 0, frame: new Uint8Array(0) };
-        open = { id: store.newPack(), rows: new Map(), frame, measured };
+        open = { id: store.newPack(), rows: new Map(), frame, parts: [], measured };
       }
       const { id, rows } = open;
       for (const pack of distinct) {
@@ -134,7 +136,9 @@ export function metadataPacker(store: PackStore, cache: Cache): MetadataPacker {
       }
       const offset = frame.length;
       write(frame, (pack) => (pack === id ? 0 : rows.get(pack)!));
-      return { pack: id, offset, length: frame.length - offset };
+      const length = frame.length - offset;
+      open.parts.push({ offset, length, list });
+      return { pack: id, offset, length };
     },
     get isFull() {
       return waiting.size >= WAITING_MAX || failure !== undefined;

@@ -5,7 +5,7 @@ import type { Cache } from "../../cache/cache.ts";
 import type { MarkerBackend } from "../../repository/marker-backend.ts";
 import type { Threads } from "./threads.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
-import { blobLength } from "./jobs.ts";
+import { type FramePart, blobLength } from "./jobs.ts";
 import { encodeRow } from "../../format/packs/row.ts";
 import { fromHex } from "@idk/storage/blobs";
 import { randomBytes } from "node:crypto";
@@ -23,6 +23,8 @@ export interface PackToStore {
   readonly blob: Uint8Array<ArrayBuffer>;
   /** SHA-256 of the plaintext, or of the hashes of what it holds. */
   readonly digest: Uint8Array;
+  /** What is in the frame of a metadata pack. */
+  readonly parts?: readonly FramePart[];
 }
 
 /** Seals the packs of a session, stores them, several at once, and notes them in the cache. */
@@ -70,11 +72,11 @@ export function packStore(options: PackStoreOptions): PackStore {
   let failure: { readonly error: unknown } | undefined;
   let [storedBytes, storedPacks] = [0, 0];
 
-  const run = async ({ id, sort, blob, digest }: PackToStore): Promise<void> => {
+  const run = async ({ id, sort, blob, digest, parts }: PackToStore): Promise<void> => {
     if (storedPacks === 0) cache.addSession(fromHex(session.id), options.sessionKey);
     const salt = packSalt(session.secret, new Uint8Array(randomBytes(32)), digest);
     const contentKey = packKey(session.secret, sort, salt);
-    const sealed = await threads.seal({ contentKey, blob, verify });
+    const sealed = await threads.seal({ contentKey, blob, verify, parts });
     // Before it is sent, so that it is never taken for younger than it is.
     const time = await options.storeTime();
     await backend.put(sealed.address, sealed.blob, { sha256: sealed.address, signal });

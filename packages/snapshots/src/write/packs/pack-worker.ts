@@ -4,6 +4,7 @@ import {
   type Codec,
   type Compress,
   type CompressedBatch,
+  type SealTask,
   compressBatch,
   sealVerified,
   zstdCompress,
@@ -24,11 +25,9 @@ export interface CompressOutcome extends CompressedBatch {
   readonly buffer: Bytes;
 }
 
-export interface SealJob {
+export interface SealJob extends SealTask {
   readonly nacl: NaClChoice;
-  readonly contentKey: Uint8Array;
   readonly blob: Bytes;
-  readonly verify: boolean;
 }
 
 export interface SealOutcome {

@@ -1,4 +1,4 @@
-import { type Address, StorageError, createStore } from "@idk/storage";
+import { type Address, createStore } from "@idk/storage";
 import { type AddressList, addressList } from "../../format/records/address-list.ts";
 import {
   type EarlierReach,
@@ -8,22 +8,15 @@ import {
   extendReach,
   packsOf,
 } from "../../format/records/reach.ts";
-import { type GraceTimes, type SessionClock, deadlineSignal, tooLate } from "./times.ts";
-import { type Head, encodeHead, encodePayload } from "../../format/records/head.ts";
-import { INLINE_MAX, hash, sealRoot, toHex } from "@idk/storage/blobs";
-import {
-  type Marker,
-  compareMarkers,
-  formatMarker,
-  newestMarkersFrom,
-  nextGeneration,
-} from "../../format/names/marker.ts";
-import { type WriterKey, signPayload } from "../../format/keys/writer.ts";
+import { type GraceTimes, type SessionClock, tooLate } from "./times.ts";
+import type { Head } from "../../format/records/head.ts";
+import { INLINE_MAX, sealRoot } from "@idk/storage/blobs";
+import { type Marker, compareMarkers } from "../../format/names/marker.ts";
+import type { WriterKey } from "../../format/keys/writer.ts";
 import { type WriterState, encodeState } from "./state.ts";
-import { findMarker } from "./start.ts";
-import { listMarkers } from "../../repository/find-heads.ts";
+import { type HeadPlace, headsBefore, putHead } from "../../repository/put-head.ts";
+import type { ChainId } from "../../format/names/identifiers.ts";
 import type { Cache } from "../../cache/cache.ts";
-import { PREVIOUS_MAX } from "../../format/limits.ts";
 import { RECORD_TYPES } from "../../format/records/types.ts";
 import type { Repository } from "../../repository/repository.ts";
 import { chainOf } from "../../format/names/chain.ts";
@@ -39,6 +32,8 @@ export interface Committing {
   readonly message: string | null;
   readonly tags: readonly string[];
   readonly expectedSeconds: number | null;
+  /** Forget a newer head that this machine has seen and the store does not list. */
+  readonly acceptRollback: boolean;
   readonly cache: Cache;
   readonly clock: SessionClock;
   readonly times: GraceTimes;
@@ -61,45 +56,52 @@ export interface ToCommit {
   readonly state: Omit<WriterState, "marker" | "sentAt" | "deadline" | "reaches">;
 }
 
-export interface Committed {
-  readonly state: WriterState;
-  /** When its marker was stored, by the store's time. */
-  readonly storedAt: number;
-}
-
 /**
  * Ends a session with a head: stores snapshot, reach, head and marker, each durable before the next, and
  * commits the cache once the marker is seen listed.
  *
  * @throws StorageError `unavailable` if that would be, or was, too late
  */
-export async function commit(committing: Committing, what: ToCommit): Promise<Committed> {
-  const { repository, cache, clock, signal, times } = committing;
-  const { backend } = repository;
+export async function commit(committing: Committing, what: ToCommit): Promise<WriterState> {
+  const { repository, writer, recipients, cache, clock, signal, times } = committing;
+  const { backend, memory } = repository;
   const deadline = Math.floor(Math.min(what.listedAt, what.oldest) + times.half);
 
   const snapshot = what.snapshot && (await putRecord(committing, "snapshot", what.snapshot));
   const { reaches, address: reach } = await commitReach(committing, what);
   const sentAt = await clock.now();
   if (sentAt > deadline) throw tooLate();
-  const previous = await previousOf(committing, what.base?.marker, sentAt);
-  const generation = nextGeneration(
-    previous.map(({ generation }) => generation),
-    sentAt,
-  );
-  const { head, payloadHash } = headOf(committing, snapshot, reach, previous, generation);
-  const { address, blob } = sealRecord(repository.naCl, "head", head, committing.recipients);
-  await backend.put(address, blob, { sha256: address, signal });
-
   const chain = chainOf(repository.pinned.repository, committing.name);
-  const marker: Marker = { chain, generation, address };
-  const state: WriterState = { ...what.state, marker, sentAt, deadline, reaches };
-  cache.prepare(encodeState(state), what.packs, what.snapshot === undefined);
-  const storedAt = await putMarker(committing, marker, deadline);
+  const place = await headsBefore(
+    backend,
+    chain,
+    what.base ? [what.base.marker] : [],
+    sentAt,
+    signal,
+  );
+  const head = headOf(committing, chain, place, snapshot, reach);
+  const stateOf = (marker: Marker): WriterState => {
+    return { ...what.state, marker, sentAt, deadline, reaches };
+  };
+  const { marker, payloadHash } = await putHead(repository, writer, head, recipients, {
+    signal,
+    deadline: { time: deadline, tooLate },
+    beforeMarker: (stored) => {
+      cache.prepare(encodeState(stateOf(stored.marker)), what.packs, snapshot === undefined);
+    },
+  });
+  const state = stateOf(marker);
   cache.commit(Array.from(state.sessions.keys(), (id) => Buffer.from(id, "hex")));
-  const remembered = { marker, name: committing.name, payloadHash };
-  await repository.memory.remember(new Map([[chain, remembered]]));
-  return { state, storedAt };
+  // A reader on this machine may have seen a newer one meanwhile.
+  const known = (await memory.recall()).get(chain);
+  if (
+    committing.acceptRollback ||
+    known === undefined ||
+    compareMarkers(marker, known.marker) < 0
+  ) {
+    await memory.remember(new Map([[chain, { marker, name: committing.name, payloadHash }]]));
+  }
+  return state;
 }
 
 /** Stores the reach of a head, with what its base's reaches have. */
@@ -153,49 +155,18 @@ export async function putReach(
   return store.put(content, { metadata, signal });
 }
 
-/** Markers further ahead are not named, because the head would come after them. */
-const AHEAD_NAMED_MS = -60 * 60 * 1000;
-
-/** The heads before a new one: the base, and those whose markers are listed ahead of it. */
-async function previousOf(
-  { repository, name, signal }: Committing,
-  base: Marker | undefined,
-  now: number,
-): Promise<Marker[]> {
-  const chain = chainOf(repository.pinned.repository, name);
-  const after = newestMarkersFrom(chain, now + AHEAD_NAMED_MS);
-  // Nearly always the base is the first.
-  for (const limit of [1, PREVIOUS_MAX]) {
-    const previous: Marker[] = [];
-    const listing = listMarkers(repository.backend, `${chain}/`, { after, limit, signal });
-    let isComplete = true;
-    for await (const { marker } of listing) {
-      const order = base === undefined ? -1 : compareMarkers(marker, base);
-      if (order >= 0) break;
-      previous.push(marker);
-      isComplete = previous.length < limit;
-    }
-    if (!isComplete && limit === 1) continue;
-    if (base === undefined) return previous;
-    return [...previous.slice(0, PREVIOUS_MAX - 1), base];
-  }
-  return [];
-}
-
 function headOf(
-  committing: Committing,
+  { repository, writer, name, message, tags, expectedSeconds, ownTime }: Committing,
+  chain: ChainId,
+  place: HeadPlace,
   snapshot: Address | undefined,
   reach: Address,
-  previous: readonly Marker[],
-  generation: number,
-): { readonly head: Uint8Array; readonly payloadHash: string } {
-  const { repository, writer, name, message, tags, expectedSeconds, ownTime } = committing;
+): Head {
   const common = {
     repository: repository.pinned.repository,
-    chain: chainOf(repository.pinned.repository, name),
+    chain,
     name,
-    generation,
-    previous: previous.map(({ address }) => address),
+    ...place,
     time: Math.trunc(ownTime()),
     writer: writer.writer,
     expectedSeconds,
@@ -203,44 +174,6 @@ function headOf(
     tags,
     reach,
   };
-  const head: Head =
-    snapshot === undefined ? { kind: "part", ...common } : { kind: "snap", ...common, snapshot };
-  const payload = encodePayload(head);
-  return {
-    head: encodeHead({ payload, signature: signPayload(writer, payload) }),
-    payloadHash: toHex(hash(payload)),
-  };
-}
-
-/**
- * Puts the marker, unless it is too late, and looks for it in the listing.
- *
- * @returns the store's time of it
- */
-async function putMarker(
-  { repository, clock, signal }: Committing,
-  marker: Marker,
-  deadline: number,
-): Promise<number> {
-  // Retries may take long, so the put itself ends at the deadline.
-  const left = deadline - (await clock.now());
-  if (left < 0) throw tooLate();
-  const until = deadlineSignal(signal, left);
-  try {
-    await repository.backend.putMarker(formatMarker(marker), { signal: until.signal });
-  } catch (error) {
-    throw until.isOver() ? tooLate() : error;
-  } finally {
-    until.end();
-  }
-  const found = await findMarker(repository, marker, signal);
-  if (found === undefined) {
-    throw new StorageError(
-      "unavailable",
-      `${repository.backend.description} does not list the marker that was just stored: back up ` +
-        "again; a store of snapshots has to list what was stored before",
-    );
-  }
-  if (found.storedAt > deadline) throw tooLate();
-  return found.storedAt;
+  if (snapshot === undefined) return { kind: "part", ...common };
+  return { kind: "snap", ...common, snapshot };
 }

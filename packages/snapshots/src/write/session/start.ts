@@ -1,18 +1,17 @@
 import type { Cache, Pack } from "../../cache/cache.ts";
 import { type GraceTimes, type SessionClock, checkClock } from "./times.ts";
-import {
-  type Marker,
-  compareMarkers,
-  formatMarker,
-  newestMarkersFrom,
-} from "../../format/names/marker.ts";
+import { type Marker, compareMarkers } from "../../format/names/marker.ts";
 import { RECORD_MAX, SESSIONS_MAX, UUID_LENGTH } from "../../format/limits.ts";
 import { type WriterState, decodeState } from "./state.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
-import { type ListedMarker, listMarkers } from "../../repository/find-heads.ts";
+import { type ListedMarker, findMarker, newestMarkers } from "../../repository/find-heads.ts";
 import type { ChainId, SessionId } from "../../format/names/identifiers.ts";
+import type { MarkerBackend } from "../../repository/marker-backend.ts";
 import type { Repository } from "../../repository/repository.ts";
 import { StorageError } from "@idk/storage";
+import { hasAddress } from "../../format/records/address-list.ts";
+import { addressIn, missingPacks } from "./missing.ts";
+import { packsOf } from "../../format/records/reach.ts";
 
 /** What a session begins with. */
 export interface SessionStart {
@@ -37,6 +36,8 @@ export interface StartOptions {
   /** This host's clock. */
   readonly ownTime: () => number;
   readonly acceptRollback: boolean;
+  /** Leave the cache as it is. */
+  readonly isDryRun: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -53,21 +54,31 @@ export async function startSession(options: StartOptions): Promise<SessionStart>
   const isServer = backend.clockAheadMs !== undefined;
   const guess = isServer ? ownTime() - (backend.clockAheadMs?.() ?? 0) : await clock.now();
   const begun = performance.now();
-  const newest = await firstMarker(repository, chain, newestMarkersFrom(chain, guess), signal);
+  let newest: ListedMarker | undefined;
+  for await (const listed of newestMarkers(backend, chain, guess, signal)) {
+    newest = listed;
+    break;
+  }
   const elapsed = performance.now() - begun;
   const listedAt = isServer ? Math.floor((await clock.now()) - elapsed) : guess;
   checkClock(ownTime(), listedAt);
 
   const listed = async (marker: Marker): Promise<ListedMarker | undefined> => {
     if (newest !== undefined && compareMarkers(newest.marker, marker) === 0) return newest;
-    return findMarker(repository, marker, signal);
+    return findMarker(backend, marker, signal);
   };
   const pending = cache.prepared && decodeState(cache.prepared);
   if (pending !== undefined) {
     const found = await listed(pending.marker);
     const isListed = found !== undefined && found.storedAt <= pending.deadline;
-    if (isListed) cache.commit(Array.from(pending.sessions.keys(), fromHex));
-    else cache.discard();
+    if (!options.isDryRun) {
+      if (isListed) cache.commit(Array.from(pending.sessions.keys(), fromHex));
+      else cache.discard();
+    } else if (isListed) {
+      // The next backup builds on it, which has what is committed and more.
+      const last = cache.committed && decodeState(cache.committed);
+      return { listedAt, base: last, isNewest: true, last, notReused: undefined };
+    }
   }
   const last = cache.committed && decodeState(cache.committed);
   await checkRollback(options, newest?.marker, last?.marker);
@@ -86,32 +97,6 @@ export async function startSession(options: StartOptions): Promise<SessionStart>
     return refuse("another head was written since the last one of this host, which is too old");
   }
   return { ...start, base: last, notReused: undefined };
-}
-
-async function firstMarker(
-  { backend }: Repository,
-  chain: ChainId,
-  after: string,
-  signal: AbortSignal,
-): Promise<ListedMarker | undefined> {
-  // Other names may be in the way.
-  for await (const listed of listMarkers(backend, `${chain}/`, { after, limit: 1, signal })) {
-    return listed;
-  }
-  return undefined;
-}
-
-/** A marker, if the store lists it: one request for one key. */
-export async function findMarker(
-  { backend }: Repository,
-  marker: Marker,
-  signal: AbortSignal,
-): Promise<ListedMarker | undefined> {
-  const name = formatMarker(marker);
-  // Less than the name, and greater than all other names before it.
-  const after = name.slice(0, -1);
-  for await (const listed of listMarkers(backend, name, { after, limit: 1, signal })) return listed;
-  return undefined;
 }
 
 /** Compares the newest marker with the newest head that this machine sent or verified. */
@@ -146,37 +131,60 @@ export interface ReusablePacks {
   readonly oldestInterrupted: number;
 }
 
-/** Room in a snapshot for all that is not session keys. */
-const SNAPSHOT_REST = 2 ** 17;
+/** Room in a snapshot for all that is not session keys: paths and excludes of 2^16 bytes each, and the rest. */
+const SNAPSHOT_REST = 2 ** 17 + 2 ** 14;
 /** A session's id as text, and the heads of the key and value. */
 const KEY_OVERHEAD = 40;
 
+export interface ReuseOptions {
+  readonly backend: MarkerBackend;
+  readonly cache: Cache;
+  readonly times: GraceTimes;
+  /** Bytes of the new session's key blob. */
+  readonly newKeyLength: number;
+  /** The store has lost something: of interrupted sessions nothing is used again. */
+  readonly acceptRollback: boolean;
+  /** Look for all packs in the store. */
+  readonly repair: boolean;
+  readonly signal: AbortSignal;
+}
+
 /**
- * @param newKeyLength bytes of the new session's key blob
- * @param missing packs that the store does not have, if that was looked at
+ * Decides which packs of earlier sessions are used again. Those of interrupted ones are not in any head, so
+ * that no marker tells whether the store still has them: if there are any, the repository's blobs are listed.
  */
-export function reusablePacks(
+export async function reusablePacks(
   { base, listedAt }: SessionStart,
-  cache: Cache,
-  { half, margin }: GraceTimes,
-  newKeyLength: number,
-  missing: (pack: Pack) => boolean,
-): ReusablePacks {
-  const usable = new Set<number>();
+  options: ReuseOptions,
+): Promise<ReusablePacks> {
+  const { backend, cache, times, newKeyLength, acceptRollback, repair, signal } = options;
+  const oldest = listedAt - times.half + 2 * times.margin;
+  // What the base does not name may be deleted at any time.
+  const ofBase = packsOf(base?.reaches ?? []);
+  const sparse = new Set(base?.sparse);
   const interrupted = new Map<number, number>();
-  const oldest = listedAt - half + 2 * margin;
-  const candidates: { readonly id: number; readonly session: SessionId }[] = [];
-  const bytes = new Map<SessionId, number>(base?.sessions);
+  const candidates: Pack[] = [];
   for (const pack of cache.packs()) {
-    const isReusable = pack.isCommitted ? base !== undefined : pack.stored >= oldest;
-    if (!isReusable || missing(pack)) continue;
+    if (hasAddress(ofBase, addressIn(pack))) {
+      if (!sparse.has(pack.id)) candidates.push(pack);
+    } else if (!pack.isCommitted && !acceptRollback && pack.stored >= oldest) {
+      candidates.push(pack);
+      interrupted.set(pack.id, pack.stored);
+    }
+  }
+  const isListed = repair || interrupted.size > 0;
+  const missing = isListed ? await missingPacks(backend, candidates, signal) : undefined;
+
+  const usable = new Map<number, SessionId>();
+  const bytes = new Map<SessionId, number>(base?.sessions);
+  for (const pack of candidates) {
+    if (missing?.has(pack.id)) continue;
     const session = toHex(pack.row.subarray(0, UUID_LENGTH)) as SessionId;
-    if (!pack.isCommitted) interrupted.set(pack.id, pack.stored);
-    candidates.push({ id: pack.id, session });
+    usable.set(pack.id, session);
     if (!base?.sessions.has(session)) bytes.set(session, (bytes.get(session) ?? 0) + 2 ** 20);
   }
   const kept = sessionsToKeep(bytes, cache, newKeyLength);
-  for (const { id, session } of candidates) if (kept.has(session)) usable.add(id);
+  for (const [id, session] of usable) if (!kept.has(session)) usable.delete(id);
   for (const id of interrupted.keys()) if (!usable.has(id)) interrupted.delete(id);
   return {
     has: (pack) => usable.has(pack),

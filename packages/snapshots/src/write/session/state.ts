@@ -3,7 +3,9 @@ import type { Address } from "@idk/storage";
 import type { EarlierReach } from "../../format/records/reach.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
 import { type Marker, decodeMarker, encodeMarker } from "../../format/names/marker.ts";
+import type { PackFills } from "./sparse.ts";
 import type { SessionState } from "../../cache/cache.ts";
+import { UnusableCache } from "../../cache/database.ts";
 
 /** What the writer of a chain remembers of the newest head that it sent. */
 export interface WriterState {
@@ -18,6 +20,10 @@ export interface WriterState {
   readonly reaches: readonly EarlierReach[];
   /** Of each session that the snapshot needs, the bytes in use. */
   readonly sessions: ReadonlyMap<SessionId, number>;
+  /** How full the packs were that it needs. */
+  readonly fills: PackFills;
+  /** Numbers of packs hardly in use, which are not built on. */
+  readonly sparse: readonly number[];
   readonly treeId: Uint8Array;
   readonly files: number;
   readonly directories: number;
@@ -35,14 +41,25 @@ export function encodeState(state: WriterState): SessionState {
     state.files,
     state.directories,
     state.bytes,
+    state.fills,
+    [...state.sparse],
   ];
   return { marker: encodeMarker(state.marker), value: encodeCborT(item) };
 }
 
-/** @throws Error if the cache is damaged */
-export function decodeState({ marker, value }: SessionState): WriterState {
+/** @throws UnusableCache if it is damaged */
+export function decodeState(state: SessionState): WriterState {
+  try {
+    return decoded(state);
+  } catch (error) {
+    throw new UnusableCache("the state of the last session is damaged", { cause: error });
+  }
+}
+
+function decoded({ marker, value }: SessionState): WriterState {
   const item = decodeCborT(value) as readonly CborItem[];
   const [sentAt, deadline, nextLinks, reaches, sessions, treeId, files, directories, bytes] = item;
+  const [fills, sparse] = item.slice(9);
   return {
     marker: decodeMarker(marker),
     sentAt: sentAt as number,
@@ -59,6 +76,8 @@ export function decodeState({ marker, value }: SessionState): WriterState {
         size,
       ]),
     ),
+    fills: fills as Uint8Array,
+    sparse: sparse as readonly number[],
     treeId: treeId as Uint8Array,
     files: files as number,
     directories: directories as number,

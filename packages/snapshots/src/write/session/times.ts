@@ -9,8 +9,6 @@ const DAY = 24 * 60 * 60 * 1000;
  * is does no harm.
  */
 const FRESH_MS = 10_000;
-/** Timers with a longer delay fire at once. */
-const TIMER_MAX = 2 ** 31 - 1;
 
 /** The times that a grace period sets, in milliseconds. */
 export interface GraceTimes {
@@ -76,35 +74,4 @@ export function tooLate(): StorageError {
     "the backup took longer than half the grace period of the repository, so what it builds on may " +
       "be gone: back up again; what was stored stays, and is used again as far as that is safe",
   );
-}
-
-/**
- * A signal that fires with another one, or after some time.
- *
- * @returns also a function that ends it, and one that says whether the time has passed
- */
-export function deadlineSignal(
-  signal: AbortSignal,
-  milliseconds: number,
-): { readonly signal: AbortSignal; end(): void; isOver(): boolean } {
-  const own = new AbortController();
-  let isOver = false;
-  const stop = (): void => own.abort(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  const timer = setTimeout(
-    () => {
-      isOver = true;
-      own.abort();
-    },
-    Math.min(Math.max(0, milliseconds), TIMER_MAX),
-  );
-  return {
-    signal: own.signal,
-    end() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    },
-    isOver: () => isOver,
-  };
 }

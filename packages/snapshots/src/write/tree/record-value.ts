@@ -150,6 +150,11 @@ function decodeContent(bytes: Uint8Array, type: FileType): Content {
   return { kind: "nodes", nodes };
 }
 
+/** The last two items of the entry in a value, a view. */
+export function afterIn(value: Uint8Array): Uint8Array {
+  return value.subarray(HEAD, HEAD + getUint32(value, 16));
+}
+
 /** The number of the group of hard links in a value. */
 export function linksOf(value: Uint8Array): number | undefined {
   const links = getFloat64(value, 8);

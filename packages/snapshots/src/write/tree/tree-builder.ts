@@ -1,4 +1,4 @@
-import { type CacheRecord, type State, StoredRecord } from "../../cache/record.ts";
+import { type CacheRecord, type State, StoredRecord, fileSize } from "../../cache/record.ts";
 import type { Cache, NextRecords } from "../../cache/cache.ts";
 import { type Content, LIST, type PlacedNode, writeContent } from "./content.ts";
 import { type EntryBytes, encodeAfter, entryOf, extraIn, hashIn } from "./entry-bytes.ts";
@@ -7,6 +7,7 @@ import { ARRAY, ByteWriter } from "./byte-writer.ts";
 import type { MetadataPacker } from "../packs/metadata-packer.ts";
 import { NODE_ENTRIES_MAX, NODE_MAX, NODE_PACKS_MAX } from "../../format/limits.ts";
 import { type NodeCutter, nodeCutter } from "../../format/tree/cut.ts";
+import { addPlace, findPlace } from "../places.ts";
 import { TreeIdSpool } from "./tree-id-spool.ts";
 import { concat, equal, hash } from "@idk/storage/blobs";
 import { decodeValue, encodeValue } from "./record-value.ts";
@@ -62,7 +63,7 @@ export interface TreeOptions {
   /** Is told of each pack that the tree needs, and bytes of it. */
   readonly onUsed: (pack: number, bytes: number) => void;
   /** Is told of a folder that is left out because its entry does not fit. */
-  readonly onTooLarge: (name: Uint8Array) => void;
+  readonly onTooLarge: (path: Uint8Array) => void;
 }
 
 interface Frame {
@@ -85,6 +86,7 @@ interface Frame {
 }
 
 const NOTHING = new Uint8Array(0);
+const SLASH = Buffer.from("/");
 /** References to so many nodes fit an entry, however long their names are. */
 const NODES_FIT = 1024;
 
@@ -97,8 +99,8 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
   const place = (entries: readonly EntryBytes[]): PlacedNode & { readonly isNew: boolean } => {
     const { name } = entries[0]!;
     const id = nodeHash(entries);
-    const known = cache.piece(id);
-    if (known !== undefined && isUsable(known.pack)) {
+    const known = findPlace(cache, "node", id, isUsable);
+    if (known !== undefined) {
       const { pack, offset, length } = known;
       return { pack, offset, length, name, isNew: false };
     }
@@ -113,7 +115,7 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
         into.raw(after);
       }
     });
-    cache.addPiece(id, { ...placed, stored: placed.length, encoding: LIST });
+    addPlace(cache, "node", id, { ...placed, stored: placed.length, encoding: LIST });
     return { ...placed, name, isNew: true };
   };
 
@@ -198,7 +200,7 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
       next.add(record);
       const { totals } = frames.at(-1)!;
       totals.files += 1;
-      if (record.state.type === "file") totals.bytes += record.state.size;
+      totals.bytes += fileSize(record);
       add(record, isSame);
     },
     gone(before) {
@@ -225,7 +227,8 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
       const parent = frames.at(-1)!;
       if (built.nodes.length > NODES_FIT && !fitsNode(entryOf(record))) {
         parent.isSame = false;
-        options.onTooLarge(folder.name);
+        const names = [...frames.slice(1).map((above) => above.folder.name), folder.name];
+        options.onTooLarge(Buffer.concat(names.flatMap((name) => [SLASH, name])));
         return;
       }
       parent.totals.files += frame.totals.files;
@@ -287,8 +290,6 @@ const identity = new ByteWriter();
 /** Names a node by all that it has, so that the same one is not stored twice. */
 function nodeHash(entries: readonly EntryBytes[]): Uint8Array {
   identity.clear();
-  // No piece and no piece list begins so.
-  identity.raw(NODE);
   for (const { before, content, after } of entries) {
     identity.raw(before);
     writeContent(identity, content, (pack) => pack);
@@ -296,5 +297,3 @@ function nodeHash(entries: readonly EntryBytes[]): Uint8Array {
   }
   return hash(identity.view());
 }
-
-const NODE = Buffer.from("idk node\0");
