@@ -203,6 +203,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
         "a head that does not count, at which `idk prune` ends; repeatable",
       ),
     )
+    .option("--refused", "all heads that do not count")
     .option("--host-times", "go by the times of the hosts, for a copied store")
     .option("--message <text>", "store a message, encrypted")
     .addOption(dryRunOption("forget nothing; print what would be forgotten"))
