@@ -66,6 +66,7 @@ export {
 } from "./maintenance/prune.ts";
 
 export { backup, backupStatus } from "./write/backup.ts";
+export { countFiles, type CountOptions } from "./write/count-files.ts";
 export type {
   BackupCounts,
   BackupEvent,

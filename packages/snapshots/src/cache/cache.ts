@@ -7,11 +7,19 @@ import {
   recordLength,
   writeRecord,
 } from "./record.ts";
-import { type Database, type Row, openDatabase } from "./database.ts";
-import { createHash } from "node:crypto";
+import {
+  BUSY,
+  type Database,
+  LOCKED,
+  type Row,
+  UnusableCache,
+  openDatabase,
+  sqliteCode,
+} from "./database.ts";
 import { renameSync, rmSync } from "node:fs";
 import { HashFilter } from "./hash-filter.ts";
 import { MIGRATIONS } from "./schema.ts";
+import { createHash } from "node:crypto";
 
 /** Where a piece, a node or a piece list is stored. */
 export interface PiecePlace {
@@ -126,28 +134,43 @@ const CHUNK_ONE_IN = 512;
 const BATCH_MS = 1000;
 
 /**
- * Opens a cache, or makes it.
+ * Opens a cache, or makes it. One that cannot be used is set aside first.
  *
  * @param path of the database; other names are made by adding to it
- * @throws CacheInUse if another process has it
+ * @throws CacheInUse if another process has it; the error of SQLite if it cannot be used now
  */
 export async function openCache(path: string): Promise<Cache> {
-  let setAside: string | undefined;
-  let database = await openDatabase(path);
+  try {
+    return await openOne(path);
+  } catch (error) {
+    if (!(error instanceof UnusableCache)) throw error;
+    return await openOne(path, `${error.message}; ${setCacheAside(path)}`);
+  }
+}
+
+async function openOne(path: string, setAside?: string): Promise<Cache> {
+  const database = await openDatabase(path);
   try {
     prepareDatabase(database);
+    return cacheOver(database, setAside);
   } catch (error) {
     database.close();
-    if (/locked|busy/i.test(String(error))) {
-      throw new CacheInUse("another backup of this chain is running on this host");
-    }
-    setAside = error instanceof Error ? error.message : String(error);
-    renameSync(path, `${path}.set-aside`);
-    for (const suffix of ["-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
-    database = await openDatabase(path);
-    prepareDatabase(database);
+    const code = sqliteCode(error);
+    if (code !== BUSY && code !== LOCKED) throw error;
+    throw new CacheInUse("another backup of this chain is running on this host");
   }
-  return cacheOver(database, setAside);
+}
+
+/**
+ * Renames a cache that cannot be used, after it was closed. One is kept: it has the names of files.
+ *
+ * @returns what to say of it
+ */
+export function setCacheAside(path: string): string {
+  const aside = `${path}.set-aside`;
+  renameSync(path, aside);
+  for (const suffix of ["-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
+  return `it is now ${aside}, which has the names of files and can be deleted`;
 }
 
 function prepareDatabase(database: Database): void {
@@ -162,9 +185,9 @@ function prepareDatabase(database: Database): void {
   database.exec("PRAGMA wal_autocheckpoint = 8192");
   database.exec("BEGIN EXCLUSIVE");
   const version = Number(database.prepare("PRAGMA user_version").all()[0]?.["user_version"]);
-  if (version > MIGRATIONS.length) throw new Error(`the cache is of version ${version}`);
+  if (version > MIGRATIONS.length) throw new UnusableCache(`it is of version ${version}`);
   for (const sql of MIGRATIONS.slice(version)) database.exec(sql);
-  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  if (version < MIGRATIONS.length) database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
   database.exec("COMMIT");
 }
 
@@ -172,7 +195,7 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   const statements = {
     states: database.prepare("SELECT id, marker, value FROM states WHERE status = ?"),
     chunk: database.prepare(
-      `SELECT bytes FROM records JOIN chunks ON chunks.hash = records.chunk
+      `SELECT chunk, bytes FROM records LEFT JOIN chunks ON chunks.hash = records.chunk
        WHERE state = ? AND number = ?`,
     ),
     addRecords: database.prepare("INSERT INTO records VALUES (?, ?, ?)"),
@@ -231,12 +254,21 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   });
   let committed = stateOf("committed");
   let prepared = preparedOf();
-  // Pieces whose pack was not stored.
-  database.exec("DELETE FROM pieces WHERE pack NOT IN (SELECT id FROM packs)");
+  // Pieces whose pack was not stored. There are far fewer packs than pieces: each is looked up, not all
+  // pieces looked at.
+  database.exec(`DELETE FROM pieces WHERE pack IN (
+    WITH RECURSIVE each (pack) AS (
+      SELECT min(pack) FROM pieces
+      UNION ALL SELECT (SELECT min(pack) FROM pieces WHERE pack > each.pack) FROM each
+        WHERE each.pack IS NOT NULL
+    )
+    SELECT pack FROM each WHERE pack IS NOT NULL AND pack NOT IN (SELECT id FROM packs))`);
   const [any] = database.prepare("SELECT 1 FROM pieces LIMIT 1").all();
   /** Of all pieces; undefined if there were some before. */
   const filter = any === undefined ? new HashFilter() : undefined;
   let lastPack = Number(statements.lastPack.all()[0]?.["id"] ?? 0);
+  /** Of the sessions before the running one. */
+  let lastEarlier = lastPack;
 
   let isOpen = false;
   let batchBegan = 0;
@@ -248,9 +280,15 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
       database.exec("COMMIT");
       return result;
     } catch (error) {
-      database.exec("ROLLBACK");
+      rollBack();
       throw error;
     }
+  };
+  /** After some errors, such as that of a full disk, SQLite has done it already. */
+  const rollBack = (): void => {
+    try {
+      database.exec("ROLLBACK");
+    } catch {}
   };
   /** Records and uses of a session that is not prepared are of no use after a crash: one transaction. */
   const batch = (): void => {
@@ -260,8 +298,9 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
     batchBegan = performance.now();
   };
   const endBatch = (): void => {
-    if (isOpen) database.exec("COMMIT");
+    if (!isOpen) return;
     isOpen = false;
+    database.exec("COMMIT");
   };
   const durably = (run: () => void): void => {
     endBatch();
@@ -299,23 +338,17 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
         UPDATE states SET status = 'committed';
         DELETE FROM records WHERE state NOT IN (SELECT id FROM states);
         ${UNUSED_CHUNKS};
-        UPDATE pieces SET uses = uses + change FROM uses
-          WHERE pieces.pack = uses.pack AND pieces.offset = uses.offset;`);
-      // Of a million pieces, only a session that changed something looks at all.
-      const changed = database
-        .prepare(
-          `SELECT 1 FROM uses UNION ALL SELECT 1 FROM packs
-           WHERE held <> 1 OR id NOT IN (SELECT pack FROM kept) LIMIT 1`,
-        )
-        .all();
-      if (changed.length > 0) {
-        database.exec(`
-          DELETE FROM pieces WHERE uses <= 0 OR pack NOT IN (SELECT pack FROM kept);
-          DELETE FROM packs WHERE id NOT IN (SELECT pack FROM kept);
-          UPDATE packs SET held = 1 WHERE held <> 1;
-          DELETE FROM uses;`);
-      }
-      database.exec("DELETE FROM kept");
+        DELETE FROM pieces WHERE pack IN (SELECT id FROM packs WHERE id NOT IN (SELECT pack FROM kept));
+        DELETE FROM packs WHERE id NOT IN (SELECT pack FROM kept);
+        UPDATE pieces SET uses = uses +
+            (SELECT change FROM uses WHERE uses.pack = pieces.pack AND uses.offset = pieces.offset)
+          WHERE ${PLACES_CHANGED};
+        DELETE FROM pieces WHERE uses <= 0 AND ${PLACES_CHANGED};
+        DELETE FROM pieces WHERE uses <= 0
+          AND pack IN (SELECT id FROM packs WHERE held <> 1 AND id <= ${lastEarlier});
+        UPDATE packs SET held = 1 WHERE held <> 1;
+        DELETE FROM uses;
+        DELETE FROM kept;`);
       for (const { id } of statements.allSessions.all()) {
         const bytes = bytesOf(id ?? null);
         if (!kept.has(Buffer.from(bytes).toString("hex"))) statements.dropSession.run(bytes);
@@ -325,9 +358,9 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
   const flush = (): void => {
     if (filled === 0) return;
     const bytes = nextChunk.subarray(0, filled);
-    const hash = createHash("sha256").update(bytes).digest();
-    statements.addChunk.run(hash, bytes);
-    statements.addRecords.run(nextId(), number, hash);
+    const name = sha256(bytes);
+    statements.addChunk.run(name, bytes);
+    statements.addRecords.run(nextId(), number, name);
     number += 1;
     filled = 0;
   };
@@ -346,7 +379,11 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
       for (let at = from?.chunk ?? 0; ; at += 1) {
         const [row] = statements.chunk.all(committed.id, at);
         if (row === undefined) return;
-        yield* readRecords(at, bytesOf(row["bytes"]), start);
+        const bytes = bytesOf(row["bytes"]);
+        // What is wrong in a record would be wrong in a snapshot.
+        if (!sha256(bytes).equals(bytesOf(row["chunk"])))
+          throw new UnusableCache("its records are damaged");
+        yield* readRecords(at, bytes, start);
         start = 0;
       }
     },
@@ -395,6 +432,7 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
     begin() {
       transaction(forgetNext);
       prepared = undefined;
+      lastEarlier = lastPack;
       [filled, number] = [0, 0];
       return {
         add(record) {
@@ -443,13 +481,23 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
       prepared = undefined;
     },
     close() {
-      endBatch();
+      try {
+        endBatch();
+      } catch {
+        // What was noted last is lost, and stored again.
+      }
       database.close();
     },
   };
 }
 
+/** Of a million pieces, a session that changed a few looks at those. */
+const PLACES_CHANGED = "(pack, offset) IN (SELECT pack, offset FROM uses)";
 const UNUSED_CHUNKS = "DELETE FROM chunks WHERE hash NOT IN (SELECT chunk FROM records)";
+
+function sha256(bytes: Uint8Array): Buffer {
+  return createHash("sha256").update(bytes).digest();
+}
 
 /** By FNV-1a: as even as it has to be, and a microsecond faster than what is secure. */
 function endsChunk(bytes: Uint8Array, start: number, end: number): boolean {
@@ -460,5 +508,5 @@ function endsChunk(bytes: Uint8Array, start: number, end: number): boolean {
 
 function bytesOf(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
-  throw new Error("the cache is damaged");
+  throw new UnusableCache("a value is missing");
 }

@@ -7,7 +7,39 @@ export interface Statement {
   all(...values: Value[]): Row[];
 }
 
-/** What the SQLite of Bun and that of Node have in common. */
+/**
+ * The cache is of no use any more: it is damaged, or of a version that this program does not know. Only
+ * then is it set aside; one that a full disk or a missing right keeps from being used is good afterwards.
+ */
+export class UnusableCache extends Error {
+  override readonly name = "UnusableCache";
+}
+
+/** The primary code of an error of SQLite; undefined if it is another error. */
+export function sqliteCode(error: unknown): number | undefined {
+  // Bun has the code as a name and as `errno`, Node a name for all errors and the code as `errcode`.
+  const { code, errno, errcode = errno } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof code !== "string" || !code.includes("SQLITE")) return undefined;
+  return typeof errcode === "number" ? errcode & 0xff : undefined;
+}
+
+export const [BUSY, LOCKED] = [5, 6] as const;
+const [ERROR, CORRUPT, NOTADB] = [1, 11, 26] as const;
+
+function checked<T>(damage: readonly (number | undefined)[], call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    if (!damage.includes(sqliteCode(error))) throw error;
+    throw new UnusableCache((error as Error).message, { cause: error });
+  }
+}
+
+const DAMAGE = [CORRUPT, NOTADB];
+/** What is prepared is always the same, so it can only fail because of other tables. */
+const OTHER_TABLES = [...DAMAGE, ERROR];
+
+/** What the SQLite of Bun and that of Node have in common. Each call may throw `UnusableCache`. */
 export interface Database {
   exec(sql: string): void;
   prepare(sql: string): Statement;
@@ -26,13 +58,13 @@ export async function openDatabase(path: string): Promise<Database> {
     const database = new Database(path, { create: true });
     const statements: { finalize(): void }[] = [];
     return {
-      exec: (sql) => void database.run(sql),
+      exec: (sql) => checked(DAMAGE, () => void database.run(sql)),
       prepare: (sql) => {
-        const statement = database.prepare<Row, Value[]>(sql);
+        const statement = checked(OTHER_TABLES, () => database.prepare<Row, Value[]>(sql));
         statements.push(statement);
         return {
-          run: (...values) => void statement.run(...values),
-          all: (...values) => statement.all(...values),
+          run: (...values) => checked(DAMAGE, () => void statement.run(...values)),
+          all: (...values) => checked(DAMAGE, () => statement.all(...values)),
         };
       },
       close: () => {
@@ -45,12 +77,12 @@ export async function openDatabase(path: string): Promise<Database> {
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(path);
   return {
-    exec: (sql) => database.exec(sql),
+    exec: (sql) => checked(DAMAGE, () => database.exec(sql)),
     prepare: (sql) => {
-      const statement = database.prepare(sql);
+      const statement = checked(OTHER_TABLES, () => database.prepare(sql));
       return {
-        run: (...values) => void statement.run(...values),
-        all: (...values) => statement.all(...values) as Row[],
+        run: (...values) => checked(DAMAGE, () => void statement.run(...values)),
+        all: (...values) => checked(DAMAGE, () => statement.all(...values) as Row[]),
       };
     },
     close: () => database.close(),

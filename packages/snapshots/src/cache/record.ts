@@ -1,4 +1,5 @@
 import type { FileType, Stat } from "../files/host.ts";
+import { UnusableCache } from "./database.ts";
 
 /** What a session remembers of an entry, in the order of a walk. */
 export interface CacheRecord {
@@ -76,13 +77,13 @@ export class StoredRecord implements CacheRecord {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
 
-  /** @throws RangeError if the chunk is damaged */
+  /** @throws UnusableCache if the chunk is damaged */
   constructor(chunk: number, bytes: Uint8Array, view: DataView, start: number) {
     const kind = KINDS[bytes[start]!];
     const valueLength = start + HEAD <= bytes.length ? view.getUint32(start + 46) : Infinity;
     this.end = start + HEAD + bytes[start + 3]! + valueLength;
     if (!(this.end <= bytes.length) || kind === undefined) {
-      throw new RangeError("the cache is damaged");
+      throw new UnusableCache("a record is damaged");
     }
     this.kind = kind;
     this.chunk = chunk;
@@ -102,8 +103,12 @@ export class StoredRecord implements CacheRecord {
 
   get type(): FileType {
     const type = TYPES[this.#bytes[this.start + 1]!];
-    if (type === undefined) throw new RangeError("the cache is damaged");
+    if (type === undefined) throw new UnusableCache("a record is damaged");
     return type;
+  }
+
+  get size(): number {
+    return this.#view.getFloat64(this.start + 6);
   }
 
   get state(): State {
@@ -111,7 +116,7 @@ export class StoredRecord implements CacheRecord {
     return {
       type: this.type,
       mode: view.getUint16(at + 4),
-      size: view.getFloat64(at + 6),
+      size: this.size,
       mtime: { seconds: view.getFloat64(at + 14), nanoseconds: view.getUint32(at + 22) },
       ctime: { seconds: view.getFloat64(at + 26), nanoseconds: view.getUint32(at + 34) },
       inode: view.getBigUint64(at + 38),
@@ -163,6 +168,12 @@ export function isAsRecorded(stat: Stat, record: CacheRecord): boolean {
   return isUnchanged(stat, record.state);
 }
 
+/** Bytes of a file; 0 of anything else. */
+export function fileSize(record: CacheRecord): number {
+  const { type, size } = record instanceof StoredRecord ? record : record.state;
+  return type === "file" ? size : 0;
+}
+
 /** The bytes that `writeRecord` writes. */
 export function recordLength(record: CacheRecord): number {
   if (record instanceof StoredRecord) return record.end - record.start;
@@ -200,7 +211,7 @@ export function writeRecord(
 /**
  * Reads the records of a chunk, from an offset on.
  *
- * @throws RangeError if it is damaged
+ * @throws UnusableCache if it is damaged
  */
 export function* readRecords(
   chunk: number,

@@ -1,6 +1,6 @@
 /**
  * What brings a cache from each version to the next; `user_version` is how many were done. A cache of a
- * later version is set aside.
+ * later version is set aside. None of these is ever changed: what has to be different is one more.
  *
  * - states: what a session made of the folders; one is committed, one may be prepared, or be a part.
  * - records: those of a state, in the order of the walk, as the hashes of chunks.
@@ -25,7 +25,6 @@ export const MIGRATIONS: readonly string[] = [
      chunk BLOB NOT NULL,
      PRIMARY KEY (state, number)
    );
-   CREATE TABLE chunks (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL);
    CREATE TABLE packs (
      id INTEGER PRIMARY KEY,
      row BLOB NOT NULL UNIQUE,
@@ -51,4 +50,8 @@ export const MIGRATIONS: readonly string[] = [
    ) WITHOUT ROWID;
    CREATE TABLE kept (pack INTEGER PRIMARY KEY);
    CREATE TABLE sessions (id BLOB PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;`,
+  // Chunks apart from the records that have them. What was there is stored anew.
+  `CREATE TABLE IF NOT EXISTS chunks (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL);
+   DELETE FROM records;
+   DELETE FROM states;`,
 ];

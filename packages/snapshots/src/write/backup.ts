@@ -1,6 +1,7 @@
 import type { BackupOptions, BackupStatus, BackupSummary } from "./options.ts";
-import { CacheInUse, type Cache, openCache } from "../cache/cache.ts";
+import { CacheInUse, type Cache, openCache, setCacheAside } from "../cache/cache.ts";
 import { StorageError } from "@idk/storage";
+import { UnusableCache, sqliteCode } from "../cache/database.ts";
 import { decodeState } from "./session/state.ts";
 import { dirname } from "node:path";
 import { faultOfChainName } from "../format/names/chain.ts";
@@ -23,12 +24,7 @@ export async function backup(
   options: BackupOptions,
 ): Promise<BackupSummary> {
   checkOptions(repository, options);
-  const cache = await open(options.cache);
-  try {
-    return await runBackup(repository, options, cache);
-  } finally {
-    cache.close();
-  }
+  return withCache(options.cache, (cache) => runBackup(repository, options, cache));
 }
 
 /**
@@ -41,8 +37,7 @@ export async function backupStatus(
   options: BackupOptions,
 ): Promise<BackupStatus> {
   checkOptions(repository, options);
-  const cache = await open(options.cache);
-  try {
+  return withCache(options.cache, async (cache) => {
     const pending = await runBackup(repository, { ...options, dryRun: true }, cache);
     const last = cache.committed && decodeState(cache.committed);
     let [packs, since] = [0, Infinity];
@@ -56,9 +51,7 @@ export async function backupStatus(
       last: last && { address: last.marker.address, storedAt: last.sentAt },
       unfinished: packs === 0 ? undefined : { packs, since },
     };
-  } finally {
-    cache.close();
-  }
+  });
 }
 
 /** A head is one blob of at most 2^20 bytes, and is written last. */
@@ -85,13 +78,33 @@ function checkOptions(repository: Repository, options: BackupOptions): void {
   }
 }
 
+async function withCache<T>(path: string, use: (cache: Cache) => Promise<T>): Promise<T> {
+  const cache = await open(path);
+  let failure: unknown;
+  try {
+    return await use(cache);
+  } catch (error) {
+    failure = error;
+  } finally {
+    cache.close();
+  }
+  if (sqliteCode(failure) !== undefined) throw cannotUse(path, failure);
+  if (!(failure instanceof UnusableCache)) throw failure;
+  const text = `the cache cannot be used any more: ${failure.message}; ${setCacheAside(path)}. Back up again: everything is stored anew then`;
+  throw new StorageError("unavailable", text, { cause: failure });
+}
+
 async function open(path: string): Promise<Cache> {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return await openCache(path);
   } catch (cause) {
     if (cause instanceof CacheInUse) throw new StorageError("usage", cause.message, { cause });
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new StorageError("unavailable", `cannot open the cache ${path}: ${why}`, { cause });
+    throw cannotUse(path, cause);
   }
+}
+
+function cannotUse(path: string, cause: unknown): StorageError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new StorageError("unavailable", `cannot use the cache ${path}: ${why}`, { cause });
 }

@@ -18,6 +18,7 @@ import { createReport } from "./report.ts";
 import { dryRunSink } from "./dry-run.ts";
 import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
+import { memoryKeeper, memoryOfRuntime } from "./memory.ts";
 import { merge } from "../cache/merge.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
@@ -153,6 +154,7 @@ export async function runBackup(
       host: options.host ?? hostname(),
       user: options.user ?? userName(host),
       startTime,
+      freeMemory: memoryKeeper(await memoryOfRuntime()),
     });
     ({ close } = write);
     await walkFolders(merged, write.sink, walkOptions);
@@ -175,7 +177,9 @@ function expectedOf(last: WriterState | undefined): StartEvent["expected"] {
   return { files: last.files, directories: last.directories, bytes: last.bytes };
 }
 
-function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
+export function excludesOf({
+  excludes = [],
+}: Pick<BackupOptions, "excludes">): Excludes | undefined {
   try {
     return compileExcludes(excludes);
   } catch (cause) {
@@ -184,7 +188,7 @@ function excludesOf({ excludes = [] }: BackupOptions): Excludes | undefined {
   }
 }
 
-function rootOf({ paths }: BackupOptions): Root {
+export function rootOf({ paths }: Pick<BackupOptions, "paths">): Root {
   try {
     return joinPaths(paths);
   } catch (cause) {

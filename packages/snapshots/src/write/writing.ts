@@ -39,6 +39,7 @@ export interface WritingOptions {
   readonly host: string;
   readonly user: string;
   readonly startTime: number;
+  readonly freeMemory: () => void;
 }
 
 /** A session that stores what is new. */
@@ -123,6 +124,7 @@ export function writing(given: WritingOptions): Writing {
     counts.storedBytes = store.storedBytes;
     report.progress();
     await new Promise<void>((resolve) => setImmediate(resolve));
+    given.freeMemory();
     while (packer.isFull || metadata.isFull || queue.isLong) {
       if (packer.isFull) await packer.room();
       if (queue.isLong) await packer.place();

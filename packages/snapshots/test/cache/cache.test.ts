@@ -1,18 +1,20 @@
 import { type Cache, CacheInUse, openCache } from "../../src/cache/cache.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
+  rmdirSync,
   writeFileSync,
 } from "node:fs";
 import { isUnchanged, stateOf } from "../../src/cache/record.ts";
 import type { CacheRecord } from "../../src/cache/record.ts";
 import { Database } from "bun:sqlite";
+import { MIGRATIONS } from "../../src/cache/schema.ts";
 import type { Step } from "../../src/walk/walk.ts";
+import { UnusableCache } from "../../src/cache/database.ts";
 import { join } from "node:path";
 import { merge } from "../../src/cache/merge.ts";
 import { openHost } from "../../src/files/open-host.ts";
@@ -251,23 +253,112 @@ test("one process has it at a time", async () => {
   (await openCache(path)).close();
 });
 
-test("a cache of an unknown version, or a file that is none, is set aside", async () => {
-  const path = newPath();
-  (await withFirst(path)).close();
-  const database = new Database(path);
-  database.run("PRAGMA user_version = 99");
-  database.close();
-  const later = await openCache(path);
-  expect(later.setAside).toContain("version 99");
-  expect(later.committed).toBeUndefined();
-  later.close();
-  expect(existsSync(`${path}.set-aside`)).toBe(true);
+describe("a cache that cannot be used", () => {
+  /** Changes the bytes of a closed cache. */
+  const damage = (path: string, change: (bytes: Buffer) => unknown): void => {
+    const bytes = readFileSync(path);
+    change(bytes);
+    writeFileSync(path, bytes);
+  };
+  const change = (path: string, sql: string): void => {
+    const database = new Database(path);
+    database.run(sql);
+    database.close();
+  };
 
-  const other = newPath();
-  writeFileSync(other, "not a database, ".repeat(1000));
-  const fresh = await openCache(other);
-  expect(fresh.setAside).toBeDefined();
-  fresh.close();
+  test.each([
+    [
+      "is of a later version",
+      "version 99",
+      (path: string) => change(path, "PRAGMA user_version = 99"),
+    ],
+    ["lacks a table", "no such table", (path: string) => change(path, "DROP TABLE chunks")],
+    ["is none", "not a database", (path: string) => damage(path, (bytes) => bytes.fill("none, "))],
+    // The first page has what SQLite looks at first.
+    [
+      "has a damaged page",
+      "malformed",
+      (path: string) => damage(path, (bytes) => bytes.fill(7, 4096)),
+    ],
+  ])("because it %s is set aside when it is opened, one at most", async (_, why, spoil) => {
+    const path = newPath();
+    for (let round = 0; round < 2; round += 1) {
+      (await withFirst(path)).close();
+      spoil(path);
+      const cache = await openCache(path);
+      expect(cache.setAside).toContain(why);
+      expect(cache.setAside).toContain(`${path}.set-aside`);
+      expect(cache.committed).toBeUndefined();
+      cache.discard();
+      cache.close();
+      expect(readdirSync(join(path, "..")).toSorted()).toEqual([
+        "cache.sqlite",
+        "cache.sqlite.set-aside",
+      ]);
+      rmSync(path);
+    }
+  });
+
+  test("because of its records says so when they are read", async () => {
+    const path = newPath();
+    (await withFirst(path)).close();
+    damage(path, (bytes) => bytes.write("X", bytes.indexOf("SECRET-VALUE")));
+    const cache = await openCache(path);
+    expect(() => names(cache)).toThrow(UnusableCache);
+    cache.close();
+  });
+
+  test("now, because of the system, is good afterwards", async () => {
+    const path = newPath();
+    (await withFirst(path)).close();
+    mkdirSync(`${path}-wal`);
+    const refused: unknown = await openCache(path).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(Error);
+    expect(refused).not.toBeInstanceOf(UnusableCache);
+    rmdirSync(`${path}-wal`);
+    const cache = await openCache(path);
+    expect(cache.setAside).toBeUndefined();
+    expect(names(cache)).toHaveLength(3);
+    cache.close();
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "now, because nothing can be written, is good afterwards",
+    async () => {
+      const path = newPath();
+      (await withFirst(path)).close();
+      // The system refuses to make files longer than a limit, as if the disk were full.
+      const limited = `trap "" XFSZ; ulimit -f 4; exec "$@"`;
+      const argv = [
+        "bash",
+        process.execPath,
+        join(import.meta.dir, "crash-writer.ts"),
+        path,
+        "none",
+      ];
+      const { status, stderr } = spawnSync("bash", ["-c", limited, ...argv], { encoding: "utf8" });
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/disk I\/O error|is full/);
+      const cache = await openCache(path);
+      expect(cache.setAside).toBeUndefined();
+      expect(names(cache)).toHaveLength(3);
+      cache.close();
+    },
+  );
+});
+
+test("a cache of the first version goes on, and everything is stored anew", async () => {
+  const path = newPath();
+  const database = new Database(path, { create: true });
+  database.run(MIGRATIONS[0]!);
+  database.run("INSERT INTO states VALUES (1, 'committed', x'00', x'00')");
+  database.run("PRAGMA user_version = 1");
+  database.close();
+  const cache = await openCache(path);
+  expect(cache.setAside).toBeUndefined();
+  expect(cache.committed).toBeUndefined();
+  cache.close();
+  (await withFirst(path)).close();
 });
 
 test("a discarded session leaves the one before", async () => {

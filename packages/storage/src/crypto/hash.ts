@@ -54,7 +54,11 @@ export function bunHashes(CryptoHasher: typeof Bun.CryptoHasher): Hashes {
   };
   const hmac: Hashes["hmac"] = (key, ...parts) => digestOf(new CryptoHasher("sha256", key), parts);
   return {
-    sha256: (...parts) => digestOf(new CryptoHasher("sha256"), parts),
+    sha256: (...parts) => {
+      // A hasher is memory that waits for the garbage collector, 1 KiB each: much for many small files.
+      if (parts.length === 1) return CryptoHasher.hash("sha256", parts[0]!);
+      return digestOf(new CryptoHasher("sha256"), parts);
+    },
     hmac,
     // 32 bytes are exactly the first block, and an empty salt is equivalent to zeros.
     hkdf: (key, salt, info) =>

@@ -62,9 +62,9 @@ export async function snapshotsPeers(context: SuiteContext): Promise<Findings> {
   return together([...found, { notes: [`The programs: ${versions}.`] }]);
 }
 
-function partsOf({ quick, seed, sizes }: SuiteContext): Readonly<Record<string, Part>> {
+function partsOf({ quick, seed, sizes, options }: SuiteContext): Readonly<Record<string, Part>> {
   const random = seededRandom(seed);
-  const count = quick ? 500 : 100_000;
+  const count = Number(options?.["manyFiles"] ?? (quick ? 500 : 100_000));
   const [size = (quick ? 100 : 1000) * MIB] = sizes ?? [];
   const relative = (of: Lookup, step: string, most: number): Target => {
     const peers = PEERS.filter((name) => name === "restic" || step !== "prune");

@@ -1,5 +1,9 @@
-import { backup as makeBackup, type BackupOptions, type BackupSummary } from "@idk/snapshots";
-import type { StoreLocation } from "@idk/storage/url";
+import {
+  backup as makeBackup,
+  type BackupOptions,
+  type BackupSummary,
+  countFiles,
+} from "@idk/snapshots";
 import { lstatSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { command, type Command } from "../../command.ts";
@@ -23,7 +27,6 @@ import { Failure, systemCodeOf, usage } from "../../errors/failures.ts";
 import { readList } from "../../input/list-file.ts";
 import { loadRecipients } from "../../keys/recipients.ts";
 import { count, roundBytes, toHex } from "../../output/text.ts";
-import { measureFiles } from "../../put/files-to-put.ts";
 import { duration } from "../../progress/words.ts";
 import type { Session } from "../../session.ts";
 import { type BackupReports, backupReports } from "../../snapshots/backup-progress.ts";
@@ -82,19 +85,21 @@ export const backup: Command = command(
     const to = await loadRecipients(settings.recipients);
     const used = await reportOverrides(settings.overrides, to, session);
     await using opened = await openForWriting(settings, { name: what.name, dryRun }, session);
+    const options = await optionsOf(settings, what, to, opened.places);
     let reports: BackupReports | undefined;
     using meter = session.progress.start({
       command: "backup",
       noun: "file",
-      // Of a first backup. What excludes leave out would count, too.
-      ...(isWhole(settings) && {
-        measure: async (stop) =>
-          reports?.hasTotals() ? {} : measureFiles(what.paths, folderOf(settings.store), stop),
-      }),
+      // Of a first backup.
+      measure: async (stop) => {
+        if (reports?.hasTotals()) return {};
+        const { files, bytes } = await countFiles(options, stop);
+        return { totalItems: files, totalBytes: bytes };
+      },
     });
     reports = backupReports(meter, session);
     const run = makeBackup(opened.repository, {
-      ...(await optionsOf(settings, what, to, opened.places)),
+      ...options,
       compression: compress ?? "zstd",
       ...(message !== undefined && { message }),
       tags: tag,
@@ -130,29 +135,12 @@ export const backup: Command = command(
   },
 );
 
-/** Whether everything in the paths is stored, so that counting files tells how much there is. */
-function isWhole(settings: {
-  readonly exclude: readonly string[];
-  readonly excludeFile: readonly string[];
-  readonly filesFrom: string | undefined;
-  readonly excludeCaches: boolean;
-  readonly oneFileSystem: boolean;
-}): boolean {
-  const { exclude, excludeFile, filesFrom, excludeCaches, oneFileSystem } = settings;
-  const patterns = exclude.length + excludeFile.length;
-  return patterns === 0 && filesFrom === undefined && !excludeCaches && !oneFileSystem;
-}
-
 /** Says that a dry run compared with nothing. */
 export async function reportNew({ isNew }: OpenedRepository, { out }: Session): Promise<void> {
   if (!isNew || out.json) return;
   await out.note(
     "idk: the store has no repository of snapshots yet: the first `idk backup` makes it",
   );
-}
-
-function folderOf(store: StoreLocation): string | undefined {
-  return store.kind === "filesystem" ? store.folder : undefined;
 }
 
 type WhatSettings = {

@@ -112,6 +112,11 @@ function scratch(of: { bytes: Uint8Array }, length: number): Uint8Array {
   return of.bytes.subarray(0, length);
 }
 
+/** Frees the memory that sealing keeps for the next pack, where threads do it from now on. */
+export function forgetScratch(): void {
+  for (const each of [before, opened]) each.bytes = new Uint8Array(0);
+}
+
 /**
  * Seals a pack in place, and opens it again: what a defect of the memory or the processor has changed
  * must not become the only copy. Nor must metadata that no reader takes, which names what nothing else

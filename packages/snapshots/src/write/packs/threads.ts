@@ -1,6 +1,13 @@
 import type { CompressJob, CompressOutcome, SealJob, SealOutcome } from "./pack-worker.ts";
 import { type NaCl, type NaClChoice, StorageError } from "@idk/storage";
-import { type Codec, type Compress, compressBatch, sealVerified, zstdCompress } from "./jobs.ts";
+import {
+  type Codec,
+  type Compress,
+  compressBatch,
+  forgetScratch,
+  sealVerified,
+  zstdCompress,
+} from "./jobs.ts";
 import { loadLz4BlockEncoder } from "@idk/storage/blobs";
 import { threadPool } from "../../threads/pool.ts";
 
@@ -32,7 +39,9 @@ export function packThreads(naCl: NaCl, nacl: NaClChoice, requested: number | un
     if (pool.count === 0 || jobsGiven === 1) return undefined;
     // If the backend responds without waiting, nothing else lets the threads report.
     if (!pool.areReady()) await new Promise<void>((resolve) => setTimeout(resolve));
-    return pool.areReady() ? pool.run(name, job, buffers) : undefined;
+    if (!pool.areReady()) return undefined;
+    forgetScratch();
+    return pool.run(name, job, buffers);
   };
   const encoders: Partial<Record<Codec, Compress>> = { zstd: zstdCompress };
 

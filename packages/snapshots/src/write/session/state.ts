@@ -5,6 +5,7 @@ import type { SessionId } from "../../format/names/identifiers.ts";
 import { type Marker, decodeMarker, encodeMarker } from "../../format/names/marker.ts";
 import type { PackFills } from "./sparse.ts";
 import type { SessionState } from "../../cache/cache.ts";
+import { UnusableCache } from "../../cache/database.ts";
 
 /** What the writer of a chain remembers of the newest head that it sent. */
 export interface WriterState {
@@ -46,8 +47,16 @@ export function encodeState(state: WriterState): SessionState {
   return { marker: encodeMarker(state.marker), value: encodeCborT(item) };
 }
 
-/** @throws Error if the cache is damaged */
-export function decodeState({ marker, value }: SessionState): WriterState {
+/** @throws UnusableCache if it is damaged */
+export function decodeState(state: SessionState): WriterState {
+  try {
+    return decoded(state);
+  } catch (error) {
+    throw new UnusableCache("the state of the last session is damaged", { cause: error });
+  }
+}
+
+function decoded({ marker, value }: SessionState): WriterState {
   const item = decodeCborT(value) as readonly CborItem[];
   const [sentAt, deadline, nextLinks, reaches, sessions, treeId, files, directories, bytes] = item;
   const [fills, sparse] = item.slice(9);

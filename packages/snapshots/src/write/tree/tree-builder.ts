@@ -1,4 +1,4 @@
-import { type CacheRecord, type State, StoredRecord } from "../../cache/record.ts";
+import { type CacheRecord, type State, StoredRecord, fileSize } from "../../cache/record.ts";
 import type { Cache, NextRecords } from "../../cache/cache.ts";
 import { type Content, LIST, type PlacedNode, writeContent } from "./content.ts";
 import { type EntryBytes, encodeAfter, entryOf, extraIn, hashIn } from "./entry-bytes.ts";
@@ -200,7 +200,7 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
       next.add(record);
       const { totals } = frames.at(-1)!;
       totals.files += 1;
-      if (record.state.type === "file") totals.bytes += record.state.size;
+      totals.bytes += fileSize(record);
       add(record, isSame);
     },
     gone(before) {

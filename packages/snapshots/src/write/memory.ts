@@ -1,0 +1,33 @@
+/** How much the memory of this process may grow before what is not needed any more is freed. */
+const GROWTH = 2 ** 24;
+
+/** What a runtime says of the memory of this process, and frees. */
+export interface Memory {
+  /** Bytes. */
+  used(): number;
+  free(): void;
+}
+
+/**
+ * Returns a function that frees what is not needed any more whenever memory has grown: the runtime would
+ * let it grow with the memory of the host. To be called often, where little is in use.
+ */
+export function memoryKeeper(memory: Memory | undefined): () => void {
+  if (memory === undefined) return () => {};
+  let least = memory.used();
+  return () => {
+    const used = memory.used();
+    least = Math.min(least, used);
+    if (used - least < GROWTH) return;
+    memory.free();
+    least = memory.used();
+  };
+}
+
+/** Undefined for runtimes that have limits of their own. */
+export async function memoryOfRuntime(): Promise<Memory | undefined> {
+  if (!("bun" in process.versions)) return undefined;
+  // Unlike Bun.gc, this leaves compiled code.
+  const { fullGC } = await import("bun:jsc");
+  return { used: () => process.memoryUsage.rss(), free: () => void fullGC() };
+}

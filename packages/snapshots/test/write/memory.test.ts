@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { memoryKeeper, memoryOfRuntime } from "../../src/write/memory.ts";
+
+const MIB = 2 ** 20;
+
+test("what is not needed is freed each time that memory has grown by 16 MiB", () => {
+  let [used, garbage, frees] = [100, 0, 0];
+  const memory = {
+    used: () => (used + garbage) * MIB,
+    free() {
+      frees += 1;
+      garbage = 0;
+    },
+  };
+  const keep = memoryKeeper(memory);
+  const after = (more: { used?: number; garbage?: number }): number => {
+    used += more.used ?? 0;
+    garbage += more.garbage ?? 0;
+    keep();
+    return frees;
+  };
+  expect(after({ garbage: 15 })).toBe(0);
+  expect(after({ garbage: 1 })).toBe(1);
+  expect(after({ garbage: 15 })).toBe(1);
+  // What stays in use is no reason to look again.
+  expect(after({ used: 50 })).toBe(2);
+  expect(after({})).toBe(2);
+  // What was given back makes room for less than before.
+  expect(after({ used: -30 })).toBe(2);
+  expect(after({ garbage: 16 })).toBe(3);
+  memoryKeeper(undefined)();
+});
+
+test("the runtime frees what nothing refers to", async () => {
+  const memory = (await memoryOfRuntime())!;
+  let freed = 0;
+  const registry = new FinalizationRegistry(() => {
+    freed += 1;
+  });
+  for (let i = 0; i < 100; i += 1) registry.register({}, i);
+  memory.free();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(freed).toBeGreaterThan(50);
+  expect(memory.used()).toBeGreaterThan(MIB);
+});
