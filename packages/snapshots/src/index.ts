@@ -33,7 +33,7 @@ export {
   revoke,
   revokeWriter,
 } from "./repository/settings.ts";
-export { shareKeys, type SharedKeys } from "./maintenance/share-keys.ts";
+export { shareKeys, type SharedKeys, type SkippedSnapshot } from "./maintenance/share-keys.ts";
 export { type Fork, forksOf } from "./repository/forks.ts";
 export {
   type HeadMemory,

@@ -5,8 +5,7 @@ import { type Marker, compareMarkers } from "../format/names/marker.ts";
 import type { Repository } from "../repository/repository.ts";
 import type { RepositoryState } from "./repository-state.ts";
 import { StorageError } from "@idk/storage";
-import { headIn } from "./unmarked-heads.ts";
-import { inParallel } from "./in-parallel.ts";
+import { forEachHead } from "./unmarked-heads.ts";
 
 /** Heads that an error names. */
 const NAMED = 3;
@@ -42,12 +41,12 @@ export async function requireNoLostHeads(
   };
   const lost: StoredHead[] = [];
   let count = 0;
-  await inParallel(unknown, concurrency, async (blob) => {
-    const stored = await headIn(repository, blob, signal);
+  const note = (stored: StoredHead | undefined): void => {
     if (stored === undefined || !isLost(stored)) return;
     count += 1;
     if (lost.length < NAMED) lost.push(stored);
-  });
+  };
+  await forEachHead(repository, unknown, concurrency, note, signal);
   if (count === 0) return;
   const named = lost.map(({ head, marker }) => {
     const what = head.kind === "repo" ? "settings" : `a snapshot of ${JSON.stringify(head.name)}`;

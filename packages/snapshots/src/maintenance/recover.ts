@@ -2,12 +2,11 @@ import { type AddressSet, addressSet, blobQueue } from "./address-set.ts";
 import { type Address, StorageError } from "@idk/storage";
 import { type StoredHead, isAhead, newestSettings, whyNotAllowed } from "../rules/counting.ts";
 import { compareMarkers, formatMarker, parseMarker } from "../format/names/marker.ts";
-import { headIn, mayBeHead } from "./unmarked-heads.ts";
+import { forEachHead, mayBeHead } from "./unmarked-heads.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
 import type { Repository } from "../repository/repository.ts";
 import type { Settings } from "../format/records/settings.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
-import { inParallel } from "./in-parallel.ts";
 import { withoutTexts } from "./repository-state.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { packsInOrder } from "../format/records/reach.ts";
@@ -81,21 +80,20 @@ export async function recover(
   let listed = 0;
   for await (const { name, size } of backend.list("", options)) {
     present.add(name as Address);
-    if (mayBeHead(size)) candidates.push(fromHex(name), size);
+    if (mayBeHead(size) && !known.has(name as Address)) candidates.push(fromHex(name), size);
     listed += 1;
     onProgress?.({ stage: "blobs", done: listed });
   }
 
   const heads: StoredHead[] = [];
   let opened = 0;
-  await inParallel(candidates, concurrency, async (blob) => {
-    const isMarked = known.has(blob.address);
-    const found = isMarked ? undefined : await headIn(repository, blob, signal);
+  const note = (found: StoredHead | undefined): void => {
     // Anyone who can put can put heads, whose lists would take more memory than they have bytes.
     if (found !== undefined) heads.push(withoutMarkers(withoutTexts(found)));
     opened += 1;
     onProgress?.({ stage: "heads", done: opened, total: candidates.length });
-  });
+  };
+  await forEachHead(repository, candidates, concurrency, note, signal);
   const settings = newestSettings(heads);
   if (settings === undefined) {
     throw new StorageError(

@@ -1,10 +1,11 @@
-import type { Address } from "@idk/storage";
+import type { SizedBlob } from "./address-set.ts";
 import { CHILD_OVERHEAD, ROOT_BLOB_MAX, fetchBlob, openRoot } from "@idk/storage/blobs";
 import { METADATA_PACK } from "../format/limits.ts";
 import { RECORD_TYPES } from "../format/records/types.ts";
 import { type StoredHead, verifiedHead } from "../rules/counting.ts";
 import { decodeHead } from "../format/records/head.ts";
 import type { Repository } from "../repository/repository.ts";
+import { inParallel } from "./in-parallel.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { withRootBuffer } from "../repository/records.ts";
 
@@ -23,12 +24,34 @@ export function mayBeHead(size: number): boolean {
 }
 
 /**
+ * Does the work for each blob and the head that it is (`headIn`), a quarter as many at once of those that
+ * are fetched whole and may have a MiB.
+ *
+ * @param concurrency requests in flight at once
+ */
+export async function forEachHead(
+  repository: Repository,
+  blobs: Iterable<SizedBlob>,
+  concurrency: number,
+  work: (stored: StoredHead | undefined) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  const few = Math.max(1, Math.floor(concurrency / 4));
+  const chosen = function* chosen(isLong: boolean): Generator<SizedBlob> {
+    for (const blob of blobs) if (blob.size >= PROBED_MIN === isLong) yield blob;
+  };
+  const look = async (blob: SizedBlob) => work(await headIn(repository, blob, signal));
+  await inParallel(chosen(false), concurrency, look);
+  await inParallel(chosen(true), few, look);
+}
+
+/**
  * The head that a blob is, verified but for the settings; undefined if it is anything else, damaged or
  * gone. A request or two.
  */
-export async function headIn(
+async function headIn(
   { backend, naCl, identities, pinned }: Repository,
-  { address, size }: { readonly address: Address; readonly size: number },
+  { address, size }: SizedBlob,
   signal?: AbortSignal,
 ): Promise<StoredHead | undefined> {
   try {
