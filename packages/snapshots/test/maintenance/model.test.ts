@@ -121,6 +121,11 @@ const PLANTS: Readonly<Record<string, Plant | readonly Plant[]>> = {
     find: "found !== undefined && found.storedAt <= pending.deadline",
     replace: "true",
   },
+  "a backup builds on packs that its head does not name": {
+    file: START,
+    find: "hasAddress(ofBase, addressIn(pack))",
+    replace: "pack.isCommitted && base !== undefined",
+  },
   "prune ignores the grace period of blobs": {
     file: "maintenance/deletion.ts",
     find: "Math.max(until, storedAt + grace)",
