@@ -89,7 +89,7 @@ test(
 );
 
 /** Schedules in which a fault has to show. */
-const FAULTY = 2000;
+const FAULTY = SLOW ? 20_000 : 2000;
 
 const FOUND = "found !== undefined && found === newest";
 const REFUSED =
