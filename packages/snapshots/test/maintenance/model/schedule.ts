@@ -244,9 +244,9 @@ export async function runSchedule({
       return;
     hosts.splice(0, hosts.length, ...hosts.filter((host) => host.name !== name));
     asOwner(async (repository) => {
-      // Beyond what clocks that are ahead have made.
+      // Beyond what a store whose times are ahead has let them make.
       await changeSettings(repository, recipients, (settings) =>
-        close(settings, name, it.now + 2 * HOUR),
+        close(settings, name, it.now + it.error + 2 * HOUR),
       );
     });
   }

@@ -51,6 +51,8 @@ export interface World {
   readonly random: Random;
   /** In milliseconds. */
   readonly grace: number;
+  /** How far the store's times are off at most. */
+  readonly error: number;
   /** The real time. */
   now: number;
   readonly backend: Backend;
@@ -220,6 +222,7 @@ export function world(
   const self: World = {
     random,
     grace,
+    error,
     now: start,
     backend,
     storeTime,
