@@ -1,5 +1,7 @@
 /** How much the memory of this process may grow before what is not needed any more is freed. */
 const GROWTH = 2 ** 24;
+/** How much longer than freeing takes what comes next, so that it never costs more than a twentieth. */
+const SHARE = 20;
 
 /** What a runtime says of the memory of this process, and frees. */
 export interface Memory {
@@ -12,15 +14,22 @@ export interface Memory {
  * Returns a function that frees what is not needed any more whenever memory has grown: the runtime would
  * let it grow with the memory of the host. To be called often, where little is in use.
  */
-export function memoryKeeper(memory: Memory | undefined): () => void {
+export function memoryKeeper(
+  memory: Memory | undefined,
+  clock: () => number = () => performance.now(),
+): () => void {
   if (memory === undefined) return () => {};
   let least = memory.used();
+  let next = 0;
   return () => {
     const used = memory.used();
     least = Math.min(least, used);
-    if (used - least < GROWTH) return;
+    const begun = clock();
+    if (used - least < GROWTH || begun < next) return;
     memory.free();
     least = memory.used();
+    const ended = clock();
+    next = ended + SHARE * (ended - begun);
   };
 }
 

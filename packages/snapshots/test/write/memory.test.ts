@@ -12,7 +12,7 @@ test("what is not needed is freed each time that memory has grown by 16 MiB", ()
       garbage = 0;
     },
   };
-  const keep = memoryKeeper(memory);
+  const keep = memoryKeeper(memory, () => 0);
   const after = (more: { used?: number; garbage?: number }): number => {
     used += more.used ?? 0;
     garbage += more.garbage ?? 0;
@@ -29,6 +29,24 @@ test("what is not needed is freed each time that memory has grown by 16 MiB", ()
   expect(after({ used: -30 })).toBe(2);
   expect(after({ garbage: 16 })).toBe(3);
   memoryKeeper(undefined)();
+});
+
+test("freeing takes a twentieth of the time at most", () => {
+  let [used, now, frees] = [100 * MIB, 1000, 0];
+  const memory = {
+    used: () => used,
+    free() {
+      frees += 1;
+      now += 10;
+    },
+  };
+  const keep = memoryKeeper(memory, () => now);
+  for (let at = 0; at < 1000; at += 1) {
+    used += 16 * MIB;
+    now += 1;
+    keep();
+  }
+  expect(frees).toBe(5);
 });
 
 test("the runtime frees what nothing refers to", async () => {
