@@ -66,7 +66,8 @@ export {
 } from "./maintenance/prune.ts";
 
 export { backup, backupStatus } from "./write/backup.ts";
-export { countFiles, type CountOptions } from "./write/count-files.ts";
+export { countFiles } from "./write/count-files.ts";
+export type { SelectingOptions } from "./write/run-backup.ts";
 export type {
   BackupCounts,
   BackupEvent,

@@ -167,7 +167,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
       "Print the files whose name matches PATTERN, or whose whole path does if it has a slash, in the " +
         "newest snapshot of each name.",
     )
-    .argument("<pattern>", "* is any text but /, ** any text, ? one character, [a-z] a range")
+    .argument("<pattern>", "* is any text but /, ** any folders, ? one character, [a-z] a range")
     .addOption(repeatable("-s, --snapshot <snapshot>", "search this snapshot instead; repeatable"))
     .option("--all", "search all snapshots")
     .option("-l, --long", "print modes, owners, sizes and times, too")

@@ -5,11 +5,13 @@ import type { Session } from "../session.ts";
 
 /** Refused heads that are printed. Anyone who can write to the store can make up any number. */
 const PRINTED_MAX = 8;
+/** Heads for others that are counted. */
+const COUNTED_MAX = 100_000;
 
 export interface HeadReports {
   /** For every call that reads heads. */
   readonly options: HeadOptions & { readonly signal: AbortSignal };
-  /** Prints how many more heads were refused. */
+  /** Prints how many more heads were refused since the last call. */
   finish(): Promise<void>;
 }
 
@@ -24,6 +26,8 @@ export function headReports(
   { out, signal }: Session,
 ): HeadReports {
   const refused = new Set<string>();
+  /** Sealed to others only. A reader who joined later finds many, so they are no warnings. */
+  const closed = new Set<string>();
   let more = 0;
   let printed = Promise.resolve();
   return {
@@ -32,6 +36,10 @@ export function headReports(
       acceptRollback,
       onRefused({ marker, error }) {
         if (refused.has(marker.address)) return;
+        if (error.code === "no-match" && !out.json) {
+          if (closed.size < COUNTED_MAX) closed.add(marker.address);
+          return;
+        }
         if (refused.size === PRINTED_MAX) {
           more += 1;
           return;
@@ -47,8 +55,17 @@ export function headReports(
     },
     async finish() {
       await printed;
-      if (more === 0 || out.json) return;
-      await out.note(`idk: warning: ${count(more, "other head")} did not count`);
+      const [others, unseen] = [closed.size, more];
+      closed.clear();
+      more = 0;
+      if (others > 0) {
+        const heads = `${count(others, "head")} ${others === 1 ? "is" : "are"}`;
+        await out.note(
+          `idk: note: ${heads} not for your identities, such as snapshots of before you were added`,
+        );
+      }
+      if (unseen === 0 || out.json) return;
+      await out.note(`idk: warning: ${count(unseen, "other head")} did not count`);
     },
   };
 }

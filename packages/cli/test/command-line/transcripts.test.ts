@@ -111,7 +111,7 @@ function withNames(output: string, folder: string, variables: string): string {
     .replaceAll(/(?<=At":)\d{13}/gu, "<time>")
     .replaceAll(/(?<="time":)\d{13}/gu, "<time>")
     .replaceAll(/(?<=from )\d{4}-\d\d-\d\d(?= on)/gu, "<date>")
-    .replaceAll(/(?<= sent, in )\d+ s/gu, "<n> s")
+    .replaceAll(/(?<= sent, in )[\d.]+ s/gu, "<n> s")
     .replaceAll(/\d+(?:\.\d+)?(?= ms\b)|(?<=roundTripMs":)[\d.e-]+/gu, "<n>")
     .replaceAll(/\d+ for large files, \d+ cores?/gu, "<n> for large files, <n> cores")
     .replaceAll(Bun.version, "<version>")

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { answering, atTerminal, type Step } from "../support/at-terminal.ts";
 import { checkManners, expectFailure, isolated, MAIN, noise, PASSPHRASE } from "../support/cli.ts";
 import { interrupted } from "../support/interrupted.ts";
-import { json, newUser } from "../support/new-user.ts";
+import { json, newUser, treeOf } from "../support/new-user.ts";
 import { writeProtected } from "../support/protected.ts";
 
 // oxlint-disable no-control-regex -- what a terminal gets is made of them.
@@ -77,6 +77,22 @@ test("a backup that is ended by a signal exits as one, and the next one complete
   expect(ended.stderr).toEndWith("run the same command again to continue\nidk: interrupted\n");
   await ok(SLOW);
   expect((await ok(["check", "--read-data"])).code).toBe(0);
+});
+
+test("a restore that is ended by a signal says how to continue", async () => {
+  const { home, docs, ok } = await busyUser();
+  await ok(["backup", "docs", "--name", "x"]);
+  const restore = ["restore", `x:${docs}`, "--target", "back", "--workers", "0"];
+  const workspace = { folder: home, env: { HOME: home } };
+  const isWriting = () =>
+    existsSync(join(home, "back")) && readdirSync(join(home, "back")).length > 0;
+  const ended = await interrupted(workspace, restore, { signal: "SIGINT", when: isWriting });
+  expect([ended.code, ended.stdout]).toEqual([130, ""]);
+  expect(ended.stderr).toBe(
+    "idk: to continue, run it again with --overwrite if-changed\nidk: interrupted\n",
+  );
+  await ok([...restore, "--overwrite", "if-changed"]);
+  expect(treeOf(join(home, "back"))).toEqual(treeOf(docs));
 });
 
 describe("a passphrase", () => {

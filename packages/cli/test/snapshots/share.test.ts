@@ -51,6 +51,12 @@ test("a colleague reads what is backed up after `idk repo share`, and nothing of
   expect(await cat("new")).toBe("stored after");
   const listed = (await colleague.ok("snapshots", "--json")).trim().split("\n");
   expect(listed).toHaveLength(1);
+  // What is not for the colleague is no warning.
+  const { stderr } = await colleague.idk("snapshots");
+  expect(stderr).toMatch(
+    /^idk: note: \d+ heads are not for your identities, such as snapshots of before you were added$/mu,
+  );
+  expect(stderr).not.toContain("warning");
   // Only the owner lets readers in.
   expectFailure(await colleague.idk("repo", "share"), 2, "owner");
 });

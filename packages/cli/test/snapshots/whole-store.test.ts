@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newFolder, runIdk } from "../support/cli.ts";
+import { describeMinio } from "../support/minio.ts";
 import { json, newUser, treeOf } from "../support/new-user.ts";
 
 /* What commands for whole stores do with the repository of snapshots in one. */
@@ -136,5 +137,30 @@ describe("doctor", () => {
     const gone = await idk(["doctor"]);
     expect(gone.code).toBe(6);
     expect(gone.stdout).toMatch(/^FAILED +repository +the folder .* does not exist/mu);
+  });
+});
+
+await describeMinio("a store on MinIO", (minio, bucket) => {
+  test("is copied to a folder and back, verified and named with its repository, if it has one", async () => {
+    const { docs, ok, home } = await newUser();
+    const url = minio.url(bucket, "/attic");
+    const run = (...args: readonly string[]) => ok(args, { ...minio.env });
+    await run("put", "docs/notes.txt", "--store", url);
+    const without = await run("copy", "--from", url, "--to", "./plain");
+    expect(without.stderr).not.toContain("repository");
+    expect((await run("doctor", "--store", url)).stdout).not.toMatch(/^\w+ +repository/mu);
+
+    await run("backup", "docs", "--store", url, "--name", "home");
+    const { stderr } = await run("verify", "--store", url);
+    expect(stderr).toMatch(/none failed; \d+ blobs of them of snapshots, /u);
+    expect((await run("doctor", "--store", url)).stdout).toMatch(/; last snapshot home of /u);
+    await run("copy", "--from", url, "--to", "./copy");
+    // As after the bucket was lost.
+    const again = minio.url(bucket, "/again");
+    const back = await run("copy", "--from", "./copy", "--to", again);
+    expect(back.stderr).toContain("with the repository of snapshots");
+    await run("restore", `home:${docs}`, "--target", "back", "--verify", "--store", again);
+    expect(treeOf(join(home, "back"))).toEqual(treeOf(docs));
+    await run("check", "--store", again);
   });
 });

@@ -1,15 +1,9 @@
-import { excludesOf, rootOf } from "./run-backup.ts";
-import type { BackupOptions } from "./options.ts";
+import { type SelectingOptions, rootOf, walkOptionsOf } from "./run-backup.ts";
 import { openHost } from "../files/open-host.ts";
 import { walk } from "../walk/walk.ts";
 
 /** How long others may have to wait. */
 const TURN_MS = 5;
-
-export type CountOptions = Pick<
-  BackupOptions,
-  "paths" | "excludes" | "excludeCaches" | "oneFileSystem"
->;
 
 /**
  * Counts what a backup is going to store, for its progress, in small turns beside it: all entries but
@@ -18,14 +12,12 @@ export type CountOptions = Pick<
  * @throws StorageError `usage`; the signal's reason
  */
 export async function countFiles(
-  options: CountOptions,
+  options: SelectingOptions,
   signal?: AbortSignal,
 ): Promise<{ readonly files: number; readonly bytes: number }> {
-  const { excludeCaches = false, oneFileSystem = false } = options;
-  const walkOptions = { excludes: excludesOf(options), excludeCaches, oneFileSystem };
   let [files, bytes] = [0, 0];
   let began = performance.now();
-  for (const step of walk(await openHost(), rootOf(options), walkOptions)) {
+  for (const step of walk(await openHost(), rootOf(options), walkOptionsOf(options))) {
     if (step.kind === "entry") {
       files += 1;
       if (step.stat.type === "file") bytes += step.stat.size;

@@ -23,7 +23,7 @@ import { merge } from "../cache/merge.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
 import { randomBytes } from "node:crypto";
-import { walk } from "../walk/walk.ts";
+import { type WalkOptions, walk } from "../walk/walk.ts";
 import { walkFolders } from "./folder-walk.ts";
 import { writing } from "./writing.ts";
 
@@ -41,7 +41,7 @@ export async function runBackup(
   const ownTime = options.now ?? Date.now;
   const startTime = Math.trunc(ownTime());
   const report = createReport(options.onEvent);
-  const excludes = excludesOf(options);
+  const excluding = walkOptionsOf(options);
   const root = rootOf(options);
   const host = given ?? (await openHost());
   // Sealed first, so that a wrong recipient is noticed before anything is read.
@@ -98,16 +98,7 @@ export async function runBackup(
     });
 
     const links = linkGroups(last?.nextLinks ?? 1);
-    const merged = merge(
-      walk(host, root, {
-        excludes,
-        excludeCaches: options.excludeCaches ?? false,
-        excludeIfPresent: options.excludeIfPresent ?? [],
-        excludeLargerThan: options.excludeLargerThan,
-        oneFileSystem: options.oneFileSystem ?? false,
-      }),
-      cache.records(),
-    );
+    const merged = merge(walk(host, root, excluding), cache.records());
     const walkOptions = { host, cache, links, readAll: options.readAll ?? false, ownTime };
     const summary = (
       marker: BackupSummary["marker"],
@@ -177,9 +168,25 @@ function expectedOf(last: WriterState | undefined): StartEvent["expected"] {
   return { files: last.files, directories: last.directories, bytes: last.bytes };
 }
 
-export function excludesOf({
-  excludes = [],
-}: Pick<BackupOptions, "excludes">): Excludes | undefined {
+/** What decides which files a backup stores. */
+export type SelectingOptions = Pick<
+  BackupOptions,
+  | "paths"
+  | "excludes"
+  | "excludeCaches"
+  | "excludeIfPresent"
+  | "excludeLargerThan"
+  | "oneFileSystem"
+>;
+
+export function walkOptionsOf(options: SelectingOptions): WalkOptions {
+  const { excludeCaches = false, excludeIfPresent = [], oneFileSystem = false } = options;
+  const { excludeLargerThan } = options;
+  const excludes = excludesOf(options);
+  return { excludes, excludeCaches, excludeIfPresent, excludeLargerThan, oneFileSystem };
+}
+
+function excludesOf({ excludes = [] }: SelectingOptions): Excludes | undefined {
   try {
     return compileExcludes(excludes);
   } catch (cause) {

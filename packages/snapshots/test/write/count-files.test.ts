@@ -17,14 +17,22 @@ test("what a backup is going to store is counted as the backup counts it", async
   linkSync(join(at.source, "folder-0/file-0"), join(at.source, "again"));
   symlinkSync("anywhere", join(at.source, "link"));
   mkdirSync(join(at.source, "empty"));
-  const options = { paths: [Buffer.from(at.source)], excludes: ["left-out", "*.tmp"] };
+  at.write("large", "x".repeat(10_000));
+  at.write("marked/.skip", "");
+  at.write("marked/file", "x");
+  const options = {
+    paths: [Buffer.from(at.source)],
+    excludes: ["left-out", "*.tmp"],
+    excludeIfPresent: [Buffer.from(".skip")],
+    excludeLargerThan: 9999,
+  };
   const { files, bytes } = await at.run(options);
   expect(await countFiles(options)).toEqual({ files, bytes });
-  expect(files).toBe(102);
+  expect(files).toBe(103);
 });
 
 test("counting leaves turns to others, and ends when it is told to", async () => {
-  const folders = Array.from({ length: 30 }, (_, i) => `folder-${i}`);
+  const folders = Array.from({ length: 10 }, (_, i) => `folder-${i}`);
   for (const folder of folders) for (let i = 0; i < 100; i += 1) at.write(`${folder}/${i}`, "");
   const stop = new AbortController();
   setImmediate(() => stop.abort(new Error("enough")));

@@ -261,13 +261,20 @@ function describe(summary: BackupSummary, name: string): string {
   ];
   const lines = [
     `files    ${files} (${changes.join(", ")}), ${count(directories, "folder")}, ${roundBytes(bytes)}`,
-    `stored   ${roundBytes(newBytes)} new, ${roundBytes(storedBytes)} sent, in ${duration(milliseconds / 1000)}`,
+    `stored   ${roundBytes(newBytes)} new, ${roundBytes(storedBytes)} sent, in ${took(milliseconds / 1000)}`,
     ...(errors > 0 ? [`unread   ${count(errors, "file")}: listed above, not in the snapshot`] : []),
     ...(warningCount > 0 ? [`warnings ${warningCount}`] : []),
     ...(isUnchanged ? ["tree     the same as in the last snapshot"] : []),
   ];
   if (marker === undefined) return lines.join("\n");
   return [...lines, `snapshot ${marker.address.slice(0, 20)}  ${name}`].join("\n");
+}
+
+/** Short backups are the rule, and differ in tenths. */
+const TENTHS_BELOW = 10;
+
+function took(seconds: number): string {
+  return seconds < TENTHS_BELOW ? `${seconds.toFixed(1)} s` : duration(seconds);
 }
 
 export function summaryJson(summary: BackupSummary): object {

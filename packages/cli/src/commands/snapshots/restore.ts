@@ -59,7 +59,7 @@ export const restore: Command = command(
     const opened = await reading.snapshot(name);
     using meter = session.progress.start({ command: "restore", noun: "file" });
     const reports = restoreReports(meter, session, { target, dryRun });
-    const summary = await restoreFiles(opened, {
+    const run = restoreFiles(opened, {
       target,
       ...(path !== undefined && path !== "" && { path }),
       include,
@@ -75,6 +75,12 @@ export const restore: Command = command(
       workers: settings.workers,
       onEvent: reports.onEvent,
       signal,
+    });
+    const summary = await run.catch(async (error: unknown) => {
+      if (signal.aborted && !dryRun && !out.json) {
+        await out.note("idk: to continue, run it again with --overwrite if-changed");
+      }
+      throw error;
     });
     meter.finish();
     await reports.finish();
