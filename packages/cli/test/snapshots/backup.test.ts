@@ -194,7 +194,9 @@ describe("a host that only writes", () => {
       writeFileSync(join(host, "data"), `of the host ${n}`);
       await run(["backup", "data", "--name", "web1/data"]);
     }
-    expect((await owner.idk(["prune"])).stderr).toContain(", or all such heads: `idk forget --refused`");
+    expect((await owner.idk(["prune"])).stderr).toContain(
+      ", or all such heads: `idk forget --refused`",
+    );
     const all = await owner.ok(["forget", "--refused", "--dry-run"]);
     expect(all.stderr).toContain("would forget 2 heads");
     await owner.ok(["forget", "--refused"]);
