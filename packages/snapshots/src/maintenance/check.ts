@@ -14,7 +14,7 @@ import {
 import type { FoundSnapshot, Repository } from "../repository/repository.ts";
 import { type OpenSnapshot, openSnapshot } from "../read/open-snapshot.ts";
 import { type TreeFindings, treeChecker } from "./check-trees.ts";
-import { forgottenOf, readState } from "./repository-state.ts";
+import { forgottenOf, readState, refusedInForce } from "./repository-state.ts";
 import { type AddressSet, addressSet } from "./address-set.ts";
 import { SETTINGS_CHAIN } from "../format/names/chain.ts";
 import { type AddressList, countOf, hasAddress } from "../format/records/address-list.ts";
@@ -61,7 +61,7 @@ export async function check(
     onRefused: (refused: RefusedHead) => options.onRefused?.(refused),
     onHead: (done) => onProgress?.({ stage: "heads", done }),
   });
-  for (const { marker, error } of state.refused) {
+  for (const { marker, error } of refusedInForce(repository, state)) {
     const isGone = error.code === "not-found" && !(await isListed(repository, { marker }, signal));
     if (!isGone) report({ kind: "head", marker, error });
   }

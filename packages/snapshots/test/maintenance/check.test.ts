@@ -320,6 +320,18 @@ describe("check", () => {
     expect(report.problems).toMatchObject({ head: 1, fork: 1, part: 1, record: 1, file: 0 });
   });
 
+  test("a head that does not count is no problem once the owner has forgotten it", async () => {
+    const given = await testRepository();
+    await backUp(given, "home", FOLDER);
+    const thief = writerKeyFromSeed(new Uint8Array(32).fill(3));
+    const generation = given.clock.now;
+    await storeBackup(given, thief, "home", { generation, packs: [] });
+    expect((await checked(given)).report).toMatchObject({ isSound: false, problems: { head: 1 } });
+    const repository = await given.open();
+    await forget(repository, { refused: true, recipients: given.recipients });
+    expect((await checked(given)).report).toMatchObject({ isSound: true, problems: { head: 0 } });
+  });
+
   test("settings that do not know of each other are a problem until later ones know them", async () => {
     const given = await testRepository();
     const repository = await given.open();
