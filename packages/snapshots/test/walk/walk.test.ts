@@ -211,7 +211,8 @@ describe("what is left out", () => {
   test("what is beside a file of a name, and long files, but no given path", () => {
     const folder = join(base, "marked");
     mkdirSync(join(folder, "out/below"), { recursive: true });
-    for (const name of ["out/.skip", "out/file", "out/below/x"]) writeFileSync(join(folder, name), "");
+    for (const name of ["out/.skip", "out/file", "out/below/x"])
+      writeFileSync(join(folder, name), "");
     writeFileSync(join(folder, "seven"), "1234567");
     writeFileSync(join(folder, "eight"), "12345678");
     const skip = [bytes(".none"), bytes(".skip")];
