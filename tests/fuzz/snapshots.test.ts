@@ -1,8 +1,6 @@
 import { decodeHead, encodeHead } from "../../packages/snapshots/src/format/records/head.ts";
-import {
-  decodePieceList,
-  encodePieceList,
-} from "../../packages/snapshots/src/format/tree/content.ts";
+import { decodePieceList } from "../../packages/snapshots/src/format/tree/content.ts";
+import { encodePieceList } from "../../packages/snapshots/src/format/tree/encode-content.ts";
 import { decodeReach, encodeReach } from "../../packages/snapshots/src/format/records/reach.ts";
 import {
   decodeSnapshot,

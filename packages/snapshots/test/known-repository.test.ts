@@ -51,7 +51,7 @@ const heads = await Promise.all(
 
 describe("the known repository", () => {
   test("has heads that count, and a newest snapshot", () => {
-    const settings = newestSettings(heads)?.settings;
+    const settings = newestSettings(heads)?.head.settings;
     if (settings === undefined) throw new Error("there are settings");
     expect(settings.graceSeconds).toBe(604_800);
     expect(heads.map((head) => whyNotAllowed(head, settings, pinned.owner))).toEqual([

@@ -167,7 +167,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
       "Print the files whose name matches PATTERN, or whose whole path does if it has a slash, in the " +
         "newest snapshot of each name.",
     )
-    .argument("<pattern>", "* is any text but /, ** any text, ? one character, [a-z] a range")
+    .argument("<pattern>", "* is any text but /, ** any folders, ? one character, [a-z] a range")
     .addOption(repeatable("-s, --snapshot <snapshot>", "search this snapshot instead; repeatable"))
     .option("--all", "search all snapshots")
     .option("-l, --long", "print modes, owners, sizes and times, too")
@@ -203,6 +203,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
         "a head that does not count, at which `idk prune` ends; repeatable",
       ),
     )
+    .option("--refused", "all heads that do not count")
     .option("--host-times", "go by the times of the hosts, for a copied store")
     .option("--message <text>", "store a message, encrypted")
     .addOption(dryRunOption("forget nothing; print what would be forgotten"))

@@ -15,6 +15,11 @@ export interface HeadReports {
   finish(): Promise<void>;
 }
 
+/** What is said of a head that does not count, by the message of its error. */
+export function refusedText(address: string, message: string): string {
+  return message.includes(address) ? message : `the head ${address} does not count: ${message}`;
+}
+
 /** Reports heads that do not count, each once, and goes on with a rollback if that is accepted. */
 export function headReports(
   { acceptRollback }: { readonly acceptRollback: boolean },
@@ -41,9 +46,7 @@ export function headReports(
         }
         refused.add(marker.address);
         const message = messageOf(error);
-        const text = message.includes(marker.address)
-          ? message
-          : `the head ${marker.address} does not count: ${message}`;
+        const text = refusedText(marker.address, message);
         const json = { head: marker.address, error: { code: error.code, message } };
         printed = printed
           .then(() => (out.json ? out.event({ refused: json }) : out.note(`idk: warning: ${text}`)))

@@ -107,7 +107,8 @@ async function setUp(
     // The first time also what a timer would write that was given no name.
     const patterns = known === undefined ? [...new Set([host, own])] : [own];
     const { repository } = await opened(settings, asOwner);
-    await letWrite(repository, { writer: key.writer, patterns, to }, session);
+    const isNew = found === undefined;
+    await letWrite(repository, { writer: key.writer, patterns, to, isNew }, session);
     const names = [...new Set([...(known ?? []), ...patterns])];
     if (pins === undefined) {
       const { graceSeconds } = (await repository.settings({ signal: session.signal })).head
@@ -176,12 +177,20 @@ async function hostKey(
   return loadWriterKey(path, passphrase, session);
 }
 
+interface Right {
+  readonly writer: Writer;
+  readonly patterns: readonly string[];
+  readonly to: readonly string[];
+  /** Whether the repository was made just now, so that nobody may write: saves two requests. */
+  readonly isNew: boolean;
+}
+
 async function letWrite(
   repository: Repository,
-  { writer, patterns, to }: { writer: Writer; patterns: readonly string[]; to: readonly string[] },
+  { writer, patterns, to, isNew }: Right,
   { out, signal }: Session,
 ): Promise<void> {
-  const { rules } = (await repository.settings({ signal })).head.settings;
+  const rules = isNew ? [] : (await repository.settings({ signal })).head.settings.rules;
   const missing = patterns.filter(
     (pattern) =>
       !rules.some(

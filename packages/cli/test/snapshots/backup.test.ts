@@ -170,6 +170,38 @@ describe("a host that only writes", () => {
     const after = await owner.ok(["snapshots", "--json"]);
     expect(json(after)).toHaveLength(1);
     expect(after.stderr).toContain("does not count");
+
+    // It stops prune, until the owner does what prune and check say.
+    const ended = await owner.idk(["prune"]);
+    expect(ended.code).toBe(5);
+    const [, head] = /: `idk forget --head ([0-9a-f]{20})`\n/u.exec(ended.stderr)!;
+    const checked = await owner.idk(["check", "--read-data"]);
+    expect(checked.code).not.toBe(0);
+    expect(checked.stdout).toMatch(
+      new RegExp(
+        `^the head ${head}[0-9a-f]{44} does not count: its writer may no longer write`,
+        "u",
+      ),
+    );
+    expect(checked.stderr).toContain(
+      "checked 1 snapshot, 2 packs: 1 of folders, all read; 1 of files, 1 read (4.0 KiB)",
+    );
+    await owner.ok(["forget", "--head", head!]);
+    await owner.ok(["prune"]);
+
+    // Many of them at once.
+    for (const n of [1, 2]) {
+      writeFileSync(join(host, "data"), `of the host ${n}`);
+      await run(["backup", "data", "--name", "web1/data"]);
+    }
+    expect((await owner.idk(["prune"])).stderr).toContain(", or all such heads: `idk forget --refused`");
+    const all = await owner.ok(["forget", "--refused", "--dry-run"]);
+    expect(all.stderr).toContain("would forget 2 heads");
+    await owner.ok(["forget", "--refused"]);
+    await owner.ok(["prune"]);
+    const wrong = await owner.idk(["forget", "--head", "ab".repeat(32)]);
+    expect(wrong.code).toBe(3);
+    expect(wrong.stderr).toContain("there is no head abab");
   });
 });
 

@@ -29,6 +29,8 @@ export const PIECES_MAX = 4096;
 /** Levels of piece lists below a file's entry. */
 export const LIST_LEVELS_MAX = 2;
 
+/** How deep the directories of a tree may be nested. */
+export const DEPTH_MAX = 4096;
 /** The name of an entry. */
 export const ENTRY_NAME_MAX = 255;
 /** The target of a symbolic link. */

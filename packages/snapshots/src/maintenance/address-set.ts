@@ -1,4 +1,10 @@
-import { type AddressList, countOf, hasAddress, union } from "../format/records/address-list.ts";
+import {
+  type AddressList,
+  countOf,
+  difference,
+  hasAddress,
+  union,
+} from "../format/records/address-list.ts";
 import type { Address } from "@idk/storage";
 import { ADDRESS_LENGTH } from "../format/limits.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
@@ -7,6 +13,10 @@ import { fromHex, toHex } from "@idk/storage/blobs";
 export interface AddressSet {
   add(address: Address): void;
   addList(list: AddressList): void;
+  /** Those of a list that it does not have. */
+  without(list: AddressList): AddressList;
+  /** What it takes; at most about twice what its addresses have. */
+  readonly bytes: number;
   /** @param address 32 bytes */
   has(address: Uint8Array): boolean;
   /** How many different ones there are. */
@@ -54,6 +64,13 @@ export function addressSet(): AddressSet {
       if (batch.length >= BATCH) flush();
     },
     addList: push,
+    without(list) {
+      flush();
+      return runs.reduce((rest, run) => difference(rest, run), list);
+    },
+    get bytes() {
+      return runs.reduce((sum, run) => sum + run.length, batch.length * ADDRESS_LENGTH);
+    },
     has(address) {
       flush();
       return runs.some((run) => hasAddress(run, address));

@@ -2,7 +2,7 @@ import { type Address, StorageError } from "@idk/storage";
 import type { CheckOptions, CheckProblem } from "./problems.ts";
 import type { AddressSet } from "./address-set.ts";
 import type { PackReader } from "../read/pack-reader.ts";
-import type { PackTable } from "./check-trees.ts";
+import type { PackTable } from "./pack-table.ts";
 import type { Repository } from "../repository/repository.ts";
 import { inParallel } from "./in-parallel.ts";
 import { PACK_BLOB_MAX } from "../format/packs/pack.ts";

@@ -16,9 +16,9 @@ import { type OpenSnapshot, openSnapshot } from "../read/open-snapshot.ts";
 import { type TreeFindings, treeChecker } from "./check-trees.ts";
 import { forgottenOf, readState } from "./repository-state.ts";
 import { type AddressSet, addressSet } from "./address-set.ts";
+import { SETTINGS_CHAIN } from "../format/names/chain.ts";
 import { type AddressList, countOf, hasAddress } from "../format/records/address-list.ts";
-import { type StoredReach, readReach } from "../repository/reaches.ts";
-import { byteCache } from "../read/byte-cache.ts";
+import { type ReachReader, reachReader } from "./reach-reader.ts";
 import { decodeSessionSecrets } from "../format/records/keys.ts";
 import { forksOf } from "../repository/forks.ts";
 import { fromHex } from "@idk/storage/blobs";
@@ -26,9 +26,6 @@ import { packChecker } from "./check-packs.ts";
 import { packsOf } from "../format/records/reach.ts";
 import { readRecord } from "../repository/records.ts";
 import { treeReader } from "../read/tree.ts";
-
-/** Reaches of other snapshots that are kept for the next ones. */
-const REACH_BUDGET = 64 * 2 ** 20;
 
 /**
  * Checks all heads, and that every snapshot can be restored: its records are read, its directories are
@@ -51,8 +48,10 @@ export async function check(
   let isSound = true;
   const report = (problem: CheckProblem): void => {
     counts[problem.kind] += 1;
+    // Of settings that do not know of each other only one is in force.
     const isHarmless =
-      problem.kind === "fork" || (problem.kind === "reach" && problem.lacking === 0);
+      (problem.kind === "fork" && (problem.isJoined || problem.name !== SETTINGS_CHAIN)) ||
+      (problem.kind === "reach" && problem.lacking === 0);
     if (!isHarmless) isSound = false;
     onProblem?.(problem);
   };
@@ -83,9 +82,9 @@ export async function check(
     onProgress?.({ stage: "blobs", done: listed });
   }
 
-  const trees = treeChecker();
+  const trees = treeChecker(present.count());
   const packs = packChecker(repository, trees.packs, present, options, report);
-  const reaches = reachReader(repository, signal);
+  const reaches = reachReader(repository, async () => present.count(), signal);
   const snapshots = distinctSnapshots(state.heads);
   const isForgotten = forgottenOf(repository, state.heads, state.settings.head.settings);
 
@@ -99,7 +98,7 @@ export async function check(
   const { directories } = trees;
   if (damaged.size > 0) {
     // Once more, for the files that they touch.
-    const again = treeChecker();
+    const again = treeChecker(present.count());
     for (const [index, found] of snapshots.entries()) {
       await nameFiles(again, found, damaged);
       onProgress?.({ stage: "files", done: index + 1, total: snapshots.length });
@@ -111,6 +110,7 @@ export async function check(
     forgotten: snapshots.filter(isForgotten).length,
     directories,
     packs: trees.packs.length,
+    metadataPacks: trees.packs.metadataPacks,
     ...packs.counts,
     problems: counts,
     isSound,
@@ -160,7 +160,7 @@ export async function check(
     }
     let reach: AddressList;
     try {
-      reach = packsOf(await reaches(found.head.reach));
+      reach = await packsAt(reaches, found.head.reach);
     } catch (error) {
       if (!isFaultOfOne(error)) throw error;
       await tell({ kind: "record", found, error });
@@ -194,25 +194,8 @@ export async function check(
   }
 }
 
-/** The reaches of a path, read once as far as they fit the memory. */
-function reachReader(
-  repository: Repository,
-  signal: AbortSignal | undefined,
-): (address: Address) => Promise<StoredReach[]> {
-  const kept = byteCache<StoredReach>(REACH_BUDGET);
-  const read = async (address: Address): Promise<StoredReach> => {
-    const known = kept.get(address);
-    if (known !== undefined) return known;
-    const reach = await readReach(repository, address, signal);
-    kept.set(address, reach, reach.added.length + reach.dropped.length);
-    return reach;
-  };
-  return async (address) => {
-    const own = await read(address);
-    const path = [];
-    for (const earlier of own.earlier) path.push(await read(earlier));
-    return [...path, own];
-  };
+async function packsAt(reaches: ReachReader, address: Address): Promise<AddressList> {
+  return packsOf((await reaches.path(await reaches.root(address))).rest);
 }
 
 /** Checks what heads other than snapshots need. */
@@ -220,7 +203,7 @@ async function checkOther(
   repository: Repository,
   found: FoundHead,
   present: AddressSet,
-  reaches: (address: Address) => Promise<StoredReach[]>,
+  reaches: ReachReader,
   report: (problem: CheckProblem) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -230,7 +213,7 @@ async function checkOther(
       decodeSessionSecrets(await readRecord(repository, "keys", head.keys, signal));
     }
     if (head.kind !== "part") return;
-    const list = packsOf(await reaches(head.reach));
+    const list = await packsAt(reaches, head.reach);
     let lacking = 0;
     for (let at = 0; at < list.length; at += 32) {
       if (!present.has(list.subarray(at, at + 32))) lacking += 1;

@@ -6,7 +6,12 @@ import {
 } from "../rules/retention.ts";
 import { type ForgettingOptions, forgettingHead, permissionOf } from "./write-forgetting.ts";
 import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
-import { type RepositoryState, forgottenOf, readState } from "./repository-state.ts";
+import {
+  type RepositoryState,
+  forgottenOf,
+  readState,
+  refusedInForce,
+} from "./repository-state.ts";
 import type { FoundSnapshot, Repository } from "../repository/repository.ts";
 import { StorageError } from "@idk/storage";
 import { closedBehind } from "../rules/counting.ts";
@@ -28,6 +33,8 @@ export interface ForgetOptions extends ForgettingOptions {
    * owner can.
    */
   readonly markers?: readonly Marker[] | undefined;
+  /** Forgets all heads that do not count and are not forgotten yet. Only the owner can. */
+  readonly refused?: boolean | undefined;
 }
 
 /** What a policy decides about a chain. */
@@ -62,8 +69,8 @@ export async function forget(
   repository: Repository,
   options: ForgetOptions,
 ): Promise<ForgetReport> {
-  const { policy, snapshots = [], markers = [], signal } = options;
-  if (policy === undefined && snapshots.length + markers.length === 0) {
+  const { policy, snapshots = [], markers = [], refused = false, signal } = options;
+  if (policy === undefined && !refused && snapshots.length + markers.length === 0) {
     throw new StorageError("usage", "give a policy, or the snapshots to forget");
   }
   const now = await repository.backend.currentTime(signal ? { signal } : {});
@@ -92,7 +99,8 @@ export async function forget(
     }
     chosen.set(payloadHash, marker);
   }
-  for (const marker of markers) chosen.set(formatMarker(marker), marker);
+  const more = refused ? refusedInForce(repository, state).map(({ marker }) => marker) : [];
+  for (const marker of [...markers, ...more]) chosen.set(formatMarker(marker), marker);
   const forgotten = [...chosen.values()];
   for (const marker of forgotten) {
     if (!mayName(marker)) throw notAllowed(draft.writer, marker, chains);

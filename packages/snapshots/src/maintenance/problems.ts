@@ -7,7 +7,10 @@ import type { Marker } from "../format/names/marker.ts";
 export type CheckProblem =
   /** A head does not count. */
   | { readonly kind: "head"; readonly marker: Marker; readonly error: StorageError }
-  /** Heads of a chain do not know of each other. Nothing is lost by it. */
+  /**
+   * Heads of a chain do not know of each other. Nothing is lost by it, unless they are settings (`""`) that
+   * no later ones know: what one of them changed is not in force.
+   */
   | {
       readonly kind: "fork";
       readonly name: string;
@@ -96,12 +99,14 @@ export interface CheckReport {
   readonly directories: number;
   /** Different packs that snapshots need. */
   readonly packs: number;
+  /** Of those, packs of metadata, all of which are read. */
+  readonly metadataPacks: number;
   /** Data packs that were opened, and their bytes as stored. */
   readonly opened: number;
   readonly openedBytes: number;
   /** Packs whose checksum the store has. */
   readonly attested: number;
   readonly problems: Readonly<ProblemCounts>;
-  /** Nothing but forks, and packs that are kept for nothing, was found. */
+  /** Nothing but forks, unless of settings, and packs that are kept for nothing, was found. */
   readonly isSound: boolean;
 }

@@ -1,8 +1,8 @@
 import { type Address, StorageError } from "@idk/storage";
 import { type AddressSet, addressSet } from "./address-set.ts";
 import { type FoundHead, isFaultOfOne, isListed } from "../repository/find-heads.ts";
-import { type StoredReach, readReach } from "../repository/reaches.ts";
-import { byteCache } from "../read/byte-cache.ts";
+import { countBlobs, reachReader } from "./reach-reader.ts";
+import type { ReachRoot } from "../repository/reaches.ts";
 import { compareMarkers } from "../format/names/marker.ts";
 import type { Repository } from "../repository/repository.ts";
 import { hash, toHex, utf8 } from "@idk/storage/blobs";
@@ -29,9 +29,7 @@ export interface ProtectOptions {
   readonly onReach?: ((done: number, total: number) => void) | undefined;
 }
 
-/** Reaches of other heads that are kept for the next ones. */
-const REACH_BUDGET = 64 * 2 ** 20;
-/** Reaches that are read ahead. */
+/** Reaches whose roots, of a MiB at most, are read ahead. */
 const AHEAD = 8;
 
 /**
@@ -42,14 +40,15 @@ const AHEAD = 8;
  * one that was seen, which is protected at least as long, only the rest is read and added.
  *
  * @returns the longest protection first; what is in one may be in a shorter one, too
- * @throws StorageError what reading a reach throws, unless its marker is gone, too, or the head is lenient
+ * @throws StorageError what reading a reach throws, unless its marker is gone, too, or the head is lenient;
+ *   `limit` at a head with whose reach many more packs are claimed than the store has blobs
  */
 export async function protectionsOf(
   repository: Repository,
   heads: readonly ProtectingHead[],
   { signal, onReach }: ProtectOptions = {},
 ): Promise<Protection[]> {
-  const kept = byteCache<StoredReach>(REACH_BUDGET);
+  const reaches = reachReader(repository, () => countBlobs(repository, signal), signal);
   /** Paths of reaches all of whose packs are protected by now. */
   const covered = new Set<string>();
   const protections: Protection[] = [];
@@ -59,25 +58,21 @@ export async function protectionsOf(
   const withReach = ordered.filter(({ found }) => reachOf(found) !== undefined);
   let done = 0;
 
-  const read = async (address: Address): Promise<StoredReach> => {
-    const known = kept.get(address);
-    if (known !== undefined) return known;
-    const reach = await readReach(repository, address, signal);
-    kept.set(address, reach, reach.added.length + reach.dropped.length);
-    return reach;
-  };
-
-  const protect = async ({ blobs }: Protection, own: StoredReach) => {
-    const path = [...own.earlier, own.address];
-    const keys = prefixKeys(path);
-    const from = keys.findLastIndex((key) => covered.has(key)) + 1;
-    const rest: StoredReach[] = [];
-    for (const address of path.slice(from)) {
-      rest.push(address === own.address ? own : await read(address));
+  const protect = async ({ blobs, until }: Protection, own: ReachRoot) => {
+    const { addresses, rest } = await reaches.path(
+      own,
+      (path) => prefixKeys(path).findLastIndex((key) => covered.has(key)) + 1,
+    );
+    let packs = packsOf(rest);
+    for (const longer of protections) {
+      if (longer.until > until) packs = longer.blobs.without(packs);
     }
-    blobs.addList(packsOf(rest));
+    let claimed = packs.length;
+    for (const protection of protections) claimed += protection.blobs.bytes;
+    await reaches.requirePlausible(claimed);
+    blobs.addList(packs);
     for (const reach of rest) for (const blob of reach.blobs) blobs.add(blob);
-    covered.add(keys.at(-1)!);
+    covered.add(prefixKeys(addresses).at(-1)!);
   };
 
   for (const head of ordered) {
@@ -89,7 +84,9 @@ export async function protectionsOf(
     if (reachOf(head.found) !== undefined) continue;
     for (const blob of ownBlobs(head.found)) protection.blobs.add(blob);
   }
-  for await (const [head, reading] of ahead(withReach, ({ found }) => read(reachOf(found)!))) {
+  for await (const [head, reading] of ahead(withReach, ({ found }) =>
+    reaches.root(reachOf(found)!),
+  )) {
     const protection = protections.find(({ until }) => until === head.until)!;
     try {
       await protect(protection, await reading);

@@ -2,12 +2,16 @@ import { type Address, StorageError } from "@idk/storage";
 import { type Amount, type FreeLater, deleteAll, planDeletion } from "./deletion.ts";
 import { type Marker, formatMarker } from "../format/names/marker.ts";
 import { type ProtectingHead, protectionsOf } from "./protection.ts";
-import { type RepositoryState, forgettingsOf, readState } from "./repository-state.ts";
+import {
+  type RepositoryState,
+  forgettingsOf,
+  readState,
+  refusedInForce,
+} from "./repository-state.ts";
 import { type FoundHead, isListed, readHead } from "../repository/find-heads.ts";
 import type { HeadOptions, Repository } from "../repository/repository.ts";
 import { FORGETTING_CHAIN } from "../format/names/chain.ts";
 import { deathsOf } from "../rules/death.ts";
-import { forgettingsInForce } from "../rules/forgetting.ts";
 import { graceOf } from "./grace.ts";
 import { requireNoLostHeads } from "./lost-heads.ts";
 
@@ -127,16 +131,13 @@ function rounded(death: number, start: number, grace: number): number {
  */
 async function requireHeadsThatCount(
   repository: Repository,
-  { heads, refused, settings }: RepositoryState,
+  state: RepositoryState,
   grace: number,
   signal: AbortSignal | undefined,
 ): Promise<(marker: Marker) => number> {
   const { owner } = repository.pinned;
-  const forgettings = forgettingsOf(heads, settings.head.settings, owner);
-  const owners = forgettings.filter(({ head }) => head.writer === owner);
-  const inForce = forgettingsInForce(owners);
-  for (const { marker, error } of refused) {
-    if (inForce.get(formatMarker(marker))?.head.kind === "forget") continue;
+  const { heads, refused, settings } = state;
+  for (const { marker, error } of refusedInForce(repository, state)) {
     // Another prune has deleted it meanwhile.
     if (error.code === "not-found" && !(await isListed(repository, { marker }, signal))) continue;
     throw new StorageError(
@@ -146,6 +147,7 @@ async function requireHeadsThatCount(
       { cause: error },
     );
   }
+  const forgettings = forgettingsOf(heads, settings.head.settings, owner);
   return deathsOf({ heads, refused, forgettings, owner, grace });
 }
 

@@ -8,9 +8,10 @@ import type { Repository } from "../repository/repository.ts";
 import type { Settings } from "../format/records/settings.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
 import { inParallel } from "./in-parallel.ts";
+import { withoutTexts } from "./repository-state.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { packsInOrder } from "../format/records/reach.ts";
-import { readReach } from "../repository/reaches.ts";
+import { type ReachReader, reachReader } from "./reach-reader.ts";
 
 /** Options of `recover`. */
 export interface RecoverOptions {
@@ -37,7 +38,10 @@ export interface UnrecoveredHead {
   readonly error: StorageError;
 }
 
-/** What `recover` has done; with `dryRun`, what it would do. Newest first. */
+/**
+ * What `recover` has done; with `dryRun`, what it would do. Newest first. The heads are without messages, and
+ * without the markers that they forget.
+ */
 export interface RecoverReport {
   /** Heads whose markers are written again. */
   readonly recovered: readonly StoredHead[];
@@ -87,7 +91,8 @@ export async function recover(
   await inParallel(candidates, concurrency, async (blob) => {
     const isMarked = known.has(blob.address);
     const found = isMarked ? undefined : await headIn(repository, blob, signal);
-    if (found !== undefined) heads.push(found);
+    // Anyone who can put can put heads, whose lists would take more memory than they have bytes.
+    if (found !== undefined) heads.push(withoutMarkers(withoutTexts(found)));
     opened += 1;
     onProgress?.({ stage: "heads", done: opened, total: candidates.length });
   });
@@ -108,10 +113,11 @@ export async function recover(
   const now = await backend.currentTime(options);
   const report = { recovered: [] as StoredHead[], lost: [] as UnrecoveredHead[] };
   const refused: UnrecoveredHead[] = [];
+  const reaches = reachReader(repository, async () => present.count(), signal);
   for (const [index, found] of unmarked.entries()) {
-    const why = whyRefused(found, settings.settings, repository, now);
+    const why = whyRefused(found, settings.head.settings, repository, now);
     if (why === undefined) {
-      const error = await whatIsLost(repository, found, present, signal);
+      const error = await whatIsLost(reaches, found, present);
       if (error === undefined) report.recovered.push(found);
       else report.lost.push({ found, error });
     } else refused.push({ found, error: why });
@@ -124,6 +130,12 @@ export async function recover(
     }
   }
   return { ...report, refused, opened };
+}
+
+function withoutMarkers(found: StoredHead): StoredHead {
+  const { head } = found;
+  if (head.kind !== "forget" && head.kind !== "unforget") return found;
+  return { ...found, head: { ...head, markers: [] } };
 }
 
 /** The order in which markers are written: settings, forgetting, all others. */
@@ -148,10 +160,9 @@ function whyRefused(
 
 /** What a head needs and the store does not have, or cannot be read; undefined if nothing is wrong. */
 async function whatIsLost(
-  repository: Repository,
+  reaches: ReachReader,
   { head, marker }: StoredHead,
   present: AddressSet,
-  signal: AbortSignal | undefined,
 ): Promise<StorageError | undefined> {
   const gone = (what: string, address: string) =>
     new StorageError(
@@ -164,10 +175,7 @@ async function whatIsLost(
   }
   if (head.kind !== "snap" && head.kind !== "part") return undefined;
   try {
-    const own = await readReach(repository, head.reach, signal);
-    const path = [];
-    for (const address of own.earlier) path.push(await readReach(repository, address, signal));
-    path.push(own);
+    const { rest: path } = await reaches.path(await reaches.root(head.reach));
     for (const blob of path.flatMap(({ blobs }) => blobs)) {
       if (!present.has(fromHex(blob))) return gone("list of packs", blob);
     }

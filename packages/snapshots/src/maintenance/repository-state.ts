@@ -1,18 +1,17 @@
 import type { FoundHead, RefusedHead } from "../repository/find-heads.ts";
 import type { FoundSettings, HeadOptions, Repository } from "../repository/repository.ts";
 import { type Forgetting, forgettingsInForce, isForgotten } from "../rules/forgetting.ts";
-import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
+import { type Marker, formatMarker } from "../format/names/marker.ts";
 import type { Settings } from "../format/records/settings.ts";
-import { SETTINGS_CHAIN } from "../format/names/chain.ts";
 import type { Writer } from "../format/keys/writer.ts";
-import { mayForget } from "../rules/counting.ts";
+import { type StoredHead, mayForget, newestSettings } from "../rules/counting.ts";
 import { namesOf } from "../rules/death.ts";
 
 /** All heads of a repository. */
 export interface RepositoryState {
   /** The newest settings. */
   readonly settings: FoundSettings;
-  /** Those that count, newest first within each chain. */
+  /** Those that count, newest first within each chain, without their texts (`withoutTexts`). */
   readonly heads: readonly FoundHead[];
   /** Those that do not count. */
   readonly refused: readonly RefusedHead[];
@@ -34,22 +33,25 @@ export async function readState(
   };
   const heads: FoundHead[] = [];
   for await (const found of repository.heads({ ...options, onRefused })) {
-    heads.push(found);
+    heads.push(withoutTexts(found));
     options.onHead?.(heads.length + refused.size);
   }
   const settings = await repository.settings(options);
   return { settings: newestSettings(heads) ?? settings, heads, refused: [...refused.values()] };
 }
 
-function newestSettings(heads: readonly FoundHead[]): FoundSettings | undefined {
-  let newest: FoundSettings | undefined;
-  for (const found of heads) {
-    const { head, marker } = found;
-    if (head.kind !== "repo" || head.name !== SETTINGS_CHAIN) continue;
-    if (newest === undefined || compareMarkers(marker, newest.marker) < 0)
-      newest = { ...found, head };
-  }
-  return newest;
+/** Tags of a head that are kept in memory, in all. */
+const TAGS_MAX = 4096;
+
+/**
+ * A head without its message, and without tags if they are very long: all heads are held at once, and one
+ * may have a MiB of either.
+ */
+export function withoutTexts<T extends StoredHead>(found: T): T {
+  const { head } = found;
+  const length = head.tags.reduce((sum, tag) => sum + tag.length, 0);
+  const tags = length > TAGS_MAX || head.tags.length > TAGS_MAX ? [] : head.tags;
+  return { ...found, head: { ...head, message: null, tags } };
 }
 
 /** The heads that forget or unforget, with what each may name. */
@@ -64,6 +66,16 @@ export function forgettingsOf(
     if (head.kind !== "forget" && head.kind !== "unforget") return [];
     return { marker, head, storedAt, mayName: mayForget(head, settings, owner, nameOf) };
   });
+}
+
+/** The heads that do not count and that the owner has not forgotten. */
+export function refusedInForce(
+  { pinned: { owner } }: Repository,
+  { heads, refused, settings }: RepositoryState,
+): RefusedHead[] {
+  const forgettings = forgettingsOf(heads, settings.head.settings, owner);
+  const inForce = forgettingsInForce(forgettings.filter(({ head }) => head.writer === owner));
+  return refused.filter(({ marker }) => inForce.get(formatMarker(marker))?.head.kind !== "forget");
 }
 
 /**

@@ -7,6 +7,7 @@ import type { SessionId } from "../format/names/identifiers.ts";
 import { changeSettings } from "../repository/settings.ts";
 import { encodeSessionSecrets } from "../format/records/keys.ts";
 import { headsBefore, putHead } from "../repository/put-head.ts";
+import { countBlobs } from "./reach-reader.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { openSnapshot } from "../read/open-snapshot.ts";
 import { sealRecord } from "../repository/records.ts";
@@ -65,13 +66,14 @@ export async function shareKeys(
   const secrets = new Map<SessionId, Uint8Array>();
   const sessions = { unopened: new Set<SessionId>(), unused: new Set<SessionId>() };
   const skipped: SkippedSnapshot[] = [];
+  const blobCount = await countBlobs(repository, signal);
   const chains = new Set<string>();
   for await (const found of repository.heads(options)) {
     const { head } = found;
     if (head.kind !== "snap" || chains.has(head.name)) continue;
     const snap = { ...found, head };
     try {
-      await addSecrets(repository, snap, { secrets, ...sessions }, options);
+      await addSecrets(repository, snap, { secrets, ...sessions, blobCount }, options);
       chains.add(head.name);
     } catch (error) {
       if (!isFaultOfOne(error)) throw error;
@@ -126,6 +128,7 @@ async function addSecrets(
     readonly secrets: Map<SessionId, Uint8Array>;
     readonly unopened: Set<SessionId>;
     readonly unused: Set<SessionId>;
+    readonly blobCount: number;
   },
   options: HeadOptions,
 ): Promise<void> {
@@ -141,7 +144,7 @@ async function addSecrets(
       into.unopened.add(session);
     }
   }
-  const trees = treeChecker();
+  const trees = treeChecker(into.blobCount);
   const ignored = {
     onFault: async () => undefined,
     isBad: () => false,

@@ -1,12 +1,13 @@
 import { type Cursor, cursorOf } from "./cursor.ts";
 import { type PlacedEntry, directoryOf, rootOf } from "./tree.ts";
 import type { Directory } from "./tree.ts";
-import { DEPTH_MAX, type WalkedEntry } from "./walk.ts";
+import { DEPTH_MAX } from "../format/limits.ts";
 import type { OpenSnapshot } from "./open-snapshot.ts";
 import { StorageError } from "@idk/storage";
+import type { WalkedEntry } from "./walk.ts";
 import { encodeCborT, equal } from "@idk/storage/blobs";
 import { inPath } from "./paths.ts";
-import { treeIdItem } from "../format/tree/entry.ts";
+import { treeIdItem } from "../format/tree/encode-entry.ts";
 
 /** How an entry differs between two snapshots. */
 export interface Difference {

@@ -9,7 +9,8 @@ import {
   treeReader,
 } from "./tree.ts";
 import { type Snapshot, decodeSnapshot } from "../format/records/snapshot.ts";
-import { type WalkOptions, type WalkedEntry, DEPTH_MAX, walk } from "./walk.ts";
+import { type WalkOptions, type WalkedEntry, walk } from "./walk.ts";
+import { DEPTH_MAX } from "../format/limits.ts";
 import { inPath, namesOf, shownPath } from "./paths.ts";
 import { StorageError } from "@idk/storage";
 import { contentOf } from "./file-content.ts";

@@ -1,8 +1,11 @@
 import { type Cursor, cursorOf } from "./cursor.ts";
 import { type Directory, type PlacedEntry, type TreeReader, directoryOf } from "./tree.ts";
+import { DEPTH_MAX } from "../format/limits.ts";
 import { StorageError } from "@idk/storage";
 import type { Totals } from "../format/records/snapshot.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
+
+export { DEPTH_MAX };
 
 /** An entry of a tree, and where in it. */
 export interface WalkedEntry extends PlacedEntry {
@@ -12,8 +15,6 @@ export interface WalkedEntry extends PlacedEntry {
   readonly depth: number;
 }
 
-/** How deep the directories of a tree may be nested. */
-export const DEPTH_MAX = 4096;
 /** Nodes of all directories on one path: more than 30 million entries. Beyond, memory would be. */
 const NODES_ON_PATH_MAX = 2 ** 18;
 

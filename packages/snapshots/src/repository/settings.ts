@@ -133,7 +133,7 @@ export async function changeSettings(
   const first = await repository.settings({ ...options, refresh: true });
   /** Heads that the next one has as those before it, the first of which it changes. */
   let known: readonly FoundSettings[] = [first];
-  let own: Marker[] = [];
+  const own: Marker[] = [];
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const newest = known[0]!;
     const now = await backend.currentTime(signal ? { signal } : {});
@@ -146,7 +146,7 @@ export async function changeSettings(
     const place = await headsBefore(backend, newest.marker.chain, before, now, signal);
     const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
     const { marker } = await putHead(repository, writer, head, recipients, { signal });
-    own = [marker, ...own];
+    own.push(marker);
     const seen = new Set([...place.previous, ...own.map(({ address }) => address)]);
     known = await unseenSettings(repository, { before: first, seen, own: marker }, options);
     if (known.length === 0) return repository.settings({ ...options, refresh: true });

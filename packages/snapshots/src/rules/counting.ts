@@ -63,14 +63,17 @@ export function verifiedHead(content: Uint8Array, marker: Marker, pinned: Pinned
  *
  * @param heads verified ones, of any kind and in any order
  */
-export function newestSettings(heads: Iterable<StoredHead>): RepositoryHead | undefined {
-  let newest: { readonly marker: Marker; readonly head: RepositoryHead } | undefined;
-  for (const { marker, head } of heads) {
+export function newestSettings<T extends StoredHead>(
+  heads: Iterable<T>,
+): (T & { readonly head: RepositoryHead }) | undefined {
+  let newest: (T & { readonly head: RepositoryHead }) | undefined;
+  for (const found of heads) {
+    const { head, marker } = found;
     if (head.kind !== "repo") continue;
     if (newest === undefined || compareMarkers(marker, newest.marker) < 0)
-      newest = { marker, head };
+      newest = { ...found, head };
   }
-  return newest?.head;
+  return newest;
 }
 
 /**

@@ -2,7 +2,9 @@ import {
   ANY_CHARACTER,
   ANY_TEXT,
   type CharacterSet,
+  type Glob,
   type GlobPart,
+  globOf,
   matchesGlob,
 } from "../format/names/glob.ts";
 
@@ -23,7 +25,7 @@ interface Rule {
   readonly components: readonly Component[];
 }
 
-type Component = readonly GlobPart[] | null;
+type Component = Glob | null;
 
 /**
  * Compiles patterns. Within a component, `*` is any text, `?` one character, `[a-z]` and `[^a-z]` a
@@ -87,7 +89,7 @@ function compile(pattern: string): Rule {
  */
 export function compileFinder(pattern: string): (path: readonly string[]) => boolean {
   const components = componentsOf(pattern, pattern);
-  if (components.at(-1) === null) components.push([ANY_TEXT]);
+  if (components.at(-1) === null) components.push(globOf([ANY_TEXT]));
   const rule = { isAnchored: pattern.includes("/"), components };
   return (path) => matchesEnd(rule, path);
 }
@@ -95,34 +97,34 @@ export function compileFinder(pattern: string): (path: readonly string[]) => boo
 function componentsOf(body: string, pattern: string): Component[] {
   const parts = body.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.length === 0) throw malformed(pattern, "it has no name");
-  return parts.map((part) => (part === "**" ? null : globOf(part, pattern)));
+  return parts.map((part) => (part === "**" ? null : globOf(partsOf(part, pattern))));
 }
 
 function malformed(pattern: string, why: string): RangeError {
   return new RangeError(`the pattern ${JSON.stringify(pattern)} is malformed: ${why}`);
 }
 
-function globOf(component: string, pattern: string): GlobPart[] {
-  const glob: GlobPart[] = [];
+function partsOf(component: string, pattern: string): GlobPart[] {
+  const parts: GlobPart[] = [];
   const characters = Array.from(component);
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at]!;
     if (character === "*") {
-      glob.push(ANY_TEXT);
+      parts.push(ANY_TEXT);
     } else if (character === "?") {
-      glob.push(ANY_CHARACTER);
+      parts.push(ANY_CHARACTER);
     } else if (character === "[") {
       const { set, end } = characterSet(characters, at + 1, pattern);
-      glob.push(set);
+      parts.push(set);
       at = end;
     } else {
       if (character === "\\") at += 1;
       const literal = characters[at]?.codePointAt(0);
       if (literal === undefined) throw malformed(pattern, "nothing follows \\");
-      glob.push(literal);
+      parts.push(literal);
     }
   }
-  return glob;
+  return parts;
 }
 
 function characterSet(

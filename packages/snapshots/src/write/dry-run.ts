@@ -1,8 +1,8 @@
 import type { Cache } from "../cache/cache.ts";
 import type { Report } from "./report.ts";
-import { StorageError } from "@idk/storage";
 import type { WalkSink } from "./folder-walk.ts";
 import { isSameEntry } from "./tree/tree-builder.ts";
+import { throwIfAborted } from "../read/aborted.ts";
 
 const TURN_MS = 10;
 
@@ -18,9 +18,7 @@ export function dryRunSink(
   const turn = async (): Promise<void> => {
     report.progress();
     await new Promise<void>((resolve) => setImmediate(resolve));
-    if (signal.aborted) {
-      throw new StorageError("aborted", "the backup was aborted", { cause: signal.reason });
-    }
+    throwIfAborted(signal);
     lastTurn = performance.now();
   };
   return {

@@ -5,7 +5,7 @@ import { abandon, countUse, dropUses } from "./files/uses.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { CacheRecord } from "../cache/record.ts";
 import type { MetadataPacker } from "./packs/metadata-packer.ts";
-import type { PlacedPiece } from "./tree/content.ts";
+import type { PlacedPiece } from "../format/tree/encode-content.ts";
 
 /** Something that happens to the tree, in the order of the walk. */
 export type TreeStep =

@@ -1,15 +1,14 @@
 import { type CacheRecord, isAsRecorded, stateOf } from "../cache/record.ts";
 import type { Folder, Host, Stat } from "../files/host.ts";
 import { afterIn, decodeValue, encodeValue, linksOf } from "./tree/record-value.ts";
-import { encodeAfter, hashIn } from "./tree/entry-bytes.ts";
+import { encodeAfter, hashIn } from "../format/tree/encode-entry.ts";
 import { type PieceSink, readPieces } from "./files/file-pieces.ts";
 import type { Cache } from "../cache/cache.ts";
-import { DEPTH_MAX } from "../read/walk.ts";
 import type { Extra } from "../format/tree/entry.ts";
 import type { LinkGroups } from "../walk/link-groups.ts";
 import type { Merged } from "../cache/merge.ts";
 import type { NewPiece } from "./packs/data-packer.ts";
-import { PIECE_MAX } from "../format/limits.ts";
+import { DEPTH_MAX, PIECE_MAX } from "../format/limits.ts";
 import type { Step } from "../walk/walk.ts";
 import type { TreeStep } from "./entry-queue.ts";
 import { codeOf, isSystemError } from "../files/errors.ts";

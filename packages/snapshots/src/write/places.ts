@@ -1,5 +1,5 @@
 import type { Cache, PiecePlace } from "../cache/cache.ts";
-import { LIST } from "./tree/content.ts";
+import { LIST } from "../format/packs/piece.ts";
 
 /** What the cache knows places of. */
 const KINDS = { piece: 0, node: 1, list: 2 } as const;

@@ -10,13 +10,13 @@ import { type MetadataPacker, metadataPacker } from "./packs/metadata-packer.ts"
 import type { Marker } from "../format/names/marker.ts";
 import type { Report } from "./report.ts";
 import type { ChainId, SessionId } from "../format/names/identifiers.ts";
-import { StorageError } from "@idk/storage";
 import type { Threads } from "./packs/threads.ts";
 import type { WalkSink } from "./folder-walk.ts";
 import { decodeRow } from "../format/packs/row.ts";
 import { encodeSnapshot } from "../format/records/snapshot.ts";
 import { packStore } from "./packs/pack-store.ts";
 import { runningSession } from "./session/session.ts";
+import { throwIfAborted } from "../read/aborted.ts";
 
 /** How long the event loop may have to wait, so that packs are sent while files are read. */
 const TURN_MS = 10;
@@ -240,9 +240,4 @@ function upTo<T>(items: readonly T[], lengthOf: (item: T) => number): T[] {
     length += lengthOf(item) + 5;
     return length <= RECORDED_MAX;
   });
-}
-
-function throwIfAborted(signal: AbortSignal): void {
-  if (!signal.aborted) return;
-  throw new StorageError("aborted", "the backup was aborted", { cause: signal.reason });
 }

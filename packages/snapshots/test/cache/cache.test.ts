@@ -213,6 +213,26 @@ test("a piece is forgotten if its pack was not stored, and a newer place counts"
   cache.close();
 });
 
+test("what a file of an interrupted session had is forgotten, though its pack stays", async () => {
+  const path = newPath();
+  let cache = await withFirst(path);
+  cache.begin();
+  const pack = cache.newPack();
+  for (const [offset, byte] of [8, 9].entries()) {
+    cache.addPiece(Buffer.alloc(32, byte), { ...piece, pack, offset });
+  }
+  cache.addPack(pack, Buffer.alloc(64, 2), 2);
+  cache.close();
+  cache = await openCache(path);
+  cache.begin();
+  cache.use({ pack, offset: 0 }, 1);
+  cache.prepare({ marker: Buffer.from("2"), value: Buffer.from("2") }, [pack]);
+  cache.commit([]);
+  expect(cache.piece(Buffer.alloc(32, 8))).toBeDefined();
+  expect(cache.piece(Buffer.alloc(32, 9))).toBeUndefined();
+  cache.close();
+});
+
 test("a record in a chunk is compared as it is when it is decoded", async () => {
   const path = newPath();
   const cache = await withFirst(path);

@@ -32,7 +32,7 @@ if (import.meta.main) {
   const packs = { bomb: packOf(bomb(200_000)), allowed: packOf(bomb(200_000, undefined, 20)) };
   const shortest = (pack: Uint8Array): number => {
     let least = Infinity;
-    for (let i = 0; i < 20; i += 1) {
+    for (let i = 0; i < 5; i += 1) {
       const started = performance.now();
       try {
         decodeMetadataPack(pack);

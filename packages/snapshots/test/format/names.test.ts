@@ -144,9 +144,20 @@ describe("patterns", () => {
   });
 
   test("take no longer than a product of lengths", () => {
-    const started = performance.now();
-    expect(matchesPattern("*a".repeat(200) + "b", "a".repeat(255))).toBe(false);
-    expect(matchesPattern("a*".repeat(2 ** 18), "a".repeat(255))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(500);
-  });
+    const name = "a".repeat(255);
+    expect(matchesPattern("*a".repeat(200) + "b", name)).toBe(false);
+    const long = "a*".repeat(2 ** 18);
+    expect(matchesPattern(long, name)).toBe(false);
+    // Beside a look at each character, because the machine may be busy.
+    const shortest = (run: () => void): number =>
+      Math.min(
+        ...Array.from({ length: 5 }, () => {
+          const started = performance.now();
+          run();
+          return performance.now() - started;
+        }),
+      );
+    const once = shortest(() => Array.from(long));
+    expect(shortest(() => matchesPattern(long, name))).toBeLessThan(20 * once);
+  }, 60_000);
 });

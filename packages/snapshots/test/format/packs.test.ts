@@ -200,7 +200,7 @@ describe("metadata packs", () => {
     const { memory, bombMs, allowedMs } = JSON.parse(stdout.toString()) as Cost;
     expect(memory).toBeLessThan(100 * 2 ** 20);
     expect(bombMs).toBeLessThan(10 * allowedMs);
-  });
+  }, 60_000);
 });
 
 describe("pieces", () => {

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { PLACE, contentItems, entries } from "./arbitraries.ts";
 import { acceptsOnlyCanonical, answers, fails, fromHex, toHex } from "../support.ts";
 import { decodeNode, encodeNode } from "../../src/format/tree/node.ts";
-import { decodePieceList, encodePieceList } from "../../src/format/tree/content.ts";
+import { decodePieceList } from "../../src/format/tree/content.ts";
+import { encodePieceList } from "../../src/format/tree/encode-content.ts";
 import { treeId, treeIdHash } from "../../src/format/tree/tree-id.ts";
 import { mutated } from "./mutations.ts";
 

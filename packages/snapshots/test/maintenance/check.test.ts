@@ -119,6 +119,7 @@ describe("check", () => {
     expect(report).toMatchObject({ chains: 3, snapshots: 3, forgotten: 0, isSound: true });
     // docs, empty and the root twice, the empty root being one with the empty folder.
     expect(report.packs).toBe(13);
+    expect(report.metadataPacks).toBe(4);
     expect(report.opened).toBe(9);
     expect(report.openedBytes).toBe(9 * 4096);
     expect([...stages].toSorted()).toEqual(["blobs", "heads", "packs", "trees"]);
@@ -317,6 +318,26 @@ describe("check", () => {
     const expected = ["head head", "fork of 2 open", "part 1", "record not-found"];
     expect(lines(problems).toSorted()).toEqual(expected.toSorted());
     expect(report.problems).toMatchObject({ head: 1, fork: 1, part: 1, record: 1, file: 0 });
+  });
+
+  test("settings that do not know of each other are a problem until later ones know them", async () => {
+    const given = await testRepository();
+    const repository = await given.open();
+    const { head } = await repository.settings();
+    const store = (generation: number, settings: object, previous: readonly Address[]) =>
+      storeHead(given, given.owner, { ...head, generation, previous, settings } as never);
+    const [one, other] = [
+      await store(given.clock.now, { graceSeconds: 700_000, rules: [] }, head.previous),
+      await store(given.clock.now + 1, { graceSeconds: 700_001, rules: [] }, head.previous),
+    ];
+    const found = await checked(given);
+    expect(lines(found.problems)).toEqual(["fork of 3 open"]);
+    expect(found.report.isSound).toBe(false);
+    const first = (await repository.settings()).marker.address;
+    await store(given.clock.now + 2, head.settings, [first, one.address, other.address]);
+    const joined = await checked(given);
+    expect(lines(joined.problems)).toEqual(["fork of 3 joined"]);
+    expect(joined.report.isSound).toBe(true);
   });
 
   test("counts what is forgotten, and directories that snapshots share once", async () => {

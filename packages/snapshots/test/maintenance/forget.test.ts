@@ -129,6 +129,23 @@ describe("forget", () => {
     expect(refused.message).toContain("is the newest snapshot");
   });
 
+  test("forgets all heads that do not count, each once", async () => {
+    const given = await testRepository();
+    await daily(given, "home", 2);
+    const thief = [await storeBackup(given, web, "home", { generation: NOW, packs: [] })];
+    thief.push(await storeBackup(given, web, "home", { generation: NOW + 1, packs: [] }));
+    const repository = await given.open();
+    const options = { refused: true, recipients: given.recipients } as const;
+    const addresses = thief.map(({ marker }) => marker.address);
+    const first = await forget(repository, { ...options, dryRun: true });
+    expect(first.forgotten.map(({ address }) => address).toSorted()).toEqual(addresses.toSorted());
+    await forget(repository, { markers: [thief[0]!.marker], recipients: given.recipients });
+    const { forgotten } = await forget(repository, options);
+    expect(forgotten).toEqual([thief[1]!.marker]);
+    expect((await forget(repository, options)).heads).toEqual([]);
+    expect(await left(repository)).toEqual(["home 0", "home 1"]);
+  });
+
   test("writes several heads for more than 8,192 markers", async () => {
     const given = await testRepository();
     const repository = await given.open();

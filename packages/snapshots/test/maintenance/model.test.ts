@@ -1,15 +1,15 @@
 /*
  * Backups, interrupted ones, forgetting and its undoing, prunes, copied caches and closed chains, in random
  * schedules in which their requests interleave, over a store with a virtual clock whose times are wrong:
- * nothing that a snapshot needs may go. Forget, unforget and prune are the real ones. Hosts are a model of
- * the rules of writing, and in some schedules real backups of real files, whose snapshots are checked at
- * the end. And the model has to find rules that are broken.
+ * nothing that a snapshot needs may go. Forget, unforget, prune and the sessions of backups are the real
+ * ones. Hosts have packs that hold nothing and a cache in memory, and in some schedules they make real
+ * backups of real files, whose snapshots are checked at the end. And the model has to find rules that are
+ * broken in the sources.
  *
  * A schedule follows from its seed. `IDK_MODEL_SEED` is the first one, `IDK_MODEL_SCHEDULES` how many.
  */
 import type { Job, JobResult, Plant } from "./model/run-schedules.ts";
 import { expect, test } from "bun:test";
-import type { WritingRules } from "./model/host.ts";
 import { join } from "node:path";
 
 const SLOW = process.env["IDK_TEST_SLOW"] === "1";
@@ -44,7 +44,7 @@ async function runAll(count: number, isReal: boolean): Promise<JobResult["counts
       const firstSeed = next;
       const schedules = Math.min(PER_PROCESS, Math.ceil(count / PROCESSES), end - next);
       next += schedules;
-      results.push(await runJob({ firstSeed, schedules, broken: [], plants: [], isReal }));
+      results.push(await runJob({ firstSeed, schedules, plants: [], isReal }));
     }
   };
   await Promise.all(Array.from({ length: PROCESSES }, run));
@@ -91,15 +91,36 @@ test(
 /** Schedules in which a fault has to show. */
 const FAULTY = 2000;
 
-const BROKEN: readonly (keyof WritingRules)[] = [
-  "requiresListedBase",
-  "requiresNewestBase",
-  "forgetsInterrupted",
-  "endsInTime",
-  "looksAtMarker",
-];
+const FOUND = "found !== undefined && found === newest";
+const REFUSED =
+  'if (found === undefined) return refuse("the last head of this host is not in the store any more");';
+const START = "write/session/start.ts";
+const SESSION = "write/session/session.ts";
 
-const PLANTS: Readonly<Record<string, Plant>> = {
+const PLANTS: Readonly<Record<string, Plant | readonly Plant[]>> = {
+  "a backup builds on a head that is not listed": [
+    { file: START, find: FOUND, replace: "found === undefined || found === newest" },
+    { file: START, find: REFUSED, replace: "" },
+  ],
+  "a backup builds on an old head that is not the newest": {
+    file: START,
+    find: FOUND,
+    replace: "found !== undefined",
+  },
+  "a backup uses packs of an interrupted one that are too old": [
+    { file: START, find: "pack.stored >= oldest", replace: "pack.stored >= 0" },
+    { file: SESSION, find: "Math.min(oldest, interrupted)", replace: "oldest" },
+  ],
+  "a backup ends at any time": {
+    file: "write/session/commit.ts",
+    find: "+ times.half)",
+    replace: "+ 100 * times.half)",
+  },
+  "a backup takes over a head without its marker": {
+    file: START,
+    find: "found !== undefined && found.storedAt <= pending.deadline",
+    replace: "true",
+  },
   "prune ignores the grace period of blobs": {
     file: "maintenance/deletion.ts",
     find: "Math.max(until, storedAt + grace)",
@@ -158,25 +179,24 @@ const PLANTS: Readonly<Record<string, Plant>> = {
   },
 };
 
-const faults: Record<string, Pick<Job, "broken" | "plants">> = {};
-for (const rule of BROKEN) faults[`hosts break ${rule}`] = { broken: [rule], plants: [] };
-for (const [what, one] of Object.entries(PLANTS)) faults[what] = { broken: [], plants: [one] };
-
 /** Those that show soon enough for every run. */
 const SOON = new Set([
-  "hosts break requiresNewestBase",
-  "hosts break forgetsInterrupted",
+  "a backup builds on a head that is not listed",
+  "a backup uses packs of an interrupted one that are too old",
+  "a backup ends at any time",
+  "a backup takes over a head without its marker",
   "prune ignores the grace period of blobs",
   "prune ignores the grace period of heads",
   "prune ignores when a snapshot was forgotten",
   "prune ignores that a snapshot was not forgotten",
 ]);
-const chosen = Object.entries(faults).filter(([what]) => SLOW || SOON.has(what));
+const chosen = Object.entries(PLANTS).filter(([what]) => SLOW || SOON.has(what));
 
 test.each(chosen)(
   "is noticed: %s",
   async (_, fault) => {
-    const job = { ...fault, firstSeed: FIRST_SEED, schedules: FAULTY };
+    const plants = "file" in fault ? [fault] : fault;
+    const job = { plants, firstSeed: FIRST_SEED, schedules: FAULTY };
     const { failure } = await runJob(job);
     expect(failure?.message).toStartWith("Lost: ");
   },

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { NOW, all, testRepository } from "../support/repositories.ts";
 import { bytes, storeFolder, storeSnapshot, testSession } from "../support/repository-writer.ts";
-import { type ContentItem, encodePieceList } from "../../src/format/tree/content.ts";
+import type { ContentItem } from "../../src/format/tree/content.ts";
+import { encodePieceList } from "../../src/format/tree/encode-content.ts";
 import type { FileEntry } from "../../src/format/tree/entry.ts";
 import { createHash } from "node:crypto";
 import { encodeNode } from "../../src/format/tree/node.ts";

@@ -13,7 +13,8 @@ import {
   testSession,
 } from "../support/repository-writer.ts";
 import { type CborItem, encodeCborT, encodeZstdFrame, sealRoot } from "@idk/storage/blobs";
-import { type DirectoryEntry, type Entry, entryItem } from "../../src/format/tree/entry.ts";
+import type { DirectoryEntry, Entry } from "../../src/format/tree/entry.ts";
+import { entryItem } from "../../src/format/tree/encode-entry.ts";
 import { type Row } from "../../src/format/packs/row.ts";
 import type { Snapshot, Totals } from "../../src/format/records/snapshot.ts";
 import { encodeMetadataPack } from "../../src/format/packs/metadata-pack.ts";

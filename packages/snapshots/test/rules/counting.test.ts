@@ -166,7 +166,7 @@ test("settings count only with the owner's signature; of several the newest do",
   const heads = [5, 9, 7].map((generation) =>
     stored(settingsHead(owner, settings(3600 + generation), generation)),
   );
-  expect(newestSettings(heads)?.settings.graceSeconds).toBe(3609);
+  expect(newestSettings(heads)?.head.settings.graceSeconds).toBe(3609);
   expect(newestSettings([stored(head("a", owner))])).toBeUndefined();
 
   const sealed = (value: Head, key: Key) => {

@@ -116,4 +116,4 @@ test("2,000 folders deep reads back, and deeper than readers go is left out", as
   await at.run();
   expect(await at.treeId()).toBe(id);
   execFileSync("rm", ["-rf", at.source]);
-}, 30_000);
+}, 120_000);

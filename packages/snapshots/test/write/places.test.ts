@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, renameSync, symlinkSync } from "node:fs";
 import type { Cache, PiecePlace } from "../../src/cache/cache.ts";
 import { encodeCborT } from "@idk/storage/blobs";
-import { entryItem } from "../../src/format/tree/entry.ts";
+import { entryItem } from "../../src/format/tree/encode-entry.ts";
 import { join } from "node:path";
 import { openDatabase } from "../../src/cache/database.ts";
 

@@ -357,6 +357,37 @@ test("a long backup that stores nothing ends parts, too", async () => {
   await check();
 });
 
+test("what a part has left out is not used again after it", async () => {
+  at.write("kept", randomBytes(3 * MIB));
+  const options = { compression: "none" } as const;
+  const before = new Set((await all(at.backend.list(""))).map(({ name }) => name));
+  await at.run(options);
+  for (const { name, size } of await all(at.backend.list(""))) {
+    if (size > 3 * MIB && !before.has(name)) await at.backend.delete(name);
+  }
+  at.later();
+  at.write("large", randomBytes(20 * MIB));
+  let hasPart = false;
+  const failing = wrapBackend(writeOnly(at.backend).backend, {
+    put:
+      (put) =>
+      async (...given) => {
+        if (hasPart) throw new StorageError("unavailable", "the network is gone");
+        if (given[1].length > MIB) at.clock.now += (GRACE / 8 + 1) * HOUR;
+        await put(...given);
+      },
+  });
+  const onEvent = ({ kind }: BackupEvent): void => {
+    hasPart ||= kind === "part";
+  };
+  // It knows of the pack that the store has lost, and dies after its part.
+  await failure(at.run({ ...options, repair: true, onEvent }, failing));
+  expect((await (await at.open()).newest("home"))?.head.kind).toBe("part");
+  at.later();
+  await at.run(options);
+  await check();
+});
+
 test("a pack hardly in use leaves the store", async () => {
   const options = { compression: "none" } as const;
   const blobs = async () => new Set((await all(at.backend.list(""))).map(({ name }) => name));
@@ -364,7 +395,7 @@ test("a pack hardly in use leaves the store", async () => {
   at.write("kept", randomBytes(1000));
   at.write("large", randomBytes(3 * MIB));
   await at.run(options);
-  const [pack] = (await all(at.backend.list(""))).filter(
+  const pack = (await all(at.backend.list(""))).find(
     ({ name, size }) => size > 3 * MIB && !before.has(name),
   );
   at.later();

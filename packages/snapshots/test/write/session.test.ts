@@ -75,7 +75,9 @@ test("packs less than a twentieth in use are sparse, as long as they are a small
   const fill = (used: Map<number, number>) => packFills(undefined, used, [...used.keys()]);
   const full = new Map(Array.from({ length: 100 }, (_, pack) => [pack + 1, 4 * MIB]));
   expect(sparsePacks(full, fill(full))).toEqual([]);
-  const later = new Map([...full, [3, 209_715], [5, 209_716], [7, 1], [200, 5]]);
+  // Which many files had.
+  full.set(9, 400 * MIB);
+  const later = new Map([...full, [9, MIB / 4], [3, 209_715], [5, 209_716], [7, 1], [200, 5]]);
   const fills = packFills(fill(full), later, [...later.keys()]);
   // A twentieth is 209,715.2 bytes; what is new is as full as it ever was.
   expect(sparsePacks(later, fills)).toEqual([7, 3]);

@@ -11,6 +11,7 @@ import { count, printable, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
 import { READING } from "../../snapshots/open-repository.ts";
+import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
 import { startReading } from "./open.ts";
@@ -55,12 +56,13 @@ export const check: Command = command(
     const { problems, isSound, ...counted } = report;
     await out.report({ ...counted, problems, ok: isSound });
     await out.flush();
-    const { snapshots, forgotten, packs, opened, openedBytes, attested } = counted;
+    const { snapshots, forgotten, packs, metadataPacks, opened, openedBytes, attested } = counted;
     if (!out.json) {
       await out.note(
         `checked ${count(snapshots, "snapshot")}` +
           `${forgotten > 0 ? ` (${forgotten} forgotten)` : ""}, ${count(packs, "pack")}: ` +
-          `${opened} read, ${roundBytes(openedBytes)}; ${attested} by server checksum`,
+          `${metadataPacks} of folders, all read; ${packs - metadataPacks} of files, ${opened} read ` +
+          `(${roundBytes(openedBytes)}), ${attested} by server checksum`,
       );
     }
     if (isSound) return;
@@ -78,9 +80,11 @@ export const check: Command = command(
       problems.pack + problems.tree > 0
         ? ": `idk backup --repair` stores what is still on its host anew"
         : problems.head > 0
-          ? ": `idk prune` ends at heads that do not count, until `idk forget --head` forgets them"
+          ? ": `idk prune` ends at heads that do not count, until the owner forgets each with " +
+            "`idk forget --head ADDRESS`, or all with `idk forget --refused`"
           : "";
-    throw new Failure("tree", `something is wrong (${parts.join(", ")})${remedy}`);
+    const what = parts.length > 0 ? parts.join(", ") : "settings that do not know of each other";
+    throw new Failure("tree", `something is wrong (${what})${remedy}`);
   },
 );
 
@@ -98,7 +102,7 @@ function described(problem: CheckProblem): [human: string, json: object] {
     case "head": {
       const { marker, error } = problem;
       return [
-        `head ${marker.address.slice(0, 12)} does not count: ${messageOf(error)}`,
+        refusedText(marker.address, messageOf(error)),
         { head: marker.address, ...failure(error) },
       ];
     }
@@ -106,10 +110,12 @@ function described(problem: CheckProblem): [human: string, json: object] {
       const { name, heads, isJoined } = problem;
       const addresses = heads.map(({ marker }) => marker.address);
       const short = addresses.map((address) => address.slice(0, 12)).join(" and ");
-      return [
-        `note: ${short} of ${printable(JSON.stringify(name))} do not know of each other${isJoined ? " (joined since)" : ""}`,
-        { name, heads: addresses, joined: isJoined },
-      ];
+      const text =
+        name === "" && !isJoined
+          ? `settings ${short} do not know of each other, so what one of them changed is not in force: ` +
+            "compare `idk repo show` with what you changed, and change it again"
+          : `note: ${short} of ${printable(JSON.stringify(name))} do not know of each other${isJoined ? " (joined since)" : ""}`;
+      return [text, { name, heads: addresses, joined: isJoined }];
     }
     case "record": {
       const { found, error } = problem;

@@ -47,6 +47,7 @@ export const forget: Command = command(
     keepWithin: optional(field(parseSpan)),
     keepTag: texts,
     head: addresses,
+    refused: flag,
     name: texts,
     hostTimes: flag,
     message: optional(text),
@@ -58,7 +59,8 @@ export const forget: Command = command(
     const { out } = session;
     const { dryRun, name: names, hostTimes, message } = settings;
     const policy = policyOf(settings);
-    const isNamed = settings.snapshot.length + settings.head.length > 0;
+    const { refused } = settings;
+    const isNamed = settings.snapshot.length + settings.head.length > 0 || refused;
     if (policy === undefined && !isNamed) {
       throw usage("name snapshots, or what to keep, such as --keep-daily 7 --keep-weekly 4");
     }
@@ -76,6 +78,7 @@ export const forget: Command = command(
       ...reports.options,
       ...(policy === undefined ? { snapshots: found } : { policy }),
       markers: await refusedHeads(repository, settings.head, reports.options),
+      refused,
       ...(names.length > 0 && { names }),
       ...(message !== undefined && { message }),
       times: hostTimes ? "head" : "store",
@@ -117,7 +120,8 @@ export const forget: Command = command(
     });
     await out.flush();
     if (!out.json) {
-      const what = count(forgotten, "snapshot");
+      const isOfHeads = policy === undefined && found.length === 0;
+      const what = count(forgotten, isOfHeads ? "head" : "snapshot");
       await out.note(dryRun ? `would forget ${what}` : `forgot ${what}`);
       if (!dryRun && forgotten > 0 && !settings.prune) {
         await out.note(
@@ -174,7 +178,7 @@ export const unforget: Command = command(
 /**
  * The markers of heads that do not count, at which a prune ends until their owner forgets them.
  *
- * @throws Failure `not-found` if there is none of these addresses
+ * @throws Failure `not-found` if there is none of these addresses; `usage` if there are several
  */
 async function refusedHeads(
   repository: Repository,
@@ -182,15 +186,22 @@ async function refusedHeads(
   options: HeadOptions,
 ): Promise<Marker[]> {
   if (given.length === 0) return [];
-  const found = new Map<string, Marker>();
+  // One head can have several markers.
+  const found = new Map<string, Marker[]>(given.map((each) => [each, []]));
   const onRefused: HeadOptions["onRefused"] = ({ marker }) => {
-    const name = given.find((each) => marker.address.startsWith(each));
-    if (name !== undefined) found.set(name, marker);
+    for (const [each, markers] of found) if (marker.address.startsWith(each)) markers.push(marker);
   };
   for await (const _ of repository.heads({ ...options, onRefused }));
-  const missing = given.find((each) => !found.has(each));
-  if (missing === undefined) return [...found.values()];
-  throw new Failure("not-found", `there is no head ${missing} that does not count`);
+  for (const [each, markers] of found) {
+    if (markers.length === 0) {
+      throw new Failure("not-found", `there is no head ${each} that does not count`);
+    }
+    const [first, ...others] = new Set(markers.map(({ address }) => address));
+    if (others.length > 0) {
+      throw usage(`${each} is ambiguous: ${[first, ...others].join(" and ")} begin with it`);
+    }
+  }
+  return [...found.values()].flat();
 }
 
 interface KeepSettings {

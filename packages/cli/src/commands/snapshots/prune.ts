@@ -1,4 +1,6 @@
 import { prune as pruneBlobs, type Repository } from "@idk/snapshots";
+import { StorageError } from "@idk/storage";
+import { DIGITS_TO_ACT } from "../../blobs/address.ts";
 import { command, type Command } from "../../command.ts";
 import { flag } from "../../config/settings.ts";
 import { formatPeriod } from "../../config/period.ts";
@@ -18,6 +20,16 @@ export const prune: Command = command(
   },
 );
 
+/** Adds the command that forgets the head at which a prune has ended. */
+function withCommand(error: unknown, refused: ReadonlySet<string>): unknown {
+  if (!(error instanceof StorageError)) return error;
+  const head = [...refused].find((address) => error.message.includes(address));
+  if (head === undefined) return error;
+  const all = refused.size > 1 ? ", or all such heads: `idk forget --refused`" : "";
+  const text = `${error.message}: \`idk forget --head ${head.slice(0, DIGITS_TO_ACT)}\`${all}`;
+  return new StorageError(error.code, text, { cause: error });
+}
+
 /** The same after `idk forget --prune`. */
 export async function pruneRepository(
   repository: Repository,
@@ -27,11 +39,18 @@ export async function pruneRepository(
 ): Promise<void> {
   const { out } = session;
   using stages = stageMeter("prune", session);
+  const refused = new Set<string>();
   const report = await pruneBlobs(repository, {
     ...reports.options,
+    onRefused: (one) => {
+      refused.add(one.marker.address);
+      reports.options.onRefused?.(one);
+    },
     dryRun,
     acceptLostHeads: acceptLost,
     onProgress: stages.onProgress,
+  }).catch((error: unknown) => {
+    throw withCommand(error, refused);
   });
   stages.finish();
   await reports.finish();

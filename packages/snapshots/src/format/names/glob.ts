@@ -12,17 +12,36 @@ export interface CharacterSet {
 /** A part of a glob: a character by its code point, or what stands for some. */
 export type GlobPart = number | CharacterSet;
 
+export interface Glob {
+  readonly parts: readonly GlobPart[];
+  /** Characters that every text ends with, which decide nearly always. */
+  readonly suffix: string;
+}
+
+const SUFFIX_MAX = 64;
+
+export function globOf(parts: readonly GlobPart[]): Glob {
+  let suffix = "";
+  for (let at = parts.length - 1; at >= 0 && suffix.length < SUFFIX_MAX; at -= 1) {
+    const part = parts[at]!;
+    if (typeof part !== "number" || part < 0) break;
+    suffix = String.fromCodePoint(part) + suffix;
+  }
+  return { parts, suffix };
+}
+
 /**
  * Whether a glob matches a whole text. Takes time in proportion to the product of the lengths at most,
  * whatever the glob: only the last `ANY_TEXT` is ever tried again, because the leftmost place of what
  * comes before leaves the most for what comes after.
  */
-export function matchesGlob(glob: readonly GlobPart[], text: string): boolean {
+export function matchesGlob({ parts, suffix }: Glob, text: string): boolean {
+  if (!text.endsWith(suffix)) return false;
   let [at, from] = [0, 0];
   /** The part after the last `ANY_TEXT`, and where in the text it is tried. */
   let [retry, tried] = [-1, 0];
   while (from < text.length) {
-    const part = glob[at];
+    const part = parts[at];
     if (part === ANY_TEXT) {
       at += 1;
       [retry, tried] = [at, from];
@@ -32,7 +51,7 @@ export function matchesGlob(glob: readonly GlobPart[], text: string): boolean {
     if (part !== undefined && matchesCharacter(part, character)) {
       at += 1;
       from += widthOf(character);
-    } else if (retry === glob.length) {
+    } else if (retry === parts.length) {
       return true;
     } else if (retry === -1) {
       return false;
@@ -41,8 +60,8 @@ export function matchesGlob(glob: readonly GlobPart[], text: string): boolean {
       [at, from] = [retry, tried];
     }
   }
-  while (glob[at] === ANY_TEXT) at += 1;
-  return at === glob.length;
+  while (parts[at] === ANY_TEXT) at += 1;
+  return at === parts.length;
 }
 
 function matchesCharacter(part: GlobPart, character: number): boolean {

@@ -2,8 +2,14 @@ import { decodeLz4Block, decodeZstdFrame } from "@idk/storage/blobs";
 import { decoding, malformed } from "../checks.ts";
 import { ZSTD_WINDOW_LOG_MAX } from "../limits.ts";
 
+/** By the number in the format. */
+export const PIECE_ENCODINGS = ["raw", "lz4", "zstd"] as const;
+
 /** How a piece is stored in a data pack. */
-export type PieceEncoding = "raw" | "lz4" | "zstd";
+export type PieceEncoding = (typeof PIECE_ENCODINGS)[number];
+
+/** What a piece list has in place of an encoding. */
+export const LIST = 3;
 
 /** Where the bytes of a piece are in a data pack. */
 export interface PieceLocation {

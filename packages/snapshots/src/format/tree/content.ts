@@ -8,8 +8,7 @@ import {
   PIECE_MAX,
 } from "../limits.ts";
 import { array, byteString, decodedItem, decoding, malformed, tuple, uint } from "../checks.ts";
-import type { PieceEncoding } from "../packs/piece.ts";
-import { encodeCborT } from "@idk/storage/blobs";
+import { LIST, PIECE_ENCODINGS, type PieceEncoding } from "../packs/piece.ts";
 
 /** Consecutive bytes of a file, in a data pack. */
 export interface Piece {
@@ -56,9 +55,6 @@ export interface Place {
   /** Rows of its pack, row 0 included. */
   readonly rowCount: number;
 }
-
-const ENCODINGS: readonly PieceEncoding[] = ["raw", "lz4", "zstd"];
-const LIST = 3;
 
 /**
  * Decodes the pieces, holes and lists of a file.
@@ -112,7 +108,7 @@ function decodeContentItem(item: CborItem, place: Place, levels: number): Conten
     offset,
     stored,
     length,
-    encoding: ENCODINGS[encoding]!,
+    encoding: PIECE_ENCODINGS[encoding]!,
   };
   checkPiece(piece);
   return piece;
@@ -146,34 +142,6 @@ function positive(item: CborItem | undefined, what: string): number {
   const value = uint(item, what);
   if (value === 0) throw malformed(`${what} is 0`);
   return value;
-}
-
-/** The pieces, holes and lists of a file as an item of CBOR-T. */
-export function contentItem(content: readonly ContentItem[]): CborItem {
-  return content.map((item) => {
-    if (item.kind === "hole") return [null, item.length];
-    const { row, offset, stored, length } = item;
-    const encoding = item.kind === "list" ? LIST : ENCODINGS.indexOf(item.encoding);
-    return [row, offset, stored, length, encoding];
-  });
-}
-
-/**
- * Encodes a piece list, for the frame of a metadata pack.
- *
- * @param place where it is going to lie
- * @param levels how many levels of lists there are below: 0 or 1
- * @throws StorageError `tree` if a reader would refuse it
- */
-export function encodePieceList(
-  content: readonly ContentItem[],
-  place: Place,
-  levels: number,
-): Uint8Array<ArrayBuffer> {
-  const total = content.reduce((sum, { length }) => sum + length, 0);
-  const bytes = encodeCborT(contentItem(content));
-  decodePieceList(bytes, total, place, levels);
-  return bytes;
 }
 
 /**
@@ -231,11 +199,6 @@ export function decodeNodeReferences(item: CborItem | undefined, place: Place): 
     references.push({ row, offset, length, name });
   }
   return references;
-}
-
-/** The nodes of a directory as an item of CBOR-T. */
-export function nodeReferencesItem(references: readonly NodeReference[]): CborItem {
-  return references.map(({ row, offset, length, name }) => [row, offset, length, name]);
 }
 
 const SLASH = 0x2f;

@@ -3,11 +3,9 @@ import {
   ENTRY_LEVELS,
   type NodeReference,
   type Place,
-  contentItem,
   decodeContent,
   decodeNodeReferences,
   entryName,
-  nodeReferencesItem,
 } from "./content.ts";
 import { HASH_LENGTH, LINK_TARGET_MAX, MODE_MAX, USER_ID_MAX } from "../limits.ts";
 import { byteString, integer, malformed, map, text, tuple, uint } from "../checks.ts";
@@ -177,65 +175,4 @@ function decodeAttributes(item: CborItem): ReadonlyMap<string, Uint8Array> {
     throw malformed("there are no extended attributes, and a key for them");
   for (const value of attributes.values()) byteString(value, "an extended attribute");
   return attributes as ReadonlyMap<string, Uint8Array>;
-}
-
-/** An entry as an item of CBOR-T. */
-export function entryItem(entry: Entry): CborItem {
-  return itemOf(entry, contentOf(entry));
-}
-
-/** An entry as its directory's tree id has it: without where its content lies and how it is cut. */
-export function treeIdItem(entry: Entry): CborItem {
-  const isContent = entry.type === "file" || entry.type === "directory";
-  return itemOf(entry, isContent ? null : contentOf(entry));
-}
-
-function contentOf(entry: Entry): CborItem {
-  switch (entry.type) {
-    case "file":
-      return contentItem(entry.content);
-    case "directory":
-      return nodeReferencesItem(entry.nodes);
-    case "link":
-      return entry.target;
-    case "character-device":
-    case "block-device":
-      return [entry.major, entry.minor];
-    case "fifo":
-    case "socket":
-    default:
-      return null;
-  }
-}
-
-function itemOf(entry: Entry, content: CborItem): CborItem {
-  const { name, type, mode, uid, gid, mtime } = entry;
-  const hash = type === "file" || type === "directory" ? entry.hash : null;
-  const size = type === "file" ? entry.size : 0;
-  return [
-    name,
-    TYPES.indexOf(type),
-    mode,
-    uid,
-    gid,
-    mtime.seconds,
-    mtime.nanoseconds,
-    size,
-    content,
-    hash,
-    extraItem(entry.extra),
-  ];
-}
-
-/** What an entry has beyond the other ten, as an item of CBOR-T. */
-export function extraItem(extra: Extra): CborItem {
-  const fields = new Map<string, CborItem>();
-  if (extra.user !== undefined) fields.set("u", extra.user);
-  if (extra.group !== undefined) fields.set("g", extra.group);
-  if (extra.links !== undefined) fields.set("l", extra.links);
-  if (extra.attributes !== undefined && extra.attributes.size > 0) {
-    fields.set("x", extra.attributes);
-  }
-  if (extra.inconsistent === true) fields.set("i", 1);
-  return fields;
 }

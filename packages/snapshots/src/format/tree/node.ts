@@ -1,8 +1,11 @@
-import { type Entry, decodeEntry, entryItem } from "./entry.ts";
+import { ARRAY, ByteWriter } from "./byte-writer.ts";
+import { type Entry, decodeEntry } from "./entry.ts";
+import { bytesOfEntry, writeEntry } from "./encode-entry.ts";
 import { FRAME_DECODED_MAX } from "../limits.ts";
 import type { Place } from "./content.ts";
 import { array, decodedItem, decoding, malformed } from "../checks.ts";
-import { type CborItem, encodeCborT } from "@idk/storage/blobs";
+import { type CborItem, decodeCborT } from "@idk/storage/blobs";
+import { rowOfNumber } from "./encode-content.ts";
 
 /**
  * Encodes a node: a directory's entries, or some of them.
@@ -11,12 +14,13 @@ import { type CborItem, encodeCborT } from "@idk/storage/blobs";
  * @throws StorageError `tree` if a reader would refuse it, `usage` if a value has no encoding
  */
 export function encodeNode(entries: readonly Entry[], place: Place): Uint8Array<ArrayBuffer> {
-  const items = entries.map(entryItem);
-  const bytes = encodeCborT(items);
-  // Of the items, because decoding the bytes would take most of the time.
+  const into = new ByteWriter();
+  into.head(ARRAY, entries.length);
+  for (const entry of entries) writeEntry(into, bytesOfEntry(entry), rowOfNumber);
+  const bytes = into.view().slice();
   decoding("tree", "the node", () => {
     if (bytes.length > FRAME_DECODED_MAX) throw malformed("it is longer than a frame");
-    readNode(items, place);
+    readNode(decodeCborT(bytes), place);
   });
   return bytes;
 }

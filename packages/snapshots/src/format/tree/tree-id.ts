@@ -1,6 +1,7 @@
-import { type Entry, treeIdItem } from "./entry.ts";
+import { ARRAY, ByteWriter } from "./byte-writer.ts";
+import type { Entry } from "./entry.ts";
 import { createHash } from "node:crypto";
-import { encodeCborT } from "@idk/storage/blobs";
+import { writeTreeIdEntry } from "./encode-entry.ts";
 
 /** Computes the tree id of a directory, entry by entry. */
 export interface TreeIdHash {
@@ -23,12 +24,16 @@ export interface TreeIdHash {
  */
 export function treeIdHash(count: number): TreeIdHash {
   const hash = createHash("sha256");
-  hash.update(arrayHead(count));
+  const bytes = new ByteWriter();
+  bytes.head(ARRAY, count);
+  hash.update(bytes.view());
   let added = 0;
   return {
     add(entry) {
       added += 1;
-      hash.update(encodeCborT(treeIdItem(entry)));
+      bytes.clear();
+      writeTreeIdEntry(bytes, entry);
+      hash.update(bytes.view());
     },
     digest() {
       if (added !== count) throw new RangeError(`${added} entries instead of ${count}`);
@@ -42,11 +47,4 @@ export function treeId(entries: readonly Entry[]): Uint8Array {
   const hash = treeIdHash(entries.length);
   for (const entry of entries) hash.add(entry);
   return hash.digest();
-}
-
-/** The head of an array differs from that of an unsigned integer only in its major type. */
-function arrayHead(count: number): Uint8Array {
-  const head = encodeCborT(count);
-  head[0]! |= 0x80;
-  return head;
 }

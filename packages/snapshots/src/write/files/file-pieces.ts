@@ -3,7 +3,7 @@ import { type DataPacker, NewPiece } from "../packs/data-packer.ts";
 import { type NewList, type PieceCollector, pieceCollector } from "./piece-lists.ts";
 import type { Cache } from "../../cache/cache.ts";
 import { PIECES_MAX, PIECE_MAX } from "../../format/limits.ts";
-import type { PlacedPiece } from "../tree/content.ts";
+import type { PlacedPiece } from "../../format/tree/encode-content.ts";
 import { createHash } from "node:crypto";
 import { findPlace } from "../places.ts";
 import { hash as sha256, onlyZeros } from "@idk/storage/blobs";

@@ -1,4 +1,9 @@
-import { LIST, type PlacedPiece, piecesLengthMax, writePieces } from "../tree/content.ts";
+import {
+  type PlacedPiece,
+  piecesLengthMax,
+  writePieces,
+} from "../../format/tree/encode-content.ts";
+import { LIST } from "../../format/packs/piece.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { MetadataPacker } from "../packs/metadata-packer.ts";
 import { PIECES_MAX } from "../../format/limits.ts";

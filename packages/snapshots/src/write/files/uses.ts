@@ -1,4 +1,5 @@
-import { LIST, type PlacedPiece } from "../tree/content.ts";
+import { LIST } from "../../format/packs/piece.ts";
+import type { PlacedPiece } from "../../format/tree/encode-content.ts";
 import { decodePieces, encodeValue, everyPiece } from "../tree/record-value.ts";
 import type { Cache } from "../../cache/cache.ts";
 import { NewList } from "./piece-lists.ts";

@@ -1,9 +1,9 @@
 import { DATA_PACK, PIECE_MAX } from "../../format/limits.ts";
-import { ByteWriter } from "../tree/byte-writer.ts";
+import { ByteWriter } from "../../format/tree/byte-writer.ts";
 import type { Cache } from "../../cache/cache.ts";
 import { type Codec, plaintextIn } from "./jobs.ts";
 import type { PackStore } from "./pack-store.ts";
-import type { PlacedPiece } from "../tree/content.ts";
+import type { PlacedPiece } from "../../format/tree/encode-content.ts";
 import type { Threads } from "./threads.ts";
 import { addPlace } from "../places.ts";
 import { packLength } from "../../format/packs/pack.ts";

@@ -1,16 +1,12 @@
 import { CHILD_OVERHEAD, encodeZstdFrame, openChild, sealChild } from "@idk/storage/blobs";
 import { type NaCl, StorageError } from "@idk/storage";
-import type { PieceEncoding } from "../../format/packs/piece.ts";
 import { decodeMetadataPack } from "../../format/packs/metadata-pack.ts";
 import { decodeNode } from "../../format/tree/node.ts";
 import { decodePieceList } from "../../format/tree/content.ts";
-import { savesEnough } from "../../format/packs/piece.ts";
+import { PIECE_ENCODINGS, type PieceEncoding, savesEnough } from "../../format/packs/piece.ts";
 
 /** The encodings that compress. */
 export type Codec = Exclude<PieceEncoding, "raw">;
-
-/** By the number in the format. */
-const ENCODING_NUMBERS = { lz4: 1, zstd: 2 } as const satisfies Record<Codec, number>;
 
 /** Compresses a whole piece. */
 export type Compress = (bytes: Uint8Array) => Uint8Array;
@@ -44,7 +40,7 @@ export function compressBatch(
     if (savesEnough(compressed.length, length)) {
       buffer.set(compressed, to);
       stored[index] = compressed.length;
-      encodings[index] = ENCODING_NUMBERS[codec];
+      encodings[index] = PIECE_ENCODINGS.indexOf(codec);
     } else {
       buffer.copyWithin(to, piece.byteOffset - buffer.byteOffset, from);
       stored[index] = length;

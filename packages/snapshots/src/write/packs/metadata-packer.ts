@@ -1,7 +1,7 @@
 import { FRAME_DECODED_MAX, METADATA_PACK } from "../../format/limits.ts";
 import { encodeMetadataPack, metadataPackLength } from "../../format/packs/metadata-pack.ts";
 import { encodeZstdFrame, hash } from "@idk/storage/blobs";
-import { ByteWriter } from "../tree/byte-writer.ts";
+import { ByteWriter } from "../../format/tree/byte-writer.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { PackStore } from "./pack-store.ts";
 import { type FramePart, plaintextIn } from "./jobs.ts";

@@ -16,7 +16,8 @@ const SPARSE_MAX = 1024;
 export type PackFills = Uint8Array;
 
 const FILL_LENGTH = 8;
-const U32_MAX = 2 ** 32 - 1;
+/** What a pack holds at most. A piece that many files have is counted as often. */
+const FILL_MAX = 2 ** 22;
 
 /**
  * The fills of packs after a session.
@@ -35,7 +36,7 @@ export function packFills(
   for (const [at, pack] of packs.entries()) {
     view.setUint32(FILL_LENGTH * at, pack);
     const fill = Math.max(known.get(pack) ?? 0, used.get(pack) ?? 0);
-    view.setUint32(FILL_LENGTH * at + 4, Math.min(fill, U32_MAX));
+    view.setUint32(FILL_LENGTH * at + 4, Math.min(fill, FILL_MAX));
   }
   return fills;
 }

@@ -1,5 +1,8 @@
-import type { Content, PlacedNode, PlacedPiece } from "./content.ts";
+import type { Content, PlacedNode, PlacedPiece } from "../../format/tree/encode-content.ts";
+import { type EntryBytes, entryBytes } from "../../format/tree/encode-entry.ts";
+import type { CacheRecord } from "../../cache/record.ts";
 import type { FileType } from "../../files/host.ts";
+import { LIST } from "../../format/packs/piece.ts";
 
 /**
  * What the cache keeps of an entry beyond its state, so that its directory can be written again without
@@ -132,6 +135,14 @@ export function decodeValue(bytes: Uint8Array, type: FileType): RecordValue {
   };
 }
 
+/** The entry of a record: of a folder, of that of its end. */
+export function entryOf({ name, state, value }: CacheRecord): EntryBytes {
+  const { uid, gid, after, content } = decodeValue(value, state.type);
+  const { type, mode, mtime } = state;
+  const size = type === "file" ? state.size : 0;
+  return entryBytes({ name, type, mode, uid, gid, mtime, size }, content, after);
+}
+
 function decodeContent(bytes: Uint8Array, type: FileType): Content {
   if (type === "file") return { kind: "pieces", pieces: decodePieces(bytes) };
   if (type !== "directory") return { kind: "fixed", item: bytes };
@@ -174,7 +185,7 @@ export function everyPiece(
   for (let at = HEAD + getUint32(value, 16); at < value.length; at += PIECE) {
     const pack = getUint32(value, at);
     if (pack === 0) continue;
-    const isList = value[at + 20] === 3;
+    const isList = value[at + 20] === LIST;
     if (!each(pack, getUint32(value, at + 4), getUint32(value, at + 8), isList)) return false;
   }
   return true;

@@ -1,16 +1,23 @@
 import { type CacheRecord, type State, StoredRecord, fileSize } from "../../cache/record.ts";
 import type { Cache, NextRecords } from "../../cache/cache.ts";
-import { type Content, LIST, type PlacedNode, writeContent } from "./content.ts";
-import { type EntryBytes, encodeAfter, entryOf, extraIn, hashIn } from "./entry-bytes.ts";
+import type { Content, PlacedNode } from "../../format/tree/encode-content.ts";
+import {
+  type EntryBytes,
+  encodeAfter,
+  extraIn,
+  hashIn,
+  writeEntry,
+} from "../../format/tree/encode-entry.ts";
+import { LIST } from "../../format/packs/piece.ts";
 import type { Extra } from "../../format/tree/entry.ts";
-import { ARRAY, ByteWriter } from "./byte-writer.ts";
+import { ARRAY, ByteWriter } from "../../format/tree/byte-writer.ts";
 import type { MetadataPacker } from "../packs/metadata-packer.ts";
 import { NODE_ENTRIES_MAX, NODE_MAX, NODE_PACKS_MAX } from "../../format/limits.ts";
 import { type NodeCutter, nodeCutter } from "../../format/tree/cut.ts";
 import { addPlace, findPlace } from "../places.ts";
 import { TreeIdSpool } from "./tree-id-spool.ts";
 import { concat, equal, hash } from "@idk/storage/blobs";
-import { decodeValue, encodeValue } from "./record-value.ts";
+import { decodeValue, encodeValue, entryOf } from "./record-value.ts";
 
 /** What becomes of the root directory. */
 export interface BuiltTree {
@@ -109,11 +116,7 @@ export function treeBuilder(options: TreeOptions): TreeBuilder {
     const packs = entries.flatMap(({ packs: own }) => own as readonly number[]);
     const placed = metadata.add(lengthMax, packs, (into, rowOf) => {
       into.head(ARRAY, entries.length);
-      for (const { before, content, after } of entries) {
-        into.raw(before);
-        writeContent(into, content, rowOf);
-        into.raw(after);
-      }
+      for (const entry of entries) writeEntry(into, entry, rowOf);
     });
     addPlace(cache, "node", id, { ...placed, stored: placed.length, encoding: LIST });
     return { ...placed, name, isNew: true };
@@ -290,10 +293,6 @@ const identity = new ByteWriter();
 /** Names a node by all that it has, so that the same one is not stored twice. */
 function nodeHash(entries: readonly EntryBytes[]): Uint8Array {
   identity.clear();
-  for (const { before, content, after } of entries) {
-    identity.raw(before);
-    writeContent(identity, content, (pack) => pack);
-    identity.raw(after);
-  }
+  for (const entry of entries) writeEntry(identity, entry, (pack) => pack);
   return hash(identity.view());
 }

@@ -1,6 +1,6 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
-import { ARRAY, ByteWriter } from "./byte-writer.ts";
-import { type EntryBytes, writeTreeIdItem } from "./entry-bytes.ts";
+import { ARRAY, ByteWriter } from "../../format/tree/byte-writer.ts";
+import { type EntryBytes, writeTreeIdItem } from "../../format/tree/encode-entry.ts";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { tmpdir } from "node:os";

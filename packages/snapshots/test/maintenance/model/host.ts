@@ -1,191 +1,173 @@
-import { type AbstractBackup, storeBackup } from "../../support/abstract-backup.ts";
-import { type Address, type Backend, addressOf } from "@idk/storage";
-import {
-  type Marker,
-  formatMarker,
-  newestMarkersFrom,
-  nextGeneration,
-  parseMarker,
-} from "../../../src/format/names/marker.ts";
-import type { TestRepository } from "../../support/repository-writer.ts";
+import { StorageError, addressOf, wrapBackend } from "@idk/storage";
+import { hash, toHex, utf8 } from "@idk/storage/blobs";
+import { reusablePacks, startSession } from "../../../src/write/session/start.ts";
+import type { Committing } from "../../../src/write/session/commit.ts";
+import type { MemoryCache } from "./memory-cache.ts";
+import type { Repository } from "../../../src/repository/repository.ts";
+import type { SessionClock } from "../../../src/write/session/times.ts";
+import type { SessionId } from "../../../src/format/names/identifiers.ts";
 import type { World } from "./world.ts";
-import type { WriterKey } from "../../../src/format/keys/writer.ts";
 import { chainOf } from "../../../src/format/names/chain.ts";
-
-/**
- * The rules by which hosts write (docs/snapshots.md, "Writing"). The test breaks each, and expects that
- * something is lost.
- */
-export interface WritingRules {
-  /** Packs of the base are reused only if a listing at the session's start has its marker. */
-  readonly requiresListedBase: boolean;
-  /** And only if it is the newest there, or at most half a grace period old. */
-  readonly requiresNewestBase: boolean;
-  /** Packs of interrupted sessions are reused for half a grace period. */
-  readonly forgetsInterrupted: boolean;
-  /** A session ends half a grace period after its listing. */
-  readonly endsInTime: boolean;
-  /** The marker's own time is looked at, too. */
-  readonly looksAtMarker: boolean;
-}
-
-export const WRITING_RULES: WritingRules = {
-  requiresListedBase: true,
-  requiresNewestBase: true,
-  forgetsInterrupted: true,
-  endsInTime: true,
-  looksAtMarker: true,
-};
-
-/** What the cache was committed with. */
-interface Base extends AbstractBackup {
-  /** By the store's time, when its marker was put. */
-  readonly notedAt: number;
-  readonly contents: ReadonlyMap<number, Address>;
-}
-
-interface Prepared extends Omit<Base, "notedAt"> {
-  readonly deadline: number;
-}
-
-interface Stored {
-  readonly address: Address;
-  readonly storedAt: number;
-}
-
-/** What a host remembers. All of it can be copied, as with a virtual machine. */
-export interface Cache {
-  readonly base: Base | undefined;
-  readonly prepared: Prepared | undefined;
-  /** Packs that were stored since, by content. */
-  readonly interrupted: ReadonlyMap<number, Stored>;
-}
+import { decodeRow, encodeRow } from "../../../src/format/packs/row.ts";
+import { decodeState } from "../../../src/write/session/state.ts";
+import { decodeMarker } from "../../../src/format/names/marker.ts";
+import { graceTimes } from "../../../src/write/session/times.ts";
+import { requireMarkers } from "../../../src/repository/marker-backend.ts";
+import { runningSession } from "../../../src/write/session/session.ts";
 
 export interface Host {
   /** The name of its chain. */
   readonly name: string;
   /** How far its clock is ahead, in milliseconds. */
   readonly clockAhead: number;
-  cache: Cache;
+  cache: MemoryCache;
   /** The cache of real backups, as it is between them. */
   database?: Uint8Array | undefined;
   /** The contents of its files. */
   files: readonly number[];
 }
 
-let packs = 0;
+/** Contents that are stored in one pack. */
+const PER_PACK = 3;
+/** So that a pack is hardly in use if only a small one of it is left. */
+const sizeOf = (content: number): number => (content % 3 === 0 ? 1 : 100);
+const hashOf = (content: number): Uint8Array => hash(utf8(`content ${content}`));
 
-/** One backup of a host, which may end with several heads. */
+/** A backup, by the session of a real one, whose packs hold nothing. */
 export async function runSession(
   world: World,
-  rules: WritingRules,
   host: Host,
-  key: WriterKey,
-  to: Omit<TestRepository, "backend">,
-  backend: Backend,
+  recipients: readonly string[],
+  given: Repository,
 ): Promise<void> {
-  const { random, grace } = world;
-  const io: TestRepository = { ...to, backend };
-  const chain = chainOf(to.repository, host.name);
+  const { random } = world;
+  const { backend: packs, pinned } = given;
+  const chain = chainOf(pinned.repository, host.name);
+  /** Snapshot, lists of packs and head. */
+  let records: string[] = [];
+  const backend = requireMarkers(
+    wrapBackend(packs, {
+      put:
+        (put) =>
+        async (name, ...rest) => {
+          records.push(name);
+          await put(name, ...rest);
+        },
+    }),
+  );
+  const repository: Repository = { ...given, backend };
+  const cache = host.cache.open({
+    onPrepare({ marker, value, isPart }, needed) {
+      const state = decodeState({ marker, value });
+      world.expect({
+        marker: state.marker,
+        kind: isPart ? "part" : "snap",
+        name: host.name,
+        needed: [
+          ...records,
+          ...state.reaches.map(({ address }) => address),
+          ...needed.map(({ row }) => decodeRow(row).address),
+        ],
+        deadline: state.deadline,
+      });
+      records = [];
+    },
+    onCommit: ({ marker }) => world.trust(decodeMarker(marker).address),
+  });
 
-  const listing = async (): Promise<{ marker: Marker; storedAt: number }[]> => {
-    const found = [];
-    const after = newestMarkersFrom(chain, await backend.currentTime!());
-    for await (const { name, storedAt } of backend.listMarkers!(`${chain}/`, { after })) {
-      found.push({ marker: parseMarker(name)!, storedAt });
-    }
-    return found;
+  let told = 0;
+  const clock: SessionClock = {
+    now: async () => (told = await packs.currentTime()),
+    // It may be some time ago, for asking takes a request.
+    recent: async () => (random.oneIn(2) ? clock.now() : told),
   };
-  const storedAtOf = async (marker: Marker): Promise<number | undefined> => {
-    for await (const { storedAt } of backend.listMarkers!(formatMarker(marker))) return storedAt;
-    return undefined;
-  };
-  const change = (changed: Partial<Cache>) => {
-    host.cache = { ...host.cache, ...changed };
-  };
-  /** Takes what was prepared as committed, if its marker is there and was in time. */
-  const settle = (storedAt: number | undefined): void => {
-    const { prepared } = host.cache;
-    if (prepared === undefined) return;
-    change({ prepared: undefined });
-    if (storedAt === undefined || storedAt > prepared.deadline) return;
-    change({ base: { ...prepared, notedAt: storedAt }, interrupted: new Map() });
-  };
-
-  for (let isLast = false; !isLast;) {
-    isLast = !random.oneIn(4);
-    const start = await backend.currentTime!();
-    const markers = await listing();
-    const names = markers.map(({ marker }) => formatMarker(marker));
-    const { prepared } = host.cache;
-    settle(prepared && markers[names.indexOf(formatMarker(prepared.marker))]?.storedAt);
-
-    const known = host.cache.base;
-    const place = known === undefined ? -1 : names.indexOf(formatMarker(known.marker));
-    const isListed = place >= 0 || (!rules.requiresListedBase && known !== undefined);
-    const isNewest = place === 0;
-    const baseUntil =
-      isNewest || !rules.requiresNewestBase ? Infinity : (known?.notedAt ?? 0) + grace / 2;
-    const base = isListed && start <= baseUntil ? known : undefined;
-
-    let deadline = rules.endsInTime ? start + grace / 2 : Infinity;
-    if (base !== undefined) deadline = Math.min(deadline, baseUntil);
-    const contents = new Map<number, Address>();
-    const { interrupted } = host.cache;
-    for (const content of host.files) {
-      const ofBase = base?.contents.get(content);
-      if (ofBase !== undefined) {
-        contents.set(content, ofBase);
-        continue;
-      }
-      const ofInterrupted = interrupted.get(content);
-      // With some time left to end in.
-      const until = rules.forgetsInterrupted
-        ? (ofInterrupted?.storedAt ?? -Infinity) + grace / 2
-        : Infinity;
-      if (ofInterrupted !== undefined && world.storeTime() + grace / 8 <= until) {
-        contents.set(content, ofInterrupted.address);
-        deadline = Math.min(deadline, until);
-        continue;
-      }
-      const bytes = new TextEncoder().encode(`pack ${(packs += 1)} ${random.unit()}`);
-      const address = addressOf(bytes);
-      // Noted before, because the answer may come much later than the pack is stored.
-      const stored = { address, storedAt: world.storeTime() };
-      await backend.put(address, bytes);
-      contents.set(content, address);
-      change({ interrupted: new Map([...host.cache.interrupted, [content, stored]]) });
-      // The rest comes after a part.
-      if (!isLast && random.oneIn(2)) break;
-    }
-    const ahead = markers.filter(({ marker }) => marker.generation < start + 23 * 3_600_000);
-    const previous = [...ahead.map(({ marker }) => marker), ...(base ? [base.marker] : [])];
-    const generation = nextGeneration(
-      previous.map((marker) => marker.generation),
-      Math.floor(world.now + host.clockAhead),
-    );
-    // A part keeps what its base has, too.
-    if (!isLast) for (const [content, pack] of base?.contents ?? []) contents.set(content, pack);
-    const kind = isLast ? "snap" : "part";
-    const made = await storeBackup(io, key, host.name, {
-      kind,
-      generation,
-      packs: [...contents.values()],
-      base,
-      withMarker: false,
-      head: { tags: [`${random.upTo(3)}`] },
+  const times = graceTimes(world.grace / 1000);
+  const { signal } = new AbortController();
+  // A store whose times are wrong by hours would be taken for a clock that is.
+  const ownTime = (): number => told;
+  const begin = (acceptRollback: boolean) =>
+    startSession({
+      repository,
+      chain,
+      cache,
+      clock,
+      times,
+      ownTime,
+      acceptRollback,
+      isDryRun: false,
+      signal,
     });
-    const { marker } = made;
-    const needed: string[] = [marker.address, ...contents.values()];
-    if (kind === "snap") needed.push(made.snapshot);
-    for (const { address } of made.reaches) needed.push(address);
+  let acceptRollback = false;
+  const start = await begin(false).catch((error: unknown) => {
+    if (!(error instanceof StorageError) || error.code !== "rollback") throw error;
+    // The machine was brought back from a copy.
+    acceptRollback = true;
+    return begin(true);
+  });
+  const reusable = await reusablePacks(start, {
+    backend,
+    cache,
+    times,
+    newKeyLength: 100,
+    acceptRollback,
+    repair: false,
+    signal,
+  });
+  const committing: Committing = {
+    repository,
+    writer: repository.writer!,
+    name: host.name,
+    recipients,
+    message: null,
+    tags: [`${random.upTo(3)}`],
+    expectedSeconds: null,
+    acceptRollback,
+    cache,
+    clock,
+    times,
+    ownTime,
+    signal,
+  };
+  const session = runningSession(committing, start, reusable);
+  cache.begin();
+  const id = toHex(hash(utf8(`session ${random.unit()}`)).subarray(0, 16)) as SessionId;
 
-    const accepted = rules.looksAtMarker ? deadline : Infinity;
-    if ((await backend.currentTime!()) > deadline) return;
-    change({ prepared: { ...made, contents, deadline: accepted } });
-    world.expect({ marker, kind, name: host.name, needed, deadline: accepted });
-    await backend.putMarker!(formatMarker(marker));
-    settle(await storedAtOf(marker));
-    if (host.cache.base?.marker.address !== marker.address) return;
+  let waiting: number[] = [];
+  const store = async (): Promise<void> => {
+    if (waiting.length === 0) return;
+    const contents = waiting;
+    waiting = [];
+    const pack = cache.newPack();
+    cache.addSession(Buffer.from(id, "hex"), new Uint8Array(100));
+    const bytes = utf8(`pack ${random.unit()}`);
+    const address = addressOf(bytes);
+    // Noted before, because the answer may come much later than the pack is stored.
+    const stored = await clock.recent();
+    await packs.put(address, bytes);
+    cache.addPack(pack, encodeRow({ session: id, address, salt: new Uint8Array(16) }), stored);
+    for (const content of contents) {
+      const length = sizeOf(content);
+      cache.addPiece(hashOf(content), { pack, offset: 0, stored: length, length, encoding: 0 });
+      session.use(pack, length);
+    }
+  };
+  for (const content of host.files) {
+    const place = cache.piece(hashOf(content));
+    if (place !== undefined && session.isUsable(place.pack)) session.use(place.pack, place.stored);
+    else waiting.push(content);
+    if (waiting.length >= PER_PACK || random.oneIn(8)) await store();
+    // One that is not due does no harm.
+    const isDue = (await clock.recent()) >= session.partDue();
+    if (!isDue && !random.oneIn(16)) continue;
+    await store();
+    await session.part();
   }
+  await store();
+  await session.end(() => utf8(`snapshot ${random.unit()}`), {
+    nextLinks: 1,
+    treeId: new Uint8Array(32),
+    files: 0,
+    directories: 0,
+    bytes: 0,
+  });
 }

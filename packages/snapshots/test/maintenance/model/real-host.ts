@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { Address } from "@idk/storage";
+import { type Address, StorageError } from "@idk/storage";
 import type { Host } from "./host.ts";
 import type { Repository } from "../../../src/repository/repository.ts";
 import type { World } from "./world.ts";
@@ -24,8 +24,8 @@ export async function runBackup(
   }
   if (host.database !== undefined) writeFileSync(cache, host.database);
   const trusted: Address[] = [];
-  try {
-    const { marker } = await backup(repository, {
+  const run = (acceptRollback: boolean) =>
+    backup(repository, {
       name: host.name,
       paths: [new TextEncoder().encode(files)],
       recipients,
@@ -33,11 +33,16 @@ export async function runBackup(
       tags: [`${world.random.upTo(3)}`],
       workers: 0,
       now: () => Math.floor(world.now + host.clockAhead),
-      // The machine may have been brought back from a copy.
-      acceptRollback: true,
+      acceptRollback,
       onEvent: (event) => {
         if (event.kind === "part") trusted.push(event.marker.address);
       },
+    });
+  try {
+    const { marker } = await run(false).catch((error: unknown) => {
+      if (!(error instanceof StorageError) || error.code !== "rollback") throw error;
+      // The machine was brought back from a copy.
+      return run(true);
     });
     if (marker !== undefined) trusted.push(marker.address);
   } finally {

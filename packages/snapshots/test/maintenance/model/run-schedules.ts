@@ -3,7 +3,6 @@
  * one file that is replaced as it is loaded. Takes a `Job` as JSON, and writes a `JobResult`.
  */
 import type { Counts } from "./schedule.ts";
-import type { WritingRules } from "./host.ts";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
@@ -20,8 +19,6 @@ export interface Plant {
 export interface Job {
   readonly firstSeed: number;
   readonly schedules: number;
-  /** Rules of hosts that are not kept. */
-  readonly broken: readonly (keyof WritingRules)[];
   readonly plants: readonly Plant[];
   /** Whether hosts make real backups, of real files. */
   readonly isReal?: boolean;
@@ -33,47 +30,36 @@ export interface JobResult {
   readonly failure?: { readonly seed: number; readonly message: string };
 }
 
-function plant({ file, find, replace }: Plant): void {
-  const path = join(import.meta.dir, "../../../src", file);
-  const text = readFileSync(path, "utf8");
-  const parts = text.split(find);
-  if (parts.length !== 2) {
-    throw new Error(`${file} has ${parts.length - 1} times what a fault replaces: ${find}`);
+function plantAll(plants: readonly Plant[]): void {
+  const texts = new Map<string, string>();
+  for (const { file, find, replace } of plants) {
+    const path = join(import.meta.dir, "../../../src", file);
+    const parts = (texts.get(path) ?? readFileSync(path, "utf8")).split(find);
+    if (parts.length !== 2) {
+      throw new Error(`${file} has ${parts.length - 1} times what a fault replaces: ${find}`);
+    }
+    texts.set(path, parts.join(replace));
   }
-  const contents = parts.join(replace);
-  Bun.plugin({
-    name: file,
-    setup(build) {
-      build.onLoad(
-        { filter: new RegExp(`${file.replaceAll(/[./]/gu, String.raw`\$&`)}$`, "u") },
-        () => ({
-          contents,
-          loader: "ts",
-        }),
-      );
-    },
-  });
+  for (const [path, contents] of texts) {
+    const filter = new RegExp(`^${path.replaceAll(/[./]/gu, String.raw`\$&`)}$`, "u");
+    Bun.plugin({
+      name: path,
+      setup: (build) => void build.onLoad({ filter }, () => ({ contents, loader: "ts" })),
+    });
+  }
 }
 
-async function run({
-  firstSeed,
-  schedules,
-  broken,
-  plants,
-  isReal = false,
-}: Job): Promise<JobResult> {
-  for (const one of plants) plant(one);
+async function run({ firstSeed, schedules, plants, isReal = false }: Job): Promise<JobResult> {
+  plantAll(plants);
   // Loaded only now, so that it gets the faults.
   const { noCounts, runSchedule } = await import("./schedule.ts");
-  const { WRITING_RULES } = await import("./host.ts");
-  const rules = { ...WRITING_RULES, ...Object.fromEntries(broken.map((rule) => [rule, false])) };
   const counts = noCounts();
-  const isWhole = plants.length + broken.length === 0;
+  const isWhole = plants.length === 0;
   const folder = isReal ? mkdtempSync(join(tmpdir(), "idk-model-")) : undefined;
   if (folder !== undefined) process.on("exit", () => rmSync(folder, { recursive: true }));
   for (let seed = firstSeed; seed < firstSeed + schedules; seed++) {
     try {
-      await runSchedule({ seed, rules, counts, isWhole, folder });
+      await runSchedule({ seed, counts, isWhole, folder });
     } catch (error) {
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       return { counts, failure: { seed, message } };

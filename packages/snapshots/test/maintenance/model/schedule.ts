@@ -1,6 +1,7 @@
 import { type Backend, StorageError, generateIdentity } from "@idk/storage";
-import { type Host, type WritingRules, runSession } from "./host.ts";
+import { type Host, runSession } from "./host.ts";
 import { Lost, type World, world } from "./world.ts";
+import { MemoryCache } from "./memory-cache.ts";
 import { Killed, type Process, turns } from "./turns.ts";
 import { changeSettings, close } from "../../../src/repository/settings.ts";
 import type { PinnedRepository, Repository } from "../../../src/repository/repository.ts";
@@ -43,13 +44,12 @@ export interface Counts {
 type Copy = Pick<Host, "name" | "cache" | "database">;
 
 function bringBack(host: Host, { cache, database }: Copy): void {
-  host.cache = cache;
+  host.cache = cache.copy();
   host.database = database;
 }
 
 export interface ScheduleOptions {
   readonly seed: number;
-  readonly rules: WritingRules;
   readonly counts: Counts;
   /** Whether nothing is broken, so that everything goes in the end that can. */
   readonly isWhole: boolean;
@@ -77,7 +77,6 @@ export function noCounts(): Counts {
  */
 export async function runSchedule({
   seed,
-  rules,
   counts,
   isWhole,
   folder,
@@ -104,10 +103,10 @@ export async function runSchedule({
   const settings = { graceSeconds, rules: [] };
   const first = { kind: "repo", name: "", generation: it.now, settings } as const;
   await storeHead({ backend, repository, recipients }, owner, first);
-  const to = { repository, recipients };
   let lost: Error | undefined;
   const { start, step, hasStrays } = turns(random, (error) => {
-    lost ??= error as Error;
+    // A backup that dies aborts what it has sent.
+    if (!(error instanceof StorageError)) lost ??= error as Error;
   });
   const running = new Set<Process>();
   const busy = new Set<Host>();
@@ -115,7 +114,7 @@ export async function runSchedule({
     name,
     // A real backup looks at both clocks, and the store's may be off, too.
     clockAhead: (random.unit() * 2 - 1) * (folder === undefined ? HOUR : HOUR / 3),
-    cache: { base: undefined, prepared: undefined, interrupted: new Map() },
+    cache: new MemoryCache(),
     files: Array.from({ length: random.pick([3, 12]) }, (_, content) => content + 1),
   }));
   /** One file in so many changes from one backup to the next: lists of packs get longer by few. */
@@ -143,7 +142,7 @@ export async function runSchedule({
     );
     const process = launch("session", (io) =>
       folder === undefined
-        ? runSession(it, rules, host, owner, to, io)
+        ? runSession(it, host, recipients, open(io, pinned))
         : runBackup(it, host, recipients, open(io, pinned), join(folder, `${hosts.indexOf(host)}`)),
     );
     const free = () => busy.delete(host);
@@ -216,7 +215,7 @@ export async function runSchedule({
       case 13:
         if (host === undefined) return;
         // A copy of the machine, or the machine as it was some time ago.
-        copies.push({ name: host.name, cache: host.cache, database: host.database });
+        copies.push({ name: host.name, cache: host.cache.copy(), database: host.database });
         for (const copy of copies) {
           if (copy.name === host.name && random.oneIn(3)) bringBack(host, copy);
         }

@@ -32,7 +32,7 @@ export interface Made {
   readonly name: string;
   /** Of blobs: itself, its snapshot, its list of packs and those before it, and all packs. */
   readonly needed: readonly string[];
-  /** By the host's rules: the store's time until which its marker has to be stored. */
+  /** By what the host has noted: the store's time until which its marker has to be stored. */
   readonly deadline: number;
 }
 
@@ -63,7 +63,7 @@ export interface World {
   /** Heads whose markers were stored after their deadline: the host has said that it failed. */
   hasFailed(): boolean;
   isForgotten(marker: Marker): boolean;
-  /** A real backup has said that it has stored this head. */
+  /** A host takes this head as stored in time. */
   trust(address: string): void;
   /** Whether a head may not lose anything now. */
   isTrusted(marker: Marker): boolean;
@@ -233,7 +233,8 @@ export function world(
     trust(address) {
       const head = [...committed.values()].find(({ marker }) => marker.address === address);
       if (head === undefined) throw new Lost(`a backup says that it has stored ${address}`);
-      if (head.isGood) return;
+      // Some time may have passed since the host saw its marker.
+      if (head.isGood || mayLose(head)) return;
       head.isGood = true;
       require(head);
     },

@@ -1,11 +1,10 @@
-import { ARRAY, type ByteWriter, headLength } from "./byte-writer.ts";
-
-/** How a list is told from the encodings of pieces. */
-export const LIST = 3;
+import { ARRAY, ByteWriter, headLength } from "./byte-writer.ts";
+import { type ContentItem, type NodeReference, type Place, decodePieceList } from "./content.ts";
+import { LIST, PIECE_ENCODINGS } from "../packs/piece.ts";
 
 /** Part of a file: a piece, a piece list, or, if its pack is 0, a hole. */
 export interface PlacedPiece {
-  /** The cache's number of the pack. */
+  /** A number of the pack, not that of its row, which is known only when it is written. */
   readonly pack: number;
   readonly offset: number;
   /** Bytes in the pack or, of a list, in the decoded frame. */
@@ -25,7 +24,7 @@ export interface PlacedNode {
   readonly name: Uint8Array;
 }
 
-/** What an entry has as its content, by the cache's numbers of packs. */
+/** What an entry has as its content, by numbers of packs. */
 export type Content =
   | { readonly kind: "pieces"; readonly pieces: readonly PlacedPiece[] }
   | { readonly kind: "nodes"; readonly nodes: readonly PlacedNode[] }
@@ -111,4 +110,44 @@ export function writePieces(
     into.integer(length);
     into.integer(encoding);
   }
+}
+
+/** Decoded content with numbers of packs, of which 0 is that of no pack. */
+export function placedPieces(content: readonly ContentItem[]): PlacedPiece[] {
+  return content.map((item) => {
+    const { length } = item;
+    if (item.kind === "hole") return { pack: 0, offset: 0, stored: 0, length, encoding: 0 };
+    const { row, offset, stored } = item;
+    const encoding = item.kind === "list" ? LIST : PIECE_ENCODINGS.indexOf(item.encoding);
+    return { pack: row + 1, offset, stored, length, encoding };
+  });
+}
+
+export function placedNodes(nodes: readonly NodeReference[]): PlacedNode[] {
+  return nodes.map(({ row, offset, length, name }) => ({ pack: row + 1, offset, length, name }));
+}
+
+/** The row of a pack in what was decoded. */
+export function rowOfNumber(pack: number): number {
+  return pack - 1;
+}
+
+/**
+ * Encodes a piece list, for the frame of a metadata pack.
+ *
+ * @param place where it is going to lie
+ * @param levels how many levels of lists there are below: 0 or 1
+ * @throws StorageError `tree` if a reader would refuse it
+ */
+export function encodePieceList(
+  content: readonly ContentItem[],
+  place: Place,
+  levels: number,
+): Uint8Array<ArrayBuffer> {
+  const total = content.reduce((sum, { length }) => sum + length, 0);
+  const into = new ByteWriter();
+  writePieces(into, placedPieces(content), rowOfNumber);
+  const bytes = into.view().slice();
+  decodePieceList(bytes, total, place, levels);
+  return bytes;
 }

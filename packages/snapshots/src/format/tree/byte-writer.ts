@@ -1,3 +1,5 @@
+import { StorageError } from "@idk/storage";
+
 /** Major types of CBOR. */
 export const UINT = 0;
 export const BYTES = 2;
@@ -58,8 +60,15 @@ export class ByteWriter {
     this.raw(bytes);
   }
 
-  /** An integer of at most 53 bits. */
+  /**
+   * An integer of at most 53 bits.
+   *
+   * @throws StorageError `usage` if it is none
+   */
   integer(value: number): void {
+    if (!Number.isSafeInteger(value)) {
+      throw new StorageError("usage", `${value} is no integer that CBOR-T has`);
+    }
     if (value < 0) this.head(NEGATIVE, -1 - value);
     else this.head(UINT, value);
   }

@@ -1,0 +1,51 @@
+import { ADDRESS_AT, type Row, decodeRow, encodeRow } from "../format/packs/row.ts";
+import { ADDRESS_LENGTH, ROW_LENGTH } from "../format/limits.ts";
+import type { PackSort } from "../format/packs/pack.ts";
+import { column, keyTable } from "./key-table.ts";
+
+/** The packs that trees refer to, by numbers, at about 80 bytes each. */
+export interface PackTable {
+  readonly length: number;
+  /** How many of them are packs of metadata. */
+  readonly metadataPacks: number;
+  /** The number of a pack, which is new if it was not seen before. */
+  numberOf(row: Row, sort: PackSort): number;
+  row(number: number): Row;
+  /** Its address, 32 bytes, a view. */
+  address(number: number): Uint8Array;
+  sortOf(number: number): PackSort;
+  /** Takes back all but the first. */
+  truncate(length: number): void;
+}
+
+export function packTable(): PackTable {
+  // By all of the row: another snapshot may claim that the same pack is of another session.
+  const rows = keyTable(ROW_LENGTH);
+  const isMetadata = column(Int32Array);
+  let metadataPacks = 0;
+  return {
+    get length() {
+      return rows.length;
+    },
+    get metadataPacks() {
+      return metadataPacks;
+    },
+    numberOf(row, sort) {
+      const number = rows.add(encodeRow(row));
+      if (number === isMetadata.length) {
+        isMetadata.push(sort === "meta" ? 1 : 0);
+        metadataPacks += isMetadata.at(number);
+      }
+      return number;
+    },
+    address: (number) => rows.key(number).subarray(ADDRESS_AT, ADDRESS_AT + ADDRESS_LENGTH),
+    row: (number) => decodeRow(rows.key(number).slice()),
+    sortOf: (number) => (isMetadata.at(number) === 1 ? "meta" : "data"),
+    truncate(length) {
+      for (let number = length; number < rows.length; number++)
+        metadataPacks -= isMetadata.at(number);
+      rows.truncate(length);
+      isMetadata.truncate(length);
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import { type Address, createStore, formatIdentity, generateIdentity } from "@idk/storage";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { bytes, naCl, storeFolder, storeHead, testSession } from "../support/repository-writer.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { RECORD_TYPES } from "../../src/format/records/types.ts";
+import type { Repository } from "../../src/repository/repository.ts";
+import type { StorageError } from "@idk/storage";
+import { chainOf } from "../../src/format/names/chain.ts";
+import { createRepository } from "../../src/repository/settings.ts";
+import { encodeReach } from "../../src/format/records/reach.ts";
+import { filesystem } from "@idk/storage/filesystem";
+import { formatMarker } from "../../src/format/names/marker.ts";
+import { join } from "node:path";
+import { ownerKeyOf, writerKeyFromSeed } from "../../src/format/keys/writer.ts";
+import { packReader } from "../../src/read/pack-reader.ts";
+import { storeBackup } from "../support/abstract-backup.ts";
+import { tmpdir } from "node:os";
+import { treeChecker } from "../../src/maintenance/check-trees.ts";
+import { treeReader } from "../../src/read/tree.ts";
+import { memory } from "@idk/storage/memory";
+
+setDefaultTimeout(120_000);
+const folder = mkdtempSync(join(tmpdir(), "idk-hostile-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const MEMORY_MAX = 256 * 2 ** 20;
+
+/** Addresses that nothing has, in order. */
+function madeUp(count: number, last: number): Uint8Array {
+  const list = new Uint8Array(32 * count);
+  const view = new DataView(list.buffer);
+  for (let i = 0; i < count; i++) {
+    view.setUint32(32 * i, i);
+    view.setUint32(32 * i + 28, last);
+  }
+  return list;
+}
+
+/** A repository to which an allowed writer has stored reaches and heads that are as long as can be. */
+async function hostileRepository() {
+  const backend = filesystem(folder);
+  const identity = await generateIdentity();
+  const owner = ownerKeyOf(identity);
+  const recipients = [identity.recipient];
+  const web = writerKeyFromSeed(new Uint8Array(32).fill(2));
+  const rules = [
+    { writer: web.writer, pattern: "web", mayForget: false, lastGeneration: null },
+  ] as const;
+  const pinned = await createRepository({ backend, owner, recipients, rules });
+  const to = { backend, recipients, repository: pinned.repository };
+  const start = Date.now();
+  const good = await storeBackup(to, owner, "home", {
+    generation: start,
+    packs: [],
+    kind: "part",
+  });
+
+  const store = createStore({ backend, recipients, nacl: naCl, workers: 0 });
+  const putReach = async (earlier: readonly Address[], last: number) =>
+    store.put(encodeReach({ earlier, added: madeUp(800_000, last), dropped: new Uint8Array(0) }), {
+      metadata: { type: RECORD_TYPES.reach },
+    });
+  const earlier: Address[] = [];
+  for (let i = 0; i < 4; i++) earlier.push(await putReach([], i));
+  const part = { kind: "part", name: "web" } as const;
+  const reach = await putReach(earlier, 4);
+  const markers = [await storeHead(to, web, { ...part, generation: start, reach })];
+  const [small] = good.reaches;
+  const message = "x".repeat(1_000_000);
+  for (let i = 1; i <= 60; i++) {
+    const head = { ...part, generation: start + i, reach: small!.address, message };
+    markers.push(await storeHead(to, web, head));
+  }
+  return { backend, markers, identity: formatIdentity(identity), pinned: JSON.stringify(pinned) };
+}
+
+test("an allowed writer cannot make prune, check and recover take much memory", async () => {
+  const { backend, markers, identity, pinned } = await hostileRepository();
+  const run = (command: string) => {
+    const script = join(import.meta.dir, "hostile-runner.ts");
+    const child = Bun.spawnSync([process.execPath, script, folder, identity, pinned, command]);
+    expect(child.stderr.toString()).toBe("");
+    return JSON.parse(child.stdout.toString()) as { errors: string[]; peak: number };
+  };
+  const head = markers[0]!.address;
+  for (const command of ["prune", "check", "recover"]) {
+    if (command === "recover") {
+      for (const marker of markers) await backend.deleteMarker!(formatMarker(marker));
+    }
+    const { errors, peak } = run(command);
+    expect([command, errors.length]).toEqual([command, 1]);
+    expect(errors[0]).toStartWith("limit: ");
+    expect(errors[0]).toMatch(/8000\d\d packs are claimed, and the store has \d+ blobs/u);
+    if (command === "prune") expect(errors[0]).toContain(head);
+    if (process.env["IDK_TEST_PEAKS"] === "1")
+      process.stderr.write(`${command}: ${peak / 2 ** 20} MiB\n`);
+    expect(peak).toBeLessThan(MEMORY_MAX);
+  }
+});
+
+test("a tree that takes too much memory ends in an error, and the next one is checked", async () => {
+  const backend = memory();
+  const { recipient } = await generateIdentity();
+  const given = testSession(backend, [recipient]);
+  const stored = new Map<string, ReturnType<typeof given.dataPack>>();
+  const dataPack: typeof given.dataPack = async (content) => {
+    const key = Buffer.from(content).toString();
+    if (!stored.has(key)) stored.set(key, given.dataPack(content));
+    return stored.get(key)!;
+  };
+  const session = { ...given, dataPack };
+  const names = (count: number, prefix: string) =>
+    Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+  const many = Object.fromEntries(names(3000, "d").map((name) => [name, { [name]: {} }]));
+  const packs = Object.fromEntries(names(1500, "f").map((name) => [name, bytes(name)]));
+  // The same packs in directories that are in each other.
+  const nested = (depth: number): object => ({
+    ...packs,
+    z: depth === 0 ? {} : nested(depth - 1),
+  });
+  const repository = { backend, naCl } as unknown as Repository;
+  const reader = packReader(repository, { secretOf: async () => session.secret });
+  const chain = chainOf("ab".repeat(16) as never, "x");
+  const checked = async (checker: ReturnType<typeof treeChecker>, content: object) => {
+    const tree = await storeFolder(session, content as never);
+    const errors: StorageError[] = [];
+    const result = await checker.check(
+      { ...tree, chain } as never,
+      treeReader(reader),
+      {
+        onFault: async (_, error) => void errors.push(error),
+        isBad: () => false,
+        onFile: async () => undefined,
+      },
+      undefined,
+    );
+    return {
+      codes: errors.map(({ code }) => code),
+      isWhole: result.isWhole,
+      n: [...result.packs()],
+    };
+  };
+  const limits = { kept: 2 ** 30, ofOne: 150_000, held: 4000, packs: 2000 };
+  const small = { a: { b: bytes("one") }, c: {} };
+  for (const hostile of [
+    many,
+    nested(3),
+    { ...packs, d: Object.fromEntries(names(900, "g").map((name) => [name, bytes(name)])) },
+  ]) {
+    const checker = treeChecker(0, limits);
+    expect(await checked(checker, small)).toMatchObject({ codes: [], isWhole: true, n: [0, 1] });
+    const before = [checker.packs.length, checker.packs.metadataPacks, checker.directories];
+    expect(await checked(checker, hostile)).toEqual({ codes: ["limit"], isWhole: false, n: [] });
+    expect([checker.packs.length, checker.packs.metadataPacks, checker.directories]).toEqual(
+      before,
+    );
+    expect(await checked(checker, { ...small, d: bytes("two") })).toMatchObject({
+      codes: [],
+      isWhole: true,
+    });
+    // Without limits it is a tree like any other.
+    expect(await checked(treeChecker(0), hostile)).toMatchObject({ codes: [], isWhole: true });
+  }
+});
