@@ -3,6 +3,7 @@ import { type ErrorCode, StorageError, loadNaCl } from "@idk/storage";
 import { type AttributePolicy, attributeSetter } from "../attributes.ts";
 import { type FileTable, decodeTable } from "./file-table.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
+import { memoryKeeper, memoryOfRuntime } from "../../threads/memory.ts";
 import { codeOf } from "../../files/errors.ts";
 import { openChild } from "@idk/storage/blobs";
 import { openHost } from "../../files/open-host.ts";
@@ -38,7 +39,11 @@ export interface FileOutcome {
 /** Loads what a thread needs before its first job. */
 export async function warmUp(): Promise<void> {
   await Promise.all([loadNaCl(), hostOfThread()]);
+  freeMemory = memoryKeeper(await memoryOfRuntime());
 }
+
+/** Of this thread, whose memory no other can free. */
+let freeMemory: () => void = () => {};
 
 let opening: ReturnType<typeof openHost> | undefined;
 
@@ -70,6 +75,7 @@ export async function write(job: FileJob): Promise<FileOutcome> {
     }
     at += 1;
   }
+  freeMemory();
   const start = plaintext.byteOffset - buffer.byteOffset;
   const where = { start, length: plaintext.length };
   return transferred({ buffer, plaintext: where, faults, warnings });
