@@ -26,6 +26,8 @@ export interface ThreadFault {
   readonly message: string;
   readonly storage: ErrorCode | undefined;
   readonly code: string | undefined;
+  /** Of a call to the system that failed. */
+  readonly syscall: string | undefined;
 }
 
 export interface FileOutcome {
@@ -88,6 +90,7 @@ function faultOf(error: unknown): ThreadFault {
     message: error instanceof Error ? error.message : String(error),
     storage: error instanceof StorageError ? error.code : undefined,
     code: codeOf(error),
+    syscall: error instanceof Error && "syscall" in error ? String(error.syscall) : undefined,
   };
 }
 
