@@ -184,9 +184,10 @@ export function reasonOf(error: unknown): string {
   return REASONS.get(code) ?? (code === "" ? messageOf(error) : foreign(code));
 }
 
-/** The reason of an error from a library that passes system errors on, too. */
+/** The reason of an error from a library that passes system errors on, too, and explains its own. */
 export function reasonOrMessageOf(error: unknown): string {
-  return codeOf(error) === "unexpected" ? reasonOf(error) : messageOf(error);
+  const isSystemError = error instanceof Error && "syscall" in error;
+  return isSystemError ? reasonOf(error) : messageOf(error);
 }
 
 export function systemCodeOf(error: unknown): string {

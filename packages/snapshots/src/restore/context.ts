@@ -13,6 +13,8 @@ export interface RestoreContext extends FileWriter {
   readonly links: JoinedLinks;
   readonly report: Report;
   readonly threads: FileThreads;
+  /** Frees what is not needed any more, if memory has grown. */
+  readonly freeMemory: () => void;
   readonly signal: AbortSignal | undefined;
 }
 

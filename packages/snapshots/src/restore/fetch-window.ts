@@ -49,12 +49,12 @@ interface Outcome {
   readonly written: ReadonlyMap<ShortFile, Error | undefined>;
 }
 
-/** Packs that are fetched at once, each up to 4 MiB. */
-const AHEAD = 6;
+/** Packs that are fetched and written at once, each up to 4 MiB. */
+const AHEAD = 4;
 /** Fewer packs are opened sooner than threads are started. */
 const PACKS_FOR_THREADS = 8;
 /** Folders that are kept open for one job. With `AHEAD` jobs and open long files, less than 1,024 are. */
-const FOLDERS_FOR_THREAD = 96;
+const FOLDERS_FOR_THREAD = 128;
 const NONE: ReadonlyMap<ShortFile, Error | undefined> = new Map();
 
 /**
@@ -236,6 +236,7 @@ export function fetchWindow(
           for (const file of pack.short) writeShort(file, outcome);
           for (const { to, piece } of pack.long) await writeLong(to, piece, outcome);
           keep(pack.row, outcome);
+          context.freeMemory();
           await otherTurns(signal);
         }
       } finally {

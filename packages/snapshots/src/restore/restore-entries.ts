@@ -9,7 +9,7 @@ import { otherTurns } from "./content-hash.ts";
 import { walkedLevels } from "./levels.ts";
 
 /** Entries that are collected before their packs are fetched: so many, whatever the tree has. */
-const WINDOW = 65_536;
+const WINDOW = 32_768;
 /** For how long the walk may go on without waiting. */
 const TURN_MS = 50;
 
@@ -79,6 +79,7 @@ export async function restoreEntries(
       enters = await restoreWalked(each);
       if (size >= WINDOW || entries.isFull) await flush();
       if (performance.now() - turn > TURN_MS) {
+        context.freeMemory();
         await otherTurns(signal);
         turn = performance.now();
       }

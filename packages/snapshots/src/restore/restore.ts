@@ -5,6 +5,7 @@ import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { type FileThreads, fileThreads } from "./threads/pool.ts";
 import { fchmodSync } from "node:fs";
 import { joinedLinks } from "./joined-links.ts";
+import { memoryKeeper, memoryOfRuntime } from "../threads/memory.ts";
 import { openHost } from "../files/open-host.ts";
 import { openTarget } from "./open-target.ts";
 import { restoreEntries } from "./restore-entries.ts";
@@ -73,6 +74,7 @@ export async function restoreWith(
       report,
       verify: options.verify === true,
       deletes: options.delete === true,
+      freeMemory: memoryKeeper(await memoryOfRuntime()),
       signal,
     };
     await restoreEntries(context, opened, at, selection, options);

@@ -18,7 +18,7 @@ import { createReport } from "./report.ts";
 import { dryRunSink } from "./dry-run.ts";
 import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
-import { memoryKeeper, memoryOfRuntime } from "./memory.ts";
+import { memoryKeeper, memoryOfRuntime } from "../threads/memory.ts";
 import { merge } from "../cache/merge.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";

@@ -53,5 +53,5 @@ test.each(["never", "if-changed", "always"])(
       expect(printed(target)).toEqual(printed(source));
     }
   },
-  600_000,
+  1_200_000,
 );

@@ -3,6 +3,7 @@ import { type ErrorCode, StorageError, loadNaCl } from "@idk/storage";
 import { type AttributePolicy, attributeSetter } from "../attributes.ts";
 import { type FileTable, decodeTable } from "./file-table.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
+import { memoryKeeper, memoryOfRuntime } from "../../threads/memory.ts";
 import { codeOf } from "../../files/errors.ts";
 import { openChild } from "@idk/storage/blobs";
 import { openHost } from "../../files/open-host.ts";
@@ -25,6 +26,8 @@ export interface ThreadFault {
   readonly message: string;
   readonly storage: ErrorCode | undefined;
   readonly code: string | undefined;
+  /** Of a call to the system that failed. */
+  readonly syscall: string | undefined;
 }
 
 export interface FileOutcome {
@@ -38,7 +41,11 @@ export interface FileOutcome {
 /** Loads what a thread needs before its first job. */
 export async function warmUp(): Promise<void> {
   await Promise.all([loadNaCl(), hostOfThread()]);
+  freeMemory = memoryKeeper(await memoryOfRuntime());
 }
+
+/** Of this thread, whose memory no other can free. */
+let freeMemory: () => void = () => {};
 
 let opening: ReturnType<typeof openHost> | undefined;
 
@@ -70,6 +77,7 @@ export async function write(job: FileJob): Promise<FileOutcome> {
     }
     at += 1;
   }
+  freeMemory();
   const start = plaintext.byteOffset - buffer.byteOffset;
   const where = { start, length: plaintext.length };
   return transferred({ buffer, plaintext: where, faults, warnings });
@@ -82,6 +90,7 @@ function faultOf(error: unknown): ThreadFault {
     message: error instanceof Error ? error.message : String(error),
     storage: error instanceof StorageError ? error.code : undefined,
     code: codeOf(error),
+    syscall: error instanceof Error && "syscall" in error ? String(error.syscall) : undefined,
   };
 }
 

@@ -15,9 +15,10 @@ export function fileThreads(requested: number | undefined): FileThreads {
 }
 
 /** The error that a thread had. */
-export function errorOfThread({ message, storage, code }: ThreadFault): Error {
+export function errorOfThread({ message, storage, code, syscall }: ThreadFault): Error {
   if (storage !== undefined) return new StorageError(storage, message);
-  return code === undefined ? new Error(message) : Object.assign(new Error(message), { code });
+  const more = { ...(code !== undefined && { code }), ...(syscall !== undefined && { syscall }) };
+  return Object.assign(new Error(message), more);
 }
 
 /** What each thread runs: the module next to this one. */

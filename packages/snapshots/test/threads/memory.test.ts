@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { memoryKeeper, memoryOfRuntime } from "../../src/write/memory.ts";
+import { memoryKeeper, memoryOfRuntime } from "../../src/threads/memory.ts";
 
 const MIB = 2 ** 20;
 
