@@ -168,7 +168,7 @@ export function processMeasurer(
 
 /** Lengthens a batch until it is long enough, and chooses how many there are. */
 async function planOf(
-  { least }: TaskInfo,
+  { least, batches }: TaskInfo,
   sample: (operations: number) => Promise<Batches>,
 ): Promise<BatchPlan> {
   let operations = least;
@@ -181,7 +181,7 @@ async function planOf(
     base = (await sample(operations)).base;
   }
   const within = ({ least, most, seconds }: typeof SAMPLES): number =>
-    Math.max(least, Math.min(most, Math.floor(seconds / base.seconds)));
+    batches * Math.max(least, Math.min(most, Math.floor(seconds / base.seconds)));
   return { operations, samples: within(SAMPLES), warmUps: within(WARM_UPS) };
 }
 
