@@ -104,7 +104,7 @@ export const verify: Command = command(
     const snapshots =
       repository === undefined
         ? ""
-        : `; ${count(tally.blobs - blobs, "blob")} of them of snapshots, which \`idk check\` checks whole`;
+        : `; ${tally.blobs - blobs} of the blobs belong to snapshots, which \`idk check\` checks as a whole`;
     await out.note(`${tally.summary(depth)}${snapshots}`);
     failures.throwIfAny(tally.blobs);
   },

@@ -82,7 +82,7 @@ describe("verify", () => {
     const whole = await ok(["verify"]);
     expect(whole.stderr).toContain(`checked ${blobs.length} blobs, `);
     expect(whole.stderr).toEndWith(
-      `none failed; ${blobs.length} blobs of them of snapshots, which \`idk check\` checks whole\n`,
+      `none failed; ${blobs.length} of the blobs belong to snapshots, which \`idk check\` checks as a whole\n`,
     );
     expect(json(await ok(["verify", "--json"]))).toHaveLength(blobs.length);
     const damaged = blobs[0]!;
@@ -152,7 +152,7 @@ await describeMinio("a store on MinIO", (minio, bucket) => {
 
     await run("backup", "docs", "--store", url, "--name", "home");
     const { stderr } = await run("verify", "--store", url);
-    expect(stderr).toMatch(/none failed; \d+ blobs of them of snapshots, /u);
+    expect(stderr).toMatch(/none failed; \d+ of the blobs belong to snapshots, /u);
     expect((await run("doctor", "--store", url)).stdout).toMatch(/; last snapshot home of /u);
     await run("copy", "--from", url, "--to", "./copy");
     // As after the bucket was lost.
