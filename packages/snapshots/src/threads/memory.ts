@@ -1,5 +1,5 @@
 /** How much the memory of this process may grow before what is not needed any more is freed. */
-const GROWTH = 2 ** 24;
+const GROWTH = 2 ** 23;
 /** How much longer than freeing takes what comes next, so that it never costs more than a twentieth. */
 const SHARE = 20;
 

@@ -52,6 +52,8 @@ export async function runBackup(
   const { recipients } = options;
   const sessionKey = sealRoot(naCl, { content: session.secret, recipients }).blob;
 
+  const freeMemory = memoryKeeper(await memoryOfRuntime());
+
   const own = new AbortController();
   const { signal } = own;
   const abort = (): void => own.abort(options.signal?.reason);
@@ -61,6 +63,7 @@ export async function runBackup(
     naCl,
     naCl.name === "portable" ? "portable" : "auto",
     options.workers,
+    freeMemory,
   );
   let close: (() => Promise<void>) | undefined;
   try {
@@ -145,7 +148,7 @@ export async function runBackup(
       host: options.host ?? hostname(),
       user: options.user ?? userName(host),
       startTime,
-      freeMemory: memoryKeeper(await memoryOfRuntime()),
+      freeMemory,
     });
     ({ close } = write);
     await walkFolders(merged, write.sink, walkOptions);

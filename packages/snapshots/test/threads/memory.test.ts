@@ -3,7 +3,7 @@ import { memoryKeeper, memoryOfRuntime } from "../../src/threads/memory.ts";
 
 const MIB = 2 ** 20;
 
-test("what is not needed is freed each time that memory has grown by 16 MiB", () => {
+test("what is not needed is freed each time that memory has grown by 8 MiB", () => {
   let [used, garbage, frees] = [100, 0, 0];
   const memory = {
     used: () => (used + garbage) * MIB,
@@ -19,15 +19,15 @@ test("what is not needed is freed each time that memory has grown by 16 MiB", ()
     keep();
     return frees;
   };
-  expect(after({ garbage: 15 })).toBe(0);
+  expect(after({ garbage: 7 })).toBe(0);
   expect(after({ garbage: 1 })).toBe(1);
-  expect(after({ garbage: 15 })).toBe(1);
+  expect(after({ garbage: 7 })).toBe(1);
   // What stays in use is no reason to look again.
   expect(after({ used: 50 })).toBe(2);
   expect(after({})).toBe(2);
   // What was given back makes room for less than before.
   expect(after({ used: -30 })).toBe(2);
-  expect(after({ garbage: 16 })).toBe(3);
+  expect(after({ garbage: 8 })).toBe(3);
   memoryKeeper(undefined)();
 });
 

@@ -118,10 +118,15 @@ export function forgetScratch(): void {
  * must not become the only copy. Nor must metadata that no reader takes, which names what nothing else
  * does.
  *
+ * @param freeMemory is called often while metadata is decoded
  * @returns the address
  * @throws StorageError `unavailable` if what was sealed is not what comes out, or malformed
  */
-export function sealVerified(naCl: NaCl, { contentKey, blob, verify, parts }: SealTask): string {
+export function sealVerified(
+  naCl: NaCl,
+  { contentKey, blob, verify, parts }: SealTask,
+  freeMemory: () => void,
+): string {
   const plaintext = blob.subarray(CHILD_OVERHEAD);
   if (!verify) return sealChild(naCl, { kind: "leaf", contentKey, plaintext, blob });
   const wanted = scratch(before, plaintext.length);
@@ -141,11 +146,15 @@ export function sealVerified(naCl: NaCl, { contentKey, blob, verify, parts }: Se
         "this host is faulty; test its memory, and back up again",
     );
   }
-  if (parts !== undefined) checkMetadata(result, parts);
+  if (parts !== undefined) checkMetadata(result, parts, freeMemory);
   return address;
 }
 
-function checkMetadata(plaintext: Uint8Array, parts: readonly FramePart[]): void {
+function checkMetadata(
+  plaintext: Uint8Array,
+  parts: readonly FramePart[],
+  freeMemory: () => void,
+): void {
   try {
     const { frame, rowCount } = decodeMetadataPack(plaintext);
     for (const { offset, length, list } of parts) {
@@ -153,6 +162,8 @@ function checkMetadata(plaintext: Uint8Array, parts: readonly FramePart[]): void
       const place = { start: offset, rowCount };
       if (list === undefined) decodeNode(bytes, place);
       else decodePieceList(bytes, list.total, place, list.levels);
+      // Decoded entries take many times their bytes.
+      freeMemory();
     }
   } catch (cause) {
     if (!(cause instanceof StorageError)) throw cause;

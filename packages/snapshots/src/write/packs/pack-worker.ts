@@ -10,6 +10,7 @@ import {
   zstdCompress,
 } from "./jobs.ts";
 import { loadLz4BlockEncoder } from "@idk/storage/blobs";
+import { memoryKeeper, memoryOfRuntime } from "../../threads/memory.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -39,22 +40,28 @@ export interface SealOutcome {
 /** Loads what a thread needs before its first job. */
 export async function warmUp({ nacl }: { readonly nacl: NaClChoice }): Promise<void> {
   await loadNaCl(nacl);
+  freeMemory = memoryKeeper(await memoryOfRuntime());
 }
+
+/** Of this thread, whose memory no other can free. */
+let freeMemory: () => void = () => {};
 
 const loaded: Partial<Record<Codec, Compress>> = { zstd: zstdCompress };
 
 export async function compress({ buffer, lengths, codec }: CompressJob): Promise<CompressOutcome> {
+  freeMemory();
   const encode = (loaded[codec] ??= await loadLz4BlockEncoder());
   const outcome = { buffer, ...compressBatch(buffer, lengths, codec, encode) };
   return transferred(outcome, [buffer.buffer]);
 }
 
 export async function seal(job: SealJob): Promise<SealOutcome> {
+  freeMemory();
   const { blob } = job;
   const naCl = await loadNaCl(job.nacl);
   let address: SealOutcome["address"];
   try {
-    address = sealVerified(naCl, job);
+    address = sealVerified(naCl, job, freeMemory);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     address = { message: error.message };

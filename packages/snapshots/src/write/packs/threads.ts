@@ -23,10 +23,16 @@ export interface Threads {
 
 /**
  * @param nacl what each thread loads
+ * @param freeMemory of this thread, which does the work until the others run
  * @param requested 0 to 64; by default one for each core, at most 4, and none on a single core
  * @throws StorageError `usage`
  */
-export function packThreads(naCl: NaCl, nacl: NaClChoice, requested: number | undefined): Threads {
+export function packThreads(
+  naCl: NaCl,
+  nacl: NaClChoice,
+  requested: number | undefined,
+  freeMemory: () => void,
+): Threads {
   const pool = threadPool(requested, workerFile(), { nacl });
   let jobsGiven = 0;
   /** Runs a job in a thread, if they run; the first is too early to start them for it. */
@@ -57,7 +63,7 @@ export function packThreads(naCl: NaCl, nacl: NaClChoice, requested: number | un
     async seal(job) {
       const { blob } = job;
       const outcome = await inThread<SealOutcome>("seal", { ...job, nacl }, [blob.buffer]);
-      if (outcome === undefined) return { blob, address: sealVerified(naCl, job) };
+      if (outcome === undefined) return { blob, address: sealVerified(naCl, job, freeMemory) };
       const { address } = outcome;
       if (typeof address === "string") return { ...outcome, address };
       throw new StorageError("unavailable", address.message);
