@@ -79,6 +79,12 @@ export async function newBucket(
   };
 }
 
+/** How many versions of objects and delete markers there are, of at most 1000. */
+export async function countVersions({ client, name }: Bucket): Promise<number> {
+  const page = await client.send(new ListObjectVersionsCommand({ Bucket: name }));
+  return (page.Versions ?? []).length + (page.DeleteMarkers ?? []).length;
+}
+
 async function removeBucket(client: S3Client, name: string): Promise<void> {
   let truncated = true;
   while (truncated) {

@@ -258,7 +258,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("--read-data [share]", "read all data, or a random share of it: --read-data=10%")
     .option(
       "--delete-damaged",
-      "delete damaged packs, so that `idk backup --repair` stores them anew",
+      "delete damaged packs, so that `idk backup --repair` stores them anew (not if the store keeps versions)",
     )
     .option("--server-checksums", "ask the server for the checksums of other packs (the default)")
     .option("--no-server-checksums", "do not ask the server for checksums")

@@ -34,8 +34,8 @@ import { treeReader } from "../read/tree.ts";
  *
  * Problems are reported as they are found. What a prune deletes meanwhile is none.
  *
- * @throws StorageError `head` if there are no settings, `rollback`, `usage`, `aborted`, and what the store
- *   throws
+ * @throws StorageError `head` if there are no settings, `rollback`, `aborted`, `usage`, also if damaged
+ *   packs are to be deleted from a store that keeps versions, and what the store throws
  */
 export async function check(
   repository: Repository,
@@ -44,6 +44,7 @@ export async function check(
   const { readData = 0, signal, onProblem, onProgress } = options;
   if (!(readData >= 0 && readData <= 1))
     throw new StorageError("usage", "readData must be a number from 0 to 1");
+  if (options.deleteDamaged === true) await requireNoVersions(repository, signal);
   const counts = problemCounts();
   let isSound = true;
   const report = (problem: CheckProblem): void => {
@@ -246,4 +247,23 @@ function distinctSnapshots(heads: readonly FoundHead[]): FoundSnapshot[] {
     seen.add(payloadHash);
     return [{ ...found, head }];
   });
+}
+
+/**
+ * A delete removes all versions, and of a pack that someone has overwritten an older one is intact.
+ *
+ * @throws StorageError `usage`
+ */
+async function requireNoVersions(
+  { backend }: Repository,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { versions = false } = (await backend.capabilities?.({ signal })) ?? {};
+  if (!versions) return;
+  throw new StorageError(
+    "usage",
+    `${backend.description} keeps versions, and an older version of a damaged pack may be intact, so check ` +
+      "does not delete damaged packs there: check without deleting them, delete the newest version of each " +
+      "that it names with the provider's tools, and check again (docs/backup.md has the commands)",
+  );
 }

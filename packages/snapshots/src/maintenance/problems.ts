@@ -72,7 +72,8 @@ export interface CheckOptions extends HeadOptions {
   readonly checksums?: boolean | undefined;
   /**
    * Deletes packs whose bytes, fetched once more, are not those of their names, so that a backup can store
-   * them anew: all of them at the end, or none if they are over 1 % of the packs and over 16.
+   * them anew: all of them at the end, or none if they are over 1 % of the packs and over 16. Not in a store
+   * that keeps versions, because a delete removes them all, and an older one may be intact.
    */
   readonly deleteDamaged?: boolean | undefined;
   /** Requests in flight at once, 1 to 64, by default 16; a quarter as many for packs that are read. */

@@ -264,6 +264,29 @@ describe("check", () => {
     );
   });
 
+  test("deletes nothing from a store with versions, of which older ones may be intact", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    await damage(given, packs[PACKS.a]!);
+    const capable = { verifiesChecksums: false, conditionalPut: false, versions: true };
+    const versioned = { ...given.backend, capabilities: async () => capable };
+    const all = { readData: 1, deleteDamaged: true };
+    const refusal = await checked(given, all, versioned).catch((error: Error) => error);
+    expect(refusal).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("delete the newest version"),
+    });
+    expect(await given.backend.head(packs[PACKS.a]!)).toBeDefined();
+    const told = await checked(given, { readData: 1 }, versioned);
+    expect(lines(told.problems)).toEqual(["pack address", "file a.txt of home"]);
+    const unversioned = {
+      ...versioned,
+      capabilities: async () => ({ ...capable, versions: false }),
+    };
+    const gone = await checked(given, all, unversioned);
+    expect(lines(gone.problems)).toEqual(["pack address deleted", "file a.txt of home"]);
+  });
+
   test("a hostile snapshot cannot have other packs deleted", async () => {
     const given = await testRepository();
     const other = testSession(given.backend, given.recipients);
