@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { idkBackups } from "../../../thirdparty/backup-programs.ts";
 import { countingProxy, newTally } from "../../compare/round/counting.ts";
 import { withFolder } from "../../harness/files.ts";
+import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
 import { measurePeak } from "../../harness/memory.ts";
 import { type Program, publishedCommand, runAside } from "../../harness/processes.ts";
 import { type Findings, together } from "../../harness/results.ts";
@@ -17,9 +18,11 @@ import {
   exactTarget,
   ratioTarget,
   timeTarget,
+  unlessBusy,
 } from "../../harness/targets.ts";
 import { type Scratch, withScratch } from "../../object-store/scratch.ts";
 import type { Counter, Target } from "../../report/report.ts";
+import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import {
@@ -121,8 +124,8 @@ async function counted(setting: Setting): Promise<Findings> {
   const restored = join(folder, "restored");
   await step("restore", idk.restore(restored), { GETs: 1.02 * packs + 10 });
   await expectEqual(source, restored);
-  const depth = join(source, ONE).split("/").length;
-  await step("one file", idk.cat(ONE), { requests: 6 + depth, "bytes received": 10 * MIB });
+  // The metadata packs of its folder and of the folders above it, which are written last.
+  await step("one file", idk.cat(ONE), { requests: 6 + 2, "bytes received": 10 * MIB });
   await step("forget", idk.forget(1), {});
   await step("prune", idk.prune, { "bytes received": MIB });
   return { counters, targets };
@@ -130,15 +133,17 @@ async function counted(setting: Setting): Promise<Findings> {
 
 /**
  * The most that each may take, in multiples of the time of the least work. Medians on two cores, alone and
- * while up to 30 processes used them: 3.7 to 3.8, 10 to 12 (25 if all files are read again), 4 to 7. Where
+ * while up to 30 processes used them: 3.7 to 5.3, 10 to 12 (25 if all files are read again), 4 to 7. Where
  * nothing has changed, CPU time is judged, because other processes hardly disturb it.
  */
 const TIMES: Readonly<Record<string, Bound & Pick<Ratio, "kind">>> = {
-  "first backup": { most: 8 },
+  "first backup": { most: 6 },
   "nothing changed": { most: 16, kind: "cpu" },
-  restore: { most: 10, goal: 2.5 },
+  restore: { most: 8, goal: 2.5 },
 };
 const ONE_FILE = "one file";
+/** Seconds. Alone, the median is 0.23; while other processes use the cores, it is an upper limit only. */
+const ONE_FILE_TIME: Bound = { most: 0.5, goal: 0.15 };
 
 async function timed(setting: Setting): Promise<Findings> {
   const { scratch, script, folder, source, quick, seed, signal, iterations, log } = setting;
@@ -148,6 +153,7 @@ async function timed(setting: Setting): Promise<Findings> {
   // Kept to the end: ext4 without a journal makes files slowly while many were deleted just before.
   const fresh = (): string => mkdtempSync(join(folder, "round-"));
   let round = 0;
+  const loads: number[] = [];
   const command: Lane = {
     labels: labels([...ways.map(([way]) => way), ONE_FILE]),
     async sample() {
@@ -169,6 +175,7 @@ async function timed(setting: Setting): Promise<Findings> {
     labels: labels(ways.map(([way]) => `${way}: bound`)),
     async sample() {
       const target = fresh();
+      loads.push(await loadWhileIdle());
       return [
         await measurePeak(() => send(source, scratch.at("bare"))),
         await measurePeak(async () => list(source)),
@@ -183,6 +190,9 @@ async function timed(setting: Setting): Promise<Findings> {
       const title = `${way}: ${kind === "cpu" ? "CPU time" : "time"} to that of the least work`;
       return ratioTarget(title, sides, bound, random);
     }),
-    timeTarget(`${ONE_FILE}: time`, of(ONE_FILE), { most: 0.8, goal: 0.15 }, random),
+    unlessBusy(
+      timeTarget(`${ONE_FILE}: time`, of(ONE_FILE), ONE_FILE_TIME, random),
+      median(loads) > BUSY,
+    ),
   ]);
 }
