@@ -220,7 +220,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .summary("bring forgotten snapshots back")
     .description(
       "Bring forgotten snapshots back, until `idk prune` has deleted what they need. Needs the owner's " +
-        "identity.",
+        "identity. NAME~2 counts forgotten snapshots, too, as `idk snapshots --all` lists them.",
     )
     .argument("[snapshot...]", "see `idk snapshots --all`")
     .option("--late", "also over half the grace period later, because no prune runs now")

@@ -1,5 +1,6 @@
 import {
   forget as forgetHeads,
+  forgottenIn,
   type FoundSnapshot,
   type HeadOptions,
   type RefusedHead,
@@ -20,7 +21,7 @@ import {
 } from "../../config/settings.ts";
 import { Failure, usage } from "../../errors/failures.ts";
 import { count, printable } from "../../output/text.ts";
-import { timeText } from "../../snapshots/entries.ts";
+import { identityText, timeText } from "../../snapshots/entries.ts";
 import { headReports } from "../../snapshots/head-options.ts";
 import { openAsOwner, OWNING } from "../../snapshots/open-repository.ts";
 import { parseCount, parseSpan } from "../../snapshots/policy.ts";
@@ -67,16 +68,25 @@ export const forget: Command = command(
     if (policy !== undefined && isNamed) {
       throw usage("name either snapshots or what to keep, not both");
     }
+    if (isNamed && (names.length > 0 || hostTimes)) {
+      const given = names.length > 0 ? "--name" : "--host-times";
+      throw usage(
+        `${given} applies to rules such as --keep-daily, not to snapshots that are named`,
+      );
+    }
     await using opened = await openAsOwner(settings, session);
     const { repository } = opened;
     const reports = headReports(settings, session);
+    const isForgotten = forgottenIn(repository, reports.options);
     const found: FoundSnapshot[] = [];
+    const already: FoundSnapshot[] = [];
     for (const each of settings.snapshot) {
-      found.push(await resolve(repository, each, reports.options));
+      const one = await resolve(repository, each, { ...reports.options, isForgotten });
+      ((await isForgotten(one)) ? already : found).push(one);
     }
     const report = await forgetHeads(repository, {
       ...reports.options,
-      ...(policy === undefined ? { snapshots: found } : { policy }),
+      ...(policy === undefined ? { snapshots: [...found, ...already] } : { policy }),
       markers: await refusedHeads(repository, settings.head, reports.options),
       refused,
       ...(names.length > 0 && { names }),
@@ -116,11 +126,13 @@ export const forget: Command = command(
     await out.report({
       command: "forget",
       forgotten: report.forgotten.map(({ address }) => address),
+      ...(already.length > 0 && { already: already.map(({ marker }) => marker.address) }),
       dryRun,
     });
     await out.flush();
     if (!out.json) {
-      const isOfHeads = policy === undefined && found.length === 0;
+      for (const each of already) await out.note(`idk: ${identityText(each)} is forgotten already`);
+      const isOfHeads = policy === undefined && settings.snapshot.length === 0;
       const what = count(forgotten, isOfHeads ? "head" : "snapshot");
       await out.note(dryRun ? `would forget ${what}` : `forgot ${what}`);
       if (!dryRun && forgotten > 0 && !settings.prune) {

@@ -1,0 +1,67 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expectFailure } from "../support/cli.ts";
+import { json, newUser, type User } from "../support/new-user.ts";
+
+setDefaultTimeout(120_000);
+
+/** Backs up so many states of a file, each of which is its number. */
+async function backUp({ ok, docs }: User, name: string, states: number): Promise<string[]> {
+  const addresses: string[] = [];
+  for (let state = 1; state <= states; state++) {
+    writeFileSync(join(docs, "state"), `${state}`);
+    const [made] = json(await ok(["backup", "docs", "--name", name, "--json"]));
+    addresses.push(String(made!["snapshot"]));
+  }
+  return addresses;
+}
+
+const listed = async ({ ok }: User, ...args: readonly string[]) => {
+  const result = await ok(["snapshots", "--json", ...args]);
+  return result.stdout === "" ? [] : json(result);
+};
+
+describe("forgotten snapshots", () => {
+  test("are passed over by NAME~N and NAME@DATE, but not by unforget", async () => {
+    const user = await newUser();
+    const { ok, idk, docs } = user;
+    const [, second] = await backUp(user, "x", 3);
+    const state = async (snapshot: string) =>
+      (await ok(["cat", `${snapshot}:${docs}/state`])).stdout;
+    expect([await state("x~1"), await state("x~2")]).toEqual(["2", "1"]);
+    await ok(["forget", "x~1"]);
+    expect([await state("x"), await state("x~1")]).toEqual(["3", "1"]);
+    expect(await state("x@2999-01-01")).toBe("3");
+    expectFailure(await idk(["cat", `x~2:${docs}/state`]), 3, 'there is no snapshot "x~2"');
+
+    // An address takes it, and says so.
+    const byAddress = await ok(["ls", second!.slice(0, 12), docs]);
+    expect(byAddress.stderr).toMatch(/^idk: x of [^\n]+ is forgotten: `idk prune` deletes it, /u);
+    expect((await ok(["ls", "x~1", docs])).stderr).toBe("");
+    const again = await ok(["forget", second!]);
+    expect(again.stderr).toMatch(/^idk: x of [^\n]+ is forgotten already\nforgot 0 snapshots\n$/u);
+    const [report] = json(await ok(["forget", second!, "--json"]));
+    expect(report).toMatchObject({ forgotten: [], already: [second] });
+
+    expect((await ok(["unforget", "x~1"])).stdout).toBe("brought back 1 snapshot\n");
+    expect(await state("x~1")).toBe("2");
+  });
+
+  test("are not chosen by rules for names at the same time", async () => {
+    const { idk } = await newUser();
+    for (const flag of [["--name", "x"], ["--host-times"]]) {
+      expectFailure(await idk(["forget", "x~1", ...flag]), 2, `${flag[0]} applies to rules`);
+    }
+  });
+});
+
+test("a name that ends like another form takes ~0", async () => {
+  const user = await newUser();
+  const { ok, docs } = user;
+  await backUp(user, "x", 2);
+  writeFileSync(join(docs, "state"), "of the other name");
+  await ok(["backup", "docs", "--name", "x~1"]);
+  expect((await ok(["cat", `x~1:${docs}/state`])).stdout).toBe("1");
+  expect((await ok(["cat", `x~1~0:${docs}/state`])).stdout).toBe("of the other name");
+});
