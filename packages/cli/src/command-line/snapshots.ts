@@ -78,7 +78,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
       ),
   )
     .option("-m, --message <text>", "store a message, encrypted, with the snapshot")
-    .addOption(repeatable("--tag <tag>", "store a tag, encrypted, with the snapshot; repeatable"))
+    .addOption(
+      repeatable("--tag <tags>", "store a tag, or A,B, encrypted, with the snapshot; repeatable"),
+    )
     .option("--compress <how>", "zstd, lz4 or none (IDK_COMPRESS; default: zstd)")
     .addOption(dryRunOption("store nothing; print what would be stored"))
     .option("--repair", "store anew what the repository has lost")
@@ -121,7 +123,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     )
     .option("-l, --long", "print files, sizes, host and paths, too")
     .option("--name <pattern>", "list only those of these names, * any text")
-    .option("--tag <tag>", "list only those with this tag")
+    .addOption(
+      repeatable("--tag <tags>", "list only those with these tags, A,B for both; repeatable"),
+    )
     .option("--latest <n>", "list only the newest N of each name")
     .option("--all", "list forgotten ones, too")
     .addOption(identityOption())

@@ -22,6 +22,27 @@ const listed = async ({ ok }: User, ...args: readonly string[]) => {
   return result.stdout === "" ? [] : json(result);
 };
 
+test("tags are split at commas by backup, snapshots and forget alike", async () => {
+  const user = await newUser();
+  const { ok, idk } = user;
+  await ok(["backup", "docs", "--name", "x", "--tag", "a, b", "--tag", "c,a"]);
+  for (const tag of ["a", "b"]) await ok(["backup", "docs", "--name", "x", "--tag", tag]);
+  await ok(["backup", "docs", "--name", "x"]);
+  const tags = async (...args: readonly string[]) =>
+    (await listed(user, ...args)).map((each) => each["tags"]);
+  expect(await tags()).toEqual([["a", "b", "c"], ["a"], ["b"], []]);
+  expect(await tags("--tag", "b,a")).toEqual([["a", "b", "c"]]);
+  expect(await tags("--tag", "c", "--tag", "b")).toEqual([["a", "b", "c"], ["b"]]);
+  expectFailure(await idk(["snapshots", "--tag", "a,x"]), 3, "there is no snapshot with the tags");
+  const none = await idk(["snapshots", "--tag", "x", "--name", "x"]);
+  expectFailure(none, 3, "there is no snapshot of the name 'x' with the tags 'x'");
+  for (const wrong of ["", "a,", ","]) {
+    expectFailure(await idk(["backup", "docs", "--tag", wrong]), 2, "--tag takes tags such as");
+  }
+  await ok(["forget", "--keep-tag", "a,b"]);
+  expect(await tags()).toEqual([["a", "b", "c"], []]);
+});
+
 describe("forgotten snapshots", () => {
   test("are passed over by NAME~N and NAME@DATE, but not by unforget", async () => {
     const user = await newUser();
@@ -65,3 +86,4 @@ test("a name that ends like another form takes ~0", async () => {
   expect((await ok(["cat", `x~1:${docs}/state`])).stdout).toBe("1");
   expect((await ok(["cat", `x~1~0:${docs}/state`])).stdout).toBe("of the other name");
 });
+

@@ -16,6 +16,7 @@ import {
   optional,
   recipients,
   snapshots,
+  tagLists,
   text,
   texts,
 } from "../../config/settings.ts";
@@ -46,7 +47,7 @@ export const forget: Command = command(
     keepMonthly: keepCount,
     keepYearly: keepCount,
     keepWithin: optional(field(parseSpan)),
-    keepTag: texts,
+    keepTag: tagLists,
     head: addresses,
     refused: flag,
     name: texts,
@@ -224,7 +225,7 @@ interface KeepSettings {
   readonly keepMonthly: number | undefined;
   readonly keepYearly: number | undefined;
   readonly keepWithin: RetentionPolicy["within"] | undefined;
-  readonly keepTag: readonly string[];
+  readonly keepTag: readonly (readonly string[])[];
 }
 
 function policyOf(settings: KeepSettings): RetentionPolicy | undefined {
@@ -238,7 +239,7 @@ function policyOf(settings: KeepSettings): RetentionPolicy | undefined {
     ...(keepMonthly !== undefined && { monthly: keepMonthly }),
     ...(keepYearly !== undefined && { yearly: keepYearly }),
     ...(keepWithin !== undefined && { within: keepWithin }),
-    ...(keepTag.length > 0 && { tags: keepTag.map((list) => list.split(",")) }),
+    ...(keepTag.length > 0 && { tags: keepTag }),
   };
   return Object.keys(policy).length === 0 ? undefined : policy;
 }
