@@ -287,7 +287,8 @@ export function summaryJson(summary: BackupSummary): object {
   };
 }
 
-function failIfIncomplete({ errors }: BackupSummary, dryRun: boolean): void {
+/** @param dryRun whether no snapshot was to be made */
+export function failIfIncomplete({ errors }: Pick<BackupSummary, "errors">, dryRun: boolean): void {
   if (errors === 0) return;
   throw new Failure(
     "incomplete",
