@@ -185,7 +185,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .description(
       "Forget the snapshots of each name that no rule keeps, or those that are named. Rules keep the " +
         "first of each period, by the store's clock, in UTC, and always the newest. Needs the owner's " +
-        "identity. Frees nothing by itself: see `idk prune`.",
+        "identity, or the writer key of a host that may forget, beside an identity that reads. Frees nothing by itself: see `idk prune`.",
     )
     .argument("[snapshot...]", SNAPSHOT)
     .option("-l, --keep-last <n>", "keep the newest N")
@@ -223,8 +223,8 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .command("unforget")
     .summary("bring forgotten snapshots back")
     .description(
-      "Bring forgotten snapshots back, until `idk prune` has deleted what they need. Needs the owner's " +
-        "identity. NAME~2 counts forgotten snapshots, too, as `idk snapshots --all` lists them.",
+      "Bring forgotten snapshots back, until `idk prune` has deleted what they need. Needs the same keys " +
+        "as `idk forget`. NAME~2 counts forgotten snapshots, too, as `idk snapshots --all` lists them.",
     )
     .argument("[snapshot...]", "see `idk snapshots --all`")
     .option("--late", "also over half the grace period later, because no prune runs now")

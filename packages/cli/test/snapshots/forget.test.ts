@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expectFailure } from "../support/cli.ts";
+import { expectFailure, newFolder, runIdk } from "../support/cli.ts";
 import { json, newUser, type User } from "../support/new-user.ts";
 
 setDefaultTimeout(120_000);
@@ -87,3 +87,43 @@ test("a name that ends like another form takes ~0", async () => {
   expect((await ok(["cat", `x~1~0:${docs}/state`])).stdout).toBe("of the other name");
 });
 
+test("a writer that the owner lets forget does so in its names, and nobody else", async () => {
+  const owner = await newUser();
+  await backUp(owner, "web1/a", 3);
+  await backUp(owner, "home", 2);
+  // A colleague, who reads all, with a writer key.
+  const home = newFolder();
+  const run = (args: readonly string[]) => runIdk(args, { cwd: home, env: { HOME: home } });
+  const recipient = (await run(["keygen", "-o", "own.key"])).stdout.trim();
+  const writer = (await run(["keygen", "--writer", "-o", "host.key"])).stdout.trim();
+  const config = readFileSync(owner.config, "utf8");
+  const [mine] = (await owner.ok(["recipient"])).stdout.trim().split("\n");
+  writeFileSync(owner.config, config.replace('recipients = ["', `recipients = ["${recipient}", "`));
+  await owner.ok(["repo", "share"]);
+  const allowed = await owner.ok(["repo", "allow", writer, "--names", "web1/*"]);
+  mkdirSync(join(home, ".config/idk"), { recursive: true });
+  writeFileSync(
+    join(home, ".config/idk/config.toml"),
+    `identity = "${join(home, "own.key")}"\nrecipients = ["${recipient}", "${mine}"]\n` +
+      `[store.main]\nurl = "${owner.store}"\n\n` +
+      allowed.stdout.replace("/etc/idk/writer.key", join(home, "host.key")),
+  );
+  // Sealed to the colleague, too.
+  const later = [...(await backUp(owner, "web1/a", 3)), ...(await backUp(owner, "home", 2))];
+  expectFailure(await run(["forget", later[1]!]), 2, "may not forget anything in this repository");
+
+  await owner.ok(["repo", "allow", writer, "--names", "web1/*", "--forget"]);
+  expectFailure(await run(["forget", later[3]!]), 2, 'may not forget snapshots of "home"');
+  const forgot = await run(["forget", later[1]!]);
+  expect([forgot.code, forgot.stderr.includes("forgot 1 snapshot\n")]).toEqual([0, true]);
+  const forgotten = async () =>
+    (await listed(owner, "--all"))
+      .filter((each) => each["forgotten"])
+      .map((each) => each["snapshot"]);
+  expect(await forgotten()).toEqual([later[1]]);
+  expect((await run(["unforget", later[1]!])).stdout).toBe("brought back 1 snapshot\n");
+  expect(await forgotten()).toEqual([]);
+  // The owner signs with the owner's key, whatever writer key the configuration names.
+  await owner.ok(["forget", later[3]!]);
+  expect(await forgotten()).toEqual([later[3]]);
+});

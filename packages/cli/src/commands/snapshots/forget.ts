@@ -24,7 +24,7 @@ import { Failure, usage } from "../../errors/failures.ts";
 import { count, printable } from "../../output/text.ts";
 import { identityText, timeText } from "../../snapshots/entries.ts";
 import { headReports } from "../../snapshots/head-options.ts";
-import { openAsOwner, OWNING } from "../../snapshots/open-repository.ts";
+import { openToForget, OWNING } from "../../snapshots/open-repository.ts";
 import { parseCount, parseSpan } from "../../snapshots/policy.ts";
 import { resolve } from "../../snapshots/resolve.ts";
 import { readersOf } from "../../snapshots/readers.ts";
@@ -75,7 +75,7 @@ export const forget: Command = command(
         `${given} applies to rules such as --keep-daily, not to snapshots that are named`,
       );
     }
-    await using opened = await openAsOwner(settings, session);
+    await using opened = await openToForget(settings, session);
     const { repository } = opened;
     const reports = headReports(settings, session);
     const isForgotten = forgottenIn(repository, reports.options);
@@ -164,7 +164,7 @@ export const unforget: Command = command(
     if (settings.snapshot.length === 0) {
       throw usage("name the snapshots: `idk snapshots --all` lists forgotten ones");
     }
-    await using opened = await openAsOwner(settings, session);
+    await using opened = await openToForget(settings, session);
     const { repository } = opened;
     const reports = headReports(settings, session);
     const found: FoundSnapshot[] = [];
