@@ -354,6 +354,29 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
 
   change(
     group
+      .command("close")
+      .summary("close a name for ever")
+      .description(
+        "Close the names that match: nobody can write snapshots of them any more, you neither, and that " +
+          "cannot be undone. Then `idk forget` can forget their newest snapshots, too, which it keeps " +
+          "otherwise. Stop their backups before.",
+      )
+      .argument("<pattern>", "a name, or * for any text: 'web1/*'"),
+  ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoClose));
+
+  change(
+    group
+      .command("grace-period")
+      .summary("make the grace period longer")
+      .description(
+        "Make the time longer for which `idk prune` leaves what no snapshot needs. Run it while no prune " +
+          "runs. It cannot be made shorter, because running backups rely on it.",
+      )
+      .argument("<period>", "such as 14d"),
+  ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoGracePeriod));
+
+  change(
+    group
       .command("share")
       .summary("let new readers read what comes")
       .description(

@@ -87,6 +87,51 @@ test("a name that ends like another form takes ~0", async () => {
   expect((await ok(["cat", `x~1~0:${docs}/state`])).stdout).toBe("of the other name");
 });
 
+describe("idk repo close", () => {
+  test("lets the newest of a name be forgotten, and nobody write to it", async () => {
+    const user = await newUser();
+    const { ok, idk, docs } = user;
+    await backUp(user, "kept", 1);
+    const [, newest] = await backUp(user, "gone", 2);
+    const newestStays = await idk(["forget", "gone"]);
+    expectFailure(newestStays, 2, "until its owner closes the name, with `idk repo close`");
+    expectFailure(await idk(["repo", "close", "gon"]), 3, "there is no snapshot of the name 'gon'");
+
+    const closed = await ok(["repo", "close", "gone"]);
+    expect(closed.stdout).toMatch(/^closed {8}"gone", until .* UTC$/mu);
+    expect(closed.stderr).toContain('closed "gone": nobody can write snapshots of this name');
+    const [twice] = json(await ok(["repo", "close", "gone", "--json"]));
+    expect(twice).toMatchObject({ names: ["gone"] });
+    const rules = twice!["rules"] as { writer: string | null }[];
+    expect(rules.filter(({ writer }) => writer === null)).toHaveLength(1);
+
+    await ok(["forget", "gone"]);
+    // The newest is forgotten now, so the name and `latest` mean what is left.
+    expect((await ok(["cat", `gone:${docs}/state`])).stdout).toBe("1");
+    expect((await ok(["cat", `latest:${docs}/state`])).stdout).toBe("1");
+    expect((await ok(["ls", newest!, docs])).stderr).toContain("is forgotten");
+    await ok(["forget", "gone"]);
+    expectFailure(await idk(["ls", "gone"]), 3, 'there is no snapshot "gone"');
+    expect((await listed(user)).map((each) => each["name"])).toEqual(["kept"]);
+    await Bun.sleep(5);
+    await ok(["backup", "docs", "--name", "gone"]);
+    expect((await listed(user)).map((each) => each["name"])).toEqual(["kept"]);
+  });
+});
+
+test("the grace period grows, and never shrinks", async () => {
+  const user = await newUser();
+  const { ok, idk } = user;
+  await backUp(user, "x", 1);
+  const grace = async () => json(await ok(["repo", "show", "--json"]))[0]!["graceSeconds"];
+  expect((await ok(["repo", "grace-period", "14d"])).stdout).toContain("grace period  14d\n");
+  expect(await grace()).toBe(14 * 86_400);
+  const shorter = await idk(["repo", "grace-period", "13d"]);
+  expectFailure(shorter, 2, "the grace period of a repository can only grow");
+  expect(await grace()).toBe(14 * 86_400);
+  expect((await ok(["prune"])).stderr).toContain("younger than the grace period, 14d");
+});
+
 test("a writer that the owner lets forget does so in its names, and nobody else", async () => {
   const owner = await newUser();
   await backUp(owner, "web1/a", 3);
