@@ -79,7 +79,7 @@ describe("docs/backup.md", () => {
     const markdown = await Bun.file(join(root, GUIDE)).text();
     const used = new Map<string, Set<string>>();
     for (const [, code] of markdown.matchAll(/`idk ((?:repo |store )?[a-z]+[^`]*)`/gu)) {
-      const command = /^(?:repo |store )?[a-z]+/u.exec(code!)![0];
+      const command = /^(?:repo |store )?[a-z]+(?:-[a-z]+)*/u.exec(code!)![0];
       const flags = used.get(command) ?? new Set();
       for (const [flag] of code!.matchAll(/--[a-z][a-z-]+/gu)) flags.add(flag);
       used.set(command, flags);

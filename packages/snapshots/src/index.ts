@@ -43,7 +43,7 @@ export {
 export { headMemoryFile } from "./repository/head-memory-file.ts";
 
 export { type OpenSnapshot, openSnapshot, type ReadOptions } from "./read/open-snapshot.ts";
-export { resolveSnapshot } from "./read/resolve.ts";
+export { type ResolveOptions, resolveSnapshot } from "./read/resolve.ts";
 export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
@@ -57,7 +57,7 @@ export {
   forget,
 } from "./maintenance/forget.ts";
 export { type UnforgetOptions, type UnforgetReport, unforget } from "./maintenance/unforget.ts";
-export { forgottenOf } from "./maintenance/repository-state.ts";
+export { forgottenIn, forgottenOf } from "./maintenance/repository-state.ts";
 export {
   type PruneOptions,
   type PruneProgress,

@@ -78,7 +78,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
       ),
   )
     .option("-m, --message <text>", "store a message, encrypted, with the snapshot")
-    .addOption(repeatable("--tag <tag>", "store a tag, encrypted, with the snapshot; repeatable"))
+    .addOption(
+      repeatable("--tag <tags>", "store a tag, or A,B, encrypted, with the snapshot; repeatable"),
+    )
     .option("--compress <how>", "zstd, lz4 or none (IDK_COMPRESS; default: zstd)")
     .addOption(dryRunOption("store nothing; print what would be stored"))
     .option("--repair", "store anew what the repository has lost")
@@ -121,7 +123,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     )
     .option("-l, --long", "print files, sizes, host and paths, too")
     .option("--name <pattern>", "list only those of these names, * any text")
-    .option("--tag <tag>", "list only those with this tag")
+    .addOption(
+      repeatable("--tag <tags>", "list only those with these tags, A,B for both; repeatable"),
+    )
     .option("--latest <n>", "list only the newest N of each name")
     .option("--all", "list forgotten ones, too")
     .addOption(identityOption())
@@ -181,7 +185,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .description(
       "Forget the snapshots of each name that no rule keeps, or those that are named. Rules keep the " +
         "first of each period, by the store's clock, in UTC, and always the newest. Needs the owner's " +
-        "identity. Frees nothing by itself: see `idk prune`.",
+        "identity, or the writer key of a host that may forget, beside an identity that reads. Frees nothing by itself: see `idk prune`.",
     )
     .argument("[snapshot...]", SNAPSHOT)
     .option("-l, --keep-last <n>", "keep the newest N")
@@ -219,8 +223,8 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .command("unforget")
     .summary("bring forgotten snapshots back")
     .description(
-      "Bring forgotten snapshots back, until `idk prune` has deleted what they need. Needs the owner's " +
-        "identity.",
+      "Bring forgotten snapshots back, until `idk prune` has deleted what they need. Needs the same keys " +
+        "as `idk forget`. NAME~2 counts forgotten snapshots, too, as `idk snapshots --all` lists them.",
     )
     .argument("[snapshot...]", "see `idk snapshots --all`")
     .option("--late", "also over half the grace period later, because no prune runs now")
@@ -347,6 +351,29 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
       )
       .argument("<writer>", "idk-writer1…"),
   ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoRevoke));
+
+  change(
+    group
+      .command("close")
+      .summary("close a name for ever")
+      .description(
+        "Close the names that match: nobody can write snapshots of them any more, you neither, and that " +
+          "cannot be undone. Then `idk forget` can forget their newest snapshots, too, which it keeps " +
+          "otherwise. Stop their backups before.",
+      )
+      .argument("<pattern>", "a name, or * for any text: 'web1/*'"),
+  ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoClose));
+
+  change(
+    group
+      .command("grace-period")
+      .summary("make the grace period longer")
+      .description(
+        "Make the time longer for which `idk prune` leaves what no snapshot needs. Run it while no prune " +
+          "runs. It cannot be made shorter, because running backups rely on it.",
+      )
+      .argument("<period>", "such as 14d"),
+  ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoGracePeriod));
 
   change(
     group

@@ -41,6 +41,7 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
   ],
   overwrite: listed(["always", "if-changed", "never"]),
   gracePeriod: listed(["7d", "14d", "30d"]),
+  period: listed(["14d", "30d"]),
   readData: listed(["10%", "50%", "100%"]),
   defaultSse: [
     { word: "AES256", description: "the provider's keys" },

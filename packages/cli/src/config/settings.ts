@@ -101,6 +101,8 @@ export const paths: Field<string[]> = valibotOptional(array(path), []);
 
 export const text: Field<string> = string();
 export const texts: Field<string[]> = valibotOptional(array(string()), []);
+/** Tags, separated by commas as in restic: a list for each flag. */
+export const tagLists: Field<string[][]> = valibotOptional(array(field(parseTags)), []);
 /** `--name NAME` or `--no-name`; undefined if neither is given. */
 export const nameChoice: Field<string | boolean | undefined> = valibotOptional(
   union([string(), boolean()]),
@@ -112,6 +114,12 @@ export const folders: Field<UserFolders> = custom<UserFolders>(() => true);
 /** Determined by `resolveSettings`, for commands that store something. */
 export const overrides: Field<Overrides | undefined> = custom<Overrides | undefined>(() => true);
 export const passphrase: Field<string | undefined> = valibotOptional(string());
+
+function parseTags(given: string): string[] {
+  const tags = given.split(",").map((tag) => tag.trim());
+  if (tags.includes("")) throw new Error("takes tags such as home, or home,weekly for both");
+  return tags;
+}
 
 const COMPRESSIONS: readonly Compression[] = ["zstd", "lz4", "auto", "none"];
 

@@ -105,6 +105,32 @@ export async function openAsOwner(
   });
 }
 
+/**
+ * The same to forget and unforget, which the owner may let other writers do: if this is not the owner, with
+ * the writer key of the configuration. Whether it may is what the settings say.
+ *
+ * @throws Failure `usage` if there is neither key
+ */
+export async function openToForget(
+  settings: OwningSettings,
+  session: Session,
+): Promise<OpenedRepository> {
+  const { pins } = settings.repository;
+  if (settings.ownerKey !== undefined || pins?.writer === undefined) {
+    return openAsOwner(settings, session);
+  }
+  const identities = await loadIdentities(settings, session);
+  const pinned = pinnedOf(pins);
+  const owner = await ownerKey(settings, identities, session);
+  const isOwner = owner.writer === pinned.owner;
+  const writer = isOwner
+    ? owner
+    : await loadWriterKey(pins.writer.value, settings.passphrase, session);
+  requireFolder(settings);
+  const backend = await openLocation(settings.store, session);
+  return closingOnError(backend, () => opened(settings, { backend, pinned, identities, writer }));
+}
+
 /** The key with which the owner signs. */
 export async function ownerKey(
   { ownerKey: file, passphrase: given }: Pick<OwningSettings, "ownerKey" | "passphrase">,

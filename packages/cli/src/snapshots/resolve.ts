@@ -1,7 +1,7 @@
 import {
   type FoundSnapshot,
-  type HeadOptions,
   type Repository,
+  type ResolveOptions,
   resolveSnapshot,
 } from "@idk/snapshots";
 import { codeOf, Failure } from "../errors/failures.ts";
@@ -15,7 +15,7 @@ import { isAddressOrPrefix } from "../blobs/address.ts";
 export async function resolve(
   repository: Repository,
   text: string,
-  options: HeadOptions,
+  options: ResolveOptions,
 ): Promise<FoundSnapshot> {
   try {
     return await resolveSnapshot(repository, text, options);

@@ -217,6 +217,8 @@ describe("files that cannot be read", () => {
       "idk: the snapshot was made without 1 file that could not be read\n",
     );
     expect((await ok(["ls", "latest", docs])).stdout).toContain("notes.txt");
+    const status = await idk(["status", "docs", "nowhere", "--name", "x"]);
+    expect([status.code, status.stdout.includes("unreadable  1 file\n")]).toEqual([7, true]);
     const asJson = await idk(["backup", "docs", "nowhere", "--name", "x", "--json"]);
     expect(asJson.code).toBe(7);
     expect(json(asJson)[0]).toMatchObject({ ok: false });

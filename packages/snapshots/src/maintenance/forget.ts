@@ -94,7 +94,7 @@ export async function forget(
       throw new StorageError(
         "usage",
         `${marker.address.slice(0, 12)} is the newest snapshot of ${JSON.stringify(head.name)}: ` +
-          "the newest of a chain is kept until the owner closes it",
+          "the newest of a name is kept until its owner closes the name, with `idk repo close`",
       );
     }
     chosen.set(payloadHash, marker);

@@ -1,6 +1,12 @@
 import type { FoundHead, RefusedHead } from "../repository/find-heads.ts";
-import type { FoundSettings, HeadOptions, Repository } from "../repository/repository.ts";
+import type {
+  FoundSettings,
+  FoundSnapshot,
+  HeadOptions,
+  Repository,
+} from "../repository/repository.ts";
 import { type Forgetting, forgettingsInForce, isForgotten } from "../rules/forgetting.ts";
+import { FORGETTING_CHAIN } from "../format/names/chain.ts";
 import { type Marker, formatMarker } from "../format/names/marker.ts";
 import type { Settings } from "../format/records/settings.ts";
 import type { Writer } from "../format/keys/writer.ts";
@@ -93,4 +99,23 @@ export function forgottenOf(
   const payloadOf = (marker: Marker) => payloads.get(formatMarker(marker)) ?? formatMarker(marker);
   const inForce = forgettingsInForce(forgettings, payloadOf);
   return ({ payloadHash }) => isForgotten(inForce, payloadHash);
+}
+
+/**
+ * Whether snapshots are forgotten, by a state that is read at the first question: all heads, or three
+ * requests if nothing was ever forgotten.
+ *
+ * @throws StorageError as `Repository.heads`
+ */
+export function forgottenIn(
+  repository: Repository,
+  options: HeadOptions = {},
+): (found: FoundSnapshot) => Promise<boolean> {
+  let known: Promise<(head: FoundHead) => boolean> | undefined;
+  const read = async (): Promise<(head: FoundHead) => boolean> => {
+    if ((await repository.newest(FORGETTING_CHAIN, options)) === undefined) return () => false;
+    const { heads, settings } = await readState(repository, options);
+    return forgottenOf(repository, heads, settings.head.settings);
+  };
+  return async (found) => (await (known ??= read()))(found);
 }

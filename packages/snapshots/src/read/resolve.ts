@@ -2,6 +2,7 @@ import { type Address, StorageError } from "@idk/storage";
 import type { FoundHead, ListedMarker } from "../repository/find-heads.ts";
 import { type FoundSnapshot, type HeadOptions, type Repository } from "../repository/repository.ts";
 import { compareMarkers } from "../format/names/marker.ts";
+import { closedBehind } from "../rules/counting.ts";
 import { faultOfChainName } from "../format/names/chain.ts";
 import { listMarkers } from "../repository/find-heads.ts";
 
@@ -16,6 +17,16 @@ type Choice =
       readonly until: number;
     };
 
+/** Options of `resolveSnapshot`. */
+export interface ResolveOptions extends HeadOptions {
+  /**
+   * Whether a snapshot is forgotten, as `forgottenIn` finds out. Those are passed over unless the text is
+   * an address; without this option, none is. Not asked of the newest of a name that is not closed, which
+   * cannot be forgotten.
+   */
+  readonly isForgotten?: ((found: FoundSnapshot) => Promise<boolean>) | undefined;
+}
+
 /**
  * The snapshot that a text means: `latest` (the newest of all chains), `NAME` (the newest of a chain),
  * `NAME~2` (the second before that), `NAME@2026-11-20` (the newest of that day in UTC or before; also a
@@ -26,7 +37,7 @@ type Choice =
 export async function resolveSnapshot(
   repository: Repository,
   text: string,
-  options: HeadOptions = {},
+  options: ResolveOptions = {},
 ): Promise<FoundSnapshot> {
   const choice = parseChoice(text);
   let found: FoundSnapshot | undefined;
@@ -64,22 +75,39 @@ function parseChoice(text: string): Choice {
 async function inChain(
   repository: Repository,
   { name, back, until }: Extract<Choice, { kind: "chain" }>,
-  options: HeadOptions,
+  options: ResolveOptions,
 ): Promise<FoundSnapshot | undefined> {
   let left = back;
   let isEmpty = true;
   const seen = new Set<string>();
   for await (const found of repository.snapshots(name, options)) {
+    const isNewest = isEmpty;
     isEmpty = false;
     // One snapshot may be stored several times.
     if (found.head.time > until || seen.has(found.payloadHash)) continue;
     seen.add(found.payloadHash);
+    if (await isPassedOver(repository, found, isNewest, options)) continue;
     if (left === 0) return found;
     left -= 1;
   }
   const isWhole = back === 0 && until === Infinity;
   if (!isEmpty || !isWhole || !ADDRESS_PREFIX.test(name)) return undefined;
   return newestOfAll(repository, { kind: "address", prefix: name }, options);
+}
+
+/** Whether a snapshot is forgotten. */
+async function isPassedOver(
+  repository: Repository,
+  found: FoundSnapshot,
+  isNewest: boolean,
+  { isForgotten, ...options }: ResolveOptions,
+): Promise<boolean> {
+  if (isForgotten === undefined) return false;
+  if (isNewest) {
+    const settings = await repository.settings(options);
+    if (closedBehind(found.head.name, settings.head.settings) === Infinity) return false;
+  }
+  return isForgotten(found);
 }
 
 /** Markers of all chains that are held at once. */
@@ -89,7 +117,7 @@ const WINDOW = 4096;
 async function newestOfAll(
   repository: Repository,
   choice: Exclude<Choice, { kind: "chain" }>,
-  options: HeadOptions,
+  options: ResolveOptions,
 ): Promise<FoundSnapshot | undefined> {
   const matches = ({ marker }: ListedMarker) =>
     choice.kind === "latest" || marker.address.startsWith(choice.prefix);
@@ -105,10 +133,13 @@ async function newestOfAll(
     }
     for (const listed of window) {
       const found: FoundHead | undefined = await repository.read(listed, options);
-      if (found?.head.kind === "snap") {
-        await compareNewer(repository, found, options);
-        return { ...found, head: found.head };
+      if (found?.head.kind !== "snap") continue;
+      const newest: FoundSnapshot = { ...found, head: found.head };
+      if (choice.kind === "latest" && (await isPassedOver(repository, newest, true, options))) {
+        continue;
       }
+      await compareNewer(repository, found, options);
+      return newest;
     }
     if (window.length < WINDOW) return undefined;
     last = window.at(-1);

@@ -6,6 +6,7 @@ import { type OpenSnapshot, openSnapshot } from "../../src/read/open-snapshot.ts
 import { diff } from "../../src/read/diff.ts";
 import { find } from "../../src/read/find.ts";
 import { resolveSnapshot } from "../../src/read/resolve.ts";
+import { changeSettings, close } from "../../src/repository/settings.ts";
 
 const text = (path: Uint8Array) => Buffer.from(path).toString();
 const folder: Folder = {
@@ -213,4 +214,28 @@ test("SNAPSHOT: latest, a name, a date, so many back, an address", async () => {
   expect(await at(markers[1]!.address.slice(0, 10))).toBe(1);
   expect(await at("office")).toBe("not-found");
   expect(await at(".")).toBe("usage");
+
+  // Forgotten ones are passed over, except by address.
+  const asked: number[] = [];
+  const without = async (choice: string, ...forgotten: number[]) =>
+    resolveSnapshot(await given.open(), choice, {
+      isForgotten: async ({ marker }) => {
+        const index = markers.findIndex(({ address }) => address === marker.address);
+        asked.push(index);
+        return forgotten.includes(index);
+      },
+    }).then(
+      ({ marker }) => markers.findIndex(({ address }) => address === marker.address),
+      (error: { code: string }) => error.code,
+    );
+  expect(await without("home~1", 1)).toBe(0);
+  expect(await without("home~2", 1)).toBe("not-found");
+  expect(await without("home@2026-11-18", 1)).toBe(0);
+  expect(await without(markers[1]!.address, 1)).toBe(1);
+  // The newest cannot be forgotten, so nothing is read to find out, unless its name is closed.
+  asked.length = 0;
+  for (const choice of ["home", "latest"]) expect(await without(choice, 2)).toBe(2);
+  expect(asked).toEqual([]);
+  await changeSettings(repository, given.recipients, (now, time) => close(now, "home", time));
+  for (const choice of ["home", "latest"]) expect(await without(choice, 2)).toBe(1);
 });

@@ -19,6 +19,7 @@ import {
   paths,
   recipients,
   type RepositorySource,
+  tagLists,
   text,
   texts,
   workers,
@@ -70,7 +71,7 @@ export const backup: Command = command(
   {
     ...WHAT,
     message: optional(text),
-    tag: texts,
+    tag: tagLists,
     compress: optional(field(parseCompression)),
     dryRun: flag,
     repair: flag,
@@ -102,7 +103,7 @@ export const backup: Command = command(
       ...options,
       compression: compress ?? "zstd",
       ...(message !== undefined && { message }),
-      tags: tag,
+      tags: [...new Set(tag.flat())],
       dryRun,
       repair,
       verify: verify ?? true,
@@ -286,7 +287,8 @@ export function summaryJson(summary: BackupSummary): object {
   };
 }
 
-function failIfIncomplete({ errors }: BackupSummary, dryRun: boolean): void {
+/** @param dryRun whether no snapshot was to be made */
+export function failIfIncomplete({ errors }: Pick<BackupSummary, "errors">, dryRun: boolean): void {
   if (errors === 0) return;
   throw new Failure(
     "incomplete",

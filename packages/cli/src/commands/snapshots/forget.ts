@@ -1,5 +1,6 @@
 import {
   forget as forgetHeads,
+  forgottenIn,
   type FoundSnapshot,
   type HeadOptions,
   type RefusedHead,
@@ -15,14 +16,15 @@ import {
   optional,
   recipients,
   snapshots,
+  tagLists,
   text,
   texts,
 } from "../../config/settings.ts";
 import { Failure, usage } from "../../errors/failures.ts";
 import { count, printable } from "../../output/text.ts";
-import { timeText } from "../../snapshots/entries.ts";
+import { identityText, timeText } from "../../snapshots/entries.ts";
 import { headReports } from "../../snapshots/head-options.ts";
-import { openAsOwner, OWNING } from "../../snapshots/open-repository.ts";
+import { openToForget, OWNING } from "../../snapshots/open-repository.ts";
 import { parseCount, parseSpan } from "../../snapshots/policy.ts";
 import { resolve } from "../../snapshots/resolve.ts";
 import { readersOf } from "../../snapshots/readers.ts";
@@ -45,7 +47,7 @@ export const forget: Command = command(
     keepMonthly: keepCount,
     keepYearly: keepCount,
     keepWithin: optional(field(parseSpan)),
-    keepTag: texts,
+    keepTag: tagLists,
     head: addresses,
     refused: flag,
     name: texts,
@@ -67,16 +69,25 @@ export const forget: Command = command(
     if (policy !== undefined && isNamed) {
       throw usage("name either snapshots or what to keep, not both");
     }
-    await using opened = await openAsOwner(settings, session);
+    if (isNamed && (names.length > 0 || hostTimes)) {
+      const given = names.length > 0 ? "--name" : "--host-times";
+      throw usage(
+        `${given} applies to rules such as --keep-daily, not to snapshots that are named`,
+      );
+    }
+    await using opened = await openToForget(settings, session);
     const { repository } = opened;
     const reports = headReports(settings, session);
+    const isForgotten = forgottenIn(repository, reports.options);
     const found: FoundSnapshot[] = [];
+    const already: FoundSnapshot[] = [];
     for (const each of settings.snapshot) {
-      found.push(await resolve(repository, each, reports.options));
+      const one = await resolve(repository, each, { ...reports.options, isForgotten });
+      ((await isForgotten(one)) ? already : found).push(one);
     }
     const report = await forgetHeads(repository, {
       ...reports.options,
-      ...(policy === undefined ? { snapshots: found } : { policy }),
+      ...(policy === undefined ? { snapshots: [...found, ...already] } : { policy }),
       markers: await refusedHeads(repository, settings.head, reports.options),
       refused,
       ...(names.length > 0 && { names }),
@@ -116,11 +127,13 @@ export const forget: Command = command(
     await out.report({
       command: "forget",
       forgotten: report.forgotten.map(({ address }) => address),
+      ...(already.length > 0 && { already: already.map(({ marker }) => marker.address) }),
       dryRun,
     });
     await out.flush();
     if (!out.json) {
-      const isOfHeads = policy === undefined && found.length === 0;
+      for (const each of already) await out.note(`idk: ${identityText(each)} is forgotten already`);
+      const isOfHeads = policy === undefined && settings.snapshot.length === 0;
       const what = count(forgotten, isOfHeads ? "head" : "snapshot");
       await out.note(dryRun ? `would forget ${what}` : `forgot ${what}`);
       if (!dryRun && forgotten > 0 && !settings.prune) {
@@ -151,7 +164,7 @@ export const unforget: Command = command(
     if (settings.snapshot.length === 0) {
       throw usage("name the snapshots: `idk snapshots --all` lists forgotten ones");
     }
-    await using opened = await openAsOwner(settings, session);
+    await using opened = await openToForget(settings, session);
     const { repository } = opened;
     const reports = headReports(settings, session);
     const found: FoundSnapshot[] = [];
@@ -212,7 +225,7 @@ interface KeepSettings {
   readonly keepMonthly: number | undefined;
   readonly keepYearly: number | undefined;
   readonly keepWithin: RetentionPolicy["within"] | undefined;
-  readonly keepTag: readonly string[];
+  readonly keepTag: readonly (readonly string[])[];
 }
 
 function policyOf(settings: KeepSettings): RetentionPolicy | undefined {
@@ -226,7 +239,7 @@ function policyOf(settings: KeepSettings): RetentionPolicy | undefined {
     ...(keepMonthly !== undefined && { monthly: keepMonthly }),
     ...(keepYearly !== undefined && { yearly: keepYearly }),
     ...(keepWithin !== undefined && { within: keepWithin }),
-    ...(keepTag.length > 0 && { tags: keepTag.map((list) => list.split(",")) }),
+    ...(keepTag.length > 0 && { tags: keepTag }),
   };
   return Object.keys(policy).length === 0 ? undefined : policy;
 }

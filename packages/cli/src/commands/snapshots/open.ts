@@ -1,10 +1,12 @@
 import {
+  forgottenIn,
   type FoundSnapshot,
   matchesPattern,
   type OpenSnapshot,
   openSnapshot,
 } from "@idk/snapshots";
 import { identityText } from "../../snapshots/entries.ts";
+import { isAddressOrPrefix } from "../../blobs/address.ts";
 import { type HeadReports, headReports } from "../../snapshots/head-options.ts";
 import {
   openForReading,
@@ -18,7 +20,7 @@ import type { Session } from "../../session.ts";
 export interface Reading extends AsyncDisposable {
   readonly opened: OpenedRepository;
   readonly reports: HeadReports;
-  /** The snapshot that a text means, such as `latest`. */
+  /** The snapshot that a text means, such as `latest`. A forgotten one only by its address. */
   snapshot(text: string): Promise<OpenSnapshot>;
 }
 
@@ -39,13 +41,20 @@ export async function startReading(
 ): Promise<Reading> {
   const opened = await openForReading(settings, session);
   const reports = headReports(settings, session);
+  const { out } = session;
+  const isForgotten = forgottenIn(opened.repository, reports.options);
   return {
     opened,
     reports,
     async snapshot(text) {
-      const found = await resolve(opened.repository, text, reports.options);
-      if (text === "latest" && !session.out.json && !(await isOnlyName(settings, opened, found))) {
-        await session.out.note(`idk: latest is ${identityText(found)}`);
+      const found = await resolve(opened.repository, text, { ...reports.options, isForgotten });
+      if (text === "latest" && !out.json && !(await isOnlyName(settings, opened, found))) {
+        await out.note(`idk: latest is ${identityText(found)}`);
+      }
+      if (!out.json && isAddressOrPrefix(text) && (await isForgotten(found))) {
+        await out.note(
+          `idk: ${identityText(found)} is forgotten: \`idk prune\` deletes it, unless \`idk unforget\` brings it back`,
+        );
       }
       return openSnapshot(opened.repository, found, reports.options);
     },

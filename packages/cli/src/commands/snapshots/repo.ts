@@ -1,10 +1,12 @@
 import {
   allow,
   changeSettings,
+  close,
   createRepository,
   type FoundSettings,
   GRACE_DEFAULT,
   type HeadOptions,
+  matchesPattern,
   parseWriter,
   type PinnedRepository,
   type Repository,
@@ -14,8 +16,9 @@ import { isStoreName } from "../../config/config.ts";
 import { formatPeriod, parsePeriod } from "../../config/period.ts";
 import { field, flag, optional, recipients, text, texts } from "../../config/settings.ts";
 import { command, type Command } from "../../command.ts";
-import { usage } from "../../errors/failures.ts";
+import { Failure, usage } from "../../errors/failures.ts";
 import { loadIdentities } from "../../keys/identities.ts";
+import { quotedWord } from "../../output/secrets.ts";
 import { aligned, printable, type Row } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { timeText } from "../../snapshots/entries.ts";
@@ -140,6 +143,56 @@ export const repoRevoke: Command = command(
     await out.note(
       "idk: stop its backups and delete its credentials: what it still stores does not count, and stops `idk prune` until `idk forget --head` forgets it",
     );
+  },
+);
+
+/** Closes names: nobody writes to them any more, so that their newest snapshots can be forgotten. */
+export const repoClose: Command = command(
+  { ...OWNING, recipients, pattern: text, acceptRollback: flag },
+  async (settings, session) => {
+    const { pattern } = settings;
+    const { out } = session;
+    const names = new Set<string>();
+    const { pinned, found } = await changing(settings, session, async (repository, to, options) => {
+      // What is there stays, also what is ahead of the store's time.
+      let last = 0;
+      for await (const { head } of repository.heads(options)) {
+        if (head.kind !== "snap" && head.kind !== "part") continue;
+        if (!matchesPattern(pattern, head.name)) continue;
+        names.add(head.name);
+        last = Math.max(last, head.generation);
+      }
+      if (names.size === 0) {
+        throw new Failure("not-found", `there is no snapshot of the name ${quotedWord(pattern)}`);
+      }
+      const add = (now: Settings, time: number) =>
+        now.rules.some((rule) => rule.writer === null && rule.pattern === pattern)
+          ? now
+          : close(now, pattern, Math.max(time, last));
+      return changeSettings(repository, to, add, options);
+    });
+    await out.result(aligned(settingsRows(pinned, found)).join("\n"), {
+      ...settingsJson(pinned, found),
+      names: [...names],
+    });
+    await out.flush();
+    if (out.json) return;
+    const list = [...names].map((name) => printable(JSON.stringify(name))).join(", ");
+    await out.note(`idk: closed ${list}: nobody can write snapshots of this name any more`);
+    await out.note(
+      "idk: stop its backups: what they still store does not count, and stops `idk prune` until `idk forget --head` forgets it",
+    );
+  },
+);
+
+/** Makes the grace period longer. */
+export const repoGracePeriod: Command = command(
+  { ...OWNING, recipients, period: field(parsePeriod), acceptRollback: flag },
+  async (settings, session) => {
+    const { period: graceSeconds } = settings;
+    const { out } = session;
+    const { pinned, found } = await change(settings, session, (now) => ({ ...now, graceSeconds }));
+    await out.result(aligned(settingsRows(pinned, found)).join("\n"), settingsJson(pinned, found));
   },
 );
 

@@ -1,6 +1,6 @@
 import { matchesPattern, type OpenSnapshot, openSnapshot } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
-import { field, flag, optional, text } from "../../config/settings.ts";
+import { field, flag, optional, tagLists, text } from "../../config/settings.ts";
 import { Failure } from "../../errors/failures.ts";
 import { quotedWord } from "../../output/secrets.ts";
 import type { Output } from "../../output/output.ts";
@@ -16,7 +16,7 @@ export const snapshots: Command = command(
   {
     ...READING,
     name: optional(text),
-    tag: optional(text),
+    tag: tagLists,
     latest: optional(field(parseCount)),
     long: flag,
     all: flag,
@@ -32,7 +32,9 @@ export const snapshots: Command = command(
     const shown = listed.snapshots
       .filter(({ found: { head }, isForgotten }) => {
         if (name !== undefined && !matchesPattern(name, head.name)) return false;
-        if (tag !== undefined && !head.tags.includes(tag)) return false;
+        if (tag.length > 0 && !tag.some((all) => all.every((each) => head.tags.includes(each)))) {
+          return false;
+        }
         if (isForgotten && !all) return false;
         // Those of a name are newest first.
         const newer = counts.get(head.name) ?? 0;
@@ -52,12 +54,21 @@ export const snapshots: Command = command(
       if (name === undefined || matchesPattern(name, chain))
         await reportFork(out, chain, addresses, isJoined);
     }
-    if (name !== undefined && shown.length === 0) {
-      throw new Failure("not-found", `there is no snapshot of the name ${quotedWord(name)}`);
+    if (shown.length === 0 && (name !== undefined || tag.length > 0)) {
+      const what = [
+        ...(name === undefined ? [] : [`of the name ${quotedWord(name)}`]),
+        ...(tag.length === 0 ? [] : [`with the tags ${tagsText(tag)}`]),
+      ];
+      throw new Failure("not-found", `there is no snapshot ${what.join(" ")}`);
     }
     if (!out.json) await out.note(count(shown.length, "snapshot"));
   },
 );
+
+/** `home,weekly or trip`, as it was given. */
+function tagsText(lists: readonly (readonly string[])[]): string {
+  return lists.map((list) => quotedWord(list.join(","))).join(" or ");
+}
 
 const DIGITS = 12;
 const TIME_WIDTH = 19;

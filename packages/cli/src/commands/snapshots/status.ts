@@ -7,7 +7,14 @@ import { failedLines, unfinishedLine, unfinishedOf } from "../../snapshots/unfin
 import { backupReports } from "../../snapshots/backup-progress.ts";
 import { timeText } from "../../snapshots/entries.ts";
 import { openForWriting } from "../../snapshots/open-for-writing.ts";
-import { optionsOf, reportNew, summaryJson, WHAT, whatToStore } from "./backup.ts";
+import {
+  failIfIncomplete,
+  optionsOf,
+  reportNew,
+  summaryJson,
+  WHAT,
+  whatToStore,
+} from "./backup.ts";
 
 /** Prints what a backup of the same paths would store now, and what this machine knows of the last. */
 export const status: Command = command(WHAT, async (settings, session) => {
@@ -44,4 +51,6 @@ export const status: Command = command(WHAT, async (settings, session) => {
     pending: summaryJson(pending),
     ...(opened.isNew && { newRepository: true }),
   });
+  await out.flush();
+  failIfIncomplete(pending, true);
 });
