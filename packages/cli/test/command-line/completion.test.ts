@@ -114,7 +114,7 @@ describe("completions", () => {
         `owner = "idk-writer1qqqqqq"\ngrace-period = "7d"\nnames = ["web1/*", "home", "mail"]\n`,
     );
     const words = (...given: string[]) => wordsFor("--config", "home.toml", ...given);
-    expect(await words("restore", "")).toEqual(["latest", "home", "mail"]);
+    expect(await words("restore", "")).toEqual(["home", "mail", "latest"]);
     expect(await words("diff", "home", "m")).toEqual(["mail"]);
     expect(await words("backup", "--name", "h")).toEqual(["home"]);
     expect(await words("put", "--name", "h")).toEqual([]);
