@@ -93,6 +93,7 @@ export type {
   CheckReport,
   ProblemCounts,
 } from "./maintenance/problems.ts";
+export { isHarmless } from "./maintenance/problems.ts";
 export {
   recover,
   type RecoverOptions,

@@ -14,7 +14,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   backup: [
     "idk backup ~/Documents                        again: only what is new is sent",
     "idk backup /etc /home --name web1 --exclude-caches -e '*.tmp'",
-    "find . -newer last -print0 | idk backup --files-from - -0 --name recent",
+    "find . -type f -newer last -print0 | idk backup --files-from - -0 --name new",
   ],
   restore: [
     "idk restore web1 --target out                 the newest snapshot of this name",

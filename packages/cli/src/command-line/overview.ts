@@ -11,13 +11,13 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   ls         list a snapshot, or the store  cat         print one of its files
   diff       compare two snapshots          find        find files in snapshots
   forget     thin out old snapshots         unforget    bring them back
-  prune      delete what none needs         check       check the repository
-  recover    bring lost snapshots back      repo        who may write to it
+  prune      delete unneeded data           check       check the repository
+  recover    bring lost snapshots back      repo        decide who may write
   put        store files, print addresses   get         fetch and decrypt them
   stat       show the layout of content     inspect     what the store can see
   share      grant a recipient access       rewrap      change its recipients
   rm         remove a blob, or a tree       verify      check blobs, or content
-  copy       copy blobs between stores      store       make (init) or (check)
+  copy       copy blobs between stores      store       init or check a store
   keygen     create an identity             recipient   print its public key
   config     show the effective settings    doctor      diagnose problems
   bench      measure performance            completion  for bash, zsh, fish

@@ -48,7 +48,10 @@ function addWhat(command: CommanderCommand): CommanderCommand {
       repeatable("--iexclude <glob>", "the same as --exclude, in upper and lower case; repeatable"),
     )
     .addOption(
-      repeatable("--exclude-if-present <name>", "leave out what is beside a file NAME; repeatable"),
+      repeatable(
+        "--exclude-if-present <name>",
+        "leave out what is in a folder with a file NAME, but not this file; repeatable",
+      ),
     )
     .option("--exclude-larger-than <size>", "leave out files that are longer: 500K, 100M, 2G")
     .option("--exclude-caches", "leave out folders with a CACHEDIR.TAG, but not the tag")
@@ -194,7 +197,10 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("-w, --keep-weekly <n>", "keep one a week, of the last N weeks that have any")
     .option("-m, --keep-monthly <n>", "keep one a month, of the last N months that have any")
     .option("-y, --keep-yearly <n>", "keep one a year, of the last N years that have any")
-    .option("--keep-within <span>", "keep all this close to the newest: 1y6m, 90d, 36h")
+    .option(
+      "--keep-within <span>",
+      "keep all that are at most so much older than the newest: 1y6m, 90d, 36h",
+    )
     .addOption(
       repeatable("--keep-tag <tags>", "keep all with these tags, A,B for both; repeatable"),
     )
@@ -204,10 +210,10 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(
       repeatable(
         "--head <address>",
-        "a head that does not count, at which `idk prune` ends; repeatable",
+        "forget this head, which does not count and ends `idk prune`; repeatable",
       ),
     )
-    .option("--refused", "all heads that do not count")
+    .option("--refused", "forget all heads that do not count")
     .option("--host-times", "go by the times of the hosts, for a copied store")
     .option("--message <text>", "store a message, encrypted")
     .addOption(dryRunOption("forget nothing; print what would be forgotten"))
@@ -227,7 +233,10 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
         "as `idk forget`. NAME~2 counts forgotten snapshots, too, as `idk snapshots --all` lists them.",
     )
     .argument("[snapshot...]", "see `idk snapshots --all`")
-    .option("--late", "also over half the grace period later, because no prune runs now")
+    .option(
+      "--late",
+      "also what was forgotten over half the grace period ago; use it only if no prune is running",
+    )
     .option("--message <text>", "store a message, encrypted")
     .addOption(dryRunOption("change nothing; print what would be brought back"))
     .addOption(recipientOption())
@@ -275,11 +284,10 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .summary("bring lost snapshots back")
     .description(
       "Find snapshots whose markers are lost, and write the markers again if all that a snapshot needs " +
-        "is there. Do not run it while `idk prune` runs.",
+        "is there. Exit with 5 if any cannot be recovered. Do not run it while `idk prune` runs.",
     )
     .addOption(dryRunOption("write nothing; print what would be recovered"))
     .addOption(identityOption())
-    .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/check.ts")).recover));
 }
 

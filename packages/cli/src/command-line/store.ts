@@ -16,7 +16,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     )
     .argument(
       "[snapshot]",
-      "list this snapshot: latest, NAME, NAME~2, NAME@2026-11-20 or an address",
+      "list this snapshot: NAME, NAME~2, NAME@2026-11-20, an address, or latest",
     )
     .argument("[path]", "list this folder of the snapshot")
     .option("-l, --long", "print sizes, dates, types and names; needs an identity")

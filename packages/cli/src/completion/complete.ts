@@ -86,7 +86,7 @@ async function loadValues(
     ...STORES,
   ];
   const names = namesIn(config);
-  const snapshots = [{ word: "latest", description: "the newest of all" }, ...names];
+  const snapshots = [...names, { word: "latest", description: "the newest of all" }];
   const { commands } = program;
   const command = words.find((word) => commands.some((each) => each.name() === word)) ?? "";
   const known: Readonly<Record<string, readonly Candidate[]>> = {

@@ -1,9 +1,6 @@
-import { type FileHandle, open } from "node:fs/promises";
-import { Failure, reasonOf, usage } from "../errors/failures.ts";
+import { usage } from "../errors/failures.ts";
+import { readUpTo, withSmallFile } from "../input/small-file.ts";
 import type { Session } from "../session.ts";
-
-/** Key files are short; a mistyped path may name anything. */
-const KEY_FILE_MAX = 2 ** 20;
 
 /**
  * Reads a key file.
@@ -11,7 +8,7 @@ const KEY_FILE_MAX = 2 ** 20;
  * @param what the kind of file, for messages
  */
 export async function readKeyFile(path: string, what: string): Promise<Uint8Array> {
-  return withKeyFile(path, what, (handle) => readUpTo(handle));
+  return withSmallFile(path, what, (handle) => readUpTo(handle));
 }
 
 /** Reads a file that contains a secret, and warns if others can read it. */
@@ -20,7 +17,7 @@ export async function readSecretFile(
   what: string,
   session: Session,
 ): Promise<Uint8Array> {
-  return withKeyFile(path, what, async (handle) => {
+  return withSmallFile(path, what, async (handle) => {
     const stats = await handle.stat();
     // Windows has no such modes, and others cannot open a pipe.
     if (process.platform !== "win32" && stats.isFile() && (stats.mode & 0o077) !== 0) {
@@ -30,48 +27,6 @@ export async function readSecretFile(
     }
     return readUpTo(handle);
   });
-}
-
-/**
- * Opens a key file and reads it.
- *
- * @param read returns undefined if the file is too long; see `readUpTo`
- */
-export async function withKeyFile(
-  path: string,
-  what: string,
-  read: (handle: FileHandle) => Promise<Uint8Array | undefined>,
-): Promise<Uint8Array> {
-  let bytes: Uint8Array | undefined;
-  try {
-    const handle = await open(path, "r");
-    try {
-      bytes = await read(handle);
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw usage(`cannot read the ${what} ${path}: ${reasonOf(error)}`, error);
-  }
-  if (bytes === undefined) throw usage(`the ${what} ${path} is too long`);
-  return bytes;
-}
-
-/** @returns undefined if the file is longer */
-export async function readUpTo(
-  handle: FileHandle,
-  limit: number = KEY_FILE_MAX,
-): Promise<Uint8Array | undefined> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read(new Uint8Array(64 * 1024), 0, 64 * 1024, null);
-    if (bytesRead === 0) return Buffer.concat(pieces);
-    length += bytesRead;
-    if (length > limit) return undefined;
-    pieces.push(buffer.subarray(0, bytesRead));
-  }
 }
 
 const LENGTH = 32;

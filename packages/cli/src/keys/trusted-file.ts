@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { isAbsolute, join, parse, resolve, sep } from "node:path";
 import { usage } from "../errors/failures.ts";
-import { readUpTo, withKeyFile } from "./key-files.ts";
+import { readUpTo, withSmallFile } from "../input/small-file.ts";
 
 /**
  * Reads a file that decides where content goes, for whom, and which programs run. Only this user and
@@ -12,7 +12,7 @@ import { readUpTo, withKeyFile } from "./key-files.ts";
  * @throws Failure `usage` with the remedy
  */
 export async function readTrustedFile(path: string, what: string): Promise<Uint8Array> {
-  return withKeyFile(path, what, async (handle) => {
+  return withSmallFile(path, what, async (handle) => {
     if (process.getuid !== undefined) {
       const user = process.getuid();
       const check = (stats: Stats, at: string, how: string) => {

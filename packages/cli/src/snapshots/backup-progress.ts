@@ -1,5 +1,5 @@
 import type { BackupCounts, BackupEvent } from "@idk/snapshots";
-import { reasonOrMessageOf } from "../errors/failures.ts";
+import { codeOf, reasonOrMessageOf } from "../errors/failures.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { pathJson, pathText, rootless } from "./entries.ts";
@@ -54,7 +54,8 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
           const { path, error } = event;
           const message = reasonOrMessageOf(error);
           print(async () => {
-            await out.report({ ok: false, path: pathJson(rootless(path)), error: { message } });
+            const failure = { code: codeOf(error), message };
+            await out.report({ ok: false, path: pathJson(rootless(path)), error: failure });
             if (!out.json)
               await out.fault(`idk: cannot read ${pathText(rootless(path))}: ${message}`);
           });

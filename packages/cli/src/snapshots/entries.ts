@@ -1,4 +1,4 @@
-import type { Difference, FoundSnapshot, WalkedEntry } from "@idk/snapshots";
+import type { Difference, FoundSnapshot, OpenSnapshot, WalkedEntry } from "@idk/snapshots";
 import { printable, roundBytes, toHex } from "../output/text.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -72,6 +72,22 @@ export function identityText({ head, marker }: FoundSnapshot): string {
 /** The same as JSON. */
 export function identityJson({ head, marker }: FoundSnapshot): object {
   return { snapshot: marker.address, name: head.name, time: head.time };
+}
+
+type Content = OpenSnapshot["snapshot"];
+
+/** What a snapshot says of itself, as JSON. */
+export function contentJson({
+  host,
+  user,
+  paths,
+  excludes,
+  start,
+  end,
+  totals,
+}: Pick<Content, "host" | "user" | "paths" | "excludes" | "start" | "end" | "totals">): object {
+  const rooted = paths.map((path) => pathJson(rootless(path)));
+  return { host, user, paths: rooted, excludes, start, end, ...totals };
 }
 
 const OWNER_WIDTH = 8;

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { parseExcludeFile } from "@idk/snapshots";
 import type { StoreLocation } from "@idk/storage/url";
 import { usage } from "../errors/failures.ts";
-import { readUpTo, withKeyFile } from "../keys/key-files.ts";
+import { readUpTo, withSmallFile } from "../input/small-file.ts";
 
 /**
  * The patterns that a backup leaves out: those of files, those given, and last this program's own
@@ -34,7 +34,7 @@ export async function excludesOf(
 const FILE_MAX = 2 ** 24;
 
 async function readExcludes(path: string): Promise<string[]> {
-  const bytes = await withKeyFile(path, "exclude file", (handle) => readUpTo(handle, FILE_MAX));
+  const bytes = await withSmallFile(path, "exclude file", (handle) => readUpTo(handle, FILE_MAX));
   try {
     return parseExcludeFile(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {

@@ -12,7 +12,7 @@ export interface Unfinished {
   readonly stuck: boolean;
 }
 
-/** @param now in milliseconds since 1970 */
+/** @param now the store's time, in milliseconds since 1970 */
 export function unfinishedOf(
   found: BackupStatus["unfinished"],
   { graceSeconds }: Pick<PinnedRepository, "graceSeconds">,
@@ -31,6 +31,11 @@ export function unfinishedLine(found: Unfinished | undefined): string {
   return `unfinished  ${count(packs, "pack")} since ${timeText(since)} UTC: ${next}`;
 }
 
+/** What could not be read: of a folder nothing is known. */
+export function unreadText(amount: number): string {
+  return amount === 1 ? "1 file or folder" : `${amount} files or folders`;
+}
+
 /** Files that are listed; the number of others is printed. */
 const FILES_MAX = 20;
 
@@ -43,7 +48,7 @@ export function failedLines(run: LastRun | undefined): string[] {
   const shown = files.slice(0, FILES_MAX);
   const more = failed - shown.length;
   return [
-    `failed      ${count(failed, "file")} of ${when}`,
+    `failed      ${unreadText(failed)} of ${when}`,
     ...shown.map(({ path, message }) => `            ${path}: ${message}`),
     ...(more > 0 ? [`            and ${more} more`] : []),
   ];

@@ -109,12 +109,12 @@ describe("completions", () => {
 
   test("snapshots are those that the configuration names", async () => {
     write(
-      "named.toml",
+      "home.toml",
       '[store.main]\nurl = "work"\n[store.main.repository]\nid = "00112233445566778899aabbccddeeff"\n' +
         `owner = "idk-writer1qqqqqq"\ngrace-period = "7d"\nnames = ["web1/*", "home", "mail"]\n`,
     );
-    const words = (...given: string[]) => wordsFor("--config", "named.toml", ...given);
-    expect(await words("restore", "")).toEqual(["latest", "home", "mail"]);
+    const words = (...given: string[]) => wordsFor("--config", "home.toml", ...given);
+    expect(await words("restore", "")).toEqual(["home", "mail", "latest"]);
     expect(await words("diff", "home", "m")).toEqual(["mail"]);
     expect(await words("backup", "--name", "h")).toEqual(["home"]);
     expect(await words("put", "--name", "h")).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { hostname } from "node:os";
 import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
-import { modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
+import { contentJson, modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
 import { defaultName, hostOf, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
 import { createAmounts } from "../../src/snapshots/backup-progress.ts";
 import { inAnyCase } from "../../src/snapshots/excludes.ts";
@@ -121,7 +121,9 @@ describe("what earlier runs left", () => {
     const file = { path: "/a", message: "permission denied" };
     const run = { at: since, failed: 25, files: Array.from({ length: 25 }, () => file) };
     const lines = failedLines(run);
-    expect(lines[0]).toBe("failed      25 files of the last backup, 2026-11-20 12:00:00 UTC");
+    expect(lines[0]).toBe(
+      "failed      25 files or folders of the last backup, 2026-11-20 12:00:00 UTC",
+    );
     expect(lines[1]).toBe("            /a: permission denied");
     expect(lines.slice(21)).toEqual(["            and 5 more"]);
     const error = { code: "unavailable", message: "no route" };
@@ -164,6 +166,21 @@ describe("entries", () => {
     ["link", 0o777, "lrwxrwxrwx"],
     ["file", 0, "----------"],
   ])("%s of mode %o", (type, mode, text) => expect(modeText({ type, mode })).toBe(text));
+
+  test("of a snapshot have the paths that were backed up, and bytes where they are not UTF-8", () => {
+    const paths = [Buffer.from("/home/me"), Buffer.from([0x2f, 0xff])];
+    const totals = { files: 1, directories: 0, bytes: 5, newBytes: 5, storedBytes: 9, errors: 0 };
+    const content = { host: "h", user: "u", paths, excludes: ["*.o"], start: 1, end: 2, totals };
+    expect(contentJson(content)).toEqual({
+      host: "h",
+      user: "u",
+      paths: ["/home/me", Buffer.from([0x2f, 0xff])],
+      excludes: ["*.o"],
+      start: 1,
+      end: 2,
+      ...totals,
+    });
+  });
 
   test("have paths that are safe to print, and bytes where they are not UTF-8", () => {
     const path = (text: string) => Buffer.from(text);

@@ -6,10 +6,12 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { EXAMPLES } from "../../src/command-line/examples.ts";
 import { expectFailure, newFolder, runIdk } from "../support/cli.ts";
 import { json, newUser, treeOf } from "../support/new-user.ts";
 
@@ -214,14 +216,17 @@ describe("files that cannot be read", () => {
     expect(missing.code).toBe(7);
     expect(missing.stderr).toContain("nowhere: ");
     expect(missing.stderr).toEndWith(
-      "idk: the snapshot was made without 1 file that could not be read\n",
+      "idk: the snapshot was made without 1 file or folder that could not be read\n",
     );
     expect((await ok(["ls", "latest", docs])).stdout).toContain("notes.txt");
     const status = await idk(["status", "docs", "nowhere", "--name", "x"]);
     expect([status.code, status.stdout.includes("unreadable  1 file\n")]).toEqual([7, true]);
     const asJson = await idk(["backup", "docs", "nowhere", "--name", "x", "--json"]);
     expect(asJson.code).toBe(7);
-    expect(json(asJson)[0]).toMatchObject({ ok: false });
+    expect(json(asJson)[0]).toMatchObject({
+      ok: false,
+      error: { code: "unexpected", message: expect.any(String) },
+    });
     expect(json(asJson)[1]).toMatchObject({ errors: 1, name: "x" });
     expect(JSON.parse(asJson.stderr.trim().split("\n").at(-1)!)).toMatchObject({
       error: { code: "incomplete" },
@@ -298,6 +303,22 @@ describe("what is stored", () => {
     expect(listed).toBe(`${docs}/b.log\n${docs}/notes.txt\n`);
   });
 
+  test("is what an example says: files that are newer, and no others", async () => {
+    const { home, docs, ok } = await newUser();
+    const example = EXAMPLES["backup"]!.find((line) => line.startsWith("find "))!;
+    const [finding, ...stored] = example.split(" | idk ");
+    writeFileSync(join(home, "last"), "");
+    utimesSync(join(home, "last"), Date.now() / 1000 + 100, Date.now() / 1000 + 100);
+    writeFileSync(join(docs, "newer"), "");
+    utimesSync(join(docs, "newer"), Date.now() / 1000 + 200, Date.now() / 1000 + 200);
+    utimesSync(docs, Date.now() / 1000 + 200, Date.now() / 1000 + 200);
+    const list = Bun.spawnSync(["sh", "-c", finding!], { cwd: home }).stdout;
+    writeFileSync(join(home, "list"), list);
+    await ok(stored.join("").replace("--files-from -", "--files-from list").split(" "));
+    const files = (await ok(["ls", "new", docs])).stdout.trim().split("\n");
+    expect(files).toEqual([join(docs, "newer")]);
+  });
+
   test("leaves out by case, by size and by a file beside", async () => {
     const { home, docs, ok, idk } = await newUser();
     mkdirSync(join(docs, "build"));
@@ -330,7 +351,7 @@ describe("what is stored", () => {
     expect(all).not.toContain(".sqlite");
   });
 
-  test("is told by status before it is stored", async () => {
+  test("is shown by `idk status` before it is stored", async () => {
     const { docs, ok } = await newUser();
     await ok(["backup", "docs"]);
     writeFileSync(join(docs, "more"), "1234567");
@@ -340,14 +361,14 @@ describe("what is stored", () => {
     expect(text).toContain("to store    1 new and 0 changed files, 7 bytes");
   });
 
-  test("is told with what the last run left out, until one leaves out nothing", async () => {
+  test("is shown with the files that the last run left out, until one leaves out nothing", async () => {
     const { ok, idk } = await newUser();
     const before = await ok(["status", "docs", "--name", "x"]);
     expect(before.stdout).toContain("last        none from this machine: it knows nothing");
     expect((await idk(["backup", "docs", "nowhere", "--name", "x"])).code).toBe(7);
     const { stdout } = await ok(["status", "docs", "--name", "x"]);
     expect(stdout).toMatch(
-      /^failed {6}1 file of the last backup, .* UTC\n {12}\/.*\/nowhere: there is no such file or folder$/mu,
+      /^failed {6}1 file or folder of the last backup, .* UTC\n {12}\/.*\/nowhere: there is no such file or folder$/mu,
     );
     const [status] = json(await ok(["status", "docs", "--name", "x", "--json"]));
     const message = "there is no such file or folder";
@@ -360,7 +381,7 @@ describe("what is stored", () => {
     expect((await ok(["status", "docs", "--name", "x"])).stdout).not.toContain("failed ");
   });
 
-  test("is told with why the last run made no snapshot", async () => {
+  test("is shown with the reason why the last run made no snapshot", async () => {
     const { store, ok, idk } = await newUser();
     await ok(["backup", "docs", "--name", "x"]);
     // Nothing can be stored in a file.

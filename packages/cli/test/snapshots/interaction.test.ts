@@ -80,6 +80,28 @@ test("a backup that is ended by a signal exits as one, and the next one complete
   expect((await ok(["check", "--read-data"])).code).toBe(0);
 });
 
+test("what an interrupted backup stored is as old as the store's clock says", async () => {
+  const { home, ok, store } = await busyUser();
+  await ok(["repo", "init", "--grace-period", "1h"]);
+  const before = readdirSync(join(store, "repo"), { recursive: true }).length;
+  const isStoring = () =>
+    readdirSync(join(store, "repo"), { recursive: true }).length > before + 16;
+  const workspace = { folder: home, env: { HOME: home } };
+  await interrupted(workspace, SLOW, { signal: "SIGTERM", when: isStoring });
+  // Half the grace period has passed, but only for this machine.
+  const ahead = join(home, "ahead.ts");
+  writeFileSync(ahead, "const { now } = Date; Date.now = () => now() + 45 * 60_000;");
+  const status = ["status", "docs", "--name", "x"];
+  const child = Bun.spawnSync([process.execPath, "--preload", ahead, MAIN, ...status], {
+    cwd: home,
+    env: isolated({ HOME: home }),
+  });
+  expect(child.exitCode).toBe(0);
+  expect(child.stdout.toString()).toMatch(
+    /^unfinished {2}\d+ packs since .*: the next backup uses/mu,
+  );
+});
+
 test("a restore that is ended by a signal says how to continue", async () => {
   const { home, docs, ok } = await busyUser();
   await ok(["backup", "docs", "--name", "x"]);

@@ -6,7 +6,7 @@ import { json, newUser } from "../support/new-user.ts";
 
 setDefaultTimeout(120_000);
 
-describe("what commands say of snapshots", () => {
+describe("output about snapshots", () => {
   test("is which one `latest` is, if this machine knows of several names", async () => {
     const { ok, docs } = await newUser();
     await ok(["backup", "docs", "--name", "one"]);

@@ -157,7 +157,7 @@ async function openOne(path: string, setAside?: string): Promise<Cache> {
     database.close();
     const code = sqliteCode(error);
     if (code !== BUSY && code !== LOCKED) throw error;
-    throw new CacheInUse("another backup of this chain is running on this host");
+    throw new CacheInUse("another backup under this name is running on this host");
   }
 }
 

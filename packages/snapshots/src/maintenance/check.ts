@@ -3,6 +3,7 @@ import {
   type CheckOptions,
   type CheckProblem,
   type CheckReport,
+  isHarmless,
   problemCounts,
 } from "./problems.ts";
 import {
@@ -16,7 +17,6 @@ import { type OpenSnapshot, openSnapshot } from "../read/open-snapshot.ts";
 import { type TreeFindings, treeChecker } from "./check-trees.ts";
 import { forgottenOf, readState, refusedInForce } from "./repository-state.ts";
 import { type AddressSet, addressSet } from "./address-set.ts";
-import { SETTINGS_CHAIN } from "../format/names/chain.ts";
 import { type AddressList, countOf, hasAddress } from "../format/records/address-list.ts";
 import { type ReachReader, reachReader } from "./reach-reader.ts";
 import { decodeSessionSecrets } from "../format/records/keys.ts";
@@ -49,11 +49,7 @@ export async function check(
   let isSound = true;
   const report = (problem: CheckProblem): void => {
     counts[problem.kind] += 1;
-    // Of settings that do not know of each other only one is in force.
-    const isHarmless =
-      (problem.kind === "fork" && (problem.isJoined || problem.name !== SETTINGS_CHAIN)) ||
-      (problem.kind === "reach" && problem.lacking === 0);
-    if (!isHarmless) isSound = false;
+    if (!isHarmless(problem)) isSound = false;
     onProblem?.(problem);
   };
 

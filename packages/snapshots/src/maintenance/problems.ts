@@ -1,4 +1,5 @@
 import type { Address, StorageError } from "@idk/storage";
+import { SETTINGS_CHAIN } from "../format/names/chain.ts";
 import type { FoundSnapshot, HeadOptions } from "../repository/repository.ts";
 import type { FoundHead } from "../repository/find-heads.ts";
 import type { Marker } from "../format/names/marker.ts";
@@ -54,6 +55,15 @@ export type CheckProblem =
       readonly pack: Address;
     };
 
+/**
+ * Whether nothing is lost by it: heads that do not know of each other, unless they are settings, of which
+ * only one is in force, and packs that are kept for nothing.
+ */
+export function isHarmless(problem: CheckProblem): boolean {
+  if (problem.kind === "fork") return problem.isJoined || problem.name !== SETTINGS_CHAIN;
+  return problem.kind === "reach" && problem.lacking === 0;
+}
+
 /** How many problems there are of each kind. */
 export type ProblemCounts = Record<CheckProblem["kind"], number>;
 
@@ -108,6 +118,6 @@ export interface CheckReport {
   /** Packs whose checksum the store has. */
   readonly attested: number;
   readonly problems: Readonly<ProblemCounts>;
-  /** Nothing but forks, unless of settings, and packs that are kept for nothing, was found. */
+  /** Nothing was found but what is harmless: see `isHarmless`. */
   readonly isSound: boolean;
 }

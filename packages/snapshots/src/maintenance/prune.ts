@@ -142,7 +142,7 @@ async function requireHeadsThatCount(
     if (error.code === "not-found" && !(await isListed(repository, { marker }, signal))) continue;
     throw new StorageError(
       "head",
-      `${error.message} (in the chain ${marker.chain}), so nothing is deleted, because what it needs is not known: ` +
+      `${error.message}, so nothing is deleted, because what it needs is not known: ` +
         "if nobody needs it, let the owner forget this head",
       { cause: error },
     );

@@ -75,7 +75,7 @@ export async function openSnapshot(
   if (snapshot.repository !== head.repository || snapshot.chain !== head.chain) {
     throw new StorageError(
       "tree",
-      `the snapshot ${head.snapshot} is of another repository or chain than its head`,
+      `the snapshot ${head.snapshot} is of another repository or name than its head`,
     );
   }
   const packs = packReader(repository, sessionSecrets(repository, snapshot, options));

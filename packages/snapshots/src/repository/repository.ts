@@ -275,7 +275,7 @@ function rollback(
       ? "the settings of the repository"
       : name === FORGETTING_CHAIN
         ? "what was forgotten in the repository"
-        : `the chain ${JSON.stringify(name)}`;
+        : `the snapshots named ${JSON.stringify(name)}`;
   const now =
     found === undefined ? "there is none now" : `the newest is now ${dated(found.marker)}`;
   return new StorageError(

@@ -94,15 +94,15 @@ export function whyNotAllowed(
     );
     return writer === owner || may ? undefined : "its writer may not forget anything";
   }
-  if (closedBehind(name, settings) < generation) return "its chain is closed";
+  if (closedBehind(name, settings) < generation) return "its name is closed";
   if (writer === owner) return undefined;
   const rules = settings.rules.filter(
     (rule) => rule.writer === writer && matchesPattern(rule.pattern, name),
   );
   if (rules.some((rule) => isWithin(rule, generation))) return undefined;
   return rules.length === 0
-    ? "its writer may not write to this chain"
-    : "its writer may no longer write to this chain";
+    ? "its writer may not write under this name"
+    : "its writer may no longer write under this name";
 }
 
 function isWithin(rule: { readonly lastGeneration: number | null }, generation: number): boolean {

@@ -297,10 +297,10 @@ describe("a tree that an allowed writer made ends in an error that names the fau
     expect(fault).toStartWith("tree: the metadata pack");
   });
 
-  test("a snapshot of another chain or repository than its head", async () => {
+  test("a snapshot of another name or repository than its head", async () => {
     const build = async (session: TestSession) => storeFolder(session, folder);
     expect(await faultOf(build, { chain: "0".repeat(32) as never })).toContain(
-      "another repository or chain",
+      "another repository or name",
     );
     expect(await faultOf(build, { repository: "0".repeat(32) as never })).toContain(
       "another repository",

@@ -37,6 +37,7 @@ import { checkName, defaultName, hostOf } from "../../snapshots/names.ts";
 import { type OpenedRepository, READING } from "../../snapshots/open-repository.ts";
 import { openForWriting } from "../../snapshots/open-for-writing.ts";
 import type { RepositoryPlaces } from "../../snapshots/places.ts";
+import { unreadText } from "../../snapshots/unfinished.ts";
 
 /** The settings by which `idk backup` and `idk status` agree on what is stored. */
 export const WHAT = {
@@ -263,7 +264,9 @@ function describe(summary: BackupSummary, name: string): string {
   const lines = [
     `files    ${files} (${changes.join(", ")}), ${count(directories, "folder")}, ${roundBytes(bytes)}`,
     `stored   ${roundBytes(newBytes)} new, ${roundBytes(storedBytes)} sent, in ${took(milliseconds / 1000)}`,
-    ...(errors > 0 ? [`unread   ${count(errors, "file")}: listed above, not in the snapshot`] : []),
+    ...(errors > 0
+      ? [`unread   ${unreadText(errors)}: named on standard error, not in the snapshot`]
+      : []),
     ...(warningCount > 0 ? [`warnings ${warningCount}`] : []),
     ...(isUnchanged ? ["tree     the same as in the last snapshot"] : []),
   ];
@@ -293,7 +296,7 @@ export function failIfIncomplete({ errors }: Pick<BackupSummary, "errors">, dryR
   throw new Failure(
     "incomplete",
     dryRun
-      ? `${count(errors, "file")} could not be read`
-      : `the snapshot was made without ${count(errors, "file")} that could not be read`,
+      ? `${unreadText(errors)} could not be read`
+      : `the snapshot was made without ${unreadText(errors)} that could not be read`,
   );
 }

@@ -12,7 +12,7 @@ export const cat: Command = command(
   async (settings, session) => {
     const { snapshot: name, path } = splitSnapshotPath(settings.snapshot);
     if (path === undefined || path === "") {
-      throw usage("name a file of a snapshot, as SNAPSHOT:PATH, such as latest:/home/me/notes.txt");
+      throw usage("name a file of a snapshot, as SNAPSHOT:PATH, such as web1:/home/me/notes.txt");
     }
     const { out, signal } = session;
     await using reading = await startReading(settings, session);

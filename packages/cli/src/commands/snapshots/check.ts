@@ -1,6 +1,7 @@
 import {
   check as checkRepository,
   type CheckProblem,
+  isHarmless,
   recover as recoverHeads,
   type RecoverReport,
 } from "@idk/snapshots";
@@ -10,7 +11,8 @@ import { Failure, messageOf, usage } from "../../errors/failures.ts";
 import { count, printable, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { openForReading, READING } from "../../snapshots/open-repository.ts";
+import { findings } from "../../snapshots/check-steps.ts";
 import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
@@ -36,6 +38,7 @@ export const check: Command = command(
     }
     await using reading = await startReading(settings, session);
     using stages = stageMeter("check", session);
+    const found = findings();
     let printed = Promise.resolve();
     const report = await checkRepository(reading.opened.repository, {
       ...reading.reports.options,
@@ -46,6 +49,7 @@ export const check: Command = command(
       checksums: serverChecksums ?? true,
       onProgress: stages.onProgress,
       onProblem: (problem) => {
+        found.add(problem);
         printed = printed.then(() => print(problem, session));
         // Awaited below; until then a rejection must not count as unhandled.
         printed.catch(() => undefined);
@@ -53,8 +57,9 @@ export const check: Command = command(
     });
     stages.finish();
     await printed;
-    const { problems, isSound, ...counted } = report;
-    await out.report({ ...counted, problems, ok: isSound });
+    const { chains: _, problems, isSound, ...counted } = report;
+    const steps = found.steps();
+    await out.report({ ...counted, problems, ok: isSound, next: steps });
     await out.flush();
     const { snapshots, forgotten, packs, metadataPacks, opened, openedBytes, attested } = counted;
     if (!out.json) {
@@ -66,31 +71,15 @@ export const check: Command = command(
       );
     }
     if (isSound) return;
-    const damage = [
-      [problems.head, "head"],
-      [problems.record, "record"],
-      [problems.reach, "list of packs"],
-      [problems.part, "unfinished backup"],
-      [problems.tree, "folder"],
-      [problems.pack, "pack"],
-      [problems.file, "file"],
-    ] as const;
-    const parts = damage.flatMap(([n, noun]) => (n > 0 ? [`${n} × ${noun}`] : []));
-    const remedy =
-      problems.pack + problems.tree > 0
-        ? ": `idk backup --repair` stores what is still on its host anew"
-        : problems.head > 0
-          ? ": `idk prune` ends at heads that do not count, until the owner forgets each with " +
-            "`idk forget --head ADDRESS`, or all with `idk forget --refused`"
-          : "";
-    const what = parts.length > 0 ? parts.join(", ") : "settings that do not know of each other";
-    throw new Failure("tree", `something is wrong (${what})${remedy}`);
+    // With --quiet, too: they belong to the error.
+    if (!out.json) for (const step of steps) await out.fault(`idk: next: ${step}`);
+    throw new Failure("tree", `check found ${found.summary()}`);
   },
 );
 
 async function print(problem: CheckProblem, { out }: Session): Promise<void> {
   const [human, json] = described(problem);
-  await out.result(human, { ok: false, problem: problem.kind, ...json });
+  await out.result(human, { ok: isHarmless(problem), problem: problem.kind, ...json });
   await out.flush();
 }
 
@@ -112,8 +101,7 @@ function described(problem: CheckProblem): [human: string, json: object] {
       const short = addresses.map((address) => address.slice(0, 12)).join(" and ");
       const text =
         name === "" && !isJoined
-          ? `settings ${short} do not know of each other, so what one of them changed is not in force: ` +
-            "compare `idk repo show` with what you changed, and change it again"
+          ? `settings ${short} do not know of each other, so what one of them changed is not in force`
           : `note: ${short} of ${printable(JSON.stringify(name))} do not know of each other${isJoined ? " (joined since)" : ""}`;
       return [text, { name, heads: addresses, joined: isJoined }];
     }
@@ -124,7 +112,9 @@ function described(problem: CheckProblem): [human: string, json: object] {
     case "reach": {
       const { found, lacking, surplus } = problem;
       return [
-        `${named(found)}: its list of packs ${lacking > 0 ? `lacks ${lacking}` : `has ${surplus} that it does not need`}`,
+        lacking > 0
+          ? `${named(found)}: its list of packs lacks ${lacking}`
+          : `note: ${named(found)}: its list of packs has ${surplus} that it does not need`,
         { ...ofHead(found), lacking, surplus },
       ];
     }
@@ -181,40 +171,43 @@ function ofHead({ marker, head }: Found): object {
 }
 
 /** Writes the markers of snapshots that lost theirs. */
-export const recover: Command = command(
-  { ...READING, dryRun: flag, acceptRollback: flag },
-  async (settings, session) => {
-    const { out, signal } = session;
-    const { dryRun } = settings;
-    await using reading = await startReading(settings, session);
-    using stages = stageMeter("recover", session);
-    const report = await recoverHeads(reading.opened.repository, {
-      dryRun,
-      signal,
-      onProgress: stages.onProgress,
+export const recover: Command = command({ ...READING, dryRun: flag }, async (settings, session) => {
+  const { out, signal } = session;
+  const { dryRun } = settings;
+  await using opened = await openForReading(settings, session);
+  using stages = stageMeter("recover", session);
+  const report = await recoverHeads(opened.repository, {
+    dryRun,
+    signal,
+    onProgress: stages.onProgress,
+  });
+  stages.finish();
+  const { recovered, opened: blobs } = report;
+  const lost = [...report.lost, ...report.refused];
+  for (const found of recovered) {
+    await out.result(`${dryRun ? "would recover" : "recovered"}  ${named(found)}`, {
+      ...ofHead(found),
+      recovered: true,
     });
-    stages.finish();
-    const { recovered, lost, refused, opened } = report;
-    for (const found of recovered) {
-      await out.result(`${dryRun ? "would recover" : "recovered"}  ${named(found)}`, {
-        ...ofHead(found),
-        recovered: true,
-      });
-    }
-    for (const { found, error } of [...lost, ...refused]) {
-      const message = messageOf(error);
-      await out.result(`lost  ${named(found)}: ${message}`, {
-        ...ofHead(found),
-        recovered: false,
-        error: { code: error.code, message },
-      });
-    }
-    await out.report({ opened, recovered: recovered.length, lost: lost.length, dryRun });
-    await out.flush();
-    if (out.json) return;
+  }
+  for (const { found, error } of lost) {
+    const message = messageOf(error);
+    await out.result(`lost  ${named(found)}: ${message}`, {
+      ...ofHead(found),
+      recovered: false,
+      error: { code: error.code, message },
+    });
+  }
+  await out.report({ opened: blobs, recovered: recovered.length, lost: lost.length, dryRun });
+  await out.flush();
+  if (!out.json) {
     await out.note(
-      `looked at ${count(opened, "blob")}: ${count(recovered.length, "head")} ${dryRun ? "to recover" : "recovered"}, ` +
-        `${lost.length + refused.length} lost`,
+      `looked at ${count(blobs, "blob")}: ${count(recovered.length, "head")} ${dryRun ? "to recover" : "recovered"}, ` +
+        `${lost.length} lost`,
     );
-  },
-);
+  }
+  if (lost.length === 0) return;
+  const copy =
+    report.lost.length > 0 ? ": `idk copy` brings back what a copy of the store has" : "";
+  throw new Failure("head", `${count(lost.length, "head")} cannot be recovered${copy}`);
+});

@@ -5,7 +5,7 @@ import { Failure } from "../../errors/failures.ts";
 import { quotedWord } from "../../output/secrets.ts";
 import type { Output } from "../../output/output.ts";
 import { count, foreign, printable, roundBytes } from "../../output/text.ts";
-import { pathText, rootless, timeText } from "../../snapshots/entries.ts";
+import { contentJson, pathText, rootless, timeText } from "../../snapshots/entries.ts";
 import { type ListedSnapshot, listHeads } from "../../snapshots/listing.ts";
 import { READING } from "../../snapshots/open-repository.ts";
 import { parseCount } from "../../snapshots/policy.ts";
@@ -115,16 +115,9 @@ function snapshotJson(
     tags: head.tags,
     message: head.message,
     previous: head.previous,
-    ...(head.expectedSeconds !== null && { expectedSeconds: head.expectedSeconds }),
     ...(isForgotten && { forgotten: true }),
-    ...(opened && summaryJson(opened)),
+    ...(opened && contentJson(opened.snapshot)),
   };
-}
-
-function summaryJson({ snapshot }: OpenSnapshot): object {
-  const { host, user, paths, excludes, start, end, totals } = snapshot;
-  const texts = paths.map((path) => Buffer.from(path).toString("utf8"));
-  return { host, user, paths: texts, excludes, start, end, ...totals };
 }
 
 async function reportFork(

@@ -1,9 +1,14 @@
 import { backupStatus } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
 import { loadRecipients } from "../../keys/recipients.ts";
-import { count, roundBytes } from "../../output/text.ts";
+import { roundBytes } from "../../output/text.ts";
 import { loadLastRun } from "../../snapshots/last-run.ts";
-import { failedLines, unfinishedLine, unfinishedOf } from "../../snapshots/unfinished.ts";
+import {
+  failedLines,
+  unfinishedLine,
+  unfinishedOf,
+  unreadText,
+} from "../../snapshots/unfinished.ts";
 import { backupReports } from "../../snapshots/backup-progress.ts";
 import { timeText } from "../../snapshots/entries.ts";
 import { openForWriting } from "../../snapshots/open-for-writing.ts";
@@ -33,13 +38,16 @@ export const status: Command = command(WHAT, async (settings, session) => {
   await reports.finish();
   await reportNew(opened, session);
   const lastRun = await loadLastRun(opened.places.lastRunOf(what.name));
-  const sessions = unfinishedOf(unfinished, opened.repository.pinned, Date.now());
+  const { backend, pinned } = opened.repository;
+  // Packs have the store's times, and the clock of this machine may be wrong.
+  const now = unfinished === undefined ? 0 : await backend.currentTime({ signal });
+  const sessions = unfinishedOf(unfinished, pinned, now);
   const { newFiles, changedFiles, goneFiles, unchangedFiles, newBytes, errors } = pending;
   const lines = [
     `name        ${what.name}`,
     `last        ${last === undefined ? "none from this machine: it knows nothing of what is stored, and sends everything" : `${last.address.slice(0, 20)}  ${timeText(last.storedAt)} UTC`}`,
     `to store    ${newFiles} new and ${changedFiles} changed files, ${roundBytes(newBytes)}; ${goneFiles} gone, ${unchangedFiles} unchanged`,
-    ...(errors > 0 ? [`unreadable  ${count(errors, "file")}`] : []),
+    ...(errors > 0 ? [`unreadable  ${unreadText(errors)}`] : []),
     ...failedLines(lastRun),
     unfinishedLine(sessions),
   ];

@@ -1,0 +1,85 @@
+import { type CheckProblem, isHarmless, type ProblemCounts } from "@idk/snapshots";
+
+/** What `idk check` has found, as far as it decides what to do next. */
+export interface Findings {
+  add(problem: CheckProblem): void;
+  /** Problems by their kinds, such as `1 head and 2 files`; empty if there is none. */
+  summary(): string;
+  /** What to do about them, one sentence for each. */
+  steps(): string[];
+}
+
+const KINDS: readonly (readonly [kind: keyof ProblemCounts, one: string, several: string])[] = [
+  ["fork", "fork of the settings", "forks of the settings"],
+  ["head", "head that does not count", "heads that do not count"],
+  ["record", "record that cannot be read", "records that cannot be read"],
+  ["reach", "list that lacks packs", "lists that lack packs"],
+  ["part", "unfinished backup that lacks packs", "unfinished backups that lack packs"],
+  ["tree", "folder that cannot be read", "folders that cannot be read"],
+  ["pack", "missing or damaged pack", "missing or damaged packs"],
+  ["file", "file in such packs", "files in such packs"],
+];
+
+/** Collects problems. What is harmless is not counted. */
+export function findings(): Findings {
+  const counts = new Map<keyof ProblemCounts, number>();
+  let isDamageThere = false;
+  const has = (...kinds: readonly (keyof ProblemCounts)[]) =>
+    kinds.some((kind) => counts.has(kind));
+  return {
+    add(problem) {
+      if (isHarmless(problem)) return;
+      counts.set(problem.kind, (counts.get(problem.kind) ?? 0) + 1);
+      if (problem.kind === "pack" && problem.error.code !== "not-found" && !problem.isDeleted)
+        isDamageThere = true;
+    },
+    summary() {
+      const parts = KINDS.flatMap(([kind, one, several]) => {
+        const amount = counts.get(kind) ?? 0;
+        return amount === 0 ? [] : [`${amount} ${amount === 1 ? one : several}`];
+      });
+      const last = parts.pop() ?? "";
+      return parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
+    },
+    steps() {
+      return [
+        ...(has("fork")
+          ? ["compare `idk repo show` with what you changed, and change it again"]
+          : []),
+        ...(has("head")
+          ? [
+              "`idk prune` ends at heads that do not count: the owner forgets one with " +
+                "`idk forget --head ADDRESS`, or all with `idk forget --refused`",
+            ]
+          : []),
+        ...(isDamageThere
+          ? [
+              "delete damaged packs with `idk check --read-data --delete-damaged`, or in a store that keeps " +
+                "versions the newest version of each with the provider's tools",
+            ]
+          : []),
+        ...(has("pack", "tree", "file")
+          ? [
+              "on each host, `idk backup --repair` stores anew what is still there; " +
+                "`idk copy` brings the rest back from a copy of the store",
+            ]
+          : []),
+        ...(has("record")
+          ? [
+              "`idk copy` brings records back from a copy of the store; without one, make a new " +
+                "backup and forget the snapshot with `idk forget ADDRESS`",
+            ]
+          : []),
+        ...(has("reach")
+          ? [
+              "`idk prune` may delete what a list lacks: before it, restore what you need of these " +
+                "snapshots, and make a new backup under each of their names",
+            ]
+          : []),
+        ...(has("part")
+          ? ["run the unfinished `idk backup` again: it stores the missing packs again"]
+          : []),
+      ];
+    },
+  };
+}
