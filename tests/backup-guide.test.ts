@@ -1,18 +1,22 @@
 import { describe, expect, test } from "bun:test";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { existsSync } from "node:fs";
 import { rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  fencedBlocks,
   inNewFolder,
+  minioVariables,
   readBlocks,
   readSession,
   type Result,
   root,
   run,
   runSession,
+  withOwnBucket,
 } from "./documents.ts";
 import { missingPython } from "./live/python/run.ts";
-import { skipIfMissing } from "./servers/require-server.ts";
+import { requireServer, skipIfMissing } from "./servers/require-server.ts";
 
 const GUIDE = "docs/backup.md";
 
@@ -31,12 +35,45 @@ async function untilColleague(): Promise<string> {
   return blocks.slice(0, end).join("\n");
 }
 
+/** The session of one section. */
+async function sectionOf(title: string): Promise<string> {
+  const markdown = await Bun.file(join(root, GUIDE)).text();
+  const [, text] = new RegExp(`^## ${title}$(.*?)^## `, "msu").exec(markdown) ?? [];
+  const blocks = fencedBlocks(text ?? "").filter(({ info }) => info === "sh");
+  expect({ title, blocks: blocks.length > 0 }).toEqual({ title, blocks: true });
+  return blocks.map(({ code }) => code).join("\n");
+}
+
+/** Writes the ids of the newest files and folders, as `idk ls` has them, into a file. */
+const idsInto = (file: string) => `idk ls home "$PWD" --recursive --json > ${file}\n`;
+
+/** The session, with the ids written down before the cache is lost, after it, and after the store is. */
+async function sessionWithIds(): Promise<string> {
+  const blocks = await readBlocks(GUIDE, "sh");
+  const at = (part: string) => {
+    const index = blocks.findIndex((block) => block.includes(part));
+    expect({ part, isThere: index > 0 }).toEqual({ part, isThere: true });
+    return index;
+  };
+  const [cache, store] = [at("rm -rf"), at("mv attic attic-lost")];
+  blocks[cache] = `${idsInto("ids-before")}${blocks[cache]}${idsInto("ids-without-cache")}`;
+  blocks[store] += idsInto("ids-in-new-store");
+  return blocks.join("\n");
+}
+
 describe("docs/backup.md", () => {
   test(
     "backs up, restores, lets a colleague in, and survives the four disasters",
     () =>
       inNewFolder(async (folder) => {
-        const { stdout } = await backUp(folder);
+        const { exitCode, stdout, stderr } = await runSession(folder, await sessionWithIds());
+        expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+        const read = (name: string) => Bun.file(join(folder, name)).text();
+        const before = await read("ids-before");
+        expect(before.match(/"tree":"[0-9a-f]{64}"/gu)?.length).toBe(2);
+        expect(before.match(/"sha256":"[0-9a-f]{64}"/gu)?.length).toBe(2);
+        expect(await read("ids-without-cache")).toBe(before);
+        expect(await read("ids-in-new-store")).toBe(before);
         const letter = await Bun.file(join(folder, "letters/bob.txt")).text();
         expect(letter).toBe("Dear Bob\n");
         expect(stdout).toMatch(/^[0-9a-f]{12} .* web1\/documents$/mu);
@@ -59,6 +96,42 @@ describe("docs/backup.md", () => {
       }),
     120_000,
   );
+
+  requireServer("minio")("on MinIO", () => {
+    test(
+      "backs up, outlives the machine, lets a colleague in, and thins out",
+      () =>
+        inNewFolder(async (folder) => {
+          const markdown = await Bun.file(join(root, GUIDE)).text();
+          const [, init] = /`(idk init --store )URL -o identity\.key`/u.exec(markdown)!;
+          const restore = await sectionOf("Restore on a new machine");
+          const lose = "rm -r .cache .config .data .state\n";
+          const onNewMachine = restore.replace(/^cp .*identity\.key.*\n/mu, (copy) => copy + lose);
+          expect(onNewMachine).toContain(lose);
+          const parts = [
+            await sectionOf("Quick start"),
+            onNewMachine,
+            // Goes on with backups there.
+            `${init}./attic -o new-machine/identity.key`,
+            "idk backup documents --name home",
+            await sectionOf("Add a colleague's key"),
+            await sectionOf("Thin out old snapshots"),
+            await sectionOf("Check"),
+            "idk restore home --target at-the-end",
+            "cmp documents/draft.txt at-the-end$PWD/documents/draft.txt",
+          ];
+          const session = withOwnBucket(
+            parts.join("\n").replaceAll(/(?:\.|\$PWD)\/attic/gu, "minio:///attic"),
+          );
+          const { exitCode, stdout, stderr } = await runSession(folder, session, minioVariables());
+          expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+          expect(existsSync(join(folder, "attic"))).toBe(false);
+          expect(session.match(/minio:\/\/\/attic-/gu)?.length).toBeGreaterThan(4);
+          expect(stdout).toMatch(/^[0-9a-f]{12} .* home .*\(forgotten\)$/mu);
+        }),
+      120_000,
+    );
+  });
 
   skipIfMissing(missingPython)("with the Python reference", () => {
     test(
@@ -92,6 +165,54 @@ describe("docs/backup.md", () => {
         expect([...flags].filter((flag) => !help.stdout.includes(flag))).toEqual([]);
       }
     });
+  });
+});
+
+describe("the tables for users of restic", () => {
+  /** Cells of the left and right column of a table. */
+  async function rowsAfter(line: string): Promise<[string, string][]> {
+    const markdown = await Bun.file(join(root, GUIDE)).text();
+    const [, table] = new RegExp(`^${line}\n\n((?:\\|.*\n)+)`, "mu").exec(markdown) ?? [];
+    const rows = table!.matchAll(/^\| (.*?) +\| (.*?) +\|$/gmu);
+    return Array.from(rows, ([, left, right]) => [left!, right!]);
+  }
+
+  /** Of `command --flag`, in code, with the command before it in the cell, if any. */
+  function flagsOf(cell: string): { command: string; flag: string }[] {
+    let command = "backup";
+    return Array.from(cell.matchAll(/`([a-z]+)?[^`]*`/gu)).flatMap(([code, name]) => {
+      command = name ?? command;
+      return Array.from(code.matchAll(/--[a-z][a-z-]+/gu), ([flag]) => ({ command, flag }));
+    });
+  }
+
+  /** Those that the command's help has. */
+  const present = (flags: readonly { command: string; flag: string }[]) =>
+    inNewFolder(async (folder) => {
+      const names = new Set(flags.map(({ command }) => command));
+      const helps = new Map<string, string>();
+      for (const name of names) {
+        helps.set(name, (await runSession(folder, `idk ${name} --help`)).stdout);
+      }
+      return flags.filter(({ command, flag }) =>
+        new RegExp(`${flag}(?![a-z-])`, "u").test(helps.get(command)!),
+      );
+    });
+
+  test("name as the same only flags that exist here", async () => {
+    const rows = await rowsAfter("## From restic");
+    const flags = rows
+      .filter(([, ours]) => ours.startsWith("the same"))
+      .flatMap(([theirs]) => flagsOf(theirs));
+    expect(flags.length).toBeGreaterThan(20);
+    expect(await present(flags)).toEqual(flags);
+  });
+
+  test("name as without counterpart only flags that do not", async () => {
+    const rows = await rowsAfter("These have no counterpart:");
+    const flags = rows.flatMap(([theirs]) => flagsOf(theirs));
+    expect(flags.length).toBeGreaterThan(15);
+    expect(await present(flags)).toEqual([]);
   });
 });
 

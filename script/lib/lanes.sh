@@ -84,6 +84,7 @@ lane_static() {
 # and prunes.
 lane_storage() {
   ensure_python
+  step "Programs" ensure_programs rsync
   IDK_TEST_NACL=native IDK_MODEL_SCHEDULES=2000 step "Libraries, native NaCl" bun_tests storage \
     --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots
 }
