@@ -220,7 +220,10 @@ describe("files that cannot be read", () => {
     );
     expect((await ok(["ls", "latest", docs])).stdout).toContain("notes.txt");
     const status = await idk(["status", "docs", "nowhere", "--name", "x"]);
-    expect([status.code, status.stdout.includes("unreadable  1 file\n")]).toEqual([7, true]);
+    expect([status.code, status.stdout.includes("unreadable  1 file or folder\n")]).toEqual([
+      7,
+      true,
+    ]);
     const asJson = await idk(["backup", "docs", "nowhere", "--name", "x", "--json"]);
     expect(asJson.code).toBe(7);
     expect(json(asJson)[0]).toMatchObject({
