@@ -11,6 +11,7 @@
 import type { Job, JobResult, Plant } from "./model/run-schedules.ts";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { readFileSync } from "node:fs";
 
 const SLOW = process.env["IDK_TEST_SLOW"] === "1";
 const SCHEDULES = Number(process.env["IDK_MODEL_SCHEDULES"] ?? (SLOW ? 100_000 : 200));
@@ -169,13 +170,13 @@ const PLANTS: Readonly<Record<string, Plant | readonly Plant[]>> = {
   },
   "prune takes the beginning of a path as protected": {
     file: "maintenance/protection.ts",
-    find: "covered.add(keys.at(-1)!);",
-    replace: "for (const key of keys) covered.add(key);",
+    find: "covered.add(prefixKeys(addresses).at(-1)!);",
+    replace: "for (const key of prefixKeys(addresses)) covered.add(key);",
   },
   "prune reads only the last list of packs": {
     file: "maintenance/protection.ts",
-    find: "const from = keys.findLastIndex((key) => covered.has(key)) + 1;",
-    replace: "const from = path.length - 1;",
+    find: "prefixKeys(path).findLastIndex((key) => covered.has(key)) + 1",
+    replace: "path.length - 1",
   },
   "unforget comes at any time": {
     file: "maintenance/unforget.ts",
@@ -196,6 +197,15 @@ const SOON = new Set([
   "prune ignores that a snapshot was not forgotten",
 ]);
 const chosen = Object.entries(PLANTS).filter(([what]) => SLOW || SOON.has(what));
+
+test("the sources have what each fault replaces, once", () => {
+  for (const [what, fault] of Object.entries(PLANTS)) {
+    for (const { file, find } of "file" in fault ? [fault] : fault) {
+      const source = readFileSync(join(import.meta.dir, "../../src", file), "utf8");
+      expect(source.split(find).length - 1, `${what}: ${find}`).toBe(1);
+    }
+  }
+});
 
 test.each(chosen)(
   "is noticed: %s",
