@@ -105,7 +105,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(repeatable("--include <glob>", "restore only what matches; repeatable"))
     .addOption(repeatable("-e, --exclude <glob>", "leave out what matches; repeatable"))
     .option("--overwrite <when>", "existing files: always, if-changed or never (default: always)")
-    .option("--delete", "remove what is in restored folders and not in the snapshot")
+    .option("--delete", "remove what the snapshot lacks in restored folders, on one file system")
     .option("--verify", "read every file back, and compare it")
     .addOption(dryRunOption("write nothing; print what would be done"))
     .option("--owner", "restore owners and groups, by name where this system has the name")

@@ -13,6 +13,8 @@ export interface RestoreContext extends FileWriter {
   readonly links: JoinedLinks;
   readonly report: Report;
   readonly threads: FileThreads;
+  /** Whether the backup could not read some files or folders. */
+  readonly hasUnread: boolean;
   /** Frees what is not needed any more, if memory has grown. */
   readonly freeMemory: () => void;
   readonly signal: AbortSignal | undefined;

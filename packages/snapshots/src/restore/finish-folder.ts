@@ -6,6 +6,8 @@ import { removeTree } from "./remove-tree.ts";
 
 /** The names in a folder of the target, compared with those of the snapshot as these come. */
 export interface NamesThere {
+  /** Whether the snapshot has had no name so far. */
+  readonly isEmpty: boolean;
   /** Takes the next name of the snapshot. */
   pass(name: Uint8Array): void;
   /** The names that the snapshot does not have and that are deleted. Ends the comparison. */
@@ -22,13 +24,18 @@ export function listedNames(
   names.sort();
   const found: Uint8Array[] = [];
   let at = 0;
+  let isEmpty = true;
   const take = (): void => {
     const name = names.name(at);
     if (deletes(name)) found.push(name);
     at += 1;
   };
   return {
+    get isEmpty() {
+      return isEmpty;
+    },
     pass(name) {
+      isEmpty = false;
       for (; at < names.length;) {
         const order = Buffer.compare(names.name(at), name);
         if (order > 0) return;
@@ -53,7 +60,12 @@ export function finishFolder(
 ): void {
   const { host, folders, attributes, report } = context;
   // What could not be read may have any of the names.
-  for (const name of isWhole ? (names?.rest() ?? []) : []) {
+  const surplus = isWhole ? (names?.rest() ?? []) : [];
+  const reason = reasonToKeep(context, target, names);
+  if (surplus.length > 0 && reason !== undefined) {
+    report.warning(target, `${reason}, so nothing in it is deleted`);
+  }
+  for (const name of reason === undefined ? surplus : []) {
     const location = { parent: target, name };
     try {
       if (dryRun || removeTree(host, folders.open(target), name)) report.deleted(location);
@@ -73,4 +85,19 @@ export function finishFolder(
     assertOfOne(error);
     report.error(target, error);
   }
+}
+
+/** Why nothing in a folder is deleted, if so. */
+function reasonToKeep(
+  { folders, hasUnread }: RestoreContext,
+  { device }: TargetFolder,
+  names: NamesThere | undefined,
+): string | undefined {
+  // A backup of one file system has such folders empty.
+  if (device !== folders.root.device) return "it is on another file system than the target";
+  // So it has those that it could not list, and their entries do not tell.
+  if (hasUnread && names?.isEmpty === true) {
+    return "it is empty in the snapshot, whose backup could not read everything";
+  }
+  return undefined;
 }

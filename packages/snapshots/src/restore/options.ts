@@ -32,7 +32,9 @@ export interface RestoreOptions {
   readonly overwrite?: Overwrite | undefined;
   /**
    * Deletes from restored folders what the snapshot does not have. What `include` and `exclude` leave out
-   * stays. It also allows a file to replace a folder that is not empty.
+   * stays. So does, with a warning, what is in folders on other file systems than the target, and in those
+   * that are empty in a snapshot with errors, which may not have been listed. It also allows a file to
+   * replace a folder that is not empty.
    */
   readonly delete?: boolean | undefined;
   /** Reads every file back and compares its hash, also that of files which are left as they are. */

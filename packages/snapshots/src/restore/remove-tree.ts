@@ -14,7 +14,8 @@ interface Level {
 const OPEN_MAX = 64;
 
 /**
- * Removes a file, or a folder with what is in it. Follows no link and leaves mounted file systems alone.
+ * Removes a file, or a folder with what is in it. Follows no link, and leaves other file systems than that
+ * of the parent alone.
  *
  * @returns false if there is nothing of this name
  * @throws FileError; what was removed before stays so

@@ -74,6 +74,7 @@ export async function restoreWith(
       report,
       verify: options.verify === true,
       deletes: options.delete === true,
+      hasUnread: totals.errors > 0,
       freeMemory: memoryKeeper(await memoryOfRuntime()),
       signal,
     };

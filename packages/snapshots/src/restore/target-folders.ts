@@ -7,6 +7,8 @@ import { fchmodSync } from "node:fs";
 /** A folder in the target. It is opened again whenever it is needed and was closed meanwhile. */
 export interface TargetFolder extends Location {
   readonly parent: TargetFolder | undefined;
+  /** The file system it is on, only to be compared; 0 if it is absent. */
+  readonly device: number;
   /** Of the folder that a dry run would make, nothing is there. */
   readonly isAbsent: boolean;
   /** Made by this restore, so that nothing else is in it. */
@@ -50,7 +52,6 @@ interface Held extends TargetFolder {
   handle: Folder | undefined;
   pins: number;
   readonly inode: bigint;
-  readonly device: number;
 }
 
 /** Folders that stay open, beside the target itself. */

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -13,8 +14,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { printed, snapshotOf, temporaryBase } from "./support.ts";
-import type { Host } from "../../src/files/host.ts";
-import type { RestoreEvent } from "../../src/restore/options.ts";
+import type { Host, Stat } from "../../src/files/host.ts";
+import type { RestoreEvent, RestoreSummary } from "../../src/restore/options.ts";
+import type { OpenSnapshot } from "../../src/read/open-snapshot.ts";
 import { join } from "node:path";
 import { makeDeep } from "../walk/hostile-folder.ts";
 import { openHost } from "../../src/files/open-host.ts";
@@ -50,6 +52,8 @@ const actions = async (options: object): Promise<Record<string, string>> => {
   });
   return found;
 };
+const warned = ({ warningList }: RestoreSummary): string[] =>
+  warningList.map(({ path, message }) => `${Buffer.from(path).toString()}: ${message}`);
 
 beforeEach(async () => {
   rmSync(target, { recursive: true, force: true });
@@ -263,6 +267,64 @@ describe("delete", () => {
     host.close(folder);
     expect(await actions({ delete: true })).toMatchObject({ deep: "deleted" });
     expect(printed(target)).toEqual(printed(source));
+  });
+});
+
+describe("delete leaves", () => {
+  test("what is in a folder on another file system, and reports it", async () => {
+    mkdirSync(at("folder/surplus/inner"), { recursive: true });
+    writeFileSync(at("folder/surplus/file"), "");
+    writeFileSync(at("folder/precious"), "");
+    writeFileSync(at("surplus"), "");
+    const mounted = new Set(
+      ["folder", "folder/surplus", "folder/surplus/inner"].map((name) => inode(name)),
+    );
+    const elsewhere = <T extends Stat | undefined>(stat: T): T =>
+      stat !== undefined && mounted.has(stat.inode) ? { ...stat, device: stat.device + 1 } : stat;
+    const mounting: Host = {
+      ...host,
+      stat: (folder, name) => elsewhere(host.stat(folder, name)),
+      statOpen: (fd) => elsewhere(host.statOpen(fd)),
+    };
+    for (const dryRun of [true, false]) {
+      const summary = await restoreWith(mounting, opened, { target, delete: true, dryRun });
+      expect(summary).toMatchObject({ deleted: 1, errors: 0 });
+      expect(warned(summary)).toEqual([
+        "folder: it is on another file system than the target, so nothing in it is deleted",
+      ]);
+    }
+    for (const name of ["folder/surplus/inner", "folder/surplus/file", "folder/precious"]) {
+      expect(existsSync(at(name)), name).toBe(true);
+    }
+    expect(existsSync(at("surplus"))).toBe(false);
+    // It is restored all the same.
+    expect(readFileSync(at("folder/missing"), "utf8")).toBe("missing");
+  });
+
+  test("what is in a folder that the snapshot has empty, if its backup could not read everything", async () => {
+    const unread = join(base, "unread");
+    const emptied = join(base, "emptied");
+    mkdirSync(join(unread, "folder"), { recursive: true });
+    mkdirSync(join(unread, "other"));
+    writeFileSync(join(unread, "other/file"), "");
+    const { opened: whole } = await snapshotOf(host, unread);
+    const { snapshot } = whole;
+    const lacking: OpenSnapshot = {
+      ...whole,
+      snapshot: { ...snapshot, totals: { ...snapshot.totals, errors: 1 } },
+    };
+    for (const name of ["folder", "other"]) {
+      mkdirSync(join(emptied, name), { recursive: true });
+      writeFileSync(join(emptied, name, "surplus"), "");
+    }
+    const summary = await restore(lacking, { target: emptied, delete: true });
+    expect(warned(summary)).toEqual([
+      "folder: it is empty in the snapshot, whose backup could not read everything, so nothing in it is deleted",
+    ]);
+    expect(printed(emptied, "%P")).toEqual(["folder", "folder/surplus", "other", "other/file"]);
+    const again = await restore(whole, { target: emptied, delete: true });
+    expect(again).toMatchObject({ deleted: 1, warnings: 0 });
+    expect(printed(emptied)).toEqual(printed(unread));
   });
 });
 
