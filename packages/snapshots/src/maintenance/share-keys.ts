@@ -27,7 +27,7 @@ export interface SharedKeys {
   readonly unopened: number;
   /** Sessions that the snapshots name and have no pack of that could be read: not given. */
   readonly unused: number;
-  /** Snapshots, newer than those whose sessions were given, that cannot be read. */
+  /** Snapshots, newer than those whose sessions were given, that cannot be read whole. */
   readonly skipped: readonly SkippedSnapshot[];
   /** The heads written; none if there are no snapshots. */
   readonly heads: readonly Marker[];
@@ -120,7 +120,11 @@ export async function shareKeys(
   };
 }
 
-/** Adds the secrets of a snapshot's sessions that open a pack of its tree. */
+/**
+ * Adds the secrets of a snapshot's sessions that open a pack of its tree.
+ *
+ * @throws StorageError the first fault of the tree, after what was found is added
+ */
 async function addSecrets(
   repository: Repository,
   found: FoundSnapshot,
@@ -145,12 +149,15 @@ async function addSecrets(
     }
   }
   const trees = treeChecker(into.blobCount);
-  const ignored = {
-    onFault: async () => undefined,
+  let fault: StorageError | undefined;
+  const findings = {
+    onFault: async (_: Uint8Array, error: StorageError) => {
+      fault ??= error;
+    },
     isBad: () => false,
     onFile: async () => undefined,
   };
-  const { packs: needed } = await trees.check(snapshot, tree, ignored, signal);
+  const { packs: needed } = await trees.check(snapshot, tree, findings, signal);
   for (const sort of ["meta", "data"] as const) {
     for (const number of needed()) {
       const row = trees.packs.row(number);
@@ -167,4 +174,5 @@ async function addSecrets(
     }
   }
   for (const session of toUse.keys()) into.unused.add(session);
+  if (fault !== undefined) throw fault;
 }

@@ -3,7 +3,7 @@ import type { PlacedPack, TreeReader } from "./tree.ts";
 import type { FileEntry } from "../format/tree/entry.ts";
 import type { PackReader } from "./pack-reader.ts";
 import { PIECE_MAX } from "../format/limits.ts";
-import type { Row } from "../format/packs/row.ts";
+import { type Row, rowKey } from "../format/packs/row.ts";
 import { StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
 import { throwIfAborted } from "./aborted.ts";
@@ -80,20 +80,21 @@ async function* bytesOf(
   const waiting: PlacedPiece[] = [];
   const fetched = (piece: PlacedPiece) => {
     if (piece.kind === "hole") return undefined;
-    const known = opened.get(piece.row.address);
+    const key = rowKey(piece.row);
+    const known = opened.get(key);
     if (known !== undefined) return known;
     const opening = packs.data(piece.row, signal);
     // What fails is thrown when its piece is reached.
     opening.catch(() => undefined);
-    opened.set(piece.row.address, opening);
+    opened.set(key, opening);
     return opening;
   };
   const release = () => {
     const needed = new Set<string>();
-    for (const piece of waiting) if (piece.kind === "piece") needed.add(piece.row.address);
+    for (const piece of waiting) if (piece.kind === "piece") needed.add(rowKey(piece.row));
     // The last one stays, for the next pieces mostly lie in it.
-    for (const address of [...opened.keys()].slice(0, -1)) {
-      if (!needed.has(address)) opened.delete(address);
+    for (const key of [...opened.keys()].slice(0, -1)) {
+      if (!needed.has(key)) opened.delete(key);
     }
   };
   async function* first(): AsyncGenerator<Uint8Array> {

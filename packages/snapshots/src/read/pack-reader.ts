@@ -3,7 +3,7 @@ import { PACK_BLOB_MAX, type PackSort, openPack, packKey } from "../format/packs
 import { CHILD_OVERHEAD, fetchBlob } from "@idk/storage/blobs";
 import { METADATA_PACK } from "../format/limits.ts";
 import type { RecordReader } from "../repository/records.ts";
-import type { Row } from "../format/packs/row.ts";
+import { type Row, rowKey } from "../format/packs/row.ts";
 import type { SessionSecretsOf } from "./session-secrets.ts";
 import { StorageError } from "@idk/storage";
 import { byteCache } from "./byte-cache.ts";
@@ -65,17 +65,18 @@ export function packReader(
 
   return {
     async metadata(row, signal) {
-      const known = decoded.get(row.address);
+      const key = rowKey(row);
+      const known = decoded.get(key);
       if (known !== undefined) return known;
-      let plaintext = plaintexts.get(row.address);
+      let plaintext = plaintexts.get(key);
       if (plaintext === undefined) {
         const whole = await open("meta", row, signal);
         // Without the rest of the buffer.
         plaintext = new Uint8Array(whole);
-        plaintexts.set(row.address, plaintext, plaintext.length);
+        plaintexts.set(key, plaintext, plaintext.length);
       }
       const pack = decodeMetadataPack(plaintext);
-      decoded.set(row.address, pack, plaintext.length + pack.frame.length);
+      decoded.set(key, pack, plaintext.length + pack.frame.length);
       return pack;
     },
     data: (row, signal, buffer) => open("data", row, signal, buffer),

@@ -1,6 +1,6 @@
 import type { DirectoryEntry, Entry } from "../format/tree/entry.ts";
 import { type ContentItem, type PieceList, decodePieceList } from "../format/tree/content.ts";
-import { type Row, decodeRow } from "../format/packs/row.ts";
+import { type Row, decodeRow, rowKey } from "../format/packs/row.ts";
 import type { MetadataPack } from "../format/packs/metadata-pack.ts";
 import type { PackReader } from "./pack-reader.ts";
 import type { Snapshot } from "../format/records/snapshot.ts";
@@ -77,7 +77,7 @@ export function treeReader(packs: PackReader): TreeReader {
   return {
     async entries(node, signal) {
       const { row, offset, length } = node;
-      const key = `${row.address}:${offset}:${length}`;
+      const key = `${rowKey(row)}:${offset}:${length}`;
       let placed = nodes.get(key);
       if (placed === undefined) {
         const { pack, place, bytes } = await load(row, offset, length, signal);

@@ -7,9 +7,10 @@ import {
   storeRecord,
   storeSnapshot,
   testSession,
+  twoRows,
 } from "../support/repository-writer.ts";
 import { describe, expect, test } from "bun:test";
-import { type Address, type Recipient, generateIdentity } from "@idk/storage";
+import { type Address, type Recipient, generateIdentity, wrapBackend } from "@idk/storage";
 import { changeSettings } from "../../src/repository/settings.ts";
 import { openRoot } from "@idk/storage/blobs";
 import { openRepository } from "../../src/repository/open.ts";
@@ -87,6 +88,41 @@ describe("a reader that joins later", () => {
     });
     const shared = await shareKeys(await given.open(), both);
     expect(shared).toMatchObject({ chains: 2, sessions: 2, unopened: 0, unused: 2 });
+  });
+
+  test("is not given a session by whose row a pack of another one was asked for", async () => {
+    const { given, both } = await joined();
+    const [own, other] = [0, 1].map(() => testSession(given.backend, given.recipients));
+    const sessionKeys = new Map([own!, other!].map((one) => [one.id, one.sessionKey()]));
+    const tree = await twoRows(own!, other!.id);
+    await storeSnapshot(given, given.owner, "evil", own!, tree, { generation: NOW, sessionKeys });
+    const { skipped, ...shared } = await shareKeys(await given.open(), both);
+    expect(shared).toMatchObject({ sessions: 2, unopened: 0, unused: 1 });
+    expect(skipped.map(({ error }) => error.code)).toEqual(["commit"]);
+  });
+
+  test("is told of a snapshot that was not gone through whole", async () => {
+    const { given, both } = await joined();
+    const session = testSession(given.backend, given.recipients);
+    const folder = { a: { b: "c" } };
+    const tree = await storeFolder(session, folder, { packEach: true });
+    const packs: Address[] = [];
+    const backend = wrapBackend(given.backend, {
+      put: (put) => async (address, blob, options) => {
+        packs.push(address as Address);
+        await put(address, blob, options);
+      },
+    });
+    const damaged = testSession(backend, given.recipients);
+    const broken = await storeFolder(damaged, folder, { packEach: true });
+    await given.backend.delete(packs[0]!);
+    await storeSnapshot(given, given.owner, "web", session, tree, { generation: NOW });
+    await storeSnapshot(given, given.owner, "web", damaged, broken, { generation: NOW + 1 });
+    const { skipped, ...shared } = await shareKeys(await given.open(), both);
+    // What was found is given, and what the older one needs.
+    expect(shared).toMatchObject({ chains: 2, sessions: 3, unused: 0 });
+    expect(skipped.map(({ error }) => error.code)).toEqual(["not-found"]);
+    expect(skipped[0]!.found.marker.generation).toBe(NOW + 1);
   });
 
   test("is given those of an older snapshot where the newest cannot be read", async () => {

@@ -11,6 +11,7 @@ import {
   storeRecord,
   storeSnapshot,
   testSession,
+  twoRows,
 } from "../support/repository-writer.ts";
 import { type CborItem, encodeCborT, encodeZstdFrame, sealRoot } from "@idk/storage/blobs";
 import type { DirectoryEntry, Entry } from "../../src/format/tree/entry.ts";
@@ -295,6 +296,20 @@ describe("a tree that an allowed writer made ends in an error that names the fau
       };
     });
     expect(fault).toStartWith("tree: the metadata pack");
+  });
+
+  test("one pack by two rows, the second with another session", async () => {
+    const given = await testRepository();
+    const [session, other] = [0, 1].map(() => testSession(given.backend, given.recipients));
+    const tree = await twoRows(session!, other!.id);
+    const keys = [session!, other!].map((one) => [one.id, one.sessionKey()] as const);
+    const snapshot = await opened(given, session!, tree, { sessionKeys: new Map(keys) });
+    expect((await all(snapshot.entries("a"))).length).toBe(1);
+    // Not answered from memory.
+    expect(all(snapshot.entries("b"))).rejects.toMatchObject({ code: "commit" });
+    const file = async (name: string) => all(snapshot.content(name));
+    expect(Buffer.concat(await file("c"))).toEqual(Buffer.from("onetwo"));
+    expect(file("d")).rejects.toMatchObject({ code: "commit" });
   });
 
   test("a snapshot of another name or repository than its head", async () => {

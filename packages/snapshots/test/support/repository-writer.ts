@@ -79,7 +79,9 @@ export function testSession(backend: Backend, recipients: readonly Recipient[]):
       let length = 0;
       return {
         rowNumber(row: Row): number {
-          const known = rows.findIndex(({ address }) => address === row.address);
+          const known = rows.findIndex(
+            ({ address, session: of }) => address === row.address && of === row.session,
+          );
           return known === -1 ? rows.push(row) : known + 1;
         },
         get length() {
@@ -226,6 +228,38 @@ export async function storeFolder(
   const last = nodes.some(({ row }) => row === undefined) ? await pack.seal() : undefined;
   const root = nodes.map(({ row, ...node }) => ({ ...node, row: (row ?? last)! }));
   return { root, treeId: hash, totals };
+}
+
+/**
+ * Stores directories `a` and `b` of one node, and files `c` and `d` of one pack: `b`, and the second half of
+ * `d`, by rows that say that the pack is of another session.
+ */
+export async function twoRows(session: TestSession, other: SessionId): Promise<StoredTree> {
+  const inner: Entry[] = [{ type: "link", ...COMMON, name: bytes("l"), target: bytes("t") }];
+  const below = session.metadataPack();
+  const node = below.append(encodeNode(inner, { start: 0, rowCount: 1 }));
+  const row = await below.seal();
+  const data = await session.dataPack(bytes("onetwo"));
+  const hash = new Uint8Array(createHash("sha256").update("onetwo").digest());
+  const pack = session.metadataPack();
+  const foreign = (one: Row): Row => ({ ...one, session: other, salt: new Uint8Array(16) });
+  const entries = [row, foreign(row)].map((one, i): Entry => {
+    const nodes = [{ row: pack.rowNumber(one), ...node, name: bytes("l") }];
+    return { type: "directory", ...COMMON, name: bytes("ab"[i]!), nodes, hash: treeId(inner) };
+  });
+  const files = [data, foreign(data)].map((one, i): Entry => {
+    const piece = { kind: "piece", stored: 3, length: 3, encoding: "raw" } as const;
+    const content = [
+      { ...piece, row: pack.rowNumber(data), offset: 0 },
+      { ...piece, row: pack.rowNumber(one), offset: 3 },
+    ];
+    return { type: "file", ...COMMON, name: bytes("cd"[i]!), size: 6, content, hash };
+  });
+  const every = [...entries, ...files];
+  const at = pack.append(encodeNode(every, { start: 0, rowCount: pack.rowCount }));
+  const root = [{ row: await pack.seal(), ...at, name: bytes("a") }];
+  const totals = { files: 4, directories: 2, bytes: 12, newBytes: 0, storedBytes: 0, errors: 0 };
+  return { root, treeId: treeId(every), totals };
 }
 
 /** What a test's repository consists of. */

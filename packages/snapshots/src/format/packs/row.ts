@@ -21,6 +21,14 @@ export function encodeRow({ session, address, salt }: Row): Uint8Array<ArrayBuff
   return concat(fromHex(session), fromHex(address), salt);
 }
 
+/**
+ * What a row is known by in memory. An address alone is not enough: a malformed repository has one pack
+ * under two rows, one of which does not open it.
+ */
+export function rowKey(row: Row): string {
+  return toHex(encodeRow(row));
+}
+
 /** Decodes 64 bytes. Every value is a row. */
 export function decodeRow(bytes: Uint8Array): Row {
   if (bytes.length !== ROW_LENGTH) throw new RangeError(`a row has ${ROW_LENGTH} bytes`);
