@@ -39,8 +39,9 @@ const MIB = 2 ** 20;
 const PACK = 4 * MIB;
 /** The goal, and the bound that every command has until backups reach it. */
 const PEAK = { goal: 200 * MIB, most: 256 * MIB };
-/** Records are padded, and hardly change their lengths; what a prune receives varies by some 400 bytes. */
-const bytesTolerance = (value: number): number => 0.01 + 512 / Math.max(value, 2 ** 14);
+/** Records are padded, and hardly change their lengths; the heads of responses differ between servers. */
+const bytesTolerance = (value: number, requests: number): number =>
+  0.01 + (64 * requests) / Math.max(value, 1);
 /** What the same command needs at its peak varies by as much from run to run. */
 const PEAK_TOLERANCE = 0.1;
 /** A file in the middle. */
@@ -101,7 +102,7 @@ async function counted(setting: Setting): Promise<Findings> {
     for (const [what, value] of Object.entries(values)) {
       const most = limits[what as keyof Limits];
       const unit = what.startsWith("bytes") ? "bytes" : "count";
-      const tolerance = unit === "bytes" ? bytesTolerance(value) : 0;
+      const tolerance = unit === "bytes" ? bytesTolerance(value, values.requests) : 0;
       counters.push({ name: `${name}: ${what}`, value, unit, tolerance });
       if (most === undefined) continue;
       targets.push(exactTarget(`${name}: ${what} at most`, value, unit, { most }));
