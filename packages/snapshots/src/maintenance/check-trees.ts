@@ -8,16 +8,16 @@ import {
   directoryOf,
   rootOf,
 } from "../read/tree.ts";
-import { ENTRY_LEVELS, type ContentItem } from "../format/tree/content.ts";
+import { ENTRY_LEVELS, type ContentItem, type PieceList } from "../format/tree/content.ts";
 import { type Row, encodeRow } from "../format/packs/row.ts";
 import { DEPTH_MAX } from "../read/walk.ts";
-import type { PackSort } from "../format/packs/pack.ts";
 import type { Snapshot } from "../format/records/snapshot.ts";
 import { createHash } from "node:crypto";
 import { KEY_LENGTH, type Totals, directoryTable } from "./directory-table.ts";
 import { type PackTable, packTable } from "./pack-table.ts";
 import { inPath } from "../read/paths.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
+import { throwIfAborted } from "../read/aborted.ts";
 
 /** Is told of what is found in directories that were not gone through before. */
 export interface TreeFindings {
@@ -36,7 +36,7 @@ export interface CheckedTree {
   packs(): Generator<number>;
 }
 
-/** Goes through the trees of snapshots, through directories that several have once. */
+/** Goes through the trees of snapshots, through directories and piece lists that several have once. */
 export interface TreeChecker {
   readonly packs: PackTable;
   /** Different directories that were gone through. */
@@ -54,7 +54,7 @@ export interface TreeChecker {
 export interface TreeLimits {
   /** Bytes of directories that are kept from one snapshot to the next. */
   readonly kept: number;
-  /** Bytes of the directories of one. */
+  /** Bytes of the directories and piece lists of one that are not kept already. */
   readonly ofOne: number;
   /** Packs and directories in the directories that are open, which few nodes can multiply. */
   readonly held: number;
@@ -64,8 +64,19 @@ export interface TreeLimits {
 
 const LIMITS: TreeLimits = { kept: 2 ** 25, ofOne: 3 * 2 ** 25, held: 2 ** 20, packs: 2 ** 18 };
 const PACKS_PER_BLOB = 4;
-/** Entries and packs of files between two looks at what all that takes. */
+/** Entries and packs of files between two looks at what all that takes, and whether to go on. */
 const LOOK_EVERY = 1024;
+
+/** What is wrong with the content of a file, or with a piece list. */
+interface ContentFault {
+  /** One of the packs that are bad. */
+  readonly bad?: Address | undefined;
+  /** Why it could not be gone through to its end. */
+  readonly error?: StorageError;
+}
+/** Bytes of memory that the fault of a list takes. */
+const FAULT_COST = 512;
+const NOTHING: Totals = { files: 0, directories: 0, bytes: 0 };
 
 interface Level extends Totals {
   readonly cursor: Cursor | undefined;
@@ -73,6 +84,8 @@ interface Level extends Totals {
   readonly path: Uint8Array;
   readonly packs: Set<number>;
   readonly children: number[];
+  /** Numbers of the piece lists of its files. */
+  readonly lists: Set<number>;
   isWhole: boolean;
 }
 
@@ -80,12 +93,14 @@ interface Level extends Totals {
 export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): TreeChecker {
   const packs = packTable();
   const packsMax = Math.max(limits.packs, PACKS_PER_BLOB * blobCount);
+  /** Piece lists, too: they refer to packs and lists as directories do to packs and directories. */
   const known = directoryTable();
+  let faultyLists = new Map<number, ContentFault>();
   let total = 0;
 
   const finish = (level: Level): number => {
     const before = known.length;
-    const number = known.add(level.key, level);
+    const number = known.add(level.key, { ...level, children: joined(level) });
     total += known.length - before;
     return number;
   };
@@ -97,19 +112,24 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     level.bytes += child.bytes;
     level.isWhole &&= child.isWhole;
   };
+  const truncate = (length: number): void => {
+    known.truncate(length);
+    faultyLists = new Map([...faultyLists].filter(([number]) => number < length));
+  };
   /** Fails where a tree takes more memory than it should, whatever it announces. */
-  const requireRoom = (stack: readonly Level[]): void => {
+  const requireRoom = (stack: readonly Level[], bytesBefore: number): void => {
+    const bytes = known.bytes - bytesBefore + faultyLists.size * FAULT_COST;
     const what =
-      known.bytes > limits.ofOne
-        ? `over ${known.length} directories`
+      bytes > limits.ofOne
+        ? "more directories than fit the memory of check, about a million; " +
+          "restore with dryRun (idk restore --dry-run) goes through all of them"
         : packs.length > packsMax
-          ? `${packs.length} packs, where the store has ${blobCount} blobs,`
-          : stack.reduce((sum, level) => sum + level.packs.size + level.children.length, 0) >
-              limits.held
+          ? `${packs.length} packs, and the store has ${blobCount} blobs`
+          : stack.reduce((sum, level) => sum + heldBy(level), 0) > limits.held
             ? "too many packs and directories in directories that are in each other"
             : undefined;
     if (what === undefined) return;
-    throw new NoRoom("limit", `the tree has ${what} and is not checked`);
+    throw new NoRoom("limit", `the tree is not checked, because it has ${what}`);
   };
 
   const checkTree = async (
@@ -119,10 +139,15 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     signal: AbortSignal | undefined,
   ): Promise<CheckedTree> => {
     const stack: Level[] = [];
+    const bytesBefore = known.bytes;
     let looks = 0;
-    const look = (): void => {
+    const look = async (): Promise<void> => {
       looks += 1;
-      if (looks % LOOK_EVERY === 0) requireRoom(stack);
+      if (looks % LOOK_EVERY !== 0) return;
+      requireRoom(stack, bytesBefore);
+      // All that is read may be in memory, and then nothing else has a turn, nor does a signal fire.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      throwIfAborted(signal);
     };
 
     const fault = async (level: Pick<Level, "path">, error: unknown): Promise<void> => {
@@ -140,6 +165,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
         path,
         packs: new Set(directory.nodes.map(({ row }) => packs.numberOf(row, "meta"))),
         children: [],
+        lists: new Set(),
         files: 0,
         directories: 0,
         bytes: 0,
@@ -154,6 +180,53 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       }
       return undefined;
     };
+    /** Adds the packs and piece lists of a file, or of a list, as far as they can be read. */
+    const referTo = async (
+      into: Pick<Level, "packs" | "lists">,
+      content: readonly ContentItem[],
+      pack: PlacedPack,
+      levels: number,
+    ): Promise<ContentFault> => {
+      let bad: Address | undefined;
+      for (const item of content) {
+        if (item.kind === "hole") continue;
+        const row = pack.rowOf(item.row);
+        into.packs.add(packs.numberOf(row, item.kind === "list" ? "meta" : "data"));
+        if (bad === undefined && findings.isBad(row.address)) bad = row.address;
+        await look();
+        if (item.kind !== "list") continue;
+        const below = await referToList(into, item, pack, levels - 1);
+        bad ??= below.bad;
+        if (below.error !== undefined) return { bad, error: below.error };
+      }
+      return { bad };
+    };
+    /** Adds a piece list, and goes through it unless it is known. */
+    const referToList = async (
+      into: Pick<Level, "lists">,
+      list: PieceList,
+      from: PlacedPack,
+      levels: number,
+    ): Promise<ContentFault> => {
+      const key = keyOfList(list, from.rowOf(list.row), levels);
+      let number = known.find(key);
+      if (number === undefined) {
+        const own = { packs: new Set<number>(), lists: new Set<number>() };
+        let found: ContentFault;
+        try {
+          const { content, pack } = await tree.list(list, from, levels, signal);
+          found = await referTo(own, content, pack, levels);
+        } catch (error) {
+          if (!isFaultOfOne(error) || error instanceof NoRoom) throw error;
+          found = { error };
+        }
+        const isWhole = found.error === undefined;
+        number = known.add(key, { ...NOTHING, packs: own.packs, children: own.lists, isWhole });
+        if (!isWhole || found.bad !== undefined) faultyLists.set(number, found);
+      }
+      into.lists.add(number);
+      return faultyLists.get(number) ?? {};
+    };
     const visit = async (level: Level, placed: PlacedEntry): Promise<void> => {
       const { entry } = placed;
       const path = inPath(level.path, entry.name);
@@ -165,15 +238,8 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       level.files += 1;
       if (entry.type !== "file") return;
       level.bytes += entry.size;
-      let bad: Address | undefined;
-      const refer = (row: Row, sort: PackSort) => {
-        level.packs.add(packs.numberOf(row, sort));
-        look();
-        if (bad === undefined && findings.isBad(row.address)) bad = row.address;
-      };
-      try {
-        await referTo(tree, entry.content, placed.pack, ENTRY_LEVELS, refer, signal);
-      } catch (error) {
+      const { bad, error } = await referTo(level, entry.content, placed.pack, ENTRY_LEVELS);
+      if (error !== undefined) {
         level.isWhole = false;
         await fault({ path }, error);
       }
@@ -193,7 +259,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       if (placed !== undefined) {
         top.cursor!.advance();
         await visit(top, placed);
-        look();
+        await look();
         continue;
       }
       stack.pop();
@@ -201,7 +267,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       const above = stack.at(-1);
       if (above !== undefined) join(above, root);
     }
-    requireRoom(stack);
+    requireRoom(stack, bytesBefore);
     const found = known.totals(root!);
     const { totals } = snapshot;
     const isAnnounced =
@@ -222,14 +288,14 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       return total;
     },
     async check(snapshot, tree, findings, signal) {
-      if (known.bytes > limits.kept) known.truncate(0);
+      if (known.bytes > limits.kept) truncate(0);
       const before = { directories: known.length, packs: packs.length, total };
       try {
         return await checkTree(snapshot, tree, findings, signal);
       } catch (error) {
         if (!(error instanceof NoRoom)) throw error;
         // So that there is room for the next one.
-        known.truncate(before.directories);
+        truncate(before.directories);
         packs.truncate(before.packs);
         total = before.total;
         await findings.onFault(new Uint8Array(0), error);
@@ -239,36 +305,30 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
   };
 }
 
+/** The numbers of what is right below a directory. */
+function* joined({ children, lists }: Level): Generator<number> {
+  yield* children;
+  yield* lists;
+}
+
+function heldBy({ packs, children, lists }: Level): number {
+  return packs.size + children.length + lists.size;
+}
+
 /** A tree that takes more memory than it should. */
 class NoRoom extends StorageError {}
 
 /** What makes a directory the same: where its nodes lie, and its tree id. */
 function keyOf({ nodes, treeId }: Directory): Uint8Array {
-  const hash = createHash("sha256").update(treeId);
+  const hash = createHash("sha256").update("directory").update(treeId);
   for (const { row, offset, length, name } of nodes) {
     hash.update(encodeRow(row)).update(`${offset} ${length} ${name.length} `).update(name);
   }
   return hash.digest().subarray(0, KEY_LENGTH);
 }
 
-/** The packs of a file, those of its piece lists included. */
-async function referTo(
-  tree: TreeReader,
-  content: readonly ContentItem[],
-  pack: PlacedPack,
-  levels: number,
-  refer: (row: Row, sort: PackSort) => void,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  for (const item of content) {
-    if (item.kind === "hole") continue;
-    const row = pack.rowOf(item.row);
-    if (item.kind === "piece") {
-      refer(row, "data");
-      continue;
-    }
-    refer(row, "meta");
-    const list = await tree.list(item, pack, levels - 1, signal);
-    await referTo(tree, list.content, list.pack, levels - 1, refer, signal);
-  }
+/** What makes a piece list the same: where it lies, and what it has to be. */
+function keyOfList({ offset, stored, length }: PieceList, row: Row, levels: number): Uint8Array {
+  const hash = createHash("sha256").update("list").update(encodeRow(row));
+  return hash.update(`${offset} ${stored} ${length} ${levels}`).digest().subarray(0, KEY_LENGTH);
 }

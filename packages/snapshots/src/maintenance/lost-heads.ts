@@ -1,4 +1,4 @@
-import { type StoredHead, closedBehind, whyNotAllowed } from "../rules/counting.ts";
+import { type StoredHead, closedBehind, isAhead, whyNotAllowed } from "../rules/counting.ts";
 import type { BlobQueue } from "./address-set.ts";
 import type { ChainId } from "../format/names/identifiers.ts";
 import { type Marker, compareMarkers } from "../format/names/marker.ts";
@@ -15,14 +15,22 @@ const NAMED = 3;
  * backups that ended before their markers. One that is newer than every marker of its chain tells that
  * markers were lost, and then everything else that is about to go may be needed, too.
  *
+ * @param start the store's time in milliseconds, when the prune began
  * @throws StorageError `head`
  */
 export async function requireNoLostHeads(
   repository: Repository,
   { heads, refused, settings }: RepositoryState,
   unknown: BlobQueue,
-  concurrency: number,
-  signal: AbortSignal | undefined,
+  {
+    start,
+    concurrency,
+    signal,
+  }: {
+    readonly start: number;
+    readonly concurrency: number;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<void> {
   const newest = new Map<ChainId, Marker>();
   for (const { marker } of [...heads, ...refused]) {
@@ -33,6 +41,8 @@ export async function requireNoLostHeads(
   const isLost = (stored: StoredHead): boolean => {
     const { head, marker } = stored;
     if (head.kind !== "snap" && head.kind !== "repo") return false;
+    // Stored a grace period ago, it would have come due by now: it is made up, and a marker would not help.
+    if (isAhead(marker, start, start)) return false;
     if (whyNotAllowed(stored, rules, repository.pinned.owner) !== undefined) return false;
     // Of a closed chain the newest may be pruned, and what is left of it is deleted now.
     if (head.kind === "snap" && closedBehind(head.name, rules) < Infinity) return false;
@@ -55,6 +65,7 @@ export async function requireNoLostHeads(
   throw new StorageError(
     "head",
     `${count} ${count === 1 ? "head has" : "heads have"} lost the marker, such as ${named.join(", ")}, ` +
-      "so nothing is deleted: run recover, which finds them, and prune again",
+      "so nothing is deleted: run recover, which finds them, and prune again; to delete those that recover " +
+      "cannot bring back, prune with acceptLostHeads (idk prune --accept-lost)",
   );
 }

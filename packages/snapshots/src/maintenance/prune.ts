@@ -98,7 +98,7 @@ export async function prune(
     onBlob: (done) => onProgress?.({ stage: "blobs", done }),
   });
   if (options.acceptLostHeads !== true) {
-    await requireNoLostHeads(repository, state, plan.unknown, concurrency, signal);
+    await requireNoLostHeads(repository, state, plan.unknown, { start, concurrency, signal });
   }
   const markers = [...dead.map(({ found }) => found.marker), ...refused.dead];
   if (!dryRun) {

@@ -25,8 +25,8 @@ const REACH_BUDGET = 32 * 2 ** 20;
 /** Addresses that any repository may name: the packs of 2 TiB. */
 const CLAIMED_MIN = 2 ** 19;
 /**
- * Beyond that, so many for each blob that the store has. A snapshot needs nothing else, but a reach also
- * names what was dropped since, and may be deleted by now.
+ * Beyond that, so many for each blob that the store has. A snapshot needs nothing else; a path also names
+ * what was dropped and may be deleted by now, but at most two addresses for each pack (`extendReach`).
  */
 const CLAIMED_PER_BLOB = 4;
 

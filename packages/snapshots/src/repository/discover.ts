@@ -9,17 +9,18 @@ import { readRecord } from "./records.ts";
 import { requireMarkers } from "./marker-backend.ts";
 import { storeClock } from "./store-clock.ts";
 
-/** Heads of a chain that are tried before the next chain's: others may have made markers up. */
-const TRIED_MAX = 16;
+/** If a chain has more markers and no head that can be read, it is not taken for an empty place. */
+const UNREAD_MAX = 16;
 
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
  * identity signed: all that is needed besides the identity file. About two requests for each chain, and
- * one for each marker where others have made so many up that this finds nothing else.
+ * one for each marker that others have made up ahead of a chain's heads: if it passed over them, they could
+ * hide the settings behind them, and settings of another repository that they copied in would be found.
  *
  * @returns undefined if there is none
- * @throws StorageError `head` if there are the settings of several repositories of this owner, or more
- *   markers than of heads that this identity opens
+ * @throws StorageError `head` if there are the settings of several repositories of this owner, or none, and a
+ *   chain of over 16 markers without a head that this identity opens
  */
 export async function discoverRepository({
   backend: given,
@@ -37,16 +38,14 @@ export async function discoverRepository({
   const now = await storeClock(backend).now(signal);
   const owner = ownerKeyOf(identity).writer;
   const found = new Map<RepositoryId, PinnedRepository>();
-  /** Chains with more markers than were tried, none of which led to a head. */
-  const givenUp: ChainId[] = [];
   let tried = 0;
+  let isHidden = false;
   for await (const chain of chainsOf()) {
-    if (!(await isDecided(chain, TRIED_MAX))) givenUp.push(chain);
+    const unread = await readChain(chain);
+    tried += unread;
+    isHidden ||= unread > UNREAD_MAX;
   }
-  for (const chain of givenUp) {
-    if (found.size === 0) await isDecided(chain, Infinity);
-  }
-  if (found.size === 0 && givenUp.length > 0) {
+  if (found.size === 0 && isHidden) {
     throw new StorageError(
       "head",
       `${backend.description} has markers of a repository, but none of the ${tried} tried leads to settings ` +
@@ -64,28 +63,26 @@ export async function discoverRepository({
   return found.values().next().value;
 
   /**
-   * Reads the newest heads of a chain, and keeps the settings if it has them.
+   * Reads the newest head of a chain, and keeps the settings if it has them.
    *
-   * @returns whether there is no more to try
+   * @returns the number of markers, if there is no such head
    */
-  async function isDecided(chain: ChainId, most: number): Promise<boolean> {
-    let tries = 0;
+  async function readChain(chain: ChainId): Promise<number> {
+    let count = 0;
     for await (const listed of newestMarkers(backend, chain, now, signal)) {
-      if (tries === most) return false;
-      tries += 1;
-      tried += 1;
+      count += 1;
       const claim = await claimOf(listed.marker.address);
       // Anyone who can put can put a head of another chain or repository here.
       if (claim === undefined || chain !== chainOf(claim.repository, claim.name)) continue;
-      if (claim.name !== SETTINGS_CHAIN) return true;
+      if (claim.name !== SETTINGS_CHAIN) return 0;
       const { repository } = claim;
       const head = await readHead(reader, { repository, owner }, listed, now, signal);
       if ("error" in head || head.head.kind !== "repo") continue;
       const { graceSeconds } = head.head.settings;
       found.set(repository, { repository, owner, graceSeconds });
-      return true;
+      return 0;
     }
-    return true;
+    return count;
   }
 
   /** The chains that have markers: one request each. */

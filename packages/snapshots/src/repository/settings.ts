@@ -144,10 +144,14 @@ export async function changeSettings(
     }
     const before = [...known.map(({ marker }) => marker), ...own];
     const place = await headsBefore(backend, newest.marker.chain, before, now, signal);
-    const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
+    // Only those that the change was made to: whoever wrote another one has to see that it was not.
+    const isKnown = new Set(before.map(({ address }) => address));
+    const previous = place.previous.filter((address) => isKnown.has(address));
+    const after = { ...place, previous };
+    const head = settingsHead(pinned.repository, writer.writer, settings, after, now);
     const { marker } = await putHead(repository, writer, head, recipients, { signal });
     own.push(marker);
-    const seen = new Set([...place.previous, ...own.map(({ address }) => address)]);
+    const seen = new Set([...previous, ...own.map(({ address }) => address)]);
     known = await unseenSettings(repository, { before: first, seen, own: marker }, options);
     if (known.length === 0) return repository.settings({ ...options, refresh: true });
   }
@@ -157,7 +161,10 @@ export async function changeSettings(
   );
 }
 
-/** The settings that were written meanwhile and that do not know of the own ones, newest first. */
+/**
+ * The settings that were written meanwhile and that do not know of the own ones, newest first. Those know of
+ * them that have them, or others that know of them, among the heads before them.
+ */
 async function unseenSettings(
   repository: Repository,
   {
@@ -172,21 +179,36 @@ async function unseenSettings(
   options: HeadOptions,
 ): Promise<FoundSettings[]> {
   const { backend } = repository;
-  const unseen: FoundSettings[] = [];
+  const written: FoundSettings[] = [];
   const now = await backend.currentTime(options.signal ? { signal: options.signal } : {});
   for await (const listed of newestMarkers(backend, own.chain, now, options.signal)) {
     if (compareMarkers(listed.marker, before.marker) >= 0) break;
     if (seen.has(listed.marker.address)) continue;
     const found = await repository.read(listed, options);
-    if (found?.head.kind !== "repo" || found.head.previous.includes(own.address)) continue;
-    unseen.push({ ...found, head: found.head });
+    if (found?.head.kind === "repo") written.push({ ...found, head: found.head });
   }
-  return unseen;
+  const knowing = new Set([own.address]);
+  // A head comes after those before it, in generations too.
+  for (const { marker, head } of written.toReversed()) {
+    if (head.previous.some((address) => knowing.has(address))) knowing.add(marker.address);
+  }
+  return written.filter(({ marker }) => !knowing.has(marker.address));
 }
 
-/** Lets a writer write to the chains that a pattern matches. */
+/** Lets a writer write to the chains that a pattern matches, also if its right to that has ended. */
 export function allow(settings: Settings, rule: Omit<Rule, "lastGeneration">): Settings {
-  return { ...settings, rules: [...settings.rules, { ...rule, lastGeneration: null }] };
+  return withRule(settings, { ...rule, lastGeneration: null });
+}
+
+/** Settings with a rule, in the place of those that grant the same with other last generations. */
+function withRule(settings: Settings, rule: Rule): Settings {
+  const at = settings.rules.findIndex((other) => grantsSame(other, rule));
+  const others = settings.rules.filter((other) => !grantsSame(other, rule));
+  return { ...settings, rules: others.toSpliced(at === -1 ? others.length : at, 0, rule) };
+}
+
+function grantsSame(a: Rule, b: Rule): boolean {
+  return a.writer === b.writer && a.pattern === b.pattern && a.mayForget === b.mayForget;
 }
 
 /**
@@ -233,10 +255,16 @@ export async function revokeWriter(
   return changeSettings(repository, recipients, change, options);
 }
 
-/** Closes the chains that a pattern matches: nobody writes to them any more, the owner neither. */
+/**
+ * Closes the chains that a pattern matches: nobody writes to them any more, the owner neither. If it is
+ * closed already, the earlier one of the last generations stays.
+ */
 export function close(settings: Settings, pattern: string, lastGeneration: number): Settings {
-  const rule: Rule = { writer: null, pattern, mayForget: false, lastGeneration };
-  return { ...settings, rules: [...settings.rules, rule] };
+  const rule = { writer: null, pattern, mayForget: false, lastGeneration };
+  const ends = settings.rules.flatMap((other) =>
+    grantsSame(other, rule) ? (other.lastGeneration ?? []) : [],
+  );
+  return withRule(settings, { ...rule, lastGeneration: Math.min(lastGeneration, ...ends) });
 }
 
 function checkGrace(seconds: number): void {

@@ -109,18 +109,18 @@ describe("a chain of reaches", () => {
   function sessions(states: readonly Uint8Array[]): { written: number; longest: number } {
     const stored = new Map<string, EarlierReach>();
     let earlier: EarlierReach[] = [];
-    let packs = addressList([]);
     let [written, longest] = [0, 0];
     for (const [i, state] of states.entries()) {
-      const reach = extendReach(earlier, changeBetween(packs, state));
+      const reach = extendReach(earlier, state);
       const own = { ...reach, address: `${i}` as Address };
       earlier = [...reach.earlier.map((parent) => stored.get(parent)!), own];
       stored.set(own.address, own);
       expect(toHex(packsOf(earlier))).toBe(toHex(state));
       expect(reach.earlier.length).toBeLessThanOrEqual(32);
-      written += countOf(reach.added) + countOf(reach.dropped);
+      const listed = earlier.map(({ added, dropped }) => countOf(added) + countOf(dropped));
+      expect(listed.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(2 * countOf(state));
+      written += listed.at(-1)!;
       longest = Math.max(longest, reach.earlier.length);
-      packs = state;
     }
     return { written, longest };
   }
@@ -137,6 +137,10 @@ describe("a chain of reaches", () => {
     const { written, longest } = sessions(growing);
     expect(longest).toBeLessThan(10);
     expect(written).toBeLessThan(600 * 9);
+    // Also while it shrinks again.
+    const shrinking = sessions([...growing, ...growing.toReversed()]);
+    expect(shrinking.longest).toBeLessThan(10);
+    expect(shrinking.written).toBeLessThan(2 * 600 * 9);
     // Nothing changes in most sessions.
     expect(sessions(Array.from({ length: 100 }, () => growing[0]!)).longest).toBeLessThanOrEqual(1);
   });

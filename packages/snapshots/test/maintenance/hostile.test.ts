@@ -15,7 +15,11 @@ import { ownerKeyOf, writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 import { packReader } from "../../src/read/pack-reader.ts";
 import { storeBackup } from "../support/abstract-backup.ts";
 import { tmpdir } from "node:os";
-import { treeChecker } from "../../src/maintenance/check-trees.ts";
+import { type TreeFindings, treeChecker } from "../../src/maintenance/check-trees.ts";
+import type { ContentItem } from "../../src/format/tree/content.ts";
+import { encodeNode } from "../../src/format/tree/node.ts";
+import { encodePieceList } from "../../src/format/tree/encode-content.ts";
+import { treeId } from "../../src/format/tree/tree-id.ts";
 import { treeReader } from "../../src/read/tree.ts";
 import { memory } from "@idk/storage/memory";
 
@@ -97,6 +101,80 @@ test("an allowed writer cannot make prune, check and recover take much memory", 
   }
 });
 
+test("check goes through piece lists once, however often files name them, and a signal ends it", async () => {
+  const backend = memory();
+  const { recipient } = await generateIdentity();
+  const session = testSession(backend, [recipient]);
+  const data = await session.dataPack(bytes("x"));
+  const lists = session.metadataPack();
+  const one = { row: lists.rowNumber(data), offset: 0, stored: 1, length: 1, encoding: "raw" };
+  const listOf = (items: readonly ContentItem[], levels: number): ContentItem => {
+    const place = { start: lists.length, rowCount: lists.rowCount };
+    const at = lists.append(encodePieceList(items, place, levels));
+    const length = items.reduce((sum, item) => sum + item.length, 0);
+    return { kind: "list", row: 0, offset: at.offset, stored: at.length, length };
+  };
+  const many = <T>(item: T) => Array.from({ length: 1000 }, () => item);
+  const inner = listOf(many({ kind: "piece", ...one } as ContentItem), 0);
+  const outer = listOf(many(inner), 1);
+  const row = await lists.seal();
+  const pack = session.metadataPack();
+  const content = many({ ...outer, row: pack.rowNumber(row) } as ContentItem);
+  const hash = new Uint8Array(32);
+  const mtime = { seconds: 0, nanoseconds: 0 };
+  const common = { type: "file", mode: 0o644, uid: 0, gid: 0, mtime, extra: {}, hash } as const;
+  const size = content.reduce((sum, { length }) => sum + length, 0);
+  const rest = { ...common, size, content };
+  const files = [
+    { ...rest, name: bytes("a") },
+    { ...rest, name: bytes("b") },
+  ];
+  const at = pack.append(encodeNode(files, { start: 0, rowCount: pack.rowCount }));
+  const root = [{ row: await pack.seal(), ...at, name: bytes("a") }];
+  const totals = { files: 2, directories: 0, bytes: 2 * size };
+  const tree = { root, treeId: treeId(files), totals, chain: "ab".repeat(16) };
+
+  const repository = { backend, naCl } as unknown as Repository;
+  const checked = async (bad: Address | undefined, signal?: AbortSignal) => {
+    const reader = treeReader(packReader(repository, { secretOf: async () => session.secret }));
+    let read = 0;
+    const counted: typeof reader = {
+      ...reader,
+      list: async (...given) => {
+        read += 1;
+        return reader.list(...given);
+      },
+    };
+    const found: string[] = [];
+    const textOf = (path: Uint8Array) => Buffer.from(path).toString();
+    const findings: TreeFindings = {
+      onFault: async (path, { code }) => void found.push(`${code} ${textOf(path)}`),
+      isBad: (address) => address === bad,
+      onFile: async (path) => void found.push(`bad ${textOf(path)}`),
+    };
+    const checker = treeChecker(0);
+    const { isWhole, packs } = await checker.check(tree as never, counted, findings, signal);
+    return { read, found, isWhole, packs: [...packs()].length, directories: checker.directories };
+  };
+  const whole = { read: 2, isWhole: true, packs: 3, directories: 1 };
+  expect(await checked(undefined)).toEqual({ ...whole, found: [] });
+  // Both files are named.
+  expect(await checked(data.address)).toEqual({ ...whole, found: ["bad a", "bad b"] });
+  const ending = new AbortController();
+  setTimeout(() => ending.abort(), 0);
+  const ended = await checked(undefined, ending.signal).catch((error: StorageError) => error);
+  expect(ended).toMatchObject({ code: "aborted" });
+  await backend.delete(row.address);
+  const found = ["not-found a", "bad a", "not-found b", "bad b"];
+  expect(await checked(row.address)).toEqual({
+    read: 1,
+    found,
+    isWhole: false,
+    packs: 2,
+    directories: 1,
+  });
+});
+
 test("a tree that takes too much memory ends in an error, and the next one is checked", async () => {
   const backend = memory();
   const { recipient } = await generateIdentity();
@@ -157,6 +235,12 @@ test("a tree that takes too much memory ends in an error, and the next one is ch
       codes: [],
       isWhole: true,
     });
+    // What is kept of others takes none of its room.
+    const after = treeChecker(0, limits);
+    for (let i = 0; i < 4; i++) {
+      const folders = names(700, `d${i}-`).map((name) => [name, { [name]: {} }]);
+      expect(await checked(after, Object.fromEntries(folders))).toMatchObject({ codes: [] });
+    }
     // Without limits it is a tree like any other.
     expect(await checked(treeChecker(0), hostile)).toMatchObject({ codes: [], isWhole: true });
   }

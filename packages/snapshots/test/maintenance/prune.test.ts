@@ -462,6 +462,7 @@ describe("prune ends, and deletes nothing,", () => {
     await pruned(given);
     given.clock.now += 4 * HOUR;
     await endsWith(given, "head", 'lost the marker, such as a snapshot of "home"');
+    await endsWith(given, "head", "prune with acceptLostHeads (idk prune --accept-lost)");
     await pruned(given, { acceptLostHeads: true });
     expect((await blobs(given)).has(made[2]!.own)).toBe(false);
     await expectWhole(given, made.slice(0, 2));
@@ -476,7 +477,7 @@ describe("prune ends, and deletes nothing,", () => {
     await endsWith(given, "head", "lost the marker, such as settings");
   });
 
-  test("not where what has no marker is older, forged or not allowed", async () => {
+  test("not where what has no marker is older, forged, not allowed or far ahead", async () => {
     const { given, made } = await prepared();
     const thief = writerKeyFromSeed(new Uint8Array(32).fill(3));
     const packs = [await storePack(given)];
@@ -485,6 +486,10 @@ describe("prune ends, and deletes nothing,", () => {
     await storeBackup(given, thief, "home", { generation, packs, withMarker });
     const { owner } = given;
     await storeBackup(given, owner, "home", { generation: 5, packs, withMarker });
+    // Such as a stolen key signs. No marker makes it count.
+    const ahead = 2 ** 53 - 1;
+    await storeBackup(given, owner, "home", { generation: ahead, packs, withMarker });
+    await storeBackup(given, web, "web", { generation: ahead, packs, withMarker });
     given.clock.now += GRACE;
     await pruned(given);
     expect((await blobs(given)).has(packs[0]!)).toBe(false);

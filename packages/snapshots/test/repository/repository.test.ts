@@ -263,10 +263,8 @@ describe("settings", () => {
       );
       const own = head.settings.rules.filter(({ writer }) => writer === web.writer);
       expect(own.map(({ lastGeneration }) => lastGeneration)).toEqual([NOW]);
-      const count = when === "before" ? 1 : 2;
-      expect(head.settings.rules.filter(({ writer }) => writer === thief.writer).length).toBe(
-        count,
-      );
+      // Also where it was made twice.
+      expect(head.settings.rules.filter(({ writer }) => writer === thief.writer).length).toBe(1);
       // Nobody has to choose between them later.
       const heads = (await all(repository.heads())).filter((found) => found.head.kind === "repo");
       expect(forksOf(heads).filter(({ joinedBy }) => joinedBy === undefined)).toEqual([]);
@@ -282,6 +280,72 @@ describe("settings", () => {
     );
     const change = changeSettings(never, given.recipients, (settings) => settings);
     expect(await codeOf(change)).toBe("unavailable");
+  });
+
+  test("what others change after this one has read the settings is not lost", async () => {
+    const given = await testRepository();
+    const rule = { writer: thief.writer, pattern: "other", mayForget: false };
+    let isRead = false;
+    const backend = wrapBackend(given.backend, {
+      listMarkers: (list) =>
+        async function* listed(prefix, options) {
+          if (isRead) {
+            isRead = false;
+            await changeSettings(await given.open(), given.recipients, (now) => allow(now, rule));
+          }
+          yield* list(prefix, options);
+        },
+    });
+    let times = 0;
+    const repository = await given.open(volatileHeadMemory(), backend);
+    const { head } = await changeSettings(repository, given.recipients, (settings) => {
+      times += 1;
+      isRead = times === 1;
+      return allow(settings, webRule);
+    });
+    const writers = new Set(head.settings.rules.map(({ writer }) => writer));
+    expect(writers).toEqual(new Set([web.writer, thief.writer]));
+  });
+
+  test("a change that later settings know of through others is not made again", async () => {
+    const given = await testRepository();
+    let isFirst = true;
+    const backend = wrapBackend(given.backend, {
+      putMarker: (put) => async (name, options) => {
+        await put(name, options);
+        if (!isFirst) return;
+        isFirst = false;
+        for (const pattern of ["one", "two"]) {
+          await changeSettings(await given.open(), given.recipients, (settings) =>
+            allow(settings, { ...webRule, pattern }),
+          );
+        }
+      },
+    });
+    let times = 0;
+    const repository = await given.open(volatileHeadMemory(), backend);
+    const { head } = await changeSettings(repository, given.recipients, (settings) => {
+      times += 1;
+      return allow(settings, webRule);
+    });
+    expect(times).toBe(1);
+    expect(head.settings.rules.map(({ pattern }) => pattern)).toEqual(["web-*", "one", "two"]);
+  });
+
+  test("a rule that is there already is not there twice", () => {
+    const { writer, pattern } = webRule;
+    const none = { graceSeconds: 3600, rules: [] };
+    const once = allow(none, webRule);
+    expect(allow(once, webRule)).toEqual(once);
+    // The right to forget is another, and what has ended begins again.
+    const both = allow(revoke(once, writer, NOW), { ...webRule, mayForget: true });
+    expect(both.rules.map(({ lastGeneration }) => lastGeneration)).toEqual([NOW, null]);
+    const again = allow(both, webRule).rules;
+    expect(again.map(({ mayForget }) => mayForget)).toEqual([false, true]);
+    expect(again.map(({ lastGeneration }) => lastGeneration)).toEqual([null, null]);
+    const closed = close(close(once, pattern, NOW + 1), pattern, NOW);
+    expect(closed.rules.map(({ lastGeneration }) => lastGeneration)).toEqual([null, NOW]);
+    expect(close(closed, pattern, NOW + 2)).toEqual(closed);
   });
 
   test("a writer that is revoked keeps the heads that others have pushed ahead", async () => {
@@ -412,8 +476,8 @@ test("markers that someone made up do not hide a repository from its owner", asy
   await madeUp(16, 100);
   given.take();
   expect(await discoverRepository({ backend, identity })).toEqual(pinned);
-  // The 16 of the first pass, the head of the other chain, and then all.
-  expect(given.take().get).toBeLessThanOrEqual(16 + 1 + 102);
+  // The head of the other chain, and all of this one.
+  expect(given.take().get).toBeLessThanOrEqual(1 + 102);
   // For someone else it is not as if nothing were there.
   const other = await testRepository();
   const error = await discoverRepository({ backend, identity: other.identity }).catch(
@@ -421,6 +485,13 @@ test("markers that someone made up do not hide a repository from its owner", asy
   );
   expect(error).toMatchObject({ code: "head" });
   expect((error as StorageError).message).toContain("has markers of a repository");
+  // Nor do they when whoever made them up has copied settings of another repository of the owner.
+  const second = { ...given, repository: "77".repeat(16) as never };
+  const settings = { graceSeconds: 3600, rules: [] };
+  const head = { kind: "repo", name: "", generation: NOW, settings };
+  await storeHead(second, given.owner, head as never);
+  const both = await discoverRepository({ backend, identity }).catch((thrown: Error) => thrown);
+  expect((both as Error).message).toContain("has settings of 2 repositories of this owner");
 });
 
 describe("forks", () => {

@@ -1,9 +1,4 @@
-import {
-  type EarlierReach,
-  changeBetween,
-  encodeReach,
-  extendReach,
-} from "../../src/format/records/reach.ts";
+import { type EarlierReach, encodeReach, extendReach } from "../../src/format/records/reach.ts";
 import { addressList, type AddressList } from "../../src/format/records/address-list.ts";
 import type { Address } from "@idk/storage";
 import { type Marker } from "../../src/format/names/marker.ts";
@@ -58,9 +53,8 @@ export async function storeBackup(
 ): Promise<AbstractBackup> {
   const list = addressList(packs);
   const earlier = base?.reaches ?? [];
-  const change = changeBetween(base?.packs ?? new Uint8Array(0), list);
   const snapshot = await storeRecord(to, "snapshot", bytes(`snapshot ${generation}`));
-  const content = extendReach(earlier, change);
+  const content = extendReach(earlier, list);
   const reach = await storeRecord(to, "reach", encodeReach(content));
   const marker = await storeHead(
     to,

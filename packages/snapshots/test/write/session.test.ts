@@ -126,7 +126,7 @@ test("a reach longer than one blob is stored without reading", async () => {
     () => randomBytes(32).toString("hex") as Address,
   );
   const added = addressList(addresses);
-  const reach = extendReach([], { added, dropped: new Uint8Array(0) });
+  const reach = extendReach([], added);
   const repository = await at.open(undefined, backend);
   const { recipients } = at;
   const address = await putReach(

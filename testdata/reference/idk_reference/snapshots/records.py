@@ -179,7 +179,8 @@ def next_reach(
     base: tuple[bytes, Reach] | None, earlier: list[tuple[bytes, Reach]],
     packs_before: set[bytes], packs_now: set[bytes],
 ) -> Reach:
-    """Section 8, "Reach": merges, from the end, what is less than twice as long.
+    """Section 8, "Reach": merges, from the end, what is less than twice as long, and while
+    all lists together have over two addresses for each pack.
 
     `base` is the base's own reach with its address, `earlier` those that it names.
     """
@@ -188,7 +189,9 @@ def next_reach(
     while chain:
         last = chain[-1][1]
         mine = ADDRESS_LENGTH * (len(added) + len(dropped))
-        if last.length and last.length >= 2 * mine and len(chain) <= MAX_EARLIER:
+        listed = mine + sum(reach.length for _, reach in chain)
+        few = listed <= 2 * ADDRESS_LENGTH * len(packs_now)
+        if last.length and last.length >= 2 * mine and few and len(chain) <= MAX_EARLIER:
             break
         chain.pop()
         added, dropped = (last.added - dropped) | added, last.dropped | dropped

@@ -102,9 +102,7 @@ export const repoAllow: Command = command(
     }
     const writer = parseWriter(settings.writer);
     const { pinned, found } = await change(settings, session, (now) =>
-      names
-        .filter((pattern) => !hasRule(now, { writer, pattern, mayForget }))
-        .reduce((next, pattern) => allow(next, { writer, pattern, mayForget }), now),
+      names.reduce((next, pattern) => allow(next, { writer, pattern, mayForget }), now),
     );
     const { out } = session;
     const { graceSeconds, rules } = found.head.settings;
@@ -165,10 +163,7 @@ export const repoClose: Command = command(
       if (names.size === 0) {
         throw new Failure("not-found", `there is no snapshot of the name ${quotedWord(pattern)}`);
       }
-      const add = (now: Settings, time: number) =>
-        now.rules.some((rule) => rule.writer === null && rule.pattern === pattern)
-          ? now
-          : close(now, pattern, Math.max(time, last));
+      const add = (now: Settings, time: number) => close(now, pattern, Math.max(time, last));
       return changeSettings(repository, to, add, options);
     });
     await out.result(aligned(settingsRows(pinned, found)).join("\n"), {
@@ -197,16 +192,6 @@ export const repoGracePeriod: Command = command(
 );
 
 type Settings = FoundSettings["head"]["settings"];
-
-function hasRule({ rules }: Settings, rule: Omit<Settings["rules"][number], "lastGeneration">) {
-  return rules.some(
-    ({ writer, pattern, mayForget, lastGeneration }) =>
-      writer === rule.writer &&
-      pattern === rule.pattern &&
-      mayForget === rule.mayForget &&
-      lastGeneration === null,
-  );
-}
 
 type ChangingSettings = OwningSettings & {
   readonly recipients: Parameters<typeof readersOf>[0];

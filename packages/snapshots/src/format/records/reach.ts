@@ -158,22 +158,29 @@ export interface EarlierReach extends ReachChange {
   readonly address: Address;
 }
 
+/** How many addresses the lists of a path have at most, for each pack that it leads to. */
+const LISTED_PER_PACK = 2;
+
 /**
  * The reach of a new head. It merges those before it into itself, from the last one on, while they are
  * less than twice as long as it has become: so a session writes, and a prune reads, about what changed,
- * and there are few of them.
+ * and there are few of them. And it merges while all lists together have over twice as many addresses as
+ * it has packs: so readers can tell them from lists that somebody made up, however much was dropped.
  *
  * @param earlier the reaches of the base: those that the base's reach names, in order, and then that
- * @param change from the base's packs to the new ones
+ * @param packs all that the new head needs
  */
-export function extendReach(earlier: readonly EarlierReach[], change: ReachChange): Reach {
+export function extendReach(earlier: readonly EarlierReach[], packs: AddressList): Reach {
   const kept = [...earlier];
-  let own = change;
+  let before = kept.reduce((sum, one) => sum + lengthOf(one), 0);
+  let own = changeBetween(packsOf(earlier), packs);
   for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
     // An empty one is merged by an empty one, too: sessions in which nothing changed add none.
     const isLong = lengthOf(last) >= Math.max(2 * lengthOf(own), 1);
-    if (isLong && kept.length <= REACH_PARENTS_MAX) break;
+    const areFew = before + lengthOf(own) <= LISTED_PER_PACK * packs.length;
+    if (isLong && areFew && kept.length <= REACH_PARENTS_MAX) break;
     kept.pop();
+    before -= lengthOf(last);
     own = mergeChanges(last, own, kept.length === 0);
   }
   return { ...own, earlier: kept.map(({ address }) => address) };

@@ -3,10 +3,8 @@ import { type AddressList, addressList } from "../../format/records/address-list
 import {
   type EarlierReach,
   type Reach,
-  changeBetween,
   encodeReach,
   extendReach,
-  packsOf,
 } from "../../format/records/reach.ts";
 import { type GraceTimes, type SessionClock, tooLate } from "./times.ts";
 import type { Head } from "../../format/records/head.ts";
@@ -110,8 +108,7 @@ async function commitReach(
   { packs, base }: ToCommit,
 ): Promise<{ readonly address: Address; readonly reaches: readonly EarlierReach[] }> {
   const earlier = base?.reaches ?? [];
-  const needed = addressesOf(committing.cache, packs);
-  const reach = extendReach(earlier, changeBetween(packsOf(earlier), needed));
+  const reach = extendReach(earlier, addressesOf(committing.cache, packs));
   const address = await putReach(committing, reach);
   const kept = earlier.filter(({ address: before }) => reach.earlier.includes(before));
   const { added, dropped } = reach;

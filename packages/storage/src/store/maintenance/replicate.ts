@@ -34,8 +34,10 @@ export interface ReplicateOptions extends CallOptions {
   readonly concurrency?: number | undefined;
   /**
    * Whether to copy the markers too, as a repository of snapshots needs. Those that are there when
-   * the copy begins are stored at the end, and only if no blob failed, so that none means something
-   * that is not there. Their names are held in memory, 56 bytes each. By default false.
+   * the copy begins and when all blobs are copied are stored at the end, and only if no blob failed:
+   * so what they need is in the copy, also if a prune of the source deletes some meanwhile. Do not
+   * prune the target during the copy. Their names are held in memory, 56 bytes each. By default
+   * false.
    */
   readonly markers?: boolean | undefined;
   /** Called after each blob with the report so far. */
@@ -156,7 +158,9 @@ export async function replicate(
       stored += 1;
     };
     if (report.failed === 0) {
-      for await (const _ of pMapIterable(heads, putMarker, { concurrency, preserveOrder: false }));
+      // A prune deletes markers first, so nothing was deleted of what is still marked.
+      const left = inBoth(heads, digitsOfMarkers(from, signal));
+      for await (const _ of pMapIterable(left, putMarker, { concurrency, preserveOrder: false }));
     }
     return { ...report, markers: stored };
   } finally {
@@ -191,10 +195,26 @@ async function markersOf(from: Backend, to: Backend, signal: AbortSignal): Promi
     if (!listMarkers || !putMarker) throw usage(`cannot copy markers: ${description} has none`);
   }
   const digits = createNameList(MARKER_BYTES);
-  for await (const { name } of from.listMarkers!("", { signal })) {
-    digits.push(name.replace(/[/-]/gu, ""));
-  }
+  for await (const name of digitsOfMarkers(from, signal)) digits.push(name);
   return digits;
+}
+
+async function* digitsOfMarkers(from: Backend, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const { name } of from.listMarkers!("", { signal })) yield name.replace(/[/-]/gu, "");
+}
+
+/** Names that two lists have, both in ascending order, as listings are. */
+async function* inBoth(
+  first: Iterable<string>,
+  second: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  const rest = first[Symbol.iterator]();
+  let next = rest.next();
+  for await (const name of second) {
+    while (next.done !== true && next.value < name) next = rest.next();
+    if (next.done === true) return;
+    if (next.value === name) yield name;
+  }
 }
 
 function markerOf(digits: string): string {

@@ -58,6 +58,29 @@ describe("markers", () => {
     expect(await markersIn(to)).toEqual(markers);
   });
 
+  test("that are deleted during the copy are not stored, as their blobs may be gone", async () => {
+    const { from, all } = await withMarkers();
+    const to = memory();
+    const gone = [markers[0]!, markers[7]!, markers[8]!, markers.at(-1)!];
+    // As a prune does: markers first, and blobs before they are copied.
+    let isFirst = true;
+    const listing: Backend = {
+      ...from,
+      async *list(...given) {
+        if (isFirst) {
+          isFirst = false;
+          for (const name of gone) await from.deleteMarker!(name);
+          await from.delete(all[0]!);
+        }
+        yield* from.list(...given);
+      },
+    };
+    const report = await replicate(listing, to, { markers: true });
+    const left = markers.filter((name) => !gone.includes(name));
+    expect(report).toMatchObject({ copied: all.length - 1, failed: 0, markers: left.length });
+    expect(await markersIn(to)).toEqual(left);
+  });
+
   test("are withheld if a blob failed", async () => {
     const { from, all } = await withMarkers();
     await from.put(all[0]!, new Uint8Array(100));
