@@ -11,7 +11,10 @@ export function addSetupCommands(program: CommanderCommand, actionOf: ActionOf):
         "that `idk backup FOLDER` and `idk put FILE` work without flags. Asks for the location of the store and for a " +
         "passphrase. Keeps what already exists; --store with a new --name adds a store.",
     )
-    .option("-o, --output <file>", "the identity file (default: ~/.local/share/idk/identity.key)")
+    .option(
+      "-o, --output <file>",
+      "the identity file, created if there is none (default: ~/.local/share/idk/identity.key)",
+    )
     .option("--keychain <name>", "keep the identity in the system's keychain instead")
     .option("--name <name>", "the name of the store (default: main)")
     .option("--no-passphrase", "leave the identity file unprotected")

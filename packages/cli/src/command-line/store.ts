@@ -22,7 +22,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .option("-l, --long", "print sizes, dates, types and names; needs an identity")
     .option("--all", "with --long: also list other recipients' roots, and chunks")
     .option("--recursive", "with PATH: also list what is in the folders below it")
-    .option("--accept-rollback", "with SNAPSHOT: go on although the store has lost newer snapshots")
+    .option("--accept-rollback", "with SNAPSHOT: continue even if the store lacks newer snapshots")
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/show.ts")).ls));
 

@@ -205,7 +205,8 @@ export function hintFor(error: unknown): string | undefined {
     if (at.name === "CredentialsProviderError") {
       return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in AWS_PROFILE";
     }
-    if ("code" in at && at.code === "no-match") {
+    // The program's own failures contain what to do.
+    if ("code" in at && at.code === "no-match" && !(at instanceof Failure)) {
       return "it was stored for other recipients; name another identity with -i";
     }
     if (at.message === "Region is missing") return "region=R in the URL, or AWS_REGION";

@@ -7,7 +7,7 @@ import { pathJson, pathText, rootless } from "./entries.ts";
 /** Prints what a backup reports. */
 export interface BackupReports {
   onEvent(event: BackupEvent): void;
-  /** Whether the last snapshot tells about how much there is. */
+  /** Whether the last snapshot shows about how much there is. */
   hasTotals(): boolean;
   /** Resolves when all is printed. */
   finish(): Promise<void>;

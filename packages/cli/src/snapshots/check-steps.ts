@@ -3,13 +3,18 @@ import { type CheckProblem, isHarmless, type ProblemCounts } from "@idk/snapshot
 /** What `idk check` has found, as far as it decides what to do next. */
 export interface Findings {
   add(problem: CheckProblem): void;
+  /** Whether the only problem is that the identities do not open something. */
+  readonly isOnlyClosed: boolean;
   /** Problems by their kinds, such as `1 head and 2 files`; empty if there is none. */
   summary(): string;
   /** What to do about them, one sentence for each. */
   steps(): string[];
 }
 
-const KINDS: readonly (readonly [kind: keyof ProblemCounts, one: string, several: string])[] = [
+/** `closed`: not for these identities, whatever it is. */
+type Kind = keyof ProblemCounts | "closed";
+
+const KINDS: readonly (readonly [kind: Kind, one: string, several: string])[] = [
   ["fork", "fork of the settings", "forks of the settings"],
   ["head", "head that does not count", "heads that do not count"],
   ["record", "record that cannot be read", "records that cannot be read"],
@@ -18,18 +23,28 @@ const KINDS: readonly (readonly [kind: keyof ProblemCounts, one: string, several
   ["tree", "folder that cannot be read", "folders that cannot be read"],
   ["pack", "missing or damaged pack", "missing or damaged packs"],
   ["file", "file in such packs", "files in such packs"],
+  ["closed", "record that is not for your identities", "records that are not for your identities"],
 ];
+
+/** Whether it was sealed for other recipients, as what was stored before someone became a reader. */
+export function isClosed(problem: CheckProblem): boolean {
+  return "error" in problem && problem.error.code === "no-match";
+}
 
 /** Collects problems. What is harmless is not counted. */
 export function findings(): Findings {
-  const counts = new Map<keyof ProblemCounts, number>();
+  const counts = new Map<Kind, number>();
   let isDamageThere = false;
-  const has = (...kinds: readonly (keyof ProblemCounts)[]) =>
-    kinds.some((kind) => counts.has(kind));
+  const has = (...kinds: readonly Kind[]) => kinds.some((kind) => counts.has(kind));
   return {
+    get isOnlyClosed() {
+      return counts.size === 1 && has("closed");
+    },
     add(problem) {
       if (isHarmless(problem)) return;
-      counts.set(problem.kind, (counts.get(problem.kind) ?? 0) + 1);
+      const kind = isClosed(problem) ? "closed" : problem.kind;
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      if (kind === "closed") return;
       if (problem.kind === "pack" && problem.error.code !== "not-found" && !problem.isDeleted)
         isDamageThere = true;
     },
@@ -60,7 +75,7 @@ export function findings(): Findings {
           : []),
         ...(has("pack", "tree", "file")
           ? [
-              "on each host, `idk backup --repair` stores anew what is still there; " +
+              "on each host, `idk backup --repair` stores again what is still there; " +
                 "`idk copy` brings the rest back from a copy of the store",
             ]
           : []),
@@ -78,6 +93,12 @@ export function findings(): Findings {
           : []),
         ...(has("part")
           ? ["run the unfinished `idk backup` again: it stores the missing packs again"]
+          : []),
+        ...(has("closed")
+          ? [
+              "run `idk check` with an identity that opens all snapshots, such as the owner's; if nobody " +
+                "has one, the owner forgets these heads with `idk forget --head ADDRESS`",
+            ]
           : []),
       ];
     },

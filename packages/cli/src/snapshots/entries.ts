@@ -76,7 +76,7 @@ export function identityJson({ head, marker }: FoundSnapshot): object {
 
 type Content = OpenSnapshot["snapshot"];
 
-/** What a snapshot says of itself, as JSON. */
+/** What a snapshot records about itself, as JSON. */
 export function contentJson({
   host,
   user,

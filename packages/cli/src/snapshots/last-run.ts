@@ -16,7 +16,7 @@ const SCHEMA = object({
   error: optional(object({ code: string(), message: string() })),
 });
 
-/** How the last backup of a name on this machine ended, which no snapshot tells. */
+/** How the last backup of a name on this machine ended, which no snapshot records. */
 export type LastRun = InferOutput<typeof SCHEMA>;
 
 export function lastRunOf({ errors, errorList }: BackupSummary): LastRun {

@@ -171,7 +171,7 @@ async function hostKey(
     await createFolder(dirname(path));
     await writeNewWriterKey(path, undefined);
     await session.out.note(
-      `idk: made the writer key of this host, ${path}: it can write and not read`,
+      `idk: made the writer key of this host, ${path}: it can write snapshots, and read nothing`,
     );
   }
   return loadWriterKey(path, passphrase, session);
@@ -203,7 +203,7 @@ async function letWrite(
     missing.reduce((now, pattern) => allow(now, { writer, pattern, mayForget: false }), settings);
   await changeSettings(repository, to, add, { signal });
   const named = missing.map((pattern) => JSON.stringify(pattern)).join(" and ");
-  await out.note(`idk: allowed it to write snapshots named ${named}`);
+  await out.note(`idk: allowed this host to write snapshots named ${named}`);
 }
 
 function withoutIdentity({ repository: { pins, table } }: WritingSettings, name: string): Error {

@@ -63,12 +63,17 @@ export interface OpenedRepository extends AsyncDisposable {
 /**
  * Opens the repository that the configuration pins, or else that of the first identity.
  *
- * @throws Failure `not-found` if there is none
+ * @throws Failure `not-found` if there is none; `usage` if there is no identity
  */
 export async function openForReading(
   settings: ReadingSettings,
   session: Session,
 ): Promise<OpenedRepository> {
+  if (settings.identity.length === 0 && settings.repository.pins?.writer !== undefined) {
+    throw usage(
+      "this host has a writer key, which reads nothing: run this on a machine with an identity, or name its file with -i",
+    );
+  }
   const identities = await loadIdentities(settings, session);
   requireFolder(settings);
   const backend = await openLocation(settings.store, session);
@@ -107,7 +112,7 @@ export async function openAsOwner(
 
 /**
  * The same to forget and unforget, which the owner may let other writers do: if this is not the owner, with
- * the writer key of the configuration. Whether it may is what the settings say.
+ * the writer key of the configuration. Whether it may depends on the settings.
  *
  * @throws Failure `usage` if there is neither key
  */

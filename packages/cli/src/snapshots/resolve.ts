@@ -4,7 +4,7 @@ import {
   type ResolveOptions,
   resolveSnapshot,
 } from "@idk/snapshots";
-import { codeOf, Failure } from "../errors/failures.ts";
+import { codeOf, Failure, messageOf } from "../errors/failures.ts";
 import { looksLikeSecret, quotedWord } from "../output/secrets.ts";
 import { isAddressOrPrefix } from "../blobs/address.ts";
 
@@ -29,7 +29,22 @@ export async function resolve(
         error,
       );
     }
-    if (isAddressOrPrefix(text) || !looksLikeSecret(text)) throw error;
-    throw new Failure("not-found", `there is no snapshot ${quotedWord(text)}`);
+    const isSecret = !isAddressOrPrefix(text) && looksLikeSecret(text);
+    if (code === "usage" && !isSecret) throw error;
+    const named = isSecret ? quotedWord(text) : JSON.stringify(text);
+    const message = `there is no snapshot ${named}: \`idk snapshots\` lists what there is`;
+    throw new Failure("not-found", message, isSecret ? undefined : error);
   }
+}
+
+/** The library's message for a path, with what to do, because users may expect to leave out its beginning. */
+export function withPathHint(error: unknown, snapshot: string): unknown {
+  const message = messageOf(error);
+  if (codeOf(error) !== "not-found" || !message.startsWith('the snapshot has no "')) return error;
+  const name = looksLikeSecret(snapshot) ? "SNAPSHOT" : snapshot;
+  return new Failure(
+    "not-found",
+    `${message}: \`idk ls ${name}\` lists its paths; give the whole path, from / on`,
+    error,
+  );
 }

@@ -26,7 +26,9 @@ describe("a first backup", () => {
     const first = await ok(["backup", "docs"]);
     expect(first.stderr).toContain("made a repository of snapshots in");
     expect(first.stderr).toContain(`made the writer key of this host, ${writer}`);
-    expect(first.stderr).toContain(`allowed it to write snapshots named "${hostname()}/*"\n`);
+    expect(first.stderr).toContain(
+      `allowed this host to write snapshots named "${hostname()}/*"\n`,
+    );
     expect(first.stderr).toContain(`added the repository to ${config}`);
     expect(first.stdout).toContain(name);
     expect(statSync(writer).mode & 0o777).toBe(0o600);
@@ -92,7 +94,7 @@ describe("a first backup", () => {
     const { ok, config, identity, docs } = await newUser();
     const { stderr } = await ok(["backup", "docs", "--name", "home"]);
     const host = `${hostname()}/*`;
-    expect(stderr).toContain(`allowed it to write snapshots named "${host}" and "home"\n`);
+    expect(stderr).toContain(`allowed this host to write snapshots named "${host}" and "home"\n`);
     expect(readFileSync(config, "utf8")).toContain(`names = ["${host}", "home"]\n`);
     renameSync(identity, `${identity}.away`);
     const [second] = json(await ok(["backup", "docs", "--json"]));
@@ -161,7 +163,7 @@ describe("a host that only writes", () => {
     expect(dry).toMatchObject({ name: `web1${host}/data` });
     const first = await run(["backup", "data", "--name", "web1/data"]);
     expect([first.code, first.stderr]).toEqual([0, ""]);
-    expectFailure(await run(["snapshots"]), 2, "no identity");
+    expectFailure(await run(["snapshots"]), 2, "a writer key, which reads nothing");
     const listed = json(await owner.ok(["snapshots", "--json"]));
     expect(listed).toMatchObject([{ name: "web1/data", writer }]);
 
@@ -259,7 +261,7 @@ describe("paths that do not exist", () => {
 });
 
 describe("a dry run before the first backup", () => {
-  test("tells what would be stored, and makes nothing", async () => {
+  test("prints what would be stored, and makes nothing", async () => {
     const { home, store, config, writer, ok, idk } = await newUser();
     const before = readFileSync(config, "utf8");
     for (const args of [
@@ -286,7 +288,7 @@ describe("a dry run before the first backup", () => {
 });
 
 describe("what is stored", () => {
-  test("is what excludes, lists and dry runs say", async () => {
+  test("follows excludes, lists and dry runs", async () => {
     const { home, docs, ok } = await newUser();
     writeFileSync(join(home, "patterns"), "# none\n\n*.tmp\n");
     writeFileSync(join(docs, "a.tmp"), "");
@@ -306,7 +308,7 @@ describe("what is stored", () => {
     expect(listed).toBe(`${docs}/b.log\n${docs}/notes.txt\n`);
   });
 
-  test("is what an example says: files that are newer, and no others", async () => {
+  test("are, in an example, files that are newer, and no others", async () => {
     const { home, docs, ok } = await newUser();
     const example = EXAMPLES["backup"]!.find((line) => line.startsWith("find "))!;
     const [finding, ...stored] = example.split(" | idk ");
@@ -367,7 +369,9 @@ describe("what is stored", () => {
   test("is shown with the files that the last run left out, until one leaves out nothing", async () => {
     const { ok, idk } = await newUser();
     const before = await ok(["status", "docs", "--name", "x"]);
-    expect(before.stdout).toContain("last        none from this machine: it knows nothing");
+    expect(before.stdout).toContain(
+      "last        none from this machine, so a backup sends everything\n",
+    );
     expect((await idk(["backup", "docs", "nowhere", "--name", "x"])).code).toBe(7);
     const { stdout } = await ok(["status", "docs", "--name", "x"]);
     expect(stdout).toMatch(

@@ -81,6 +81,20 @@ describe("the next steps after a check", () => {
     expect([none.steps(), none.summary()]).toEqual([[], ""]);
   });
 
+  test("are to use another identity for what is not for this one", () => {
+    const closed = new StorageError("no-match", "none of the given identities opens this blob");
+    const all = findings();
+    all.add({ kind: "head", marker: found, error: closed });
+    all.add({ kind: "record", found, error: closed });
+    expect(all.summary()).toBe("2 records that are not for your identities");
+    expect(all.isOnlyClosed).toBe(true);
+    expect(all.steps()).toHaveLength(1);
+    expect(all.steps()[0]).toStartWith("run `idk check` with an identity that opens all");
+    all.add({ kind: "record", found, error });
+    expect(all.isOnlyClosed).toBe(false);
+    expect(all.steps()).toHaveLength(2);
+  });
+
   test("are printed, one in a line", async () => {
     const user = await newUser();
     await backUpMore(user, 1);

@@ -102,7 +102,7 @@ test("what an interrupted backup stored is as old as the store's clock says", as
   );
 });
 
-test("a restore that is ended by a signal says how to continue", async () => {
+test("a restore that is ended by a signal prints how to continue", async () => {
   const { home, docs, ok } = await busyUser();
   await ok(["backup", "docs", "--name", "x"]);
   const restore = ["restore", `x:${docs}`, "--target", "back", "--workers", "0"];

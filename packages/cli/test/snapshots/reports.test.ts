@@ -34,6 +34,12 @@ describe("output about snapshots", () => {
     expect(await names("--name", "web1/*")).toEqual(["web1/a", "web1/b", "web1/b"]);
     expect(await names("--latest", "1")).toEqual(["web1/a", "web1/b", "web2/a"]);
     expect(await names("--latest", "1", "--name", "*b")).toEqual(["web1/b"]);
+    const addresses = async (...args: readonly string[]) =>
+      json(await ok([...args, "--json"])).map((each) => each["snapshot"]);
+    const all = await addresses("snapshots");
+    // In the same order.
+    expect(await addresses("find", "notes.txt", "--all")).toEqual(all);
+    expect(await addresses("find", "notes.txt")).toEqual(all.toSpliced(1, 1));
   });
 
   test("is who stored them, also where the environment does not say, as in a timer", async () => {

@@ -57,6 +57,18 @@ test("a colleague reads what is backed up after `idk repo share`, and nothing of
     /^idk: note: \d+ heads are not for your identities, such as snapshots of before you were added$/mu,
   );
   expect(stderr).not.toContain("warning");
+  // Nothing is damaged, and nothing is to be forgotten, because the colleague does not open it.
+  const checked = await colleague.idk("check");
+  expect(checked.code).toBe(4);
+  expect(checked.stdout).toContain(" is not for your identities\n");
+  expect(checked.stderr).toMatch(
+    /\nidk: check found \d+ records that are not for your identities\n$/u,
+  );
+  expect(`${checked.stdout}${checked.stderr}`).not.toMatch(/does not count|--refused/u);
+  const pruned = await colleague.idk("prune");
+  expect(pruned.code).toBe(4);
+  expect(pruned.stderr).toContain("are not for your identities, so nothing is deleted");
+  expect(pruned.stderr).toMatch(/`idk forget --head [0-9a-f]{20}`\n$/u);
   // Only the owner lets readers in.
   expectFailure(await colleague.idk("repo", "share"), 2, "owner");
 });

@@ -137,7 +137,7 @@ export const backup: Command = command(
   },
 );
 
-/** Says that a dry run compared with nothing. */
+/** Notes that a dry run compared with nothing. */
 export async function reportNew({ isNew }: OpenedRepository, { out }: Session): Promise<void> {
   if (!isNew || out.json) return;
   await out.note(

@@ -4,6 +4,7 @@ import { usage } from "../../errors/failures.ts";
 import { splitSnapshotPath } from "../../snapshots/names.ts";
 import { READING } from "../../snapshots/open-repository.ts";
 import { createTextCheck } from "../../output/text.ts";
+import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";
 
 /** Writes one file of a snapshot to standard output. */
@@ -18,13 +19,17 @@ export const cat: Command = command(
     await using reading = await startReading(settings, session);
     const opened = await reading.snapshot(name);
     const isText = out.terminal ? createTextCheck() : () => true;
-    for await (const piece of opened.content(path, { signal })) {
-      if (!isText(piece)) {
-        throw usage(
-          "this is binary and may garble the terminal: redirect it to a file, or use `idk restore`",
-        );
+    try {
+      for await (const piece of opened.content(path, { signal })) {
+        if (!isText(piece)) {
+          throw usage(
+            "this is binary and may garble the terminal: redirect it to a file, or use `idk restore`",
+          );
+        }
+        await out.bytes(piece);
       }
-      await out.bytes(piece);
+    } catch (error) {
+      throw withPathHint(error, name);
     }
   },
 );

@@ -12,7 +12,7 @@ import { count, printable, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
 import { openForReading, READING } from "../../snapshots/open-repository.ts";
-import { findings } from "../../snapshots/check-steps.ts";
+import { findings, isClosed } from "../../snapshots/check-steps.ts";
 import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
@@ -39,6 +39,7 @@ export const check: Command = command(
     await using reading = await startReading(settings, session);
     using stages = stageMeter("check", session);
     const found = findings();
+    let closed = 0;
     let printed = Promise.resolve();
     const report = await checkRepository(reading.opened.repository, {
       ...reading.reports.options,
@@ -50,6 +51,9 @@ export const check: Command = command(
       onProgress: stages.onProgress,
       onProblem: (problem) => {
         found.add(problem);
+        if (isClosed(problem)) closed += 1;
+        // Whoever became a reader later has any number of them.
+        if (closed > CLOSED_PRINTED_MAX && isClosed(problem) && !out.json) return;
         printed = printed.then(() => print(problem, session));
         // Awaited below; until then a rejection must not count as unhandled.
         printed.catch(() => undefined);
@@ -70,12 +74,18 @@ export const check: Command = command(
           `(${roundBytes(openedBytes)}), ${attested} by server checksum`,
       );
     }
-    if (isSound) return;
+    if (isSound) {
+      if (!out.json) await out.note("no problems found");
+      return;
+    }
     // With --quiet, too: they belong to the error.
     if (!out.json) for (const step of steps) await out.fault(`idk: next: ${step}`);
-    throw new Failure("tree", `check found ${found.summary()}`);
+    throw new Failure(found.isOnlyClosed ? "no-match" : "tree", `check found ${found.summary()}`);
   },
 );
+
+/** Problems that are records for other identities, of which the rest is only counted. */
+const CLOSED_PRINTED_MAX = 8;
 
 async function print(problem: CheckProblem, { out }: Session): Promise<void> {
   const [human, json] = described(problem);
@@ -91,7 +101,9 @@ function described(problem: CheckProblem): [human: string, json: object] {
     case "head": {
       const { marker, error } = problem;
       return [
-        refusedText(marker.address, messageOf(error)),
+        isClosed(problem)
+          ? `the head ${marker.address} is not for your identities`
+          : refusedText(marker.address, messageOf(error)),
         { head: marker.address, ...failure(error) },
       ];
     }

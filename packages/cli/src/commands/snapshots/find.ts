@@ -55,9 +55,11 @@ async function searched(
   const listed = await listHeads(repository, reading.reports.options);
   const live = listed.snapshots.filter(({ isForgotten }) => !isForgotten);
   const seen = new Set<string>();
-  return live.flatMap(({ found }) => {
+  const chosen = live.flatMap(({ found }) => {
     if (!settings.all && seen.has(found.head.name)) return [];
     seen.add(found.head.name);
     return [found];
   });
+  // As `idk snapshots` lists them.
+  return chosen.toSorted((a, b) => a.head.generation - b.head.generation);
 }

@@ -133,12 +133,15 @@ export const forget: Command = command(
     await out.flush();
     if (!out.json) {
       for (const each of already) await out.note(`idk: ${identityText(each)} is forgotten already`);
+      for (const each of found) {
+        await out.note(`${dryRun ? "would forget" : "forgot"} ${identityText(each)}`);
+      }
       const isOfHeads = policy === undefined && settings.snapshot.length === 0;
       const what = count(forgotten, isOfHeads ? "head" : "snapshot");
       await out.note(dryRun ? `would forget ${what}` : `forgot ${what}`);
       if (!dryRun && forgotten > 0 && !settings.prune) {
         await out.note(
-          "idk: `idk prune` frees what nothing needs any more; until then `idk unforget` takes it back",
+          "idk: `idk prune` frees what no snapshot needs any more; until then `idk unforget` brings it back",
         );
       }
     }
@@ -181,6 +184,14 @@ export const unforget: Command = command(
     await reports.finish();
     const addresses = unforgotten.map(({ address }) => address);
     const verb = dryRun ? "would bring back" : "brought back";
+    const isBack = new Set<string>(addresses);
+    if (!out.json) {
+      for (const each of found) {
+        const isChanged = isBack.has(each.marker.address);
+        const text = identityText(each);
+        await out.note(isChanged ? `${verb} ${text}` : `idk: ${text} is not forgotten`);
+      }
+    }
     await out.result(`${verb} ${count(addresses.length, "snapshot")}`, {
       unforgotten: addresses,
       dryRun,

@@ -2,6 +2,7 @@ import type { WalkedEntry } from "@idk/snapshots";
 import { entryJson, longLine, pathText } from "../../snapshots/entries.ts";
 import type { ReadingSettings } from "../../snapshots/open-repository.ts";
 import type { Session } from "../../session.ts";
+import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";
 
 /** What `idk ls` lists of a snapshot. */
@@ -21,7 +22,11 @@ export async function listSnapshot(settings: ListSettings, session: Session): Pr
   const opened = await reading.snapshot(snapshot);
   const recursive = settings.recursive || path === undefined;
   const line = (walked: WalkedEntry): string => (long ? longLine(walked) : pathText(walked.path));
-  for await (const walked of opened.entries(path ?? "", { signal, recursive })) {
-    await out.result(line(walked), entryJson(walked));
+  try {
+    for await (const walked of opened.entries(path ?? "", { signal, recursive })) {
+      await out.result(line(walked), entryJson(walked));
+    }
+  } catch (error) {
+    throw withPathHint(error, snapshot);
   }
 }

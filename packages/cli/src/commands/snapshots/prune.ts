@@ -3,6 +3,7 @@ import { StorageError } from "@idk/storage";
 import { DIGITS_TO_ACT } from "../../blobs/address.ts";
 import { command, type Command } from "../../command.ts";
 import { flag } from "../../config/settings.ts";
+import { Failure } from "../../errors/failures.ts";
 import { formatPeriod } from "../../config/period.ts";
 import { count, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
@@ -21,8 +22,23 @@ export const prune: Command = command(
 );
 
 /** Adds the command that forgets the head at which a prune has ended. */
-function withCommand(error: unknown, refused: ReadonlySet<string>): unknown {
+function withCommand(
+  error: unknown,
+  refused: ReadonlySet<string>,
+  closed: ReadonlySet<string>,
+): unknown {
   if (!(error instanceof StorageError)) return error;
+  const { cause } = error;
+  const [first] = closed;
+  if (cause instanceof StorageError && cause.code === "no-match" && first !== undefined) {
+    return new Failure(
+      "no-match",
+      `${count(closed.size, "head")} ${closed.size === 1 ? "is" : "are"} not for your identities, so nothing is ` +
+        "deleted, because what they need is not known: run it with an identity that opens all snapshots, such " +
+        "as the owner's; if nobody has one, the owner forgets them, such as with " +
+        `\`idk forget --head ${first.slice(0, DIGITS_TO_ACT)}\``,
+    );
+  }
   const head = [...refused].find((address) => error.message.includes(address));
   if (head === undefined) return error;
   const all = refused.size > 1 ? ", or all such heads: `idk forget --refused`" : "";
@@ -40,17 +56,18 @@ export async function pruneRepository(
   const { out } = session;
   using stages = stageMeter("prune", session);
   const refused = new Set<string>();
+  const closed = new Set<string>();
   const report = await pruneBlobs(repository, {
     ...reports.options,
     onRefused: (one) => {
-      refused.add(one.marker.address);
+      (one.error.code === "no-match" ? closed : refused).add(one.marker.address);
       reports.options.onRefused?.(one);
     },
     dryRun,
     acceptLostHeads: acceptLost,
     onProgress: stages.onProgress,
   }).catch((error: unknown) => {
-    throw withCommand(error, refused);
+    throw withCommand(error, refused, closed);
   });
   stages.finish();
   await reports.finish();

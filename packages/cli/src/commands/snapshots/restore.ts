@@ -14,12 +14,15 @@ import {
   usage,
   worstOf,
 } from "../../errors/failures.ts";
+import { quotedWord } from "../../output/secrets.ts";
 import { count, printable, roundBytes } from "../../output/text.ts";
 import type { Meter } from "../../progress/meter.ts";
 import type { Session } from "../../session.ts";
 import { identityJson, identityText, pathText, textOrBytes } from "../../snapshots/entries.ts";
 import { splitSnapshotPath } from "../../snapshots/names.ts";
 import { READING } from "../../snapshots/open-repository.ts";
+import { unreadText } from "../../snapshots/unfinished.ts";
+import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";
 
 const OVERWRITES = ["always", "if-changed", "never"] as const;
@@ -57,6 +60,12 @@ export const restore: Command = command(
     const { out, signal } = session;
     await using reading = await startReading(settings, session);
     const opened = await reading.snapshot(name);
+    const unread = opened.snapshot.totals.errors;
+    if (deletes && unread > 0) {
+      const warning = `this snapshot was made without ${unreadText(unread)} that could not be read, which --delete deletes`;
+      if (out.json) await out.report({ warning });
+      else await out.note(`idk: warning: ${warning}`);
+    }
     using meter = session.progress.start({ command: "restore", noun: "file" });
     const reports = restoreReports(meter, session, { target, dryRun });
     const run = restoreFiles(opened, {
@@ -80,7 +89,7 @@ export const restore: Command = command(
       if (signal.aborted && !dryRun && !out.json) {
         await out.note("idk: to continue, run it again with --overwrite if-changed");
       }
-      throw error;
+      throw withPathHint(error, name);
     });
     meter.finish();
     await reports.finish();
@@ -95,6 +104,11 @@ export const restore: Command = command(
     if (summary.errors > 0) {
       const message = `${count(summary.errors, "file")} could not be restored`;
       throw new Failure(reports.worst(), message);
+    }
+    const { files, directories, kept, skipped } = summary;
+    if (include.length > 0 && files + directories + kept + skipped === 0) {
+      const patterns = include.map((each) => quotedWord(each)).join(" or ");
+      throw new Failure("not-found", `nothing in the snapshot matches --include ${patterns}`);
     }
   },
 );

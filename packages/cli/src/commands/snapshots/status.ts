@@ -45,7 +45,7 @@ export const status: Command = command(WHAT, async (settings, session) => {
   const { newFiles, changedFiles, goneFiles, unchangedFiles, newBytes, errors } = pending;
   const lines = [
     `name        ${what.name}`,
-    `last        ${last === undefined ? "none from this machine: it knows nothing of what is stored, and sends everything" : `${last.address.slice(0, 20)}  ${timeText(last.storedAt)} UTC`}`,
+    `last        ${last === undefined ? "none from this machine, so a backup sends everything" : `${last.address.slice(0, 20)}  ${timeText(last.storedAt)} UTC`}`,
     `to store    ${newFiles} new and ${changedFiles} changed files, ${roundBytes(newBytes)}; ${goneFiles} gone, ${unchangedFiles} unchanged`,
     ...(errors > 0 ? [`unreadable  ${unreadText(errors)}`] : []),
     ...failedLines(lastRun),
