@@ -5,6 +5,7 @@ import { seededRandom } from "../statistics/random.ts";
 import { type Rounds, interleave } from "./interleave.ts";
 import { measurePeak } from "./memory.ts";
 import { type Labels, type Lookup, type Sample, lookup, measurementOf } from "./results.ts";
+import { SAMPLES_LEAST } from "./targets.ts";
 
 export interface Sampling extends Rounds {
   /** Seed of the confidence intervals, by default 1. */
@@ -28,7 +29,8 @@ export interface Lane {
 }
 
 /**
- * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to three times as many.
+ * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to three times as many,
+ * unless even those are too few samples for a verdict.
  *
  * @param targetsOf computes targets from the measurements so far
  * @throws whatever a lane throws
@@ -53,7 +55,8 @@ export async function sampleLanes(
     );
     const targets = targetsOf(lookup(measurements));
     const open = targets.some(({ verdict }) => verdict === "inconclusive");
-    if (!open || all >= BUDGET * rounds) return { measurements, targets };
+    const most = BUDGET * rounds;
+    if (!open || all >= most || most < SAMPLES_LEAST) return { measurements, targets };
   }
 }
 

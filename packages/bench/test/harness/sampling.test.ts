@@ -115,10 +115,10 @@ describe("sampling", () => {
   });
 
   test("adds rounds while a target is inconclusive, up to three times as many", async () => {
-    const judged = async (conclusiveFrom: number) => {
+    const judged = async (conclusiveFrom: number, rounds = 4) => {
       const { measurements, targets } = await sampleInterleaved(
         [task("t", () => 0)],
-        { rounds: 4, signal },
+        { rounds, signal },
         (of) => [
           {
             name: "a",
@@ -134,6 +134,9 @@ describe("sampling", () => {
     expect(await judged(0)).toEqual([4, "met"]);
     expect(await judged(5)).toEqual([6, "met"]);
     expect(await judged(100)).toEqual([12, "inconclusive"]);
+    // Three samples are too few for a verdict, six are not.
+    expect(await judged(100, 1)).toEqual([1, "inconclusive"]);
+    expect(await judged(100, 2)).toEqual([6, "inconclusive"]);
   });
 
   test("collects all garbage once in a round, and before each run on many bytes", async () => {
