@@ -121,7 +121,7 @@ lane_cli() {
 lane_bench() {
   step "Servers" start_servers
   step "Chromium" ensure_chromium
-  step "Measuring" bun_tests bench packages/bench
+  processes=3 step "Measuring" bun_tests bench packages/bench
 }
 
 # The backends, and all that needs MinIO, versitygw or a proxy that makes the network misbehave.
