@@ -6,6 +6,7 @@ LANES=(static storage portable cli bench live whole fuzz reference acceptance)
 
 reports=$cache/reports
 failed=()
+is_built=
 
 # Every runner writes JUnit XML to $reports/NAME.xml. Steps that are no test runners are test cases
 # of the report `steps`.
@@ -66,6 +67,13 @@ workflows() {
   "$go_bin/actionlint" -color=false
 }
 
+# Builds what is published, once in a run.
+build_once() {
+  [ -z "$is_built" ] || return
+  is_built=1
+  step "Build" build
+}
+
 # One process for each of two cores, or $processes if the tests wait a lot; the report of all of them is
 # one file.
 # Usage: [processes=N] bun_tests REPORT [FLAG…] PATH…
@@ -104,7 +112,7 @@ lane_portable() {
 
 # The command as it is published; `bun test packages/cli` by itself runs its sources.
 lane_cli() {
-  step "Build" build
+  build_once
   step "Shells" ensure_programs bash zsh fish mandoc
   step "Servers" start_servers
   IDK_TEST_COMMAND=bundle processes=3 step "Command" bun_tests cli packages/cli
@@ -113,21 +121,21 @@ lane_cli() {
 lane_bench() {
   step "Servers" start_servers
   step "Chromium" ensure_chromium
-  step "Measuring" bun_tests bench packages/bench
+  processes=3 step "Measuring" bun_tests bench packages/bench
 }
 
 # The backends, and all that needs MinIO, versitygw or a proxy that makes the network misbehave.
 lane_live() {
   ensure_python
-  step "Build" build
+  build_once
   step "Servers" start_servers
-  processes=3 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
+  processes=4 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
 }
 
 # What joins the packages: documents, examples, tarballs, runtimes, a browser.
 lane_whole() {
   ensure_python
-  step "Build" build
+  build_once
   step "Servers" start_servers
   step "Chromium" ensure_chromium
   # For the installer and the formula.
@@ -137,15 +145,26 @@ lane_whole() {
 
 # Mutated blobs, responses, journals, configuration and names, for IDK_FUZZ_SECONDS, from the same seeds
 # each time, so that a change fails because of what it changes.
-lane_fuzz() {
-  export IDK_FUZZ_SECONDS=${IDK_FUZZ_SECONDS:-20}
-  step "Fuzzing" bun test --reporter=junit --reporter-outfile="$reports/fuzz.xml" ./tests/fuzz
+fuzz_tests() {
+  IDK_FUZZ_SECONDS=${IDK_FUZZ_SECONDS:-20} bun test \
+    --reporter=junit --reporter-outfile="$reports/fuzz.xml" ./tests/fuzz
 }
+
+reference_tests() {
+  "$IDK_REFERENCE_PYTHON" -m pytest testdata/reference -q --junitxml="$reports/reference.xml"
+}
+
+lane_fuzz() { side_by_side Fuzzing fuzz_tests; }
 
 lane_reference() {
   ensure_python
-  step "Reference reader" "$IDK_REFERENCE_PYTHON" -m pytest testdata/reference -q \
-    --junitxml="$reports/reference.xml"
+  side_by_side "Reference reader" reference_tests
+}
+
+# Both in a run, because each has work for one core.
+lane_fuzz_and_reference() {
+  ensure_python
+  side_by_side Fuzzing fuzz_tests "Reference reader" reference_tests
 }
 
 # Measures once, so nothing runs beside it. Its report and pages are benchmarks.json, .html and .md beside
@@ -164,7 +183,13 @@ run_lanes() {
   mkdir -p "$reports"
   : >"$reports/steps.txt"
   set +e
-  for lane in "$@"; do "lane_$lane"; done
+  for lane in "$@"; do
+    case "$lane in $*" in
+      "fuzz in"*reference*) lane_fuzz_and_reference ;;
+      "reference in"*fuzz*) ;;
+      *) "lane_$lane" ;;
+    esac
+  done
   {
     printf '<testsuites><testsuite name="steps">\n'
     cat "$reports/steps.txt"

@@ -1,9 +1,11 @@
 /** Measured rounds of interleaved work, and more of them while noise hides a verdict. */
+import { edenGC } from "bun:jsc";
 import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import { type Rounds, interleave } from "./interleave.ts";
 import { measurePeak } from "./memory.ts";
 import { type Labels, type Lookup, type Sample, lookup, measurementOf } from "./results.ts";
+import { SAMPLES_LEAST } from "./targets.ts";
 
 export interface Sampling extends Rounds {
   /** Seed of the confidence intervals, by default 1. */
@@ -27,7 +29,8 @@ export interface Lane {
 }
 
 /**
- * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to three times as many.
+ * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to three times as many,
+ * unless even those are too few samples for a verdict.
  *
  * @param targetsOf computes targets from the measurements so far
  * @throws whatever a lane throws
@@ -52,7 +55,8 @@ export async function sampleLanes(
     );
     const targets = targetsOf(lookup(measurements));
     const open = targets.some(({ verdict }) => verdict === "inconclusive");
-    if (!open || all >= BUDGET * rounds) return { measurements, targets };
+    const most = BUDGET * rounds;
+    if (!open || all >= most || most < SAMPLES_LEAST) return { measurements, targets };
   }
 }
 
@@ -71,26 +75,40 @@ export interface Task<Result = unknown> extends Labels {
   check?(result: Awaited<Result>): unknown;
 }
 
+/** Everything is collected before runs on as many bytes, and once resident memory has grown by them. */
+const LARGE = 8 * 2 ** 20;
+
 /**
  * Interleaves tasks like lanes and measures each run: seconds, CPU time and peak memory of the process.
- * Garbage is collected before each run, so that no task pays for another.
+ * Garbage is collected before each run, so that no task pays for another: what is new, and if there may be
+ * much, or once in a round, everything. That takes some 15 ms once a few suites have run, longer than most
+ * operations.
  */
 export function sampleInterleaved(
   tasks: readonly Task[],
   sampling: Sampling,
   targetsOf?: (of: Lookup) => readonly Target[],
 ): Promise<Sampled> {
+  const { rss } = process.memoryUsage;
+  let [taken, least] = [0, 0];
+  const collect = ({ bytesPerOperation = 0 }: Task) => {
+    const isFirst = taken++ % tasks.length === 0;
+    if (isFirst || bytesPerOperation >= LARGE || rss() >= least + LARGE) {
+      Bun.gc(true);
+      least = rss();
+    } else edenGC();
+  };
   const lanes = tasks.map((task) => ({
     labels: [task],
-    sample: async () => [await sampleOf(task)],
+    sample: async () => [await sampleOf(task, collect)],
   }));
   return sampleLanes(lanes, sampling, targetsOf);
 }
 
-async function sampleOf(task: Task): Promise<Sample> {
+async function sampleOf(task: Task, collect: (task: Task) => void): Promise<Sample> {
   const { calls = 1 } = task;
   await task.prepare?.();
-  Bun.gc(true);
+  collect(task);
   const { result, seconds, cpuSeconds, peakRss } = await measurePeak(async () => {
     for (let i = 1; i < calls; i++) {
       const result = task.run();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { interleave } from "../../src/harness/interleave.ts";
 import { type Task, sampleInterleaved, sampleLanes } from "../../src/harness/sampling.ts";
 import { ratioTarget } from "../../src/harness/targets.ts";
@@ -115,10 +115,10 @@ describe("sampling", () => {
   });
 
   test("adds rounds while a target is inconclusive, up to three times as many", async () => {
-    const judged = async (conclusiveFrom: number) => {
+    const judged = async (conclusiveFrom: number, rounds = 4) => {
       const { measurements, targets } = await sampleInterleaved(
         [task("t", () => 0)],
-        { rounds: 4, signal },
+        { rounds, signal },
         (of) => [
           {
             name: "a",
@@ -134,6 +134,37 @@ describe("sampling", () => {
     expect(await judged(0)).toEqual([4, "met"]);
     expect(await judged(5)).toEqual([6, "met"]);
     expect(await judged(100)).toEqual([12, "inconclusive"]);
+    // Three samples are too few for a verdict, six are not.
+    expect(await judged(100, 1)).toEqual([1, "inconclusive"]);
+    expect(await judged(100, 2)).toEqual([6, "inconclusive"]);
+  });
+
+  test("collects all garbage once in a round, and before each run on many bytes", async () => {
+    const gc = spyOn(Bun, "gc");
+    const collections = async (bytesPerOperation?: number) => {
+      gc.mockClear();
+      const tasks = ["a", "b", "c"].map((name) => task(name, () => 0, { bytesPerOperation }));
+      await sampleInterleaved(tasks, { rounds: 5, warmups: 1, signal });
+      return gc.mock.calls;
+    };
+    try {
+      expect(await collections()).toEqual(Array(6).fill([true]));
+      expect(await collections(1e6)).toHaveLength(6);
+      expect(await collections(1e7)).toHaveLength(18);
+    } finally {
+      gc.mockRestore();
+    }
+  });
+
+  test("no run pays for the garbage of another", async () => {
+    let kept = new WeakRef({});
+    const found: boolean[] = [];
+    const tasks = [
+      task("makes", () => void (kept = new WeakRef({ garbage: Array(1000).fill(0) }))),
+      task("finds none", () => void found.push(kept.deref() === undefined)),
+    ];
+    await sampleInterleaved(tasks, { rounds: 20, warmups: 0, signal });
+    expect(found.filter(Boolean).length).toBeGreaterThan(10);
   });
 });
 

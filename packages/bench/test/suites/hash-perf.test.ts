@@ -6,7 +6,9 @@ import { spreadTarget } from "../../src/suites/processor/hash-perf.ts";
 import { runTiny } from "./run-tiny.ts";
 
 test("measures every size with each hash, and small blobs", async () => {
-  const { measurements, targets } = await runTiny("hash-perf", [200_000, 300_000]);
+  const { measurements, targets } = await runTiny("hash-perf", [200_000, 300_000], {
+    iterations: 2,
+  });
   expect(measurements.map(({ name }) => name)).toEqual([
     "addressOf 200 KB",
     "bare createHash 200 KB",

@@ -18,7 +18,7 @@ export async function runTiny(
   const suite = suites.find((each) => each.name === name)!;
   const result = await runSuite(suite, {
     quick: true,
-    iterations: 2,
+    iterations: 1,
     env: {},
     sizes,
     signal: AbortSignal.timeout(120_000),

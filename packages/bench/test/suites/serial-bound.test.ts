@@ -10,7 +10,7 @@ const MIB = 2 ** 20;
 const LENGTH = 32 * MIB;
 
 test("measures each way with threads and on one thread, against the serial bound", async () => {
-  const { measurements, targets } = await runTiny("serial-bound", [LENGTH], { iterations: 1 });
+  const { measurements, targets } = await runTiny("serial-bound", [LENGTH]);
   expect(measurements).toHaveLength(2 * (6 + 2));
   expect(targets).toHaveLength(6 + 6 + 6);
   const threads = targets.filter(({ unit }) => unit === "count");
@@ -50,6 +50,6 @@ test.skipIf(Bun.which("taskset") === null)(
 );
 
 test("finds wrong bytes", async () => {
-  const run = () => runTiny("serial-bound", [2 * MIB], { iterations: 1 }).catch(String);
+  const run = () => runTiny("serial-bound", [2 * MIB]).catch(String);
   expect(await withWrongBytes(run)).toContain("wrong bytes came back");
 });

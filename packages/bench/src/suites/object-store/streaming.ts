@@ -82,6 +82,7 @@ interface Streams extends Plan {
 }
 
 export async function streamingThroughput(context: SuiteContext): Promise<Findings> {
+  const plans = plansFor(context);
   const inFlight: Target[] = [];
   const found = await withScratch(context.store, "streaming-throughput", async (scratch) => {
     const own = await generateIdentity();
@@ -92,7 +93,7 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
     }
     const identity = formatIdentity(own);
     const done: Streams[] = [];
-    for (const plan of plansFor(context)) {
+    for (const plan of plans) {
       done.push(await measure(plan, identity, scratch, context));
     }
     return done;
