@@ -44,7 +44,7 @@ async function make(path: string): Promise<boolean> {
   }
 }
 
-/** What tells a lock from another one of the same name; undefined if there is none any more. */
+/** Differs between two locks of the same name; undefined if there is none any more. */
 async function identityOf(path: string): Promise<string | undefined> {
   try {
     const { ino, mtimeNs } = await lstat(path, { bigint: true });

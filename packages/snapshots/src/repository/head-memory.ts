@@ -44,7 +44,8 @@ export function rememberIn(
 ): void {
   for (const [chain, head] of newest) {
     const known = heads.get(chain);
-    if (known === undefined || compareMarkers(head.marker, known.marker) < 0) heads.set(chain, head);
+    if (known === undefined || compareMarkers(head.marker, known.marker) < 0)
+      heads.set(chain, head);
   }
 }
 
