@@ -125,7 +125,7 @@ export class CacheInUse extends Error {
   override readonly name = "CacheInUse";
 }
 
-/** A chunk of records ends after one whose name says so, or before it is longer than this. */
+/** A chunk of records ends after a name that its hash chooses, or before it is longer than this. */
 const CHUNK_MAX = 2 ** 18;
 const CHUNK_MIN = 2 ** 15;
 /** One name in so many ends a chunk, so that one new file changes one chunk and not all that follow. */
@@ -164,7 +164,7 @@ async function openOne(path: string, setAside?: string): Promise<Cache> {
 /**
  * Renames a cache that cannot be used, after it was closed. One is kept: it has the names of files.
  *
- * @returns what to say of it
+ * @returns a message about it
  */
 export function setCacheAside(path: string): string {
   const aside = `${path}.set-aside`;

@@ -10,7 +10,7 @@ export interface CacheRecord {
   readonly value: Uint8Array;
 }
 
-/** What `lstat` returned, as far as it says whether an entry has changed. */
+/** The fields of `lstat` that differ if an entry has changed. */
 export type State = Pick<Stat, "type" | "mode" | "size" | "mtime" | "ctime" | "inode"> & {
   /** Whether a change after it was read may have left all of this as it is. */
   readonly isRecent: boolean;

@@ -13,8 +13,8 @@ import { fromHex, toHex } from "@idk/storage/blobs";
 export interface AddressSet {
   add(address: Address): void;
   addList(list: AddressList): void;
-  /** Those of a list that it does not have. */
-  without(list: AddressList): AddressList;
+  /** The addresses of a list that this set does not have. */
+  missing(list: AddressList): AddressList;
   /** What it takes; at most about twice what its addresses have. */
   readonly bytes: number;
   /** @param address 32 bytes */
@@ -64,7 +64,7 @@ export function addressSet(): AddressSet {
       if (batch.length >= BATCH) flush();
     },
     addList: push,
-    without(list) {
+    missing(list) {
       flush();
       return runs.reduce((rest, run) => difference(rest, run), list);
     },

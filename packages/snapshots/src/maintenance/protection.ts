@@ -65,7 +65,7 @@ export async function protectionsOf(
     );
     let packs = packsOf(rest);
     for (const longer of protections) {
-      if (longer.until > until) packs = longer.blobs.without(packs);
+      if (longer.until > until) packs = longer.blobs.missing(packs);
     }
     let claimed = packs.length;
     for (const protection of protections) claimed += protection.blobs.bytes;
@@ -132,7 +132,7 @@ async function* ahead<T, R>(
   try {
     for (const item of items) {
       const working = work(item);
-      // What fails is thrown when its turn comes.
+      // A rejection is thrown when this item is awaited.
       working.catch(() => undefined);
       pending.push([item, working]);
       if (pending.length >= AHEAD) yield pending.shift()!;

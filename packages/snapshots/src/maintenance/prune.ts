@@ -71,6 +71,7 @@ export async function prune(
   const start = await repository.backend.currentTime(signal ? { signal } : {});
   const state = await readState(repository, {
     ...options,
+    previous: false,
     onHead: (done) => onProgress?.({ stage: "heads", done }),
   });
   const grace = graceOf(repository, state) * 1000;

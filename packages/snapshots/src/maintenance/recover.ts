@@ -7,7 +7,7 @@ import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
 import type { Repository } from "../repository/repository.ts";
 import type { Settings } from "../format/records/settings.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
-import { withoutTexts } from "./repository-state.ts";
+import { shortHead } from "./repository-state.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { packsInOrder } from "../format/records/reach.ts";
 import { type ReachReader, reachReader } from "./reach-reader.ts";
@@ -38,8 +38,8 @@ export interface UnrecoveredHead {
 }
 
 /**
- * What `recover` has done; with `dryRun`, what it would do. Newest first. The heads are without messages, and
- * without the markers that they forget.
+ * What `recover` has done; with `dryRun`, what it would do. Newest first. The heads are without messages and
+ * tags, the heads before them, and the markers that they forget.
  */
 export interface RecoverReport {
   /** Heads whose markers are written again. */
@@ -89,7 +89,7 @@ export async function recover(
   let opened = 0;
   const note = (found: StoredHead | undefined): void => {
     // Anyone who can put can put heads, whose lists would take more memory than they have bytes.
-    if (found !== undefined) heads.push(withoutMarkers(withoutTexts(found)));
+    if (found !== undefined) heads.push(withoutMarkers(shortHead(found, { previous: false })));
     opened += 1;
     onProgress?.({ stage: "heads", done: opened, total: candidates.length });
   };

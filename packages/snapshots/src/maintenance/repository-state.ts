@@ -6,21 +6,30 @@ import type {
   Repository,
 } from "../repository/repository.ts";
 import { type Forgetting, forgettingsInForce, isForgotten } from "../rules/forgetting.ts";
+import { ADDRESS_LENGTH } from "../format/limits.ts";
+import type { Address } from "@idk/storage";
 import { FORGETTING_CHAIN } from "../format/names/chain.ts";
 import { type Marker, formatMarker } from "../format/names/marker.ts";
+import type { Head } from "../format/records/head.ts";
 import type { Settings } from "../format/records/settings.ts";
 import type { Writer } from "../format/keys/writer.ts";
 import { type StoredHead, mayForget, newestSettings } from "../rules/counting.ts";
+import { fromHex, toHex } from "@idk/storage/blobs";
 import { namesOf } from "../rules/death.ts";
 
 /** All heads of a repository. */
 export interface RepositoryState {
   /** The newest settings. */
   readonly settings: FoundSettings;
-  /** Those that count, newest first within each chain, without their texts (`withoutTexts`). */
+  /** Those that count, newest first within each chain, as short as `shortHead` makes them. */
   readonly heads: readonly FoundHead[];
   /** Those that do not count. */
   readonly refused: readonly RefusedHead[];
+}
+
+/** Options of `readState`. */
+export interface StateOptions extends HeadOptions, KeptParts {
+  readonly onHead?: (done: number) => void;
 }
 
 /**
@@ -30,7 +39,7 @@ export interface RepositoryState {
  */
 export async function readState(
   repository: Repository,
-  options: HeadOptions & { readonly onHead?: (done: number) => void } = {},
+  options: StateOptions = {},
 ): Promise<RepositoryState> {
   const refused = new Map<string, RefusedHead>();
   const onRefused = (one: RefusedHead) => {
@@ -39,25 +48,55 @@ export async function readState(
   };
   const heads: FoundHead[] = [];
   for await (const found of repository.heads({ ...options, onRefused })) {
-    heads.push(withoutTexts(found));
+    heads.push(shortHead(found, options));
     options.onHead?.(heads.length + refused.size);
   }
   const settings = await repository.settings(options);
   return { settings: newestSettings(heads) ?? settings, heads, refused: [...refused.values()] };
 }
 
-/** Tags of a head that are kept in memory, in all. */
-const TAGS_MAX = 4096;
+/** What a head keeps in memory of its lists, of which it may have a MiB. */
+export interface KeptParts {
+  /** The heads before it, by default: it takes these to find forks. */
+  readonly previous?: boolean | undefined;
+  /** Those of its tags that are among these; by default none. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+/** A head without its message and most of its lists: all heads are held at once, and others store them. */
+export function shortHead<T extends StoredHead>(
+  found: T,
+  { previous = true, tags = [] }: KeptParts = {},
+): T {
+  const { head } = found;
+  const chosen = tags.filter((tag) => head.tags.includes(tag));
+  const before = addressBytes(previous ? head.previous : []);
+  return { ...found, head: withPrevious({ ...head, message: null, tags: chosen }, before) };
+}
 
 /**
- * A head without its message, and without tags if they are very long: all heads are held at once, and one
- * may have a MiB of either.
+ * A head that makes the list of those before it when it is asked for: as bytes they take a third of what
+ * they take as texts. A function of its own, so that what the head was made from is not kept with it.
  */
-export function withoutTexts<T extends StoredHead>(found: T): T {
-  const { head } = found;
-  const length = head.tags.reduce((sum, tag) => sum + tag.length, 0);
-  const tags = length > TAGS_MAX || head.tags.length > TAGS_MAX ? [] : head.tags;
-  return { ...found, head: { ...head, message: null, tags } };
+function withPrevious(head: Head, before: Uint8Array): Head {
+  return {
+    ...head,
+    get previous() {
+      return addressesIn(before);
+    },
+  };
+}
+
+function addressBytes(addresses: readonly Address[]): Uint8Array {
+  const bytes = new Uint8Array(addresses.length * ADDRESS_LENGTH);
+  for (const [i, address] of addresses.entries()) bytes.set(fromHex(address), i * ADDRESS_LENGTH);
+  return bytes;
+}
+
+function addressesIn(bytes: Uint8Array): Address[] {
+  const count = bytes.length / ADDRESS_LENGTH;
+  const at = (i: number) => bytes.subarray(i * ADDRESS_LENGTH, (i + 1) * ADDRESS_LENGTH);
+  return Array.from({ length: count }, (_, i) => toHex(at(i)) as Address);
 }
 
 /** The heads that forget or unforget, with what each may name. */
@@ -114,7 +153,7 @@ export function forgottenIn(
   let known: Promise<(head: FoundHead) => boolean> | undefined;
   const read = async (): Promise<(head: FoundHead) => boolean> => {
     if ((await repository.newest(FORGETTING_CHAIN, options)) === undefined) return () => false;
-    const { heads, settings } = await readState(repository, options);
+    const { heads, settings } = await readState(repository, { ...options, previous: false });
     return forgottenOf(repository, heads, settings.head.settings);
   };
   return async (found) => (await (known ??= read()))(found);

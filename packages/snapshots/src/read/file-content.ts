@@ -12,7 +12,7 @@ import { equal } from "@idk/storage/blobs";
 import { shownPath } from "./paths.ts";
 
 /** A piece or hole of a file, and where in the file. */
-export type PlacedPiece =
+export type FilePart =
   | (Omit<Piece, "row"> & { readonly row: Row; readonly at: number })
   | (Hole & { readonly at: number });
 
@@ -21,7 +21,7 @@ export async function* piecesOf(
   tree: TreeReader,
   { entry, pack }: { readonly entry: FileEntry; readonly pack: PlacedPack },
   signal?: AbortSignal,
-): AsyncGenerator<PlacedPiece> {
+): AsyncGenerator<FilePart> {
   let at = 0;
   const stack = [{ content: entry.content, pack, index: 0 }];
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
@@ -77,8 +77,8 @@ async function* bytesOf(
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const opened = new Map<string, Promise<Uint8Array>>();
-  const waiting: PlacedPiece[] = [];
-  const fetched = (piece: PlacedPiece) => {
+  const waiting: FilePart[] = [];
+  const fetched = (piece: FilePart) => {
     if (piece.kind === "hole") return undefined;
     const key = rowKey(piece.row);
     const known = opened.get(key);
@@ -102,7 +102,7 @@ async function* bytesOf(
     const pack = await fetched(piece);
     waiting.shift();
     if (piece.kind === "hole") yield* zeros(piece.length);
-    // A copy of raw pieces, which are views: whoever keeps one would keep the pack.
+    // A copy of raw pieces, which are views: a caller that keeps one would keep the pack.
     else yield new Uint8Array(decodePiece(pack!, piece));
     release();
   }

@@ -20,7 +20,7 @@ export interface PackReader {
    */
   data(row: Row, signal?: AbortSignal, buffer?: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
   /**
-   * A data pack as it is stored, and the content key that opens it, for whoever opens it elsewhere. Its
+   * A data pack as it is stored, and the content key that opens it, to open it elsewhere. Its
    * address is checked.
    */
   sealedData(row: Row, signal?: AbortSignal, buffer?: Uint8Array<ArrayBuffer>): Promise<SealedPack>;

@@ -69,7 +69,15 @@ export async function* walk(
   };
   const enter = async (inner: Directory) => {
     const nodes = nodesOnPath + inner.nodes.length;
-    if (above + stack.length > DEPTH_MAX || nodes > NODES_ON_PATH_MAX) throw tooDeep();
+    if (above + stack.length > DEPTH_MAX) {
+      throw new StorageError("tree", `the tree is deeper than ${DEPTH_MAX} directories`);
+    }
+    if (nodes > NODES_ON_PATH_MAX) {
+      throw new StorageError(
+        "tree",
+        `the directories on one path have more than ${NODES_ON_PATH_MAX} nodes`,
+      );
+    }
     try {
       stack.push(await cursorOf(tree, inner, signal));
       nodesOnPath = nodes;
@@ -155,8 +163,4 @@ function counting(totals: WalkOptions["totals"]) {
       for (const key of keys) if (found[key] < totals[key]) throw wrong(key, "fewer");
     },
   };
-}
-
-function tooDeep(): StorageError {
-  return new StorageError("tree", `the tree is deeper than ${DEPTH_MAX} directories, or too large`);
 }

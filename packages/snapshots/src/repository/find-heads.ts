@@ -151,7 +151,7 @@ export async function* readHeads(
   try {
     for await (const listed of markers) {
       const reading = read(listed);
-      // What fails is thrown when its turn comes.
+      // A rejection is thrown when this item is awaited.
       reading.catch(() => undefined);
       pending.push(reading);
       if (pending.length >= CONCURRENCY) yield await pending.shift()!;

@@ -4,33 +4,49 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import type { ChainId } from "../format/names/identifiers.ts";
 import { formatMarker, parseMarker } from "../format/names/marker.ts";
-import { type HeadMemory, type RememberedHead, applyTo } from "./head-memory.ts";
+import { type HeadMemory, type RememberedHead, rememberIn, rollBackIn } from "./head-memory.ts";
+import { withFileLock } from "./file-lock.ts";
 
 /** A file longer than this is not ours: 100,000 chains. */
 const FILE_MAX = 2 ** 25;
 const PAYLOAD_HASH = /^[0-9a-f]{64}$/u;
 
 /**
- * A memory in a file: JSON, replaced as a whole. Of two processes that remember at the same moment, one
- * may win, and the other's head is remembered the next time that it is read.
+ * A memory in a file: JSON, replaced as a whole, by one process at a time (`<path>.lock`).
  *
  * @param path of the file. It and its folder need not exist.
  */
 export function headMemoryFile(path: string): HeadMemory {
   const recall = async () => parse(path, await textOf(path));
+  const change = async (by: (heads: Map<ChainId, RememberedHead>) => void): Promise<void> => {
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      await withFileLock(`${path}.lock`, async () => {
+        const heads = new Map(await recall());
+        by(heads);
+        await replace(path, textFor(heads));
+      });
+    } catch (error) {
+      if (error instanceof StorageError) throw error;
+      throw new StorageError("unavailable", `cannot write ${path}, which remembers heads`, {
+        cause: error,
+      });
+    }
+  };
   return {
     recall,
-    async remember(newest) {
-      const heads = new Map(await recall());
-      applyTo(heads, newest);
-      const lines = [...heads.values()].map(({ marker, name, payloadHash }) => ({
-        marker: formatMarker(marker),
-        name,
-        payload: payloadHash,
-      }));
-      await replace(path, `${JSON.stringify({ version: 1, heads: lines })}\n`);
-    },
+    remember: (newest) => change((heads) => rememberIn(heads, newest)),
+    rollBack: (chain, head) => change((heads) => rollBackIn(heads, chain, head)),
   };
+}
+
+function textFor(heads: ReadonlyMap<ChainId, RememberedHead>): string {
+  const lines = Array.from(heads.values(), ({ marker, name, payloadHash }) => ({
+    marker: formatMarker(marker),
+    name,
+    payload: payloadHash,
+  }));
+  return `${JSON.stringify({ version: 1, heads: lines })}\n`;
 }
 
 async function textOf(path: string): Promise<string | undefined> {
@@ -75,7 +91,6 @@ function parse(path: string, text: string | undefined): ReadonlyMap<ChainId, Rem
 async function replace(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
-    await mkdir(dirname(path), { recursive: true });
     const file = await open(temporary, "wx", 0o600);
     try {
       await file.writeFile(text);
@@ -86,8 +101,6 @@ async function replace(path: string, text: string): Promise<void> {
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw new StorageError("unavailable", `cannot write ${path}, which remembers heads`, {
-      cause: error,
-    });
+    throw error;
   }
 }

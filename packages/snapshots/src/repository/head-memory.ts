@@ -18,8 +18,13 @@ export interface RememberedHead {
 export interface HeadMemory {
   /** The newest head of each chain that was remembered. */
   recall(): Promise<ReadonlyMap<ChainId, RememberedHead>>;
-  /** Replaces what is remembered of these chains, durably; of those with undefined nothing is, then. */
-  remember(heads: ReadonlyMap<ChainId, RememberedHead | undefined>): Promise<void>;
+  /**
+   * Remembers the newest heads of these chains, durably. If one that is newer is remembered by then, as
+   * by another process meanwhile, that one stays.
+   */
+  remember(heads: ReadonlyMap<ChainId, RememberedHead>): Promise<void>;
+  /** Remembers an older head of a chain than before, durably; undefined: none. */
+  rollBack(chain: ChainId, head: RememberedHead | undefined): Promise<void>;
 }
 
 /** A memory for as long as the process runs. */
@@ -27,21 +32,31 @@ export function volatileHeadMemory(): HeadMemory {
   const heads = new Map<ChainId, RememberedHead>();
   return {
     recall: async () => new Map(heads),
-    remember: async (newest) => {
-      applyTo(heads, newest);
-    },
+    remember: async (newest) => rememberIn(heads, newest),
+    rollBack: async (chain, head) => rollBackIn(heads, chain, head),
   };
 }
 
-/** Makes a change of `remember` in a map. */
-export function applyTo(
+/** `remember` in a map. */
+export function rememberIn(
   heads: Map<ChainId, RememberedHead>,
-  newest: ReadonlyMap<ChainId, RememberedHead | undefined>,
+  newest: ReadonlyMap<ChainId, RememberedHead>,
 ): void {
   for (const [chain, head] of newest) {
-    if (head === undefined) heads.delete(chain);
-    else heads.set(chain, head);
+    const known = heads.get(chain);
+    if (known === undefined || compareMarkers(head.marker, known.marker) < 0)
+      heads.set(chain, head);
   }
+}
+
+/** `rollBack` in a map. */
+export function rollBackIn(
+  heads: Map<ChainId, RememberedHead>,
+  chain: ChainId,
+  head: RememberedHead | undefined,
+): void {
+  if (head === undefined) heads.delete(chain);
+  else heads.set(chain, head);
 }
 
 /** Whether the newest head found now is older than the one remembered, or there is none. */

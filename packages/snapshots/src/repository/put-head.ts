@@ -128,7 +128,7 @@ const TIMER_MAX = 2 ** 31 - 1;
 /**
  * A signal that fires with another one, or after some time.
  *
- * @returns also a function that ends it, and one that says whether the time has passed
+ * @returns also a function that ends it, and one for whether the time has passed
  */
 function deadlineSignal(
   signal: AbortSignal | undefined,

@@ -36,8 +36,9 @@ const KEPT = 8;
 const kept: Uint8Array<ArrayBuffer>[] = [];
 
 /**
- * Lends a buffer that is as long as any root, so that a longer blob is refused before it is read. What is
- * kept of it has to be copied: with a new buffer for each, reading many records would mostly clear memory.
+ * Calls `use` with a buffer that is as long as any root, so that a longer blob is refused before it is
+ * read. The buffer is valid until the promise settles, so the result has to be a copy: with a new buffer
+ * for each, reading many records would mostly clear memory.
  */
 export async function withRootBuffer<T>(
   use: (buffer: Uint8Array<ArrayBuffer>) => Promise<T>,

@@ -177,13 +177,12 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     const remembered = (await memory.recall()).get(chain);
     if (isRolledBack(remembered, found)) {
       if (!acceptRollback && !isExplained(remembered!)) throw rollback(name, remembered!, found);
-    } else if (
-      found === undefined ||
-      (remembered !== undefined && compareMarkers(found.marker, remembered.marker) >= 0)
-    ) {
+      await memory.rollBack(chain, found && rememberedOf(found));
       return;
     }
-    await memory.remember(new Map([[chain, found && rememberedOf(found)]]));
+    if (found === undefined) return;
+    if (remembered !== undefined && compareMarkers(found.marker, remembered.marker) >= 0) return;
+    await memory.remember(new Map([[chain, rememberedOf(found)]]));
   }
 
   /** Why a chain may have a newest head that is older: what was newer need not count any more. */

@@ -25,7 +25,7 @@ export function storeClock(backend: MarkerBackend): StoreClock {
       return known.store + elapsed;
     },
     guess() {
-      // A server tells its time with any response, so asking for it alone would be a request too many.
+      // Any response of a server has its time, so a request for it alone would be one too many.
       if (backend.clockAheadMs === undefined) return undefined;
       return Date.now() - (backend.clockAheadMs() ?? 0);
     },

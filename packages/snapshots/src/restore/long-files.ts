@@ -4,7 +4,7 @@ import { hashRange, hashZeros } from "./content-hash.ts";
 import { ReadBackDiffers, giveName, openTemporary, otherHash, writeAt } from "./write-file.ts";
 import { type Hash, createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";
-import { removeIfThere } from "./place.ts";
+import { FileReplaced, isOwn, removeIfThere } from "./place.ts";
 
 /** A file of several pieces, or with holes, while it is written. */
 export interface LongFile extends Planned {
@@ -92,6 +92,11 @@ export function longFiles(context: RestoreContext): LongFiles {
     return file.fd;
   };
 
+  const remove = ({ parent, temporary, inode }: LongFile): void => {
+    const folder = folders.open(parent);
+    if (isOwn(host, folder, temporary!, inode)) removeIfThere(host, folder, temporary!);
+  };
+
   return {
     begin: (planned, size, hash) => ({
       ...planned,
@@ -134,33 +139,28 @@ export function longFiles(context: RestoreContext): LongFiles {
       const folder = folders.open(file.parent);
       const warn = (message: string) => report.warning(file, message);
       context.attributes.setOpen(fd, folder, file.temporary, file.attributes, warn);
+      if (!isOwn(host, folder, file.temporary!, file.inode)) throw new FileReplaced();
       shut(file);
       unfinished.delete(file);
       giveName(context, folder, file.temporary!, file.name);
     },
     discard(file) {
-      shut(file);
-      if (!unfinished.delete(file)) return;
-      removeIfThere(host, folders.open(file.parent), file.temporary!);
+      try {
+        if (unfinished.delete(file)) remove(file);
+      } finally {
+        shut(file);
+      }
     },
     close() {
       for (const file of unfinished) {
-        shut(file);
         try {
-          removeIfThere(host, folders.open(file.parent), file.temporary!);
+          remove(file);
         } catch {
           // The folder is gone: so is the file.
         }
+        shut(file);
       }
       unfinished.clear();
     },
   };
-}
-
-class FileReplaced extends Error {
-  readonly code = "ESTALE";
-
-  constructor() {
-    super("the file was replaced by another while it was written");
-  }
 }

@@ -1,11 +1,12 @@
-import type { Folder, Host } from "../files/host.ts";
+import type { Folder, Host, Stat } from "../files/host.ts";
 import { codeOf } from "../files/errors.ts";
 
 /**
  * A file is written under a temporary name in its folder and renamed when it is whole and verified, so
  * its own name never has anything else: not after a crash either, and a run with `never` can go on from
  * there. The temporary name follows from the file's own, so that the same command, run again, finds and
- * replaces what a killed one left.
+ * replaces what a killed one left. It also replaces what one that still runs is writing, which notices
+ * that (`isOwn`) and leaves the file to it.
  */
 const PREFIX = Buffer.from(".idk-restore-");
 const DIGITS = 16;
@@ -60,6 +61,33 @@ export function makeTemporary<T>(
       // Left by a restore that was killed.
       if (!isTaken) host.removeFile(folder, temporary);
     }
+  }
+}
+
+/**
+ * Whether a temporary name is still that of the own file. Otherwise another restore is writing it now, and
+ * what has the name may not be whole.
+ *
+ * @param inode of the own file, which has to be open: another may have it afterwards
+ */
+export function isOwn(
+  host: Host,
+  folder: Folder,
+  temporary: Uint8Array,
+  inode: Stat["inode"],
+): boolean {
+  return host.stat(folder, temporary)?.inode === inode;
+}
+
+/** The temporary file is another's now: it is not removed. */
+export class FileReplaced extends Error {
+  readonly code = "ESTALE";
+
+  constructor() {
+    super(
+      "it was replaced while it was written, as another restore into this folder does: " +
+        "let that one end, and restore again",
+    );
   }
 }
 

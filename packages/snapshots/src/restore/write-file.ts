@@ -1,7 +1,7 @@
 import type { AttributeSetter, Attributes } from "./attributes.ts";
 import type { Folder, Host } from "../files/host.ts";
 import { closeSync, constants, writeSync } from "node:fs";
-import { makeTemporary, putInPlace, removeIfThere } from "./place.ts";
+import { FileReplaced, isOwn, makeTemporary, putInPlace, removeIfThere } from "./place.ts";
 import type { PieceLocation } from "../format/packs/piece.ts";
 import { StorageError } from "@idk/storage";
 import { beginsWith } from "./content-hash.ts";
@@ -77,8 +77,9 @@ export function writeWhole(
     writeAt(fd, content, 0);
     if (verify && !beginsWith(fd, content)) throw new ReadBackDiffers();
     attributes.setOpen(fd, folder, temporary, file.attributes, warn);
+    if (!isOwn(host, folder, temporary, host.statOpen(fd).inode)) throw new FileReplaced();
   } catch (error) {
-    removeIfThere(host, folder, temporary);
+    if (!(error instanceof FileReplaced)) removeIfThere(host, folder, temporary);
     throw error;
   } finally {
     closeSync(fd);

@@ -62,7 +62,7 @@ export function* readFile(
   }
 }
 
-/** Whether two stats of one file say that it has not changed between them. */
+/** Whether a file is unchanged between two stats of it. */
 export function isSameState(a: Stat, b: Stat): boolean {
   return (
     a.size === b.size &&

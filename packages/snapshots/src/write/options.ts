@@ -30,7 +30,11 @@ export interface BackupOptions {
   readonly expectedSeconds?: number | undefined;
   /** Of each piece, where it saves an eighth. By default zstd. */
   readonly compression?: "zstd" | "lz4" | "none" | undefined;
-  /** Open and compare each pack before it is stored, and decode what it says of files. By default true. */
+  /**
+   * Open each pack before it is stored and compare it with what was sealed, and decode what it has of
+   * directories. By default true. What was damaged before, while a piece was compressed or copied into its
+   * pack, is found when the file is restored and compared with its hash.
+   */
   readonly verify?: boolean | undefined;
   /** Read and count, store nothing and leave the cache as it is. */
   readonly dryRun?: boolean | undefined;

@@ -4,7 +4,7 @@ import type { FoundSnapshot, Repository } from "../../src/repository/repository.
 import { allow, changeSettings, close } from "../../src/repository/settings.ts";
 import { storeBackup, storePack } from "../support/abstract-backup.ts";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
-import { type StorageError, wrapBackend } from "@idk/storage";
+import { type Address, type StorageError, wrapBackend } from "@idk/storage";
 import { forget } from "../../src/maintenance/forget.ts";
 import { forgottenOf } from "../../src/maintenance/repository-state.ts";
 import { openRepository } from "../../src/repository/open.ts";
@@ -96,6 +96,27 @@ describe("forget", () => {
     );
     const byHeads = await forget(repository, { ...dry, times: "head" });
     expect(byHeads.forgotten.length).toBe(9);
+  });
+
+  test("keeps a snapshot for its tag, however many it has", async () => {
+    const given = await testRepository();
+    const record = "ab".repeat(32) as Address;
+    const tags = [...Array.from({ length: 5000 }, (_, i) => `tag-${i}`), "keep"];
+    for (const [age, own] of [[], tags, ["tag-1"]].entries()) {
+      const head = { kind: "snap", name: "home", snapshot: record, reach: record } as const;
+      await storeHead(given, given.owner, { ...head, generation: NOW - age * DAY, tags: own });
+    }
+    const { chains } = await forget(await given.open(), {
+      policy: { last: 1, tags: [["tag-1", "keep"]] },
+      times: "head",
+      recipients: given.recipients,
+      dryRun: true,
+    });
+    expect(chains[0]!.decisions.map(({ reasons }) => reasons.join(" "))).toEqual([
+      "newest last",
+      "tag",
+      "",
+    ]);
   });
 
   test("never forgets the newest of a chain, unless it is closed", async () => {

@@ -1,9 +1,10 @@
 /**
- * Runs prune, check or recover over a repository in a folder, and prints what came of it and the most memory
+ * Runs prune, check, forget or recover over a repository in a folder, and prints what came of it and the most memory
  * that it took, in bytes. Usage: bun hostile-runner.ts FOLDER IDENTITY PINNED COMMAND
  */
 import { type StorageError, parseIdentity } from "@idk/storage";
 import { check } from "../../src/maintenance/check.ts";
+import { forget } from "../../src/maintenance/forget.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { openRepository } from "../../src/repository/open.ts";
 import { ownerKeyOf } from "../../src/format/keys/writer.ts";
@@ -29,6 +30,9 @@ if (command === "prune") {
   await check(repository, {
     onProblem: (problem) => "error" in problem && note(problem.error),
   });
+} else if (command === "forget") {
+  const tags = [["t0-0"]];
+  await forget(repository, { policy: { last: 1, tags }, recipients: [], dryRun: true });
 } else {
   const { lost, recovered } = await recover(repository, { dryRun: true });
   for (const { error } of lost) note(error);

@@ -24,8 +24,8 @@ import { treeReader } from "../../src/read/tree.ts";
 import { memory } from "@idk/storage/memory";
 
 setDefaultTimeout(120_000);
-const folder = mkdtempSync(join(tmpdir(), "idk-hostile-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const place = mkdtempSync(join(tmpdir(), "idk-hostile-"));
+afterAll(() => rmSync(place, { recursive: true }));
 const MEMORY_MAX = 256 * 2 ** 20;
 
 /** Addresses that nothing has, in order. */
@@ -39,9 +39,10 @@ function madeUp(count: number, last: number): Uint8Array {
   return list;
 }
 
-/** A repository to which an allowed writer has stored reaches and heads that are as long as can be. */
-async function hostileRepository() {
-  const backend = filesystem(folder);
+/** A repository in a new folder, one writer that the owner allows, and a reach that is whole. */
+async function repositoryIn(name: string) {
+  const folder = join(place, name);
+  const backend = filesystem(folder, { durability: "none" });
   const identity = await generateIdentity();
   const owner = ownerKeyOf(identity);
   const recipients = [identity.recipient];
@@ -57,7 +58,24 @@ async function hostileRepository() {
     packs: [],
     kind: "part",
   });
+  const part = { kind: "part", name: "web", reach: good.reaches[0]!.address } as const;
+  const run = (command: string) => {
+    const script = join(import.meta.dir, "hostile-runner.ts");
+    const given = [folder, formatIdentity(identity), JSON.stringify(pinned), command];
+    const child = Bun.spawnSync([process.execPath, script, ...given]);
+    expect(child.stderr.toString()).toBe("");
+    const result = JSON.parse(child.stdout.toString()) as { errors: string[]; peak: number };
+    if (process.env["IDK_TEST_PEAKS"] === "1")
+      process.stderr.write(`${command}: ${result.peak / 2 ** 20} MiB\n`);
+    return result;
+  };
+  return { to, web, start, part, run };
+}
 
+test("an allowed writer cannot make prune, check and recover take much memory", async () => {
+  const { to, web, start, part, run } = await repositoryIn("reaches");
+  const { backend, recipients } = to;
+  // Reaches and heads that are as long as can be.
   const store = createStore({ backend, recipients, nacl: naCl, workers: 0 });
   const putReach = async (earlier: readonly Address[], last: number) =>
     store.put(encodeReach({ earlier, added: madeUp(800_000, last), dropped: new Uint8Array(0) }), {
@@ -65,26 +83,12 @@ async function hostileRepository() {
     });
   const earlier: Address[] = [];
   for (let i = 0; i < 4; i++) earlier.push(await putReach([], i));
-  const part = { kind: "part", name: "web" } as const;
   const reach = await putReach(earlier, 4);
   const markers = [await storeHead(to, web, { ...part, generation: start, reach })];
-  const [small] = good.reaches;
   const message = "x".repeat(1_000_000);
   for (let i = 1; i <= 60; i++) {
-    const head = { ...part, generation: start + i, reach: small!.address, message };
-    markers.push(await storeHead(to, web, head));
+    markers.push(await storeHead(to, web, { ...part, generation: start + i, message }));
   }
-  return { backend, markers, identity: formatIdentity(identity), pinned: JSON.stringify(pinned) };
-}
-
-test("an allowed writer cannot make prune, check and recover take much memory", async () => {
-  const { backend, markers, identity, pinned } = await hostileRepository();
-  const run = (command: string) => {
-    const script = join(import.meta.dir, "hostile-runner.ts");
-    const child = Bun.spawnSync([process.execPath, script, folder, identity, pinned, command]);
-    expect(child.stderr.toString()).toBe("");
-    return JSON.parse(child.stdout.toString()) as { errors: string[]; peak: number };
-  };
   const head = markers[0]!.address;
   for (const command of ["prune", "check", "recover"]) {
     if (command === "recover") {
@@ -95,8 +99,26 @@ test("an allowed writer cannot make prune, check and recover take much memory", 
     expect(errors[0]).toStartWith("limit: ");
     expect(errors[0]).toMatch(/8000\d\d packs are claimed, and the store has \d+ blobs/u);
     if (command === "prune") expect(errors[0]).toContain(head);
-    if (process.env["IDK_TEST_PEAKS"] === "1")
-      process.stderr.write(`${command}: ${peak / 2 ** 20} MiB\n`);
+    expect(peak).toBeLessThan(MEMORY_MAX);
+  }
+});
+
+test("many heads with long lists do not take much memory either", async () => {
+  const { to, web, start, part, run } = await repositoryIn("heads");
+  const markers = [];
+  for (let i = 1; i <= 2000; i++) {
+    const previous = Array.from({ length: 64 }, (_, n) => {
+      return (i * 64 + n).toString(16).padStart(64, "0") as Address;
+    });
+    const tags = Array.from({ length: 1365 }, (_, n) => (n + 36 ** 2).toString(36));
+    markers.push(await storeHead(to, web, { ...part, generation: start + i, previous, tags }));
+  }
+  for (const command of ["prune", "forget", "check", "recover"]) {
+    if (command === "recover") {
+      for (const marker of markers) await to.backend.deleteMarker!(formatMarker(marker));
+    }
+    const { errors, peak } = run(command);
+    expect([command, errors]).toEqual([command, []]);
     expect(peak).toBeLessThan(MEMORY_MAX);
   }
 });

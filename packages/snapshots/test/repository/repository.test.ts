@@ -16,6 +16,7 @@ import type { RefusedHead } from "../../src/repository/find-heads.ts";
 import { discoverRepository } from "../../src/repository/discover.ts";
 import { forksOf } from "../../src/repository/forks.ts";
 import { filesystem } from "@idk/storage/filesystem";
+import { chainOf } from "../../src/format/names/chain.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { headMemoryFile } from "../../src/repository/head-memory-file.ts";
 import { join } from "node:path";
@@ -192,6 +193,40 @@ describe("rollback", () => {
     expect((await resolveSnapshot(await given.open(heads), "latest")).marker).toEqual(work);
     const hidden = await given.open(heads, hiding(given, [formatMarker(work)]));
     expect(await codeOf(resolveSnapshot(hidden, "latest"))).toBe("rollback");
+  });
+
+  test.each(Object.entries(cases))("a memory keeps the newer head (%s)", async (_, make) => {
+    const { repository } = await testRepository();
+    const chain = chainOf(repository, "home");
+    const headAt = (generation: number) => ({
+      marker: { chain, generation, address: reach },
+      name: "home",
+      payloadHash: "cd".repeat(32),
+    });
+    const heads = make();
+    for (const generation of [NOW, NOW - 1]) {
+      await heads.remember(new Map([[chain, headAt(generation)]]));
+      expect((await heads.recall()).get(chain)).toEqual(headAt(NOW));
+    }
+    await heads.rollBack(chain, headAt(NOW - 1));
+    expect((await heads.recall()).get(chain)).toEqual(headAt(NOW - 1));
+    await heads.rollBack(chain, undefined);
+    expect((await heads.recall()).size).toBe(0);
+  });
+
+  test("processes that remember heads at the same time lose none", async () => {
+    const { repository } = await testRepository();
+    const path = join(folder, "shared", "heads.json");
+    const chains = Array.from({ length: 16 }, (_, i) => chainOf(repository, `host-${i}`));
+    const remembering = chains.map((chain, i) => {
+      const marker = { chain, generation: NOW, address: reach };
+      const head = { marker, name: `host-${i}`, payloadHash: "cd".repeat(32) };
+      return headMemoryFile(path).remember(new Map([[chain, head]]));
+    });
+    await Promise.all(remembering);
+    const remembered = await headMemoryFile(path).recall();
+    expect([...remembered.keys()].toSorted()).toEqual(chains.toSorted());
+    expect(readdirSync(join(folder, "shared"))).toEqual(["heads.json"]);
   });
 
   test("a memory is a file that is whole, private and checked", async () => {

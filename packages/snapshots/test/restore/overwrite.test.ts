@@ -6,6 +6,7 @@ import {
   lstatSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -212,6 +213,36 @@ test("a dry run names what would be done, changes nothing and fetches no data", 
   const summary = await restore(opened, { target: absent, dryRun: true });
   expect(summary).toMatchObject({ files: 7, directories: 1, errors: 0 });
   expect(() => lstatSync(absent)).toThrow();
+});
+
+test("a restore does not give a file's name to what another restore is writing", async () => {
+  rmSync(target, { recursive: true });
+  mkdirSync(target);
+  const temporaries = () => readdirSync(target).filter((name) => name.startsWith(".idk-restore-"));
+  // As the other does that finds a temporary file, between the last byte and the name.
+  const racing: Host = {
+    ...host,
+    setTimeOpen(fd, time) {
+      host.setTimeOpen(fd, time);
+      const own = host.statOpen(fd).inode;
+      const name = temporaries().find((each) => inode(each) === own);
+      if (name === undefined) return;
+      rmSync(at(name));
+      writeFileSync(at(name), "half");
+    },
+  };
+  const summary = await restoreWith(racing, opened, { target, workers: 0 });
+  const failed = ["content", "long", "same", "time"];
+  const errors = summary.errorList.map(({ path }) => Buffer.from(path).toString());
+  expect(errors.filter((path) => !path.includes("/")).toSorted()).toEqual(failed);
+  for (const { error } of summary.errorList) expect(error.message).toContain("another restore");
+  expect(failed.filter((name) => existsSync(at(name)))).toEqual([]);
+  expect(temporaries().map((name) => readFileSync(at(name), "utf8"))).toEqual(
+    failed.map(() => "half"),
+  );
+  await restore(opened, { target });
+  expect(readFileSync(at("same"), "utf8")).toBe("content");
+  expect(temporaries()).toEqual([]);
 });
 
 describe("delete", () => {

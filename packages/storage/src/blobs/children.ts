@@ -13,8 +13,8 @@ export const CHILD_PLAINTEXT_MAX: number = 2 ** CHUNK_LOG2_MAX;
 export interface UnsealedChild {
   readonly kind: ChildKind;
   /**
-   * 32 bytes. The caller guarantees that it never seals another plaintext: whoever has two blobs of
-   * one key learns the difference of their plaintexts, and can forge both.
+   * 32 bytes. The caller guarantees that it never seals another plaintext: an attacker with two
+   * blobs of one key learns the difference of their plaintexts, and can forge both.
    */
   readonly contentKey: Uint8Array;
   /** At most 16 MiB. It may lie in `blob`, at the offset `CHILD_OVERHEAD`, and is then replaced. */

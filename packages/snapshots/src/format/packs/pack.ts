@@ -23,7 +23,7 @@ const FULL: Readonly<Record<PackSort, number>> = { data: DATA_PACK, meta: METADA
 export const PACK_BLOB_MAX: number = DATA_PACK + CHILD_OVERHEAD;
 
 /**
- * How long the plaintext of a pack is, filled up with zeros: always the same, so that it tells nothing.
+ * How long the plaintext of a pack is, filled up with zeros: always the same, so that it reveals nothing.
  * The last pack of each sort before a head has a padded length of its own, so that small backups stay
  * small.
  *

@@ -3,7 +3,7 @@ import { type Writer, publicKeyOfWriter, writerOfItem } from "../keys/writer.ts"
 import { array, malformed, record, text, tuple, uint } from "../checks.ts";
 import type { CborItem } from "@idk/storage/blobs";
 
-/** Who may write and forget what, as the owner of a repository has it signed. */
+/** The rules of a repository, which its owner signs. */
 export interface Settings {
   /** The grace period G in seconds, at least 3,600: how long prune leaves what is no longer needed. */
   readonly graceSeconds: number;

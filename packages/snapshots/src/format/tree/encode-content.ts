@@ -28,7 +28,7 @@ export interface PlacedNode {
 export type Content =
   | { readonly kind: "pieces"; readonly pieces: readonly PlacedPiece[] }
   | { readonly kind: "nodes"; readonly nodes: readonly PlacedNode[] }
-  /** Of what is neither a file nor a folder: the encoded item. */
+  /** The encoded item of an entry that is neither a file nor a folder. */
   | { readonly kind: "fixed"; readonly item: Uint8Array };
 
 /** Row numbers have at most 16 bits, because that many rows do not fit a pack. */

@@ -9,7 +9,7 @@ import {
 import { type GraceTimes, type SessionClock, tooLate } from "./times.ts";
 import type { Head } from "../../format/records/head.ts";
 import { INLINE_MAX, sealRoot } from "@idk/storage/blobs";
-import { type Marker, compareMarkers } from "../../format/names/marker.ts";
+import type { Marker } from "../../format/names/marker.ts";
 import type { WriterKey } from "../../format/keys/writer.ts";
 import { type WriterState, encodeState } from "./state.ts";
 import { type HeadPlace, headsBefore, putHead } from "../../repository/put-head.ts";
@@ -90,15 +90,9 @@ export async function commit(committing: Committing, what: ToCommit): Promise<Wr
   });
   const state = stateOf(marker);
   cache.commit(Array.from(state.sessions.keys(), (id) => Buffer.from(id, "hex")));
-  // A reader on this machine may have seen a newer one meanwhile.
-  const known = (await memory.recall()).get(chain);
-  if (
-    committing.acceptRollback ||
-    known === undefined ||
-    compareMarkers(marker, known.marker) < 0
-  ) {
-    await memory.remember(new Map([[chain, { marker, name: committing.name, payloadHash }]]));
-  }
+  const own = { marker, name: committing.name, payloadHash };
+  if (committing.acceptRollback) await memory.rollBack(chain, own);
+  else await memory.remember(new Map([[chain, own]]));
   return state;
 }
 
