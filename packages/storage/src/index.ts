@@ -36,6 +36,7 @@ export type {
   Marker,
   PutCallOptions,
   ReadCallOptions,
+  TimeOptions,
 } from "./backend/backend.ts";
 export { withLimit } from "./backend/limit.ts";
 export { type BackendCall, type Retry, type RetryOptions, withRetry } from "./backend/retry.ts";

@@ -82,13 +82,11 @@ async function setUp(
   const owner = ownerKeyOf(identities[0]!);
   const to = await readersOf(settings.recipients, identities);
   if (pins !== undefined) requireFolder(settings);
-  // Asking for its time would make the folder.
-  if (dryRun && missingFolder(settings.store) !== undefined) {
-    return openEmpty({ owner, to, identities }, session);
-  }
+  const isMissing = missingFolder(settings.store) !== undefined;
+  if (dryRun && isMissing) return openEmpty({ owner, to, identities }, session);
   const backend = await openLocation(settings.store, session);
   return closingOnError(backend, async () => {
-    const found = await findPinned(settings, identities, backend, session);
+    const found = isMissing ? undefined : await findPinned(settings, identities, backend, session);
     if (found === undefined && dryRun) {
       await backend[Symbol.asyncDispose]();
       return openEmpty({ owner, to, identities }, session);

@@ -168,8 +168,8 @@ export async function findPinned(
 }
 
 /**
- * Fails if the repository is a folder that does not exist, which asking for its time would create: the
- * path may be mistyped, and the disk of a repository that was there may not be mounted.
+ * Fails if the repository is a folder that does not exist: the path may be mistyped, and the disk of a
+ * repository that was there may not be mounted.
  */
 export function requireFolder({
   store,

@@ -42,8 +42,8 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   const backend = requireMarkers(options.backend);
   checkGrace(graceSeconds);
   const naCl = await loadNaCl(options.naCl ?? "auto");
-  // First, because it makes a folder that does not exist, which a listing refuses.
-  const now = await backend.currentTime(signal ? { signal } : {});
+  // First, because a listing refuses a folder that does not exist.
+  const now = await backend.currentTime({ create: true, ...(signal && { signal }) });
   for await (const _ of listMarkers(backend, "", { limit: 1, ...(signal && { signal }) })) {
     throw new StorageError(
       "usage",

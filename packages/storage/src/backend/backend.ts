@@ -127,10 +127,16 @@ export interface Backend {
    * UTC, to about a second. It may take a request, and store something for a moment. If the storage
    * does not tell its time, it fails with `unavailable`.
    */
-  currentTime?(options?: CallOptions): Promise<number>;
+  currentTime?(options?: TimeOptions): Promise<number>;
 
   /** Releases connections and handles. The backend must not be used afterwards. */
   close?(): Promise<void>;
+}
+
+/** Options of `currentTime`. */
+export interface TimeOptions extends CallOptions {
+  /** Makes the storage if it does not exist, as `put` does. By default that is an error. */
+  readonly create?: boolean | undefined;
 }
 
 /** Options of every call. */

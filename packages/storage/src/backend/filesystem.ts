@@ -44,7 +44,7 @@ export type Durability = "full" | "none";
 
 /**
  * Keeps each blob in a file, `<directory>/<first two digits>/<name>`. The first `put` creates the
- * directory; all other calls fail with `unavailable` if it does not exist, so that a mistyped path
+ * directory, or `currentTime` with `create`; all other calls fail with `unavailable` if it does not exist, so that a mistyped path
  * is not mistaken for an empty store. Folders get mode 0700 and files 0600.
  *
  * Markers are empty files, `<directory>/heads/<chain>/<rest of the name>`.
@@ -73,10 +73,10 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       creatingRoot = undefined;
     }));
 
-  /** Creates a folder below the root, and those above it. */
-  const createFolder = async (folder: string): Promise<void> => {
-    if (folder === root) return createRoot();
-    await createFolder(dirname(folder));
+  /** Creates a folder below the root, and those above it; the root itself only if it may. */
+  const createFolder = async (folder: string, createsRoot: boolean): Promise<void> => {
+    if (folder === root) return createsRoot ? createRoot() : requireRoot();
+    await createFolder(dirname(folder), createsRoot);
     synced.delete(folder);
     try {
       await mkdir(folder, { mode: FOLDER_MODE });
@@ -86,10 +86,14 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
   };
 
   /** Creates the folder only if opening fails, because it nearly always exists. */
-  const create = async (folder: string, path: string): Promise<FileHandle> => {
+  const create = async (
+    folder: string,
+    path: string,
+    createsRoot: boolean,
+  ): Promise<FileHandle> => {
     const handle = await unlessMissing(open(path, "wx", FILE_MODE));
     if (handle !== undefined) return handle;
-    await createFolder(folder);
+    await createFolder(folder, createsRoot);
     return open(path, "wx", FILE_MODE);
   };
 
@@ -150,7 +154,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       const { folder, path } = locate(root, name);
       const temporary = join(folder, temporaryName());
       try {
-        const handle = await create(folder, temporary);
+        const handle = await create(folder, temporary, true);
         try {
           await fillFile(handle, bytes, fsync, signal);
           throwIfAborted(signal);
@@ -208,7 +212,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       try {
         try {
           // Empty, so there is nothing to write, and it appears as a whole.
-          await fillFile(await create(folder, path), new Uint8Array(0), fsync, undefined);
+          await fillFile(await create(folder, path, false), new Uint8Array(0), fsync, undefined);
         } catch (error) {
           if (systemCode(error) !== "EEXIST") throw error;
           await syncFile(path);
@@ -241,11 +245,11 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
       await remove(folder, path, `delete the marker ${path}`);
     },
 
-    async currentTime({ signal } = {}) {
+    async currentTime({ signal, create: createsRoot = false } = {}) {
       throwIfAborted(signal);
       const path = join(root, MARKERS, temporaryName());
       try {
-        const handle = await create(dirname(path), path);
+        const handle = await create(dirname(path), path, createsRoot);
         try {
           // Written and synced, because a file server may leave the time of an empty file to this
           // machine.

@@ -132,6 +132,7 @@ export function markerCases(many: number): readonly Case[] {
       name: "leaves nothing behind when it finds out the time",
       async check({ backend }) {
         await backend.currentTime();
+        await backend.currentTime({ create: true });
         assert.deepEqual(await names(backend, ""), []);
         assert.deepEqual(await collect(backend.list("")), []);
       },

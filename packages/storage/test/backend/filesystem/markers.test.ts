@@ -32,6 +32,7 @@ let backend: Backend;
 beforeEach(async () => {
   place = await mkdtemp(join(tmpdir(), "idk-markers-"));
   directory = join(place, "store");
+  await mkdir(directory);
   backend = filesystem(directory);
 });
 
@@ -79,8 +80,12 @@ describe("durability", () => {
   }
 
   test("syncs the file, its folder, the entries of all folders above, and a deletion", async () => {
-    // The file, its chain, heads, the root and the root's parent.
-    expect(await syncsDuring(() => backend.putMarker!(NAME))).toBe(5);
+    await rm(directory, { recursive: true });
+    // The file with the time, and the root's parent.
+    const create = async () => void (await backend.currentTime!({ create: true }));
+    expect(await syncsDuring(create)).toBe(2);
+    // The file, its chain, heads and the root.
+    expect(await syncsDuring(() => backend.putMarker!(NAME))).toBe(4);
     expect(await syncsDuring(() => backend.putMarker!(NAME.replace("-ab", "-cd")))).toBe(2);
     expect(await syncsDuring(() => backend.deleteMarker!(NAME))).toBe(1);
   });
@@ -132,7 +137,8 @@ describe("what is not a marker", () => {
   ])("is a usage error as a name: %p", async (name) => {
     await rejects(backend.putMarker!(name), "usage", "a marker's name must be");
     await rejects(backend.deleteMarker!(name), "usage", "a marker's name must be");
-    expect(await readdir(place)).toEqual([]);
+    expect(await readdir(place)).toEqual(["store"]);
+    expect(await readdir(directory)).toEqual([]);
   });
 });
 
@@ -175,9 +181,14 @@ describe("the time", () => {
   });
 });
 
-test("a missing directory is an error for a listing and a deletion, and is made by a put", async () => {
+test("a missing directory is an error, and is made only if the time is asked for to make it", async () => {
+  await rm(directory, { recursive: true });
   await rejects(names(), "unavailable", "does not exist");
   await rejects(backend.deleteMarker!(NAME), "unavailable", "does not exist");
+  await rejects(backend.putMarker!(NAME), "unavailable", "does not exist");
+  await rejects(backend.currentTime!(), "unavailable", "does not exist");
+  expect(await readdir(place)).toEqual([]);
+  await backend.currentTime!({ create: true });
   await backend.putMarker!(NAME);
   expect(await names()).toEqual([NAME]);
 });
