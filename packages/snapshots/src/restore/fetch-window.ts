@@ -10,15 +10,10 @@ import { assertOfOne } from "./faults.ts";
 import { decodePiece } from "../format/packs/piece.ts";
 import { equal } from "@idk/storage/blobs";
 import { errorOfThread } from "./threads/pool.ts";
+import { type ShortFile, ShortFiles } from "./short-files.ts";
 import { otherTurns } from "./content-hash.ts";
 import { throwIfAborted } from "../read/aborted.ts";
 import { writePiece } from "./write-file.ts";
-
-/** A file of one piece. */
-export interface ShortFile extends Planned {
-  readonly hash: Uint8Array;
-  readonly piece: PieceLocation;
-}
 
 /** What is written from packs, grouped by pack, so that each is fetched once. */
 export interface Window {
@@ -32,7 +27,7 @@ export interface Window {
 
 interface Pack {
   readonly row: Row;
-  readonly short: ShortFile[];
+  readonly short: ShortFiles;
   readonly long: { readonly to: LongPiece; readonly piece: PieceLocation }[];
 }
 
@@ -45,8 +40,8 @@ interface Outcome {
   /** What the plaintext lies in. */
   readonly buffer?: PackBuffer;
   readonly error?: unknown;
-  /** With an error for each that could not be. */
-  readonly written: ReadonlyMap<ShortFile, Error | undefined>;
+  /** By index, with an error for each that could not be. */
+  readonly written: ReadonlyMap<number, Error | undefined>;
 }
 
 /** Packs that are fetched and written at once, each up to 4 MiB. */
@@ -55,7 +50,7 @@ const AHEAD = 4;
 const PACKS_FOR_THREADS = 8;
 /** Folders that are kept open for one job. With `AHEAD` jobs and open long files, less than 1,024 are. */
 const FOLDERS_FOR_THREAD = 128;
-const NONE: ReadonlyMap<ShortFile, Error | undefined> = new Map();
+const NONE: ReadonlyMap<number, Error | undefined> = new Map();
 
 /**
  * @param done is called with a file that is restored
@@ -92,7 +87,7 @@ export function fetchWindow(
       pack = waiting.get(key);
     }
     if (pack === undefined) {
-      pack = { row, short: [], long: [] };
+      pack = { row, short: new ShortFiles(), long: [] };
       waiting.set(key, pack);
     }
     length += 1;
@@ -121,11 +116,12 @@ export function fetchWindow(
     const { blob, contentKey } = await packs.sealedData(row, signal, into);
     throwIfAborted(signal);
     const pinned = new Map<Planned["parent"], Folder>();
-    const files: ShortFile[] = [];
+    /** Those in the table, by their indexes. */
+    const given: number[] = [];
     const table: TableFile[] = [];
     try {
-      for (const file of short) {
-        const { parent, name, hash, attributes, piece } = file;
+      for (let index = 0; index < short.length; index += 1) {
+        const { parent, name, hash, attributes, piece } = short.at(index);
         const isNotForThreads = attributes.extended !== undefined;
         if (isNotForThreads || (!pinned.has(parent) && pinned.size === FOLDERS_FOR_THREAD))
           continue;
@@ -139,7 +135,7 @@ export function fetchWindow(
           }
           pinned.set(parent, folder);
         }
-        files.push(file);
+        given.push(index);
         const { hasTemporaryNames } = parent;
         table.push({ folder: folder.fd, hasTemporaryNames, name, hash, attributes, piece });
       }
@@ -156,10 +152,10 @@ export function fetchWindow(
       if ("message" in outcome.plaintext) {
         return { error: errorOfThread(outcome.plaintext), written: NONE };
       }
-      for (const { at, message } of outcome.warnings) report.warning(files[at]!, message);
-      const written = new Map<ShortFile, Error | undefined>();
-      for (const file of files) written.set(file, undefined);
-      for (const { at, fault } of outcome.faults) written.set(files[at]!, errorOfThread(fault));
+      for (const { at, message } of outcome.warnings) report.warning(short.at(given[at]!), message);
+      const written = new Map<number, Error | undefined>();
+      for (const index of given) written.set(index, undefined);
+      for (const { at, fault } of outcome.faults) written.set(given[at]!, errorOfThread(fault));
       const { start, length: plaintextLength } = outcome.plaintext;
       const { buffer } = outcome;
       return { plaintext: buffer.subarray(start, start + plaintextLength), buffer, written };
@@ -168,11 +164,12 @@ export function fetchWindow(
     }
   };
 
-  const writeShort = (file: ShortFile, outcome: Outcome): void => {
+  const writeShort = ({ short }: Pack, index: number, outcome: Outcome): void => {
+    const file = short.at(index);
     try {
       if (outcome.plaintext === undefined) throw outcome.error;
-      const isWritten = outcome.written.has(file);
-      const error = outcome.written.get(file);
+      const isWritten = outcome.written.has(index);
+      const error = outcome.written.get(index);
       if (error !== undefined) throw error;
       if (!isWritten) {
         const { parent, name, hash, attributes, piece } = file;
@@ -211,7 +208,7 @@ export function fetchWindow(
 
   return {
     addShort(file, row) {
-      packOf(row).short.push(file);
+      packOf(row).short.add(file);
     },
     addLong(to, row, piece) {
       to.file.pending += 1;
@@ -233,7 +230,8 @@ export function fetchWindow(
           }
           const outcome = await fetching.shift()!;
           throwIfAborted(signal);
-          for (const file of pack.short) writeShort(file, outcome);
+          for (let index = 0; index < pack.short.length; index += 1)
+            writeShort(pack, index, outcome);
           for (const { to, piece } of pack.long) await writeLong(to, piece, outcome);
           keep(pack.row, outcome);
           context.freeMemory();

@@ -92,8 +92,7 @@ export function fileRestorer(
       if (only !== undefined) {
         const { offset, stored, length, encoding } = only;
         const piece = { offset, stored, length, encoding };
-        const file = { ...planned, hash: new Uint8Array(hash), piece };
-        window.addShort(file, walked.pack.rowOf(only.row));
+        window.addShort({ ...planned, hash, piece }, walked.pack.rowOf(only.row));
         return;
       }
       try {

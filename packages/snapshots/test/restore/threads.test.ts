@@ -10,6 +10,8 @@ import { openHost } from "../../src/files/open-host.ts";
 import { randomBytes } from "node:crypto";
 import { testRepository } from "../support/repositories.ts";
 import { restore, restoreWith } from "../../src/restore/restore.ts";
+import { type ShortFile, ShortFiles } from "../../src/restore/short-files.ts";
+import type { TargetFolder } from "../../src/restore/target-folders.ts";
 import type { RestoreOptions, RestoreSummary } from "../../src/restore/options.ts";
 import { fileThreads } from "../../src/restore/threads/pool.ts";
 
@@ -155,33 +157,63 @@ test("a number of threads that is not one is refused", () => {
   }
 });
 
+const uint = fc.nat(2 ** 32 - 1);
+const ownAttributes = {
+  mode: fc.nat(0o7777),
+  uid: uint,
+  gid: uint,
+  mtime: fc.record({
+    seconds: fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 }),
+    nanoseconds: fc.nat(10 ** 9 - 1),
+  }),
+};
+const ownContent = {
+  name: fc.uint8Array({ minLength: 1, maxLength: 255 }),
+  hash: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+  piece: fc.record({
+    offset: fc.nat(2 ** 22),
+    stored: fc.nat(2 ** 20),
+    length: fc.nat(2 ** 20),
+    encoding: fc.constantFrom<PieceEncoding>("raw", "lz4", "zstd"),
+  }),
+};
+
 test("a table of files is read as it was written", () => {
-  const uint = fc.nat(2 ** 32 - 1);
   const file = fc.record({
+    ...ownContent,
     folder: uint,
     hasTemporaryNames: fc.boolean(),
-    name: fc.uint8Array({ minLength: 1, maxLength: 255 }),
-    hash: fc.uint8Array({ minLength: 32, maxLength: 32 }),
-    attributes: fc.record({
-      mode: fc.nat(0o7777),
-      uid: uint,
-      gid: uint,
-      mtime: fc.record({
-        seconds: fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 }),
-        nanoseconds: fc.nat(10 ** 9 - 1),
-      }),
-      extended: fc.constant(undefined),
-    }),
-    piece: fc.record({
-      offset: fc.nat(2 ** 22),
-      stored: fc.nat(2 ** 20),
-      length: fc.nat(2 ** 20),
-      encoding: fc.constantFrom<PieceEncoding>("raw", "lz4", "zstd"),
-    }),
+    attributes: fc.record({ ...ownAttributes, extended: fc.constant(undefined) }),
   });
   fc.assert(
     fc.property(fc.array(file, { maxLength: 20 }), (files) => {
       expect([...decodeTable(encodeTable(files))]).toEqual(files);
+    }),
+  );
+});
+
+test("planned files are as they were added", () => {
+  const parents = [1, 2].map((device) => ({ device }) as TargetFolder);
+  const extended = new Map([["user.a", Buffer.from("b")]]);
+  const file = fc.record({
+    ...ownContent,
+    parent: fc.constantFrom(...parents),
+    attributes: fc.record({
+      ...ownAttributes,
+      extended: fc.constantFrom(undefined, extended),
+    }),
+    action: fc.constantFrom<ShortFile["action"]>("created", "replaced"),
+    group: fc.constantFrom(undefined, 0, 1, 2 ** 53 - 1),
+  });
+  fc.assert(
+    fc.property(fc.array(file, { maxLength: 20 }), (files) => {
+      const planned = new ShortFiles();
+      for (const each of files) planned.add(each);
+      expect(planned.length).toBe(files.length);
+      for (const [index, each] of files.entries()) {
+        expect(planned.at(index)).toEqual(each);
+        expect(planned.at(index).parent).toBe(each.parent);
+      }
     }),
   );
 });
