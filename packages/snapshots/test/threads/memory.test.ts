@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { heapStats } from "bun:jsc";
 import { memoryKeeper, memoryOfRuntime } from "../../src/threads/memory.ts";
 
 const MIB = 2 ** 20;
@@ -60,4 +61,18 @@ test("the runtime frees what nothing refers to", async () => {
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(freed).toBeGreaterThan(50);
   expect(memory.used()).toBeGreaterThan(MIB);
+});
+
+test("the runtime gives back at once what is free", async () => {
+  const memory = (await memoryOfRuntime())!;
+  memory.free();
+  const before = heapStats().heapCapacity;
+  const fill = (): number => {
+    const held = Array.from({ length: 300_000 }, (_, i) => ({ i, at: { i } }));
+    return heapStats().heapCapacity - held.length + 300_000;
+  };
+  const full = fill();
+  expect(full - before).toBeGreaterThan(16 * MIB);
+  memory.free();
+  expect(heapStats().heapCapacity - before).toBeLessThan((full - before) / 4);
 });
