@@ -1,5 +1,5 @@
 /** Measured rounds of interleaved work, and more of them while noise hides a verdict. */
-import { edenGC } from "bun:jsc";
+import { edenGC, gcAndSweep } from "bun:jsc";
 import type { Measurement, Target } from "../report/report.ts";
 import { seededRandom } from "../statistics/random.ts";
 import { type Rounds, interleave } from "./interleave.ts";
@@ -93,10 +93,12 @@ export function sampleInterleaved(
   let [taken, least] = [0, 0];
   const collect = ({ bytesPerOperation = 0 }: Task) => {
     const isFirst = taken++ % tasks.length === 0;
-    if (isFirst || bytesPerOperation >= LARGE || rss() >= least + LARGE) {
+    if (bytesPerOperation >= LARGE || rss() >= least + LARGE) {
+      // Gives memory back to the system. It drops compiled code, too, so that the next run is a cold one.
       Bun.gc(true);
       least = rss();
-    } else edenGC();
+    } else if (isFirst) gcAndSweep();
+    else edenGC();
   };
   const lanes = tasks.map((task) => ({
     labels: [task],

@@ -139,7 +139,7 @@ describe("sampling", () => {
     expect(await judged(100, 2)).toEqual([6, "inconclusive"]);
   });
 
-  test("collects all garbage once in a round, and before each run on many bytes", async () => {
+  test("returns memory to the system before each run on many bytes, and otherwise if it has grown", async () => {
     const gc = spyOn(Bun, "gc");
     const collections = async (bytesPerOperation?: number) => {
       gc.mockClear();
@@ -148,8 +148,8 @@ describe("sampling", () => {
       return gc.mock.calls;
     };
     try {
-      expect(await collections()).toEqual(Array(6).fill([true]));
-      expect(await collections(1e6)).toHaveLength(6);
+      expect(await collections()).toEqual([[true]]);
+      expect(await collections(1e6)).toHaveLength(1);
       expect(await collections(1e7)).toHaveLength(18);
     } finally {
       gc.mockRestore();
@@ -164,7 +164,7 @@ describe("sampling", () => {
       task("finds none", () => void found.push(kept.deref() === undefined)),
     ];
     await sampleInterleaved(tasks, { rounds: 20, warmups: 0, signal });
-    expect(found.filter(Boolean).length).toBeGreaterThan(10);
+    expect(found.filter(Boolean).length).toBeGreaterThanOrEqual(18);
   });
 });
 
