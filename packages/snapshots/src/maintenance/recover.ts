@@ -38,8 +38,8 @@ export interface UnrecoveredHead {
 }
 
 /**
- * What `recover` has done; with `dryRun`, what it would do. Newest first. The heads are without messages and
- * tags, the heads before them, and the markers that they forget.
+ * What `recover` has done; with `dryRun`, what it would do. Newest first. The heads lack messages, tags,
+ * `previous` and the markers that they forget.
  */
 export interface RecoverReport {
   /** Heads whose markers are written again. */

@@ -1,30 +1,36 @@
-import { StorageError } from "@idk/storage";
+import { BUSY, LOCKED, openDatabase, sqliteCode } from "../cache/database.ts";
 import { dirname } from "node:path";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { randomUUID } from "node:crypto";
+import { StorageError } from "@idk/storage";
 import type { ChainId } from "../format/names/identifiers.ts";
 import { formatMarker, parseMarker } from "../format/names/marker.ts";
 import { type HeadMemory, type RememberedHead, rememberIn, rollBackIn } from "./head-memory.ts";
-import { withFileLock } from "./file-lock.ts";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** A file longer than this is not ours: 100,000 chains. */
 const FILE_MAX = 2 ** 25;
 const PAYLOAD_HASH = /^[0-9a-f]{64}$/u;
+/** How long another process is waited for. What each does with the file takes a moment. */
+const WAIT_MS = 30_000;
+const POLL_MS = 20;
 
 /**
- * A memory in a file: JSON, replaced as a whole, by one process at a time (`<path>.lock`).
+ * A memory in a file: JSON, replaced as a whole, by one process at a time. `<path>.lock` stays beside it.
  *
  * @param path of the file. It and its folder need not exist.
  */
-export function headMemoryFile(path: string): HeadMemory {
+export function headMemoryFile(
+  path: string,
+  { waitMs = WAIT_MS }: { readonly waitMs?: number } = {},
+): HeadMemory {
   const recall = async () => parse(path, await textOf(path));
-  const change = async (by: (heads: Map<ChainId, RememberedHead>) => void): Promise<void> => {
+  const change = async (by: (heads: Map<ChainId, RememberedHead>) => boolean): Promise<void> => {
     try {
       await mkdir(dirname(path), { recursive: true });
-      await withFileLock(`${path}.lock`, async () => {
+      await alone(path, waitMs, async () => {
         const heads = new Map(await recall());
-        by(heads);
-        await replace(path, textFor(heads));
+        if (by(heads)) await replace(path, textFor(heads));
       });
     } catch (error) {
       if (error instanceof StorageError) throw error;
@@ -36,8 +42,44 @@ export function headMemoryFile(path: string): HeadMemory {
   return {
     recall,
     remember: (newest) => change((heads) => rememberIn(heads, newest)),
-    rollBack: (chain, head) => change((heads) => rollBackIn(heads, chain, head)),
+    rollBack: (chain, from, to) => change((heads) => rollBackIn(heads, chain, from, to)),
   };
+}
+
+/**
+ * Does the work while nobody else does any with this file, in this process or another: under the lock of a
+ * database beside it, which stays empty. The system releases it when the process ends, and never before, so
+ * nothing has to be guessed from the age of a lock.
+ */
+async function alone(path: string, waitMs: number, work: () => Promise<void>): Promise<void> {
+  const database = await openDatabase(`${path}.lock`);
+  try {
+    const start = performance.now();
+    for (;;) {
+      try {
+        database.exec("BEGIN EXCLUSIVE");
+        break;
+      } catch (error) {
+        const code = sqliteCode(error);
+        if (code !== BUSY && code !== LOCKED) throw error;
+      }
+      if (performance.now() - start > waitMs) throw inUse(path, waitMs);
+      // Not all that wait look at the same time.
+      await sleep(POLL_MS * (0.5 + Math.random()));
+    }
+    await work();
+  } finally {
+    // Ends the transaction too.
+    database.close();
+  }
+}
+
+function inUse(path: string, waitMs: number): StorageError {
+  return new StorageError(
+    "unavailable",
+    `another process has kept ${path} locked for ${Math.round(waitMs / 1000)} seconds: ` +
+      "wait for it to end, or end it if it is stopped, and try again",
+  );
 }
 
 function textFor(heads: ReadonlyMap<ChainId, RememberedHead>): string {

@@ -23,8 +23,11 @@ export interface HeadMemory {
    * by another process meanwhile, that one stays.
    */
   remember(heads: ReadonlyMap<ChainId, RememberedHead>): Promise<void>;
-  /** Remembers an older head of a chain than before, durably; undefined: none. */
-  rollBack(chain: ChainId, head: RememberedHead | undefined): Promise<void>;
+  /**
+   * Remembers another head of a chain, which may be older, durably; undefined: none. Does nothing if `from`
+   * is not what is remembered any more, as by another process meanwhile.
+   */
+  rollBack(chain: ChainId, from: RememberedHead, to: RememberedHead | undefined): Promise<void>;
 }
 
 /** A memory for as long as the process runs. */
@@ -32,39 +35,50 @@ export function volatileHeadMemory(): HeadMemory {
   const heads = new Map<ChainId, RememberedHead>();
   return {
     recall: async () => new Map(heads),
-    remember: async (newest) => rememberIn(heads, newest),
-    rollBack: async (chain, head) => rollBackIn(heads, chain, head),
+    remember: async (newest) => void rememberIn(heads, newest),
+    rollBack: async (chain, from, to) => void rollBackIn(heads, chain, from, to),
   };
 }
 
-/** `remember` in a map. */
+/**
+ * `remember` in a map.
+ *
+ * @returns whether it changed
+ */
 export function rememberIn(
   heads: Map<ChainId, RememberedHead>,
   newest: ReadonlyMap<ChainId, RememberedHead>,
-): void {
+): boolean {
+  let isChanged = false;
   for (const [chain, head] of newest) {
     const known = heads.get(chain);
-    if (known === undefined || compareMarkers(head.marker, known.marker) < 0)
-      heads.set(chain, head);
+    if (known !== undefined && compareMarkers(head.marker, known.marker) >= 0) continue;
+    heads.set(chain, head);
+    isChanged = true;
   }
+  return isChanged;
 }
 
-/** `rollBack` in a map. */
+/**
+ * `rollBack` in a map.
+ *
+ * @returns whether it changed
+ */
 export function rollBackIn(
   heads: Map<ChainId, RememberedHead>,
   chain: ChainId,
-  head: RememberedHead | undefined,
-): void {
-  if (head === undefined) heads.delete(chain);
-  else heads.set(chain, head);
+  from: RememberedHead,
+  to: RememberedHead | undefined,
+): boolean {
+  const known = heads.get(chain);
+  if (known === undefined || compareMarkers(known.marker, from.marker) !== 0) return false;
+  if (to === undefined) heads.delete(chain);
+  else heads.set(chain, to);
+  return true;
 }
 
 /** Whether the newest head found now is older than the one remembered, or there is none. */
-export function isRolledBack(
-  remembered: RememberedHead | undefined,
-  found: StoredHead | undefined,
-): boolean {
-  if (remembered === undefined) return false;
+export function isRolledBack(remembered: RememberedHead, found: StoredHead | undefined): boolean {
   if (found === undefined) return true;
   return (
     compareMarkers(found.marker, remembered.marker) > 0 &&

@@ -175,9 +175,9 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     isExplained: (remembered: RememberedHead) => boolean = () => false,
   ): Promise<void> {
     const remembered = (await memory.recall()).get(chain);
-    if (isRolledBack(remembered, found)) {
-      if (!acceptRollback && !isExplained(remembered!)) throw rollback(name, remembered!, found);
-      await memory.rollBack(chain, found && rememberedOf(found));
+    if (remembered !== undefined && isRolledBack(remembered, found)) {
+      if (!acceptRollback && !isExplained(remembered)) throw rollback(name, remembered, found);
+      await memory.rollBack(chain, remembered, found && rememberedOf(found));
       return;
     }
     if (found === undefined) return;

@@ -5,7 +5,7 @@ import type { TargetFolder } from "./target-folders.ts";
 import { assertOfOne } from "./faults.ts";
 import { codeOf } from "../files/errors.ts";
 import { giveName } from "./write-file.ts";
-import { makeTemporary } from "./place.ts";
+import { makeTemporary, removeOwn } from "./place.ts";
 
 /** A further name of what another entry of its group is. */
 export interface LinkJob {
@@ -74,7 +74,12 @@ export function hardLinker(context: RestoreContext): HardLinker {
         const { temporary } = makeTemporary(host, folder, name, parent.hasTemporaryNames, (given) =>
           host.linkFile(firstFolder, firstName, folder, given),
         );
-        giveName(context, folder, temporary, name);
+        try {
+          giveName(context, folder, temporary, stat, name);
+        } catch (error) {
+          removeOwn(host, folder, temporary, stat);
+          throw error;
+        }
       }
       report.entry(job, job.type, isJoined ? "unchanged" : "linked");
     });

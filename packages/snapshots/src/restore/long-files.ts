@@ -4,14 +4,14 @@ import { hashRange, hashZeros } from "./content-hash.ts";
 import { ReadBackDiffers, giveName, openTemporary, otherHash, writeAt } from "./write-file.ts";
 import { type Hash, createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";
-import { FileReplaced, isOwn, removeIfThere } from "./place.ts";
+import { FileReplaced, type Own, removeOwn } from "./place.ts";
 
 /** A file of several pieces, or with holes, while it is written. */
 export interface LongFile extends Planned {
   readonly size: number;
   readonly hash: Uint8Array;
   temporary: Uint8Array | undefined;
-  inode: bigint;
+  own: Own | undefined;
   fd: number | undefined;
   /** Of the first `hashed` bytes, as long as pieces come in order and the file stays open. */
   hasher: Hash | undefined;
@@ -79,22 +79,21 @@ export function longFiles(context: RestoreContext): LongFiles {
       file.fd = fd;
       unfinished.add(file);
       opened.add(file);
-      file.inode = host.statOpen(fd).inode;
+      file.own = host.statOpen(fd);
       file.hasher = createHash("sha256");
       ftruncateSync(fd, file.size);
     } else {
       const fd = host.openFile(folder, file.temporary, O_RDWR);
       file.fd = fd;
       opened.add(file);
-      if (host.statOpen(fd).inode !== file.inode) throw new FileReplaced();
+      if (host.statOpen(fd).inode !== file.own!.inode) throw new FileReplaced();
     }
     if (opened.size > OPEN_MAX) for (const oldest of [...opened].slice(0, 1)) shut(oldest);
     return file.fd;
   };
 
-  const remove = ({ parent, temporary, inode }: LongFile): void => {
-    const folder = folders.open(parent);
-    if (isOwn(host, folder, temporary!, inode)) removeIfThere(host, folder, temporary!);
+  const remove = ({ parent, temporary, own }: LongFile): void => {
+    removeOwn(host, folders.open(parent), temporary!, own);
   };
 
   return {
@@ -103,7 +102,7 @@ export function longFiles(context: RestoreContext): LongFiles {
       size,
       hash: new Uint8Array(hash),
       temporary: undefined,
-      inode: 0n,
+      own: undefined,
       fd: undefined,
       hasher: undefined,
       hashed: 0,
@@ -139,10 +138,9 @@ export function longFiles(context: RestoreContext): LongFiles {
       const folder = folders.open(file.parent);
       const warn = (message: string) => report.warning(file, message);
       context.attributes.setOpen(fd, folder, file.temporary, file.attributes, warn);
-      if (!isOwn(host, folder, file.temporary!, file.inode)) throw new FileReplaced();
-      shut(file);
+      giveName(context, folder, file.temporary!, file.own, file.name);
       unfinished.delete(file);
-      giveName(context, folder, file.temporary!, file.name);
+      shut(file);
     },
     discard(file) {
       try {

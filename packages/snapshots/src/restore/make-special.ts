@@ -1,6 +1,6 @@
 import type { DeviceEntry, LinkEntry, SpecialEntry } from "../format/tree/entry.ts";
 import type { Planned, RestoreContext } from "./context.ts";
-import { makeTemporary, removeIfThere } from "./place.ts";
+import { FileReplaced, makeTemporary, removeOwn } from "./place.ts";
 import { FileError } from "../files/errors.ts";
 import type { Folder } from "../files/host.ts";
 import { giveName } from "./write-file.ts";
@@ -23,14 +23,17 @@ export function makeSpecial(
   const { temporary } = makeTemporary(host, folder, name, parent.hasTemporaryNames, (given) =>
     make(context, folder, given, entry),
   );
+  const own = host.stat(folder, temporary);
+  // What has no content is whole when it is made; a file would be another's.
+  if (own?.type !== entry.type) throw new FileReplaced();
   try {
     const warn = (message: string) => report.warning(planned, message);
     attributes.setNamed(folder, temporary, entry.type === "link", planned.attributes, warn);
+    giveName(context, folder, temporary, own, name);
   } catch (error) {
-    removeIfThere(host, folder, temporary);
+    removeOwn(host, folder, temporary, own);
     throw error;
   }
-  giveName(context, folder, temporary, name);
 }
 
 function make(

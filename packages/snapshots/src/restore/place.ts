@@ -6,7 +6,8 @@ import { codeOf } from "../files/errors.ts";
  * its own name never has anything else: not after a crash either, and a run with `never` can go on from
  * there. The temporary name follows from the file's own, so that the same command, run again, finds and
  * replaces what a killed one left. It also replaces what one that still runs is writing, which notices
- * that (`isOwn`) and leaves the file to it.
+ * that right before it renames (`isOwn`) and leaves the file to it. Between that look and the rename a
+ * moment remains in which it would not.
  */
 const PREFIX = Buffer.from(".idk-restore-");
 const DIGITS = 16;
@@ -64,19 +65,18 @@ export function makeTemporary<T>(
   }
 }
 
+/** What tells a file that was made here from another that has its name by now. */
+export type Own = Pick<Stat, "inode" | "type">;
+
 /**
  * Whether a temporary name is still that of the own file. Otherwise another restore is writing it now, and
  * what has the name may not be whole.
  *
- * @param inode of the own file, which has to be open: another may have it afterwards
+ * @param own a file should be open: another may have its inode afterwards. Undefined if it is gone
  */
-export function isOwn(
-  host: Host,
-  folder: Folder,
-  temporary: Uint8Array,
-  inode: Stat["inode"],
-): boolean {
-  return host.stat(folder, temporary)?.inode === inode;
+function isOwn(host: Host, folder: Folder, temporary: Uint8Array, own: Own | undefined): boolean {
+  const there = host.stat(folder, temporary);
+  return there !== undefined && there.inode === own?.inode && there.type === own.type;
 }
 
 /** The temporary file is another's now: it is not removed. */
@@ -85,8 +85,8 @@ export class FileReplaced extends Error {
 
   constructor() {
     super(
-      "it was replaced while it was written, as another restore into this folder does: " +
-        "let that one end, and restore again",
+      "another restore into this folder replaced it while it was written: " +
+        "wait for that restore to finish, then restore again",
     );
   }
 }
@@ -95,32 +95,39 @@ export class FileReplaced extends Error {
  * Renames what is whole to its own name, in place of whatever has that.
  *
  * @param removeFolder removes a folder that has the name; throws if it must stay
+ * @throws FileReplaced if the temporary name is another's
  */
 export function putInPlace(
   host: Host,
   folder: Folder,
   temporary: Uint8Array,
+  own: Own | undefined,
   name: Uint8Array,
   removeFolder: () => void,
 ): void {
+  const rename = (): void => {
+    if (!isOwn(host, folder, temporary, own)) throw new FileReplaced();
+    host.rename(folder, temporary, folder, name);
+  };
   try {
-    try {
-      host.rename(folder, temporary, folder, name);
-    } catch (error) {
-      if (codeOf(error) !== "EISDIR") throw error;
-      removeFolder();
-      host.rename(folder, temporary, folder, name);
-    }
+    rename();
   } catch (error) {
-    removeIfThere(host, folder, temporary);
-    throw error;
+    if (codeOf(error) !== "EISDIR") throw error;
+    removeFolder();
+    // That may have taken long.
+    rename();
   }
 }
 
-/** Removes a temporary file. A failure is not worth hiding the error that it follows. */
-export function removeIfThere(host: Host, folder: Folder, temporary: Uint8Array): void {
+/** Removes the own temporary file. A failure is not worth hiding the error that it follows. */
+export function removeOwn(
+  host: Host,
+  folder: Folder,
+  temporary: Uint8Array,
+  own: Own | undefined,
+): void {
   try {
-    host.removeFile(folder, temporary);
+    if (isOwn(host, folder, temporary, own)) host.removeFile(folder, temporary);
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
   }

@@ -1,7 +1,7 @@
 import type { AttributeSetter, Attributes } from "./attributes.ts";
 import type { Folder, Host } from "../files/host.ts";
 import { closeSync, constants, writeSync } from "node:fs";
-import { FileReplaced, isOwn, makeTemporary, putInPlace, removeIfThere } from "./place.ts";
+import { type Own, makeTemporary, putInPlace, removeOwn } from "./place.ts";
 import type { PieceLocation } from "../format/packs/piece.ts";
 import { StorageError } from "@idk/storage";
 import { beginsWith } from "./content-hash.ts";
@@ -77,24 +77,28 @@ export function writeWhole(
     writeAt(fd, content, 0);
     if (verify && !beginsWith(fd, content)) throw new ReadBackDiffers();
     attributes.setOpen(fd, folder, temporary, file.attributes, warn);
-    if (!isOwn(host, folder, temporary, host.statOpen(fd).inode)) throw new FileReplaced();
+    giveName(writer, folder, temporary, host.statOpen(fd), file.name);
   } catch (error) {
-    if (!(error instanceof FileReplaced)) removeIfThere(host, folder, temporary);
+    removeOwn(host, folder, temporary, host.statOpen(fd));
     throw error;
   } finally {
     closeSync(fd);
   }
-  giveName(writer, folder, temporary, file.name);
 }
 
-/** Gives what is whole its own name, in place of what has that name. */
+/**
+ * Gives what is whole its own name, in place of what has that name.
+ *
+ * @throws FileReplaced if the temporary name is another's. After any error, the caller removes its own.
+ */
 export function giveName(
   { host, deletes }: Pick<FileWriter, "host" | "deletes">,
   folder: Folder,
   temporary: Uint8Array,
+  own: Own | undefined,
   name: Uint8Array,
 ): void {
-  putInPlace(host, folder, temporary, name, () => {
+  putInPlace(host, folder, temporary, own, name, () => {
     try {
       host.removeFolder(folder, name);
     } catch (error) {

@@ -71,6 +71,7 @@ export async function runBackup(
     const clock = sessionClock(backend, signal);
     const chain = chainOf(pinned.repository, options.name);
     const { acceptRollback = false, repair = false, dryRun: isDryRun = false } = options;
+    const remembered = acceptRollback ? (await repository.memory.recall()).get(chain) : undefined;
     const start = await startSession({
       repository,
       chain,
@@ -127,7 +128,7 @@ export async function runBackup(
       message: options.message ?? null,
       tags: options.tags ?? [],
       expectedSeconds: options.expectedSeconds ?? null,
-      acceptRollback,
+      rolledBack: remembered,
       cache,
       clock,
       times,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type HeadMemory, volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { NOW, all, testRepository } from "../support/repositories.ts";
 import type { Address, Backend, StorageError } from "@idk/storage";
@@ -27,6 +27,7 @@ import { tmpdir } from "node:os";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 
 const HOUR = 3_600_000;
+const HEAD_HOLDER = join(import.meta.dir, "head-holder.ts");
 const web = writerKeyFromSeed(new Uint8Array(32).fill(2));
 const thief = writerKeyFromSeed(new Uint8Array(32).fill(3));
 const reach = "ab".repeat(32) as Address;
@@ -208,9 +209,15 @@ describe("rollback", () => {
       await heads.remember(new Map([[chain, headAt(generation)]]));
       expect((await heads.recall()).get(chain)).toEqual(headAt(NOW));
     }
-    await heads.rollBack(chain, headAt(NOW - 1));
+    await heads.rollBack(chain, headAt(NOW), headAt(NOW - 1));
     expect((await heads.recall()).get(chain)).toEqual(headAt(NOW - 1));
-    await heads.rollBack(chain, undefined);
+    // Another process has done that, and may have remembered this one on purpose.
+    await heads.rollBack(chain, headAt(NOW), headAt(NOW - 2));
+    await heads.rollBack(chain, headAt(NOW), undefined);
+    expect((await heads.recall()).get(chain)).toEqual(headAt(NOW - 1));
+    await heads.rollBack(chain, headAt(NOW - 1), undefined);
+    expect((await heads.recall()).size).toBe(0);
+    await heads.rollBack(chain, headAt(NOW - 1), headAt(NOW - 2));
     expect((await heads.recall()).size).toBe(0);
   });
 
@@ -226,7 +233,64 @@ describe("rollback", () => {
     await Promise.all(remembering);
     const remembered = await headMemoryFile(path).recall();
     expect([...remembered.keys()].toSorted()).toEqual(chains.toSorted());
-    expect(readdirSync(join(folder, "shared"))).toEqual(["heads.json"]);
+    expect(readdirSync(join(folder, "shared")).toSorted()).toEqual([
+      "heads.json",
+      "heads.json.lock",
+    ]);
+  });
+
+  test("a process keeps others from the memory as long as it lives, and no longer", async () => {
+    const { repository } = await testRepository();
+    const path = join(folder, "held", "heads.json");
+    const chain = chainOf(repository, "home");
+    const head = {
+      marker: { chain, generation: NOW, address: reach },
+      name: "home",
+      payloadHash: "cd".repeat(32),
+    };
+    mkdirSync(join(folder, "held"));
+    const holder = Bun.spawn([process.execPath, HEAD_HOLDER, path], {
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    await holder.stdout.getReader().read();
+    // However long it stands still: what it goes on with must not undo what others did.
+    holder.kill("SIGSTOP");
+    const failed = headMemoryFile(path, { waitMs: 100 }).remember(new Map([[chain, head]]));
+    expect(await failed.catch(({ code, message }) => ({ code, message }))).toEqual({
+      code: "unavailable",
+      message: expect.stringContaining(`another process has kept ${path} locked`),
+    });
+    expect(await headMemoryFile(path).recall()).toEqual(new Map());
+    const waiting = headMemoryFile(path).remember(new Map([[chain, head]]));
+    holder.kill("SIGKILL");
+    await waiting;
+    expect((await headMemoryFile(path).recall()).get(chain)).toEqual(head);
+    await holder.exited;
+  });
+
+  test("a head that another process remembers while a rollback is accepted stays", async () => {
+    const given = await testRepository();
+    await storeHead(given, given.owner, part("home", NOW - 9));
+    const hidden = await storeHead(given, given.owner, part("home", NOW - 1));
+    const heads = volatileHeadMemory();
+    await (await given.open(heads)).newest("home");
+    const { chain } = hidden;
+    const newer = {
+      marker: { chain, generation: NOW, address: reach },
+      name: "home",
+      payloadHash: "cd".repeat(32),
+    };
+    const racing: HeadMemory = {
+      ...heads,
+      async rollBack(...rollBack) {
+        await heads.remember(new Map([[chain, newer]]));
+        await heads.rollBack(...rollBack);
+      },
+    };
+    const old = await given.open(racing, hiding(given, [formatMarker(hidden)]));
+    await old.newest("home", { acceptRollback: true });
+    expect((await heads.recall()).get(chain)).toEqual(newer);
   });
 
   test("a memory is a file that is whole, private and checked", async () => {

@@ -245,6 +245,77 @@ test("a restore does not give a file's name to what another restore is writing",
   expect(temporaries()).toEqual([]);
 });
 
+describe("a restore leaves to another what that is writing", () => {
+  const temporaries = () => readdirSync(target).filter((name) => name.startsWith(".idk-restore-"));
+  const replaceAll = () => {
+    for (const name of temporaries()) {
+      rmSync(at(name));
+      writeFileSync(at(name), "half");
+    }
+  };
+  /** @returns the names at the top that fail because of another restore */
+  const raced = async (change: Partial<Host>, options: object = {}): Promise<string[]> => {
+    const summary = await restoreWith({ ...host, ...change }, opened, {
+      target,
+      workers: 0,
+      ...options,
+    });
+    const named = temporaries().map((name) => readFileSync(at(name), "utf8"));
+    expect(named).toEqual(summary.errorList.map(() => "half"));
+    return summary.errorList.map(({ path, error }) => {
+      expect(error.message).toContain("another restore");
+      expect(existsSync(at(Buffer.from(path).toString()))).toBe(false);
+      return Buffer.from(path).toString();
+    });
+  };
+
+  test("while a folder is removed that has the name", async () => {
+    rmSync(at("same"));
+    mkdirSync(at("same"));
+    const removeFolder: Host["removeFolder"] = (folder, name) => {
+      host.removeFolder(folder, name);
+      replaceAll();
+    };
+    expect(await raced({ removeFolder })).toEqual(["same"]);
+  });
+
+  test("in place of a symbolic link", async () => {
+    rmSync(at("link"));
+    const makeLink: Host["makeLink"] = (...given) => {
+      host.makeLink(...given);
+      replaceAll();
+    };
+    expect(await raced({ makeLink })).toEqual(["link"]);
+    rmSync(at(temporaries()[0]!));
+    const setTime: Host["setTime"] = (folder, name, time) => {
+      host.setTime(folder, name, time);
+      if (host.stat(folder, name)?.type === "link") replaceAll();
+    };
+    expect(await raced({ setTime })).toEqual(["link"]);
+  });
+
+  test("in place of a further name of a file", async () => {
+    rmSync(at("second"));
+    const linkFile: Host["linkFile"] = (...given) => {
+      host.linkFile(...given);
+      replaceAll();
+    };
+    expect(await raced({ linkFile })).toEqual(["second"]);
+  });
+
+  test("after another error, too", async () => {
+    rmSync(target, { recursive: true });
+    mkdirSync(target);
+    const rename = (): void => {
+      replaceAll();
+      throw Object.assign(new Error("not now"), { code: "EIO" });
+    };
+    await restoreWith({ ...host, rename }, opened, { target, workers: 0 });
+    const left = temporaries().map((name) => readFileSync(at(name), "utf8"));
+    expect(new Set(left)).toEqual(new Set(["half"]));
+  });
+});
+
 describe("delete", () => {
   test("removes what the snapshot lacks, and nothing behind a link", async () => {
     const outside = join(base, "outside-folder");

@@ -419,11 +419,12 @@ test("a backup does not forget a newer head that this machine has seen meanwhile
   const chain = chainOf(at.repository, "home");
   const memory = volatileHeadMemory();
   const address = "ab".repeat(32) as never;
-  const newer = {
-    marker: { chain, generation: at.clock.now + HOUR, address },
+  const newerBy = (hours: number) => ({
+    marker: { chain, generation: at.clock.now + hours * HOUR, address },
     name: "home",
     payloadHash: "cd".repeat(32),
-  };
+  });
+  let newer = newerBy(1);
   const racing = wrapBackend(at.backend, {
     putMarker:
       (put) =>
@@ -441,6 +442,10 @@ test("a backup does not forget a newer head that this machine has seen meanwhile
   expect((await failure(backup(repository, options))).code).toBe("rollback");
   const { marker } = await backup(repository, { ...options, acceptRollback: true });
   expect((await memory.recall()).get(chain)?.marker).toEqual(marker);
+  at.later(0.1);
+  newer = newerBy(5);
+  await backup(repository, { ...options, acceptRollback: true });
+  expect((await memory.recall()).get(chain)).toEqual(newer);
 });
 
 describe("a host", () => {

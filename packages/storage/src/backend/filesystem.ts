@@ -44,8 +44,9 @@ export type Durability = "full" | "none";
 
 /**
  * Keeps each blob in a file, `<directory>/<first two digits>/<name>`. The first `put` creates the
- * directory, or `currentTime` with `create`; all other calls fail with `unavailable` if it does not exist, so that a mistyped path
- * is not mistaken for an empty store. Folders get mode 0700 and files 0600.
+ * directory, or `currentTime` with `create`; all other calls fail with `unavailable` if it does not
+ * exist, so that a mistyped path is not mistaken for an empty store. Folders get mode 0700 and files
+ * 0600.
  *
  * Markers are empty files, `<directory>/heads/<chain>/<rest of the name>`.
  *

@@ -129,6 +129,22 @@ export function markerCases(many: number): readonly Case[] {
       },
     },
     {
+      name: "tells the same time, and keeps what it has, if it is asked to make the storage",
+      async check({ backend, reopen }) {
+        const before = await backend.currentTime({ create: true });
+        const name = newMarker();
+        await backend.putMarker(name);
+        const created = await (await reopen()).currentTime({ create: true });
+        const after = await backend.currentTime();
+        assert.ok(Number.isSafeInteger(before) && Number.isSafeInteger(created));
+        assert.ok(
+          created >= before - TOLERANCE && created <= after + TOLERANCE,
+          `the time with create is ${created}, between ${before} and ${after}`,
+        );
+        assert.deepEqual(await names(backend, ""), [name]);
+      },
+    },
+    {
       name: "leaves nothing behind when it finds out the time",
       async check({ backend }) {
         await backend.currentTime();

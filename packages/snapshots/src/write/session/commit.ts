@@ -16,6 +16,7 @@ import { type HeadPlace, headsBefore, putHead } from "../../repository/put-head.
 import type { ChainId } from "../../format/names/identifiers.ts";
 import type { Cache } from "../../cache/cache.ts";
 import { RECORD_TYPES } from "../../format/records/types.ts";
+import type { RememberedHead } from "../../repository/head-memory.ts";
 import type { Repository } from "../../repository/repository.ts";
 import { chainOf } from "../../format/names/chain.ts";
 import { decodeRow } from "../../format/packs/row.ts";
@@ -30,8 +31,8 @@ export interface Committing {
   readonly message: string | null;
   readonly tags: readonly string[];
   readonly expectedSeconds: number | null;
-  /** Forget a newer head that this machine has seen and the store does not list. */
-  readonly acceptRollback: boolean;
+  /** What this machine remembered at the start and forgets, because a rollback is accepted. */
+  readonly rolledBack: RememberedHead | undefined;
   readonly cache: Cache;
   readonly clock: SessionClock;
   readonly times: GraceTimes;
@@ -91,8 +92,8 @@ export async function commit(committing: Committing, what: ToCommit): Promise<Wr
   const state = stateOf(marker);
   cache.commit(Array.from(state.sessions.keys(), (id) => Buffer.from(id, "hex")));
   const own = { marker, name: committing.name, payloadHash };
-  if (committing.acceptRollback) await memory.rollBack(chain, own);
-  else await memory.remember(new Map([[chain, own]]));
+  if (committing.rolledBack) await memory.rollBack(chain, committing.rolledBack, own);
+  await memory.remember(new Map([[chain, own]]));
   return state;
 }
 

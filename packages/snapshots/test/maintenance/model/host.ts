@@ -121,7 +121,7 @@ export async function runSession(
     message: null,
     tags: [`${random.upTo(3)}`],
     expectedSeconds: null,
-    acceptRollback,
+    rolledBack: acceptRollback ? (await repository.memory.recall()).get(chain) : undefined,
     cache,
     clock,
     times,

@@ -1,7 +1,7 @@
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./copy-blob.ts";
 import { FORMAT_DEFAULTS, checkConcurrency } from "../check-options.ts";
-import { type StorageError, usage } from "../../errors.ts";
+import { StorageError, usage } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions } from "../options.ts";
 import { pMapIterable } from "p-map";
@@ -35,9 +35,9 @@ export interface ReplicateOptions extends CallOptions {
   /**
    * Whether to copy the markers too, as a repository of snapshots needs. Those that are there when
    * the copy begins and when all blobs are copied are stored at the end, and only if no blob failed:
-   * so what they need is in the copy, also if a prune of the source deletes some meanwhile. Do not
-   * prune the target during the copy. Their names are held in memory, 56 bytes each. By default
-   * false.
+   * so what they need is in the copy if nothing but a prune deletes from the source meanwhile, which
+   * deletes markers first. Do not prune the target during the copy. Their names are held in memory,
+   * 56 bytes each. By default false.
    */
   readonly markers?: boolean | undefined;
   /** Called after each blob with the report so far. */
@@ -85,7 +85,8 @@ export interface ReplicateReport {
  *
  * With write-only credentials for the target, everything is sent.
  *
- * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. A blob that cannot be copied
+ * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. `unavailable` also if the source
+ *   does not list markers in ascending order. A blob that cannot be copied
  *   because of its own faults is counted as failed and does not stop the others. That includes blobs
  *   that the source fails to deliver (`unavailable`), provided that a HEAD request for them succeeds
  *   and fewer than 8 in a row fail.
@@ -158,7 +159,7 @@ export async function replicate(
       stored += 1;
     };
     if (report.failed === 0) {
-      // A prune deletes markers first, so nothing was deleted of what is still marked.
+      // A prune deletes markers first, so it deleted nothing of what is still marked.
       const left = inBoth(heads, digitsOfMarkers(from, signal));
       for await (const _ of pMapIterable(left, putMarker, { concurrency, preserveOrder: false }));
     }
@@ -199,8 +200,20 @@ async function markersOf(from: Backend, to: Backend, signal: AbortSignal): Promi
   return digits;
 }
 
+/** @throws StorageError `unavailable` if they are not in ascending order, for some would be left out then */
 async function* digitsOfMarkers(from: Backend, signal: AbortSignal): AsyncGenerator<string> {
-  for await (const { name } of from.listMarkers!("", { signal })) yield name.replace(/[/-]/gu, "");
+  let last = "";
+  for await (const { name } of from.listMarkers!("", { signal })) {
+    if (name <= last) {
+      throw new StorageError(
+        "unavailable",
+        `${from.description} does not list markers in ascending order, so they cannot be copied: ` +
+          `${name} came after ${last}. Report it to whoever maintains that server or backend`,
+      );
+    }
+    last = name;
+    yield name.replace(/[/-]/gu, "");
+  }
 }
 
 /** Names that two lists have, both in ascending order, as listings are. */

@@ -144,6 +144,28 @@ testFaults([
     }),
   },
   {
+    fault: "fails to make a storage that is there",
+    detectedBy: ["if it is asked to make the storage"],
+    override: (correct) => ({
+      async currentTime(options) {
+        if (options?.create === true) throw new Error("EEXIST");
+        return correct.currentTime!(options);
+      },
+    }),
+  },
+  {
+    fault: "makes the storage anew when it is asked to make it",
+    detectedBy: ["if it is asked to make the storage"],
+    override: (correct) => ({
+      async currentTime(options) {
+        if (options?.create === true) {
+          for await (const { name } of correct.listMarkers!("")) await correct.deleteMarker!(name);
+        }
+        return correct.currentTime!(options);
+      },
+    }),
+  },
+  {
     fault: "leaves a blob behind that it took the time from",
     detectedBy: ["leaves nothing behind when it finds out the time"],
     override: (correct) => ({

@@ -90,6 +90,31 @@ describe("markers", () => {
     expect(await markersIn(to)).toEqual([]);
   });
 
+  test("are not copied from a source that lists them in another order, or twice", async () => {
+    const { from } = await withMarkers();
+    const orders: Record<string, (names: readonly string[]) => readonly string[]> = {
+      reversed: (names) => names.toReversed(),
+      twice: (names) => names.flatMap((name) => [name, name]),
+    };
+    for (const order of Object.values(orders)) {
+      // The second listing only, or both.
+      for (const first of [0, 1]) {
+        let listings = 0;
+        const unordered: Backend = {
+          ...from,
+          async *listMarkers(...given) {
+            const all = await Array.fromAsync(from.listMarkers!(...given));
+            const found = all.map(({ name }) => name);
+            const names = listings++ < first ? found : order(found);
+            yield* names.map((name) => ({ name, storedAt: 0 }));
+          },
+        };
+        const copy = replicate(unordered, memory(), { markers: true });
+        await rejects(copy, "unavailable", "does not list markers in ascending order");
+      }
+    }
+  });
+
   test("cannot be copied where there are none", async () => {
     const { listMarkers: _, ...without } = memory();
     const copy = replicate(without, memory(), { markers: true });
