@@ -253,6 +253,7 @@ describe("rollback", () => {
       stdout: "pipe",
       stderr: "inherit",
     });
+    using _ = { [Symbol.dispose]: () => holder.kill("SIGKILL") };
     await holder.stdout.getReader().read();
     // However long it stands still: what it goes on with must not undo what others did.
     holder.kill("SIGSTOP");
