@@ -98,7 +98,11 @@ await describeMinio(
           2,
           "another kind of key",
         );
-        expectFailure(await reader.idk(...args, "--config", config), 2, "this host has a writer key, which reads nothing");
+        expectFailure(
+          await reader.idk(...args, "--config", config),
+          2,
+          "this host has a writer key, which reads nothing",
+        );
       }
 
       // Even with the owner's identity, the host's credentials read and delete nothing.
