@@ -64,7 +64,7 @@ export interface TreeLimits {
 
 const LIMITS: TreeLimits = { kept: 2 ** 25, ofOne: 3 * 2 ** 25, held: 2 ** 20, packs: 2 ** 18 };
 const PACKS_PER_BLOB = 4;
-/** Entries and packs of files between two looks at what all that takes, and whether to go on. */
+/** Entries, and packs of files, after which the memory in use and the signal are looked at again. */
 const LOOK_EVERY = 1024;
 
 /** What is wrong with the content of a file, or with a piece list. */
@@ -98,6 +98,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
   let faultyLists = new Map<number, ContentFault>();
   let total = 0;
 
+  const bytesKnown = (): number => known.bytes + faultyLists.size * FAULT_COST;
   const finish = (level: Level): number => {
     const before = known.length;
     const number = known.add(level.key, { ...level, children: joined(level) });
@@ -118,7 +119,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
   };
   /** Fails where a tree takes more memory than it should, whatever it announces. */
   const requireRoom = (stack: readonly Level[], bytesBefore: number): void => {
-    const bytes = known.bytes - bytesBefore + faultyLists.size * FAULT_COST;
+    const bytes = bytesKnown() - bytesBefore;
     const what =
       bytes > limits.ofOne
         ? "more directories than fit the memory of check, about a million; " +
@@ -139,7 +140,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     signal: AbortSignal | undefined,
   ): Promise<CheckedTree> => {
     const stack: Level[] = [];
-    const bytesBefore = known.bytes;
+    const bytesBefore = bytesKnown();
     let looks = 0;
     const look = async (): Promise<void> => {
       looks += 1;
@@ -288,7 +289,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       return total;
     },
     async check(snapshot, tree, findings, signal) {
-      if (known.bytes > limits.kept) truncate(0);
+      if (bytesKnown() > limits.kept) truncate(0);
       const before = { directories: known.length, packs: packs.length, total };
       try {
         return await checkTree(snapshot, tree, findings, signal);

@@ -123,38 +123,54 @@ test("many heads with long lists do not take much memory either", async () => {
   }
 });
 
-test("check goes through piece lists once, however often files name them, and a signal ends it", async () => {
-  const backend = memory();
-  const { recipient } = await generateIdentity();
-  const session = testSession(backend, [recipient]);
+type Session = ReturnType<typeof testSession>;
+type Row = Awaited<ReturnType<Session["dataPack"]>>;
+
+/** A metadata pack for piece lists, and a piece that they can have. */
+async function pieceLists(session: Session) {
   const data = await session.dataPack(bytes("x"));
   const lists = session.metadataPack();
-  const one = { row: lists.rowNumber(data), offset: 0, stored: 1, length: 1, encoding: "raw" };
+  const place = { row: lists.rowNumber(data), offset: 0, stored: 1, length: 1 };
+  const one: ContentItem = { kind: "piece", ...place, encoding: "raw" };
   const listOf = (items: readonly ContentItem[], levels: number): ContentItem => {
-    const place = { start: lists.length, rowCount: lists.rowCount };
-    const at = lists.append(encodePieceList(items, place, levels));
+    const start = { start: lists.length, rowCount: lists.rowCount };
+    const at = lists.append(encodePieceList(items, start, levels));
     const length = items.reduce((sum, item) => sum + item.length, 0);
     return { kind: "list", row: 0, offset: at.offset, stored: at.length, length };
   };
-  const many = <T>(item: T) => Array.from({ length: 1000 }, () => item);
-  const inner = listOf(many({ kind: "piece", ...one } as ContentItem), 0);
-  const outer = listOf(many(inner), 1);
-  const row = await lists.seal();
+  return { data, one, listOf, sealLists: async () => lists.seal() };
+}
+
+/** A tree of files with the same content: piece lists of one pack. */
+async function treeOfFiles(
+  session: Session,
+  names: readonly string[],
+  row: Row,
+  lists: readonly ContentItem[],
+) {
   const pack = session.metadataPack();
-  const content = many({ ...outer, row: pack.rowNumber(row) } as ContentItem);
+  const content = lists.map((list) => ({ ...list, row: pack.rowNumber(row) }) as ContentItem);
   const hash = new Uint8Array(32);
   const mtime = { seconds: 0, nanoseconds: 0 };
   const common = { type: "file", mode: 0o644, uid: 0, gid: 0, mtime, extra: {}, hash } as const;
   const size = content.reduce((sum, { length }) => sum + length, 0);
-  const rest = { ...common, size, content };
-  const files = [
-    { ...rest, name: bytes("a") },
-    { ...rest, name: bytes("b") },
-  ];
+  const files = names.map((name) => ({ ...common, size, content, name: bytes(name) }));
   const at = pack.append(encodeNode(files, { start: 0, rowCount: pack.rowCount }));
-  const root = [{ row: await pack.seal(), ...at, name: bytes("a") }];
-  const totals = { files: 2, directories: 0, bytes: 2 * size };
-  const tree = { root, treeId: treeId(files), totals, chain: "ab".repeat(16) };
+  const root = [{ row: await pack.seal(), ...at, name: bytes(names[0]!) }];
+  const totals = { files: names.length, directories: 0, bytes: names.length * size };
+  return { root, treeId: treeId(files), totals, chain: "ab".repeat(16) };
+}
+
+test("check goes through piece lists once, however often files name them, and a signal ends it", async () => {
+  const backend = memory();
+  const { recipient } = await generateIdentity();
+  const session = testSession(backend, [recipient]);
+  const { data, one, listOf, sealLists } = await pieceLists(session);
+  const many = <T>(item: T) => Array.from({ length: 1000 }, () => item);
+  const inner = listOf(many(one), 0);
+  const outer = listOf(many(inner), 1);
+  const row = await sealLists();
+  const tree = await treeOfFiles(session, ["a", "b"], row, many(outer));
 
   const repository = { backend, naCl } as unknown as Repository;
   const checked = async (bad: Address | undefined, signal?: AbortSignal) => {
@@ -257,7 +273,7 @@ test("a tree that takes too much memory ends in an error, and the next one is ch
       codes: [],
       isWhole: true,
     });
-    // What is kept of others takes none of its room.
+    // What earlier trees take is not charged to later ones.
     const after = treeChecker(0, limits);
     for (let i = 0; i < 4; i++) {
       const folders = names(700, `d${i}-`).map((name) => [name, { [name]: {} }]);
@@ -265,5 +281,57 @@ test("a tree that takes too much memory ends in an error, and the next one is ch
     }
     // Without limits it is a tree like any other.
     expect(await checked(treeChecker(0), hostile)).toMatchObject({ codes: [], isWhole: true });
+  }
+});
+
+test("faults of the piece lists of one tree take no room of the next, and are not kept for ever", async () => {
+  const backend = memory();
+  const { recipient } = await generateIdentity();
+  const session = testSession(backend, [recipient]);
+  const { data, one, listOf, sealLists } = await pieceLists(session);
+  const lists = Array.from({ length: 600 }, () => listOf([one], 0));
+  const row = await sealLists();
+  const faulty = await Promise.all(
+    [0, 1, 2].map(async (i) => {
+      return treeOfFiles(session, [`f${i}`], row, lists.slice(200 * i, 200 * (i + 1)));
+    }),
+  );
+  const folders = Array.from({ length: 400 }, (_, i) => [`d${i}`, { [`d${i}`]: {} }]);
+  const chain = chainOf("ab".repeat(16) as never, "x");
+  const honest = { ...(await storeFolder(session, Object.fromEntries(folders))), chain };
+
+  const repository = { backend, naCl } as unknown as Repository;
+  const reader = treeReader(packReader(repository, { secretOf: async () => session.secret }));
+  let read = 0;
+  const counted: typeof reader = {
+    ...reader,
+    list: async (...given) => {
+      read += 1;
+      return reader.list(...given);
+    },
+  };
+  const checked = async (checker: ReturnType<typeof treeChecker>, tree: object) => {
+    read = 0;
+    const found: string[] = [];
+    const findings: TreeFindings = {
+      onFault: async (_, { code }) => void found.push(code),
+      isBad: (address) => address === data.address,
+      onFile: async () => void found.push("bad"),
+    };
+    await checker.check(tree as never, counted, findings, undefined);
+    return { read, found };
+  };
+  // One tree of faulty lists takes over 100,000 bytes, nearly all of them for the faults.
+  const limits = { ofOne: 150_000, held: 4000, packs: 2000 };
+  const patient = treeChecker(0, { ...limits, kept: 2 ** 30 });
+  for (const tree of faulty) {
+    expect(await checked(patient, tree)).toEqual({ read: 200, found: ["bad"] });
+  }
+  expect(await checked(patient, honest)).toEqual({ read: 0, found: [] });
+  // It is known, and what is wrong with it was said.
+  expect(await checked(patient, faulty[0]!)).toEqual({ read: 0, found: [] });
+  const brief = treeChecker(0, { ...limits, kept: 100_000 });
+  for (let i = 0; i < 2; i++) {
+    expect(await checked(brief, faulty[0]!)).toEqual({ read: 200, found: ["bad"] });
   }
 });
