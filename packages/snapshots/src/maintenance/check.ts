@@ -21,7 +21,9 @@ import { type AddressList, countOf, hasAddress } from "../format/records/address
 import { type ReachReader, reachReader } from "./reach-reader.ts";
 import { decodeSessionSecrets } from "../format/records/keys.ts";
 import { forksOf } from "../repository/forks.ts";
-import { fromHex } from "@idk/storage/blobs";
+import { fromHex, toHex } from "@idk/storage/blobs";
+import { keyChecker } from "./check-keys.ts";
+import type { SessionId } from "../format/names/identifiers.ts";
 import { packChecker } from "./check-packs.ts";
 import { packsOf } from "../format/records/reach.ts";
 import { readRecord } from "../repository/records.ts";
@@ -81,6 +83,7 @@ export async function check(
 
   const trees = treeChecker(present.count());
   const packs = packChecker(repository, trees.packs, present, options, report);
+  const keys = keyChecker(repository, options);
   const reaches = reachReader(repository, async () => present.count(), signal);
   const snapshots = distinctSnapshots(state.heads);
   const isForgotten = forgottenOf(repository, state.heads, state.settings.head.settings);
@@ -151,10 +154,14 @@ export async function check(
     const checked = await trees.check(snapshot.snapshot, treeReader(watched), findings, signal);
     await packs.read(snapshot.packs, before);
 
+    const sessions = new Set<SessionId>();
     for (const number of checked.packs()) {
+      sessions.add(toHex(trees.packs.session(number)) as SessionId);
       if (present.has(trees.packs.address(number))) continue;
       await tell({ missing: trees.packs.row(number).address });
     }
+    const onFault = async (error: StorageError) => tell({ kind: "record", found, error });
+    await keys.check(found, snapshot.snapshot, sessions, onFault);
     let reach: AddressList;
     try {
       reach = await packsAt(reaches, found.head.reach);

@@ -1,5 +1,5 @@
 import { ADDRESS_AT, type Row, decodeRow, encodeRow } from "../format/packs/row.ts";
-import { ADDRESS_LENGTH, ROW_LENGTH } from "../format/limits.ts";
+import { ADDRESS_LENGTH, ROW_LENGTH, UUID_LENGTH } from "../format/limits.ts";
 import type { PackSort } from "../format/packs/pack.ts";
 import { column, keyTable } from "./key-table.ts";
 
@@ -13,6 +13,8 @@ export interface PackTable {
   row(number: number): Row;
   /** Its address, 32 bytes, a view. */
   address(number: number): Uint8Array;
+  /** The session that its row names, 16 bytes, a view. */
+  session(number: number): Uint8Array;
   sortOf(number: number): PackSort;
   /** Takes back all but the first. */
   truncate(length: number): void;
@@ -39,6 +41,7 @@ export function packTable(): PackTable {
       return number;
     },
     address: (number) => rows.key(number).subarray(ADDRESS_AT, ADDRESS_AT + ADDRESS_LENGTH),
+    session: (number) => rows.key(number).subarray(0, UUID_LENGTH),
     row: (number) => decodeRow(rows.key(number).slice()),
     sortOf: (number) => (isMetadata.at(number) === 1 ? "meta" : "data"),
     truncate(length) {

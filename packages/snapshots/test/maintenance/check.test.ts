@@ -17,6 +17,7 @@ import { encodeReach } from "../../src/format/records/reach.ts";
 import { forget } from "../../src/maintenance/forget.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { storeBackup } from "../support/abstract-backup.ts";
+import type { SessionId } from "../../src/format/names/identifiers.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 
@@ -46,12 +47,15 @@ async function backUp(
   const tree = await storeFolder(session, folder, { packEach: true });
   const content = { earlier: [], added: addressList(reachOf(packs)), dropped: new Uint8Array(0) };
   const reach = await storeRecord(given, "reach", encodeReach(content));
-  const marker = await storeSnapshot(given, given.owner, name, session, tree, {
-    generation: given.clock.now,
-    head: { reach, ...change.head },
-    change: { totals: { ...tree.totals, ...change.totals } },
-  });
-  return { marker, packs, reach };
+  const store = async (generation: number, sessionKeys?: ReadonlyMap<SessionId, Uint8Array>) =>
+    storeSnapshot(given, given.owner, name, session, tree, {
+      generation,
+      head: { reach, ...change.head },
+      change: { totals: { ...tree.totals, ...change.totals } },
+      ...(sessionKeys && { sessionKeys }),
+    });
+  const marker = await store(given.clock.now);
+  return { marker, packs, reach, session, store };
 }
 
 const FOLDER: Folder = {
@@ -102,6 +106,38 @@ async function damage({ backend }: OwnRepository, address: Address): Promise<voi
 }
 
 describe("check", () => {
+  test("opens the session keys of each snapshot, also of those whose directories others have", async () => {
+    const given = await testRepository();
+    const { session, marker, store } = await backUp(given, "home", FOLDER);
+    const key = session.sessionKey();
+    const damaged = key.with(key.length - 1, key.at(-1)! ^ 1);
+    const other = testSession(given.backend, given.recipients);
+    // The newest is checked first.
+    const stored = [];
+    for (const [age, blob] of [key, damaged, other.sessionKey(), damaged].entries()) {
+      // What nothing needs may be worth nothing.
+      const keys = new Map([
+        [session.id, blob],
+        [other.id, damaged],
+      ]);
+      stored.push(await store(marker.generation - 1 - age, keys));
+    }
+    const { problems } = await checked(given);
+    const records = problems.flatMap((problem) => (problem.kind === "record" ? [problem] : []));
+    expect(lines(problems.filter(({ kind }) => kind !== "fork"))).toEqual([
+      "record auth",
+      "record tree",
+      "record auth",
+    ]);
+    expect(records.map(({ found }) => found.marker.address)).toEqual(
+      stored.slice(1).map(({ address }) => address),
+    );
+    expect(records[1]!.error.message).toContain(
+      `another key of the session ${session.id} than the snapshot of the head ${marker.address}`,
+    );
+    expect(JSON.stringify(records)).not.toContain(Buffer.from(session.secret).toString("hex"));
+  });
+
   test("finds nothing wrong with what is whole", async () => {
     const given = await testRepository();
     const first = await backUp(given, "home", FOLDER);
