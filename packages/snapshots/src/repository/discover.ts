@@ -1,7 +1,14 @@
 import { type Backend, type Identity, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
 import type { ChainId, RepositoryId } from "../format/names/identifiers.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
-import { isFaultOfOne, listMarkers, newestMarkers, readHead } from "./find-heads.ts";
+import {
+  type ListedMarker,
+  isFaultOfOne,
+  listMarkers,
+  newestMarkers,
+  readHead,
+  readHeads,
+} from "./find-heads.ts";
 import { type Head, decodeHead } from "../format/records/head.ts";
 import type { PinnedRepository } from "./repository.ts";
 import { ownerKeyOf } from "../format/keys/writer.ts";
@@ -9,13 +16,19 @@ import { readRecord } from "./records.ts";
 import { requireMarkers } from "./marker-backend.ts";
 import { storeClock } from "./store-clock.ts";
 
+/** What a head says that it is; without a claim if it cannot be read. */
+interface Claim {
+  readonly listed: ListedMarker;
+  readonly claim: Head | undefined;
+}
+
 /** If a chain has more markers and no head that can be read, it is not taken for an empty place. */
 const UNREAD_MAX = 16;
 
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
  * identity signed: all that is needed besides the identity file. About two requests for each chain, and
- * one for each marker that others have made up ahead of a chain's heads: if it passed over them, they could
+ * one for each marker that others have made up ahead of a chain's heads, some at once: if it passed over them, they could
  * hide the settings behind them, and settings of another repository that they copied in would be found.
  *
  * @returns undefined if there is none
@@ -69,9 +82,8 @@ export async function discoverRepository({
    */
   async function readChain(chain: ChainId): Promise<number> {
     let count = 0;
-    for await (const listed of newestMarkers(backend, chain, now, signal)) {
+    for await (const { listed, claim } of claimsOf(chain)) {
       count += 1;
-      const claim = await claimOf(listed.marker.address);
       // Anyone who can put can put a head of another chain or repository here.
       if (claim === undefined || chain !== chainOf(claim.repository, claim.name)) continue;
       if (claim.name !== SETTINGS_CHAIN) return 0;
@@ -100,6 +112,22 @@ export async function discoverRepository({
         // Greater than every name of this chain.
         after = `${marker.chain}/g`;
       }
+    }
+  }
+
+  /** What the heads of a chain say that they are, newest first: one request for the first, some ahead then. */
+  async function* claimsOf(chain: ChainId): AsyncGenerator<Claim> {
+    const markers = newestMarkers(backend, chain, now, signal);
+    const read = async (listed: ListedMarker): Promise<Claim> => {
+      return { listed, claim: await claimOf(listed.marker.address) };
+    };
+    try {
+      const first = await markers.next();
+      if (first.done === true) return;
+      yield await read(first.value);
+      yield* readHeads(read, markers);
+    } finally {
+      await markers.return(undefined);
     }
   }
 

@@ -143,11 +143,11 @@ export async function readHead(
 const CONCURRENCY = 8;
 
 /** Reads heads in the order of their markers, some at once. */
-export async function* readHeads(
-  read: (listed: ListedMarker) => Promise<FoundHead | RefusedHead>,
+export async function* readHeads<T>(
+  read: (listed: ListedMarker) => Promise<T>,
   markers: AsyncIterable<ListedMarker>,
-): AsyncGenerator<FoundHead | RefusedHead> {
-  const pending: Promise<FoundHead | RefusedHead>[] = [];
+): AsyncGenerator<T> {
+  const pending: Promise<T>[] = [];
   try {
     for await (const listed of markers) {
       const reading = read(listed);

@@ -558,6 +558,37 @@ test("one identity finds its repository again, whatever lies beside it", async (
   expect(await codeOf(discoverRepository({ backend, identity }))).toBe("head");
 });
 
+test("a repository is found with one read for each chain, and behind made-up markers with some at once", async () => {
+  const given = await testRepository();
+  const { identity, pinned } = given;
+  const { marker } = await (await given.open()).settings();
+  for (let i = 0; i < 20; i++) await storeHead(given, given.owner, part("home", NOW + i));
+  let [inFlight, most, reads] = [0, 0, 0];
+  const backend = wrapBackend(given.backend, {
+    get: (get) => async (name, options) => {
+      reads += 1;
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      await Bun.sleep(1);
+      return get(name, options).finally(() => {
+        inFlight -= 1;
+      });
+    },
+  });
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  // The settings once more, with their signature.
+  expect([reads, most]).toEqual([3, 1]);
+  for (let i = 0; i < 40; i++) {
+    const address = i.toString(16).padStart(64, "0") as Address;
+    const generation = marker.generation + 1 + i;
+    await backend.putMarker!(formatMarker({ ...marker, generation, address }));
+  }
+  reads = 0;
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  expect([reads, most]).toEqual([43, 8]);
+  expect(inFlight).toBe(0);
+});
+
 test("markers that someone made up do not hide a repository from its owner", async () => {
   const given = await testRepository();
   const { backend, identity, pinned } = given;
