@@ -62,7 +62,8 @@ export const restore: Command = command(
     const opened = await reading.snapshot(name);
     const unread = opened.snapshot.totals.errors;
     if (deletes && unread > 0) {
-      const warning = `this snapshot was made without ${unreadText(unread)} that could not be read, which --delete deletes`;
+      const lacking = `this snapshot lacks ${unreadText(unread)} that its backup could not read`;
+      const warning = `${lacking}; --delete deletes such files from the target`;
       if (out.json) await out.report({ warning });
       else await out.note(`idk: warning: ${warning}`);
     }
