@@ -144,7 +144,7 @@ export async function changeSettings(
     }
     const before = [...known.map(({ marker }) => marker), ...own];
     const place = await headsBefore(backend, newest.marker.chain, before, now, signal);
-    // Only those that the change was made to: whoever wrote another one has to see that it was not.
+    // Not heads that others wrote meanwhile: their authors would take the change for one made to theirs.
     const isKnown = new Set(before.map(({ address }) => address));
     const previous = place.previous.filter((address) => isKnown.has(address));
     const after = { ...place, previous };

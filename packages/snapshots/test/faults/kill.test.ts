@@ -43,7 +43,7 @@ function write({ source }: Place, path: string, content: string | Uint8Array): v
   writeFileSync(join(source, path), content);
 }
 
-/** Of each snapshot, newest first, what is in it. */
+/** The contents of each snapshot, newest first. */
 async function snapshotsOf(at: Place): Promise<string[][]> {
   const repository = await openAt(at);
   const found = await all(repository.snapshots("home"));

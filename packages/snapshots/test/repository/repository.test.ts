@@ -616,7 +616,7 @@ test("markers that someone made up do not hide a repository from its owner", asy
   );
   expect(error).toMatchObject({ code: "head" });
   expect((error as StorageError).message).toContain("has markers of a repository");
-  // Nor do they when whoever made them up has copied settings of another repository of the owner.
+  // Not even if an attacker has copied settings of another repository of the owner, too.
   const second = { ...given, repository: "77".repeat(16) as never };
   const settings = { graceSeconds: 3600, rules: [] };
   const head = { kind: "repo", name: "", generation: NOW, settings };

@@ -52,7 +52,7 @@ export const check: Command = command(
       onProblem: (problem) => {
         found.add(problem);
         if (isClosed(problem)) closed += 1;
-        // Whoever became a reader later has any number of them.
+        // A reader that was added later cannot open any of the earlier ones, which may be many.
         if (closed > CLOSED_PRINTED_MAX && isClosed(problem) && !out.json) return;
         printed = printed.then(() => print(problem, session));
         // Awaited below; until then a rejection must not count as unhandled.

@@ -208,7 +208,7 @@ async function* digitsOfMarkers(from: Backend, signal: AbortSignal): AsyncGenera
       throw new StorageError(
         "unavailable",
         `${from.description} does not list markers in ascending order, so they cannot be copied: ` +
-          `${name} came after ${last}. Report it to whoever maintains that server or backend`,
+          `${name} came after ${last}. Report it to the maintainers of that server or backend`,
       );
     }
     last = name;
