@@ -8,6 +8,7 @@ import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { median } from "../statistics/describe.ts";
 import type { Random } from "../statistics/random.ts";
 import { fitLine, fitPowerLaw } from "../statistics/regression.ts";
+import { BUSY } from "./machine.ts";
 
 /** The value that decides the verdict, and perhaps a better one that is wanted. */
 export type Bound = ({ readonly least: number } | { readonly most: number }) & {
@@ -148,14 +149,16 @@ export function ratioTarget(
 const WAITED = 1.2;
 
 /**
- * Whether threads had no core of their own: there is only one, or others use them.
+ * Whether threads had no core of their own: there is only one, or others use them. Work on one thread may
+ * still have found a core then, so that its waiting alone does not show it.
  *
  * @param alone work on one thread in the same rounds, which waits for nothing else
+ * @param loads of the machine while this process waited, in the same rounds, from 0 to 1
  */
-export function lackCores(alone: readonly Measurement[]): boolean {
+export function lackCores(alone: readonly Measurement[], loads: readonly number[]): boolean {
   const waited = ({ samples, cpuSamples }: Measurement) =>
     cpuSamples !== undefined && median(samples) > WAITED * median(cpuSamples);
-  return availableParallelism() < 2 || alone.some(waited);
+  return availableParallelism() < 2 || alone.some(waited) || median(loads) > BUSY;
 }
 
 /**

@@ -155,15 +155,18 @@ describe("a target of elapsed time on a busy machine", () => {
   });
 });
 
-test("threads lack cores if work on one thread waits, and on one core", () => {
+test("threads lack cores if work on one thread waits, if others use them, and on one core", () => {
   const alone = (seconds: number, cpuSeconds?: number) => {
     const samples = Array.from({ length: 5 }, () => ({ seconds, cpuSeconds }));
     return measurementOf({ name: "x", series: "x" }, samples, seededRandom(1));
   };
   const oneCore = availableParallelism() < 2;
-  expect(lackCores([alone(1.3, 1.1), alone(1.3, 1)])).toBe(true);
-  expect(lackCores([alone(1.3, 1.1)])).toBe(oneCore);
-  expect(lackCores([alone(1.3)])).toBe(oneCore);
+  const idle = [0.02, 0.9, 0.03];
+  expect(lackCores([alone(1.3, 1.1), alone(1.3, 1)], idle)).toBe(true);
+  expect(lackCores([alone(1.3, 1.1)], idle)).toBe(oneCore);
+  expect(lackCores([alone(1.3)], idle)).toBe(oneCore);
+  // Another program on one core of two: the work found the other one.
+  expect(lackCores([alone(1.3, 1.3)], [0.5, 0.1, 0.6])).toBe(true);
 });
 
 test("an absolute time is judged by its interval", () => {

@@ -16,6 +16,7 @@ import { memory } from "@idk/storage/memory";
 import { expectBytes, hashOf, lengthOf, noise, sha256, sizeName } from "../../harness/content.ts";
 import { withFolder } from "../../harness/files.ts";
 import { storeOf } from "../../harness/identity.ts";
+import { loadWhileIdle } from "../../harness/machine.ts";
 import { type Measured, measurePeak, resetPeakRss } from "../../harness/memory.ts";
 import { answerJob, runJob } from "../../harness/processes.ts";
 import { type Findings, type Labels, labelsFor, lookup, together } from "../../harness/results.ts";
@@ -237,7 +238,15 @@ async function byThreads({
     WAYS.map((way) => Object.assign(labelsBy("threads", way, count, size), store.ways[ways[way]]));
   await using none = await storeInMemory(content, 0);
   await using two = await storeInMemory(content, 2);
-  const both = [...tasksOf(none, 0), ...tasksOf(two, 2)];
+  const loads: number[] = [];
+  const alone = tasksOf(none, 0).map((task) => {
+    const check = async (result: unknown) => {
+      await task.check?.(result);
+      loads.push(await loadWhileIdle());
+    };
+    return Object.assign({}, task, { check });
+  });
+  const both = [...alone, ...tasksOf(two, 2)];
   const judged = await sampleInterleaved(both, { rounds, seed }, (of) =>
     WAYS.flatMap((way) => {
       const [slow, fast] = [of(`${way}, threads: 0`), of(`${way}, threads: 2`)];
@@ -249,7 +258,7 @@ async function byThreads({
       return [
         unlessBusy(
           ratioTarget(faster, { of: slow, to: fast }, { least: FASTER }, random),
-          lackCores([slow]),
+          lackCores([slow], loads),
         ),
         sampledTarget(share, shares, { least: ELSEWHERE }, cpu),
       ];

@@ -18,6 +18,7 @@ import {
   sizeName,
 } from "../../harness/content.ts";
 import { storeOf } from "../../harness/identity.ts";
+import { loadWhileIdle } from "../../harness/machine.ts";
 import { type Findings, labelsFor, together } from "../../harness/results.ts";
 import { type Task, sampleInterleaved } from "../../harness/sampling.ts";
 import { lackCores, ratioTarget, sampledTarget, unlessBusy } from "../../harness/targets.ts";
@@ -69,7 +70,8 @@ async function measure(
   log(`${sizeName(content.length)}${how}, ${rounds} rounds`);
   const random = seededRandom(seed);
   await using store = await storeInMemory(content, workers);
-  const bounds = await serialBounds(content);
+  const loads: number[] = [];
+  const bounds = await serialBounds(content, async () => loads.push(await loadWhileIdle()));
   const labels = (name: string) => labelsFor(content.length)(name + how);
   const tasks = Object.entries({ ...store.ways, ...bounds }).map(([name, way]) =>
     Object.assign(labels(name), way),
@@ -93,7 +95,7 @@ async function measure(
       const measured = store.threads[name]!.slice(-found(name).samples.length);
       return sampledTarget(title, measured, { least: THREADS }, cpu);
     });
-    return [...rates.map((target) => unlessBusy(target, lackCores(bound))), ...threads];
+    return [...rates.map((target) => unlessBusy(target, lackCores(bound, loads))), ...threads];
   });
 }
 
@@ -186,7 +188,11 @@ async function* pieces(content: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < content.length; i += MIB) yield content.subarray(i, i + MIB);
 }
 
-async function serialBounds(content: Uint8Array): Promise<Readonly<Record<string, Way>>> {
+/** @param idle awaited after each run */
+async function serialBounds(
+  content: Uint8Array,
+  idle: () => Promise<unknown>,
+): Promise<Readonly<Record<string, Way>>> {
   const sodium = await libsodium();
   const [box, nonce, key] = [Buffer.alloc(CHUNK + 16, 1), randomBytes(24), randomBytes(32)];
   const slices = Array.from({ length: Math.ceil(content.length / CHUNK) }, (_, i) =>
@@ -194,6 +200,7 @@ async function serialBounds(content: Uint8Array): Promise<Readonly<Record<string
   );
   return {
     secretbox: {
+      check: idle,
       run() {
         for (const slice of slices) {
           sodium.crypto_secretbox_easy(box.subarray(0, slice.length + 16), slice, nonce, key);
@@ -201,6 +208,7 @@ async function serialBounds(content: Uint8Array): Promise<Readonly<Record<string
       },
     },
     "SHA-256": {
+      check: idle,
       run() {
         for (const slice of slices) createHash("sha256").update(slice).digest();
       },
