@@ -96,6 +96,13 @@ export const copy: Command = command(
           "idk: note: no new snapshot is listed in the copy, because some of the repository's blobs failed",
         );
       }
+      // A prune deletes snapshots first. Whatever else deletes may have taken what a snapshot needs.
+      if (report.removed > 0 && report.markersRemoved === 0) {
+        await out.note(
+          `idk: warning: ${count(report.removed, "blob")} of the repository ${report.removed === 1 ? "was" : "were"} ` +
+            "removed during the copy, but no snapshot was: run `idk check` on the copy",
+        );
+      }
     }
 
     const { sum } = totals;

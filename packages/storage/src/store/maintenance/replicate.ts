@@ -36,8 +36,9 @@ export interface ReplicateOptions extends CallOptions {
    * Whether to copy the markers too, as a repository of snapshots needs. Those that are there when
    * the copy begins and when all blobs are copied are stored at the end, and only if no blob failed:
    * so what they need is in the copy if nothing but a prune deletes from the source meanwhile, which
-   * deletes markers first. Do not prune the target during the copy. Their names are held in memory,
-   * 56 bytes each. By default false.
+   * deletes markers first: if the report has some `removed` and no `markersRemoved`, something else may
+   * have deleted them. Do not prune the target during the copy. Their names are held in memory, 56 bytes
+   * each. By default false.
    */
   readonly markers?: boolean | undefined;
   /** Called after each blob with the report so far. */
@@ -67,6 +68,8 @@ export interface ReplicateReport {
   readonly removed: number;
   /** Markers stored, if they are to be copied; see `markers`. */
   readonly markers?: number;
+  /** Markers that were deleted during the copy, and so are not stored; if no blob failed. */
+  readonly markersRemoved?: number;
 }
 
 /**
@@ -86,10 +89,9 @@ export interface ReplicateReport {
  * With write-only credentials for the target, everything is sent.
  *
  * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. `unavailable` also if the source
- *   does not list markers in ascending order. A blob that cannot be copied
- *   because of its own faults is counted as failed and does not stop the others. That includes blobs
- *   that the source fails to deliver (`unavailable`), provided that a HEAD request for them succeeds
- *   and fewer than 8 in a row fail.
+ *   does not list markers in ascending order. A blob that cannot be copied because of its own faults is
+ *   counted as failed and does not stop the others. That includes blobs that the source fails to deliver
+ *   (`unavailable`), provided that a HEAD request for them succeeds and fewer than 8 in a row fail.
  */
 export async function replicate(
   from: Backend,
@@ -158,12 +160,11 @@ export async function replicate(
       await putting;
       stored += 1;
     };
-    if (report.failed === 0) {
-      // A prune deletes markers first, so it deleted nothing of what is still marked.
-      const left = inBoth(heads, digitsOfMarkers(from, signal));
-      for await (const _ of pMapIterable(left, putMarker, { concurrency, preserveOrder: false }));
-    }
-    return { ...report, markers: stored };
+    if (report.failed > 0) return { ...report, markers: 0 };
+    // A prune deletes markers first, so it deleted nothing of what is still marked.
+    const left = inBoth(heads, digitsOfMarkers(from, signal));
+    for await (const _ of pMapIterable(left, putMarker, { concurrency, preserveOrder: false }));
+    return { ...report, markers: stored, markersRemoved: heads.length - stored };
   } finally {
     stop();
     // Nothing is being written once this settles.

@@ -31,7 +31,8 @@ describe("markers", () => {
       },
     };
     const report = await replicate(from, watching, { markers: true });
-    expect(report).toMatchObject({ copied: all.length, failed: 0, markers: markers.length });
+    const counts = { copied: all.length, failed: 0, markers: markers.length };
+    expect(report).toMatchObject({ ...counts, markersRemoved: 0 });
     expect(await markersIn(to)).toEqual(markers);
     expect(blobsBefore).toBe(all.length);
     // Again, because a copy that was interrupted is resumed.
@@ -77,7 +78,8 @@ describe("markers", () => {
     };
     const report = await replicate(listing, to, { markers: true });
     const left = markers.filter((name) => !gone.includes(name));
-    expect(report).toMatchObject({ copied: all.length - 1, failed: 0, markers: left.length });
+    const counts = { copied: all.length - 1, failed: 0, markers: left.length };
+    expect(report).toMatchObject({ ...counts, markersRemoved: gone.length });
     expect(await markersIn(to)).toEqual(left);
   });
 
