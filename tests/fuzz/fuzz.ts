@@ -4,14 +4,25 @@ import { join } from "node:path";
 import { type Draw, drawFrom } from "./draw.ts";
 
 /*
- * Runs a target with one seed after the other. Each seed determines one execution, on every machine:
+ * Runs a target with one seed after the other. Each seed determines one execution, on every machine, and
+ * without a time they are the same ones each time:
  *
- *   IDK_FUZZ_SECONDS=600 bun test ./tests/fuzz          for how long, all targets together
+ *   IDK_FUZZ_SECONDS=600 bun test ./tests/fuzz          for so long, all targets together
  *   IDK_FUZZ_START=7000000 bun test ./tests/fuzz        from which seed on, to see others
  *   IDK_FUZZ_SEED=1234 bun test ./tests/fuzz/NAME.test.ts     this one only
  */
 
-/** How the time is divided. */
+/** Executions of each target, about 20 seconds of one core together. */
+const EXECUTIONS = {
+  blobs: 900,
+  responses: 6000,
+  journals: 200,
+  config: 25_000,
+  names: 1600,
+  snapshots: 50_000,
+} as const;
+
+/** How a given time is divided. */
 const SHARES = {
   blobs: 0.35,
   responses: 0.2,
@@ -21,10 +32,12 @@ const SHARES = {
   snapshots: 0.1,
 } as const;
 
-const SECONDS = numberIn("IDK_FUZZ_SECONDS") ?? 20;
+const SECONDS = numberIn("IDK_FUZZ_SECONDS");
 const START = numberIn("IDK_FUZZ_START") ?? 1;
 const ONLY = numberIn("IDK_FUZZ_SEED");
 
+/** For the executions of a target on a machine that is slow and busy. */
+const TARGET_SECONDS_MAX = 600;
 /** One execution takes some milliseconds. It runs beside other tests, so the limit is generous. */
 const EXECUTION_SECONDS_MAX = 20;
 /** Resident memory above that at the start. A few buffers of 16 MiB are in use, and freed late. */
@@ -38,7 +51,7 @@ const folder = join(import.meta.dir, "../../.cache/fuzz");
  * long or too much memory.
  */
 export function fuzz(name: keyof typeof SHARES, execute: (draw: Draw) => Promise<void>): void {
-  const seconds = SECONDS * SHARES[name];
+  const seconds = SECONDS && SECONDS * SHARES[name];
   test(
     `${name} withstand mutation`,
     async () => {
@@ -64,13 +77,15 @@ export function fuzz(name: keyof typeof SHARES, execute: (draw: Draw) => Promise
           );
         }
         executions += 1;
-        if (ONLY !== undefined || elapsed() >= seconds) break;
+        const isEnough =
+          seconds === undefined ? executions >= EXECUTIONS[name] : elapsed() >= seconds;
+        if (ONLY !== undefined || isEnough) break;
       }
       closeSync(file);
       rmSync(running);
       report(name, executions, elapsed());
     },
-    (seconds + 4 * EXECUTION_SECONDS_MAX) * 1000,
+    ((seconds ?? TARGET_SECONDS_MAX) + 4 * EXECUTION_SECONDS_MAX) * 1000,
   );
 }
 

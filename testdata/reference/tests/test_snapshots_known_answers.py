@@ -185,12 +185,12 @@ def test_the_lists_of_a_chain_that_shrinks():
     every = [bytes([i]) * 32 for i in range(200)]
     chain: list[tuple[bytes, records.Reach]] = []
     before: set[bytes] = set()
-    for count in [*range(10, 200, 10), *range(200, -1, -7)]:
+    for index, count in enumerate([*range(10, 200, 10), *range(200, -1, -7), 0, 50]):
         now = set(every[:count])
         *earlier, base = chain or [None]
         reach = records.next_reach(base, earlier, before, now)
         kept = [one for one in chain if one[0] in reach.earlier]
-        chain = [*kept, (bytes([count]) * 16, reach)]
+        chain = [*kept, (index.to_bytes(32, "big"), reach)]
         assert records.packs_of(reach, [one for _, one in kept]) == now
         assert sum(one.length for _, one in chain) <= 2 * 32 * len(now)
         before = now
