@@ -40,7 +40,7 @@ export {
   type RememberedHead,
   volatileHeadMemory,
 } from "./repository/head-memory.ts";
-export { headMemoryFile } from "./repository/head-memory-file.ts";
+export { headMemoryFile, type HeadMemoryFileOptions } from "./repository/head-memory-file.ts";
 
 export { type OpenSnapshot, openSnapshot, type ReadOptions } from "./read/open-snapshot.ts";
 export { type ResolveOptions, resolveSnapshot } from "./read/resolve.ts";
@@ -55,15 +55,19 @@ export {
   type ForgetOptions,
   type ForgetReport,
   forget,
-} from "./maintenance/forget.ts";
-export { type UnforgetOptions, type UnforgetReport, unforget } from "./maintenance/unforget.ts";
+} from "./maintenance/forget/forget.ts";
+export {
+  type UnforgetOptions,
+  type UnforgetReport,
+  unforget,
+} from "./maintenance/forget/unforget.ts";
 export { forgottenIn, forgottenOf } from "./maintenance/repository-state.ts";
 export {
   type PruneOptions,
   type PruneProgress,
   type PruneReport,
   prune,
-} from "./maintenance/prune.ts";
+} from "./maintenance/prune/prune.ts";
 
 export { backup, backupStatus } from "./write/backup.ts";
 export { countFiles } from "./write/count-files.ts";
@@ -85,15 +89,15 @@ export type {
   RestoreOptions,
   RestoreSummary,
 } from "./restore/options.ts";
-export { check } from "./maintenance/check.ts";
+export { check } from "./maintenance/check/check.ts";
 export type {
   CheckOptions,
   CheckProblem,
   CheckProgress,
   CheckReport,
   ProblemCounts,
-} from "./maintenance/problems.ts";
-export { isHarmless } from "./maintenance/problems.ts";
+} from "./maintenance/check/problems.ts";
+export { isHarmless } from "./maintenance/check/problems.ts";
 export {
   recover,
   type RecoverOptions,

@@ -268,7 +268,10 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
         "an identity that opens all snapshots, and the right to delete. Reads no data.",
     )
     .addOption(dryRunOption("delete nothing; print what would be deleted now, and what later"))
-    .option("--accept-lost", "delete snapshots that `idk recover` cannot bring back")
+    .option(
+      "--accept-lost",
+      "delete snapshots that lost their markers, too: run `idk recover` before",
+    )
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/prune.ts")).prune));

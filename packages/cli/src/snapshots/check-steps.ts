@@ -18,6 +18,7 @@ const KINDS: readonly (readonly [kind: Kind, one: string, several: string])[] = 
   ["fork", "fork of the settings", "forks of the settings"],
   ["head", "head that does not count", "heads that do not count"],
   ["record", "record that cannot be read", "records that cannot be read"],
+  ["key", "session key that is damaged", "session keys that are damaged"],
   ["reach", "list that lacks packs", "lists that lack packs"],
   ["part", "unfinished backup that lacks packs", "unfinished backups that lack packs"],
   ["tree", "folder that cannot be read", "folders that cannot be read"],
@@ -26,13 +27,21 @@ const KINDS: readonly (readonly [kind: Kind, one: string, several: string])[] = 
   ["closed", "record that is not for your identities", "records that are not for your identities"],
 ];
 
+/** What an owner looks at who cannot open something. */
+export const CLOSED_TO_OWNER =
+  "a host whose `recipients` lack yours makes snapshots that you cannot open: look at its configuration";
+
 /** Whether it was sealed for other recipients, as what was stored before someone became a reader. */
 export function isClosed(problem: CheckProblem): boolean {
   return "error" in problem && problem.error.code === "no-match";
 }
 
-/** Collects problems. What is harmless is not counted. */
-export function findings(): Findings {
+/**
+ * Collects problems. What is harmless is not counted.
+ *
+ * @param isOwner whether an identity is the owner's, whom nobody else can help
+ */
+export function findings({ isOwner }: { readonly isOwner: boolean }): Findings {
   const counts = new Map<Kind, number>();
   let isDamageThere = false;
   const has = (...kinds: readonly Kind[]) => kinds.some((kind) => counts.has(kind));
@@ -85,6 +94,13 @@ export function findings(): Findings {
                 "backup and forget the snapshot with `idk forget ADDRESS`",
             ]
           : []),
+        ...(has("key")
+          ? [
+              "on the host that made these snapshots, delete its cache, from which `idk backup` copies session " +
+                "keys, and back up again; then forget those whose files `idk check --read-data` cannot read, " +
+                "with `idk forget ADDRESS`",
+            ]
+          : []),
         ...(has("reach")
           ? [
               "`idk prune` may delete what a list lacks: before it, restore what you need of these " +
@@ -96,8 +112,11 @@ export function findings(): Findings {
           : []),
         ...(has("closed")
           ? [
-              "run `idk check` with an identity that opens all snapshots, such as the owner's; if nobody " +
-                "has one, the owner forgets these heads with `idk forget --head ADDRESS`",
+              isOwner
+                ? `${CLOSED_TO_OWNER}; forget heads that are of no host of yours with ` +
+                  "`idk forget --head ADDRESS`, or all heads that do not count with `idk forget --refused`"
+                : "run `idk check` with an identity that opens all snapshots, such as the owner's; if nobody " +
+                  "has one, the owner forgets these heads with `idk forget --head ADDRESS`",
             ]
           : []),
       ];

@@ -2,6 +2,8 @@ import type { HeadOptions } from "@idk/snapshots";
 import { messageOf } from "../errors/failures.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
+import { CLOSED_TO_OWNER } from "./check-steps.ts";
+import { type OpenedRepository, ownsRepository } from "./open-repository.ts";
 
 /** Refused heads that are printed. Anyone who can write to the store can make up any number. */
 const PRINTED_MAX = 8;
@@ -22,6 +24,7 @@ export function refusedText(address: string, message: string): string {
 
 /** Reports heads that do not count, each once, and goes on with a rollback if that is accepted. */
 export function headReports(
+  { repository, identities }: Pick<OpenedRepository, "repository" | "identities">,
   { acceptRollback }: { readonly acceptRollback: boolean },
   { out, signal }: Session,
 ): HeadReports {
@@ -61,7 +64,9 @@ export function headReports(
       if (others > 0) {
         const heads = `${count(others, "head")} ${others === 1 ? "is" : "are"}`;
         await out.note(
-          `idk: note: ${heads} not for your identities, such as snapshots of before you were added`,
+          ownsRepository(repository, identities)
+            ? `idk: warning: ${heads} not for your identities, though you own the repository: ${CLOSED_TO_OWNER}`
+            : `idk: note: ${heads} not for your identities, such as snapshots of before you were added`,
         );
       }
       if (unseen === 0 || out.json) return;

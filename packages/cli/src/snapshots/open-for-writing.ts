@@ -65,7 +65,7 @@ export async function openForWriting(
     const writer = await loadWriterKey(pins.writer.value, settings.passphrase, session);
     const backend = await openLocation(settings.store, session);
     return closingOnError(backend, () =>
-      opened(settings, { backend, pinned, identities: [], writer }),
+      opened(settings, { backend, pinned, identities: [], writer }, session),
     );
   }
   return setUp(settings, { name, dryRun }, session);
@@ -95,7 +95,7 @@ async function setUp(
     if (pinned.owner !== owner.writer) throw notOwner(pinned, owner, name, pins?.writer?.value);
     const asOwner = { backend, pinned, identities, writer: owner };
     // A store that the configuration does not name has no place for pins, so its owner writes.
-    if (table === undefined || dryRun) return opened(settings, asOwner);
+    if (table === undefined || dryRun) return opened(settings, asOwner, session);
 
     const path = pins?.writer?.value ?? join(settings.folders.data, "writer.key");
     const key = await hostKey(path, settings.passphrase, session);
@@ -104,7 +104,7 @@ async function setUp(
     const own = matchesPattern(host, name) ? host : name;
     // The first time also what a timer would write that was given no name.
     const patterns = known === undefined ? [...new Set([host, own])] : [own];
-    const { repository } = await opened(settings, asOwner);
+    const { repository } = await opened(settings, asOwner, session);
     const isNew = found === undefined;
     await letWrite(repository, { writer: key.writer, patterns, to, isNew }, session);
     const names = [...new Set([...(known ?? []), ...patterns])];
@@ -122,7 +122,7 @@ async function setUp(
     } else {
       await extendPins(table, pins, { writer: path, names }, settings.repository.env);
     }
-    return opened(settings, { backend, pinned, identities: [], writer: key });
+    return opened(settings, { backend, pinned, identities: [], writer: key }, session);
   });
 }
 

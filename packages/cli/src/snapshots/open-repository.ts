@@ -80,7 +80,7 @@ export async function openForReading(
   return closingOnError(backend, async () => {
     const pinned = await findPinned(settings, identities, backend, session);
     if (pinned === undefined) throw noRepository(backend.description);
-    return opened(settings, { backend, pinned, identities, writer: undefined });
+    return opened(settings, { backend, pinned, identities, writer: undefined }, session);
   });
 }
 
@@ -106,7 +106,7 @@ export async function openAsOwner(
           "follows from your first identity: name the owner's identity with -i, or its key with --owner-key",
       );
     }
-    return opened(settings, { backend, pinned, identities, writer: owner });
+    return opened(settings, { backend, pinned, identities, writer: owner }, session);
   });
 }
 
@@ -133,7 +133,8 @@ export async function openToForget(
     : await loadWriterKey(pins.writer.value, settings.passphrase, session);
   requireFolder(settings);
   const backend = await openLocation(settings.store, session);
-  return closingOnError(backend, () => opened(settings, { backend, pinned, identities, writer }));
+  const parts = { backend, pinned, identities, writer };
+  return closingOnError(backend, () => opened(settings, parts, session));
 }
 
 /** The key with which the owner signs. */
@@ -145,6 +146,11 @@ export async function ownerKey(
   if (file !== undefined) return loadWriterKey(file, given, session);
   if (identity === undefined) throw usage("no identity: name the owner's with -i FILE");
   return ownerKeyOf(identity);
+}
+
+/** Whether one of the identities is the owner's. */
+export function ownsRepository({ pinned }: Repository, identities: readonly Identity[]): boolean {
+  return identities.some((identity) => ownerKeyOf(identity).writer === pinned.owner);
 }
 
 /** The backend of the repository in a store. */
@@ -213,9 +219,16 @@ interface Parts {
 export async function opened(
   { store, folders }: Pick<ReadingSettings, "store" | "folders">,
   { backend, pinned, identities, writer }: Parts,
+  { out, signal }: Session,
 ): Promise<OpenedRepository> {
   const places = placesOf(folders, store, pinned);
-  const memory = headMemoryFile(places.heads);
+  const memory = headMemoryFile(places.heads, {
+    signal,
+    onWait: () =>
+      void out
+        .note(`idk: waiting for another idk that is changing ${places.heads}`)
+        .catch(() => undefined),
+  });
   return {
     repository: await openRepository({ backend, pinned, identities, writer, memory }),
     places,

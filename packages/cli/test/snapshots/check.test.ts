@@ -41,6 +41,11 @@ describe("the next steps after a check", () => {
     ["1 head that does not count", "forget --refused", { kind: "head", marker: found, error }],
     ["1 fork of the settings", "change it", { kind: "fork", name, heads: [], isJoined: false }],
     ["1 record that cannot be read", "idk copy", { kind: "record", found, error }],
+    [
+      "1 session key that is damaged",
+      "cache",
+      { kind: "key", found, session: "ef".repeat(16), error },
+    ],
     ["1 list that lacks packs", "prune", { kind: "reach", found, lacking: 2, surplus: 0 }],
     ["1 unfinished backup that lacks packs", "backup", { kind: "part", found, missing: 1 }],
     ["1 folder that cannot be read", "backup --repair", { kind: "tree", found, path, error }],
@@ -53,7 +58,7 @@ describe("the next steps after a check", () => {
   ];
 
   test.each(PROBLEMS)("are there for %s", (summary, step, problem) => {
-    const one = findings();
+    const one = findings({ isOwner: false });
     one.add(problem);
     expect(one.summary()).toBe(summary);
     expect(one.steps()).toHaveLength(1);
@@ -61,21 +66,21 @@ describe("the next steps after a check", () => {
   });
 
   test("are all that apply, each once", () => {
-    const all = findings();
+    const all = findings({ isOwner: false });
     for (const [, , problem] of [...PROBLEMS, ...PROBLEMS]) all.add(problem);
-    expect(all.steps()).toHaveLength(6);
+    expect(all.steps()).toHaveLength(7);
     expect(all.summary()).toStartWith("2 forks of the settings, 2 heads that do not count, ");
     expect(all.summary()).toEndWith(" and 2 files in such packs");
     // What is damaged and there is not stored anew.
     all.add({ kind: "pack", address: pack, error, isDeleted: true });
-    expect(all.steps()).toHaveLength(6);
-    all.add({ kind: "pack", address: pack, error, isDeleted: false });
     expect(all.steps()).toHaveLength(7);
+    all.add({ kind: "pack", address: pack, error, isDeleted: false });
+    expect(all.steps()).toHaveLength(8);
     expect(all.steps().join("\n")).toContain("--delete-damaged");
   });
 
   test("are none for what is harmless", () => {
-    const none = findings();
+    const none = findings({ isOwner: false });
     none.add({ kind: "reach", found, lacking: 0, surplus: 3 });
     none.add({ kind: "fork", name: "x", heads: [], isJoined: false });
     expect([none.steps(), none.summary()]).toEqual([[], ""]);
@@ -83,7 +88,7 @@ describe("the next steps after a check", () => {
 
   test("are to use another identity for what is not for this one", () => {
     const closed = new StorageError("no-match", "none of the given identities opens this blob");
-    const all = findings();
+    const all = findings({ isOwner: false });
     all.add({ kind: "head", marker: found, error: closed });
     all.add({ kind: "record", found, error: closed });
     expect(all.summary()).toBe("2 records that are not for your identities");
@@ -93,6 +98,9 @@ describe("the next steps after a check", () => {
     all.add({ kind: "record", found, error });
     expect(all.isOnlyClosed).toBe(false);
     expect(all.steps()).toHaveLength(2);
+    const own = findings({ isOwner: true });
+    own.add({ kind: "head", marker: found, error: closed });
+    expect(own.steps()).toEqual([expect.stringMatching(/`recipients` lack yours .* --refused`$/u)]);
   });
 
   test("are printed, one in a line", async () => {

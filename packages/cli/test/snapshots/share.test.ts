@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectFailure, newFolder, runIdk } from "../support/cli.ts";
 
@@ -71,4 +71,29 @@ test("a colleague reads what is backed up after `idk repo share`, and nothing of
   expect(pruned.stderr).toMatch(/`idk forget --head [0-9a-f]{20}`\n$/u);
   // Only the owner lets readers in.
   expectFailure(await colleague.idk("repo", "share"), 2, "owner");
+});
+
+test("an owner is told of snapshots that a host makes without the owner's recipient", async () => {
+  const owner = newHome();
+  await owner.ok("init", "--no-passphrase");
+  mkdirSync(join(owner.home, "docs"));
+  await owner.ok("backup", "docs", "--name", "docs");
+  const config = readFileSync(owner.config, "utf8");
+  const other = (await owner.ok("keygen", "-o", "other.key")).trim();
+  writeFileSync(owner.config, config.replace(/^recipients = .*$/mu, `recipients = ["${other}"]`));
+  await owner.ok("backup", "docs", "--name", "docs");
+  writeFileSync(owner.config, config);
+  // As on another machine than the host.
+  rmSync(join(owner.home, ".local/state"), { recursive: true });
+  const told = "a host whose `recipients` lack yours makes snapshots that you cannot open";
+  const listed = await owner.idk("snapshots");
+  expect(listed.stderr).toMatch(/^idk: warning: \d+ heads? (?:is|are) not for your identities/mu);
+  for (const command of ["check", "prune"]) {
+    const { code, stderr } = await owner.idk(command);
+    expect([command, code]).toEqual([command, 4]);
+    expect(stderr).toContain(told);
+    expect(stderr).toContain("`idk forget --refused`");
+  }
+  await owner.ok("forget", "--refused");
+  await owner.ok("prune");
 });

@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newFolder, runIdk } from "../support/cli.ts";
+import { httpProxy } from "../../../../tests/servers/http-proxy.ts";
 import { describeMinio } from "../support/minio.ts";
 import { json, newUser, treeOf } from "../support/new-user.ts";
 
@@ -163,4 +164,39 @@ await describeMinio("a store on MinIO", (minio, bucket) => {
     expect(treeOf(join(home, "back"))).toEqual(treeOf(docs));
     await run("check", "--store", again);
   });
+
+  test("warns of a blob that went away during a copy, unless a prune may have deleted it", async () => {
+    const { ok } = await newUser();
+    const url = minio.url(bucket, "/raced");
+    await ok(["backup", "docs", "--store", url, "--name", "home"], { ...minio.env });
+    const keys = await minio.listKeys(bucket);
+    const lost = keys
+      .find((key) => /^raced\/repo\/(?!heads).*[0-9a-f]{64}$/u.test(key))!
+      .slice(-64);
+    const state = { isMissed: false, isPruned: false };
+    // Listed with all others, but gone when it is read and when it is looked for.
+    using front = httpProxy(minio.origin, {
+      respond({ method, url: { pathname, searchParams } }) {
+        const prefix = searchParams.get("prefix") ?? "";
+        state.isMissed ||= prefix.endsWith(lost);
+        const isGone = prefix.endsWith("/heads/") && state.isMissed && state.isPruned;
+        if (isGone || prefix.endsWith(lost)) return new Response(NO_KEYS);
+        return method === "GET" && pathname.endsWith(lost)
+          ? new Response("<Error><Code>NoSuchKey</Code></Error>", { status: 404 })
+          : undefined;
+      },
+    });
+    const from = url.replace(minio.host, new URL(front.endpoint).host);
+    for (const isPruned of [false, true]) {
+      Object.assign(state, { isMissed: false, isPruned });
+      const to = `./raced-${isPruned}`;
+      const { stderr } = await ok(["copy", "--from", from, "--to", to], { ...minio.env });
+      expect(stderr).toContain("1 removed during the copy");
+      const warning =
+        "idk: warning: 1 blob of the repository was removed during the copy, but no snapshot was: run `idk check` on the copy\n";
+      expect(stderr.includes(warning)).toBe(!isPruned);
+    }
+  });
 });
+
+const NO_KEYS = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>";

@@ -65,7 +65,7 @@ export async function requireNoLostHeads(
   throw new StorageError(
     "head",
     `${count} ${count === 1 ? "head has" : "heads have"} lost the marker, such as ${named.join(", ")}, ` +
-      "so nothing is deleted: run recover, which finds them, and prune again; to delete those that recover " +
-      "cannot bring back, prune with acceptLostHeads (idk prune --accept-lost)",
+      "so nothing is deleted: run recover (idk recover), which brings back those that are whole. After that, " +
+      "to delete the others too, prune with acceptLostHeads (idk prune --accept-lost)",
   );
 }

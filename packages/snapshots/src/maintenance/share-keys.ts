@@ -12,7 +12,7 @@ import { isFaultOfOne } from "../repository/find-heads.ts";
 import { openSnapshot } from "../read/open-snapshot.ts";
 import { sealRecord } from "../repository/records.ts";
 import { sessionSecrets } from "../read/session-secrets.ts";
-import { treeChecker } from "./check-trees.ts";
+import { treeChecker } from "./check/check-trees.ts";
 
 /** Secrets in one record, which has at most 2^20 bytes. */
 const SECRETS_PER_RECORD = 10_000;

@@ -28,8 +28,9 @@ const UNREAD_MAX = 16;
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
  * identity signed: all that is needed besides the identity file. About two requests for each chain, and
- * one for each marker that others have made up ahead of a chain's heads, some at once: if it passed over them, they could
- * hide the settings behind them, and settings of another repository that they copied in would be found.
+ * one for each marker that others have made up ahead of a chain's heads, some at once: if it passed over
+ * them, they could hide the settings behind them, and settings of another repository that they copied in
+ * would be found.
  *
  * @returns undefined if there is none
  * @throws StorageError `head` if there are the settings of several repositories of this owner, or none, and a
@@ -115,7 +116,7 @@ export async function discoverRepository({
     }
   }
 
-  /** What the heads of a chain say that they are, newest first: one request for the first, some ahead then. */
+  /** What the heads of a chain say that they are, newest first. After the first, some are read at once. */
   async function* claimsOf(chain: ChainId): AsyncGenerator<Claim> {
     const markers = newestMarkers(backend, chain, now, signal);
     const read = async (listed: ListedMarker): Promise<Claim> => {

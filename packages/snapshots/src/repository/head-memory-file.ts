@@ -13,22 +13,33 @@ const FILE_MAX = 2 ** 25;
 const PAYLOAD_HASH = /^[0-9a-f]{64}$/u;
 /** How long another process is waited for. What each does with the file takes a moment. */
 const WAIT_MS = 30_000;
+/** After how long that is told. */
+const WAIT_TOLD_MS = 1000;
 const POLL_MS = 20;
+
+/** Options of `headMemoryFile`. */
+export interface HeadMemoryFileOptions {
+  /** How long to wait for another process that is changing the file, in milliseconds, by default 30,000. */
+  readonly waitMs?: number | undefined;
+  /** Is called once for each change that has waited for a second. */
+  readonly onWait?: (() => void) | undefined;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /**
  * A memory in a file: JSON, replaced as a whole, by one process at a time. `<path>.lock` stays beside it.
+ * Its functions throw `StorageError` `unavailable` if the file cannot be read or written, `rollback` if it
+ * is damaged, and `aborted`.
  *
  * @param path of the file. It and its folder need not exist.
  */
-export function headMemoryFile(
-  path: string,
-  { waitMs = WAIT_MS }: { readonly waitMs?: number } = {},
-): HeadMemory {
+export function headMemoryFile(path: string, options: HeadMemoryFileOptions = {}): HeadMemory {
   const recall = async () => parse(path, await textOf(path));
   const change = async (by: (heads: Map<ChainId, RememberedHead>) => boolean): Promise<void> => {
     try {
       await mkdir(dirname(path), { recursive: true });
-      await alone(path, waitMs, async () => {
+      await alone(path, options, async () => {
         const heads = new Map(await recall());
         if (by(heads)) await replace(path, textFor(heads));
       });
@@ -51,10 +62,15 @@ export function headMemoryFile(
  * database beside it, which stays empty. The system releases it when the process ends, and never before, so
  * nothing has to be guessed from the age of a lock.
  */
-async function alone(path: string, waitMs: number, work: () => Promise<void>): Promise<void> {
+async function alone(
+  path: string,
+  { waitMs = WAIT_MS, onWait, signal }: HeadMemoryFileOptions,
+  work: () => Promise<void>,
+): Promise<void> {
   const database = await openDatabase(`${path}.lock`);
   try {
     const start = performance.now();
+    let isTold = false;
     for (;;) {
       try {
         database.exec("BEGIN EXCLUSIVE");
@@ -63,7 +79,15 @@ async function alone(path: string, waitMs: number, work: () => Promise<void>): P
         const code = sqliteCode(error);
         if (code !== BUSY && code !== LOCKED) throw error;
       }
-      if (performance.now() - start > waitMs) throw inUse(path, waitMs);
+      if (signal?.aborted === true) {
+        throw new StorageError("aborted", "the operation was aborted", { cause: signal.reason });
+      }
+      const waited = performance.now() - start;
+      if (waited > waitMs) throw inUse(path, waitMs);
+      if (waited > WAIT_TOLD_MS && !isTold) {
+        isTold = true;
+        onWait?.();
+      }
       // Not all that wait look at the same time.
       await sleep(POLL_MS * (0.5 + Math.random()));
     }

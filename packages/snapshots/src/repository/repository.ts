@@ -109,6 +109,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
   async function readSettings(options: HeadOptions): Promise<FoundSettings> {
     const { signal } = options;
     const chain = chainOf(pinned.repository, SETTINGS_CHAIN);
+    const before = await memory.recall();
     let now = clock.guess() ?? (await clock.now(signal));
     for (;;) {
       const found = await firstOf(counting(newestMarkers(backend, chain, now, signal), options));
@@ -118,7 +119,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
         now = actual;
         continue;
       }
-      await compare(chain, SETTINGS_CHAIN, found, options);
+      await remember(chain, await compare(chain, SETTINGS_CHAIN, found, { before }, options));
       if (found?.head.kind === "repo") return { ...found, head: found.head };
       throw new StorageError(
         "head",
@@ -137,13 +138,16 @@ export function repositoryOf(parts: RepositoryParts): Repository {
   async function* counting(
     markers: AsyncIterable<ListedMarker>,
     options: HeadOptions,
-    allowed?: { readonly settings: FoundSettings; readonly refused: Set<string> },
+    comparison?: Comparison,
     atOnce = false,
   ): AsyncGenerator<FoundHead> {
+    const rules = comparison?.settings.head.settings;
     // Anyone can sign heads that are not allowed, so only those are kept that matter.
-    const remembered = new Set<string>();
-    if (allowed !== undefined) {
-      for (const { payloadHash } of (await memory.recall()).values()) remembered.add(payloadHash);
+    const payloads = new Set<string>();
+    const addresses = new Set<string>();
+    for (const { marker, payloadHash } of comparison?.before.values() ?? []) {
+      payloads.add(payloadHash);
+      addresses.add(marker.address);
     }
     const read = async (listed: ListedMarker) => {
       const now = await clock.now(options.signal);
@@ -151,58 +155,72 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     };
     for await (const found of atOnce ? readHeads(read, markers) : oneByOne(read, markers)) {
       if ("error" in found) {
+        const { address } = found.marker;
+        if (addresses.has(address)) comparison?.faults.set(address, found.error);
         options.onRefused?.(found);
         continue;
       }
-      const why = allowed && whyNotAllowed(found, allowed.settings.head.settings, pinned.owner);
+      const why = rules && whyNotAllowed(found, rules, pinned.owner);
       if (why === undefined) {
         yield found;
         continue;
       }
-      if (remembered.has(found.payloadHash)) allowed?.refused.add(found.payloadHash);
+      if (payloads.has(found.payloadHash)) comparison?.refused.add(found.payloadHash);
       const { marker, storedAt } = found;
       const text = `the head ${marker.address} does not count: ${why}`;
       options.onRefused?.({ marker, storedAt, error: new StorageError("head", text) });
     }
   }
 
-  /** Compares the newest head of a chain with the one remembered, and remembers it. */
+  /**
+   * Compares the newest head of a chain with what was remembered before the store listed the chain: what
+   * another process has remembered since then need not be in that listing.
+   *
+   * @returns what is to be remembered, if it is newer
+   */
   async function compare(
     chain: ChainId,
     name: string,
     found: FoundHead | undefined,
+    { before, ...comparison }: Pick<Comparison, "before"> & Partial<Comparison>,
     { acceptRollback = false }: HeadOptions,
-    isExplained: (remembered: RememberedHead) => boolean = () => false,
-  ): Promise<void> {
-    const remembered = (await memory.recall()).get(chain);
+  ): Promise<RememberedHead | undefined> {
+    const remembered = before.get(chain);
     if (remembered !== undefined && isRolledBack(remembered, found)) {
-      if (!acceptRollback && !isExplained(remembered)) throw rollback(name, remembered, found);
+      if (!acceptRollback && !isExplained(remembered, comparison)) {
+        const fault = comparison.faults?.get(remembered.marker.address);
+        throw rollback(name, remembered, found, fault);
+      }
       await memory.rollBack(chain, remembered, found && rememberedOf(found));
-      return;
+      return undefined;
     }
-    if (found === undefined) return;
-    if (remembered !== undefined && compareMarkers(found.marker, remembered.marker) >= 0) return;
-    await memory.remember(new Map([[chain, rememberedOf(found)]]));
+    if (found === undefined) return undefined;
+    const isNewer = remembered === undefined || compareMarkers(found.marker, remembered.marker) < 0;
+    return isNewer ? rememberedOf(found) : undefined;
   }
 
-  /** Why a chain may have a newest head that is older: what was newer need not count any more. */
-  const explainedBy =
-    (found: FoundSettings, refused: ReadonlySet<string>) =>
-    ({ name, payloadHash }: RememberedHead): boolean =>
-      refused.has(payloadHash) || closedBehind(name, found.head.settings) < Infinity;
+  async function remember(chain: ChainId, head: RememberedHead | undefined): Promise<void> {
+    if (head !== undefined) await memory.remember(new Map([[chain, head]]));
+  }
+
+  const beginComparison = async (current: FoundSettings): Promise<Comparison> => ({
+    before: await memory.recall(),
+    settings: current,
+    refused: new Set(),
+    faults: new Map(),
+  });
 
   async function* chainHeads(name: string, options: HeadOptions): AsyncGenerator<FoundHead> {
     const chain = chainOf(pinned.repository, name);
-    const current = await settings(options);
-    const refused = new Set<string>();
+    const comparison = await beginComparison(await settings(options));
     const markers = newestMarkers(backend, chain, await clock.now(options.signal), options.signal);
     let isFirst = true;
-    for await (const found of counting(markers, options, { settings: current, refused })) {
-      if (isFirst) await compare(chain, name, found, options, explainedBy(current, refused));
+    for await (const found of counting(markers, options, comparison)) {
+      if (isFirst) await remember(chain, await compare(chain, name, found, comparison, options));
       isFirst = false;
       yield found;
     }
-    if (isFirst) await compare(chain, name, undefined, options, explainedBy(current, refused));
+    if (isFirst) await compare(chain, name, undefined, comparison, options);
   }
 
   return {
@@ -215,30 +233,53 @@ export function repositoryOf(parts: RepositoryParts): Repository {
       }
     },
     async read(listed, options = {}) {
-      const current = await settings(options);
-      const allowed = { settings: current, refused: new Set<string>() };
-      return firstOf(counting(just(listed), options, allowed));
+      const comparison = await beginComparison(await settings(options));
+      return firstOf(counting(just(listed), options, comparison));
     },
     async *heads(options = {}) {
-      const current = await settings({ ...options, refresh: true });
-      const refused = new Set<string>();
+      const comparison = await beginComparison(await settings({ ...options, refresh: true }));
       const seen = new Set<ChainId>();
+      /** Remembered in one go: each change replaces the whole memory durably. */
+      const newer = new Map<ChainId, RememberedHead>();
       const markers = listMarkers(backend, "", options.signal ? { signal: options.signal } : {});
-      const found = counting(markers, options, { settings: current, refused }, true);
-      for await (const head of found) {
-        const { chain, name } = head.head;
-        if (!seen.has(chain)) {
-          await compare(chain, name, head, options, explainedBy(current, refused));
-          seen.add(chain);
+      const found = counting(markers, options, comparison, true);
+      try {
+        for await (const head of found) {
+          const { chain, name } = head.head;
+          if (!seen.has(chain)) {
+            const one = await compare(chain, name, head, comparison, options);
+            if (one !== undefined) newer.set(chain, one);
+            seen.add(chain);
+          }
+          yield head;
         }
-        yield head;
-      }
-      for (const [chain, { name }] of await memory.recall()) {
-        if (seen.has(chain)) continue;
-        await compare(chain, name, undefined, options, explainedBy(current, refused));
+        for (const [chain, { name }] of comparison.before) {
+          if (!seen.has(chain)) await compare(chain, name, undefined, comparison, options);
+        }
+      } finally {
+        if (newer.size > 0) await memory.remember(newer);
       }
     },
   };
+}
+
+/** What the heads that are found are compared with, and what explains a difference. */
+interface Comparison {
+  readonly before: ReadonlyMap<ChainId, RememberedHead>;
+  readonly settings: FoundSettings;
+  /** The payloads of remembered heads that the settings do not allow. */
+  readonly refused: Set<string>;
+  /** The addresses of remembered heads that do not count by themselves, and why. */
+  readonly faults: Map<string, StorageError>;
+}
+
+/** Whether a chain may have a newest head that is older: what was newer need not count any more. */
+function isExplained(
+  { name, payloadHash }: RememberedHead,
+  { settings, refused }: Partial<Comparison>,
+): boolean {
+  if (refused?.has(payloadHash) === true) return true;
+  return settings !== undefined && closedBehind(name, settings.head.settings) < Infinity;
 }
 
 /** How far this machine's clock may be behind before the newest settings are looked for again. */
@@ -268,6 +309,7 @@ function rollback(
   name: string,
   { marker }: RememberedHead,
   found: FoundHead | undefined,
+  fault: StorageError | undefined,
 ): StorageError {
   const what =
     name === SETTINGS_CHAIN
@@ -280,7 +322,10 @@ function rollback(
   return new StorageError(
     "rollback",
     `the store has an older state of ${what} than this machine has seen, ${dated(marker)}: ${now}. ` +
-      "It may have lost or hidden what is newer; accept the rollback only if you know why",
+      (fault === undefined
+        ? "It may have lost or hidden what is newer; accept the rollback only if you know why"
+        : `It has that head, which cannot be used: ${fault.message}. Accept the rollback only if you know why`),
+    { cause: fault },
   );
 }
 

@@ -1,9 +1,9 @@
-import type { AttributePolicy, Attributes } from "./attributes.ts";
+import type { AttributePolicy, Attributes } from "./target/attributes.ts";
 import type { Location, Report } from "./report.ts";
-import type { TargetFolder, TargetFolders } from "./target-folders.ts";
+import type { TargetFolder, TargetFolders } from "./target/target-folders.ts";
 import type { FileThreads } from "./threads/pool.ts";
-import type { FileWriter } from "./write-file.ts";
-import type { JoinedLinks } from "./joined-links.ts";
+import type { FileWriter } from "./contents/write-file.ts";
+import type { JoinedLinks } from "./links/joined-links.ts";
 import type { RestoreAction } from "./options.ts";
 
 /** What all parts of one restore share. */

@@ -1,13 +1,13 @@
-import { NotAFolder, type TargetFolder } from "./target-folders.ts";
-import { type NamesThere, finishFolder, listedNames } from "./finish-folder.ts";
+import { NotAFolder, type TargetFolder } from "./target/target-folders.ts";
+import { type NamesThere, finishFolder, listedNames } from "./target/finish-folder.ts";
 import type { Selected, Selection } from "./selection.ts";
-import type { Attributes } from "./attributes.ts";
+import type { Attributes } from "./target/attributes.ts";
 import type { DirectoryEntry } from "../format/tree/entry.ts";
 import type { Location } from "./report.ts";
 import type { RestoreContext } from "./context.ts";
 import type { RestoreOptions } from "./options.ts";
 import { assertOfOne } from "./faults.ts";
-import { isTemporaryName } from "./place.ts";
+import { isTemporaryName } from "./target/place.ts";
 import { pathText } from "../walk/excludes.ts";
 
 /** A folder of the snapshot that the walk is in. */

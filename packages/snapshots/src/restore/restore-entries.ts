@@ -5,7 +5,7 @@ import type { RestoreContext } from "./context.ts";
 import type { RestoreOptions } from "./options.ts";
 import type { Selection } from "./selection.ts";
 import { entryRestorer } from "./restore-entry.ts";
-import { otherTurns } from "./content-hash.ts";
+import { otherTurns } from "./contents/content-hash.ts";
 import { walkedLevels } from "./levels.ts";
 
 /** Entries that are collected before their packs are fetched: so many, whatever the tree has. */

@@ -1,17 +1,17 @@
-import { type Existing, compareExisting } from "./existing.ts";
-import { type HardLinker, type LinkJob, hardLinker } from "./hard-links.ts";
+import { type Existing, compareExisting } from "./target/existing.ts";
+import { type HardLinker, type LinkJob, hardLinker } from "./links/hard-links.ts";
 import { type Location, pathOf } from "./report.ts";
 import type { Planned, RestoreContext } from "./context.ts";
 import type { Entry } from "../format/tree/entry.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import type { RestoreOptions } from "./options.ts";
-import type { TargetFolder } from "./target-folders.ts";
+import type { TargetFolder } from "./target/target-folders.ts";
 import type { WalkedEntry } from "../read/walk.ts";
 import { assertOfOne } from "./faults.ts";
-import { fileRestorer } from "./restore-files.ts";
+import { fileRestorer } from "./contents/restore-files.ts";
 import { inPath } from "../read/paths.ts";
-import { isTemporaryName } from "./place.ts";
-import { makeSpecial } from "./make-special.ts";
+import { isTemporaryName } from "./target/place.ts";
+import { makeSpecial } from "./target/make-special.ts";
 
 /** Restores entries other than folders, many at once. */
 export interface EntryRestorer {

@@ -1,17 +1,17 @@
-import { type Attributes, attributePolicy, attributeSetter } from "./attributes.ts";
+import { type Attributes, attributePolicy, attributeSetter } from "./target/attributes.ts";
 import type { RestoreOptions, RestoreSummary } from "./options.ts";
 import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { type FileThreads, fileThreads } from "./threads/pool.ts";
 import { fchmodSync } from "node:fs";
-import { joinedLinks } from "./joined-links.ts";
+import { joinedLinks } from "./links/joined-links.ts";
 import { memoryKeeper, memoryOfRuntime } from "../threads/memory.ts";
 import { openHost } from "../files/open-host.ts";
-import { openTarget } from "./open-target.ts";
+import { openTarget } from "./target/open-target.ts";
 import { restoreEntries } from "./restore-entries.ts";
 import { restoreReport } from "./report.ts";
 import { selectionOf } from "./selection.ts";
-import { targetFolders } from "./target-folders.ts";
+import { targetFolders } from "./target/target-folders.ts";
 
 /**
  * Restores a snapshot, or a part of it, into a folder. Nothing outside the folder is touched, and below

@@ -8,14 +8,14 @@ import { expect, test } from "bun:test";
 import { identity, type Killed, later, openAt, optionsOf } from "./kill-support.ts";
 import { all } from "../support/repositories.ts";
 import { backup } from "../../src/write/backup.ts";
-import { check } from "../../src/maintenance/check.ts";
+import { check } from "../../src/maintenance/check/check.ts";
 import { createRepository } from "../../src/repository/settings.ts";
 import { filesystem } from "@idk/storage/filesystem";
-import { forget } from "../../src/maintenance/forget.ts";
+import { forget } from "../../src/maintenance/forget/forget.ts";
 import { join } from "node:path";
 import { openSnapshot } from "../../src/read/open-snapshot.ts";
 import { ownerKeyOf } from "../../src/format/keys/writer.ts";
-import { prune } from "../../src/maintenance/prune.ts";
+import { prune } from "../../src/maintenance/prune/prune.ts";
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 

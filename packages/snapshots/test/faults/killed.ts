@@ -5,7 +5,7 @@
 import { type Killed, later, openAt, optionsOf } from "./kill-support.ts";
 import { type Backend, wrapBackend } from "@idk/storage";
 import { backup } from "../../src/write/backup.ts";
-import { prune } from "../../src/maintenance/prune.ts";
+import { prune } from "../../src/maintenance/prune/prune.ts";
 
 const job = JSON.parse(process.argv[2] ?? "") as Killed;
 let requests = 0;

@@ -141,6 +141,8 @@ describe("a chain of reaches", () => {
     const shrinking = sessions([...growing, ...growing.toReversed()]);
     expect(shrinking.longest).toBeLessThan(10);
     expect(shrinking.written).toBeLessThan(2 * 600 * 9);
+    // To nothing, twice, and from there.
+    sessions([...growing.toReversed(), addressList([]), addressList([]), growing[5]!]);
     // Nothing changes in most sessions.
     expect(sessions(Array.from({ length: 100 }, () => growing[0]!)).longest).toBeLessThanOrEqual(1);
   });

@@ -1,5 +1,5 @@
 import { type Address, type Backend, wrapBackend } from "@idk/storage";
-import type { CheckOptions, CheckProblem } from "../../src/maintenance/problems.ts";
+import type { CheckOptions, CheckProblem } from "../../src/maintenance/check/problems.ts";
 import { type OwnRepository, all, testRepository } from "../support/repositories.ts";
 import {
   type Folder,
@@ -12,9 +12,9 @@ import {
 } from "../support/repository-writer.ts";
 import { describe, expect, test } from "bun:test";
 import { addressList } from "../../src/format/records/address-list.ts";
-import { check } from "../../src/maintenance/check.ts";
+import { check } from "../../src/maintenance/check/check.ts";
 import { encodeReach } from "../../src/format/records/reach.ts";
-import { forget } from "../../src/maintenance/forget.ts";
+import { forget } from "../../src/maintenance/forget/forget.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { storeBackup } from "../support/abstract-backup.ts";
 import type { SessionId } from "../../src/format/names/identifiers.ts";
@@ -93,6 +93,7 @@ function lines(problems: readonly CheckProblem[]): string[] {
         return `fork of ${problem.heads.length} ${problem.isJoined ? "joined" : "open"}`;
       case "head":
       case "record":
+      case "key":
         return `${problem.kind} ${problem.error.code}`;
       default:
         return problem satisfies never;
@@ -123,19 +124,20 @@ describe("check", () => {
       stored.push(await store(marker.generation - 1 - age, keys));
     }
     const { problems } = await checked(given);
-    const records = problems.flatMap((problem) => (problem.kind === "record" ? [problem] : []));
+    const faults = problems.flatMap((problem) => (problem.kind === "key" ? [problem] : []));
     expect(lines(problems.filter(({ kind }) => kind !== "fork"))).toEqual([
-      "record auth",
-      "record tree",
-      "record auth",
+      "key auth",
+      "key tree",
+      "key auth",
     ]);
-    expect(records.map(({ found }) => found.marker.address)).toEqual(
+    expect(faults.map(({ found }) => found.marker.address)).toEqual(
       stored.slice(1).map(({ address }) => address),
     );
-    expect(records[1]!.error.message).toContain(
-      `another key of the session ${session.id} than the snapshot of the head ${marker.address}`,
+    expect(new Set(faults.map((fault) => fault.session))).toEqual(new Set([session.id]));
+    expect(faults[1]!.error.message).toContain(
+      `another than that of the snapshot of the head ${marker.address}`,
     );
-    expect(JSON.stringify(records)).not.toContain(Buffer.from(session.secret).toString("hex"));
+    expect(JSON.stringify(faults)).not.toContain(Buffer.from(session.secret).toString("hex"));
   });
 
   test("finds nothing wrong with what is whole", async () => {

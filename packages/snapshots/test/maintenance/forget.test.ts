@@ -5,11 +5,11 @@ import { allow, changeSettings, close } from "../../src/repository/settings.ts";
 import { storeBackup, storePack } from "../support/abstract-backup.ts";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
 import { type Address, type StorageError, wrapBackend } from "@idk/storage";
-import { forget } from "../../src/maintenance/forget.ts";
+import { forget } from "../../src/maintenance/forget/forget.ts";
 import { forgottenOf } from "../../src/maintenance/repository-state.ts";
 import { openRepository } from "../../src/repository/open.ts";
 import { storeHead } from "../support/repository-writer.ts";
-import { unforget } from "../../src/maintenance/unforget.ts";
+import { unforget } from "../../src/maintenance/forget/unforget.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 

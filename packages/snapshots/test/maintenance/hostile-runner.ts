@@ -3,12 +3,12 @@
  * that it took, in bytes. Usage: bun hostile-runner.ts FOLDER IDENTITY PINNED COMMAND
  */
 import { type StorageError, parseIdentity } from "@idk/storage";
-import { check } from "../../src/maintenance/check.ts";
-import { forget } from "../../src/maintenance/forget.ts";
+import { check } from "../../src/maintenance/check/check.ts";
+import { forget } from "../../src/maintenance/forget/forget.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { openRepository } from "../../src/repository/open.ts";
 import { ownerKeyOf } from "../../src/format/keys/writer.ts";
-import { prune } from "../../src/maintenance/prune.ts";
+import { prune } from "../../src/maintenance/prune/prune.ts";
 import { readFileSync } from "node:fs";
 import { recover } from "../../src/maintenance/recover.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";

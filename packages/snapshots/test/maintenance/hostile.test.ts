@@ -1,4 +1,10 @@
-import { type Address, createStore, formatIdentity, generateIdentity } from "@idk/storage";
+import {
+  type Address,
+  type Backend,
+  createStore,
+  formatIdentity,
+  generateIdentity,
+} from "@idk/storage";
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { bytes, naCl, storeFolder, storeHead, testSession } from "../support/repository-writer.ts";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +21,7 @@ import { ownerKeyOf, writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 import { packReader } from "../../src/read/pack-reader.ts";
 import { storeBackup } from "../support/abstract-backup.ts";
 import { tmpdir } from "node:os";
-import { type TreeFindings, treeChecker } from "../../src/maintenance/check-trees.ts";
+import { type TreeFindings, treeChecker } from "../../src/maintenance/check/check-trees.ts";
 import type { ContentItem } from "../../src/format/tree/content.ts";
 import { encodeNode } from "../../src/format/tree/node.ts";
 import { encodePieceList } from "../../src/format/tree/encode-content.ts";
@@ -126,6 +132,18 @@ test("many heads with long lists do not take much memory either", async () => {
 type Session = ReturnType<typeof testSession>;
 type Row = Awaited<ReturnType<Session["dataPack"]>>;
 
+/** A reader of trees, which counts the piece lists that it reads. */
+function countingReader(backend: Backend, { secret }: Session) {
+  const repository = { backend, naCl } as unknown as Repository;
+  const reader = treeReader(packReader(repository, { secretOf: async () => secret }));
+  let read = 0;
+  const list: typeof reader.list = async (...given) => {
+    read += 1;
+    return reader.list(...given);
+  };
+  return { reader: { ...reader, list }, listsRead: () => read };
+}
+
 /** A metadata pack for piece lists, and a piece that they can have. */
 async function pieceLists(session: Session) {
   const data = await session.dataPack(bytes("x"));
@@ -172,17 +190,8 @@ test("check goes through piece lists once, however often files name them, and a 
   const row = await sealLists();
   const tree = await treeOfFiles(session, ["a", "b"], row, many(outer));
 
-  const repository = { backend, naCl } as unknown as Repository;
   const checked = async (bad: Address | undefined, signal?: AbortSignal) => {
-    const reader = treeReader(packReader(repository, { secretOf: async () => session.secret }));
-    let read = 0;
-    const counted: typeof reader = {
-      ...reader,
-      list: async (...given) => {
-        read += 1;
-        return reader.list(...given);
-      },
-    };
+    const { reader, listsRead } = countingReader(backend, session);
     const found: string[] = [];
     const textOf = (path: Uint8Array) => Buffer.from(path).toString();
     const findings: TreeFindings = {
@@ -191,8 +200,14 @@ test("check goes through piece lists once, however often files name them, and a 
       onFile: async (path) => void found.push(`bad ${textOf(path)}`),
     };
     const checker = treeChecker(0);
-    const { isWhole, packs } = await checker.check(tree as never, counted, findings, signal);
-    return { read, found, isWhole, packs: [...packs()].length, directories: checker.directories };
+    const { isWhole, packs } = await checker.check(tree as never, reader, findings, signal);
+    return {
+      read: listsRead(),
+      found,
+      isWhole,
+      packs: [...packs()].length,
+      directories: checker.directories,
+    };
   };
   const whole = { read: 2, isWhole: true, packs: 3, directories: 1 };
   expect(await checked(undefined)).toEqual({ ...whole, found: [] });
@@ -300,26 +315,17 @@ test("faults of the piece lists of one tree take no room of the next, and are no
   const chain = chainOf("ab".repeat(16) as never, "x");
   const honest = { ...(await storeFolder(session, Object.fromEntries(folders))), chain };
 
-  const repository = { backend, naCl } as unknown as Repository;
-  const reader = treeReader(packReader(repository, { secretOf: async () => session.secret }));
-  let read = 0;
-  const counted: typeof reader = {
-    ...reader,
-    list: async (...given) => {
-      read += 1;
-      return reader.list(...given);
-    },
-  };
+  const { reader, listsRead } = countingReader(backend, session);
   const checked = async (checker: ReturnType<typeof treeChecker>, tree: object) => {
-    read = 0;
+    const before = listsRead();
     const found: string[] = [];
     const findings: TreeFindings = {
       onFault: async (_, { code }) => void found.push(code),
       isBad: (address) => address === data.address,
       onFile: async () => void found.push("bad"),
     };
-    await checker.check(tree as never, counted, findings, undefined);
-    return { read, found };
+    await checker.check(tree as never, reader, findings, undefined);
+    return { read: listsRead() - before, found };
   };
   // One tree of faulty lists takes over 100,000 bytes, nearly all of them for the faults.
   const limits = { ofOne: 150_000, held: 4000, packs: 2000 };

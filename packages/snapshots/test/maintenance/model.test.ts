@@ -128,12 +128,12 @@ const PLANTS: Readonly<Record<string, Plant | readonly Plant[]>> = {
     replace: "pack.isCommitted && base !== undefined",
   },
   "prune ignores the grace period of blobs": {
-    file: "maintenance/deletion.ts",
+    file: "maintenance/prune/deletion.ts",
     find: "Math.max(until, storedAt + grace)",
     replace: "Math.max(until, storedAt)",
   },
   "prune ignores the grace period of heads": {
-    file: "maintenance/prune.ts",
+    file: "maintenance/prune/prune.ts",
     find: "deathsOf({ heads, refused, forgettings, owner, grace })",
     replace: "deathsOf({ heads, refused, forgettings, owner, grace: 0 })",
   },
@@ -158,28 +158,28 @@ const PLANTS: Readonly<Record<string, Plant | readonly Plant[]>> = {
     replace: "forgetting !== undefined ?",
   },
   "prune notes the time after it has read the heads": {
-    file: "maintenance/prune.ts",
+    file: "maintenance/prune/prune.ts",
     find: "  const plan = await planDeletion(repository, {\n    start,",
     replace:
       "  const plan = await planDeletion(repository, {\n    start: await repository.backend.currentTime(),",
   },
   "prune keeps no earlier lists of packs": {
-    file: "maintenance/protection.ts",
+    file: "maintenance/prune/protection.ts",
     find: "for (const blob of reach.blobs) blobs.add(blob);",
     replace: "if (reach === own) for (const blob of reach.blobs) blobs.add(blob);",
   },
   "prune takes the beginning of a path as protected": {
-    file: "maintenance/protection.ts",
+    file: "maintenance/prune/protection.ts",
     find: "covered.add(prefixKeys(addresses).at(-1)!);",
     replace: "for (const key of prefixKeys(addresses)) covered.add(key);",
   },
   "prune reads only the last list of packs": {
-    file: "maintenance/protection.ts",
+    file: "maintenance/prune/protection.ts",
     find: "prefixKeys(path).findLastIndex((key) => covered.has(key)) + 1",
     replace: "path.length - 1",
   },
   "unforget comes at any time": {
-    file: "maintenance/unforget.ts",
+    file: "maintenance/forget/unforget.ts",
     find: "noPruneRuns ? Infinity : forgetting.storedAt + halfGrace",
     replace: "Infinity",
   },

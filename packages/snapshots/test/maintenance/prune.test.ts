@@ -5,8 +5,8 @@ import { type OwnRepository, all, testRepository } from "../support/repositories
 import { changeSettings, close, revoke } from "../../src/repository/settings.ts";
 import { type Address } from "@idk/storage";
 import { type Marker, formatMarker } from "../../src/format/names/marker.ts";
-import { forget } from "../../src/maintenance/forget.ts";
-import { prune } from "../../src/maintenance/prune.ts";
+import { forget } from "../../src/maintenance/forget/forget.ts";
+import { prune } from "../../src/maintenance/prune/prune.ts";
 import { storeHead } from "../support/repository-writer.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
@@ -462,7 +462,9 @@ describe("prune ends, and deletes nothing,", () => {
     await pruned(given);
     given.clock.now += 4 * HOUR;
     await endsWith(given, "head", 'lost the marker, such as a snapshot of "home"');
-    await endsWith(given, "head", "prune with acceptLostHeads (idk prune --accept-lost)");
+    const then =
+      "After that, to delete the others too, prune with acceptLostHeads (idk prune --accept-lost)";
+    await endsWith(given, "head", then);
     await pruned(given, { acceptLostHeads: true });
     expect((await blobs(given)).has(made[2]!.own)).toBe(false);
     await expectWhole(given, made.slice(0, 2));

@@ -2,9 +2,9 @@ import { type OwnRepository, all, testRepository } from "../support/repositories
 import { describe, expect, test } from "bun:test";
 import { type AbstractBackup, storeBackup, storePack } from "../support/abstract-backup.ts";
 import type { StorageError } from "@idk/storage";
-import { forget } from "../../src/maintenance/forget.ts";
+import { forget } from "../../src/maintenance/forget/forget.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
-import { prune } from "../../src/maintenance/prune.ts";
+import { prune } from "../../src/maintenance/prune/prune.ts";
 import { recover } from "../../src/maintenance/recover.ts";
 import { storeHead } from "../support/repository-writer.ts";
 import { wrapBackend } from "@idk/storage";

@@ -11,7 +11,7 @@ import {
   revoke,
   revokeWriter,
 } from "../../src/repository/settings.ts";
-import { wrapBackend } from "@idk/storage";
+import { generateIdentity, wrapBackend } from "@idk/storage";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
 import { discoverRepository } from "../../src/repository/discover.ts";
 import { forksOf } from "../../src/repository/forks.ts";
@@ -263,6 +263,15 @@ describe("rollback", () => {
       message: expect.stringContaining(`another process has kept ${path} locked`),
     });
     expect(await headMemoryFile(path).recall()).toEqual(new Map());
+    const stop = new AbortController();
+    let told = 0;
+    const onWait = () => {
+      told += 1;
+      setTimeout(() => stop.abort(new Error("enough")), 100);
+    };
+    const ended = headMemoryFile(path, { onWait, signal: stop.signal });
+    expect(await codeOf(ended.remember(new Map([[chain, head]])))).toBe("aborted");
+    expect(told).toBe(1);
     const waiting = headMemoryFile(path).remember(new Map([[chain, head]]));
     holder.kill("SIGKILL");
     await waiting;
@@ -292,6 +301,58 @@ describe("rollback", () => {
     const old = await given.open(racing, hiding(given, [formatMarker(hidden)]));
     await old.newest("home", { acceptRollback: true });
     expect((await heads.recall()).get(chain)).toEqual(newer);
+  });
+
+  test("names the fault of a head that is there and cannot be used", async () => {
+    const given = await testRepository();
+    await storeHead(given, given.owner, part("home", NOW - 9));
+    const other = { ...given, recipients: [(await generateIdentity()).recipient] };
+    const marker = await storeHead(other, given.owner, part("home", NOW - 1));
+    const heads = volatileHeadMemory();
+    // As the writer itself remembers it.
+    const head = { marker, name: "home", payloadHash: "cd".repeat(32) };
+    await heads.remember(new Map([[marker.chain, head]]));
+    const repository = await given.open(heads);
+    const text = "It has that head, which cannot be used: none of the given identities";
+    for (const reading of [repository.newest("home"), all(repository.heads())]) {
+      const error: unknown = await reading.catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: "rollback", message: expect.stringContaining(text) });
+    }
+  });
+
+  test("is not what another process stores and remembers while heads are read", async () => {
+    const given = await testRepository();
+    await storeHead(given, given.owner, part("home", NOW - 9));
+    for (const name of ["home", "work"]) {
+      for (const read of ["heads", "newest"] as const) {
+        const heads = volatileHeadMemory();
+        await all((await given.open(heads)).heads());
+        let other: Promise<void> | undefined;
+        // As a backup that ends between the listing and the comparison.
+        const store = async () => {
+          given.clock.now += 1000;
+          const marker = await storeHead(given, given.owner, part(name, given.clock.now));
+          const head = { marker, name, payloadHash: "cd".repeat(32) };
+          await heads.remember(new Map([[marker.chain, head]]));
+        };
+        const racing = wrapBackend(given.backend, {
+          listMarkers: (list) =>
+            async function* listed(prefix, options) {
+              const found = await all(list(prefix, options));
+              const isOfSettings = prefix.startsWith(chainOf(given.repository, ""));
+              if (!isOfSettings) await (other ??= store());
+              yield* found;
+            },
+        });
+        const repository = await given.open(heads, racing);
+        const reading = read === "heads" ? all(repository.heads()) : repository.newest(name);
+        expect([name, read, await codeOf(reading)]).toEqual([name, read, "ok"]);
+        expect(other).toBeDefined();
+        expect((await heads.recall()).get(chainOf(given.repository, name))?.payloadHash).toBe(
+          "cd".repeat(32),
+        );
+      }
+    }
   });
 
   test("a memory is a file that is whole, private and checked", async () => {

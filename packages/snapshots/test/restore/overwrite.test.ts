@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
+  constants,
   existsSync,
   linkSync,
   lstatSync,
@@ -14,7 +15,8 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { printed, snapshotOf, temporaryBase } from "./support.ts";
+import { bytes, storeFolder } from "../support/repository-writer.ts";
+import { openStored, printed, snapshotOf, temporaryBase } from "./support.ts";
 import type { Host, Stat } from "../../src/files/host.ts";
 import type { RestoreEvent, RestoreSummary } from "../../src/restore/options.ts";
 import type { OpenSnapshot } from "../../src/read/open-snapshot.ts";
@@ -22,6 +24,7 @@ import { join } from "node:path";
 import { makeDeep } from "../walk/hostile-folder.ts";
 import { openHost } from "../../src/files/open-host.ts";
 import { restore, restoreWith } from "../../src/restore/restore.ts";
+import { testRepository } from "../support/repositories.ts";
 
 const host = await openHost();
 const base = temporaryBase();
@@ -254,12 +257,8 @@ describe("a restore leaves to another what that is writing", () => {
     }
   };
   /** @returns the names at the top that fail because of another restore */
-  const raced = async (change: Partial<Host>, options: object = {}): Promise<string[]> => {
-    const summary = await restoreWith({ ...host, ...change }, opened, {
-      target,
-      workers: 0,
-      ...options,
-    });
+  const raced = async (change: Partial<Host>, snapshot = opened): Promise<string[]> => {
+    const summary = await restoreWith({ ...host, ...change }, snapshot, { target, workers: 0 });
     const named = temporaries().map((name) => readFileSync(at(name), "utf8"));
     expect(named).toEqual(summary.errorList.map(() => "half"));
     return summary.errorList.map(({ path, error }) => {
@@ -301,6 +300,62 @@ describe("a restore leaves to another what that is writing", () => {
       replaceAll();
     };
     expect(await raced({ linkFile })).toEqual(["second"]);
+  });
+
+  describe("after a file was shut, because too many are open,", () => {
+    /** A snapshot of more long files than stay open, each with a piece in either of two packs. */
+    const manyLong = async () => {
+      const own = await testRepository();
+      const texts = ["first;", "second;"];
+      const rows: Awaited<ReturnType<Parameters<typeof storeFolder>[0]["dataPack"]>>[] = [];
+      const snapshot = await openStored(own, async (session) => {
+        for (const text of texts) rows.push(await session.dataPack(bytes(text)));
+        let next = 0;
+        const shared = { ...session, dataPack: async () => rows[next++ % 2]! };
+        const names = Array.from({ length: 200 }, (_, i) => `f${i}`);
+        const parts = [bytes(texts[0]!), 4096, bytes(texts[1]!)];
+        return storeFolder(shared, Object.fromEntries(names.map((name) => [name, parts])));
+      });
+      return { own, snapshot, second: rows[1]!.address };
+    };
+    /** Replaces files right before they are opened again, by others that get their inodes. */
+    const replacing = (): Partial<Host> => {
+      const reused = new Map<bigint, bigint>();
+      const disguised = <T extends Stat | undefined>(stat: T): T =>
+        stat && { ...stat, inode: reused.get(stat.inode) ?? stat.inode };
+      return {
+        openFile(folder, name, flags, mode) {
+          if (flags === constants.O_RDWR) {
+            const path = Buffer.from(name).toString();
+            const old = inode(path);
+            rmSync(at(path));
+            writeFileSync(at(path), "half");
+            reused.set(inode(path), old);
+          }
+          return host.openFile(folder, name, flags, mode);
+        },
+        stat: (folder, name) => disguised(host.stat(folder, name)),
+        statOpen: (fd) => disguised(host.statOpen(fd)),
+      };
+    };
+    beforeEach(() => {
+      rmSync(target, { recursive: true });
+      mkdirSync(target);
+    });
+
+    test("though the other file has its inode", async () => {
+      const { snapshot } = await manyLong();
+      expect((await raced(replacing(), snapshot)).length).toBe(8);
+    });
+
+    test("and is to be removed", async () => {
+      const { own, snapshot, second } = await manyLong();
+      await own.backend.delete(second);
+      const summary = await restoreWith({ ...host, ...replacing() }, snapshot, { target });
+      expect(summary).toMatchObject({ files: 0, errors: 200 });
+      const left = temporaries().map((name) => readFileSync(at(name), "utf8"));
+      expect(left).toEqual(Array.from({ length: 8 }, () => "half"));
+    });
   });
 
   test("after another error, too", async () => {

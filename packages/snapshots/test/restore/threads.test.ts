@@ -10,8 +10,8 @@ import { openHost } from "../../src/files/open-host.ts";
 import { randomBytes } from "node:crypto";
 import { testRepository } from "../support/repositories.ts";
 import { restore, restoreWith } from "../../src/restore/restore.ts";
-import { type ShortFile, ShortFiles } from "../../src/restore/short-files.ts";
-import type { TargetFolder } from "../../src/restore/target-folders.ts";
+import { type ShortFile, ShortFiles } from "../../src/restore/contents/short-files.ts";
+import type { TargetFolder } from "../../src/restore/target/target-folders.ts";
 import type { RestoreOptions, RestoreSummary } from "../../src/restore/options.ts";
 import { fileThreads } from "../../src/restore/threads/pool.ts";
 

@@ -7,11 +7,11 @@ import type { BackupEvent, BackupOptions } from "../../src/write/options.ts";
 import { backup, backupStatus } from "../../src/write/backup.ts";
 import { all } from "../support/repositories.ts";
 import { chainOf } from "../../src/format/names/chain.ts";
-import { forget } from "../../src/maintenance/forget.ts";
+import { forget } from "../../src/maintenance/forget/forget.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { join } from "node:path";
 import { openCache } from "../../src/cache/cache.ts";
-import { prune } from "../../src/maintenance/prune.ts";
+import { prune } from "../../src/maintenance/prune/prune.ts";
 import { randomBytes } from "node:crypto";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 
@@ -568,4 +568,27 @@ describe("a host", () => {
       for (const secret of secrets) expect(bytes.includes(secret)).toBe(false);
     }
   });
+});
+
+test("a backup takes no head for lost that another process stores and remembers after the listing", async () => {
+  const chain = chainOf(at.repository, "home");
+  const memory = volatileHeadMemory();
+  let isStored = false;
+  const racing = wrapBackend(at.backend, {
+    listMarkers: (list) =>
+      async function* listed(prefix, options) {
+        const found = await all(list(prefix, options));
+        if (prefix.startsWith(chain) && !isStored) {
+          isStored = true;
+          const marker = { chain, generation: at.clock.now, address: "ab".repeat(32) as never };
+          await at.backend.putMarker!(formatMarker(marker));
+          const head = { marker, name: "home", payloadHash: "cd".repeat(32) };
+          await memory.remember(new Map([[chain, head]]));
+        }
+        yield* found;
+      },
+  });
+  await backup(await at.open(memory, racing), { ...at.options, workers: 0 });
+  expect(isStored).toBe(true);
+  await check();
 });

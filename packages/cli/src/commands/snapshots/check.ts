@@ -11,7 +11,7 @@ import { Failure, messageOf, usage } from "../../errors/failures.ts";
 import { count, printable, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
-import { openForReading, READING } from "../../snapshots/open-repository.ts";
+import { openForReading, ownsRepository, READING } from "../../snapshots/open-repository.ts";
 import { findings, isClosed } from "../../snapshots/check-steps.ts";
 import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";
@@ -38,10 +38,11 @@ export const check: Command = command(
     }
     await using reading = await startReading(settings, session);
     using stages = stageMeter("check", session);
-    const found = findings();
+    const { repository, identities } = reading.opened;
+    const found = findings({ isOwner: ownsRepository(repository, identities) });
     let closed = 0;
     let printed = Promise.resolve();
-    const report = await checkRepository(reading.opened.repository, {
+    const report = await checkRepository(repository, {
       ...reading.reports.options,
       // It reports each as a problem.
       onRefused: undefined,
@@ -120,6 +121,13 @@ function described(problem: CheckProblem): [human: string, json: object] {
     case "record": {
       const { found, error } = problem;
       return [`${named(found)}: ${messageOf(error)}`, { ...ofHead(found), ...failure(error) }];
+    }
+    case "key": {
+      const { found, session, error } = problem;
+      return [
+        `${named(found)}: its key of the session ${session}: ${messageOf(error)}`,
+        { ...ofHead(found), session, ...failure(error) },
+      ];
     }
     case "reach": {
       const { found, lacking, surplus } = problem;

@@ -77,7 +77,7 @@ export const forget: Command = command(
     }
     await using opened = await openToForget(settings, session);
     const { repository } = opened;
-    const reports = headReports(settings, session);
+    const reports = headReports(opened, settings, session);
     const isForgotten = forgottenIn(repository, reports.options);
     const found: FoundSnapshot[] = [];
     const already: FoundSnapshot[] = [];
@@ -146,7 +146,7 @@ export const forget: Command = command(
       }
     }
     if (settings.prune)
-      await pruneRepository(repository, { dryRun, acceptLost: false }, reports, session);
+      await pruneRepository(opened, { dryRun, acceptLost: false }, reports, session);
   },
 );
 
@@ -169,7 +169,7 @@ export const unforget: Command = command(
     }
     await using opened = await openToForget(settings, session);
     const { repository } = opened;
-    const reports = headReports(settings, session);
+    const reports = headReports(opened, settings, session);
     const found: FoundSnapshot[] = [];
     for (const each of settings.snapshot) {
       found.push(await resolve(repository, each, reports.options));

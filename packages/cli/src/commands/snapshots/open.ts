@@ -40,7 +40,7 @@ export async function startReading(
   session: Session,
 ): Promise<Reading> {
   const opened = await openForReading(settings, session);
-  const reports = headReports(settings, session);
+  const reports = headReports(opened, settings, session);
   const { out } = session;
   const isForgotten = forgottenIn(opened.repository, reports.options);
   return {

@@ -1,4 +1,4 @@
-import { prune as pruneBlobs, type Repository } from "@idk/snapshots";
+import { prune as pruneBlobs } from "@idk/snapshots";
 import { StorageError } from "@idk/storage";
 import { DIGITS_TO_ACT } from "../../blobs/address.ts";
 import { command, type Command } from "../../command.ts";
@@ -8,7 +8,8 @@ import { formatPeriod } from "../../config/period.ts";
 import { count, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import type { HeadReports } from "../../snapshots/head-options.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { CLOSED_TO_OWNER } from "../../snapshots/check-steps.ts";
+import { type OpenedRepository, ownsRepository, READING } from "../../snapshots/open-repository.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
 import { startReading } from "./open.ts";
 
@@ -17,7 +18,7 @@ export const prune: Command = command(
   { ...READING, dryRun: flag, acceptLost: flag, acceptRollback: flag },
   async (settings, session) => {
     await using reading = await startReading(settings, session);
-    await pruneRepository(reading.opened.repository, settings, reading.reports, session);
+    await pruneRepository(reading.opened, settings, reading.reports, session);
   },
 );
 
@@ -26,17 +27,24 @@ function withCommand(
   error: unknown,
   refused: ReadonlySet<string>,
   closed: ReadonlySet<string>,
+  isOwner: boolean,
 ): unknown {
   if (!(error instanceof StorageError)) return error;
   const { cause } = error;
   const [first] = closed;
-  if (cause instanceof StorageError && cause.code === "no-match" && first !== undefined) {
+  const isClosed = cause instanceof StorageError && cause.code === "no-match";
+  // A rollback may have the same cause, and is to be looked at first.
+  if (error.code === "head" && isClosed && first !== undefined) {
+    const forgetting = `\`idk forget --head ${first.slice(0, DIGITS_TO_ACT)}\``;
     return new Failure(
       "no-match",
       `${count(closed.size, "head")} ${closed.size === 1 ? "is" : "are"} not for your identities, so nothing is ` +
-        "deleted, because what they need is not known: run it with an identity that opens all snapshots, such " +
-        "as the owner's; if nobody has one, the owner forgets them, such as with " +
-        `\`idk forget --head ${first.slice(0, DIGITS_TO_ACT)}\``,
+        "deleted, because what they need is not known: " +
+        (isOwner
+          ? `${CLOSED_TO_OWNER}; forget heads that are of no host of yours, such as with ${forgetting}, ` +
+            "or all heads that do not count with `idk forget --refused`"
+          : "run it with an identity that opens all snapshots, such as the owner's; if nobody has one, " +
+            `the owner forgets them, such as with ${forgetting}`),
     );
   }
   const head = [...refused].find((address) => error.message.includes(address));
@@ -48,7 +56,7 @@ function withCommand(
 
 /** The same after `idk forget --prune`. */
 export async function pruneRepository(
-  repository: Repository,
+  { repository, identities }: Pick<OpenedRepository, "repository" | "identities">,
   { dryRun, acceptLost }: { readonly dryRun: boolean; readonly acceptLost: boolean },
   reports: HeadReports,
   session: Session,
@@ -67,7 +75,7 @@ export async function pruneRepository(
     acceptLostHeads: acceptLost,
     onProgress: stages.onProgress,
   }).catch((error: unknown) => {
-    throw withCommand(error, refused, closed);
+    throw withCommand(error, refused, closed, ownsRepository(repository, identities));
   });
   stages.finish();
   await reports.finish();

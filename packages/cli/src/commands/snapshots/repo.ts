@@ -61,12 +61,8 @@ export const repoInit: Command = command(
       });
       const { table, env } = settings.repository;
       if (table !== undefined) await addPins(table, { pinned }, env);
-      await using opened = await openedWith(settings, {
-        backend,
-        pinned,
-        identities,
-        writer: owner,
-      });
+      const parts = { backend, pinned, identities, writer: owner };
+      await using opened = await openedWith(settings, parts, session);
       await show(opened, await opened.repository.settings({ signal }), settings, session);
       await out.flush();
       if (table !== undefined) await out.note(`idk: added the repository to ${table.config}`);
@@ -224,7 +220,7 @@ async function changing(
   ) => Promise<FoundSettings>,
 ): Promise<Changed> {
   await using opened = await openAsOwner(settings, session);
-  const reports = headReports(settings, session);
+  const reports = headReports(opened, settings, session);
   const to = await readersOf(settings.recipients, opened.identities);
   const found = await work(opened.repository, to, reports.options);
   await reports.finish();

@@ -1,4 +1,4 @@
-import type { Attributes } from "../attributes.ts";
+import type { Attributes } from "../target/attributes.ts";
 import type { PieceEncoding, PieceLocation } from "../../format/packs/piece.ts";
 import { HASH_LENGTH } from "../../format/limits.ts";
 

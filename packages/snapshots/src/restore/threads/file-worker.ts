@@ -1,13 +1,13 @@
 /** What runs in each thread of the pool. */
 import { type ErrorCode, StorageError, loadNaCl } from "@idk/storage";
-import { type AttributePolicy, attributeSetter } from "../attributes.ts";
+import { type AttributePolicy, attributeSetter } from "../target/attributes.ts";
 import { type FileTable, decodeTable } from "./file-table.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { memoryKeeper, memoryOfRuntime } from "../../threads/memory.ts";
 import { codeOf } from "../../files/errors.ts";
 import { openChild } from "@idk/storage/blobs";
 import { openHost } from "../../files/open-host.ts";
-import { writePiece } from "../write-file.ts";
+import { writePiece } from "../contents/write-file.ts";
 
 /** A pack to open and files to write from it. Its buffer is given away, and returned with the outcome. */
 export interface FileJob {

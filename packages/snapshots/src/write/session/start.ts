@@ -50,6 +50,8 @@ export interface StartOptions {
 export async function startSession(options: StartOptions): Promise<SessionStart> {
   const { repository, chain, cache, clock, ownTime, signal } = options;
   const { backend } = repository;
+  // Before the listing, for another process may remember what was stored after it.
+  const remembered = (await repository.memory.recall()).get(chain)?.marker;
   // A server tells its time with the listing, which needs a guess only.
   const isServer = backend.clockAheadMs !== undefined;
   const guess = isServer ? ownTime() - (backend.clockAheadMs?.() ?? 0) : await clock.now();
@@ -81,7 +83,7 @@ export async function startSession(options: StartOptions): Promise<SessionStart>
     }
   }
   const last = cache.committed && decodeState(cache.committed);
-  await checkRollback(options, newest?.marker, last?.marker);
+  if (!options.acceptRollback) requireNoRollback(newest?.marker, [remembered, last?.marker]);
   if (last === undefined) {
     const why = cache.setAside;
     const notReused = why === undefined ? undefined : `the cache could not be used: ${why}`;
@@ -99,15 +101,12 @@ export async function startSession(options: StartOptions): Promise<SessionStart>
   return { ...start, base: last, notReused: undefined };
 }
 
-/** Compares the newest marker with the newest head that this machine sent or verified. */
-async function checkRollback(
-  { repository, chain, acceptRollback }: StartOptions,
+/** Compares the newest marker with the newest heads that this machine verified and sent. */
+function requireNoRollback(
   newest: Marker | undefined,
-  sent: Marker | undefined,
-): Promise<void> {
-  if (acceptRollback) return;
-  const remembered = (await repository.memory.recall()).get(chain)?.marker;
-  for (const known of [remembered, sent]) {
+  seen: readonly (Marker | undefined)[],
+): void {
+  for (const known of seen) {
     if (known === undefined) continue;
     if (newest !== undefined && compareMarkers(newest, known) <= 0) continue;
     const text = new Date(known.generation).toISOString();

@@ -1,8 +1,8 @@
-import type { Folder, Host } from "../files/host.ts";
+import type { Folder, Host } from "../../files/host.ts";
 import { StorageError } from "@idk/storage";
-import { codeOf } from "../files/errors.ts";
+import { codeOf } from "../../files/errors.ts";
 import { mkdirSync } from "node:fs";
-import { shownPath } from "../read/paths.ts";
+import { shownPath } from "../../read/paths.ts";
 
 /**
  * Opens the target, and makes it with the folders above if it is not there.

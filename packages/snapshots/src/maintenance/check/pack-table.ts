@@ -1,6 +1,6 @@
-import { ADDRESS_AT, type Row, decodeRow, encodeRow } from "../format/packs/row.ts";
-import { ADDRESS_LENGTH, ROW_LENGTH, UUID_LENGTH } from "../format/limits.ts";
-import type { PackSort } from "../format/packs/pack.ts";
+import { ADDRESS_AT, type Row, decodeRow, encodeRow } from "../../format/packs/row.ts";
+import { ADDRESS_LENGTH, ROW_LENGTH, UUID_LENGTH } from "../../format/limits.ts";
+import type { PackSort } from "../../format/packs/pack.ts";
 import { column, keyTable } from "./key-table.ts";
 
 /** The packs that trees refer to, by numbers, at about 80 bytes each. */

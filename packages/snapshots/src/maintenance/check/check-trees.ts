@@ -1,5 +1,5 @@
 import { type Address, StorageError } from "@idk/storage";
-import { type Cursor, cursorOf } from "../read/cursor.ts";
+import { type Cursor, cursorOf } from "../../read/cursor.ts";
 import {
   type Directory,
   type PlacedEntry,
@@ -7,17 +7,17 @@ import {
   type TreeReader,
   directoryOf,
   rootOf,
-} from "../read/tree.ts";
-import { ENTRY_LEVELS, type ContentItem, type PieceList } from "../format/tree/content.ts";
-import { type Row, encodeRow } from "../format/packs/row.ts";
-import { DEPTH_MAX } from "../read/walk.ts";
-import type { Snapshot } from "../format/records/snapshot.ts";
+} from "../../read/tree.ts";
+import { ENTRY_LEVELS, type ContentItem, type PieceList } from "../../format/tree/content.ts";
+import { type Row, encodeRow } from "../../format/packs/row.ts";
+import { DEPTH_MAX } from "../../read/walk.ts";
+import type { Snapshot } from "../../format/records/snapshot.ts";
 import { createHash } from "node:crypto";
 import { KEY_LENGTH, type Totals, directoryTable } from "./directory-table.ts";
 import { type PackTable, packTable } from "./pack-table.ts";
-import { inPath } from "../read/paths.ts";
-import { isFaultOfOne } from "../repository/find-heads.ts";
-import { throwIfAborted } from "../read/aborted.ts";
+import { inPath } from "../../read/paths.ts";
+import { isFaultOfOne } from "../../repository/find-heads.ts";
+import { throwIfAborted } from "../../read/aborted.ts";
 
 /** Is told of what is found in directories that were not gone through before. */
 export interface TreeFindings {

@@ -1,12 +1,12 @@
-import { type BlobQueue, blobQueue } from "./address-set.ts";
-import { type Marker, formatMarker } from "../format/names/marker.ts";
+import { type BlobQueue, blobQueue } from "../address-set.ts";
+import { type Marker, formatMarker } from "../../format/names/marker.ts";
 import type { Address } from "@idk/storage";
-import type { MarkerBackend } from "../repository/marker-backend.ts";
+import type { MarkerBackend } from "../../repository/marker-backend.ts";
 import type { Protection } from "./protection.ts";
-import type { Repository } from "../repository/repository.ts";
+import type { Repository } from "../../repository/repository.ts";
 import { fromHex } from "@idk/storage/blobs";
-import { inParallel } from "./in-parallel.ts";
-import { mayBeHead } from "./unmarked-heads.ts";
+import { inParallel } from "../in-parallel.ts";
+import { mayBeHead } from "../unmarked-heads.ts";
 
 /** Blobs, and the bytes that they have as stored. */
 export interface Amount {

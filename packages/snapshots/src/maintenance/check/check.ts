@@ -11,23 +11,23 @@ import {
   type RefusedHead,
   isFaultOfOne,
   isListed,
-} from "../repository/find-heads.ts";
-import type { FoundSnapshot, Repository } from "../repository/repository.ts";
-import { type OpenSnapshot, openSnapshot } from "../read/open-snapshot.ts";
+} from "../../repository/find-heads.ts";
+import type { FoundSnapshot, Repository } from "../../repository/repository.ts";
+import { type OpenSnapshot, openSnapshot } from "../../read/open-snapshot.ts";
 import { type TreeFindings, treeChecker } from "./check-trees.ts";
-import { forgottenOf, readState, refusedInForce } from "./repository-state.ts";
-import { type AddressSet, addressSet } from "./address-set.ts";
-import { type AddressList, countOf, hasAddress } from "../format/records/address-list.ts";
-import { type ReachReader, reachReader } from "./reach-reader.ts";
-import { decodeSessionSecrets } from "../format/records/keys.ts";
-import { forksOf } from "../repository/forks.ts";
+import { forgottenOf, readState, refusedInForce } from "../repository-state.ts";
+import { type AddressSet, addressSet } from "../address-set.ts";
+import { type AddressList, countOf, hasAddress } from "../../format/records/address-list.ts";
+import { type ReachReader, reachReader } from "../reach-reader.ts";
+import { decodeSessionSecrets } from "../../format/records/keys.ts";
+import { forksOf } from "../../repository/forks.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
 import { keyChecker } from "./check-keys.ts";
-import type { SessionId } from "../format/names/identifiers.ts";
+import type { SessionId } from "../../format/names/identifiers.ts";
 import { packChecker } from "./check-packs.ts";
-import { packsOf } from "../format/records/reach.ts";
-import { readRecord } from "../repository/records.ts";
-import { treeReader } from "../read/tree.ts";
+import { packsOf } from "../../format/records/reach.ts";
+import { readRecord } from "../../repository/records.ts";
+import { treeReader } from "../../read/tree.ts";
 
 /**
  * Checks all heads, and that every snapshot can be restored: its records are read, its directories are
@@ -160,8 +160,9 @@ export async function check(
       if (present.has(trees.packs.address(number))) continue;
       await tell({ missing: trees.packs.row(number).address });
     }
-    const onFault = async (error: StorageError) => tell({ kind: "record", found, error });
-    await keys.check(found, snapshot.snapshot, sessions, onFault);
+    await keys.check(found, snapshot.snapshot, sessions, async (session, error) =>
+      tell({ kind: "key", found, session, error }),
+    );
     let reach: AddressList;
     try {
       reach = await packsAt(reaches, found.head.reach);

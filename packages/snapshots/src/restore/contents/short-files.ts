@@ -1,9 +1,9 @@
-import type { Attributes } from "./attributes.ts";
-import { ByteWriter } from "../format/tree/byte-writer.ts";
-import { HASH_LENGTH } from "../format/limits.ts";
-import { PIECE_ENCODINGS, type PieceLocation } from "../format/packs/piece.ts";
-import type { Planned } from "./context.ts";
-import type { TargetFolder } from "./target-folders.ts";
+import type { Attributes } from "../target/attributes.ts";
+import { ByteWriter } from "../../format/tree/byte-writer.ts";
+import { HASH_LENGTH } from "../../format/limits.ts";
+import { PIECE_ENCODINGS, type PieceLocation } from "../../format/packs/piece.ts";
+import type { Planned } from "../context.ts";
+import type { TargetFolder } from "../target/target-folders.ts";
 
 /** A file of one piece. */
 export interface ShortFile extends Planned {

@@ -1,6 +1,6 @@
-import type { Folder, Host, Stat } from "../files/host.ts";
-import type { NameList } from "../files/names.ts";
-import { codeOf } from "../files/errors.ts";
+import type { Folder, Host, Stat } from "../../files/host.ts";
+import type { NameList } from "../../files/names.ts";
+import { codeOf } from "../../files/errors.ts";
 
 interface Level {
   readonly name: Uint8Array;

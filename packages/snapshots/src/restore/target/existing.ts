@@ -1,12 +1,12 @@
-import type { Entry, FileEntry } from "../format/tree/entry.ts";
+import type { Entry, FileEntry } from "../../format/tree/entry.ts";
 import type { Attributes, AttributeSetter } from "./attributes.ts";
-import type { Folder, Host, Stat } from "../files/host.ts";
+import type { Folder, Host, Stat } from "../../files/host.ts";
 import { closeSync, constants } from "node:fs";
-import type { Overwrite } from "./options.ts";
-import { codeOf } from "../files/errors.ts";
+import type { Overwrite } from "../options.ts";
+import { codeOf } from "../../files/errors.ts";
 import { createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";
-import { hashRange } from "./content-hash.ts";
+import { hashRange } from "../contents/content-hash.ts";
 import { isSameTime } from "./attributes.ts";
 
 /** What is in the target under an entry's name, and what happens with it. */

@@ -1,13 +1,13 @@
 import { type Address, StorageError } from "@idk/storage";
 import type { CheckOptions, CheckProblem } from "./problems.ts";
-import type { AddressSet } from "./address-set.ts";
-import type { PackReader } from "../read/pack-reader.ts";
+import type { AddressSet } from "../address-set.ts";
+import type { PackReader } from "../../read/pack-reader.ts";
 import type { PackTable } from "./pack-table.ts";
-import type { Repository } from "../repository/repository.ts";
-import { inParallel } from "./in-parallel.ts";
-import { PACK_BLOB_MAX } from "../format/packs/pack.ts";
+import type { Repository } from "../../repository/repository.ts";
+import { inParallel } from "../in-parallel.ts";
+import { PACK_BLOB_MAX } from "../../format/packs/pack.ts";
 import { fetchBlob } from "@idk/storage/blobs";
-import { isFaultOfOne } from "../repository/find-heads.ts";
+import { isFaultOfOne } from "../../repository/find-heads.ts";
 
 /** Checks packs: that they are there, what the store knows of them, and of some what is in them. */
 export interface PackChecker {

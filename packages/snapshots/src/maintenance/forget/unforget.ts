@@ -1,10 +1,10 @@
 import { type ForgettingOptions, forgettingHead, permissionOf } from "./write-forgetting.ts";
-import { forgettingsOf, readState } from "./repository-state.ts";
-import { type Marker, formatMarker } from "../format/names/marker.ts";
-import type { FoundSnapshot, Repository } from "../repository/repository.ts";
+import { forgettingsOf, readState } from "../repository-state.ts";
+import { type Marker, formatMarker } from "../../format/names/marker.ts";
+import type { FoundSnapshot, Repository } from "../../repository/repository.ts";
 import { StorageError } from "@idk/storage";
-import { forgettingsInForce } from "../rules/forgetting.ts";
-import { graceOf } from "./grace.ts";
+import { forgettingsInForce } from "../../rules/forgetting.ts";
+import { graceOf } from "../grace.ts";
 import { writeForgetting } from "./write-forgetting.ts";
 
 /** Options of `unforget`. */

@@ -1,6 +1,6 @@
 import type { Hash } from "node:crypto";
 import { readSync } from "node:fs";
-import { throwIfAborted } from "../read/aborted.ts";
+import { throwIfAborted } from "../../read/aborted.ts";
 
 const BUFFER = 2 ** 20;
 /** Bytes after which others get their turn: a fraction of a second. */

@@ -1,10 +1,12 @@
-import type { Planned, RestoreContext } from "./context.ts";
-import { closeSync, constants, ftruncateSync } from "node:fs";
+import type { Folder } from "../../files/host.ts";
+import { codeOf } from "../../files/errors.ts";
+import type { Planned, RestoreContext } from "../context.ts";
+import { closeSync, constants, fstatSync, ftruncateSync } from "node:fs";
 import { hashRange, hashZeros } from "./content-hash.ts";
 import { ReadBackDiffers, giveName, openTemporary, otherHash, writeAt } from "./write-file.ts";
 import { type Hash, createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";
-import { FileReplaced, type Own, removeOwn } from "./place.ts";
+import { FileReplaced, type Own, removeOwn } from "../target/place.ts";
 
 /** A file of several pieces, or with holes, while it is written. */
 export interface LongFile extends Planned {
@@ -12,6 +14,8 @@ export interface LongFile extends Planned {
   readonly hash: Uint8Array;
   temporary: Uint8Array | undefined;
   own: Own | undefined;
+  /** When it was made, in nanoseconds, as it was told when the file was shut: some systems tell a change. */
+  born: bigint | undefined;
   fd: number | undefined;
   /** Of the first `hashed` bytes, as long as pieces come in order and the file stays open. */
   hasher: Hash | undefined;
@@ -51,6 +55,8 @@ export interface LongFiles {
 const OPEN_MAX = 192;
 const { O_RDWR } = constants;
 
+const bornOf = (fd: number): bigint => fstatSync(fd, { bigint: true }).birthtimeNs;
+
 export function longFiles(context: RestoreContext): LongFiles {
   const { host, folders, report, signal } = context;
   const opened = new Set<LongFile>();
@@ -58,10 +64,44 @@ export function longFiles(context: RestoreContext): LongFiles {
 
   const shut = (file: LongFile): void => {
     opened.delete(file);
-    if (file.fd !== undefined) closeSync(file.fd);
+    if (file.fd !== undefined) {
+      file.born = bornOf(file.fd);
+      closeSync(file.fd);
+    }
     file.fd = undefined;
     // Hashes take memory of the system; the bytes are read back at the end.
     file.hasher = undefined;
+  };
+  /** Opens a file that was shut, unless its name is another's by now, who may also have its inode. */
+  const reopen = (file: LongFile, folder: Folder): number => {
+    let fd: number;
+    try {
+      fd = host.openFile(folder, file.temporary!, O_RDWR);
+    } catch (error) {
+      // Renamed by another restore that has finished it, or now a symbolic link.
+      if (codeOf(error) === "ENOENT" || codeOf(error) === "ELOOP") throw new FileReplaced();
+      throw error;
+    }
+    file.fd = fd;
+    opened.add(file);
+    if (host.statOpen(fd).inode === file.own?.inode && bornOf(fd) === file.born) return fd;
+    file.own = undefined;
+    throw new FileReplaced();
+  };
+  const create = (file: LongFile, folder: Folder): number => {
+    const { hasTemporaryNames } = file.parent;
+    const { temporary, fd } = openTemporary(context, folder, {
+      name: file.name,
+      hasTemporaryNames,
+    });
+    file.temporary = temporary;
+    file.fd = fd;
+    unfinished.add(file);
+    opened.add(file);
+    file.own = host.statOpen(fd);
+    file.hasher = createHash("sha256");
+    ftruncateSync(fd, file.size);
+    return fd;
   };
   const open = (file: LongFile): number => {
     if (file.fd !== undefined) {
@@ -70,30 +110,15 @@ export function longFiles(context: RestoreContext): LongFiles {
       return file.fd;
     }
     const folder = folders.open(file.parent);
-    if (file.temporary === undefined) {
-      const { temporary, fd } = openTemporary(context, folder, {
-        name: file.name,
-        hasTemporaryNames: file.parent.hasTemporaryNames,
-      });
-      file.temporary = temporary;
-      file.fd = fd;
-      unfinished.add(file);
-      opened.add(file);
-      file.own = host.statOpen(fd);
-      file.hasher = createHash("sha256");
-      ftruncateSync(fd, file.size);
-    } else {
-      const fd = host.openFile(folder, file.temporary, O_RDWR);
-      file.fd = fd;
-      opened.add(file);
-      if (host.statOpen(fd).inode !== file.own!.inode) throw new FileReplaced();
-    }
+    const fd = file.temporary === undefined ? create(file, folder) : reopen(file, folder);
     if (opened.size > OPEN_MAX) for (const oldest of [...opened].slice(0, 1)) shut(oldest);
-    return file.fd;
+    return fd;
   };
 
-  const remove = ({ parent, temporary, own }: LongFile): void => {
-    removeOwn(host, folders.open(parent), temporary!, own);
+  const remove = (file: LongFile): void => {
+    const folder = folders.open(file.parent);
+    if (file.fd === undefined) reopen(file, folder);
+    removeOwn(host, folder, file.temporary!, file.own);
   };
 
   return {
@@ -103,6 +128,7 @@ export function longFiles(context: RestoreContext): LongFiles {
       hash: new Uint8Array(hash),
       temporary: undefined,
       own: undefined,
+      born: undefined,
       fd: undefined,
       hasher: undefined,
       hashed: 0,

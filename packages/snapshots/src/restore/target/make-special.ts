@@ -1,9 +1,9 @@
-import type { DeviceEntry, LinkEntry, SpecialEntry } from "../format/tree/entry.ts";
-import type { Planned, RestoreContext } from "./context.ts";
+import type { DeviceEntry, LinkEntry, SpecialEntry } from "../../format/tree/entry.ts";
+import type { Planned, RestoreContext } from "../context.ts";
 import { FileReplaced, makeTemporary, removeOwn } from "./place.ts";
-import { FileError } from "../files/errors.ts";
-import type { Folder } from "../files/host.ts";
-import { giveName } from "./write-file.ts";
+import { FileError } from "../../files/errors.ts";
+import type { Folder } from "../../files/host.ts";
+import { giveName } from "../contents/write-file.ts";
 
 /** As many bits as Linux has for the numbers of a device. */
 const MAJOR_MAX = 2 ** 12 - 1;

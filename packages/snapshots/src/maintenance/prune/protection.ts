@@ -1,12 +1,12 @@
 import { type Address, StorageError } from "@idk/storage";
-import { type AddressSet, addressSet } from "./address-set.ts";
-import { type FoundHead, isFaultOfOne, isListed } from "../repository/find-heads.ts";
-import { countBlobs, reachReader } from "./reach-reader.ts";
-import type { ReachRoot } from "../repository/reaches.ts";
-import { compareMarkers } from "../format/names/marker.ts";
-import type { Repository } from "../repository/repository.ts";
+import { type AddressSet, addressSet } from "../address-set.ts";
+import { type FoundHead, isFaultOfOne, isListed } from "../../repository/find-heads.ts";
+import { countBlobs, reachReader } from "../reach-reader.ts";
+import type { ReachRoot } from "../../repository/reaches.ts";
+import { compareMarkers } from "../../format/names/marker.ts";
+import type { Repository } from "../../repository/repository.ts";
 import { hash, toHex, utf8 } from "@idk/storage/blobs";
-import { packsOf } from "../format/records/reach.ts";
+import { packsOf } from "../../format/records/reach.ts";
 
 /** A head, and until when it protects what it needs. */
 export interface ProtectingHead {

@@ -1,13 +1,13 @@
-import { FORGOTTEN_MAX } from "../format/limits.ts";
-import { FORGETTING_CHAIN, chainOf } from "../format/names/chain.ts";
-import type { Marker } from "../format/names/marker.ts";
-import type { ForgettingHead } from "../format/records/head.ts";
-import type { HeadOptions, Repository } from "../repository/repository.ts";
+import { FORGOTTEN_MAX } from "../../format/limits.ts";
+import { FORGETTING_CHAIN, chainOf } from "../../format/names/chain.ts";
+import type { Marker } from "../../format/names/marker.ts";
+import type { ForgettingHead } from "../../format/records/head.ts";
+import type { HeadOptions, Repository } from "../../repository/repository.ts";
 import { StorageError } from "@idk/storage";
-import { mayForget, whyNotAllowed } from "../rules/counting.ts";
-import { headsBefore, putHead } from "../repository/put-head.ts";
-import type { RepositoryState } from "./repository-state.ts";
-import { namesOf } from "../rules/death.ts";
+import { mayForget, whyNotAllowed } from "../../rules/counting.ts";
+import { headsBefore, putHead } from "../../repository/put-head.ts";
+import type { RepositoryState } from "../repository-state.ts";
+import { namesOf } from "../../rules/death.ts";
 
 /** Options of everything that writes heads of kind `forget` or `unforget`. */
 export interface ForgettingOptions extends HeadOptions {

@@ -3,19 +3,19 @@ import {
   type RetentionOptions,
   type RetentionPolicy,
   decideRetention,
-} from "../rules/retention.ts";
+} from "../../rules/retention.ts";
 import { type ForgettingOptions, forgettingHead, permissionOf } from "./write-forgetting.ts";
-import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
+import { type Marker, compareMarkers, formatMarker } from "../../format/names/marker.ts";
 import {
   type RepositoryState,
   forgottenOf,
   readState,
   refusedInForce,
-} from "./repository-state.ts";
-import type { FoundSnapshot, Repository } from "../repository/repository.ts";
+} from "../repository-state.ts";
+import type { FoundSnapshot, Repository } from "../../repository/repository.ts";
 import { StorageError } from "@idk/storage";
-import { closedBehind } from "../rules/counting.ts";
-import { matchesPattern } from "../format/names/pattern.ts";
+import { closedBehind } from "../../rules/counting.ts";
+import { matchesPattern } from "../../format/names/pattern.ts";
 import { writeForgetting } from "./write-forgetting.ts";
 
 /** Options of `forget`: a policy, or what to forget, or both. */

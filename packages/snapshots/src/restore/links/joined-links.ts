@@ -1,4 +1,4 @@
-import type { Entry } from "../format/tree/entry.ts";
+import type { Entry } from "../../format/tree/entry.ts";
 import { StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";

@@ -1,15 +1,15 @@
-import type { AttributeSetter, Attributes } from "./attributes.ts";
-import type { Folder, Host } from "../files/host.ts";
+import type { AttributeSetter, Attributes } from "../target/attributes.ts";
+import type { Folder, Host } from "../../files/host.ts";
 import { closeSync, constants, writeSync } from "node:fs";
-import { type Own, makeTemporary, putInPlace, removeOwn } from "./place.ts";
-import type { PieceLocation } from "../format/packs/piece.ts";
+import { type Own, makeTemporary, putInPlace, removeOwn } from "../target/place.ts";
+import type { PieceLocation } from "../../format/packs/piece.ts";
 import { StorageError } from "@idk/storage";
 import { beginsWith } from "./content-hash.ts";
-import { codeOf } from "../files/errors.ts";
+import { codeOf } from "../../files/errors.ts";
 import { createHash } from "node:crypto";
-import { decodePiece } from "../format/packs/piece.ts";
+import { decodePiece } from "../../format/packs/piece.ts";
 import { equal } from "@idk/storage/blobs";
-import { removeTree } from "./remove-tree.ts";
+import { removeTree } from "../target/remove-tree.ts";
 
 const { O_CREAT, O_EXCL, O_RDWR } = constants;
 
@@ -73,13 +73,15 @@ export function writeWhole(
 ): void {
   const { host, attributes, verify } = writer;
   const { temporary, fd } = openTemporary(writer, folder, file);
+  let own: Own | undefined;
   try {
+    own = host.statOpen(fd);
     writeAt(fd, content, 0);
     if (verify && !beginsWith(fd, content)) throw new ReadBackDiffers();
     attributes.setOpen(fd, folder, temporary, file.attributes, warn);
-    giveName(writer, folder, temporary, host.statOpen(fd), file.name);
+    giveName(writer, folder, temporary, own, file.name);
   } catch (error) {
-    removeOwn(host, folder, temporary, host.statOpen(fd));
+    removeOwn(host, folder, temporary, own);
     throw error;
   } finally {
     closeSync(fd);

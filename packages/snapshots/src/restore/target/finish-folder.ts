@@ -1,7 +1,7 @@
-import type { Folder, Host } from "../files/host.ts";
-import type { RestoreContext } from "./context.ts";
+import type { Folder, Host } from "../../files/host.ts";
+import type { RestoreContext } from "../context.ts";
 import type { TargetFolder } from "./target-folders.ts";
-import { assertOfOne } from "./faults.ts";
+import { assertOfOne } from "../faults.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /** The names in a folder of the target, compared with those of the snapshot as these come. */

@@ -1,7 +1,7 @@
-import type { Folder, Host } from "../files/host.ts";
+import type { Folder, Host } from "../../files/host.ts";
 import type { Attributes } from "./attributes.ts";
-import type { Location } from "./report.ts";
-import { codeOf } from "../files/errors.ts";
+import type { Location } from "../report.ts";
+import { codeOf } from "../../files/errors.ts";
 import { fchmodSync } from "node:fs";
 
 /** A folder in the target. It is opened again whenever it is needed and was closed meanwhile. */

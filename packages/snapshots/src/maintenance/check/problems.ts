@@ -1,8 +1,8 @@
 import type { Address, StorageError } from "@idk/storage";
-import { SETTINGS_CHAIN } from "../format/names/chain.ts";
-import type { FoundSnapshot, HeadOptions } from "../repository/repository.ts";
-import type { FoundHead } from "../repository/find-heads.ts";
-import type { Marker } from "../format/names/marker.ts";
+import { SETTINGS_CHAIN } from "../../format/names/chain.ts";
+import type { FoundSnapshot, HeadOptions } from "../../repository/repository.ts";
+import type { FoundHead } from "../../repository/find-heads.ts";
+import type { Marker } from "../../format/names/marker.ts";
 
 /** Something that `check` found. Paths are as in the snapshot, without a slash in front. */
 export type CheckProblem =
@@ -21,6 +21,13 @@ export type CheckProblem =
     }
   /** The snapshot, the keys or the list of packs of a head cannot be read. */
   | { readonly kind: "record"; readonly found: FoundHead; readonly error: StorageError }
+  /** The snapshot has a key of a session that does not open, or is another than that of other snapshots. */
+  | {
+      readonly kind: "key";
+      readonly found: FoundSnapshot;
+      readonly session: string;
+      readonly error: StorageError;
+    }
   /** The list of packs is not that of the tree: a prune may delete those that it lacks. */
   | {
       readonly kind: "reach";
@@ -68,7 +75,7 @@ export function isHarmless(problem: CheckProblem): boolean {
 export type ProblemCounts = Record<CheckProblem["kind"], number>;
 
 export function problemCounts(): ProblemCounts {
-  return { head: 0, fork: 0, record: 0, reach: 0, part: 0, tree: 0, pack: 0, file: 0 };
+  return { head: 0, fork: 0, record: 0, key: 0, reach: 0, part: 0, tree: 0, pack: 0, file: 0 };
 }
 
 /** Options of `check`. */

@@ -1,18 +1,18 @@
 import type { LongFile, LongFiles, LongPiece } from "./long-files.ts";
-import type { Planned, RestoreContext } from "./context.ts";
-import { type TableFile, encodeTable } from "./threads/file-table.ts";
-import type { Folder } from "../files/host.ts";
-import { PACK_BLOB_MAX } from "../format/packs/pack.ts";
-import type { PackReader } from "../read/pack-reader.ts";
-import type { PieceLocation } from "../format/packs/piece.ts";
-import type { Row } from "../format/packs/row.ts";
-import { assertOfOne } from "./faults.ts";
-import { decodePiece } from "../format/packs/piece.ts";
+import type { Planned, RestoreContext } from "../context.ts";
+import { type TableFile, encodeTable } from "../threads/file-table.ts";
+import type { Folder } from "../../files/host.ts";
+import { PACK_BLOB_MAX } from "../../format/packs/pack.ts";
+import type { PackReader } from "../../read/pack-reader.ts";
+import type { PieceLocation } from "../../format/packs/piece.ts";
+import type { Row } from "../../format/packs/row.ts";
+import { assertOfOne } from "../faults.ts";
+import { decodePiece } from "../../format/packs/piece.ts";
 import { equal } from "@idk/storage/blobs";
-import { errorOfThread } from "./threads/pool.ts";
+import { errorOfThread } from "../threads/pool.ts";
 import { type ShortFile, ShortFiles } from "./short-files.ts";
 import { otherTurns } from "./content-hash.ts";
-import { throwIfAborted } from "../read/aborted.ts";
+import { throwIfAborted } from "../../read/aborted.ts";
 import { writePiece } from "./write-file.ts";
 
 /** What is written from packs, grouped by pack, so that each is fetched once. */

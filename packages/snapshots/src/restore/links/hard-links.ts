@@ -1,11 +1,11 @@
-import type { Entry } from "../format/tree/entry.ts";
-import type { Folder } from "../files/host.ts";
-import type { RestoreContext } from "./context.ts";
-import type { TargetFolder } from "./target-folders.ts";
-import { assertOfOne } from "./faults.ts";
-import { codeOf } from "../files/errors.ts";
-import { giveName } from "./write-file.ts";
-import { makeTemporary, removeOwn } from "./place.ts";
+import type { Entry } from "../../format/tree/entry.ts";
+import type { Folder } from "../../files/host.ts";
+import type { RestoreContext } from "../context.ts";
+import type { TargetFolder } from "../target/target-folders.ts";
+import { assertOfOne } from "../faults.ts";
+import { codeOf } from "../../files/errors.ts";
+import { giveName } from "../contents/write-file.ts";
+import { makeTemporary, removeOwn } from "../target/place.ts";
 
 /** A further name of what another entry of its group is. */
 export interface LinkJob {

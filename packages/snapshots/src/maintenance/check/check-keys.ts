@@ -1,10 +1,10 @@
-import type { FoundSnapshot, HeadOptions, Repository } from "../repository/repository.ts";
-import type { SessionId } from "../format/names/identifiers.ts";
-import type { Snapshot } from "../format/records/snapshot.ts";
+import type { FoundSnapshot, HeadOptions, Repository } from "../../repository/repository.ts";
+import type { SessionId } from "../../format/names/identifiers.ts";
+import type { Snapshot } from "../../format/records/snapshot.ts";
 import { StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
-import { isFaultOfOne } from "../repository/find-heads.ts";
-import { sessionSecrets } from "../read/session-secrets.ts";
+import { isFaultOfOne } from "../../repository/find-heads.ts";
+import { sessionSecrets } from "../../read/session-secrets.ts";
 
 /** Opens the keys of the sessions that snapshots need: what others have opened proves nothing of a copy. */
 export interface KeyChecker {
@@ -19,7 +19,7 @@ export interface KeyChecker {
     found: FoundSnapshot,
     snapshot: Snapshot,
     sessions: ReadonlySet<SessionId>,
-    onFault: (error: StorageError) => Promise<void>,
+    onFault: (session: SessionId, error: StorageError) => Promise<void>,
   ): Promise<void>;
 }
 
@@ -53,8 +53,7 @@ export function keyChecker(repository: Repository, options: HeadOptions): KeyChe
         if (other !== undefined && other.hash !== hash) {
           throw new StorageError(
             "tree",
-            `it has another key of the session ${session} than the snapshot of the head ${other.by}: ` +
-              "one of the two is wrong, and opens nothing",
+            `it is another than that of the snapshot of the head ${other.by}: one of the two opens nothing`,
           );
         }
         if (other !== undefined) return;
@@ -70,8 +69,7 @@ export function keyChecker(repository: Repository, options: HeadOptions): KeyChe
           const isClosed = error.code === "no-match";
           if (told.has(isClosed)) continue;
           told.add(isClosed);
-          const text = `a session key of the snapshot: ${error.message}`;
-          await onFault(new StorageError(error.code, text, { cause: error }));
+          await onFault(session, error);
         }
       }
     },

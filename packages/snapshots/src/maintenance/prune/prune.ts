@@ -1,25 +1,28 @@
 import { type Address, StorageError } from "@idk/storage";
 import { type Amount, type FreeLater, deleteAll, planDeletion } from "./deletion.ts";
-import { type Marker, formatMarker } from "../format/names/marker.ts";
+import { type Marker, formatMarker } from "../../format/names/marker.ts";
 import { type ProtectingHead, protectionsOf } from "./protection.ts";
 import {
   type RepositoryState,
   forgettingsOf,
   readState,
   refusedInForce,
-} from "./repository-state.ts";
-import { type FoundHead, isListed, readHead } from "../repository/find-heads.ts";
-import type { HeadOptions, Repository } from "../repository/repository.ts";
-import { FORGETTING_CHAIN } from "../format/names/chain.ts";
-import { deathsOf } from "../rules/death.ts";
-import { graceOf } from "./grace.ts";
-import { requireNoLostHeads } from "./lost-heads.ts";
+} from "../repository-state.ts";
+import { type FoundHead, isListed, readHead } from "../../repository/find-heads.ts";
+import type { HeadOptions, Repository } from "../../repository/repository.ts";
+import { FORGETTING_CHAIN } from "../../format/names/chain.ts";
+import { deathsOf } from "../../rules/death.ts";
+import { graceOf } from "../grace.ts";
+import { requireNoLostHeads } from "../lost-heads.ts";
 
 /** Options of `prune`. */
 export interface PruneOptions extends HeadOptions {
   /** Deletes nothing. */
   readonly dryRun?: boolean | undefined;
-  /** Goes on where there are heads without a marker that `recover` cannot bring back, and deletes them. */
+  /**
+   * Also deletes heads that have lost their markers; without it, prune ends with an error if there are any.
+   * Run `recover` before, because this also deletes heads that `recover` would bring back.
+   */
   readonly acceptLostHeads?: boolean | undefined;
   /** Requests in flight at once, 1 to 64, by default 16. */
   readonly concurrency?: number | undefined;

@@ -1,5 +1,5 @@
-import type { Folder, Host, Stat } from "../files/host.ts";
-import { codeOf } from "../files/errors.ts";
+import type { Folder, Host, Stat } from "../../files/host.ts";
+import { codeOf } from "../../files/errors.ts";
 
 /**
  * A file is written under a temporary name in its folder and renamed when it is whole and verified, so
@@ -72,7 +72,7 @@ export type Own = Pick<Stat, "inode" | "type">;
  * Whether a temporary name is still that of the own file. Otherwise another restore is writing it now, and
  * what has the name may not be whole.
  *
- * @param own a file should be open: another may have its inode afterwards. Undefined if it is gone
+ * @param own a file has to be open: another may have its inode afterwards. Undefined if it is gone
  */
 function isOwn(host: Host, folder: Folder, temporary: Uint8Array, own: Own | undefined): boolean {
   const there = host.stat(folder, temporary);

@@ -1,8 +1,8 @@
-import type { Folder, Host, Stat, Time } from "../files/host.ts";
+import type { Folder, Host, Stat, Time } from "../../files/host.ts";
 import { fchmodSync, fchownSync } from "node:fs";
-import type { Entry } from "../format/tree/entry.ts";
-import type { RestoreOptions } from "./options.ts";
-import { codeOf } from "../files/errors.ts";
+import type { Entry } from "../../format/tree/entry.ts";
+import type { RestoreOptions } from "../options.ts";
+import { codeOf } from "../../files/errors.ts";
 
 const SET_ID = 0o6000;
 

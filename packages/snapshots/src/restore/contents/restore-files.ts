@@ -1,13 +1,13 @@
 import { fetchWindow } from "./fetch-window.ts";
 import { type LongFile, longFiles } from "./long-files.ts";
-import type { Planned, RestoreContext } from "./context.ts";
-import type { FileEntry } from "../format/tree/entry.ts";
-import type { OpenSnapshot } from "../read/open-snapshot.ts";
-import type { WalkedEntry } from "../read/walk.ts";
-import { assertOfOne } from "./faults.ts";
+import type { Planned, RestoreContext } from "../context.ts";
+import type { FileEntry } from "../../format/tree/entry.ts";
+import type { OpenSnapshot } from "../../read/open-snapshot.ts";
+import type { WalkedEntry } from "../../read/walk.ts";
+import { assertOfOne } from "../faults.ts";
 import { createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";
-import { piecesOf } from "../read/file-content.ts";
+import { piecesOf } from "../../read/file-content.ts";
 import { otherHash, writeWhole } from "./write-file.ts";
 
 /** Restores the content of files, many at once. */
