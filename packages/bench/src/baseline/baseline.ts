@@ -69,6 +69,10 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
   await writeFile(file, `${JSON.stringify(schema.parse(baseline), undefined, 2)}\n`);
 }
 
+function isCompared({ unit, ownBoundOnly }: Target): boolean {
+  return unit === "ratio" && ownBoundOnly === undefined;
+}
+
 /** How much worse a ratio may get than the unfavourable end of its interval in the baseline. */
 const DRIFT: Readonly<Record<Target["kind"], number>> = { cpu: 0.2, wall: 0.4, exact: 0.3 };
 
@@ -94,9 +98,10 @@ export function compareWithBaseline(
   if (base === undefined || result.status !== "completed") return result;
   const added: Target[] = [];
   const same = notCompared(baseline, host) === undefined;
-  for (const { name, value, unit, interval, kind, least, most } of same ? result.targets : []) {
+  for (const target of same ? result.targets : []) {
+    const { name, value, unit, interval, kind, least, most } = target;
     const before = base.targets[name] ?? undefined;
-    if (before === undefined || unit !== "ratio") continue;
+    if (before === undefined || !isCompared(target)) continue;
     const factor = 1 + DRIFT[kind];
     const bound = most === undefined ? { least: before / factor } : { most: before * factor };
     // Looser than its own bound, it would find nothing more.
@@ -153,8 +158,8 @@ export function updatedBaseline(
     const values = targets
       .filter(({ name }) => !name.endsWith(AGAINST))
       .map((target): [string, number | null] => {
-        const { name, unit, verdict, value, interval = { low: value, high: value }, most } = target;
-        if (unit !== "ratio") return [name, null];
+        const { name, verdict, value, interval = { low: value, high: value }, most } = target;
+        if (!isCompared(target)) return [name, null];
         const end = rounded(most === undefined ? interval.low : interval.high, 4);
         const kept = verdict === "inconclusive" ? known[suite]?.targets[name] : end;
         if (kept === undefined) {

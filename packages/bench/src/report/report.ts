@@ -104,6 +104,11 @@ const target = z.strictObject({
    * - `inconclusive`: neither can be said, even after the additional rounds.
    */
   verdict: z.enum(["met", "missed", "inconclusive"]),
+  /**
+   * Whether the baseline has only its name: the two sides of the ratio use different parts of a machine, so
+   * that it is another on each host.
+   */
+  ownBoundOnly: z.literal(true).optional(),
 });
 
 /** A number that the same code always reproduces, to compare with the committed baseline. */

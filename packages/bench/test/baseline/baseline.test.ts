@@ -121,6 +121,14 @@ describe("a ratio", () => {
     expect(of(1, 1, { bound: { least: 0.8 } })).toEqual([]);
   });
 
+  test("whose sides use different parts of a machine is not compared, and may not disappear", () => {
+    const own = (value: number) => suite([{ ...ratio(value), ownBoundOnly: true }]);
+    expect(verdicts(own(1), own(3))).toEqual([]);
+    const baseline = updatedBaseline(reportOf(own(1)), undefined, "first");
+    expect(baseline.suites["seal"]?.targets).toEqual({ "put by bound": null });
+    expect(missingFrom([suite([])], baseline)).toHaveLength(1);
+  });
+
   test("between two bounds may not grow", () => {
     const bound = { least: 1, most: 25 };
     expect(of(8, 24, { bound })[0]).toEndWith(": missed");
