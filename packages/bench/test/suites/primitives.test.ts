@@ -2,18 +2,18 @@ import { loadNaCl } from "@idk/storage";
 import { expect, test } from "bun:test";
 import { runTiny } from "./run-tiny.ts";
 
-test("measures headers, keys and wrapping, each with a limit or a bound of the same run", async () => {
+test("measures headers, keys and wrapping, each with a bound of the same run", async () => {
   const { measurements, targets } = await runTiny("primitives");
-  const bounds = measurements.filter(({ name }) => /^(?:libsodium|node:crypto): /u.test(name));
+  const bounds = measurements.filter(({ name }) => /^(?:libsodium|node:crypto|JSON): /u.test(name));
   expect(measurements.length - bounds.length).toBe(targets.length);
   expect(targets.map(({ name, unit }) => `${name}: ${unit}`)).toEqual([
-    "encode a header: seconds",
-    "decode a header: seconds",
+    "encode a header, to JSON: write a header: ratio",
+    "decode a header, to JSON: read a header: ratio",
     "generate an identity, to libsodium: public key: ratio",
     "X25519, native, to libsodium: X25519: ratio",
     "X25519, portable, to node:crypto: X25519: ratio",
-    "recipient of a public key: seconds",
-    "parse a recipient: seconds",
+    "recipient of a public key, to JSON: write a header: ratio",
+    "parse a recipient, to JSON: read a header: ratio",
     "wrap, recipients: 1, to libsodium: boxes, recipients: 1: ratio",
     "wrap, recipients: 16, to libsodium: boxes, recipients: 16: ratio",
     "wrap, recipients: 256, to libsodium: boxes, recipients: 256: ratio",
