@@ -56,7 +56,8 @@ types() { bun run --silent types; }
 lint() { bun run --silent lint; }
 format() { bun run --silent format:check; }
 unused() { bun run --silent unused; }
-build() { bun run --silent build; }
+# Otherwise each test file that needs a build would make one.
+build() { bun run --silent build && export IDK_TEST_BUILT=1; }
 
 # GitHub's workflows. The linter is built with Go; without it, this is left out, except in CI.
 workflows() {
