@@ -56,7 +56,8 @@ types() { bun run --silent types; }
 lint() { bun run --silent lint; }
 format() { bun run --silent format:check; }
 unused() { bun run --silent unused; }
-build() { bun run --silent build; }
+# Otherwise each test file that needs a build would make one.
+build() { bun run --silent build && export IDK_TEST_BUILT=1; }
 
 # GitHub's workflows. The linter is built with Go; without it, this is left out, except in CI.
 workflows() {
@@ -75,12 +76,14 @@ build_once() {
 }
 
 # One process for each of two cores, or $processes if the tests wait a lot; the report of all of them is
-# one file.
+# one file. Files that took long in earlier runs start first, so that no process is left alone with one
+# at the end.
 # Usage: [processes=N] bun_tests REPORT [FLAG…] PATH…
 bun_tests() {
   local report=$1
   shift
   bun test --only-failures --timeout 120000 --parallel="${processes:-2}" \
+    --timings="$cache/timings/$report.json" --update-timings \
     --reporter=junit --reporter-outfile="$reports/$report.xml" "$@"
 }
 

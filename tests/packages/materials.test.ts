@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { ensureBuilt } from "../built.ts";
 import { tmpdir } from "node:os";
 import { z } from "zod";
 
@@ -68,7 +69,7 @@ async function run(argv: readonly string[], cwd: string): Promise<string> {
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "idk-materials-"));
-  await run([process.execPath, "run", "--silent", "build"], root);
+  await ensureBuilt();
 });
 afterAll(() => rm(folder, { recursive: true }));
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { ensureBuilt } from "../built.ts";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { NPM_INSTALL, ok, root, ROUND_TRIP, roundTripProject, run } from "./projects.ts";
@@ -55,7 +56,7 @@ const tarballs = {} as Record<Name, string>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "idk-packages-"));
-  await ok([process.execPath, "run", "--silent", "build"], root);
+  await ensureBuilt();
   for (const name of PACKAGES) {
     const into = join(folder, `packed-${name}`);
     await mkdir(into);

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { ensureBuilt } from "../built.ts";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
@@ -6,10 +7,7 @@ const script = join(import.meta.dir, "long-lived-signal.mjs");
 
 /** On Node, the library compiled by tsc and imported by name. */
 describe("thousands of calls under one signal leave nothing behind in it", () => {
-  beforeAll(async () => {
-    const build = Bun.spawn(["bun", "run", "--silent", "build"], { cwd: root, stdout: "inherit" });
-    if ((await build.exited) !== 0) throw new Error("the build failed");
-  }, 120_000);
+  beforeAll(ensureBuilt, 120_000);
 
   const node = Bun.which("node");
   test.each(["bun", ...(node !== null || process.env["CI"] ? ["node"] : [])])(

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { ensureBuilt } from "../built.ts";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
@@ -7,10 +8,7 @@ const root = join(import.meta.dir, "../..");
 describe("on Node", () => {
   const node = Bun.which("node");
 
-  beforeAll(async () => {
-    const build = Bun.spawn(["bun", "run", "--silent", "build"], { cwd: root, stdout: "inherit" });
-    if ((await build.exited) !== 0) throw new Error("the build failed");
-  });
+  beforeAll(ensureBuilt);
 
   const onNode = node === null && !process.env["CI"] ? test.skip : test;
   onNode.each(["native", "portable"])(

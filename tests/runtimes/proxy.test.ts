@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ensureBuilt } from "../built.ts";
 import { makeCertificate } from "../servers/certificate.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -99,13 +100,7 @@ function proxyTests(runtime: "bun" | "node"): void {
   let secure: ReturnType<typeof startStore>;
 
   beforeAll(async () => {
-    if (runtime === "node") {
-      const build = Bun.spawn(["bun", "run", "--silent", "build"], {
-        cwd: root,
-        stdout: "inherit",
-      });
-      if ((await build.exited) !== 0) throw new Error("the build failed");
-    }
+    if (runtime === "node") await ensureBuilt();
     folder = await mkdtemp(join(tmpdir(), "idk-proxy-"));
     await makeCertificate(folder);
     proxy = await startProxy();

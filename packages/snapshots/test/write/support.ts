@@ -12,10 +12,12 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
+  statfsSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { backup } from "../../src/write/backup.ts";
+import { contentOf } from "../../src/read/file-content.ts";
 import { join } from "node:path";
 import { resolveSnapshot } from "../../src/read/resolve.ts";
 import { tmpdir } from "node:os";
@@ -98,8 +100,17 @@ export function writeOnly(inner: Backend): { backend: Backend; take: () => Sent 
   return { backend, take };
 }
 
-/** A folder in which nobody else writes: the folders above are in a snapshot, too. */
-const STILL = existsSync("/var/tmp") ? "/var/tmp" : tmpdir();
+/**
+ * A folder in which hardly anybody else writes: the folders above are in a snapshot, too. In memory if it
+ * can be, because thousands of files are made and removed again; `walk` and `restore` use a disk.
+ */
+const STILL = ["/dev/shm", "/var/tmp"].find((folder) => hasRoom(folder)) ?? tmpdir();
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize > 2 ** 30;
+}
 
 const LONG_AGO = new Date("2001-01-01");
 
@@ -190,13 +201,16 @@ export function expected(folder: string, below = ""): string[] {
 export async function contents(snapshot: OpenSnapshot, source: string): Promise<string[]> {
   const prefix = Buffer.from(source.slice(1)).toString("latin1");
   const lines: string[] = [];
-  for (const { path, entry } of await all(snapshot.entries("", { recursive: true }))) {
+  for (const { path, entry, pack } of await all(snapshot.entries("", { recursive: true }))) {
     const text = Buffer.from(path).toString("latin1");
     if (!text.startsWith(prefix)) continue;
     const { seconds, nanoseconds } = entry.mtime;
     const rest =
       entry.type === "file"
-        ? Buffer.concat(await all(snapshot.content(path))).toString("latin1")
+        ? // Not by its path, for which the nodes on the way would be decoded for each file.
+          Buffer.concat(
+            await all(contentOf(snapshot.tree, snapshot.packs, { entry, pack })),
+          ).toString("latin1")
         : entry.type === "link"
           ? Buffer.from(entry.target).toString("latin1")
           : "";

@@ -9,7 +9,7 @@ import type { CheckProblem } from "../../../src/maintenance/check/problems.ts";
 import { type Head, decodeHead } from "../../../src/format/records/head.ts";
 import { check } from "../../../src/maintenance/check/check.ts";
 import { forget } from "../../../src/maintenance/forget/forget.ts";
-import { naCl, storeHead } from "../../support/repository-writer.ts";
+import { naCl as plainNaCl, storeHead } from "../../support/repository-writer.ts";
 import type { RepositoryId } from "../../../src/format/names/identifiers.ts";
 import { ownerKeyOf } from "../../../src/format/keys/writer.ts";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ import { randomFrom } from "./random.ts";
 import { readReach } from "../../../src/repository/reaches.ts";
 import { readRecord } from "../../../src/repository/records.ts";
 import { repositoryOf } from "../../../src/repository/repository.ts";
+import { rememberAgreements } from "./remember-agreements.ts";
 import { runBackup } from "./real-host.ts";
 import { requireMarkers } from "../../../src/repository/marker-backend.ts";
 import { toHex } from "@idk/storage/blobs";
@@ -29,6 +30,7 @@ const HOUR = 3_600_000;
 const identity = await generateIdentity();
 const owner = ownerKeyOf(identity);
 const recipients = [identity.recipient];
+const naCl = rememberAgreements(plainNaCl);
 
 export interface Counts {
   snapshots: number;
