@@ -106,7 +106,7 @@ const target = z.strictObject({
   verdict: z.enum(["met", "missed", "inconclusive"]),
   /**
    * Whether the baseline has only its name: the two sides of the ratio use different parts of a machine, so
-   * that it is another on each host.
+   * it differs between hosts.
    */
   ownBoundOnly: z.literal(true).optional(),
 });

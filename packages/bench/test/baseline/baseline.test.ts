@@ -121,7 +121,7 @@ describe("a ratio", () => {
     expect(of(1, 1, { bound: { least: 0.8 } })).toEqual([]);
   });
 
-  test("whose sides use different parts of a machine is not compared, and may not disappear", () => {
+  test("whose sides use different parts of a machine is not compared, but must be measured", () => {
     const own = (value: number) => suite([{ ...ratio(value), ownBoundOnly: true }]);
     expect(verdicts(own(1), own(3))).toEqual([]);
     const baseline = updatedBaseline(reportOf(own(1)), undefined, "first");

@@ -101,8 +101,8 @@ export function writeOnly(inner: Backend): { backend: Backend; take: () => Sent 
 }
 
 /**
- * A folder in which hardly anybody else writes: the folders above are in a snapshot, too. In memory if it
- * can be, because thousands of files are made and removed again; `walk` and `restore` use a disk.
+ * A folder in which hardly anybody else writes: the folders above are in a snapshot, too. In memory if there
+ * is room, because thousands of files are made and removed again.
  */
 const STILL = ["/dev/shm", "/var/tmp"].find((folder) => hasRoom(folder)) ?? tmpdir();
 

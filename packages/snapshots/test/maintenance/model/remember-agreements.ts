@@ -1,8 +1,8 @@
 import type { NaCl } from "@idk/storage";
 
 /**
- * Key agreements, each computed once: processes open the same records again and again, which would take an
- * eighth of the time.
+ * Key agreements, each computed once: processes open the same records again and again, which took an
+ * eighth of the CPU time.
  */
 export function rememberAgreements(naCl: NaCl): NaCl {
   const known = new Map<string, Uint8Array>();

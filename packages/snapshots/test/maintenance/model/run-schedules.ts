@@ -1,6 +1,6 @@
 /*
- * Runs schedules in a process of its own, over the sources as they are or with a fault in them: a text of
- * one file that is replaced as it is loaded. Takes a `Job` as JSON, and writes a `JobResult`.
+ * Runs schedules in a process of its own, over the sources as they are, but for signatures that are verified
+ * once, or with a fault in them: a text of one file that is replaced as it is loaded. Takes a `Job` as JSON, and writes a `JobResult`.
  */
 import type { Counts } from "./schedule.ts";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -31,8 +31,8 @@ export interface JobResult {
 }
 
 /**
- * Processes verify the same heads again and again, which would take an eighth of the time. No fault: the
- * answer for the same bytes is the same.
+ * Processes verify the same heads again and again, which took an eighth of the CPU time. This is no fault:
+ * the answer for the same bytes is the same.
  */
 const REMEMBERED: Plant = {
   file: "format/keys/ed25519.ts",
@@ -54,7 +54,7 @@ function plantAll(plants: readonly Plant[]): void {
     const path = join(import.meta.dir, "../../../src", file);
     const parts = (texts.get(path) ?? readFileSync(path, "utf8")).split(find);
     if (parts.length !== 2) {
-      throw new Error(`${file} has ${parts.length - 1} times what a fault replaces: ${find}`);
+      throw new Error(`${file} has ${parts.length - 1} times the text to replace: ${find}`);
     }
     texts.set(path, parts.join(replace));
   }
