@@ -1,42 +1,20 @@
-import type { Checksums, ObjectIdentity } from "./identity.ts";
-import type { ManifestContent } from "./content.ts";
-
-/*
- * What this room asks of the catalog (catalog/catalog.ts), in the order of a PUT:
- *
- * 1. begin: a seq, and, with a condition, the claim on the key (409, 412). One call.
- * 2. writing: registers a write that lasts more than a minute, with its start; heartbeats; its end.
- *    The sweep spares blobs stored after the start of the oldest live one.
- * 3. commit: row (identity, address of the identity root, content as an opaque BLOB) together with
- *    the list of {address, leaves} of its content roots, which are counted by address, because
- *    copies share them. Answers applied, superseded (a higher seq, also that of a deleted row, is
- *    there: the new root becomes garbage), or fails because the condition or claim is gone.
- * 4. garbage: batches of {address, leaves} whose time has come; done(addresses). Identity roots at
- *    once, content an hour after the last reference went. One collector at a time.
- * 5. reachable(from, to): all addresses from..to that anything refers to (identity roots, content
- *    roots and their leaves, parts of uploads, buckets, snapshots, tombstones), in pages.
- */
-
-/** The conditions of a write. */
-export interface WriteCondition {
-  /** An ETag without quotes, or `*`. */
-  readonly ifMatch?: string | undefined;
-  readonly ifNoneMatch?: string | undefined;
-}
+import type { Condition } from "../catalog/catalog.ts";
+import type { Bucket, Key, OpenedObject, Part, StoredObject, Texts, Upload } from "../catalog/records.ts";
 
 /** What is known of a body once it has ended and every check of it has passed. */
 export interface BodyDigests {
-  /** MD5 of all bytes, 16 bytes. */
-  readonly md5: Uint8Array;
-  readonly checksums?: Checksums | undefined;
+  /** MD5 of all bytes, 32 lowercase hexadecimal digits. */
+  readonly md5: string;
+  /** Checksums to keep with the object or part. */
+  readonly checksums: Texts;
 }
 
 /** A body on its way in. */
 export interface IncomingBody {
   /**
    * The decoded bytes. Throws at its end, before it reports the end, if a length, digest, checksum
-   * or signature is wrong. It must not read from its socket ahead of what is pulled. A piece may be
-   * reused once the next one is pulled.
+   * or signature is wrong. It reads from its socket only what is pulled. A piece may be reused once
+   * the next one is pulled. `return` ends it early.
    */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Bytes, if the client declared it. A hint for memory. */
@@ -47,97 +25,75 @@ export interface IncomingBody {
 
 /** What the client names and sets of an object to write. */
 export interface ObjectTarget {
-  readonly bucket: string;
-  readonly key: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly tags?: Readonly<Record<string, string>> | undefined;
-  readonly condition?: WriteCondition | undefined;
+  readonly bucket: Bucket;
+  readonly key: Key;
+  readonly headers: Texts;
+  readonly tags?: StoredObject["tags"] | undefined;
+  readonly condition?: Condition | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A request to `putObject`. */
 export interface PutRequest extends ObjectTarget {
   readonly body: IncomingBody;
-  readonly signal?: AbortSignal | undefined;
 }
 
-/** A part to store. */
+/** A request to `putPart`. */
 export interface PutPartRequest {
-  readonly uploadId: string;
+  readonly upload: Upload;
   /** 1 to 10,000. */
   readonly number: number;
   readonly body: IncomingBody;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An object of the catalog, as much of it as reading and copying need. */
-export interface StoredObject extends ObjectIdentity {
-  /** The address of the identity root, 64 lowercase hex digits. */
-  readonly address: string;
-  /** Undefined if the content is inline in the identity root. */
-  readonly content?: ManifestContent | undefined;
-}
-
-/** A range of bytes: start inclusive, end exclusive, both within the content. */
-export interface ByteRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** A part that was stored. */
-export interface StoredPart {
-  readonly number: number;
-  readonly size: number;
-  /** MD5, 32 hex digits. */
-  readonly etag: string;
-  readonly checksums?: Checksums | undefined;
-  readonly time: number;
-}
-
-/** A part that Complete names. */
-export interface PartToComplete {
-  readonly number: number;
-  /** Without quotes. */
-  readonly etag: string;
-  readonly checksum?: string | undefined;
-}
-
-/** A request to `completeUpload`. The operation has checked order, sizes and digests. */
+/** A request to `completeUpload`. */
 export interface CompleteRequest {
-  readonly uploadId: string;
-  readonly parts: readonly PartToComplete[];
-  /** Of all parts together: MD5 of MD5s with `-N`. */
+  readonly bucket: Bucket;
+  readonly upload: Upload;
+  /**
+   * The listed parts as `Catalog.listParts` gave them, by number. The operation has checked them
+   * against the request; that they are still there is checked here.
+   */
+  readonly parts: readonly Part[];
+  /** MD5 of MD5s with `-N`. */
   readonly etag: string;
-  readonly checksums?: Checksums | undefined;
-  readonly condition?: WriteCondition | undefined;
+  readonly checksums: Texts;
+  readonly condition?: Condition | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** A request to `copyObject`. */
 export interface CopyRequest extends ObjectTarget {
-  readonly source: StoredObject;
-  /** By default those of the source. */
-  readonly checksums?: Checksums | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly source: OpenedObject;
 }
 
 /** A request to `copyPart`. */
 export interface CopyPartRequest {
-  readonly uploadId: string;
+  readonly upload: Upload;
+  /** 1 to 10,000. */
   readonly number: number;
-  readonly source: StoredObject;
+  readonly source: OpenedObject;
   /** By default all of the source. */
   readonly range?: ByteRange | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Bytes of the content: start inclusive, end exclusive, both within it. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A key to delete. */
 export interface DeleteTarget {
-  readonly key: Uint8Array;
-  readonly ifMatch?: string | undefined;
+  readonly key: Key;
+  readonly condition?: Condition;
 }
 
 /**
- * Objects as sealed blobs. All calls throw `S3Error`, or the error of the body they were given.
+ * Objects as sealed blobs. Calls reject with `S3Error` (errors.ts), or with the error of the body that
+ * they were given.
  *
  * Memory comes from one budget for the process: a call waits, without reading from its body, until
  * there is room, and gives its share back while its client stalls and others wait.
@@ -145,55 +101,156 @@ export interface DeleteTarget {
 export interface Objects {
   /** Whether there is an identity to read with. */
   readonly canRead: boolean;
+
   /**
-   * Stores a body under a key. Nothing is left if the body fails; a refused condition fails before
-   * anything is stored.
+   * Stores a body under a key. If it fails, what it stored is deleted; a condition that does not hold
+   * fails before anything is stored.
+   *
+   * @throws S3Error `PreconditionFailed`, `ConditionalRequestConflict`, `NoSuchKey` (If-Match without
+   *   an object), `NoSuchBucket`
    */
   putObject(request: PutRequest): Promise<StoredObject>;
-  /** Stores a part of an upload. A part of the same number is replaced. */
-  putPart(request: PutPartRequest): Promise<StoredPart>;
-  /** Writes the manifest of the parts; moves no data. Idempotent for a day. */
-  completeUpload(request: CompleteRequest): Promise<StoredObject>;
+
+  /** Stores a part of an upload, in place of an earlier one of its number. Throws `NoSuchUpload`. */
+  putPart(request: PutPartRequest): Promise<Part>;
+
+  /**
+   * Writes the manifest of the parts; moves no data. Repeated within a day, it gives the same object.
+   *
+   * @throws S3Error as `putObject`; `NoSuchUpload`, `InvalidPart` if a part was replaced meanwhile
+   */
+  completeUpload(request: CompleteRequest): Promise<Completion>;
+
   /**
    * Copies an object: a manifest over the same content, or inline content sealed anew. Source and
    * target may be the same key, with other headers or tags. Time and seq are new.
    *
-   * @throws S3Error `AccessDenied` for inline content without an identity
+   * @throws S3Error as `putObject`; `AccessDenied` for inline content without an identity; `NoSuchKey`
+   *   if the source was deleted meanwhile
    */
   copyObject(request: CopyRequest): Promise<StoredObject>;
+
   /**
    * Makes a part of content that is stored: shares it if the range begins and ends where content
-   * roots do, and stores it again otherwise.
+   * roots do, and seals it anew otherwise.
    *
-   * @throws S3Error `AccessDenied` without an identity, because the ETag needs the bytes' MD5
+   * @throws S3Error as `putPart`; `AccessDenied` without an identity, unless the range is exactly one
+   *   part or object whose MD5 is known
    */
-  copyPart(request: CopyPartRequest): Promise<StoredPart>;
+  copyPart(request: CopyPartRequest): Promise<Part>;
+
   /**
-   * Deletes keys of a bucket, in one transaction for a batch, and stores a tombstone for those that
-   * existed before it resolves.
+   * Deletes keys, at most 1,000. A sealed tombstone is stored before it resolves.
    *
-   * @returns in the order of the targets, the object that was deleted, if there was one, or the error
+   * @returns for each target the object that was deleted, undefined if there was none, or an `S3Error`
    */
   deleteObjects(
-    bucket: string,
+    bucket: Bucket,
     targets: readonly DeleteTarget[],
   ): Promise<readonly (StoredObject | undefined | Error)[]>;
+
   /**
-   * The bytes of a range, each piece valid until the next is requested, verified before they are
-   * released. A read that has begun survives overwrites and deletion for an hour. Leave the loop
-   * early, or fire the signal, to cancel it.
+   * The bytes of a range, by default all. Every byte is verified before it is released. Pieces are of
+   * at most 256 KiB, and the caller's own. A read that has begun survives overwrites and deletion of
+   * the object for an hour. Leave the loop early, or fire the signal, to end all work.
    *
-   * @throws S3Error `AccessDenied` without an identity
+   * @throws S3Error `AccessDenied` without an identity; once bytes were released, an error of the store
    */
   readObject(
-    object: StoredObject,
+    opened: OpenedObject,
     range?: ByteRange,
     signal?: AbortSignal,
-  ): AsyncIterable<Uint8Array>;
-  /** Seals and stores a bucket, so that a rebuild finds it, and adds it to the catalog. */
-  createBucket(bucket: string): Promise<void>;
-  /** Removes an empty bucket from the catalog, and its blob. */
-  deleteBucket(bucket: string): Promise<void>;
-  /** Ends background work: flushes tombstones, stores a snapshot of the catalog if it changed. */
+  ): AsyncIterable<Uint8Array<ArrayBuffer>>;
+
+  /** Adds a bucket to the catalog, and seals it into the store, so that a rebuild finds it. */
+  createBucket(
+    bucket: Omit<Bucket, "id">,
+  ): Promise<{ readonly outcome: "created" | "exists"; readonly bucket: Bucket }>;
+  /** Deletes an empty bucket, with a tombstone. Throws `NoSuchBucket`, `BucketNotEmpty`. */
+  deleteBucket(bucket: Bucket): Promise<void>;
+
+  /** The blobs and the catalog as a whole: garbage, sweeps, snapshots, checks. */
+  readonly maintenance: Maintenance;
+  /** Numbers for metrics. */
+  metrics(): ObjectMetrics;
+  /** Ends background work; stores a sealed snapshot of the catalog if it changed. */
   close(): Promise<void>;
+}
+
+/** An object that was made of parts. */
+export interface Completion {
+  readonly etag: string;
+  readonly checksums: Texts;
+  readonly seq: number;
+}
+
+/** For `idk gateway`, and in part run by a gateway itself, in the background. */
+export interface Maintenance {
+  /** Deletes garbage that is due. One process does so at a time: false if another one does. */
+  collect(signal?: AbortSignal): Promise<CollectReport | false>;
+  /** Deletes blobs that nothing refers to. See sweep.ts for when it refuses. */
+  sweep(options?: SweepOptions): Promise<SweepReport>;
+  /** Stores a sealed snapshot of the catalog. False if another process does so now. */
+  snapshot(signal?: AbortSignal): Promise<boolean>;
+  /** Whether all blobs of every object exist; with `deep`, opens and verifies each. */
+  check(options?: CheckOptions): Promise<CheckReport>;
+}
+
+/** What a collection did. */
+export interface CollectReport {
+  readonly blobs: number;
+  /** Garbage that could not be deleted; it stays queued. */
+  readonly failed: number;
+}
+
+/** Options of `sweep`. */
+export interface SweepOptions {
+  /** Blobs stored within so many ms are left alone, by default a day. */
+  readonly minAge?: number | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a sweep found. */
+export interface SweepReport {
+  /** Set if nothing, or nothing more, was deleted, with the reason. */
+  readonly refused?: string | undefined;
+  readonly blobs: number;
+  /** Blobs that nothing refers to, old enough. */
+  readonly orphans: number;
+  readonly deleted: number;
+  /** Roots that open without a valid MAC: made by others. They are left alone. At most 1,000. */
+  readonly forged: readonly string[];
+}
+
+/** Options of `check`. */
+export interface CheckOptions {
+  readonly deep?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a check found. */
+export interface CheckReport {
+  readonly objects: number;
+  /** At most 1,000. */
+  readonly faults: readonly ObjectFault[];
+  readonly faultCount: number;
+}
+
+/** An object that cannot be read. */
+export interface ObjectFault {
+  readonly bucket: string;
+  readonly key: Key;
+  readonly address: string;
+  readonly message: string;
+}
+
+/** Numbers for metrics, all since the start, or now. */
+export interface ObjectMetrics {
+  readonly budgetBytes: number;
+  readonly budgetUsed: number;
+  /** Calls that wait for memory now. */
+  readonly budgetWaiting: number;
+  /** Shares taken back from clients that stalled. */
+  readonly preemptions: number;
 }
