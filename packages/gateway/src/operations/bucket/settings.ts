@@ -1,0 +1,161 @@
+import { S3Error, type S3ErrorCode } from "../../errors.ts";
+import { type Xml, xml } from "../../xml/write.ts";
+import { emptyAnswer, xmlAnswer } from "../answers.ts";
+import { findObject } from "../find.ts";
+import type { Operation, Request } from "../operation.ts";
+import { ownerGrantXml } from "../owner.ts";
+import { refuseGrants } from "../requests.ts";
+
+/*
+ * Settings of buckets that cannot be changed. Tools read them before they do anything, and expect what
+ * AWS answers for a bucket in which nothing was set.
+ */
+
+/** A setting with a value: the root of its document, and what is in it. */
+const FIXED: readonly (readonly [name: string, selector: string, root: string, content: Xml])[] = [
+  ["GetBucketVersioning", "versioning", "VersioningConfiguration", xml``],
+  ["GetBucketLogging", "logging", "BucketLoggingStatus", xml``],
+  ["GetBucketNotificationConfiguration", "notification", "NotificationConfiguration", xml``],
+  ["GetBucketAccelerateConfiguration", "accelerate", "AccelerateConfiguration", xml``],
+  [
+    "GetBucketRequestPayment",
+    "requestPayment",
+    "RequestPaymentConfiguration",
+    xml`<Payer>BucketOwner</Payer>`,
+  ],
+  ["GetBucketPolicyStatus", "policyStatus", "PolicyStatus", xml`<IsPublic>false</IsPublic>`],
+  [
+    "GetBucketOwnershipControls",
+    "ownershipControls",
+    "OwnershipControls",
+    xml`<Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership></Rule>`,
+  ],
+  [
+    "GetPublicAccessBlock",
+    "publicAccessBlock",
+    "PublicAccessBlockConfiguration",
+    xml`<BlockPublicAcls>true</BlockPublicAcls><IgnorePublicAcls>true</IgnorePublicAcls><BlockPublicPolicy>true</BlockPublicPolicy><RestrictPublicBuckets>true</RestrictPublicBuckets>`,
+  ],
+];
+
+/** A setting that is not there, with the error that means so. */
+const ABSENT: readonly (readonly [name: string, selector: string, code: S3ErrorCode])[] = [
+  ["GetBucketPolicy", "policy", "NoSuchBucketPolicy"],
+  ["GetBucketCors", "cors", "NoSuchCORSConfiguration"],
+  ["GetBucketLifecycleConfiguration", "lifecycle", "NoSuchLifecycleConfiguration"],
+  ["GetBucketEncryption", "encryption", "ServerSideEncryptionConfigurationNotFoundError"],
+  ["GetBucketReplication", "replication", "ReplicationConfigurationNotFoundError"],
+  ["GetBucketTagging", "tagging", "NoSuchTagSet"],
+  ["GetObjectLockConfiguration", "object-lock", "ObjectLockConfigurationNotFoundError"],
+];
+
+/** What may be deleted, because it is not there. */
+const DELETABLE: readonly (readonly [name: string, selector: string])[] = [
+  ["DeleteBucketPolicy", "policy"],
+  ["DeleteBucketCors", "cors"],
+  ["DeleteBucketLifecycle", "lifecycle"],
+  ["DeleteBucketTagging", "tagging"],
+];
+
+/** Takes a list of access control only if it changes nothing. */
+async function putAcl({ headers }: Request): Promise<void> {
+  refuseGrants(headers);
+  if (!headers.has("x-amz-acl")) {
+    throw new S3Error("NotImplemented", "Access control lists are not implemented.");
+  }
+}
+
+export const SETTINGS_OPERATIONS: readonly Operation[] = [
+  ...FIXED.map(
+    ([name, selector, root, content]): Operation => ({
+      name,
+      level: "bucket",
+      method: "GET",
+      selectors: [selector],
+      right: "list",
+      scope: "some",
+      run: async (request) => {
+        await request.bucket();
+        return xmlAnswer(root, content);
+      },
+    }),
+  ),
+  ...ABSENT.map(
+    ([name, selector, code]): Operation => ({
+      name,
+      level: "bucket",
+      method: "GET",
+      selectors: [selector],
+      right: "list",
+      scope: "some",
+      run: async (request) => {
+        await request.bucket();
+        throw new S3Error(code);
+      },
+    }),
+  ),
+  ...DELETABLE.map(
+    ([name, selector]): Operation => ({
+      name,
+      level: "bucket",
+      method: "DELETE",
+      selectors: [selector],
+      right: "write",
+      scope: "whole-bucket",
+      run: async (request) => {
+        await request.bucket();
+        return emptyAnswer(204);
+      },
+    }),
+  ),
+  {
+    name: "GetBucketAcl",
+    level: "bucket",
+    method: "GET",
+    selectors: ["acl"],
+    right: "list",
+    scope: "some",
+    run: async (request) => {
+      await request.bucket();
+      return xmlAnswer("AccessControlPolicy", ownerGrantXml());
+    },
+  },
+  {
+    name: "PutBucketAcl",
+    level: "bucket",
+    method: "PUT",
+    selectors: ["acl"],
+    right: "write",
+    scope: "whole-bucket",
+    run: async (request) => {
+      await request.bucket();
+      await putAcl(request);
+      return emptyAnswer(200);
+    },
+  },
+  {
+    name: "GetObjectAcl",
+    level: "object",
+    method: "GET",
+    selectors: ["acl"],
+    right: "read",
+    scope: "object",
+    run: async (request) => {
+      await findObject(request);
+      return xmlAnswer("AccessControlPolicy", ownerGrantXml());
+    },
+  },
+  {
+    name: "PutObjectAcl",
+    level: "object",
+    method: "PUT",
+    selectors: ["acl"],
+    right: "write",
+    scope: "object",
+    run: async (request) => {
+      await findObject(request);
+      await putAcl(request);
+      return emptyAnswer(200);
+    },
+  },
+];

@@ -1,0 +1,147 @@
+import type { ChecksumAlgorithm } from "../../body/algorithms.ts";
+import { CHECKSUM_ALGORITHMS } from "../../body/algorithms.ts";
+import type { Upload } from "../../catalog/records.ts";
+import { S3Error } from "../../errors.ts";
+import type { Answer } from "../../http/outgoing.ts";
+import type { RequestHeaders } from "../../signature/request.ts";
+import { keyText, xml } from "../../xml/write.ts";
+import { emptyAnswer, xmlAnswer } from "../answers.ts";
+import { contentOf } from "../bodies.ts";
+import {
+  algorithmOf,
+  checksumHeaders,
+  type ChecksumType,
+  requestedAlgorithm,
+} from "../checksums.ts";
+import { keptHeaders } from "../object/headers.ts";
+import { PUT_MAX } from "../object/put.ts";
+import type { Operation, Request } from "../operation.ts";
+import { partNumberOf } from "../parameters.ts";
+import { refuseUnsupported } from "../requests.ts";
+import { tagsOf } from "../tags.ts";
+import { findUpload } from "./upload.ts";
+
+async function createUpload(request: Request): Promise<Answer> {
+  const { headers, key, bucketName, catalog, accessKey, now } = request;
+  refuseUnsupported(headers);
+  const kept = keptHeaders(headers);
+  const tags = tagsOf(headers.get("x-amz-tagging"));
+  const algorithm = requestedAlgorithm(headers);
+  const type = checksumTypeOf(headers, algorithm);
+  const bucket = await request.bucket();
+  const upload = await catalog.createUpload({
+    bucket: bucket.id,
+    key,
+    owner: accessKey.id,
+    time: now(),
+    headers: kept,
+    tags,
+    options:
+      algorithm === undefined || type === undefined
+        ? {}
+        : { "checksum-algorithm": algorithm, "checksum-type": type },
+  });
+  if (upload === undefined) throw new S3Error("NoSuchBucket");
+  return xmlAnswer(
+    "InitiateMultipartUploadResult",
+    xml`<Bucket>${bucketName}</Bucket><Key>${keyText(key, undefined)}</Key><UploadId>${upload.id}</UploadId>`,
+    algorithm === undefined || type === undefined
+      ? {}
+      : { "x-amz-checksum-algorithm": algorithm.toUpperCase(), "x-amz-checksum-type": type },
+  );
+}
+
+/** @throws S3Error `InvalidRequest` for a type that the algorithm does not have */
+function checksumTypeOf(
+  headers: RequestHeaders,
+  algorithm: ChecksumAlgorithm | undefined,
+): ChecksumType | undefined {
+  const given = headers.get("x-amz-checksum-type")?.toUpperCase();
+  if (algorithm === undefined) {
+    if (given === undefined) return undefined;
+    throw new S3Error(
+      "InvalidRequest",
+      "The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header.",
+    );
+  }
+  const isLinear = algorithm.startsWith("crc");
+  const type = given ?? (algorithm === "crc64nvme" ? "FULL_OBJECT" : "COMPOSITE");
+  const isPossible =
+    (type === "FULL_OBJECT" && isLinear) || (type === "COMPOSITE" && algorithm !== "crc64nvme");
+  if (isPossible) return type;
+  throw new S3Error(
+    "InvalidRequest",
+    `The ${type} checksum type cannot be used with the ${algorithm} checksum algorithm.`,
+  );
+}
+
+async function uploadPart(request: Request): Promise<Answer> {
+  const { query, headers, objects, signal } = request;
+  const number = partNumberOf(query);
+  const upload = await findUpload(request);
+  const algorithm = partAlgorithm(upload, headers);
+  const body = contentOf(request.body({ maxLength: PUT_MAX, algorithm }));
+  const { etag, checksums } = await objects.putPart({ upload, number, body, signal });
+  const { "x-amz-checksum-type": _, ...sums } = checksumHeaders(checksums);
+  return emptyAnswer(200, { etag: `"${etag}"`, ...sums });
+}
+
+/** The algorithm of the upload. Throws S3Error `InvalidRequest` if the part has another one. */
+function partAlgorithm(
+  { options }: Upload,
+  headers: RequestHeaders,
+): ChecksumAlgorithm | undefined {
+  const algorithm = algorithmOf(options["checksum-algorithm"] ?? "");
+  if (algorithm === undefined) return undefined;
+  const trailer = headers.get("x-amz-trailer")?.toLowerCase();
+  const given = CHECKSUM_ALGORITHMS.find((name) => {
+    const header = `x-amz-checksum-${name}`;
+    return headers.has(header) || trailer === header;
+  });
+  if (given === undefined || given === algorithm) return algorithm;
+  throw new S3Error(
+    "InvalidRequest",
+    `Checksum Type mismatch occurred, expected checksum Type: ${algorithm}, actual checksum Type: ${given}`,
+  );
+}
+
+async function abortUpload(request: Request): Promise<Answer> {
+  const { catalog, now, query } = request;
+  const isAborted = await catalog.abortUpload(await findUpload(request), now());
+  if (!isAborted) {
+    throw new S3Error("NoSuchUpload", undefined, {
+      details: { UploadId: query.get("uploadId") ?? "" },
+    });
+  }
+  return emptyAnswer(204);
+}
+
+export const UPLOAD_OPERATIONS: readonly Operation[] = [
+  {
+    name: "CreateMultipartUpload",
+    level: "object",
+    method: "POST",
+    selectors: ["uploads"],
+    right: "write",
+    scope: "object",
+    run: createUpload,
+  },
+  {
+    name: "UploadPart",
+    level: "object",
+    method: "PUT",
+    selectors: ["partNumber", "uploadId"],
+    right: "write",
+    scope: "object",
+    run: uploadPart,
+  },
+  {
+    name: "AbortMultipartUpload",
+    level: "object",
+    method: "DELETE",
+    selectors: ["uploadId"],
+    right: "write",
+    scope: "object",
+    run: abortUpload,
+  },
+];

@@ -1,0 +1,39 @@
+import type { Answer } from "../../http/outgoing.ts";
+import { emptyAnswer } from "../answers.ts";
+import { contentOf } from "../bodies.ts";
+import { checksumHeaders } from "../checksums.ts";
+import { writeCondition } from "../conditions.ts";
+import type { Operation, Request } from "../operation.ts";
+import { refuseUnsupported } from "../requests.ts";
+import { tagsOf } from "../tags.ts";
+import { keptHeaders } from "./headers.ts";
+
+/** The most bytes of a single PUT, as on AWS. Larger objects are uploaded in parts. */
+export const PUT_MAX: number = 5 * 2 ** 30;
+
+async function putObject(request: Request): Promise<Answer> {
+  const { headers, key, objects, signal } = request;
+  refuseUnsupported(headers);
+  const target = {
+    key,
+    headers: keptHeaders(headers),
+    tags: tagsOf(headers.get("x-amz-tagging")),
+    condition: writeCondition(headers),
+    signal,
+  };
+  const bucket = await request.bucket();
+  const body = contentOf(request.body({ maxLength: PUT_MAX }));
+  const { etag, checksums } = await objects.putObject({ ...target, bucket, body });
+  return emptyAnswer(200, { etag: `"${etag}"`, ...checksumHeaders(checksums) });
+}
+
+export const PUT_OPERATIONS: readonly Operation[] = [
+  {
+    name: "PutObject",
+    level: "object",
+    method: "PUT",
+    right: "write",
+    scope: "object",
+    run: putObject,
+  },
+];

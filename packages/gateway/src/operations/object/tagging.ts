@@ -1,0 +1,53 @@
+import type { StoredObject } from "../../catalog/records.ts";
+import { S3Error } from "../../errors.ts";
+import type { Answer } from "../../http/outgoing.ts";
+import { parseTagging, XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { xml } from "../../xml/write.ts";
+import { emptyAnswer, xmlAnswer } from "../answers.ts";
+import { readAll } from "../bodies.ts";
+import { findObject } from "../find.ts";
+import type { Operation, Request } from "../operation.ts";
+
+async function getTagging(request: Request): Promise<Answer> {
+  const { tags } = await findObject(request);
+  return xmlAnswer(
+    "Tagging",
+    xml`<TagSet>${tags.map(
+      ([name, value]) => xml`<Tag><Key>${name}</Key><Value>${value}</Value></Tag>`,
+    )}</TagSet>`,
+  );
+}
+
+async function putTagging(request: Request): Promise<Answer> {
+  const body = await readAll(request.body({ maxLength: XML_MAX_LENGTH }));
+  await setTags(request, parseTagging(body));
+  return emptyAnswer(200);
+}
+
+async function deleteTagging(request: Request): Promise<Answer> {
+  await setTags(request, []);
+  return emptyAnswer(204);
+}
+
+const ATTEMPTS = 5;
+
+/** The object may be replaced between the two steps. Then the tags are for the new one. */
+async function setTags(request: Request, tags: StoredObject["tags"]): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if (await request.catalog.setTags(await findObject(request), tags)) return;
+  }
+  throw new S3Error("OperationAborted");
+}
+
+const COMMON = {
+  level: "object",
+  selectors: ["tagging"],
+  parameters: ["versionId"],
+  scope: "object",
+} as const;
+
+export const TAGGING_OPERATIONS: readonly Operation[] = [
+  { ...COMMON, name: "GetObjectTagging", method: "GET", right: "read", run: getTagging },
+  { ...COMMON, name: "PutObjectTagging", method: "PUT", right: "write", run: putTagging },
+  { ...COMMON, name: "DeleteObjectTagging", method: "DELETE", right: "write", run: deleteTagging },
+];

@@ -1,0 +1,15 @@
+import { type Xml, xml } from "../xml/write.ts";
+
+/** All keys of a gateway are of one account, because whoever has its catalog owns all there is. */
+const ACCOUNT = "69646b0000000000000000000000000000000000000000000000000000000000";
+
+/** The owner of buckets and objects, as answers name it: in `Owner`, `Initiator`. */
+export function ownerXml(element: "Owner" | "Initiator"): Xml {
+  const content = xml`<ID>${ACCOUNT}</ID><DisplayName>idk</DisplayName>`;
+  return element === "Owner" ? xml`<Owner>${content}</Owner>` : xml`<Initiator>${content}</Initiator>`;
+}
+
+/** The one access control list there is: the owner may do everything. */
+export function ownerGrantXml(): Xml {
+  return xml`${ownerXml("Owner")}<AccessControlList><Grant><Grantee xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="CanonicalUser"><ID>${ACCOUNT}</ID><DisplayName>idk</DisplayName></Grantee><Permission>FULL_CONTROL</Permission></Grant></AccessControlList>`;
+}
