@@ -26,7 +26,7 @@ export const S3_ERRORS = {
   InvalidAccessKeyId: [403, "The access key ID that you provided does not exist."],
   InvalidArgument: [400, "Invalid argument."],
   InvalidBucketName: [400, "The specified bucket is not valid."],
-  InvalidChunkSizeError: [403, "Only the last chunk may be smaller than 8192 bytes."],
+  InvalidChunkSizeError: [400, "Only the last chunk may be smaller than 8192 bytes."],
   InvalidDigest: [400, "The Content-MD5 that you specified is not valid."],
   InvalidLocationConstraint: [400, "The specified location constraint is not valid."],
   InvalidObjectState: [403, "The operation is not valid for the state of the object."],

@@ -1,5 +1,9 @@
 import type { RequestHeaders, S3Request } from "./request.ts";
 import type { Payload } from "./payload.ts";
+import { S3Error } from "../errors.ts";
+import { authenticateHeader } from "./header-v4.ts";
+import { authenticatePresigned } from "./presigned-v4.ts";
+import { authenticatePresignedV2 } from "./presigned-v2.ts";
 
 /** How requests are authenticated. */
 export interface AuthenticateOptions {
@@ -19,7 +23,7 @@ export interface AuthenticatedRequest extends S3Request {
   readonly mechanism: "header" | "presigned" | "presigned-v2";
   /** Also has the `x-amz-…` parameters of a presigned URL that stand for headers. */
   readonly headers: RequestHeaders;
-  /** Without the parameters of the signature. */
+  /** Without the parameters of the signature, and those that became headers. */
   readonly query: ReadonlyMap<string, string>;
   readonly payload: Payload;
 }
@@ -34,8 +38,28 @@ export interface AuthenticatedRequest extends S3Request {
  *   `InvalidArgument`, `InvalidToken`
  */
 export function authenticate(
-  _request: S3Request,
-  _options: AuthenticateOptions,
+  request: S3Request,
+  options: AuthenticateOptions,
 ): AuthenticatedRequest {
-  throw new Error("not written yet");
+  const { headers, query } = request;
+  const isPresigned = query.has("X-Amz-Algorithm") || query.has("X-Amz-Signature");
+  const isPresignedV2 = query.has("AWSAccessKeyId") || query.has("Signature");
+  const mechanisms = [headers.has("authorization"), isPresigned, isPresignedV2];
+  if (mechanisms.filter(Boolean).length > 1) {
+    throw new S3Error(
+      "InvalidArgument",
+      "Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified",
+    );
+  }
+  if (hasToken(headers) || hasToken(query)) throw new S3Error("InvalidToken");
+  if (isPresigned) return authenticatePresigned(request, options);
+  if (isPresignedV2) return authenticatePresignedV2(request, options);
+  if (headers.has("authorization")) return authenticateHeader(request, options);
+  throw new S3Error("AccessDenied");
+}
+
+/** The gateway issues no session tokens. */
+function hasToken(names: ReadonlyMap<string, string>): boolean {
+  for (const name of names.keys()) if (name.toLowerCase() === "x-amz-security-token") return true;
+  return false;
 }

@@ -1,3 +1,4 @@
+import { DECLARATION, Xml, xml } from "./write.ts";
 import type { S3Error } from "../errors.ts";
 
 /** What an error document names besides the error. */
@@ -9,6 +10,11 @@ export interface ErrorContext {
 }
 
 /** The body of an answer that failed. Never contains the error's cause. */
-export function errorDocument(_error: S3Error, _context: ErrorContext): string {
-  throw new Error("not written yet");
+export function errorDocument(error: S3Error, context: ErrorContext): string {
+  const details = Object.entries(error.details).map(
+    // Names come from this code, values may come from outside.
+    ([name, value]) => new Xml(`<${name}>${xml`${value}`.markup}</${name}>`),
+  );
+  const document = xml`<Error><Code>${error.code}</Code><Message>${error.message}</Message>${details}<Resource>${context.resource}</Resource><RequestId>${context.requestId}</RequestId><HostId>${context.hostId}</HostId></Error>`;
+  return DECLARATION + document.markup;
 }

@@ -12,19 +12,62 @@ export class Xml {
 export type XmlValue = string | number | boolean | Xml | readonly Xml[] | undefined;
 
 /** A template of markup: xml`<Key>${text}</Key>`. */
-export function xml(_strings: TemplateStringsArray, ..._values: readonly XmlValue[]): Xml {
-  throw new Error("not written yet");
+export function xml(strings: TemplateStringsArray, ...values: readonly XmlValue[]): Xml {
+  let markup = strings[0]!;
+  for (const [i, value] of values.entries()) markup += markupOf(value) + strings[i + 1]!;
+  return new Xml(markup);
+}
+
+function markupOf(value: XmlValue): string {
+  if (value === undefined) return "";
+  if (typeof value === "string") return escapeText(value);
+  if (value instanceof Xml) return value.markup;
+  if (typeof value === "object") return value.map(({ markup }) => markup).join("");
+  return String(value);
+}
+
+/**
+ * Markup, a carriage return, which a parser would take for a line feed, and what XML 1.0 cannot have.
+ */
+const ESCAPED = /[&<>"'\0-\x08\x0B-\x1F\x7F-\x9F\uFFFE\uFFFF]/gu;
+
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&apos;"],
+]);
+
+function escapeText(text: string): string {
+  // AWS also writes references to characters that XML 1.0 cannot have.
+  return text.replaceAll(
+    ESCAPED,
+    (character) => NAMED.get(character) ?? `&#x${character.charCodeAt(0).toString(16)};`,
+  );
 }
 
 /** A document of S3: declaration, and a root element in S3's namespace around the content. */
-export function xmlDocument(_root: string, _content: Xml): string {
-  throw new Error("not written yet");
+export function xmlDocument(root: string, content: Xml): string {
+  return `${DECLARATION}<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${content.markup}</${root}>`;
 }
+
+/** What a document begins with. */
+export const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /**
  * A key or prefix as the text of an element. With `url` (`encoding-type=url`) it is percent-encoded,
  * apart from slashes; without, characters that XML 1.0 cannot have become references, as from AWS.
+ *
+ * @param key UTF-8
  */
-export function keyText(_key: Uint8Array, _encoding: "url" | undefined): string {
-  throw new Error("not written yet");
+export function keyText(key: Uint8Array, encoding: "url" | undefined): string {
+  const text = decoder.decode(key);
+  if (encoding === undefined) return text;
+  // A space is `%20`, which every client decodes, and not `+`.
+  return encodeURIComponent(text)
+    .replaceAll("%2F", "/")
+    .replaceAll(/[!'()]/gu, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
