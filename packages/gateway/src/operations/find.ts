@@ -1,6 +1,7 @@
+import type { Catalog } from "../catalog/catalog.ts";
 import type { Bucket, OpenedObject, StoredObject } from "../catalog/records.ts";
 import { S3Error } from "../errors.ts";
-import type { Request, Services } from "./operation.ts";
+import type { Request } from "./operation.ts";
 
 /** The object of a request. Throws S3Error `NoSuchBucket`, `NoSuchKey`, `NoSuchVersion`. */
 export async function findObject(request: Request): Promise<StoredObject> {
@@ -23,7 +24,7 @@ function missing({ key }: Request): never {
 }
 
 /** A bucket by its name. Throws S3Error `NoSuchBucket`. */
-export async function findBucket({ catalog }: Services, name: string): Promise<Bucket> {
+export async function findBucket(catalog: Catalog, name: string): Promise<Bucket> {
   const bucket = await catalog.findBucket(name);
   if (bucket !== undefined) return bucket;
   throw new S3Error("NoSuchBucket", undefined, { details: { BucketName: name } });

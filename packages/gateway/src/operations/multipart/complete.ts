@@ -21,14 +21,14 @@ const PAGE = 1000;
 async function completeUpload(request: Request): Promise<Answer> {
   const { headers, objects, signal } = request;
   const condition = writeCondition(headers);
-  const listed = parseCompleteUpload(await readAll(request.body({ maxLength: XML_MAX_LENGTH })));
   const bucket = await request.bucket();
+  const listed = parseCompleteUpload(await readAll(request.body({ maxLength: XML_MAX_LENGTH })));
   const earlier = await findEarlier(request, bucket.id);
   if (earlier !== undefined) return answer(request, earlier.object);
   const upload = await findUpload(request);
   const parts = await findParts(request, upload, listed);
   checkSize(headers.get("x-amz-mp-object-size"), parts);
-  const checksums = checksumsOf(upload, parts);
+  const checksums = await checksumsOf(upload, parts);
   checkChecksum(headers, upload, checksums);
   const etag = multipartEtag(parts.map((part) => Buffer.from(part.etag, "hex")));
   return slowAnswer(
@@ -119,7 +119,7 @@ function checkSize(header: string | undefined, parts: readonly Part[]): void {
 }
 
 /** The object's checksum, if every part has one of the upload's algorithm. */
-function checksumsOf({ options }: Upload, parts: readonly Part[]): Texts {
+async function checksumsOf({ options }: Upload, parts: readonly Part[]): Promise<Texts> {
   const algorithm = algorithmOf(options["checksum-algorithm"] ?? "");
   if (algorithm === undefined) return {};
   const sums = parts.flatMap(({ checksums, size }) => {
@@ -130,7 +130,7 @@ function checksumsOf({ options }: Upload, parts: readonly Part[]): Texts {
   if (options["checksum-type"] === "COMPOSITE" && algorithm !== "crc64nvme") {
     return { [algorithm]: compositeChecksum(algorithm, sums) };
   }
-  return isLinear(algorithm) ? { [algorithm]: fullObjectChecksum(algorithm, sums) } : {};
+  return isLinear(algorithm) ? { [algorithm]: await fullObjectChecksum(algorithm, sums) } : {};
 }
 
 function isLinear(

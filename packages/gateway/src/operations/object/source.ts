@@ -22,7 +22,7 @@ export async function openSource(request: Request): Promise<Source> {
   const { bucketName, key, versionId } = parseSource(headers.get("x-amz-copy-source") ?? "");
   if (!allowsObject(accessKey, "read", bucketName, key)) throw new S3Error("AccessDenied");
   checkVersion(versionId);
-  const bucket = await findBucket(request, bucketName);
+  const bucket = await findBucket(catalog, bucketName);
   const opened = await catalog.openObject(bucket.id, key);
   if (opened === undefined) {
     throw new S3Error("NoSuchKey", undefined, { details: { Key: Buffer.from(key).toString() } });
