@@ -1,0 +1,170 @@
+import { randomUUID } from "node:crypto";
+import type { Address } from "@idk/storage";
+import { S3Error } from "../../errors.ts";
+import { discard, type ObjectsContext } from "../context.ts";
+import type { IdentityRecord } from "../identity/records.ts";
+import type { SweepOptions, SweepReport } from "../objects.ts";
+import { inParallel } from "./in-parallel.ts";
+import { type Inspector, inspectRoot } from "./inspect-root.ts";
+import { withLease } from "./lease.ts";
+import { type Before, LineageError, notNewest, requireLineage } from "./lineage.ts";
+import { findLiveContent } from "./live-content.ts";
+import { storeTime } from "./store-time.ts";
+
+const DAY = 24 * 60 * 60_000;
+/** Clocks of storage and gateway may differ by as much. */
+const CLOCK_MARGIN = 5 * 60_000;
+/** Addresses that the catalog is asked for at once. */
+const BATCH = 1000;
+/** Orphans deleted by one sweep; a later one finds the rest. */
+const ORPHANS_MAX = 1_000_000;
+const REPORTED_MAX = 1000;
+
+/**
+ * Deletes blobs that nothing refers to: of writes that crashed, of old snapshots, of deleted buckets.
+ *
+ * A sweep with a catalog that is not the store's, or an old copy of it, would delete live data. So all
+ * orphans are looked at before the first one is deleted, and the sweep refuses if one of them is an
+ * object or a snapshot that this catalog should know of. See `judgeObject`.
+ */
+export async function sweep(
+  context: ObjectsContext,
+  inspector: Inspector,
+  options: SweepOptions = {},
+): Promise<SweepReport> {
+  const report = { blobs: 0, orphans: 0, deleted: 0, forged: [] as string[] };
+  if (!context.canRead) {
+    throw new S3Error("AccessDenied", "A sweep opens roots: run it with an identity.");
+  }
+  try {
+    const done = await withLease(context, "sweep", randomUUID(), (isHeld) =>
+      sweepStore(context, inspector, options, report, isHeld),
+    );
+    return done ? report : { ...report, refused: "another process sweeps now" };
+  } catch (error) {
+    if (error instanceof LineageError) return { ...report, refused: error.message };
+    throw error;
+  }
+}
+
+async function sweepStore(
+  context: ObjectsContext,
+  inspector: Inspector,
+  { minAge = DAY, dryRun = false, signal }: SweepOptions,
+  report: { blobs: number; orphans: number; deleted: number; forged: string[] },
+  isHeld: () => boolean,
+): Promise<void> {
+  const { backend, catalog, now } = context;
+  const before = await requireLineage(context, inspector, signal);
+  const cutoff = await ageLimit(context, minAge);
+  const live = await findLiveContent(context, inspector, before.snapshot, signal);
+  const old: Address[] = [];
+  const tombstones: Address[] = [];
+
+  const examine = async (
+    listed: readonly { address: Address; size: number; isOld: boolean }[],
+  ): Promise<void> => {
+    const known = await catalog.findKnown(listed.map(({ address }) => address));
+    const orphans = listed.filter(({ address }) => !known.has(address) && !live.has(address));
+    // Content that moved from row to row while they were read.
+    for (const { address } of listed) {
+      if (known.has(address)) await live.addIfContent(address);
+    }
+    await inParallel(orphans, async ({ address, size, isOld }) => {
+      const inspected = await inspectRoot(inspector, { address, size }, signal);
+      if (inspected.kind === "forged") {
+        if (report.forged.length < REPORTED_MAX) report.forged.push(address);
+        return;
+      }
+      // Not ours to judge. A rebuild would report it.
+      if (inspected.kind === "unknown") return;
+      if (inspected.kind === "record") {
+        const { record } = inspected;
+        if (record.type === "tombstones") {
+          if (isOld) tombstones.push(address);
+          return;
+        }
+        // Newer ones are found by their markers.
+        if (record.type === "snapshot" && record.seq > before.snapshot.seq && isOld) {
+          if (backend.listMarkers === undefined) throw notNewest();
+        }
+        if (record.type === "bucket") {
+          if ((await catalog.findBucket(record.name))?.id === record.id) return;
+          if (isOld && record.id > before.seq) throw unknownWrite(address);
+        }
+        if (record.type === "object") await judgeObject(context, record, before, address, isOld);
+      }
+      if (isOld && old.length < ORPHANS_MAX) old.push(address);
+    });
+  };
+
+  let batch: { address: Address; size: number; isOld: boolean }[] = [];
+  for await (const { name, size, storedAt } of backend.list("", { signal })) {
+    report.blobs += 1;
+    batch.push({
+      address: name as Address,
+      size,
+      isOld: storedAt !== undefined && storedAt < cutoff,
+    });
+    if (batch.length < BATCH) continue;
+    await examine(batch);
+    batch = [];
+  }
+  await examine(batch);
+
+  // Once more: chunks of content that became known meanwhile, and writes that were committed.
+  const orphans: Address[] = [];
+  for (let start = 0; start < old.length; start += BATCH) {
+    const some = old.slice(start, start + BATCH);
+    const known = await catalog.findKnown(some);
+    orphans.push(...some.filter((address) => !known.has(address) && !live.has(address)));
+  }
+  // What they bury is deleted first, and nothing that they bury may be left in the queue.
+  const isLast = orphans.length < ORPHANS_MAX && (await catalog.dueGarbage(now(), 1)).length === 0;
+  const buried = isLast ? tombstones : [];
+  report.orphans = orphans.length + buried.length;
+  if (dryRun) return;
+  for (const group of [orphans, buried]) {
+    for (let start = 0; start < group.length; start += BATCH) {
+      if (!isHeld()) throw new LineageError("the lease was lost: another process may sweep now");
+      signal?.throwIfAborted();
+      const some = group.slice(start, start + BATCH);
+      // A tombstone must not go before what it buries.
+      if (!(await discard(context, some))) throw new LineageError("blobs could not be deleted");
+      report.deleted += some.length;
+    }
+  }
+}
+
+/**
+ * Whether an identity that no row names can be deleted. It can if a later version of the key is known,
+ * or if this catalog gave out its seq and it was stored long ago: then its write crashed, and no client
+ * was told that it succeeded.
+ */
+async function judgeObject(
+  { catalog }: ObjectsContext,
+  record: IdentityRecord,
+  before: Before,
+  address: Address,
+  isOld: boolean,
+): Promise<void> {
+  const ours = record.catalog === before.catalogId;
+  if (ours && (record.seq <= before.seq || !isOld)) return;
+  const row = await catalog.findObject(record.bucket, record.key);
+  if (row !== undefined && row.seq > record.seq) return;
+  throw unknownWrite(address);
+}
+
+function unknownWrite(address: Address): LineageError {
+  return new LineageError(
+    `the store has the root ${address}, which this catalog should know of: it is an old copy, or another store's. Rebuild it`,
+  );
+}
+
+/** Before which time blobs are old: also before the oldest write that is still running. */
+async function ageLimit(context: ObjectsContext, minAge: number): Promise<number> {
+  const now = context.now();
+  const oldest = await context.catalog.oldestWrite(now);
+  const limit = Math.min(now - minAge, (oldest?.started ?? now) - CLOCK_MARGIN);
+  return limit + (await storeTime(context)) - now;
+}
