@@ -30,7 +30,8 @@ export interface ExchangeOptions {
   /** True if the client sends the body only after `100 Continue`. */
   readonly waitsForContinue: boolean;
   readonly patience: PatienceOptions;
-  readonly isClosing: boolean;
+  /** Whether the connection is to end with the answer. */
+  readonly isClosing: () => boolean;
 }
 
 /** What is read of a body that nobody wants, so that the client sees the answer and not a reset. */
@@ -76,7 +77,7 @@ export function createExchange(
     sent: () => sent,
     async send(answer) {
       const isUnread = !request.complete;
-      const ends = isClosing || isUnread;
+      const ends = isClosing() || isUnread;
       const headers = {
         server: "idk",
         "x-amz-request-id": id,

@@ -56,12 +56,20 @@ export async function listen(
 ): Promise<HttpServer> {
   let refused = 0;
   let isClosing = false;
-  const sockets = new Set<Socket>();
+  /** Open connections, and how many requests of each are in progress. */
+  const sockets = new Map<Socket, number>();
 
   const onRequest =
     (waitsForContinue: boolean) =>
     (request: IncomingMessage, response: ServerResponse): void => {
-      void handle(createExchange(request, response, { waitsForContinue, patience, isClosing }));
+      const { socket } = request;
+      sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
+      const options = { waitsForContinue, patience, isClosing: () => isClosing };
+      void handle(createExchange(request, response, options)).finally(() => {
+        const left = (sockets.get(socket) ?? 1) - 1;
+        if (sockets.has(socket)) sockets.set(socket, left);
+        if (isClosing && left === 0) socket.end();
+      });
     };
 
   const limits = {
@@ -96,7 +104,7 @@ export async function listen(
     refused += 1;
   });
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
-    sockets.add(socket);
+    sockets.set(socket, 0);
     socket.on("close", () => sockets.delete(socket));
     // Without a listener, a reset would end the process.
     socket.on("error", () => socket.destroy());
@@ -119,10 +127,10 @@ export async function listen(
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      server.closeIdleConnections();
+      // The server's own idea of idle leaves out connections without any request so far.
+      for (const [socket, requests] of sockets) if (requests === 0) socket.destroy();
       const timer = setTimeout(() => {
-        server.closeAllConnections();
-        for (const socket of sockets) socket.destroy();
+        for (const socket of sockets.keys()) socket.destroy();
       }, graceMs);
       await closed;
       clearTimeout(timer);

@@ -1,16 +1,10 @@
-import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from "../body/algorithms.ts";
+import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, parseAlgorithm } from "../body/algorithms.ts";
 import type { Texts } from "../catalog/records.ts";
 import { S3Error } from "../errors.ts";
 import { type Xml, xml } from "../xml/write.ts";
 
 /** How an object's checksum comes from its parts': of its bytes, or of their checksums. */
 export type ChecksumType = "COMPOSITE" | "FULL_OBJECT";
-
-/** An algorithm by its name in headers and XML, in any case. */
-export function algorithmOf(name: string): ChecksumAlgorithm | undefined {
-  const lower = name.toLowerCase();
-  return CHECKSUM_ALGORITHMS.find((algorithm) => algorithm === lower);
-}
 
 /**
  * The algorithm that a request names in `x-amz-checksum-algorithm` or, as the SDKs do for bodies, in
@@ -23,7 +17,7 @@ export function requestedAlgorithm(
 ): ChecksumAlgorithm | undefined {
   const name = headers.get("x-amz-checksum-algorithm") ?? headers.get("x-amz-sdk-checksum-algorithm");
   if (name === undefined) return undefined;
-  const algorithm = algorithmOf(name);
+  const algorithm = parseAlgorithm(name);
   if (algorithm !== undefined) return algorithm;
   throw new S3Error(
     "InvalidRequest",

@@ -1,12 +1,11 @@
 import { S3Error } from "../errors.ts";
 import type { Answer } from "../http/outgoing.ts";
 import { errorDocument } from "../xml/error-document.ts";
+import { DECLARATION } from "../xml/write.ts";
 import type { Request } from "./operation.ts";
 
 /** Clients and load balancers give up on a connection on which nothing comes for a minute. */
 const WAIT_MS = 10_000;
-
-const DECLARATION = /^<\?xml[^>]*\?>\s*/u;
 
 /**
  * The answer of what may take long. If it does, the status 200 is sent before the outcome is known,
@@ -21,7 +20,7 @@ export async function slowAnswer(
   if (early) return work;
   async function* body(): AsyncGenerator<Uint8Array> {
     // White space may not come before it.
-    yield Buffer.from('<?xml version="1.0" encoding="UTF-8"?>\n');
+    yield Buffer.from(DECLARATION);
     while (!(await settled(work, waitMs))) yield Buffer.from(" ");
     const document = await work.then(
       (answer) => answer.body,
@@ -31,7 +30,7 @@ export async function slowAnswer(
         return errorDocument(shown, { resource: rawPath, requestId, hostId: requestId });
       },
     );
-    yield Buffer.from(String(document).replace(DECLARATION, ""));
+    yield Buffer.from(String(document).slice(DECLARATION.length));
   }
   return { status: 200, headers: { "content-type": "application/xml" }, body: body() };
 }

@@ -59,7 +59,7 @@ async function createBucket(request: Request): Promise<Answer> {
   if (headers.get("x-amz-bucket-object-lock-enabled")?.toLowerCase() === "true") {
     throw new S3Error("NotImplemented", "Object lock is not implemented.");
   }
-  const region = parseCreateBucket(await readAll(request.body({ maxLength: XML_MAX_LENGTH })));
+  const region = parseCreateBucket(await readAll(request.body({ maxLength: XML_MAX_LENGTH, isOptional: true })));
   const { outcome } = await objects.createBucket({
     name: bucketName,
     owner: accessKey.id,

@@ -1,4 +1,4 @@
-import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from "../../body/algorithms.ts";
+import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, parseAlgorithm } from "../../body/algorithms.ts";
 import { compositeChecksum, fullObjectChecksum, multipartEtag } from "../../body/multipart.ts";
 import type { CompletedUpload } from "../../catalog/catalog.ts";
 import type { Part, Texts, Upload } from "../../catalog/records.ts";
@@ -8,7 +8,7 @@ import { type CompletePart, parseCompleteUpload, XML_MAX_LENGTH } from "../../xm
 import { keyText, xml } from "../../xml/write.ts";
 import { xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";
-import { algorithmOf, checksumsAndTypeXml } from "../checksums.ts";
+import { checksumsAndTypeXml } from "../checksums.ts";
 import { writeCondition } from "../conditions.ts";
 import type { Operation, Request } from "../operation.ts";
 import { slowAnswer } from "../slow-answer.ts";
@@ -120,7 +120,7 @@ function checkSize(header: string | undefined, parts: readonly Part[]): void {
 
 /** The object's checksum, if every part has one of the upload's algorithm. */
 async function checksumsOf({ options }: Upload, parts: readonly Part[]): Promise<Texts> {
-  const algorithm = algorithmOf(options["checksum-algorithm"] ?? "");
+  const algorithm = parseAlgorithm(options["checksum-algorithm"] ?? "");
   if (algorithm === undefined) return {};
   const sums = parts.flatMap(({ checksums, size }) => {
     const value = checksums[algorithm];
@@ -128,9 +128,9 @@ async function checksumsOf({ options }: Upload, parts: readonly Part[]): Promise
   });
   if (sums.length < parts.length) return {};
   if (options["checksum-type"] === "COMPOSITE" && algorithm !== "crc64nvme") {
-    return { [algorithm]: compositeChecksum(algorithm, sums) };
+    return { [algorithm]: await compositeChecksum(algorithm, sums) };
   }
-  return isLinear(algorithm) ? { [algorithm]: await fullObjectChecksum(algorithm, sums) } : {};
+  return isLinear(algorithm) ? { [algorithm]: fullObjectChecksum(algorithm, sums) } : {};
 }
 
 function isLinear(

@@ -1,14 +1,17 @@
-import type { ChecksumAlgorithm } from "../../body/algorithms.ts";
-import { CHECKSUM_ALGORITHMS } from "../../body/algorithms.ts";
+import {
+  CHECKSUM_ALGORITHMS,
+  type ChecksumAlgorithm,
+  parseAlgorithm,
+} from "../../body/algorithms.ts";
 import type { Upload } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/outgoing.ts";
 import type { RequestHeaders } from "../../signature/request.ts";
+import { parseTaggingHeader } from "../../xml/tags.ts";
 import { keyText, xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
 import { contentOf } from "../bodies.ts";
 import {
-  algorithmOf,
   checksumHeaders,
   type ChecksumType,
   requestedAlgorithm,
@@ -18,14 +21,13 @@ import { PUT_MAX } from "../object/put.ts";
 import type { Operation, Request } from "../operation.ts";
 import { partNumberOf } from "../parameters.ts";
 import { refuseUnsupported } from "../requests.ts";
-import { tagsOf } from "../tags.ts";
 import { findUpload } from "./upload.ts";
 
 async function createUpload(request: Request): Promise<Answer> {
   const { headers, key, bucketName, catalog, accessKey, now } = request;
   refuseUnsupported(headers);
   const kept = keptHeaders(headers);
-  const tags = tagsOf(headers.get("x-amz-tagging"));
+  const tags = parseTaggingHeader(headers.get("x-amz-tagging") ?? "");
   const algorithm = requestedAlgorithm(headers);
   const type = checksumTypeOf(headers, algorithm);
   const bucket = await request.bucket();
@@ -91,7 +93,7 @@ function partAlgorithm(
   { options }: Upload,
   headers: RequestHeaders,
 ): ChecksumAlgorithm | undefined {
-  const algorithm = algorithmOf(options["checksum-algorithm"] ?? "");
+  const algorithm = parseAlgorithm(options["checksum-algorithm"] ?? "");
   if (algorithm === undefined) return undefined;
   const trailer = headers.get("x-amz-trailer")?.toLowerCase();
   const given = CHECKSUM_ALGORITHMS.find((name) => {

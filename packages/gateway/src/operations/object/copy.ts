@@ -1,5 +1,6 @@
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/outgoing.ts";
+import { parseTaggingHeader } from "../../xml/tags.ts";
 import { xml } from "../../xml/write.ts";
 import { isoTime, xmlAnswer } from "../answers.ts";
 import { checksumsAndTypeXml, checksumsXml } from "../checksums.ts";
@@ -9,7 +10,6 @@ import type { Operation, Request } from "../operation.ts";
 import { partNumberOf } from "../parameters.ts";
 import { refuseUnsupported } from "../requests.ts";
 import { slowAnswer } from "../slow-answer.ts";
-import { tagsOf } from "../tags.ts";
 import { keptHeaders } from "./headers.ts";
 import { parseCopyRange } from "./ranges.ts";
 import { openSource, type Source } from "./source.ts";
@@ -20,7 +20,7 @@ async function copyObject(request: Request): Promise<Answer> {
   const isReplaced = directive(request, "x-amz-metadata-directive") === "REPLACE";
   const areTagsReplaced = directive(request, "x-amz-tagging-directive") === "REPLACE";
   const kept = keptHeaders(headers);
-  const tags = tagsOf(headers.get("x-amz-tagging"));
+  const tags = parseTaggingHeader(headers.get("x-amz-tagging") ?? "");
   const condition = writeCondition(headers);
   const bucket = await request.bucket();
   const source = await openSource(request);

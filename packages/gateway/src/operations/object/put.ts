@@ -1,11 +1,11 @@
 import type { Answer } from "../../http/outgoing.ts";
+import { parseTaggingHeader } from "../../xml/tags.ts";
 import { emptyAnswer } from "../answers.ts";
 import { contentOf } from "../bodies.ts";
 import { checksumHeaders } from "../checksums.ts";
 import { writeCondition } from "../conditions.ts";
 import type { Operation, Request } from "../operation.ts";
 import { refuseUnsupported } from "../requests.ts";
-import { tagsOf } from "../tags.ts";
 import { keptHeaders } from "./headers.ts";
 
 /** The most bytes of a single PUT, as on AWS. Larger objects are uploaded in parts. */
@@ -17,7 +17,7 @@ async function putObject(request: Request): Promise<Answer> {
   const target = {
     key,
     headers: keptHeaders(headers),
-    tags: tagsOf(headers.get("x-amz-tagging")),
+    tags: parseTaggingHeader(headers.get("x-amz-tagging") ?? ""),
     condition: writeCondition(headers),
     signal,
   };

@@ -1,7 +1,8 @@
 import type { StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/outgoing.ts";
-import { parseTagging, XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { parseTagging } from "../../xml/tags.ts";
 import { xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";

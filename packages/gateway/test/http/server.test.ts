@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import type { Exchange } from "../../src/http/exchange.ts";
+import { type HttpServer, listen } from "../../src/http/server.ts";
+
+let server: HttpServer | undefined;
+const open: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of open.splice(0)) socket.destroy();
+  await server?.close(0);
+});
+
+/** Starts a server whose clients may be silent for 300 ms. */
+async function start(
+  handle: (exchange: Exchange) => Promise<void>,
+  maxConnections = 100,
+): Promise<void> {
+  server = await listen(
+    {
+      host: "127.0.0.1",
+      port: 0,
+      maxConnections,
+      patience: { stallMs: 300, minRate: 100_000 },
+    },
+    handle,
+  );
+}
+
+/** Sends text over a connection, and resolves with all that comes back until it ends. */
+async function send(...texts: readonly (string | number)[]): Promise<string> {
+  const socket = connect(Number(new URL(server!.url).port), "127.0.0.1");
+  open.push(socket);
+  let received = "";
+  socket.on("data", (data: Uint8Array) => {
+    received += Buffer.from(data).toString("latin1");
+  });
+  const ended = new Promise<void>((resolve) => {
+    socket.on("close", () => resolve());
+    socket.on("error", () => resolve());
+  });
+  for (const text of texts) {
+    if (typeof text === "number") await Bun.sleep(text);
+    else socket.write(Buffer.from(text, "latin1"));
+  }
+  await Promise.race([ended, Bun.sleep(4000)]);
+  return received;
+}
+
+const ok = async (exchange: Exchange): Promise<void> =>
+  exchange.send({ status: 200, headers: {}, body: "done" }).catch(() => {});
+
+async function readAll({ incoming }: Exchange): Promise<number> {
+  let length = 0;
+  for await (const piece of incoming.bytes) length += piece.length;
+  return length;
+}
+
+describe("a request", () => {
+  test("reaches the handler as it was sent", async () => {
+    const seen: Exchange["raw"][] = [];
+    await start(async (exchange) => {
+      seen.push(exchange.raw);
+      await ok(exchange);
+    });
+    await send("GET //b/../%2F/./a?x=%20&y HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nx-a: \xC3\xA9\r\nConnection: close\r\n\r\n");
+    expect(seen).toEqual([
+      {
+        method: "GET",
+        target: "//b/../%2F/./a?x=%20&y",
+        rawHeaders: ["Host", "h", "X-A", "1", "x-a", "\xC3\xA9", "Connection", "close"],
+      },
+    ]);
+  });
+
+  test("is told to continue only when its body is read", async () => {
+    await start(async (exchange) => {
+      if (exchange.raw.target === "/read") await readAll(exchange);
+      await ok(exchange);
+    });
+    const head = "Host: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\n";
+    expect(await send(`PUT /read HTTP/1.1\r\n${head}`, 50, "abc")).toStartWith(
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n",
+    );
+    const refused = await send(`PUT /no HTTP/1.1\r\n${head}`);
+    expect(refused).toStartWith("HTTP/1.1 200 OK\r\n");
+    expect(refused.toLowerCase()).toContain("connection: close\r\n");
+  });
+
+  test("whose body nobody reads gets its answer, and the connection ends", async () => {
+    await start(ok);
+    const received = await send(
+      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n",
+      "x".repeat(500_000),
+      50,
+      "x".repeat(500_000),
+    );
+    expect(received).toStartWith("HTTP/1.1 200 OK\r\n");
+    expect(received).toEndWith("done");
+  });
+
+  test.each([
+    ["two lengths", "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc"],
+    [
+      "a length and chunks",
+      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["a folded header", "GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n c\r\n\r\n"],
+    ["a blank before a colon", "GET / HTTP/1.1\r\nHost : h\r\n\r\n"],
+    ["bare line feeds", "GET / HTTP/1.1\nHost: h\n\n"],
+  ])("with %s is refused", async (_, text) => {
+    let count = 0;
+    await start(async (exchange) => {
+      count += 1;
+      await ok(exchange);
+    });
+    expect(await send(text)).toStartWith("HTTP/1.1 400 Bad Request\r\n");
+    expect(count).toBe(0);
+  });
+
+  test("with too many headers is refused", async () => {
+    await start(ok);
+    const headers = `X-A: ${"x".repeat(40_000)}`;
+    expect(await send(`GET / HTTP/1.1\r\nHost: h\r\n${headers}\r\n\r\n`)).toStartWith("HTTP/1.1 431");
+  });
+});
+
+describe("a client that is too slow", () => {
+  test.each([
+    ["stops", [] as readonly (string | number)[]],
+    ["trickles", Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? "a" : 50))],
+  ])("is given up on if it %s while it sends", async (_, texts) => {
+    let code: unknown;
+    await start(async (exchange) => {
+      await readAll(exchange).catch((error: unknown) => {
+        code = error instanceof Error && "code" in error ? error.code : error;
+      });
+      await ok(exchange);
+    });
+    const started = performance.now();
+    await send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n", ...texts);
+    expect(code).toBe("RequestTimeout");
+    expect(performance.now() - started).toBeLessThan(3500);
+  });
+
+  test("is given up on if it takes no answer", async () => {
+    let failure: unknown;
+    const failed = new Promise<void>((resolve) => {
+      void start(async (exchange) => {
+        async function* body(): AsyncGenerator<Uint8Array> {
+          for (;;) yield new Uint8Array(256 * 1024);
+        }
+        await exchange.send({ status: 200, headers: {}, body: body() }).catch((error: unknown) => {
+          failure = error;
+          resolve();
+        });
+      }).then(() => {
+        const socket = connect(Number(new URL(server!.url).port), "127.0.0.1");
+        open.push(socket);
+        socket.pause();
+        socket.on("error", () => {});
+        socket.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+      });
+    });
+    await failed;
+    expect(failure).toMatchObject({ name: "ClientGone" });
+  });
+});
+
+describe("connections", () => {
+  test("beyond the maximum are closed, and delay nobody", async () => {
+    await start(ok, 20);
+    const port = Number(new URL(server!.url).port);
+    const first = connect(port, "127.0.0.1");
+    open.push(first);
+    await new Promise((resolve) => {
+      first.once("connect", resolve);
+    });
+    let ended = 0;
+    for (let index = 0; index < 500; index += 1) {
+      const socket = connect(port, "127.0.0.1");
+      open.push(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        ended += 1;
+      });
+    }
+    const started = performance.now();
+    const answer = new Promise<string>((resolve) => {
+      first.once("data", (data: Uint8Array) => resolve(Buffer.from(data).toString()));
+    });
+    first.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    expect(await answer).toStartWith("HTTP/1.1 200 OK\r\n");
+    expect(performance.now() - started).toBeLessThan(1000);
+    while (ended < 450) await Bun.sleep(10);
+    expect(server!.refused()).toBeGreaterThan(450);
+  });
+
+  test("end when the server closes, after the request in progress", async () => {
+    await start(async (exchange) => {
+      await Bun.sleep(300);
+      await ok(exchange);
+    });
+    const idle = send(200);
+    const busy = send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    await Bun.sleep(100);
+    const started = performance.now();
+    await server!.close(5000);
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect(await busy).toEndWith("done");
+    await idle;
+  });
+
+  test("end in time even if a request does not", async () => {
+    await start(async () => new Promise(() => {}));
+    void send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    await Bun.sleep(100);
+    const started = performance.now();
+    await server!.close(200);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
