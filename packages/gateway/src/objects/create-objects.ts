@@ -1,0 +1,134 @@
+import { type Backend, createStore, type Identity, loadNaCl, type NaCl } from "@idk/storage";
+import type { Catalog } from "../catalog/catalog.ts";
+import { S3Error } from "../errors.ts";
+import { type ObjectsContext } from "./context.ts";
+import { macKeysOf } from "./identity/mac.ts";
+import { checkObjects } from "./maintenance/check.ts";
+import { collectGarbage } from "./maintenance/collect.ts";
+import type { Inspector } from "./maintenance/inspect-root.ts";
+import { storeSnapshot } from "./maintenance/snapshot.ts";
+import { sweep } from "./maintenance/sweep.ts";
+import { createBudget } from "./memory/budget.ts";
+import type { Objects } from "./objects.ts";
+import { readContent } from "./read/read.ts";
+import { withRootCache } from "./read/root-cache.ts";
+import { createBackground } from "./background.ts";
+import { createBucket, deleteBucket } from "./write/buckets.ts";
+import { completeUpload } from "./write/complete.ts";
+import { copyObject, copyPart } from "./write/copy.ts";
+import { createTombstones, deleteObjects, storePendingTombstones } from "./write/delete.ts";
+import { putObject } from "./write/put-object.ts";
+import { putPart } from "./write/put-part.ts";
+import { createWrites } from "./write/writes.ts";
+
+/** Options of `createObjects`. */
+export interface ObjectsOptions {
+  /** Where blobs are, below `s3/`; it retries. It stays the caller's to close. */
+  readonly backend: Backend;
+  readonly catalog: Catalog;
+  /** Who can read. */
+  readonly recipients: readonly string[];
+  /** Without one, the gateway can only write. Its MAC key is that of the first one. */
+  readonly identities?: readonly Identity[] | undefined;
+  /** For a gateway without an identity: what `macKeyOf` returns for that of the reader. */
+  readonly macKey?: Uint8Array | undefined;
+  /** Bytes of memory for content in flight, by default 160 MiB. */
+  readonly memoryBytes?: number | undefined;
+  /** Bytes of a chunk: a power of two from 256 KiB to 16 MiB, by default 4 MiB. */
+  readonly chunkSize?: number | undefined;
+  /** Whether deletions are sealed into the store, so that no rebuild undoes them. By default true. */
+  readonly tombstones?: boolean | undefined;
+  /** Whether garbage is collected and snapshots are stored in the background. By default true. */
+  readonly background?: boolean | undefined;
+  readonly nacl?: NaCl | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+  /** For what concerns the operator. */
+  readonly warn?: ((message: string, error?: unknown) => void) | undefined;
+}
+
+const MEMORY_DEFAULT = 160 * 2 ** 20;
+const CHUNK_DEFAULT = 4 * 2 ** 20;
+/** The share of memory for content up to 1 MiB. */
+const SMALL_SHARE = 1 / 5;
+/** Of blobs that are opened for many ranges. */
+const ROOT_CACHE_BYTES = 8 * 2 ** 20;
+/** Buffers that a store keeps for reuse. */
+const BUFFERS_KEPT = 8;
+
+/**
+ * Creates the objects of a gateway.
+ *
+ * @throws S3Error `InvalidRequest` if there is no key for MACs; StorageError `usage`, `key`; CatalogError
+ */
+export async function createObjects(options: ObjectsOptions): Promise<Objects> {
+  const { backend, catalog, recipients, identities = [], macKey } = options;
+  const { memoryBytes = MEMORY_DEFAULT, chunkSize = CHUNK_DEFAULT, now = Date.now } = options;
+  const { warn = () => {}, tombstones: keepsTombstones = true } = options;
+  const macKeys = macKeysOf(identities, macKey);
+  if (macKeys === undefined) {
+    throw new S3Error("InvalidRequest", "A gateway needs an identity, or the MAC key of one.");
+  }
+  const naCl = options.nacl ?? (await loadNaCl());
+  const keys = { recipients, identities, nacl: naCl, chunkSize, concurrency: BUFFERS_KEPT };
+  // One thread: content roots are short, and each thread would take memory of its own.
+  const roots = createStore({ ...keys, backend, workers: 0 });
+  const contents = createStore({
+    ...keys,
+    backend: withRootCache(backend, ROOT_CACHE_BYTES),
+    workers: 0,
+  });
+  const smallBytes = memoryBytes * SMALL_SHARE;
+  const memory = {
+    chunkSize,
+    small: createBudget(smallBytes),
+    large: createBudget(memoryBytes - smallBytes),
+  };
+  const { uuid: catalogId } = await catalog.lineage();
+  const writes = createWrites(catalog, now, warn);
+  const canRead = identities.length > 0;
+  const context: ObjectsContext = {
+    ...{ backend, catalog, roots, contents, macKeys, canRead, memory, writes, now, catalogId, warn },
+    collectSoon: () => background.collectSoon(),
+  };
+  const inspector: Inspector = { backend, naCl, identities, macKeys, roots };
+  const tombstones = keepsTombstones ? createTombstones(context) : { store: async () => {} };
+  const background = createBackground(context, options.background ?? true, {
+    collect: (signal) => collectGarbage(context, signal),
+    snapshot: (signal) => storeSnapshot(context, inspector, signal),
+    tombstones: () => storePendingTombstones(context, tombstones),
+  });
+
+  return {
+    canRead,
+    putObject: (request) => putObject(context, request),
+    putPart: (request) => putPart(context, request),
+    completeUpload: (request) => completeUpload(context, request),
+    copyObject: (request) => copyObject(context, request),
+    copyPart: (request) => copyPart(context, request),
+    deleteObjects: (bucket, targets) => deleteObjects(context, tombstones, bucket, targets),
+    readObject: (opened, range = { start: 0, end: opened.object.size }, signal) =>
+      readContent(context, opened, range, signal),
+    createBucket: (bucket) => createBucket(context, bucket),
+    deleteBucket: (bucket) => deleteBucket(context, tombstones, bucket),
+    maintenance: {
+      collect: (signal) => collectGarbage(context, signal),
+      sweep: (given) => sweep(context, inspector, given),
+      snapshot: (signal) => storeSnapshot(context, inspector, signal),
+      check: (given) => checkObjects(context, inspector, given),
+    },
+    metrics: () => {
+      const { small, large } = memory;
+      return {
+        budgetBytes: small.bytes + large.bytes,
+        budgetUsed: small.used() + large.used(),
+        budgetWaiting: small.waiting() + large.waiting(),
+        preemptions: small.preemptions() + large.preemptions(),
+      };
+    },
+    async close() {
+      await background.close();
+      writes.close();
+    },
+  };
+}
