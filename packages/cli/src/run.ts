@@ -4,12 +4,13 @@ import type { Environment } from "./invocation.ts";
 import { createOutput } from "./output/output.ts";
 import { createScreen } from "./output/screen.ts";
 import { toJson } from "./output/text.ts";
+import type { Session } from "./session.ts";
 
 /** Runs one command line. Resolves with the exit code when all output is written. */
 export async function run(args: readonly string[], env: Environment): Promise<number> {
   const screen = createScreen();
   const out = createOutput({ json: wantsJson(args), screen });
-  const signal = abortOnSignals();
+  const { signal, keepRunning } = abortOnSignals();
   const debug = env["IDK_DEBUG"] === "1";
 
   const fail = async (reason: unknown): Promise<number> => {
@@ -32,7 +33,7 @@ export async function run(args: readonly string[], env: Environment): Promise<nu
   }
 
   try {
-    await runProgram(args, env, { out, signal, screen });
+    await runProgram(args, env, { out, signal, screen, keepRunning });
     await out.flush();
     return 0;
   } catch (error) {
@@ -56,14 +57,24 @@ const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 const GRACE = 5000;
 
 /** The first signal lets the command clean up; the second ends the process. */
-function abortOnSignals(): AbortSignal {
+function abortOnSignals(): Pick<Session, "signal" | "keepRunning"> {
   const controller = new AbortController();
+  let reload: (() => Promise<void>) | undefined;
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
+      if (name === "SIGHUP" && reload !== undefined) {
+        void reload();
+        return;
+      }
       if (controller.signal.aborted) process.exit(exitCode);
       controller.abort(new Interruption(exitCode));
-      setTimeout(() => process.exit(exitCode), GRACE).unref();
+      if (reload === undefined) setTimeout(() => process.exit(exitCode), GRACE).unref();
     });
   }
-  return controller.signal;
+  return {
+    signal: controller.signal,
+    keepRunning(given) {
+      reload = given;
+    },
+  };
 }

@@ -7,4 +7,9 @@ export interface Session {
   /** Aborts on SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
+  /**
+   * For a command that serves until it is stopped: from now on SIGHUP calls `reload` instead, and SIGINT and
+   * SIGTERM leave it as much time as it needs to end.
+   */
+  readonly keepRunning: (reload: () => Promise<void>) => void;
 }

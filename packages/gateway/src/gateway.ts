@@ -119,7 +119,18 @@ async function serve(exchange: Exchange, context: Context): Promise<void> {
   const { method, target } = exchange.raw;
   const { id, remote } = exchange;
   context.log(
-    accessLine({ ...progress, time, id, remote, method, target, status, received, sent, durationMs }),
+    accessLine({
+      ...progress,
+      time,
+      id,
+      remote,
+      method,
+      target,
+      status,
+      received,
+      sent,
+      durationMs,
+    }),
   );
 }
 
@@ -135,7 +146,12 @@ async function answerTo(
   progress.userAgent = raw.headers.get("user-agent");
   const hostBucket = hostBucketOf(raw.headers.get("host"), domain);
   if (hostBucket === undefined) {
-    const health = await answerHealth(exchange, raw.headers.get("authorization"), context, progress);
+    const health = await answerHealth(
+      exchange,
+      raw.headers.get("authorization"),
+      context,
+      progress,
+    );
     if (health !== undefined) {
       await exchange.send(health);
       return undefined;
@@ -176,7 +192,12 @@ async function answerTo(
   return operation.run(full);
 }
 
-function servicesOf({ catalog, objects, region = "us-east-1", isReadOnly = false }: GatewayOptions): Services {
+function servicesOf({
+  catalog,
+  objects,
+  region = "us-east-1",
+  isReadOnly = false,
+}: GatewayOptions): Services {
   return { catalog, objects, region, isReadOnly, now: Date.now };
 }
 
@@ -200,7 +221,10 @@ function bucketOf({ catalog }: GatewayOptions, name: string): Pick<Request, "buc
 }
 
 /** @throws S3Error `AccessDenied` */
-function authorize({ level, right, scope }: Operation, { accessKey, bucketName, key }: Request): void {
+function authorize(
+  { level, right, scope }: Operation,
+  { accessKey, bucketName, key }: Request,
+): void {
   const isAllowed =
     scope === "object"
       ? allowsObject(accessKey, right, bucketName, key)
@@ -235,7 +259,10 @@ async function answerHealth(
   );
 }
 
-async function gauges({ options: { catalog, objects }, server }: Context): Promise<readonly Gauge[]> {
+async function gauges({
+  options: { catalog, objects },
+  server,
+}: Context): Promise<readonly Gauge[]> {
   const counts = await catalog.counts();
   const memory = objects.metrics();
   return [
@@ -294,7 +321,9 @@ function s3ErrorOf(error: unknown): S3Error {
   const isPassing =
     (error instanceof CatalogError && error.code === "unavailable") ||
     (error instanceof Error && "code" in error && error.code === "unavailable");
-  return new S3Error(isPassing ? "ServiceUnavailable" : "InternalError", undefined, { cause: error });
+  return new S3Error(isPassing ? "ServiceUnavailable" : "InternalError", undefined, {
+    cause: error,
+  });
 }
 
 /** One line for the log. */

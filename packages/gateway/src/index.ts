@@ -1,4 +1,22 @@
 export { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
+export { type Catalog, CatalogError } from "./catalog/catalog.ts";
+export { openCatalog } from "./catalog/open-catalog.ts";
+export { createObjects, type ObjectsOptions } from "./objects/create-objects.ts";
+export { macKeyOf } from "./objects/identity/mac.ts";
+export type {
+  CheckReport,
+  CollectReport,
+  ObjectFault,
+  Objects,
+  SweepReport,
+} from "./objects/objects.ts";
+export { exportLines } from "./objects/maintenance/export.ts";
+export {
+  rebuildCatalog,
+  type RebuildFault,
+  type RebuildOptions,
+  type RebuildReport,
+} from "./objects/maintenance/rebuild.ts";
 export {
   type AccessKey,
   type Credentials,
@@ -6,6 +24,8 @@ export {
   parseCredentials,
   type Right,
 } from "./credentials/credentials.ts";
-export { isLoopback } from "./http/health.ts";
+export { S3Error, type S3ErrorCode } from "./errors.ts";
 export { createMetrics, type Metrics } from "./http/metrics.ts";
+export { measured } from "./http/measured-backend.ts";
 export type { ListenOptions, TlsFiles } from "./http/server.ts";
+export { openSnapshotBucket, type SnapshotSource } from "./snapshot/open-snapshot-bucket.ts";

@@ -12,7 +12,10 @@ export interface Address {
  * The bucket that a host names: `photos` of `photos.s3.example.com:9000`, if the domain is
  * `s3.example.com`.
  */
-export function hostBucketOf(host: string | undefined, domain: string | undefined): string | undefined {
+export function hostBucketOf(
+  host: string | undefined,
+  domain: string | undefined,
+): string | undefined {
   if (host === undefined || domain === undefined) return undefined;
   const name = host.replace(/:\d+$/u, "").toLowerCase();
   const end = `.${domain.toLowerCase()}`;

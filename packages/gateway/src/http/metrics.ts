@@ -59,9 +59,15 @@ export function createMetrics(): Metrics {
         counters("sent_bytes_total", "Bytes of answers' bodies.", sent),
         histograms("request_seconds", "Duration of requests.", latencies),
         counters("backend_requests_total", "Requests to the store.", backendCalls),
-        histograms("backend_request_seconds", "Duration of requests to the store.", backendLatencies),
+        histograms(
+          "backend_request_seconds",
+          "Duration of requests to the store.",
+          backendLatencies,
+        ),
         ...gauges.map(({ name, help, value }) =>
-          family(name, name.endsWith("_total") ? "counter" : "gauge", help, [`${PREFIX}${name} ${value}`]),
+          family(name, name.endsWith("_total") ? "counter" : "gauge", help, [
+            `${PREFIX}${name} ${value}`,
+          ]),
         ),
       ].join(""),
   };

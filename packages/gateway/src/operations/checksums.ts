@@ -15,7 +15,8 @@ export type ChecksumType = "COMPOSITE" | "FULL_OBJECT";
 export function requestedAlgorithm(
   headers: ReadonlyMap<string, string>,
 ): ChecksumAlgorithm | undefined {
-  const name = headers.get("x-amz-checksum-algorithm") ?? headers.get("x-amz-sdk-checksum-algorithm");
+  const name =
+    headers.get("x-amz-checksum-algorithm") ?? headers.get("x-amz-sdk-checksum-algorithm");
   if (name === undefined) return undefined;
   const algorithm = parseAlgorithm(name);
   if (algorithm !== undefined) return algorithm;

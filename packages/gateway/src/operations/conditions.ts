@@ -52,7 +52,10 @@ export function deleteCondition(headers: RequestHeaders): Condition | undefined 
   const size = headers.get("x-amz-if-match-size");
   if (match === undefined && time === undefined && size === undefined) return undefined;
   const ifTime = dateOf(time);
-  if ((time !== undefined && ifTime === undefined) || (size !== undefined && !/^\d{1,15}$/u.test(size))) {
+  if (
+    (time !== undefined && ifTime === undefined) ||
+    (size !== undefined && !/^\d{1,15}$/u.test(size))
+  ) {
     throw new S3Error("InvalidArgument", "The condition is not valid.");
   }
   return {

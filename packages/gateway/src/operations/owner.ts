@@ -6,7 +6,9 @@ const ACCOUNT = "69646b000000000000000000000000000000000000000000000000000000000
 /** The owner of buckets and objects, as answers name it: in `Owner`, `Initiator`. */
 export function ownerXml(element: "Owner" | "Initiator"): Xml {
   const content = xml`<ID>${ACCOUNT}</ID><DisplayName>idk</DisplayName>`;
-  return element === "Owner" ? xml`<Owner>${content}</Owner>` : xml`<Initiator>${content}</Initiator>`;
+  return element === "Owner"
+    ? xml`<Owner>${content}</Owner>`
+    : xml`<Initiator>${content}</Initiator>`;
 }
 
 /** The one access control list there is: the owner may do everything. */

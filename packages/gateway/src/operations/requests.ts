@@ -12,7 +12,10 @@ const ACLS = new Set(["private", "bucket-owner-full-control", "bucket-owner-read
 export function refuseGrants(headers: RequestHeaders): void {
   const acl = headers.get("x-amz-acl");
   if (acl !== undefined && !ACLS.has(acl)) {
-    throw new S3Error("NotImplemented", "Access control lists other than private are not implemented.");
+    throw new S3Error(
+      "NotImplemented",
+      "Access control lists other than private are not implemented.",
+    );
   }
   for (const name of headers.keys()) {
     if (!name.startsWith("x-amz-grant-")) continue;

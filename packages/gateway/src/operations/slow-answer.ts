@@ -26,7 +26,9 @@ export async function slowAnswer(
       (answer) => answer.body,
       (error: unknown) => {
         const shown =
-          error instanceof S3Error ? error : new S3Error("InternalError", undefined, { cause: error });
+          error instanceof S3Error
+            ? error
+            : new S3Error("InternalError", undefined, { cause: error });
         return errorDocument(shown, { resource: rawPath, requestId, hostId: requestId });
       },
     );

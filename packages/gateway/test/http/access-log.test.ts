@@ -45,7 +45,10 @@ test("a request is one line of the log, whatever the client sends", () => {
 test("a bucket is in the path or in the host", () => {
   const of = (rawPath: string, host?: string) => {
     const bucket = hostBucketOf(host, "s3.example.com");
-    const address = addressOf({ method: "GET", rawPath, query: new Map(), headers: new Map() }, bucket);
+    const address = addressOf(
+      { method: "GET", rawPath, query: new Map(), headers: new Map() },
+      bucket,
+    );
     return [levelOf(address), address.bucketName, Buffer.from(address.key).toString()];
   };
   expect(of("/")).toEqual(["service", "", ""]);

@@ -63,7 +63,9 @@ describe("a request", () => {
       seen.push(exchange.raw);
       await ok(exchange);
     });
-    await send("GET //b/../%2F/./a?x=%20&y HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nx-a: \xC3\xA9\r\nConnection: close\r\n\r\n");
+    await send(
+      "GET //b/../%2F/./a?x=%20&y HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nx-a: \xC3\xA9\r\nConnection: close\r\n\r\n",
+    );
     expect(seen).toEqual([
       {
         method: "GET",
@@ -78,7 +80,8 @@ describe("a request", () => {
       if (exchange.raw.target === "/read") await readAll(exchange);
       await ok(exchange);
     });
-    const head = "Host: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\n";
+    const head =
+      "Host: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\n";
     expect(await send(`PUT /read HTTP/1.1\r\n${head}`, 50, "abc")).toStartWith(
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n",
     );
@@ -100,7 +103,10 @@ describe("a request", () => {
   });
 
   test.each([
-    ["two lengths", "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc"],
+    [
+      "two lengths",
+      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+    ],
     [
       "a length and chunks",
       "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -121,7 +127,9 @@ describe("a request", () => {
   test("with too many headers is refused", async () => {
     await start(ok);
     const headers = `X-A: ${"x".repeat(40_000)}`;
-    expect(await send(`GET / HTTP/1.1\r\nHost: h\r\n${headers}\r\n\r\n`)).toStartWith("HTTP/1.1 431");
+    expect(await send(`GET / HTTP/1.1\r\nHost: h\r\n${headers}\r\n\r\n`)).toStartWith(
+      "HTTP/1.1 431",
+    );
   });
 });
 

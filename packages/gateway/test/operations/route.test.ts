@@ -98,7 +98,9 @@ describe("a range", () => {
     ["bytes=0-", 0],
     ["bytes=-5", 0],
   ])("%s of %d bytes cannot be satisfied", (header, size) => {
-    expect(() => parseRange(header, size)).toThrow(expect.objectContaining({ code: "InvalidRange" }));
+    expect(() => parseRange(header, size)).toThrow(
+      expect.objectContaining({ code: "InvalidRange" }),
+    );
   });
 
   test("of a copy must be within the source", () => {
@@ -146,9 +148,7 @@ test("conditions of writes", () => {
   expect(of({ "if-none-match": "*" })).toEqual({ ifNoneMatch: ["*"] });
   expect(of({ "if-match": '"a"' })).toEqual({ ifMatch: ["a"] });
   expect(() => of({ "if-none-match": '"a"' })).toThrow();
-  expect(
-    deleteCondition(new Map([["x-amz-if-match-size", "5"]])),
-  ).toEqual({ ifSize: 5 });
+  expect(deleteCondition(new Map([["x-amz-if-match-size", "5"]]))).toEqual({ ifSize: 5 });
   expect(() => deleteCondition(new Map([["x-amz-if-match-size", "x"]]))).toThrow();
 });
 
@@ -158,7 +158,11 @@ describe("an answer that takes long", () => {
     await Bun.sleep(ms);
     return value();
   };
-  const document = { status: 200, headers: {}, body: '<?xml version="1.0" encoding="UTF-8"?>\n<A/>' };
+  const document = {
+    status: 200,
+    headers: {},
+    body: '<?xml version="1.0" encoding="UTF-8"?>\n<A/>',
+  };
 
   async function textOf(answer: Awaited<ReturnType<typeof slowAnswer>>): Promise<string> {
     if (typeof answer.body === "string") return answer.body;
@@ -168,7 +172,13 @@ describe("an answer that takes long", () => {
   }
 
   test("is the answer itself if it is soon there, also of an error", async () => {
-    expect(await slowAnswer(wait(1, () => document), context, 1000)).toBe(document);
+    expect(
+      await slowAnswer(
+        wait(1, () => document),
+        context,
+        1000,
+      ),
+    ).toBe(document);
     const failing = wait(1, (): never => {
       throw new S3Error("InvalidPart");
     });
@@ -177,7 +187,11 @@ describe("an answer that takes long", () => {
   });
 
   test("is white space, and then a document that can be parsed", async () => {
-    const answer = await slowAnswer(wait(100, () => document), context, 20);
+    const answer = await slowAnswer(
+      wait(100, () => document),
+      context,
+      20,
+    );
     expect(await textOf(answer)).toMatch(/^<\?xml[^>]*\?>\n +<A\/>$/u);
   });
 

@@ -23,7 +23,11 @@ async function listBuckets({ catalog, accessKey, query }: Request): Promise<Answ
   let after = tokenName(query.get("continuation-token"));
   let isTruncated = false;
   paging: for (;;) {
-    const page = await catalog.listBuckets({ prefix, ...(after !== "" && { after }), limit: QUERY_MAX });
+    const page = await catalog.listBuckets({
+      prefix,
+      ...(after !== "" && { after }),
+      limit: QUERY_MAX,
+    });
     for (const bucket of page) {
       if (allowsBucket(accessKey, bucket.name) && (region ?? bucket.region) === bucket.region) {
         isTruncated = buckets.length === limit;
@@ -59,7 +63,9 @@ async function createBucket(request: Request): Promise<Answer> {
   if (headers.get("x-amz-bucket-object-lock-enabled")?.toLowerCase() === "true") {
     throw new S3Error("NotImplemented", "Object lock is not implemented.");
   }
-  const region = parseCreateBucket(await readAll(request.body({ maxLength: XML_MAX_LENGTH, isOptional: true })));
+  const region = parseCreateBucket(
+    await readAll(request.body({ maxLength: XML_MAX_LENGTH, isOptional: true })),
+  );
   const { outcome } = await objects.createBucket({
     name: bucketName,
     owner: accessKey.id,

@@ -66,48 +66,42 @@ async function putAcl({ headers }: Request): Promise<void> {
 }
 
 export const SETTINGS_OPERATIONS: readonly Operation[] = [
-  ...FIXED.map(
-    ([name, selector, root, content]): Operation => ({
-      name,
-      level: "bucket",
-      method: "GET",
-      selectors: [selector],
-      right: "list",
-      scope: "some",
-      run: async (request) => {
-        await request.bucket();
-        return xmlAnswer(root, content);
-      },
-    }),
-  ),
-  ...ABSENT.map(
-    ([name, selector, code]): Operation => ({
-      name,
-      level: "bucket",
-      method: "GET",
-      selectors: [selector],
-      right: "list",
-      scope: "some",
-      run: async (request) => {
-        await request.bucket();
-        throw new S3Error(code);
-      },
-    }),
-  ),
-  ...DELETABLE.map(
-    ([name, selector]): Operation => ({
-      name,
-      level: "bucket",
-      method: "DELETE",
-      selectors: [selector],
-      right: "write",
-      scope: "whole-bucket",
-      run: async (request) => {
-        await request.bucket();
-        return emptyAnswer(204);
-      },
-    }),
-  ),
+  ...FIXED.map(([name, selector, root, content]): Operation => ({
+    name,
+    level: "bucket",
+    method: "GET",
+    selectors: [selector],
+    right: "list",
+    scope: "some",
+    run: async (request) => {
+      await request.bucket();
+      return xmlAnswer(root, content);
+    },
+  })),
+  ...ABSENT.map(([name, selector, code]): Operation => ({
+    name,
+    level: "bucket",
+    method: "GET",
+    selectors: [selector],
+    right: "list",
+    scope: "some",
+    run: async (request) => {
+      await request.bucket();
+      throw new S3Error(code);
+    },
+  })),
+  ...DELETABLE.map(([name, selector]): Operation => ({
+    name,
+    level: "bucket",
+    method: "DELETE",
+    selectors: [selector],
+    right: "write",
+    scope: "whole-bucket",
+    run: async (request) => {
+      await request.bucket();
+      return emptyAnswer(204);
+    },
+  })),
   {
     name: "GetBucketAcl",
     level: "bucket",

@@ -68,8 +68,7 @@ function after(
 ): Pick<ListOptions, "after" | "isPrefixListed"> {
   if (marker.length === 0) return {};
   const end = Buffer.from(delimiter ?? "");
-  const isPrefixListed =
-    end.length > 0 && Buffer.from(marker.subarray(-end.length)).equals(end);
+  const isPrefixListed = end.length > 0 && Buffer.from(marker.subarray(-end.length)).equals(end);
   return { after: marker, isPrefixListed };
 }
 
@@ -138,9 +137,7 @@ async function listVersions(request: Request): Promise<Answer> {
 
 function head(request: Request, { prefix, delimiter, encoding, limit, page }: Listing): Xml {
   return xml`<Name>${request.bucketName}</Name><Prefix>${keyText(prefix, encoding)}</Prefix>${
-    delimiter.length === 0
-      ? undefined
-      : xml`<Delimiter>${keyText(delimiter, encoding)}</Delimiter>`
+    delimiter.length === 0 ? undefined : xml`<Delimiter>${keyText(delimiter, encoding)}</Delimiter>`
   }<MaxKeys>${limit}</MaxKeys>${
     encoding && xml`<EncodingType>${encoding}</EncodingType>`
   }<IsTruncated>${page.next !== undefined}</IsTruncated>`;

@@ -1,4 +1,8 @@
-import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, parseAlgorithm } from "../../body/algorithms.ts";
+import {
+  CHECKSUM_ALGORITHMS,
+  type ChecksumAlgorithm,
+  parseAlgorithm,
+} from "../../body/algorithms.ts";
 import { compositeChecksum, fullObjectChecksum, multipartEtag } from "../../body/multipart.ts";
 import type { CompletedUpload } from "../../catalog/catalog.ts";
 import type { Part, Texts, Upload } from "../../catalog/records.ts";

@@ -11,11 +11,7 @@ import { parseTaggingHeader } from "../../xml/tags.ts";
 import { keyText, xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
 import { contentOf } from "../bodies.ts";
-import {
-  checksumHeaders,
-  type ChecksumType,
-  requestedAlgorithm,
-} from "../checksums.ts";
+import { checksumHeaders, type ChecksumType, requestedAlgorithm } from "../checksums.ts";
 import { keptHeaders } from "../object/headers.ts";
 import { PUT_MAX } from "../object/put.ts";
 import type { Operation, Request } from "../operation.ts";

@@ -59,9 +59,13 @@ function isSame({ bucketName, key }: Request, source: Source): boolean {
 function directive({ headers }: Request, name: string): "COPY" | "REPLACE" {
   const value = headers.get(name) ?? "COPY";
   if (value === "COPY" || value === "REPLACE") return value;
-  throw new S3Error("InvalidArgument", `Unknown ${name === "x-amz-metadata-directive" ? "metadata" : "tagging"} directive.`, {
-    details: { ArgumentName: name, ArgumentValue: value },
-  });
+  throw new S3Error(
+    "InvalidArgument",
+    `Unknown ${name === "x-amz-metadata-directive" ? "metadata" : "tagging"} directive.`,
+    {
+      details: { ArgumentName: name, ArgumentValue: value },
+    },
+  );
 }
 
 async function uploadPartCopy(request: Request): Promise<Answer> {

@@ -72,7 +72,9 @@ function conditionOf({ etag, size, lastModified }: DeleteEntry): Condition | und
 
 function entryXml({ key, versionId }: DeleteEntry): Xml {
   return xml`<Key>${keyText(key, undefined)}</Key>${
-    versionId === undefined || versionId === "" ? undefined : xml`<VersionId>${versionId}</VersionId>`
+    versionId === undefined || versionId === ""
+      ? undefined
+      : xml`<VersionId>${versionId}</VersionId>`
   }`;
 }
 

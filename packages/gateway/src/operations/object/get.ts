@@ -34,9 +34,7 @@ async function getObject(request: Request): Promise<Answer> {
 }
 
 /** Waits for the first piece, so that an object which cannot be read is an error and not a torn answer. */
-async function started(
-  pieces: AsyncIterable<Uint8Array>,
-): Promise<AsyncIterable<Uint8Array>> {
+async function started(pieces: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const iterator = pieces[Symbol.asyncIterator]();
   const first = await iterator.next();
   let isFirst = true;
