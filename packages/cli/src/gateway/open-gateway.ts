@@ -144,14 +144,21 @@ export async function openStored(settings: StoredSettings, session: Session): Pr
     const backend = stack.use(await openGatewayBackend(settings.store, session));
     const recipients = identities.map(({ recipient }) => recipient);
     const objects = await createObjects({
-      ...{ backend, catalog, recipients, identities, macKey },
+      backend,
+      catalog,
+      recipients,
+      identities,
+      macKey,
       background: false,
       warn: warner(session),
     });
     stack.defer(async () => objects.close());
     const disposable = stack.move();
     return {
-      ...{ catalog, objects, backend, identities },
+      catalog,
+      objects,
+      backend,
+      identities,
       [Symbol.asyncDispose]: async () => disposable.disposeAsync(),
     };
   } catch (error) {

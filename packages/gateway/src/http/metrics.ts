@@ -92,12 +92,11 @@ function histograms(name: string, help: string, values: ReadonlyMap<string, Hist
       below += classes[index] ?? 0;
       return `${PREFIX}${name}_bucket{${label},le="${bound}"} ${below}`;
     });
-    return [
-      ...buckets,
+    return buckets.concat(
       `${PREFIX}${name}_bucket{${label},le="+Inf"} ${count}`,
       `${PREFIX}${name}_sum{${label}} ${sum}`,
       `${PREFIX}${name}_count{${label}} ${count}`,
-    ];
+    );
   });
   return family(name, "histogram", help, lines);
 }

@@ -32,7 +32,7 @@ export async function slowAnswer(
         return errorDocument(shown, { resource: rawPath, requestId, hostId: requestId });
       },
     );
-    yield Buffer.from(String(document).slice(DECLARATION.length));
+    if (typeof document === "string") yield Buffer.from(document.slice(DECLARATION.length));
   }
   return { status: 200, headers: { "content-type": "application/xml" }, body: body() };
 }

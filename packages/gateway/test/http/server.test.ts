@@ -152,26 +152,19 @@ describe("a client that is too slow", () => {
   });
 
   test("is given up on if it takes no answer", async () => {
-    let failure: unknown;
-    const failed = new Promise<void>((resolve) => {
-      void start(async (exchange) => {
-        async function* body(): AsyncGenerator<Uint8Array> {
-          for (;;) yield new Uint8Array(256 * 1024);
-        }
-        await exchange.send({ status: 200, headers: {}, body: body() }).catch((error: unknown) => {
-          failure = error;
-          resolve();
-        });
-      }).then(() => {
-        const socket = connect(Number(new URL(server!.url).port), "127.0.0.1");
-        open.push(socket);
-        socket.pause();
-        socket.on("error", () => {});
-        socket.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-      });
+    const failed = Promise.withResolvers<unknown>();
+    await start(async (exchange) => {
+      async function* body(): AsyncGenerator<Uint8Array> {
+        for (;;) yield new Uint8Array(256 * 1024);
+      }
+      await exchange.send({ status: 200, headers: {}, body: body() }).catch(failed.resolve);
     });
-    await failed;
-    expect(failure).toMatchObject({ name: "ClientGone" });
+    const socket = connect(Number(new URL(server!.url).port), "127.0.0.1");
+    open.push(socket);
+    socket.pause();
+    socket.on("error", () => {});
+    socket.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    expect(await failed.promise).toMatchObject({ name: "ClientGone" });
   });
 });
 

@@ -85,13 +85,21 @@ export const gatewayRebuild: Command = withCatalogVariable(
     const catalog = await openGatewayCatalog(settings, true);
     try {
       const report = await rebuildCatalog({
-        ...{ backend, catalog, identities, macKey, signal },
+        backend,
+        catalog,
+        identities,
+        macKey,
+        signal,
         useSnapshot: !settings.all,
       });
       await printFaults(report, session);
       const { buckets, objects, forgedCount, faultCount, isComplete, snapshot } = report;
       await out.report({
-        ...{ buckets, objects, forged: forgedCount, faults: faultCount, complete: isComplete },
+        buckets,
+        objects,
+        forged: forgedCount,
+        faults: faultCount,
+        complete: isComplete,
         snapshot: snapshot ?? null,
       });
       await out.flush();

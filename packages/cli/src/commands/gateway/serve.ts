@@ -98,11 +98,18 @@ async function serveStore(settings: ServeSettings, session: Session): Promise<vo
   const warn = warner(session);
   try {
     const objects = await createObjects({
-      ...{ backend, catalog, recipients: to, identities, macKey, warn },
+      backend,
+      catalog,
+      recipients: to,
+      identities,
+      macKey,
+      warn,
     });
     try {
       await serve(settings, session, {
-        ...{ catalog, objects, metrics },
+        catalog,
+        objects,
+        metrics,
         checkStore: async () => {
           await opened.head(NO_BLOB, { signal: AbortSignal.timeout(READY_MS) });
         },
