@@ -79,7 +79,7 @@ async function* readChunk(
   signatures: ChunkSignatures | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const hash = signatures === undefined ? undefined : createHash("sha256");
-  for (let left = size; left > 0; ) {
+  for (let left = size; left > 0;) {
     const piece = await reader.take(left);
     if (piece === undefined) throw incomplete();
     hash?.update(piece);

@@ -52,8 +52,7 @@ export function readBody(
   async function* bytes(): AsyncGenerator<Uint8Array, void, undefined> {
     const names = digestNames(plan);
     const isLarge = plan.length >= THREADS_MIN_LENGTH;
-    const digester =
-      (isLarge ? threads : undefined)?.begin(names) ?? createDigester(names);
+    const digester = (isLarge ? threads : undefined)?.begin(names) ?? createDigester(names);
     try {
       const trailer = yield* digested(decode(plan, source), digester);
       outcome = check(plan, await digester.digest(), trailer);
@@ -138,9 +137,13 @@ function check(
     });
   }
   if (plan.md5 !== undefined && hex(plan.md5) !== hex(md5)) {
-    throw new S3Error("BadDigest", "The Content-MD5 you specified did not match what we received.", {
-      details: { ExpectedDigest: hex(plan.md5), CalculatedDigest: base64(md5) },
-    });
+    throw new S3Error(
+      "BadDigest",
+      "The Content-MD5 you specified did not match what we received.",
+      {
+        details: { ExpectedDigest: hex(plan.md5), CalculatedDigest: base64(md5) },
+      },
+    );
   }
   if (algorithm === undefined) return { md5 };
   const stated = plan.checksum ?? trailingChecksum(plan, algorithm, trailer);

@@ -122,7 +122,7 @@ function digestIn(thread: Thread, id: number, names: readonly DigestName[]): Dig
 
   return {
     async update(bytes) {
-      for (let at = 0; at < bytes.length; ) {
+      for (let at = 0; at < bytes.length;) {
         const piece = bytes.subarray(at, at + BUFFER_BYTES - filled);
         filling.set(piece, filled);
         filled += piece.length;

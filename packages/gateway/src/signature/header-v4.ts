@@ -69,8 +69,7 @@ function splitOnce(text: string): readonly [name: string, value: string | undefi
 function requestTime(headers: RequestHeaders): number {
   const amz = headers.get("x-amz-date");
   const date = headers.get("date") ?? "";
-  const time =
-    amz === undefined ? (parseHttpDate(date) ?? parseAmzDate(date)) : parseAmzDate(amz);
+  const time = amz === undefined ? (parseHttpDate(date) ?? parseAmzDate(date)) : parseAmzDate(amz);
   if (time !== undefined) return time;
   throw new S3Error(
     "AccessDenied",

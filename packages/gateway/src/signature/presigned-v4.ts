@@ -103,7 +103,8 @@ const SIGNATURE =
  * Parameters that S3 ignores in a presigned URL: clients put a checksum there before they know the
  * body.
  */
-const IGNORED = /^x-amz-(?:checksum-(?:crc32|crc32c|crc64nvme|sha1|sha256)|sdk-checksum-algorithm)$/u;
+const IGNORED =
+  /^x-amz-(?:checksum-(?:crc32|crc32c|crc64nvme|sha1|sha256)|sdk-checksum-algorithm)$/u;
 
 /**
  * Clients put headers whose values they know into the query, where they are signed as well: S3 takes

@@ -43,9 +43,7 @@ export function verifyV4(
   const key = signingKey(secret, scope);
   const date = amzDate(time);
   const canonical = canonicalRequests(request, sent);
-  const texts = canonical.map((text) =>
-    stringToSign(V4_ALGORITHM, date, scope, [sha256Hex(text)]),
-  );
+  const texts = canonical.map((text) => stringToSign(V4_ALGORITHM, date, scope, [sha256Hex(text)]));
   if (!texts.some((text) => equalInConstantTime(sign(key, text), signature))) {
     throw signatureDoesNotMatch(scope.accessKey, {
       StringToSign: texts[0] ?? "",
@@ -58,10 +56,7 @@ export function verifyV4(
 }
 
 /** @throws S3Error `InvalidAccessKeyId` */
-export function secretOf(
-  accessKey: string,
-  findSecret: AuthenticateOptions["findSecret"],
-): string {
+export function secretOf(accessKey: string, findSecret: AuthenticateOptions["findSecret"]): string {
   const secret = findSecret(accessKey);
   if (secret !== undefined) return secret;
   throw new S3Error("InvalidAccessKeyId", undefined, { details: { AWSAccessKeyId: accessKey } });
@@ -85,10 +80,7 @@ function canonicalRequests(
  * Whatever changes what a request does has to be signed: whoever holds a presigned URL, or sees a
  * request, could add to it otherwise.
  */
-function checkSignedHeaders(
-  { headers }: S3Request,
-  signedHeaders: readonly string[],
-): void {
+function checkSignedHeaders({ headers }: S3Request, signedHeaders: readonly string[]): void {
   const unsigned = [...headers.keys()].filter((name) => name.startsWith("x-amz-"));
   unsigned.push("host");
   // Is the time of the signature if there is no other.

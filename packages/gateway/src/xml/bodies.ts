@@ -122,5 +122,7 @@ function textOf(fields: ReadonlyMap<string, XmlElement>, name: string): string |
 }
 
 function etagOf(fields: ReadonlyMap<string, XmlElement>): string | undefined {
-  return textOf(fields, "ETag")?.trim().replace(/^"(.*)"$/su, "$1");
+  return textOf(fields, "ETag")
+    ?.trim()
+    .replace(/^"(.*)"$/su, "$1");
 }

@@ -46,7 +46,9 @@ export function parseXml(body: Uint8Array, root: string): XmlElement {
   if (text.includes("<!D") || text.includes("<!d") || hasTooMuch(text)) throw malformed();
   // The parser accepts truncated documents and others that are not well-formed.
   if (XMLValidator.validate(text) !== true) throw malformed();
-  const roots = parse(text).map(elementOf).filter((element) => element !== undefined);
+  const roots = parse(text)
+    .map(elementOf)
+    .filter((element) => element !== undefined);
   const [element] = roots;
   if (element?.name !== root || roots.length > 1) throw malformed();
   return element;

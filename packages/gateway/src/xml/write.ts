@@ -67,7 +67,10 @@ export function keyText(key: Uint8Array, encoding: "url" | undefined): string {
   // A space is `%20`, which every client decodes, and not `+`.
   return encodeURIComponent(text)
     .replaceAll("%2F", "/")
-    .replaceAll(/[!'()]/gu, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+    .replaceAll(
+      /[!'()]/gu,
+      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
 }
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -65,7 +65,9 @@ describe("@aws-sdk/client-s3", () => {
   test.each(["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"] as const)(
     "puts a stream with %s in its trailer",
     async (ChecksumAlgorithm) => {
-      const pieces = Array.from({ length: 4 }, (_, i) => content.subarray(50_000 * i, 50_000 * (i + 1)));
+      const pieces = Array.from({ length: 4 }, (_, i) =>
+        content.subarray(50_000 * i, 50_000 * (i + 1)),
+      );
       const Body = Readable.from(pieces);
       const ContentLength = 200_000;
       const input = { Bucket: "b", Key: "k", Body, ContentLength, ChecksumAlgorithm };
@@ -131,7 +133,10 @@ describe("minio-js", () => {
     expect(response.status).toBe(200);
     const received = one();
     expect(keyOf(received)).toBe("a b/ž+");
-    expect([received.request.mechanism, received.content.toString()]).toEqual(["presigned", "text"]);
+    expect([received.request.mechanism, received.content.toString()]).toEqual([
+      "presigned",
+      "text",
+    ]);
     const tampered = await fetch(url.replace("a%20b", "a%20c"), { method: "PUT", body: "text" });
     expect(tampered.status).toBe(403);
   });

@@ -1,4 +1,14 @@
-import { ACCESS_KEY, AMZ_DATE, NOW, SCOPE, SECRET, type TestRequest, accept, signed, withHeader } from "./support.ts";
+import {
+  ACCESS_KEY,
+  AMZ_DATE,
+  NOW,
+  SCOPE,
+  SECRET,
+  type TestRequest,
+  accept,
+  signed,
+  withHeader,
+} from "./support.ts";
 import { describe, expect, test } from "bun:test";
 import { errorOf, expectCode } from "../support.ts";
 import { SignatureV4 } from "@smithy/signature-v4";
@@ -46,12 +56,18 @@ const arbitraryRequest = fc.record({
     fc.constantFrom("prefix", "uploads", "uploadId", "partNumber", "x y", "ž"),
     fc.string({ unit: "grapheme", maxLength: 20 }),
   ),
-  meta: fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)), maxLength: 30 }),
+  meta: fc.string({
+    unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)),
+    maxLength: 30,
+  }),
 });
 
-async function signBySmithy(
-  { method, key, query, meta }: typeof arbitraryRequest extends fc.Arbitrary<infer T> ? T : never,
-): Promise<TestRequest> {
+async function signBySmithy({
+  method,
+  key,
+  query,
+  meta,
+}: typeof arbitraryRequest extends fc.Arbitrary<infer T> ? T : never): Promise<TestRequest> {
   const path = `/b/${key.split("/").map(escape).join("/")}`;
   const signedRequest = await signer.sign(
     {
@@ -144,7 +160,9 @@ describe("headers that are not signed", () => {
     ["x-amz-acl", "public-read"],
     ["X-Amz-Tagging", "a=b"],
   ])("%s is refused", (name, value) => {
-    const error = errorOf(() => accept(withHeader(signed("PUT", "/b/k", "", UNSIGNED), name, value)));
+    const error = errorOf(() =>
+      accept(withHeader(signed("PUT", "/b/k", "", UNSIGNED), name, value)),
+    );
     expect([error.code, error.details]).toEqual([
       "AccessDenied",
       { HeadersNotSigned: name.toLowerCase() },
@@ -158,12 +176,17 @@ describe("headers that are not signed", () => {
 
   test("are others, such as Content-Type and Range", () => {
     const request = signed("PUT", "/b/k", "", UNSIGNED);
-    expect(accept(withHeader(request, "range", "bytes=0-1")).headers.get("range")).toBe("bytes=0-1");
+    expect(accept(withHeader(request, "range", "bytes=0-1")).headers.get("range")).toBe(
+      "bytes=0-1",
+    );
   });
 
   test("a signed one that is missing is refused", () => {
     const request = signed("PUT", "/b/k", "", { ...UNSIGNED, "content-type": "" });
-    expectCode(() => accept(withHeader(request, "content-type", undefined)), "SignatureDoesNotMatch");
+    expectCode(
+      () => accept(withHeader(request, "content-type", undefined)),
+      "SignatureDoesNotMatch",
+    );
   });
 });
 
@@ -178,12 +201,16 @@ describe("the time", () => {
     }
   });
 
-  test.each(["", "yesterday", "20260203", "20260230T120000Z", "20260203T120000", "2026-02-03T12:00:00Z"])(
-    "%j is refused",
-    (date) => {
-      expectCode(() => accept(withHeader(request, "x-amz-date", date)), "AccessDenied");
-    },
-  );
+  test.each([
+    "",
+    "yesterday",
+    "20260203",
+    "20260230T120000Z",
+    "20260203T120000",
+    "2026-02-03T12:00:00Z",
+  ])("%j is refused", (date) => {
+    expectCode(() => accept(withHeader(request, "x-amz-date", date)), "AccessDenied");
+  });
 
   test("has to be that of the credential", () => {
     const other = withHeader(request, "x-amz-date", "20260204T000000Z");
@@ -194,7 +221,8 @@ describe("the time", () => {
 describe("the header Authorization", () => {
   const request = signed("GET", "/b/k", "", UNSIGNED);
   const valid = request.headers.at(-1)![1];
-  const withAuthorization = (value: string): TestRequest => withHeader(request, "authorization", value);
+  const withAuthorization = (value: string): TestRequest =>
+    withHeader(request, "authorization", value);
 
   test.each([
     ["AWS4-HMAC-SHA256", "AuthorizationHeaderMalformed"],

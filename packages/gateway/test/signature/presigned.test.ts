@@ -1,4 +1,15 @@
-import { ACCESS_KEY, AMZ_DATE, NOW, SCOPE, SECRET, type TestRequest, accept, hmac, keyOf, sha256 } from "./support.ts";
+import {
+  ACCESS_KEY,
+  AMZ_DATE,
+  NOW,
+  SCOPE,
+  SECRET,
+  type TestRequest,
+  accept,
+  hmac,
+  keyOf,
+  sha256,
+} from "./support.ts";
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { errorOf, expectCode } from "../support.ts";
@@ -129,12 +140,23 @@ describe("a presigned URL", () => {
 });
 
 /** Signs a URL by V2 over the lines given. */
-function presignedV2(method: string, lines: readonly string[], resource: string, target: string): TestRequest {
+function presignedV2(
+  method: string,
+  lines: readonly string[],
+  resource: string,
+  target: string,
+): TestRequest {
   const expires = String(NOW / 1000 + 60);
-  const text = [method, lines[0] ?? "", lines[1] ?? "", expires, ...lines.slice(2), resource].join("\n");
+  const text = [method, lines[0] ?? "", lines[1] ?? "", expires, ...lines.slice(2), resource].join(
+    "\n",
+  );
   const signature = createHmac("sha1", SECRET).update(text).digest("base64");
   const query = encode({ AWSAccessKeyId: ACCESS_KEY, Expires: expires, Signature: signature });
-  return { method, target: `${target}${target.includes("?") ? "&" : "?"}${query}`, headers: HEADERS };
+  return {
+    method,
+    target: `${target}${target.includes("?") ? "&" : "?"}${query}`,
+    headers: HEADERS,
+  };
 }
 
 describe("a URL presigned by V2", () => {

@@ -53,7 +53,10 @@ describe("a target", () => {
     );
     expectCode(() => parse("/?prefix=a&prefix=b"), "InvalidArgument");
     expectCode(() => parse("/?prefix&%70refix"), "InvalidArgument");
-    expectCode(() => parse(`/?${Array.from({ length: 101 }, (_, i) => `n${i}`).join("&")}`), "InvalidRequest");
+    expectCode(
+      () => parse(`/?${Array.from({ length: 101 }, (_, i) => `n${i}`).join("&")}`),
+      "InvalidRequest",
+    );
   });
 
   test("decodes every key of UTF-8", () => {
