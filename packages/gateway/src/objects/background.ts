@@ -50,9 +50,10 @@ export function createBackground(
     const { snapshot } = await catalog.lineage();
     return now() - (snapshot?.time ?? 0) >= SNAPSHOT_INTERVAL && (await hasChanged());
   };
+  /** Whether a number was taken since the snapshot took its own. */
   const hasChanged = async (): Promise<boolean> => {
     const { snapshot } = await catalog.lineage();
-    return (await catalog.highestSeq()) > (snapshot?.seq ?? 0);
+    return snapshot === undefined || (await catalog.nextSeq()) > snapshot.seq + 1;
   };
   const look = (): void => {
     looking ??= (async () => {

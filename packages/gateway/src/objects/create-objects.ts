@@ -32,7 +32,7 @@ export interface ObjectsOptions {
   readonly identities?: readonly Identity[] | undefined;
   /** For a gateway without an identity: what `macKeyOf` returns for that of the reader. */
   readonly macKey?: Uint8Array | undefined;
-  /** Bytes of memory for content in flight, by default 160 MiB. */
+  /** Bytes of memory for content in flight, by default 96 MiB. */
   readonly memoryBytes?: number | undefined;
   /** Bytes of a chunk: a power of two from 256 KiB to 16 MiB, by default 4 MiB. */
   readonly chunkSize?: number | undefined;
@@ -47,14 +47,14 @@ export interface ObjectsOptions {
   readonly warn?: ((message: string, error?: unknown) => void) | undefined;
 }
 
-const MEMORY_DEFAULT = 160 * 2 ** 20;
+const MEMORY_DEFAULT = 96 * 2 ** 20;
 const CHUNK_DEFAULT = 4 * 2 ** 20;
 /** The share of memory for content up to 1 MiB. */
 const SMALL_SHARE = 1 / 5;
 /** Of blobs that are opened for many ranges. */
 const ROOT_CACHE_BYTES = 8 * 2 ** 20;
-/** Buffers that a store keeps for reuse. */
-const BUFFERS_KEPT = 8;
+/** The most chunks in flight that a store can be told to have buffers for. */
+const CONCURRENCY_MAX = 64;
 
 /**
  * Creates the objects of a gateway.
@@ -70,7 +70,12 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     throw new S3Error("InvalidRequest", "A gateway needs an identity, or the MAC key of one.");
   }
   const naCl = options.nacl ?? (await loadNaCl());
-  const keys = { recipients, identities, nacl: naCl, chunkSize, concurrency: BUFFERS_KEPT };
+  const smallBytes = memoryBytes * SMALL_SHARE;
+  const largeBytes = memoryBytes - smallBytes;
+  // As many buffers are kept for reuse as the budget allows, because those that are not kept wait for
+  // the garbage collector, beyond any budget.
+  const buffers = Math.min(CONCURRENCY_MAX, Math.max(1, Math.floor(largeBytes / chunkSize)));
+  const keys = { recipients, identities, nacl: naCl, chunkSize, concurrency: buffers };
   // One thread: content roots are short, and each thread would take memory of its own.
   const roots = createStore({ ...keys, backend, workers: 0 });
   const contents = createStore({
@@ -78,11 +83,10 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     backend: withRootCache(backend, ROOT_CACHE_BYTES),
     workers: 0,
   });
-  const smallBytes = memoryBytes * SMALL_SHARE;
   const memory = {
     chunkSize,
     small: createBudget(smallBytes),
-    large: createBudget(memoryBytes - smallBytes),
+    large: createBudget(largeBytes),
   };
   const { uuid: catalogId } = await catalog.lineage();
   const writes = createWrites(catalog, now, warn);

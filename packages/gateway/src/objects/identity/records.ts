@@ -31,7 +31,7 @@ export interface TombstoneRecord {
 export interface SnapshotRecord {
   readonly type: "snapshot";
   readonly catalog: string;
-  /** The highest seq when the snapshot was begun. */
+  /** Rows with a lower seq are in it, unless they were committed later. */
   readonly seq: Seq;
   /** When it was begun, by the store's clock if it tells its time. */
   readonly time: Time;

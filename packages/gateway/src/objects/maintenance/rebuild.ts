@@ -295,11 +295,11 @@ async function importAll(
 
 /**
  * Makes the sequence continue above every seq in the store, also those of tombstones, which would
- * otherwise bury new objects at the next rebuild: as if a bucket had had that number.
+ * otherwise bury new objects at the next rebuild: as if a bucket had had the next number.
  */
 async function continueSequence(catalog: Catalog, seq: number): Promise<void> {
-  if (seq <= (await catalog.highestSeq())) return;
-  const bucket = { id: seq, name: `rebuild-${seq}`, owner: "", region: "", time: 0 };
+  const id = seq + 1;
+  const bucket = { id, name: `rebuild-${id}`, owner: "", region: "", time: 0 };
   await catalog.importRows([{ type: "bucket", bucket }]);
-  await catalog.deleteBucket(seq, 0);
+  await catalog.deleteBucket(id, 0);
 }

@@ -26,11 +26,12 @@ export async function storeSnapshot(
   return withLease(context, "snapshot", randomUUID(), async () => {
     await requireNewest(context, inspector, signal);
     const { backend, catalog, contents, memory, catalogId, writes } = context;
+    // Its own number, so that no two snapshots have the same, and taken before the rows are read.
+    const seq = await catalog.nextSeq();
     // A snapshot may take long, and no row names its chunks until it is recorded.
-    const write = writes.begin(await catalog.nextSeq(), false);
+    const write = writes.begin(seq, false);
     try {
       const time = await storeTime(context);
-      const seq = await catalog.highestSeq();
       const need = 2 * memory.chunkSize;
       const share = await memory.large.acquire({ least: need, most: need }, signal);
       try {

@@ -12,7 +12,7 @@ import type { ByteRange } from "../objects.ts";
 import { type ChunkReader, readChunks } from "./chunks.ts";
 
 /** Bytes of a piece that a caller gets. */
-const PIECE_LENGTH = 256 * 1024;
+const PIECE_LENGTH = 64 * 1024;
 /** Parts of a page of the catalog. */
 const PARTS_PAGE = 1000;
 
