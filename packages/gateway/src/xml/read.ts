@@ -29,7 +29,10 @@ const PARSER_OPTIONS = {
  * marks each. Parsers take many times the time and memory for markup that they take for text.
  */
 const MAX_TAGS = 100_000;
-const MAX_REFERENCES = 2_000_000;
+const MAX_REFERENCES = 250_000;
+/** The most characters of a tag, and tags with attributes: only the root has one, its namespace. */
+const MAX_TAG_LENGTH = 1024;
+const MAX_ATTRIBUTES = 16;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -42,8 +45,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  */
 export function parseXml(body: Uint8Array, root: string): XmlElement {
   const text = decode(body);
-  // A document type, and nothing else that begins so: CDATA begins with `<![`.
-  if (text.includes("<!D") || text.includes("<!d") || hasTooMuch(text)) throw malformed();
+  if (hasForeignMarkup(text) || hasTooMuchMarkup(text)) throw malformed();
   // The parser accepts truncated documents and others that are not well-formed.
   if (XMLValidator.validate(text) !== true) throw malformed();
   const roots = parse(text)
@@ -62,8 +64,22 @@ function decode(body: Uint8Array): string {
   }
 }
 
-function hasTooMuch(text: string): boolean {
-  return count(text, "<", MAX_TAGS) > MAX_TAGS || count(text, "&", MAX_REFERENCES) > MAX_REFERENCES;
+/** Whether there is a document type, or an instruction besides the declaration. */
+function hasForeignMarkup(text: string): boolean {
+  // CDATA begins with `<![`, a comment with `<!-`.
+  return text.includes("<!D") || text.includes("<!d") || text.includes("<?", 1);
+}
+
+function hasTooMuchMarkup(text: string): boolean {
+  if (count(text, "<", MAX_TAGS) > MAX_TAGS) return true;
+  if (count(text, "&", MAX_REFERENCES) > MAX_REFERENCES) return true;
+  if (new RegExp(`<[^<>]{${MAX_TAG_LENGTH}}`, "u").test(text)) return true;
+  let attributes = 0;
+  for (const _ of text.matchAll(/<[^<>!?][^<>=]*=/gu)) {
+    attributes += 1;
+    if (attributes > MAX_ATTRIBUTES) return true;
+  }
+  return false;
 }
 
 /** How often a character is there, counted up to one more than `max`. */
