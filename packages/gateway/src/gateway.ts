@@ -298,7 +298,7 @@ async function gauges({
 function failure(error: unknown, { id, raw }: Exchange, progress: Progress): Answer {
   const shown = s3ErrorOf(error);
   progress.code = shown.code;
-  if (shown.status >= 500) progress.fault = faultOf(shown.cause ?? error);
+  if (shown.status === 500 || shown.status === 503) progress.fault = faultOf(shown.cause ?? error);
   const [resource = ""] = raw.target.split("?", 1);
   return {
     status: shown.status,
