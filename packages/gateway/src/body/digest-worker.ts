@@ -23,21 +23,29 @@ export function warmUp(): void {}
 
 /** @returns the buffer of an update, or the digests */
 export async function runDigestStep(step: DigestStep): Promise<unknown> {
-  const digester = digesters.get(step.id);
   switch (step.type) {
     case "begin":
       digesters.set(step.id, createDigester(step.names));
       return undefined;
     case "update":
-      await digester?.update(step.buffer.subarray(0, step.length));
+      await digesterOf(step.id).update(step.buffer.subarray(0, step.length));
       return transferred(step.buffer);
-    case "digest":
+    case "digest": {
+      const digester = digesterOf(step.id);
       digesters.delete(step.id);
-      return digester?.digest();
+      return digester.digest();
+    }
     case "abandon":
       digesters.delete(step.id);
       return undefined;
   }
+}
+
+/** The pool replaces a thread that died, and with it the digests were lost. */
+function digesterOf(id: number): Digester {
+  const digester = digesters.get(id);
+  if (digester === undefined) throw new Error("the digests of this body were lost");
+  return digester;
 }
 
 /** Marks a buffer for the pool to transfer rather than copy. */

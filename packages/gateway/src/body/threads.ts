@@ -28,6 +28,7 @@ interface Thread {
 
 /** @param count 0 to compute all in the caller's thread */
 export function createDigestThreads(count: number): DigestThreads {
+  let pools: readonly Piscina[] = [];
   let threads: readonly Thread[] = [];
   let starting: Promise<void> | undefined;
   let isClosed = false;
@@ -36,6 +37,7 @@ export function createDigestThreads(count: number): DigestThreads {
   const startAll = async (): Promise<void> => {
     // Loaded here, so that a gateway of small objects does not pay for it.
     const { Piscina } = await import("piscina");
+    if (isClosed) return;
     const open = (): Piscina => {
       const pool = new Piscina({
         filename: new URL("digest-worker.ts", import.meta.url).href,
@@ -49,7 +51,7 @@ export function createDigestThreads(count: number): DigestThreads {
       pool.on("error", () => {});
       return pool;
     };
-    const pools = Array.from({ length: count }, open);
+    pools = Array.from({ length: count }, open);
     try {
       await Promise.all(pools.map((pool) => pool.run(undefined, { name: "warmUp" })));
       if (!isClosed) threads = pools.map((pool) => ({ pool, bodies: 0 }));
@@ -72,10 +74,10 @@ export function createDigestThreads(count: number): DigestThreads {
     start,
     async close() {
       isClosed = true;
-      await starting;
-      const ended = threads;
       threads = [];
-      await Promise.all(ended.map(({ pool }) => end(pool)));
+      // Before awaiting the start, which waits for threads that may never report.
+      await Promise.all(pools.map(end));
+      await starting;
     },
   };
 }

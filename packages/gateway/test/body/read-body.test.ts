@@ -5,6 +5,7 @@ import { plan, read, source } from "./support.ts";
 import { createHash } from "node:crypto";
 import { readBody } from "../../src/body/read-body.ts";
 import { rejectionOf } from "../support.ts";
+import { runDigestStep } from "../../src/body/digest-worker.ts";
 import { sha256 } from "../signature/support.ts";
 
 const LARGE = Buffer.alloc(3_000_001, "0123456789abcdef!");
@@ -144,6 +145,14 @@ describe("digests in threads", () => {
       expect(digests.md5).toEqual(md5(LARGE));
       await other.close();
     }
+  });
+
+  test("that a thread has lost are an error", async () => {
+    const lost = [
+      { type: "update", id: 1, buffer: new Uint8Array(1), length: 1 },
+      { type: "digest", id: 1 },
+    ] as const;
+    for (const step of lost) await expect(runDigestStep(step)).rejects.toThrow("were lost");
   });
 
   test("fail if the threads are closed meanwhile", async () => {
