@@ -12,7 +12,6 @@ import type {
   Part,
   Seq,
   StoredObject,
- 
   Time,
   Tombstone,
   Upload,
@@ -133,7 +132,10 @@ export interface Catalog {
   beat(seqs: readonly Seq[], now: Time): Promise<void>;
   /** Ends writes that were not committed. */
   endWrites(seqs: readonly Seq[]): Promise<void>;
-  /** The oldest write in progress that gave a sign of life within `CLAIM_EXPIRY`. Forgets those that did not. */
+  /**
+   * The oldest write in progress that gave a sign of life within `WRITE_EXPIRY`. It may belong to a process
+   * that has died, because one that was only stopped for a while could still commit.
+   */
   oldestWrite(now: Time): Promise<WriteInProgress | undefined>;
 
   /** Queues blobs to be deleted that no row names, such as those of a failed write. */
@@ -186,6 +188,8 @@ export interface Catalog {
 export const BEAT_INTERVAL = 20_000;
 /** How long a write without a sign of life counts as running, and keeps its claim, in ms. */
 export const CLAIM_EXPIRY = 5 * 60_000;
+/** How long a write without a sign of life may still be committed, in ms. */
+export const WRITE_EXPIRY = 24 * 60 * 60_000;
 /** How long content stays after it became garbage, in ms: reads in progress still need it. */
 export const CONTENT_DELAY = 60 * 60_000;
 /** How long a completed upload is remembered, in ms. */

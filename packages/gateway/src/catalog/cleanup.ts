@@ -1,0 +1,212 @@
+import type { Address } from "@idk/storage";
+import { CLAIM_EXPIRY, COMPLETED_KEPT, WRITE_EXPIRY, type Counts } from "./catalog.ts";
+import { toAddress, toBytes } from "./convert.ts";
+import {
+  all,
+  batches,
+  integer,
+  list,
+  LIST_LIMIT,
+  rows,
+  statement,
+  type Plan,
+  type Row,
+  type Statement,
+  type Value,
+} from "./database/port.ts";
+import type { Garbage, Seq, Time, Tombstone, WriteInProgress } from "./records.ts";
+
+/** How many rows one statement removes. */
+const SOME = 1000;
+/** Where counting stops. */
+const COUNTED = 100_000;
+
+/** A statement for each batch of values; `make` gets the list for `IN`. */
+function eachBatch(
+  values: readonly Value[],
+  make: (marks: string, values: Value[]) => Statement,
+): Statement[] {
+  return batches(values, LIST_LIMIT).map((batch) => {
+    const { marks, values } = list(batch);
+    return make(marks, values);
+  });
+}
+
+function* run(statements: readonly Statement[]): Plan<void> {
+  if (statements.length > 0) yield* all(...statements);
+}
+
+export function* beginWrite(seq: Seq, now: Time): Plan<void> {
+  yield* rows(
+    "INSERT INTO writes (seq, started, beat) VALUES (?, ?, ?) ON CONFLICT (seq) DO NOTHING",
+    seq,
+    now,
+    now,
+  );
+}
+
+export function* beat(seqs: readonly Seq[], now: Time): Plan<void> {
+  yield* run([
+    ...eachBatch(seqs, (marks, values) =>
+      statement(`UPDATE writes SET beat = ? WHERE seq IN ${marks}`, now, ...values),
+    ),
+    ...eachBatch(seqs, (marks, values) =>
+      statement(
+        `UPDATE claims SET expires = ? WHERE seq IN ${marks}`,
+        now + CLAIM_EXPIRY,
+        ...values,
+      ),
+    ),
+  ]);
+}
+
+export function* endWrites(seqs: readonly Seq[]): Plan<void> {
+  yield* run(
+    eachBatch(seqs, (marks, values) =>
+      statement(`DELETE FROM writes WHERE seq IN ${marks}`, ...values),
+    ),
+  );
+}
+
+export function* oldestWrite(now: Time): Plan<WriteInProgress | undefined> {
+  const [row] = yield* rows(
+    "SELECT seq, started, beat FROM writes WHERE beat > ? ORDER BY started LIMIT 1",
+    now - WRITE_EXPIRY,
+  );
+  return (
+    row && {
+      seq: integer(row["seq"]),
+      started: integer(row["started"]),
+      beat: integer(row["beat"]),
+    }
+  );
+}
+
+export function* dueGarbage(now: Time, limit: number): Plan<readonly Garbage[]> {
+  const found = yield* rows(
+    "SELECT address, kind, due FROM garbage WHERE due <= ? ORDER BY due LIMIT ?",
+    now,
+    limit,
+  );
+  return found.map((row) => ({
+    address: toAddress(row["address"]),
+    kind: integer(row["kind"]) === 0 ? "identity" : "content",
+    due: integer(row["due"]),
+  }));
+}
+
+export function* confirmGarbage(addresses: readonly Address[]): Plan<void> {
+  yield* run(
+    eachBatch(addresses.map(toBytes), (marks, values) =>
+      statement(`DELETE FROM garbage WHERE address IN ${marks}`, ...values),
+    ),
+  );
+}
+
+export function* findKnown(addresses: readonly Address[]): Plan<ReadonlySet<Address>> {
+  const known = new Set<Address>();
+  for (const batch of batches(addresses.map(toBytes), LIST_LIMIT)) {
+    const { marks, values } = list(batch);
+    const results = yield* all(
+      statement(`SELECT root AS address FROM objects WHERE root IN ${marks}`, ...values),
+      statement(`SELECT DISTINCT address FROM contents WHERE address IN ${marks}`, ...values),
+      statement(`SELECT address FROM garbage WHERE address IN ${marks}`, ...values),
+    );
+    for (const row of results.flat()) known.add(toAddress(row["address"]));
+  }
+  return known;
+}
+
+export function* pendingTombstones(after: Seq, limit: number): Plan<readonly Tombstone[]> {
+  const found = yield* rows(
+    `SELECT bucket, bucket_name, key, seq, time FROM tombstones
+     WHERE is_stored = 0 AND seq > ? ORDER BY seq LIMIT ?`,
+    after,
+    limit,
+  );
+  return found.map((row) => ({
+    bucket: integer(row["bucket"]),
+    bucketName: row["bucket_name"] as string,
+    key: row["key"] as Uint8Array,
+    seq: integer(row["seq"]),
+    time: integer(row["time"]),
+  }));
+}
+
+export function* confirmTombstones(seqs: readonly Seq[]): Plan<void> {
+  yield* run(
+    eachBatch(seqs, (marks, values) =>
+      statement(
+        `UPDATE tombstones SET is_stored = 1 WHERE is_stored = 0 AND seq IN ${marks}`,
+        ...values,
+      ),
+    ),
+  );
+}
+
+export function* takeLease(
+  name: string,
+  holder: string,
+  now: Time,
+  duration: number,
+): Plan<boolean> {
+  const taken = yield* rows(
+    `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
+     WHERE leases.holder = excluded.holder OR leases.expires <= ? RETURNING name`,
+    name,
+    holder,
+    now + duration,
+    now,
+  );
+  return taken.length > 0;
+}
+
+export function* endLease(name: string, holder: string): Plan<void> {
+  yield* rows("DELETE FROM leases WHERE name = ? AND holder = ?", name, holder);
+}
+
+export function* counts(): Plan<Counts> {
+  const count = (table: string, condition = "") =>
+    statement(
+      `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table} ${condition} LIMIT ${COUNTED}) AS some`,
+    );
+  const results = yield* all(
+    count("garbage"),
+    count("tombstones", "WHERE is_stored = 0"),
+    count("uploads"),
+    count("writes"),
+  );
+  const [garbage, tombstones, uploads, writes] = results.map(([row]) => integer(row!["n"]));
+  return { garbage: garbage!, tombstones: tombstones!, uploads: uploads!, writes: writes! };
+}
+
+/** Each a batch of what is out of date. */
+export function* purge(now: Time): Plan<void> {
+  const old = now - WRITE_EXPIRY;
+  yield* all(
+    statement(
+      `DELETE FROM completed WHERE seq IN
+         (SELECT seq FROM completed WHERE completed < ? ORDER BY completed LIMIT ${SOME})`,
+      now - COMPLETED_KEPT,
+    ),
+    statement(
+      `DELETE FROM writes WHERE seq IN
+         (SELECT seq FROM writes WHERE beat < ? ORDER BY beat LIMIT ${SOME})`,
+      old,
+    ),
+    statement(
+      `DELETE FROM claims WHERE seq IN
+         (SELECT seq FROM claims WHERE expires < ? ORDER BY expires LIMIT ${SOME})`,
+      old,
+    ),
+  );
+  // A tombstone also tells a slow write that it is older than the deletion.
+  const [oldest]: readonly Row[] = yield* rows("SELECT seq FROM writes ORDER BY seq LIMIT 1");
+  yield* rows(
+    `DELETE FROM tombstones WHERE is_stored = 1 AND time < ? AND seq IN
+       (SELECT seq FROM tombstones WHERE is_stored = 1 AND seq < ? ORDER BY seq LIMIT ${SOME})`,
+    old,
+    oldest === undefined ? Number.MAX_SAFE_INTEGER : integer(oldest["seq"]),
+  );
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import { createBucket, deleteBucket, findBucket, listBuckets } from "./buckets.ts";
+import type { Catalog, Deleted } from "./catalog.ts";
+import {
+  beat,
+  beginWrite,
+  confirmGarbage,
+  confirmTombstones,
+  counts,
+  dueGarbage,
+  endLease,
+  endWrites,
+  findKnown,
+  oldestWrite,
+  pendingTombstones,
+  purge,
+  takeLease,
+} from "./cleanup.ts";
+import { insertGarbage } from "./contents.ts";
+import { keyLocks, locked, parseUploadId } from "./convert.ts";
+import { all, batches, integer, rows, type Database, type Plan } from "./database/port.ts";
+import { openPostgres } from "./database/postgres.ts";
+import { openSqlite } from "./database/sqlite.ts";
+import { listObjects, listUploads } from "./listing.ts";
+import {
+  claim,
+  commitPut,
+  deleteObject,
+  findObject,
+  listObjectParts,
+  openObject,
+  readParts,
+  releaseClaim,
+  setTags,
+} from "./objects.ts";
+import {
+  beginLineage,
+  exportRows,
+  importRows,
+  lineage,
+  recordSnapshot,
+  setComplete,
+} from "./transfer.ts";
+import {
+  abortUpload,
+  completeUpload,
+  createUpload,
+  findCompleted,
+  findUpload,
+  openUpload,
+  putPart,
+} from "./uploads.ts";
+
+/** How many deletions of a list one transaction has. */
+const DELETIONS = 50;
+
+/**
+ * Opens a catalog, or makes it.
+ *
+ * @param place `postgres://user:password@host:port/database`, or the path of a SQLite file.
+ * @param options.connections The most connections to PostgreSQL, by default 10.
+ * @throws CatalogError `version` if a newer program has made it, `unavailable` if it cannot be reached.
+ */
+export async function openCatalog(
+  place: string,
+  { connections = 10 }: { readonly connections?: number } = {},
+): Promise<Catalog> {
+  const database = /^postgres(?:ql)?:/u.test(place)
+    ? await openPostgres(place, connections)
+    : await openSqlite(place);
+  try {
+    await database.write(() => beginLineage(randomUUID()));
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return createCatalog(database);
+}
+
+/** The catalog over an open database. */
+export function createCatalog(database: Database): Catalog {
+  const { dialect, read, query, write } = database;
+  return {
+    nextSeq: () => database.nextSeq(),
+    highestSeq: () => query(highestSeq),
+
+    createBucket: (bucket) => write(() => createBucket(dialect, bucket)),
+    findBucket: (name) => query(() => findBucket(name)),
+    deleteBucket: (id, now) => write(() => deleteBucket(dialect, id, now)),
+    listBuckets: (options = {}) => query(() => listBuckets(options)),
+
+    findObject: (bucket, key) => query(() => findObject(bucket, key)),
+    openObject: (bucket, key) => read(() => openObject(bucket, key)),
+    listObjectParts: (object, after, limit) => read(() => listObjectParts(object, after, limit)),
+    setTags: (object, tags) => write(() => setTags(object, tags)),
+
+    claim: (bucket, key, condition, now) =>
+      write(() => claim(dialect, bucket, key, condition, now)),
+    releaseClaim: (bucket, key, seq) => write(() => releaseClaim(dialect, bucket, key, seq)),
+    commitPut: (put) => write(() => commitPut(dialect, put)),
+    deleteObject: (bucket, key, options) =>
+      write(() => deleteObject(dialect, bucket, key, options)),
+    deleteObjects: async (bucket, deletions, now) => {
+      const results: Deleted[] = [];
+      for (const batch of batches(deletions, DELETIONS)) {
+        results.push(
+          ...(await write(function* () {
+            // All locks first, so that two lists of the same keys do not wait for each other.
+            yield* locked(
+              dialect,
+              batch.flatMap(({ key }) => keyLocks(bucket, key)),
+              [],
+            );
+            const done: Deleted[] = [];
+            for (const { key, condition = {} } of batch) {
+              done.push(yield* deleteObject(dialect, bucket, key, { condition, now }));
+            }
+            return done;
+          })),
+        );
+      }
+      return results;
+    },
+    listObjects: (options) =>
+      (options.delimiter === undefined ? query : read)(() => listObjects(dialect, options)),
+
+    createUpload: (upload) => write(() => createUpload(dialect, upload)),
+    findUpload: (bucket, key, id) => query(() => findUpload(bucket, key, id)),
+    putPart: (put) => write(() => putPart(dialect, put)),
+    listParts: ({ seq }, after, limit) => query(() => readParts(seq, after, limit)),
+    openUpload: (upload) => read(() => openUpload(upload)),
+    listUploads: (options) =>
+      read(() => listUploads(dialect, options, parseUploadId(options.afterId ?? "")?.seq ?? 0)),
+    abortUpload: (upload, now) => write(() => abortUpload(dialect, upload, now)),
+    completeUpload: (complete) => write(() => completeUpload(dialect, complete)),
+    findCompleted: (bucket, key, id) => query(() => findCompleted(bucket, key, id)),
+
+    beginWrite: (seq, now) => write(() => beginWrite(seq, now)),
+    beat: (seqs, now) => write(() => beat(seqs, now)),
+    endWrites: (seqs) => write(() => endWrites(seqs)),
+    oldestWrite: (now) => query(() => oldestWrite(now)),
+
+    addGarbage: async (garbage) => {
+      if (garbage.length > 0) await write(() => all(...insertGarbage(garbage)));
+    },
+    dueGarbage: (now, limit) => query(() => dueGarbage(now, limit)),
+    confirmGarbage: (addresses) => write(() => confirmGarbage(addresses)),
+    findKnown: (addresses) => read(() => findKnown(addresses)),
+
+    pendingTombstones: (after, limit) => query(() => pendingTombstones(after, limit)),
+    confirmTombstones: (seqs) => write(() => confirmTombstones(seqs)),
+
+    takeLease: (name, holder, now, duration) => write(() => takeLease(name, holder, now, duration)),
+    endLease: (name, holder) => write(() => endLease(name, holder)),
+
+    lineage: () => query(lineage),
+    recordSnapshot: (snapshot) => write(() => recordSnapshot(snapshot)),
+    setComplete: (isComplete) => write(() => setComplete(isComplete)),
+
+    exportRows: () => exportRows(database),
+    importRows: (imported) => write(() => importRows(dialect, imported, Date.now())),
+
+    counts: () => query(counts),
+    purge: (now) => write(() => purge(now)),
+    ping: async () => {
+      await query(lineage);
+    },
+    close: () => database.close(),
+  };
+
+  function* highestSeq(): Plan<number> {
+    const [row] = yield* rows(dialect.highestSeq);
+    return integer(row!["seq"]);
+  }
+}
