@@ -2,6 +2,8 @@
 # machine and in CI, and installs what it needs. Every test runs in exactly one lane; only the tests
 # that depend on the NaCl implementation run in two. Sourced after tools.sh and servers.sh.
 
+. script/lib/programs.sh
+
 LANES=(static storage portable cli bench live whole fuzz reference acceptance)
 
 reports=$cache/reports
@@ -129,6 +131,7 @@ lane_live() {
   ensure_python
   build_once
   step "Servers" start_servers
+  step "S3 clients" ensure_s3_clients
   processes=4 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
 }
 

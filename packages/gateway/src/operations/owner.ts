@@ -11,6 +11,11 @@ export function ownerXml(element: "Owner" | "Initiator"): Xml {
     : xml`<Initiator>${content}</Initiator>`;
 }
 
+/** Whether an id is that of the owner. */
+export function isOwner(id: string | undefined): boolean {
+  return id === ACCOUNT;
+}
+
 /** The one access control list there is: the owner may do everything. */
 export function ownerGrantXml(): Xml {
   return xml`${ownerXml("Owner")}<AccessControlList><Grant><Grantee xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="CanonicalUser"><ID>${ACCOUNT}</ID><DisplayName>idk</DisplayName></Grantee><Permission>FULL_CONTROL</Permission></Grant></AccessControlList>`;

@@ -1,9 +1,12 @@
 import { S3Error, type S3ErrorCode } from "../../errors.ts";
+import { XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { parseXml, type XmlElement } from "../../xml/read.ts";
 import { type Xml, xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
+import { readAll } from "../bodies.ts";
 import { findObject } from "../find.ts";
 import type { Operation, Request } from "../operation.ts";
-import { ownerGrantXml } from "../owner.ts";
+import { isOwner, ownerGrantXml } from "../owner.ts";
 import { refuseGrants } from "../requests.ts";
 
 /*
@@ -57,12 +60,26 @@ const DELETABLE: readonly (readonly [name: string, selector: string])[] = [
   ["DeleteBucketTagging", "tagging"],
 ];
 
-/** Takes a list of access control only if it changes nothing. */
-async function putAcl({ headers }: Request): Promise<void> {
-  refuseGrants(headers);
-  if (!headers.has("x-amz-acl")) {
-    throw new S3Error("NotImplemented", "Access control lists are not implemented.");
+/** Takes a list of access control only if it changes nothing: s3cmd writes back what it has read. */
+async function putAcl(request: Request): Promise<void> {
+  refuseGrants(request.headers);
+  if (request.headers.has("x-amz-acl")) return;
+  const body = await readAll(request.body({ maxLength: XML_MAX_LENGTH }));
+  const lists = parseXml(body, "AccessControlPolicy").children.filter(
+    ({ name }) => name === "AccessControlList",
+  );
+  const grants = lists.flatMap(({ children }) => children);
+  if (!grants.every((grant) => isOwner(textsOf(grant).get("ID")))) {
+    throw new S3Error(
+      "NotImplemented",
+      "Access control lists other than private are not implemented.",
+    );
   }
+}
+
+/** The texts in an element, however deep, by the names of their elements. */
+function textsOf({ name, text, children }: XmlElement): Map<string, string> {
+  return new Map([[name, text], ...children.flatMap((child) => [...textsOf(child)])]);
 }
 
 export const SETTINGS_OPERATIONS: readonly Operation[] = [
