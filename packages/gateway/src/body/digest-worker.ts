@@ -23,22 +23,17 @@ export function warmUp(): void {}
 
 /** @returns the buffer of an update, or the digests */
 export async function runDigestStep(step: DigestStep): Promise<unknown> {
-  switch (step.type) {
-    case "begin":
-      digesters.set(step.id, createDigester(step.names));
-      return undefined;
-    case "update":
-      await digesterOf(step.id).update(step.buffer.subarray(0, step.length));
-      return transferred(step.buffer);
-    case "digest": {
-      const digester = digesterOf(step.id);
-      digesters.delete(step.id);
-      return digester.digest();
-    }
-    case "abandon":
-      digesters.delete(step.id);
-      return undefined;
+  if (step.type === "update") {
+    await digesterOf(step.id).update(step.buffer.subarray(0, step.length));
+    return transferred(step.buffer);
   }
+  if (step.type === "begin") {
+    digesters.set(step.id, createDigester(step.names));
+    return undefined;
+  }
+  const digester = step.type === "digest" ? digesterOf(step.id) : undefined;
+  digesters.delete(step.id);
+  return digester?.digest();
 }
 
 /** The pool replaces a thread that died, and with it the digests were lost. */

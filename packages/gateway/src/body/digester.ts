@@ -20,7 +20,7 @@ interface Hash {
 
 /** A digester that computes in the caller's thread. */
 export function createDigester(names: readonly DigestName[]): Digester {
-  const hashes = [...new Set(names)].map((name) => [name, createOne(name)] as const);
+  const hashes = [...new Set(names)].map((name) => [name, CREATE[name]()] as const);
   return {
     update(bytes) {
       for (const [, hash] of hashes) hash.update(bytes);
@@ -34,20 +34,14 @@ export function createDigester(names: readonly DigestName[]): Digester {
   };
 }
 
-function createOne(name: DigestName): Hash {
-  switch (name) {
-    case "md5":
-    case "sha1":
-    case "sha256":
-      return createHash(name);
-    case "crc32":
-      return createCrc32();
-    case "crc32c":
-      return new Crc32cJs();
-    case "crc64nvme":
-      return new Crc64NvmeJs();
-  }
-}
+const CREATE: Readonly<Record<DigestName, () => Hash>> = {
+  md5: () => createHash("md5"),
+  sha1: () => createHash("sha1"),
+  sha256: () => createHash("sha256"),
+  crc32: createCrc32,
+  crc32c: () => new Crc32cJs(),
+  crc64nvme: () => new Crc64NvmeJs(),
+};
 
 function createCrc32(): Hash {
   let value = 0;

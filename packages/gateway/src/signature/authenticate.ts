@@ -1,32 +1,11 @@
-import type { RequestHeaders, S3Request } from "./request.ts";
-import type { Payload } from "./payload.ts";
+import type { AuthenticateOptions, AuthenticatedRequest } from "./authentication.ts";
 import { S3Error } from "../errors.ts";
 import { authenticateHeader } from "./header-v4.ts";
 import { authenticatePresigned } from "./presigned-v4.ts";
+import type { S3Request } from "./request.ts";
 import { authenticatePresignedV2 } from "./presigned-v2.ts";
 
-/** How requests are authenticated. */
-export interface AuthenticateOptions {
-  /** The secret access key, or undefined if there is no such access key. */
-  readonly findSecret: (accessKey: string) => string | undefined;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** The only region to accept in a V4 signature; without it, any. */
-  readonly region?: string | undefined;
-  /** The bucket that the host names (virtual-hosted style), which is a part of what V2 signs. */
-  readonly hostBucket?: string | undefined;
-}
-
-/** A request whose signature is right. Only what is here may be acted upon. */
-export interface AuthenticatedRequest extends S3Request {
-  readonly accessKey: string;
-  readonly mechanism: "header" | "presigned" | "presigned-v2";
-  /** Also has the `x-amz-…` parameters of a presigned URL that stand for headers. */
-  readonly headers: RequestHeaders;
-  /** Without the parameters of the signature, and those that became headers. */
-  readonly query: ReadonlyMap<string, string>;
-  readonly payload: Payload;
-}
+export type { AuthenticatedRequest };
 
 /**
  * Checks who sent a request, before its body is read. A body is checked as it is read

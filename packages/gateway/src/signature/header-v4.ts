@@ -1,4 +1,4 @@
-import type { AuthenticateOptions, AuthenticatedRequest } from "./authenticate.ts";
+import type { AuthenticateOptions, AuthenticatedRequest } from "./authentication.ts";
 import { MAX_SKEW, amzDate, isoDate, parseAmzDate, parseHttpDate } from "./times.ts";
 import type { RequestHeaders, S3Request } from "./request.ts";
 import { V4_ALGORITHM, parseScope } from "./v4.ts";

@@ -1,4 +1,4 @@
-import type { AuthenticateOptions, AuthenticatedRequest } from "./authenticate.ts";
+import type { AuthenticateOptions, AuthenticatedRequest } from "./authentication.ts";
 import { type RequestHeaders, type S3Request, addHeaders } from "./request.ts";
 import { equalInConstantTime, signatureDoesNotMatch } from "./v4.ts";
 import { S3Error } from "../errors.ts";

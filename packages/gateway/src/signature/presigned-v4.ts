@@ -1,4 +1,4 @@
-import type { AuthenticateOptions, AuthenticatedRequest } from "./authenticate.ts";
+import type { AuthenticateOptions, AuthenticatedRequest } from "./authentication.ts";
 import { MAX_SKEW, amzDate, isoDate, parseAmzDate } from "./times.ts";
 import { V4_ALGORITHM, parseScope } from "./v4.ts";
 import { parseSignature, parseSignedHeaders, verifyV4 } from "./verify-v4.ts";

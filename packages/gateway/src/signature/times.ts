@@ -9,10 +9,10 @@ export const MAX_SKEW: number = 15 * 60_000;
 export function parseAmzDate(text: string): number | undefined {
   const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/u.exec(text);
   if (match === null) return undefined;
-  const [year, month, day, hour, minute, second] = match.slice(1).map(Number);
-  const time = Date.UTC(year!, month! - 1, day!, hour!, minute!, second!);
-  // `Date.UTC` also takes the 31st of February.
-  return amzDate(time) === text ? time : undefined;
+  const [, year, month, day, hour, minute, second] = match;
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  // Some runtimes take the 31st of February.
+  return Number.isFinite(time) && amzDate(time) === text ? time : undefined;
 }
 
 /** The time of a header `Date`, as RFC 9110 prefers it. */

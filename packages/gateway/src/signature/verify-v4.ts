@@ -10,7 +10,7 @@ import {
   stringToSign,
 } from "./v4.ts";
 import { canonicalHeaders, canonicalPaths, canonicalQuery } from "./canonical.ts";
-import type { AuthenticateOptions } from "./authenticate.ts";
+import type { AuthenticateOptions } from "./authentication.ts";
 import { S3Error } from "../errors.ts";
 import { type S3Request, isHeaderName } from "./request.ts";
 import { amzDate } from "./times.ts";

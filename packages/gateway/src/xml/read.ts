@@ -123,7 +123,7 @@ function elementOf(node: ParsedNode): XmlElement | undefined {
 
 function cdataOf(content: unknown): string {
   const parts = Array.isArray(content) ? (content as readonly ParsedNode[]) : [];
-  return parts.map((part) => String(part["#text"] ?? "")).join("");
+  return parts.map(({ "#text": text }) => (typeof text === "string" ? text : "")).join("");
 }
 
 const ENTITIES: ReadonlyMap<string, string> = new Map(

@@ -64,16 +64,21 @@ function checkTags(tags: Tags): Tags {
   }
   const keys = new Set<string>();
   for (const [key, value] of tags) {
-    if (key === "" || [...key].length > 128 || !ALLOWED.test(key)) {
+    if (key === "" || lengthOf(key) > 128 || !ALLOWED.test(key)) {
       throw invalidTag("The TagKey you have provided is invalid", key);
     }
-    if ([...value].length > 256 || !ALLOWED.test(value)) {
+    if (lengthOf(value) > 256 || !ALLOWED.test(value)) {
       throw invalidTag("The TagValue you have provided is invalid", key);
     }
     if (keys.has(key)) throw invalidTag("Cannot provide multiple Tags with the same key", key);
     keys.add(key);
   }
   return tags;
+}
+
+/** Characters, not UTF-16 code units. */
+function lengthOf(text: string): number {
+  return Array.from(text).length;
 }
 
 function invalidTag(message: string, key: string): S3Error {

@@ -29,7 +29,7 @@ function markupOf(value: XmlValue): string {
 /**
  * Markup, a carriage return, which a parser would take for a line feed, and what XML 1.0 cannot have.
  */
-const ESCAPED = /[&<>"'\0-\x08\x0B-\x1F\x7F-\x9F\uFFFE\uFFFF]/gu;
+const ESCAPED = /[&<>"'\uFFFE\uFFFF]|(?![\t\n])\p{Cc}/gu;
 
 const NAMED: ReadonlyMap<string, string> = new Map([
   ["&", "&amp;"],

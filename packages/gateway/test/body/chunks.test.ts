@@ -27,13 +27,13 @@ const arbitraryBody = fc
     const length = all.reduce((sum, size) => sum + size, 0);
     const content = Buffer.from(Array.from({ length }, (_, i) => (i * 7 + seed) & 0xff));
     const trailer = hasTrailer && form !== CHUNKS ? trailerOf(content) : undefined;
-    return { content, pieces, ...chunked(form, content, all, trailer) };
+    return { content, pieces, body: chunked(form, content, all, trailer) };
   });
 
 describe("a body of chunks", () => {
   test("is decoded however it is split", async () => {
     await fc.assert(
-      fc.asyncProperty(arbitraryBody, async ({ headers, wire, content, pieces }) => {
+      fc.asyncProperty(arbitraryBody, async ({ body: { headers, wire }, content, pieces }) => {
         expect((await read(plan(headers), wire, pieces)).content.equals(content)).toBe(true);
       }),
       { numRuns: 60 },
@@ -67,7 +67,7 @@ describe("a body of chunks", () => {
       };
       await fc.assert(fc.asyncProperty(flips, check), { numRuns: 300 });
       // All of the framing, besides what chance chooses.
-      const framing = [...Array.from({ length: 90 }, (_, i) => i)];
+      const framing = Array.from({ length: 90 }, (_, i) => i);
       for (let at = wire.length - 260; at < wire.length; at++) framing.push(at);
       for (const at of framing) await check({ at, bit: 0 });
     }
@@ -296,6 +296,14 @@ describe("a trailer", () => {
     ],
   ] as const)("signed, %s, is refused", async (_, change, code) => {
     expect((await readSigned(change)).code).toBe(code);
+  });
+
+  test("without end takes bounded memory", async () => {
+    const { headers } = chunked(UNSIGNED_CHUNKS, hello, [5], right);
+    const start = Buffer.from("5\r\nhello\r\n0\r\n");
+    const given = source(Buffer.concat([start, Buffer.from("a:b\r\n".repeat(100_000))]), [100]);
+    const error = await rejectionOf(Array.fromAsync(readBody(plan(headers), given).bytes));
+    expect([error.code, given.pulled]).toEqual(["MalformedTrailerError", 100]);
   });
 
   test("signed, is refused with the signature of a chunk in place of its own", async () => {

@@ -1,4 +1,4 @@
-import type { AuthenticatedRequest } from "../../src/signature/authenticate.ts";
+import type { AuthenticatedRequest } from "../../src/signature/authentication.ts";
 import { type BodyExpectations, type BodyPlan, planBody } from "../../src/body/plan.ts";
 import { type BodyDigests, type ReadBodyOptions, readBody } from "../../src/body/read-body.ts";
 import {

@@ -1,4 +1,5 @@
-import { type AuthenticatedRequest, authenticate } from "../../src/signature/authenticate.ts";
+import type { AuthenticatedRequest } from "../../src/signature/authentication.ts";
+import { authenticate } from "../../src/signature/authenticate.ts";
 import { type RawRequest, parseRequest } from "../../src/signature/request.ts";
 import { createServer } from "node:http";
 import { findSecret } from "./support.ts";

@@ -20,12 +20,12 @@ function requestOf(example: SignedExample): TestRequest {
   const { signedHeaders, signature } = example;
   const authorization = `AWS4-HMAC-SHA256 Credential=${answers.credentials.accessKey}/20130524/us-east-1/s3/aws4_request,SignedHeaders=${signedHeaders},Signature=${signature}`;
   const headers = Object.entries({ ...example.headers, Authorization: authorization });
-  return { ...example, headers: headers.map(([name, value]) => [name, value!]) };
+  return { ...example, headers: headers.map(([name, value]) => [name, value ?? ""]) };
 }
 
 describe("the examples of Amazon's documentation", () => {
   test.each(answers.header.examples)("$name", (example) => {
-    const accepted = accept(requestOf(example as SignedExample), { now, region: "us-east-1" });
+    const accepted = accept(requestOf(example), { now, region: "us-east-1" });
     expect(accepted.accessKey).toBe(answers.credentials.accessKey);
     expect(accepted.mechanism).toBe("header");
     expect(accepted.payload.form).toBe("hash");
@@ -56,29 +56,23 @@ describe("the examples of Amazon's documentation", () => {
 
   test("an upload in chunks", async () => {
     const { byte, chunks } = answers.chunks;
-    const content = await upload(answers.chunks as unknown as SignedExample, [
-      ...chunks.map(({ length, signature }) => [
-        `${length.toString(16)};chunk-signature=${signature}\r\n`,
-        byte.repeat(length),
-        "\r\n",
-      ]),
+    const wire = chunks.map(({ length, signature }) => [
+      `${length.toString(16)};chunk-signature=${signature}\r\n`,
+      byte.repeat(length),
+      "\r\n",
     ]);
-    expect(content).toBe(byte.repeat(66_560));
+    expect(await upload(answers.chunks, wire)).toBe(byte.repeat(66_560));
   });
 
   test("an upload in chunks with a trailer", async () => {
     const { byte, chunks, checksum, trailerSignature } = answers.trailer;
-    const wire = [
-      ...chunks.map(({ length, signature }) => [
-        `${length.toString(16)};chunk-signature=${signature}\r\n`,
-        byte.repeat(length),
-        length === 0 ? "" : "\r\n",
-      ]),
-      [checksum, "\r\n", `x-amz-trailer-signature:${trailerSignature}`, "\r\n\r\n"],
-    ];
-    expect(await upload(answers.trailer as unknown as SignedExample, wire)).toBe(
-      byte.repeat(66_560),
-    );
+    const wire = chunks.map(({ length, signature }) => [
+      `${length.toString(16)};chunk-signature=${signature}\r\n`,
+      byte.repeat(length),
+      length === 0 ? "" : "\r\n",
+    ]);
+    wire.push([checksum, "\r\n", `x-amz-trailer-signature:${trailerSignature}`, "\r\n\r\n"]);
+    expect(await upload(answers.trailer, wire)).toBe(byte.repeat(66_560));
   });
 });
 

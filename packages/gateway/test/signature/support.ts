@@ -1,4 +1,5 @@
-import { type AuthenticatedRequest, authenticate } from "../../src/signature/authenticate.ts";
+import type { AuthenticatedRequest } from "../../src/signature/authentication.ts";
+import { authenticate } from "../../src/signature/authenticate.ts";
 import { createHash, createHmac } from "node:crypto";
 import { parseRequest } from "../../src/signature/request.ts";
 
