@@ -104,11 +104,7 @@ async function started(
   const reading = (async () => {
     for await (const piece of child.stderr) {
       messages += decoder.decode(piece, { stream: true });
-      if (
-        /serving S3 at .*\n(?:.*\n)*?.*(?:SECRET_ACCESS_KEY=.*|access keys are .*)\n/u.test(
-          messages,
-        )
-      ) {
+      if (/serving S3 at .*\n/u.test(messages)) {
         ready.resolve();
       }
     }
@@ -116,7 +112,9 @@ async function started(
   })();
   await ready.promise;
   const [, endpoint = ""] = /serving S3 at (\S+)/u.exec(messages) ?? [];
-  const keys = await keysOf(messages);
+  const named = args.indexOf("--credentials");
+  const [, made = ""] = /(?:kept in|are those in) (.+)/u.exec(messages) ?? [];
+  const keys = await keysOf(named === -1 ? made : (args[named + 1] ?? ""));
   const certificate = args[args.indexOf("--tls-cert") + 1];
   const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<number> => {
     child.kill(signal);
@@ -144,11 +142,10 @@ async function started(
   };
 }
 
-/** The first key of the credentials file that the gateway names. */
+/** The first key of a credentials file. */
 async function keysOf(
-  messages: string,
+  file: string,
 ): Promise<Pick<RunningGateway, "accessKeyId" | "secretAccessKey">> {
-  const [, file = ""] = /(?:kept in|are those in) (.+)/u.exec(messages) ?? [];
   const text = await readFile(file, "utf8");
   const [, accessKeyId = ""] = /\[keys\.(\S+)\]/u.exec(text) ?? [];
   const [, secretAccessKey = ""] = /secret = "(.+)"/u.exec(text) ?? [];

@@ -6,6 +6,7 @@ import { serve, type ServeSettings } from "../commands/gateway/serve.ts";
 import { startReading } from "../commands/snapshots/open.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
+import { loadAccess } from "./access.ts";
 
 /** Serves the files of a snapshot as a bucket that can only be read. */
 export async function serveSnapshot(settings: ServeSettings, session: Session): Promise<void> {
@@ -14,6 +15,7 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
   const { out, signal } = session;
   await using reading = await startReading({ ...settings, acceptRollback: false }, session);
   const opened = await reading.snapshot(name);
+  const access = await loadAccess(settings, session);
   const folder = settings.folders.cache;
   await createFolder(folder);
   const { head } = opened.found;
@@ -35,13 +37,9 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
         `idk: note: ${count(served.skipped, "file")} left out: a key has at most 1024 bytes of UTF-8`,
       );
     }
-    await serve(settings, session, {
-      catalog: served.catalog,
-      objects: served.objects,
-      checkStore: async () => {},
-      isReadOnly: true,
-      isShared: false,
-    });
+    const { catalog, objects } = served;
+    const checkStore = async (): Promise<void> => {};
+    await serve(settings, { catalog, objects, checkStore, isReadOnly: true }, access, session);
   } finally {
     await served.close();
   }

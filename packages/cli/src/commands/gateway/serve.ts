@@ -1,5 +1,4 @@
-import { createGateway, createMetrics, createObjects, type Gateway, measured } from "@idk/gateway";
-import { join } from "node:path";
+import { createGateway, createMetrics, createObjects, measured } from "@idk/gateway";
 import { type Command, command } from "../../command.ts";
 import {
   choice,
@@ -12,14 +11,11 @@ import {
   snapshot,
   text,
 } from "../../config/settings.ts";
-import { Failure, messageOf, reasonOf, systemCodeOf, usage } from "../../errors/failures.ts";
+import { Failure, reasonOf, systemCodeOf, usage } from "../../errors/failures.ts";
+import { type Access, loadAccess } from "../../gateway/access.ts";
 import { accessLog } from "../../gateway/access-log.ts";
-import { ensureCredentials, readCredentials } from "../../gateway/credentials-file.ts";
 import { isLocal, LOOPBACK, parseListenAddress } from "../../gateway/listen-address.ts";
 import {
-  catalogPlace,
-  gatewayFolder,
-  isPostgres,
   loadMacKey,
   openGatewayBackend,
   openGatewayCatalog,
@@ -27,7 +23,6 @@ import {
   warner,
 } from "../../gateway/open-gateway.ts";
 import { withCatalogVariable } from "../../gateway/variables.ts";
-import { readKeyFile, readSecretFile } from "../../keys/key-files.ts";
 import { loadIdentities } from "../../keys/identities.ts";
 import type { Session } from "../../session.ts";
 import { readersOf } from "../../snapshots/readers.ts";
@@ -65,10 +60,7 @@ export const serveS3: Command = withCatalogVariable(
 );
 
 function checkSettings(settings: ServeSettings): void {
-  const { listen, insecure, tlsCert, tlsKey, writeOnly } = settings;
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw usage("--tls-cert and --tls-key belong together");
-  }
+  const { listen, insecure, tlsCert, writeOnly } = settings;
   if (listen !== undefined && !isLocal(listen) && tlsCert === undefined && !insecure) {
     throw usage(
       "without TLS, others on the network could read and change what is sent: add --tls-cert and --tls-key, or --insecure if something else protects the connections",
@@ -94,27 +86,17 @@ async function serveStore(settings: ServeSettings, session: Session): Promise<vo
   const metrics = createMetrics();
   await using opened = await openGatewayBackend(settings.store, session);
   const backend = measured(opened, metrics);
+  const access = await loadAccess(settings, session);
   const catalog = await openGatewayCatalog(settings, true);
   const warn = warner(session);
   try {
-    const objects = await createObjects({
-      backend,
-      catalog,
-      recipients: to,
-      identities,
-      macKey,
-      warn,
-    });
+    const keys = { recipients: to, identities, macKey };
+    const objects = await createObjects({ ...keys, backend, catalog, warn });
     try {
-      await serve(settings, session, {
-        catalog,
-        objects,
-        metrics,
-        checkStore: async () => {
-          await opened.head(NO_BLOB, { signal: AbortSignal.timeout(READY_MS) });
-        },
-        isShared: isPostgres(catalogPlace(settings)),
-      });
+      const checkStore = async (): Promise<void> => {
+        await opened.head(NO_BLOB, { signal: AbortSignal.timeout(READY_MS) });
+      };
+      await serve(settings, { catalog, objects, metrics, checkStore }, access, session);
     } finally {
       await objects.close();
     }
@@ -135,71 +117,36 @@ type Served = Pick<
 /** Serves until a signal ends it. */
 export async function serve(
   settings: ServeSettings,
+  served: Served,
+  { credentials, reload, tls }: Access,
   session: Session,
-  { isShared, ...served }: Served & { readonly isShared: boolean },
 ): Promise<void> {
   const { out, signal } = session;
-  const file = settings.credentials ?? join(gatewayFolder(settings), "credentials.toml");
-  if (settings.credentials === undefined && isShared) {
-    throw usage(
-      "gateways that share a catalog need the same access keys: name their file with --credentials",
-    );
-  }
-  const made = settings.credentials === undefined ? await ensureCredentials(file) : undefined;
-  let credentials = await readCredentials(file, session);
   const { host, port } = settings.listen ?? { host: LOOPBACK, port: 9000 };
-  const tls = await loadTls(settings, session);
   const log = accessLog(session);
-  let gateway: Gateway;
-  try {
-    gateway = await createGateway({
-      ...served,
-      credentials: () => credentials,
-      listen: { host, port, tls, maxConnections: settings.maxConnections ?? CONNECTIONS },
-      region: settings.region,
-      domain: settings.domain,
-      log: settings.accessLog === false ? undefined : log.write,
-    });
-  } catch (error) {
-    if (systemCodeOf(error) === "") throw error;
-    const reason = systemCodeOf(error) === "EADDRINUSE" ? "the port is in use" : reasonOf(error);
+  const options = {
+    ...served,
+    credentials,
+    listen: { host, port, tls, maxConnections: settings.maxConnections ?? CONNECTIONS },
+    region: settings.region,
+    domain: settings.domain,
+    log: settings.accessLog === false ? undefined : log.write,
+  };
+  const gateway = await createGateway(options).catch((error: unknown) => {
+    const code = systemCodeOf(error);
+    if (code === "") throw error;
+    const reason = code === "EADDRINUSE" ? "the port is in use" : reasonOf(error);
     throw new Failure("unavailable", `cannot listen on ${host}, port ${port}: ${reason}`, error);
-  }
-  const stopped = new Promise<void>((resolve) => {
+  });
+  session.keepRunning(reload);
+  await out.note(`idk: serving S3 at ${gateway.url}`);
+  await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  session.keepRunning(async () => {
-    try {
-      credentials = await readCredentials(file, session);
-      await out.note(`idk: read the credentials again: ${credentials.keys.size} keys`);
-    } catch (error) {
-      await out.fault(`idk: the credentials stay as they were: ${messageOf(error)}`);
-    }
-  });
-  await out.note(`idk: serving S3 at ${gateway.url}`);
-  if (made === undefined) {
-    await out.note(`idk: the access keys are those in ${file}`);
-  } else {
-    await out.note(`idk: made an access key, kept in ${file}`);
-    await out.note(`AWS_ACCESS_KEY_ID=${made.accessKey}`);
-    await out.note(`AWS_SECRET_ACCESS_KEY=${made.secret}`);
-  }
-  await stopped;
   await out.note("idk: stopping: requests in progress may end");
   await gateway.close(STOP_MS);
   await log.close();
-}
-
-async function loadTls(
-  { tlsCert, tlsKey }: ServeSettings,
-  session: Session,
-): Promise<{ readonly cert: Uint8Array; readonly key: Uint8Array } | undefined> {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  return {
-    cert: await readKeyFile(tlsCert, "certificate"),
-    key: await readSecretFile(tlsKey, "key of the certificate", session),
-  };
 }
 
 function parseConnections(given: string): number {
