@@ -2,6 +2,7 @@ import type { Address, Backend, Store } from "@idk/storage";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MacKeys } from "./identity/mac.ts";
 import type { Budget, Need } from "./memory/budget.ts";
+import type { PassedBytes } from "./memory/garbage.ts";
 import type { Writes } from "./write/writes.ts";
 
 /** What every call of this room works with. */
@@ -33,6 +34,8 @@ export interface Memory {
   /** For content up to 1 MiB, so that it never waits for long transfers. */
   readonly small: Budget;
   readonly large: Budget;
+  /** Of long content. */
+  readonly passed: PassedBytes;
 }
 
 /** Content up to so many bytes is inline in its root. */

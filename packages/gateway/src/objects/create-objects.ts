@@ -9,6 +9,7 @@ import type { Inspector } from "./maintenance/inspect-root.ts";
 import { storeSnapshot } from "./maintenance/snapshot.ts";
 import { sweep } from "./maintenance/sweep.ts";
 import { createBudget } from "./memory/budget.ts";
+import { createPassedBytes } from "./memory/garbage.ts";
 import type { Objects } from "./objects.ts";
 import { readContent } from "./read/read.ts";
 import { withRootCache } from "./read/root-cache.ts";
@@ -83,11 +84,9 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     backend: withRootCache(backend, ROOT_CACHE_BYTES),
     workers: 0,
   });
-  const memory = {
-    chunkSize,
-    small: createBudget(smallBytes),
-    large: createBudget(largeBytes),
-  };
+  const large = createBudget(largeBytes);
+  const small = createBudget(smallBytes);
+  const memory = { chunkSize, small, large, passed: createPassedBytes(large) };
   const { uuid: catalogId } = await catalog.lineage();
   const writes = createWrites(catalog, now, warn);
   const canRead = identities.length > 0;
@@ -121,15 +120,12 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
       snapshot: (signal) => storeSnapshot(context, inspector, signal),
       check: (given) => checkObjects(context, inspector, given),
     },
-    metrics: () => {
-      const { small, large } = memory;
-      return {
+    metrics: () => ({
         budgetBytes: small.bytes + large.bytes,
         budgetUsed: small.used() + large.used(),
         budgetWaiting: small.waiting() + large.waiting(),
         preemptions: small.preemptions() + large.preemptions(),
-      };
-    },
+    }),
     async close() {
       await background.close();
       writes.close();

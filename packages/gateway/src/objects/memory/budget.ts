@@ -38,6 +38,8 @@ export interface Budget {
   acquire(need: Need, signal?: AbortSignal): Promise<Share>;
   readonly bytes: number;
   used(): number;
+  /** How many shares are in use. */
+  shares(): number;
   waiting(): number;
   /** How many shares were taken back early. */
   preemptions(): number;
@@ -154,6 +156,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
   return {
     bytes,
     used: () => used,
+    shares: () => holders.size,
     waiting: () => waiters.size,
     preemptions: () => preemptions,
     acquire({ least, most }, signal) {

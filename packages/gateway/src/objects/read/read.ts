@@ -42,6 +42,7 @@ export async function* readContent(
         for (let at = 0; at < chunk.length && !turn.hasEnded(); at += PIECE_LENGTH) {
           const piece = new Uint8Array(chunk.subarray(at, at + PIECE_LENGTH));
           position += piece.length;
+          context.memory.passed.add(piece.length);
           share.idle();
           yield piece;
           share.busy();

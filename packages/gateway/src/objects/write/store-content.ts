@@ -137,6 +137,7 @@ async function storeRoot(
       share.busy();
       if (piece === undefined) return;
       size += piece.length;
+      memory.passed.add(piece.length);
       yield piece;
     }
   }
