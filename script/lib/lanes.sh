@@ -4,7 +4,7 @@
 
 . script/lib/programs.sh
 
-LANES=(static storage portable cli bench live whole fuzz reference acceptance)
+LANES=(static storage portable gateway cli bench live whole fuzz reference acceptance)
 
 reports=$cache/reports
 failed=()
@@ -110,6 +110,12 @@ lane_portable() {
     --path-ignore-patterns "packages/storage/test/store/write/{compression,many-tiny,metadata}.test.ts" \
     --path-ignore-patterns "packages/storage/test/store/write/{possession,put-report,server-checksums}.test.ts" \
     packages/storage/test/{store,known-answers.test.ts,vectors.test.ts} packages/storage/test/reference
+}
+
+# The gateway over its catalogs and stores; the clients that talk to it are in `live`.
+lane_gateway() {
+  step "Servers" start_servers minio postgres
+  processes=3 step "Gateway" bun_tests gateway packages/gateway
 }
 
 # The command as it is published; `bun test packages/cli` by itself runs its sources.

@@ -7,6 +7,7 @@ import type {
   Garbage,
   Key,
   Lineage,
+  ListedObject,
   ObjectRecord,
   OpenedObject,
   Part,
@@ -93,7 +94,7 @@ export interface Catalog {
   ): Promise<readonly Deleted[]>;
 
   /** A page of objects. A list of versions is the same, for every object is version `null`. */
-  listObjects(options: ListOptions): Promise<Page<StoredObject>>;
+  listObjects(options: ListOptions): Promise<Page<ListedObject>>;
 
   /** Undefined if there is no such bucket. */
   createUpload(upload: Omit<Upload, "id" | "seq">): Promise<Upload | undefined>;

@@ -169,7 +169,7 @@ export function* endLease(name: string, holder: string): Plan<void> {
 export function* counts(): Plan<Counts> {
   const count = (table: string, condition = "") =>
     statement(
-      `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table} ${condition} LIMIT ${COUNTED}) AS some`,
+      `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table} ${condition} LIMIT ${COUNTED}) AS counted`,
     );
   const results = yield* all(
     count("garbage"),

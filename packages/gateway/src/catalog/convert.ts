@@ -9,11 +9,22 @@ import {
   type Statement,
   type Value,
 } from "./database/port.ts";
-import type { Bucket, Key, Part, PlacedRoot, Seq, StoredObject, Texts, Upload } from "./records.ts";
+import type {
+  Bucket,
+  Key,
+  ListedObject,
+  Part,
+  PlacedRoot,
+  Seq,
+  StoredObject,
+  Texts,
+  Upload,
+} from "./records.ts";
 
 export const BUCKET_COLUMNS = "id, name, owner, region, time";
 export const OBJECT_COLUMNS =
   "bucket, key, seq, kind, root, owner, parts, size, etag, time, checksums_json, tags_json, headers_json";
+export const LISTED_COLUMNS = "bucket, key, seq, size, etag, time, checksums_json";
 export const PART_COLUMNS = "number, seq, size, etag, time, checksums_json";
 export const UPLOAD_COLUMNS =
   "seq, secret, bucket, key, owner, time, tags_json, headers_json, options_json";
@@ -51,6 +62,15 @@ export function toObject(row: Row): StoredObject {
     ...toAttributes(row),
     tags: JSON.parse(row["tags_json"] as string) as StoredObject["tags"],
     headers: texts(row["headers_json"]),
+  };
+}
+
+export function toListed(row: Row): ListedObject {
+  return {
+    bucket: integer(row["bucket"]),
+    key: row["key"] as Key,
+    seq: integer(row["seq"]),
+    ...toAttributes(row),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ListOptions, Page } from "./catalog.ts";
-import { OBJECT_COLUMNS, toObject, toUpload, UPLOAD_COLUMNS } from "./convert.ts";
+import { LISTED_COLUMNS, toListed, toUpload, UPLOAD_COLUMNS } from "./convert.ts";
 import {
   batches,
   list,
@@ -10,7 +10,7 @@ import {
   type Row,
   type Value,
 } from "./database/port.ts";
-import type { Key, StoredObject, Upload } from "./records.ts";
+import type { Key, ListedObject, Upload } from "./records.ts";
 
 /**
  * What comes right behind all byte strings that begin with this one: nothing in UTF-8 has a byte 255, so
@@ -130,18 +130,18 @@ function toPage<Entry extends { readonly key: Key }>(
 
 const EMPTY = { entries: [], prefixes: [], next: undefined } as const;
 
-export function* listObjects(dialect: Dialect, options: ListOptions): Plan<Page<StoredObject>> {
+export function* listObjects(dialect: Dialect, options: ListOptions): Plan<Page<ListedObject>> {
   const { bucket, delimiter, limit } = options;
   if (limit === 0) return EMPTY;
   const start = startOf(options, false);
   if (delimiter === undefined) {
     const range = rangeOf(options, "?", [start]);
     const found = yield* rows(
-      `SELECT ${OBJECT_COLUMNS} FROM objects WHERE ${range.sql} ORDER BY key LIMIT ?`,
+      `SELECT ${LISTED_COLUMNS} FROM objects WHERE ${range.sql} ORDER BY key LIMIT ?`,
       ...range.values,
       limit + 1,
     );
-    return toPage(found.map(toObject), [], limit);
+    return toPage(found.map(toListed), [], limit);
   }
   const keys = yield* walk(dialect, "objects", options, delimiter, start, limit + 1);
   const { own, prefixes } = divide(keys, options);
@@ -150,13 +150,13 @@ export function* listObjects(dialect: Dialect, options: ListOptions): Plan<Page<
     const { marks, values } = list(batch);
     found.push(
       ...(yield* rows(
-        `SELECT ${OBJECT_COLUMNS} FROM objects WHERE bucket = ? AND key IN ${marks} ORDER BY key`,
+        `SELECT ${LISTED_COLUMNS} FROM objects WHERE bucket = ? AND key IN ${marks} ORDER BY key`,
         bucket,
         ...values,
       )),
     );
   }
-  return toPage(found.map(toObject), prefixes, limit);
+  return toPage(found.map(toListed), prefixes, limit);
 }
 
 /** Which keys are listed themselves, and the common prefixes of the others. */

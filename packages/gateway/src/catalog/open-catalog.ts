@@ -69,17 +69,17 @@ export async function openCatalog(
     ? await openPostgres(place, connections)
     : await openSqlite(place);
   try {
-    await database.write(() => beginLineage(randomUUID()));
+    return await createCatalog(database);
   } catch (error) {
     await database.close();
     throw error;
   }
-  return createCatalog(database);
 }
 
 /** The catalog over an open database. */
-export function createCatalog(database: Database): Catalog {
+export async function createCatalog(database: Database): Promise<Catalog> {
   const { dialect, read, query, write } = database;
+  await write(() => beginLineage(randomUUID()));
   return {
     nextSeq: () => database.nextSeq(),
     highestSeq: () => query(highestSeq),

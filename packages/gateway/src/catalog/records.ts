@@ -73,6 +73,12 @@ export interface StoredObject extends ObjectRecord {
   readonly parts: number;
 }
 
+/** An object as a listing has it. */
+export type ListedObject = Pick<
+  StoredObject,
+  "bucket" | "key" | "seq" | "size" | "etag" | "time" | "checksums"
+>;
+
 /** An object with the list of its content roots, which is empty if it is inline. */
 export interface OpenedObject {
   readonly object: StoredObject;

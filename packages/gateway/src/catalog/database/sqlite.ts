@@ -257,8 +257,8 @@ function sqliteCode(error: unknown): number | undefined {
 /** An error of SQLite as one of the catalog; a fault of the program as it is. */
 function asCatalogError(error: unknown): unknown {
   const code = sqliteCode(error);
-  if (code === undefined) return error;
-  const text = (error as Error).message;
+  if (!(error instanceof Error) || (code === undefined && !("syscall" in error))) return error;
+  const text = error.message;
   if (code === CORRUPT || code === NOTADB) {
     return new CatalogError("damaged", `the catalog is damaged: ${text}; rebuild it`, {
       cause: error,

@@ -1,5 +1,5 @@
 import type { ListOptions, Page } from "../../catalog/catalog.ts";
-import type { StoredObject } from "../../catalog/records.ts";
+import type { ListedObject } from "../../catalog/records.ts";
 import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/outgoing.ts";
@@ -17,7 +17,7 @@ interface Listing {
   readonly delimiter: Uint8Array;
   readonly encoding: "url" | undefined;
   readonly limit: number;
-  readonly page: Page<StoredObject>;
+  readonly page: Page<ListedObject>;
 }
 
 /** A page has at most so many entries, objects and common prefixes together. */
@@ -34,7 +34,7 @@ async function list(
   const delimiter = Buffer.from(query.get("delimiter") ?? "");
   if (!allowsObject(accessKey, "list", bucketName, prefix)) throw new S3Error("AccessDenied");
   const bucket = await request.bucket();
-  const page: Page<StoredObject> =
+  const page: Page<ListedObject> =
     limit === 0
       ? { entries: [], prefixes: [], next: undefined }
       : await catalog.listObjects({
@@ -72,7 +72,7 @@ function after(
   return { after: marker, isPrefixListed };
 }
 
-function lastOf({ entries, prefixes }: Page<StoredObject>): Uint8Array | undefined {
+function lastOf({ entries, prefixes }: Page<ListedObject>): Uint8Array | undefined {
   const [entry, prefix] = [entries.at(-1)?.key, prefixes.at(-1)];
   if (entry === undefined || prefix === undefined) return entry ?? prefix;
   return Buffer.compare(entry, prefix) > 0 ? entry : prefix;
@@ -162,7 +162,7 @@ function objects(
 }
 
 function entry(
-  { key, time, etag, size, checksums }: StoredObject,
+  { key, time, etag, size, checksums }: ListedObject,
   encoding: "url" | undefined,
   owner: Xml | undefined,
 ): Xml {

@@ -19,9 +19,9 @@ export const NOW = 1_700_000_000_000;
 export const [SECOND, HOUR, DAY] = [1000, 3_600_000, 86_400_000] as const;
 
 /** Runs a test with a fixture of its own. */
-export function using(
-  open: OpenFixture,
-  body: (fixture: Fixture & { bucket: Bucket }) => Promise<void>,
+export function using<Opened extends Fixture>(
+  open: () => Promise<Opened>,
+  body: (fixture: Opened & { bucket: Bucket }) => Promise<void>,
 ): () => Promise<void> {
   return async () => {
     const fixture = await open();
