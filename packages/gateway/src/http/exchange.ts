@@ -76,7 +76,7 @@ export function createExchange(
     signal: gone.signal,
     sent: () => sent,
     async send(answer) {
-      const isUnread = !request.complete;
+      const isUnread = hasBody(request) && !request.complete;
       const ends = isClosing() || isUnread;
       const headers = {
         server: "idk",
@@ -102,6 +102,12 @@ export function createExchange(
       }
     },
   };
+}
+
+/** A request without a body may not count as complete while it is handled. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
+  return encoding !== undefined || length !== "0";
 }
 
 /** Reads and drops what the client is still sending, for a while. */

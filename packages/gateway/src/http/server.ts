@@ -38,6 +38,8 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
+/** Connections count once they are encrypted. Until then, this limits how long they take. */
+const HANDSHAKE_MS = 10_000;
 /** A client must have sent its request's headers by then. */
 const HEADERS_MS = 20_000;
 /** Longer than most load balancers keep an idle connection, so that they are the ones to end it. */
@@ -88,7 +90,7 @@ export async function listen(
           cert: Buffer.from(tls.cert),
           key: Buffer.from(tls.key),
           minVersion: "TLSv1.2",
-          handshakeTimeout: HEADERS_MS,
+          handshakeTimeout: HANDSHAKE_MS,
         });
   server.maxConnections = maxConnections;
   // Beyond a maximum, headers would be left out without an error. The size limits them.
@@ -104,6 +106,12 @@ export async function listen(
     refused += 1;
   });
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    // Over TLS, Bun itself counts no connections.
+    if (sockets.size >= maxConnections) {
+      refused += 1;
+      socket.destroy();
+      return;
+    }
     sockets.set(socket, 0);
     socket.on("close", () => sockets.delete(socket));
     // Without a listener, a reset would end the process.

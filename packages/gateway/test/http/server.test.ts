@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as tlsConnect } from "node:tls";
+import { makeCertificate } from "../../../../tests/servers/certificate.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
 import { type HttpServer, listen } from "../../src/http/server.ts";
 
@@ -195,6 +200,33 @@ describe("connections", () => {
     expect(performance.now() - started).toBeLessThan(1000);
     while (ended < 450) await Bun.sleep(10);
     expect(server!.refused()).toBeGreaterThan(450);
+  });
+
+  test("are counted over TLS, too", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "idk-tls-"));
+    await makeCertificate(folder);
+    const [cert, key] = await Promise.all(
+      ["public.crt", "private.key"].map(async (name) => readFile(join(folder, name))),
+    );
+    server = await listen(
+      { host: "127.0.0.1", port: 0, maxConnections: 3, tls: { cert: cert!, key: key! } },
+      ok,
+    );
+    const port = Number(new URL(server.url).port);
+    const answers: string[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      const socket = tlsConnect({ port, host: "127.0.0.1", rejectUnauthorized: false });
+      open.push(socket);
+      socket.on("error", () => {});
+      socket.on("data", (data: Uint8Array) => {
+        answers.push(Buffer.from(data).toString().slice(0, 15));
+      });
+      socket.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+      await Bun.sleep(100);
+    }
+    expect(answers).toEqual(Array.from({ length: 3 }, () => "HTTP/1.1 200 OK"));
+    expect(server.refused()).toBe(2);
+    await rm(folder, { recursive: true });
   });
 
   test("end when the server closes, after the request in progress", async () => {
