@@ -175,9 +175,12 @@ describe("catalog in SQLite", () => {
       if (sql.startsWith("SELECT COUNT(*) AS n")) continue;
       const plan = direct.query(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
       for (const { detail } of plan) {
-        const isScan =
-          detail.startsWith("SCAN ") && !/^SCAN (?:walk|gone|CONSTANT|\(|\d)/u.test(detail);
-        if (isScan || detail.startsWith("USE TEMP B-TREE FOR ORDER BY")) scans.set(sql, detail);
+        const isScan = /^SCAN (?!walk|gone|CONSTANT|\(|\d)/u.test(detail);
+        // The first row of an index, and what has at most as many rows as a page or as there are writers.
+        const isFirst = detail.includes("USING COVERING INDEX") && sql.endsWith("LIMIT 1");
+        const isSort = detail.startsWith("USE TEMP B-TREE FOR ORDER BY");
+        const isShort = sql.includes("FROM walk") || sql.includes("FROM writes");
+        if ((isScan && !isFirst) || (isSort && !isShort)) scans.set(sql, detail);
       }
     }
     expect(Object.fromEntries(scans)).toEqual({});
