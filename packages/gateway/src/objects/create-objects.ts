@@ -91,7 +91,17 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
   const writes = createWrites(catalog, now, warn);
   const canRead = identities.length > 0;
   const context: ObjectsContext = {
-    ...{ backend, catalog, roots, contents, macKeys, canRead, memory, writes, now, catalogId, warn },
+    backend,
+    catalog,
+    roots,
+    contents,
+    macKeys,
+    canRead,
+    memory,
+    writes,
+    now,
+    catalogId,
+    warn,
     collectSoon: () => background.collectSoon(),
   };
   const inspector: Inspector = { backend, naCl, identities, macKeys, roots };
@@ -121,10 +131,10 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
       check: (given) => checkObjects(context, inspector, given),
     },
     metrics: () => ({
-        budgetBytes: small.bytes + large.bytes,
-        budgetUsed: small.used() + large.used(),
-        budgetWaiting: small.waiting() + large.waiting(),
-        preemptions: small.preemptions() + large.preemptions(),
+      budgetBytes: small.bytes + large.bytes,
+      budgetUsed: small.used() + large.used(),
+      budgetWaiting: small.waiting() + large.waiting(),
+      preemptions: small.preemptions() + large.preemptions(),
     }),
     async close() {
       await background.close();

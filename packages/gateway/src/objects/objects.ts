@@ -1,5 +1,13 @@
 import type { Condition } from "../catalog/catalog.ts";
-import type { Bucket, Key, OpenedObject, Part, StoredObject, Texts, Upload } from "../catalog/records.ts";
+import type {
+  Bucket,
+  Key,
+  OpenedObject,
+  Part,
+  StoredObject,
+  Texts,
+  Upload,
+} from "../catalog/records.ts";
 
 /** What is known of a body once it has ended and every check of it has passed. */
 export interface BodyDigests {

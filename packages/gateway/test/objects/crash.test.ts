@@ -8,7 +8,18 @@ import { createObjects, type ObjectsOptions } from "../../src/objects/create-obj
 import { rebuildCatalog } from "../../src/objects/maintenance/rebuild.ts";
 import type { Objects } from "../../src/objects/objects.ts";
 import { S3Error } from "../../src/errors.ts";
-import { blobsOf, bodyOf, bytesOf, CHUNK, DAY, keyOf, md5Of, openRig, read, rowsOf } from "./support.ts";
+import {
+  blobsOf,
+  bodyOf,
+  bytesOf,
+  CHUNK,
+  DAY,
+  keyOf,
+  md5Of,
+  openRig,
+  read,
+  rowsOf,
+} from "./support.ts";
 
 /*
  * A gateway one of whose calls of the store or the catalog fails, before or after it is done, while it
@@ -70,10 +81,22 @@ type Fuse = ReturnType<typeof createFuse>;
 
 function fusedBackend(backend: Backend, { through }: Fuse): Backend {
   return wrapBackend(backend, {
-    put: (put) => (...given) => through("put", () => put(...given)),
-    get: (get) => (...given) => through("get", () => get(...given)),
-    delete: (remove) => (...given) => through("delete", () => remove(...given)),
-    putMarker: (put) => (...given) => through("putMarker", () => put(...given)),
+    put:
+      (put) =>
+      (...given) =>
+        through("put", () => put(...given)),
+    get:
+      (get) =>
+      (...given) =>
+        through("get", () => get(...given)),
+    delete:
+      (remove) =>
+      (...given) =>
+        through("delete", () => remove(...given)),
+    putMarker:
+      (put) =>
+      (...given) =>
+        through("putMarker", () => put(...given)),
   });
 }
 
@@ -95,13 +118,19 @@ const digestOf = (bytes: Uint8Array | undefined): string | undefined => bytes &&
 interface World {
   readonly objects: Objects;
   readonly catalog: Catalog;
-  readonly bucket: { readonly id: number; readonly name: string } & Parameters<Objects["deleteBucket"]>[0];
+  readonly bucket: { readonly id: number; readonly name: string } & Parameters<
+    Objects["deleteBucket"]
+  >[0];
   readonly clock: { now: number };
   readonly model: Model;
 }
 
 /** Runs an operation; what it may change is in the model before it ends, and settled afterwards. */
-async function operate(world: World, random: (limit: number) => number, seed: number): Promise<void> {
+async function operate(
+  world: World,
+  random: (limit: number) => number,
+  seed: number,
+): Promise<void> {
   const { objects, catalog, bucket, clock, model } = world;
   const name = KEYS[random(KEYS.length)]!;
   const key = keyOf(name);
@@ -141,7 +170,13 @@ async function operate(world: World, random: (limit: number) => number, seed: nu
     }
     case 5: {
       const upload = await catalog.createUpload({
-        ...{ bucket: bucket.id, key, owner: "", time: clock.now, headers: {}, tags: [], options: {} },
+        bucket: bucket.id,
+        key,
+        owner: "",
+        time: clock.now,
+        headers: {},
+        tags: [],
+        options: {},
       });
       const contents = [bytesOf(CHUNK + 5, seed + 1), bytesOf(300, seed + 2)];
       const parts = [];
@@ -169,8 +204,13 @@ async function run(seed: number, failure: Failure): Promise<readonly string[]> {
   await using rig = await openRig({ backend, identities: [identity], now });
   const { catalog, bucket, catalogPath } = rig;
   const options: ObjectsOptions = {
-    ...{ backend, catalog, recipients: [identity.recipient], identities: [identity] },
-    ...{ chunkSize: CHUNK, background: false, now },
+    backend,
+    catalog,
+    recipients: [identity.recipient],
+    identities: [identity],
+    chunkSize: CHUNK,
+    background: false,
+    now,
   };
   const fuse = createFuse(failure);
   const model: Model = new Map();
@@ -214,7 +254,11 @@ async function run(seed: number, failure: Failure): Promise<readonly string[]> {
   // The leases of the dead process expire.
   clock.now += 2 * DAY;
   expect(await next.maintenance.snapshot()).toBe(true);
-  const uploads = await catalog.listUploads({ bucket: bucket.id, prefix: new Uint8Array(0), limit: 1000 });
+  const uploads = await catalog.listUploads({
+    bucket: bucket.id,
+    prefix: new Uint8Array(0),
+    limit: 1000,
+  });
   for (const upload of uploads.entries) await catalog.abortUpload(upload, clock.now);
   clock.now += DAY;
   await next.maintenance.collect();

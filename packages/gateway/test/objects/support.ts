@@ -47,9 +47,21 @@ export async function openRig(given: Partial<ObjectsOptions> = {}): Promise<Rig>
     warn: (message, error) => warnings.push(`${message}: ${String(error)}`),
     ...given,
   });
-  const { bucket } = await objects.createBucket({ name: "b", owner: "me", region: "r", time: clock.now });
+  const { bucket } = await objects.createBucket({
+    name: "b",
+    owner: "me",
+    region: "r",
+    time: clock.now,
+  });
   return {
-    ...{ backend, catalog, catalogPath, identity, objects, bucket, warnings, clock },
+    backend,
+    catalog,
+    catalogPath,
+    identity,
+    objects,
+    bucket,
+    warnings,
+    clock,
     async [Symbol.asyncDispose]() {
       await objects.close();
       if (given.catalog === undefined) await catalog.close();
@@ -119,6 +131,15 @@ export async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8A
   const all: Uint8Array[] = [];
   for await (const piece of pieces) all.push(piece);
   return new Uint8Array(Buffer.concat(all));
+}
+
+/** The error of a promise that has to be rejected. */
+export async function failureOf(promise: Promise<unknown>): Promise<Error> {
+  const outcome = await promise.then(
+    () => new Error("nothing was thrown"),
+    (error: unknown) => error,
+  );
+  return outcome instanceof Error ? outcome : new Error(String(outcome));
 }
 
 /** The names of all blobs. */

@@ -55,7 +55,7 @@ export function encodeRecord(record: RootRecord): Uint8Array<ArrayBuffer> {
  */
 export function decodeRecord(bytes: Uint8Array): RootRecord {
   const fields = mapOf(decodeCborT(bytes, { itemsMax: 20_000 }));
-  switch (fields.get("type")) {
+  switch (textOf(fields.get("type"))) {
     case "object":
       return {
         type: "object",

@@ -25,7 +25,10 @@ export function createAddressSet(): AddressSet {
   /** The slot that has these bits, or the free one for them. */
   const find = (first: number, second: number): number => {
     let slot = first & (slots - 1);
-    while ((high[slot] !== 0 || low[slot] !== 0) && (high[slot] !== first || low[slot] !== second)) {
+    while (
+      (high[slot] !== 0 || low[slot] !== 0) &&
+      (high[slot] !== first || low[slot] !== second)
+    ) {
       slot = (slot + 1) & (slots - 1);
     }
     return slot;

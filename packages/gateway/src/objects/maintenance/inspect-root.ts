@@ -72,7 +72,7 @@ async function inspect(
 
 /** Whether a blob is a leaf or node, from its first bytes. That it is a valid one is not checked. */
 function isChild(start: Uint8Array): boolean {
-  return start.length >= PREAMBLE_LENGTH && (start[4]! << 8) + start[5]! === CHILD_HEADER;
+  return start.length >= PREAMBLE_LENGTH && CHILD_HEADER === (start[4]! << 8) + start[5]!;
 }
 
 async function readLong(

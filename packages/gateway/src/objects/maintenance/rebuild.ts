@@ -81,7 +81,10 @@ interface Survey {
 export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildReport> {
   const { backend, catalog, identities, macKey, useSnapshot = true, signal } = options;
   if ((await catalog.listBuckets({ limit: 1 })).length > 0) {
-    throw new S3Error("InvalidRequest", "A catalog is rebuilt into a new one: this one has buckets.");
+    throw new S3Error(
+      "InvalidRequest",
+      "A catalog is rebuilt into a new one: this one has buckets.",
+    );
   }
   const macKeys = macKeysOf(identities, macKey);
   if (macKeys === undefined) throw new S3Error("InvalidRequest", "A rebuild needs an identity.");
@@ -148,8 +151,14 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
     await catalog.setComplete(isComplete);
     const { buckets, objects, forgedCount, faultCount } = counts;
     return {
-      ...{ buckets, objects, snapshot: snapshot?.address },
-      ...{ forged, forgedCount, faults, faultCount, isComplete },
+      buckets,
+      objects,
+      snapshot: snapshot?.address,
+      forged,
+      forgedCount,
+      faults,
+      faultCount,
+      isComplete,
     };
   } finally {
     await survey.objects.close();
@@ -240,7 +249,8 @@ async function* allRows(
     for await (const row of snapshotRows(roots, snapshot, signal)) {
       // It was replaced or deleted since.
       if (row.type === "object" && !listed.has(row.object.root)) continue;
-      if (row.type === "part" && !row.contents.every(({ address }) => listed.has(address))) continue;
+      if (row.type === "part" && !row.contents.every(({ address }) => listed.has(address)))
+        continue;
       yield row;
     }
   }

@@ -1,12 +1,7 @@
 import { type CborItem, concat, decodeCborT, encodeCborT, CborError } from "@idk/storage/blobs";
 import { parseAddress } from "@idk/storage";
 import type { ExportedRow, ObjectRecord, Upload } from "../../catalog/records.ts";
-import {
-  decodeContent,
-  decodePart,
-  encodeContent,
-  encodePart,
-} from "../identity/manifest.ts";
+import { decodeContent, decodePart, encodeContent, encodePart } from "../identity/manifest.ts";
 import {
   bytesOf,
   cborOf,
@@ -32,7 +27,9 @@ export async function* encodeRows(
 
 /** One encoded row, with its length before it. */
 export function encodeRow(row: ExportedRow): Uint8Array {
-  const encoded = encodeCborT(new Map(Object.entries(row).map(([name, item]) => [name, fieldOf(name, item)])));
+  const encoded = encodeCborT(
+    new Map(Object.entries(row).map(([name, item]) => [name, fieldOf(name, item)])),
+  );
   const length = new Uint8Array(LENGTH_BYTES);
   new DataView(length.buffer).setUint32(0, encoded.length);
   return concat(length, encoded);
@@ -76,7 +73,7 @@ export async function* decodeRows(pieces: AsyncIterable<Uint8Array>): AsyncGener
 function decodeRow(bytes: Uint8Array): ExportedRow {
   const fields = mapOf(decodeCborT(bytes, { itemsMax: ITEMS_MAX }));
   const contents = () => listOf(fields.get("contents")).map(decodeContent);
-  switch (fields.get("type")) {
+  switch (textOf(fields.get("type"))) {
     case "bucket": {
       const bucket = mapOf(fields.get("bucket"));
       return {

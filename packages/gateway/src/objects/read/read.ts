@@ -1,12 +1,6 @@
 import type { OpenedObject, Part, StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
-import {
-  chunksAtOnce,
-  INLINE_MAX,
-  largeNeed,
-  type ObjectsContext,
-  smallNeed,
-} from "../context.ts";
+import { chunksAtOnce, INLINE_MAX, largeNeed, type ObjectsContext, smallNeed } from "../context.ts";
 import type { Share } from "../memory/budget.ts";
 import type { ByteRange } from "../objects.ts";
 import { type ChunkReader, readChunks } from "./chunks.ts";
@@ -33,7 +27,13 @@ export async function* readContent(
   while (position < range.end) {
     const share = await acquire(context, opened, range.end - position, signal);
     const rest = { start: position, end: range.end };
-    const chunks = readChunks(context, opened, rest, chunksAtOnce(context.memory, share.bytes), signal);
+    const chunks = readChunks(
+      context,
+      opened,
+      rest,
+      chunksAtOnce(context.memory, share.bytes),
+      signal,
+    );
     const turn = takeTurn(share, chunks);
     try {
       for (;;) {

@@ -42,13 +42,17 @@ export function withRootCache(backend: Backend, maxBytes: number): Backend {
       }
       return length;
     },
-    put: (put) => async (name, ...rest) => {
-      forget(name);
-      await put(name, ...rest);
-    },
-    delete: (remove) => async (name, ...rest) => {
-      forget(name);
-      await remove(name, ...rest);
-    },
+    put:
+      (put) =>
+      async (name, ...rest) => {
+        forget(name);
+        await put(name, ...rest);
+      },
+    delete:
+      (remove) =>
+      async (name, ...rest) => {
+        forget(name);
+        await remove(name, ...rest);
+      },
   });
 }

@@ -50,12 +50,12 @@ export async function withWrite<T>(
     if (claimed.outcome === "claimed") return claimed.seq;
     if (claimed.outcome === "conflict") throw new S3Error("ConditionalRequestConflict");
     if (claimed.outcome === "no-bucket") throw new S3Error("NoSuchBucket");
-    throw refused(claimed);
+    throw refused(claimed.outcome);
   }
 }
 
 /** The error for a condition that does not hold. */
-export function refused({ outcome }: Refusal): S3Error {
+export function refused(outcome: Refusal["outcome"]): S3Error {
   return new S3Error(outcome === "absent" ? "NoSuchKey" : "PreconditionFailed");
 }
 
@@ -129,7 +129,9 @@ export function putRecord(
 }
 
 /** The error for an outcome other than `stored` and `superseded`. */
-export function notCommitted(outcome: Exclude<Committed["outcome"], "stored" | "superseded">): S3Error {
+export function notCommitted(
+  outcome: Exclude<Committed["outcome"], "stored" | "superseded">,
+): S3Error {
   switch (outcome) {
     case "lost":
     case "retry":
@@ -139,6 +141,7 @@ export function notCommitted(outcome: Exclude<Committed["outcome"], "stored" | "
     case "no-bucket":
       return new S3Error("NoSuchBucket");
     case "no-upload":
+    default:
       return new S3Error("NoSuchUpload");
   }
 }

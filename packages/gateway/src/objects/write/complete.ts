@@ -47,6 +47,11 @@ export async function completeUpload(
         return committed.object;
       case "changed":
         throw new S3Error("InvalidPart");
+      case "retry":
+      case "lost":
+      case "source-changed":
+      case "no-bucket":
+      case "no-upload":
       default:
         throw notCommitted(committed.outcome);
     }

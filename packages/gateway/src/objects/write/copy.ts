@@ -2,12 +2,7 @@ import { createHash } from "node:crypto";
 import type { Part, StoredObject } from "../../catalog/records.ts";
 import { type ObjectsContext, smallNeed } from "../context.ts";
 import { encodeManifest } from "../identity/manifest.ts";
-import type {
-  ByteRange,
-  CopyPartRequest,
-  CopyRequest,
-  IncomingBody,
-} from "../objects.ts";
+import type { ByteRange, CopyPartRequest, CopyRequest, IncomingBody } from "../objects.ts";
 import { partsOf, readContent, requireIdentity } from "../read/read.ts";
 import { rootsOfRange } from "../read/ranges.ts";
 import { withWrite } from "./commit.ts";

@@ -51,7 +51,7 @@ export async function deleteObjects(
   const deletions: Deletion[] = [];
   const answers = results.map((result) => {
     if (result.outcome === "no-bucket") return new S3Error("NoSuchBucket");
-    if (result.outcome !== "deleted") return refused(result);
+    if (result.outcome !== "deleted") return refused(result.outcome);
     deletions.push(result.tombstone);
     return result.object;
   });

@@ -14,7 +14,10 @@ import { storeBody } from "./store-content.ts";
 import type { Write } from "./writes.ts";
 
 /** Stores a body under a key; see `Objects.putObject`. */
-export async function putObject(context: ObjectsContext, request: PutRequest): Promise<StoredObject> {
+export async function putObject(
+  context: ObjectsContext,
+  request: PutRequest,
+): Promise<StoredObject> {
   const { signal } = request;
   return withWrite(context, targetOf(request), async (write, isClaimed) => {
     const body = await storeBody(context, request.body, { allowInline: true, part: 1, signal });
@@ -27,8 +30,14 @@ export async function putObject(context: ObjectsContext, request: PutRequest): P
         checksums: body.checksums,
       });
       const { contents } = body;
-      return await commitObject(context, request, object, content, write, { contents, isClaimed }, () =>
-        body.discard(),
+      return await commitObject(
+        context,
+        request,
+        object,
+        content,
+        write,
+        { contents, isClaimed },
+        () => body.discard(),
       );
     } finally {
       body.release();

@@ -46,9 +46,11 @@ export function createSource(bytes: AsyncIterable<Uint8Array>, signal?: AbortSig
       pending.then(
         (result) => {
           // Another call waits for it now.
-          if (wake !== resolve) return;
-          pending = wake = fail = undefined;
-          resolve(result);
+          if (wake === resolve) {
+            pending = wake = fail = undefined;
+            resolve(result);
+          }
+          return undefined;
         },
         // Kept, so that every later call rejects as well: it must never pass for the end.
         reject,
@@ -67,7 +69,9 @@ export function createSource(bytes: AsyncIterable<Uint8Array>, signal?: AbortSig
 
   const hold = (piece: Uint8Array, wanted: number): void => {
     if (filled + piece.length > buffer.length) {
-      const grown = new Uint8Array(Math.max(filled + piece.length, Math.min(wanted, 2 * buffer.length)));
+      const grown = new Uint8Array(
+        Math.max(filled + piece.length, Math.min(wanted, 2 * buffer.length)),
+      );
       grown.set(buffer.subarray(0, filled));
       buffer = grown;
     }

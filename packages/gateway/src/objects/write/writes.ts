@@ -48,7 +48,11 @@ export function createWrites(
       await catalog.beginWrite(write.seq, write.started);
       write.registered = true;
     }
-    if (lasting.length > 0) await catalog.beat(lasting.map(({ seq }) => seq), at);
+    if (lasting.length > 0)
+      await catalog.beat(
+        lasting.map(({ seq }) => seq),
+        at,
+      );
     for (const write of lasting) write.heard = at;
   };
   const timer = setInterval(() => {

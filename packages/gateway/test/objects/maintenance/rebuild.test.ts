@@ -32,16 +32,30 @@ async function fill(rig: Rig): Promise<void> {
   for (let i = 0; i < 8; i++) await put(rig, `short-${i % 5}`, bytesOf(10 * i, i));
   await put(rig, "long/\u{1F600}", bytesOf(2 * MIB + 3, 1));
   const source = (await catalog.openObject(bucket.id, keyOf("long/\u{1F600}")))!;
-  await objects.copyObject({ bucket, key: keyOf("copy"), headers: { a: "b" }, tags: [["t", "v"]], source });
+  await objects.copyObject({
+    bucket,
+    key: keyOf("copy"),
+    headers: { a: "b" },
+    tags: [["t", "v"]],
+    source,
+  });
   const upload = (await catalog.createUpload({
-    ...{ bucket: bucket.id, key: keyOf("parts"), owner: "me", time: clock.now },
-    ...{ headers: {}, tags: [], options: {} },
+    bucket: bucket.id,
+    key: keyOf("parts"),
+    owner: "me",
+    time: clock.now,
+    headers: {},
+    tags: [],
+    options: {},
   }))!;
   const part = await objects.copyPart({ upload, number: 3, source });
   const parts = [await objects.copyPart({ upload, number: 1, source }), part];
   const checksums = { crc32: "AAAAAA==-2" };
   await objects.completeUpload({ bucket, upload, parts, etag: `${"0".repeat(32)}-2`, checksums });
-  await objects.deleteObjects(bucket, [{ key: keyOf("short-0") }, { key: keyOf("long/\u{1F600}") }]);
+  await objects.deleteObjects(bucket, [
+    { key: keyOf("short-0") },
+    { key: keyOf("long/\u{1F600}") },
+  ]);
   await objects.deleteBucket((await catalog.findBucket("d"))!);
 }
 
@@ -55,23 +69,26 @@ test("a catalog is rebuilt from the store alone", async () => {
   await catalog.close();
 });
 
-test.each([true, false])("with a snapshot and later changes, and using it: %p", async (useSnapshot) => {
-  await using rig = await openRig();
-  await fill(rig);
-  await rig.objects.maintenance.snapshot();
-  rig.clock.now += 3 * 60 * 60_000;
-  await put(rig, "short-1", bytesOf(77, 77));
-  await put(rig, "new", bytesOf(3 * MIB, 78));
-  await rig.objects.deleteObjects(rig.bucket, [{ key: keyOf("short-2") }]);
-  await rig.objects.maintenance.collect();
-  await rig.objects.createBucket({ name: "d", owner: "later", region: "x", time: 5 });
-  const rows = await rowsOf(rig.catalog);
-  const { report, catalog } = await rebuild(rig, { useSnapshot });
-  expect(report.snapshot === undefined).toBe(!useSnapshot);
-  expect(report).toMatchObject({ faultCount: 0, isComplete: true });
-  expect(await rowsOf(catalog)).toEqual(rows);
-  await catalog.close();
-});
+test.each([true, false])(
+  "with a snapshot and later changes, and using it: %p",
+  async (useSnapshot) => {
+    await using rig = await openRig();
+    await fill(rig);
+    await rig.objects.maintenance.snapshot();
+    rig.clock.now += 3 * 60 * 60_000;
+    await put(rig, "short-1", bytesOf(77, 77));
+    await put(rig, "new", bytesOf(3 * MIB, 78));
+    await rig.objects.deleteObjects(rig.bucket, [{ key: keyOf("short-2") }]);
+    await rig.objects.maintenance.collect();
+    await rig.objects.createBucket({ name: "d", owner: "later", region: "x", time: 5 });
+    const rows = await rowsOf(rig.catalog);
+    const { report, catalog } = await rebuild(rig, { useSnapshot });
+    expect(report.snapshot === undefined).toBe(!useSnapshot);
+    expect(report).toMatchObject({ faultCount: 0, isComplete: true });
+    expect(await rowsOf(catalog)).toEqual(rows);
+    await catalog.close();
+  },
+);
 
 test("a snapshot spares opening what was stored long before it", async () => {
   await using rig = await openRig();
@@ -91,10 +108,9 @@ test("a snapshot spares opening what was stored long before it", async () => {
   const { report, catalog } = await rebuild(rig, { backend });
   expect(await rowsOf(catalog)).toEqual(rows);
   expect(report.objects).toBe(6);
-  const [snapshotRoot, content] = [report.snapshot!, 1];
-  expect(read).toContain(snapshotRoot);
-  // Its root to find it and in the survey, and its content to test, to import buckets, and objects.
-  expect(new Set(read).size).toBe(1 + content);
+  expect(read).toContain(report.snapshot!);
+  // The snapshot's root and its content, which is inline.
+  expect(new Set(read).size).toBe(2);
   await catalog.close();
 });
 
@@ -104,13 +120,14 @@ test("objects of somebody with the public key alone are refused and reported", a
   const naCl = await loadNaCl();
   const { backend, identity, bucket, catalog } = rig;
   const content = bytesOf(10, 2);
+  const object = (await catalog.findObject(bucket.id, keyOf("k")))!;
   const record = encodeRecord({
     type: "object",
-    ...(await catalog.findObject(bucket.id, keyOf("k")))!,
+    ...object,
     seq: 1_000_000,
     bucketName: "b",
     catalog: "x",
-  } as Parameters<typeof encodeRecord>[0]);
+  });
   const forgeries: string[] = [];
   const noKeys = [new Uint8Array(32)] as const;
   for (const metadata of [
@@ -119,13 +136,17 @@ test("objects of somebody with the public key alone are refused and reported", a
     { s3: record },
     { mac: new Uint8Array(32) },
   ]) {
-    const { address, blob } = sealRoot(naCl, { content, metadata, recipients: [identity.recipient] });
+    const { address, blob } = sealRoot(naCl, {
+      content,
+      metadata,
+      recipients: [identity.recipient],
+    });
     await backend.put(address, blob);
     forgeries.push(address);
   }
   const rows = await rowsOf(catalog);
   const { report, catalog: rebuilt } = await rebuild(rig);
-  expect(report.forged.toSorted()).toEqual(forgeries.toSorted() as typeof report.forged);
+  expect(report.forged.map(String).toSorted()).toEqual(forgeries.toSorted());
   expect(report).toMatchObject({ forgedCount: 4, isComplete: true });
   expect(await rowsOf(rebuilt)).toEqual(rows);
   await rebuilt.close();

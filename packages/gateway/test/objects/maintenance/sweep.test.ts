@@ -6,15 +6,23 @@ import { openCatalog } from "../../../src/catalog/open-catalog.ts";
 import { createObjects } from "../../../src/objects/create-objects.ts";
 import type { Objects } from "../../../src/objects/objects.ts";
 import type { Catalog } from "../../../src/catalog/catalog.ts";
-import { blobsOf, bodyOf, bytesOf, DAY, keyOf, openRig, put, read, type Rig } from "../support.ts";
+import {
+  failureOf,
+  blobsOf,
+  bodyOf,
+  bytesOf,
+  DAY,
+  keyOf,
+  openRig,
+  put,
+  read,
+  type Rig,
+} from "../support.ts";
 
 const MIB = 2 ** 20;
 
 /** Another gateway over the same store, with another catalog. */
-async function withCatalog(
-  { backend, identity, clock }: Rig,
-  catalog: Catalog,
-): Promise<Objects> {
+async function withCatalog({ backend, identity, clock }: Rig, catalog: Catalog): Promise<Objects> {
   const keys = { recipients: [identity.recipient], identities: [identity] };
   const now = (): number => clock.now;
   return createObjects({ ...keys, backend, catalog, background: false, now });
@@ -32,8 +40,12 @@ test("a sweep deletes what crashed writes left, and nothing else", async () => {
       broken ? Promise.reject(new Error("crash")) : catalog.commitPut(...given),
   };
   const crashing = await createObjects({
-    ...{ backend, catalog: failing, recipients: [rig.identity.recipient] },
-    ...{ identities: [rig.identity], background: false, now: () => store.now },
+    backend,
+    catalog: failing,
+    recipients: [rig.identity.recipient],
+    identities: [rig.identity],
+    background: false,
+    now: () => store.now,
   });
   await put(rig, "short", bytesOf(10, 1));
   await put(rig, "long", bytesOf(3 * MIB, 2));
@@ -41,7 +53,13 @@ test("a sweep deletes what crashed writes left, and nothing else", async () => {
   await objects.copyObject({ bucket, key: keyOf("copy"), headers: {}, source });
   await objects.deleteObjects(bucket, [{ key: keyOf("long") }]);
   const upload = (await catalog.createUpload({
-    ...{ bucket: bucket.id, key: keyOf("p"), owner: "me", time: 0, headers: {}, tags: [], options: {} },
+    bucket: bucket.id,
+    key: keyOf("p"),
+    owner: "me",
+    time: 0,
+    headers: {},
+    tags: [],
+    options: {},
   }))!;
   await objects.putPart({ upload, number: 1, body: bodyOf(bytesOf(2 * MIB, 3)) });
   await objects.maintenance.collect();
@@ -52,7 +70,7 @@ test("a sweep deletes what crashed writes left, and nothing else", async () => {
   for (const size of [10, 3 * MIB]) {
     const body = bodyOf(bytesOf(size, 4));
     const putting = crashing.putObject({ bucket, key: keyOf("crash"), headers: {}, body });
-    await expect(putting).rejects.toThrow("crash");
+    expect((await failureOf(putting)).message).toContain("crash");
   }
   await rig.objects.createBucket({ name: "gone", owner: "", region: "", time: 0 });
   await rig.objects.deleteBucket((await catalog.findBucket("gone"))!);
@@ -131,7 +149,7 @@ test("a catalog restored from a copy neither sweeps nor stores a snapshot", asyn
   const catalog = await openCatalog(copy);
   const restored = await withCatalog(rig, catalog);
   expect((await restored.maintenance.sweep()).refused).toContain("newer snapshot");
-  await expect(restored.maintenance.snapshot()).rejects.toThrow("newer snapshot");
+  expect((await failureOf(restored.maintenance.snapshot())).message).toContain("newer snapshot");
   expect(await read(rig, "l")).toEqual(bytesOf(3 * MIB, 2));
   await restored.close();
   await catalog.close();
@@ -148,7 +166,9 @@ test("roots of others are reported, and left alone", async () => {
   await using rig = await openRig();
   const { backend, identity, clock, objects } = rig;
   const others = createStore({ backend, recipients: [identity.recipient] });
-  const forged = await others.put("x", { metadata: { s3: new Uint8Array(3), mac: new Uint8Array(32) } });
+  const forged = await others.put("x", {
+    metadata: { s3: new Uint8Array(3), mac: new Uint8Array(32) },
+  });
   await objects.maintenance.snapshot();
   clock.now += 2 * DAY;
   expect((await objects.maintenance.sweep()).forged).toEqual([forged]);
@@ -158,10 +178,12 @@ test("roots of others are reported, and left alone", async () => {
 test("one process collects at a time, and garbage that cannot be deleted stays", async () => {
   let refuses = true;
   const backend = wrapBackend(memory(), {
-    delete: (remove) => async (...given) => {
-      if (refuses) throw new Error("no");
-      await remove(...given);
-    },
+    delete:
+      (remove) =>
+      async (...given) => {
+        if (refuses) throw new Error("no");
+        await remove(...given);
+      },
   });
   await using rig = await openRig({ backend });
   await put(rig, "k", bytesOf(10, 1));

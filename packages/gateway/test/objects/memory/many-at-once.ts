@@ -19,7 +19,11 @@ import { createObjects } from "../../../src/objects/create-objects.ts";
  * Arguments: mebibytes of an object, clients of each kind, clients of each kind that stall.
  */
 
-const [mebibytes, clients, stalling] = process.argv.slice(2, 5).map(Number) as [number, number, number];
+const [mebibytes, clients, stalling] = process.argv.slice(2, 5).map(Number) as [
+  number,
+  number,
+  number,
+];
 const LENGTH = mebibytes * 2 ** 20;
 const PIECE = new Uint8Array(64 * 1024).map((_, index) => index * 7);
 
@@ -35,7 +39,9 @@ async function serve(): Promise<void> {
   const catalog = await openCatalog(join(folder, "catalog.sqlite"));
   const identity = await generateIdentity();
   const objects = await createObjects({
-    ...{ catalog, recipients: [identity.recipient], identities: [identity] },
+    catalog,
+    recipients: [identity.recipient],
+    identities: [identity],
     backend: filesystem(join(folder, "blobs"), { durability: "none" }),
     background: false,
   });

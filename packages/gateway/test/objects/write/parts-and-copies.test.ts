@@ -23,13 +23,23 @@ const MIB = 2 ** 20;
 
 async function begin({ catalog, bucket, clock }: Rig, key: string): Promise<Upload> {
   const upload = await catalog.createUpload({
-    ...{ bucket: bucket.id, key: keyOf(key), owner: "me", time: clock.now },
-    ...{ headers: { "content-type": "a/b" }, tags: [["t", "1"]], options: {} },
+    bucket: bucket.id,
+    key: keyOf(key),
+    owner: "me",
+    time: clock.now,
+    headers: { "content-type": "a/b" },
+    tags: [["t", "1"]],
+    options: {},
   });
   return upload!;
 }
 
-function putPart({ objects }: Rig, upload: Upload, number: number, bytes: Uint8Array): Promise<Part> {
+function putPart(
+  { objects }: Rig,
+  upload: Upload,
+  number: number,
+  bytes: Uint8Array,
+): Promise<Part> {
   return objects.putPart({ upload, number, body: bodyOf(bytes) });
 }
 
@@ -150,8 +160,12 @@ test("a gateway with public keys alone writes what a reader can read, and reads 
   await using rig = await openRig();
   const { backend, catalog, bucket, identity, clock } = rig;
   const writer = await createObjects({
-    ...{ backend, catalog, recipients: [identity.recipient], macKey: macKeyOf(identity) },
-    ...{ background: false, now: () => clock.now },
+    backend,
+    catalog,
+    recipients: [identity.recipient],
+    macKey: macKeyOf(identity),
+    background: false,
+    now: () => clock.now,
   });
   expect(writer.canRead).toBe(false);
   const bytes = bytesOf(2 * MIB, 1);

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
+import { failureOf } from "../support.ts";
 import { createSource } from "../../../src/objects/write/source.ts";
 
 /** A body that gives what the test sends. */
 function controlled() {
-  const waiting: PromiseWithResolvers<IteratorResult<Uint8Array>>[] = [];
+  type Pull = ReturnType<typeof Promise.withResolvers<IteratorResult<Uint8Array>>>;
+  const waiting: Pull[] = [];
   let returned = false;
   const bytes: AsyncIterable<Uint8Array> = {
     [Symbol.asyncIterator]: () => ({
@@ -52,8 +54,8 @@ test("a body that fails while nobody waits does not pass for one that ended", as
   body.fail(new Error("BadDigest"));
   await Bun.sleep(1);
   for (let i = 0; i < 2; i++) {
-    await expect(source.next()).rejects.toThrow("BadDigest");
-    await expect(source.gather(1)).rejects.toThrow("BadDigest");
+    expect((await failureOf(source.next())).message).toContain("BadDigest");
+    expect((await failureOf(source.gather(1))).message).toContain("BadDigest");
   }
   expect(source.hasEnded()).toBe(false);
 });
@@ -80,8 +82,8 @@ test("a signal rejects the call that waits, and cancelling ends the body", async
   const source = createSource(body.bytes, controller.signal);
   const next = source.next();
   controller.abort(new Error("gone"));
-  await expect(next).rejects.toThrow("gone");
-  await expect(source.next()).rejects.toThrow("gone");
+  expect((await failureOf(next)).message).toContain("gone");
+  expect((await failureOf(source.next())).message).toContain("gone");
   source.cancel();
   expect(body.returned()).toBe(true);
 });
