@@ -16,6 +16,7 @@ import { type HttpServer, listen, type ListenOptions } from "./http/server.ts";
 import type { Objects } from "./objects/objects.ts";
 import { findBucket } from "./operations/find.ts";
 import { checkKey } from "./operations/keys.ts";
+import { checkOwner } from "./operations/owner.ts";
 import type { Operation, Request, Services } from "./operations/operation.ts";
 import { route } from "./operations/route.ts";
 import { type AuthenticatedRequest, authenticate } from "./signature/authenticate.ts";
@@ -178,7 +179,7 @@ async function answerTo(
     ...servicesOf(options),
     ...bodyOf(request, exchange, context),
     ...address,
-    ...bucketOf(options, address.bucketName),
+    ...bucketOf(options, request, address.bucketName),
     method: request.method,
     query: request.query,
     headers: request.headers,
@@ -215,9 +216,15 @@ function bodyOf(
   };
 }
 
-function bucketOf({ catalog }: GatewayOptions, name: string): Pick<Request, "bucket"> {
+function bucketOf(
+  { catalog }: GatewayOptions,
+  { headers }: AuthenticatedRequest,
+  name: string,
+): Pick<Request, "bucket"> {
   let found: Promise<Bucket> | undefined;
-  return { bucket: () => (found ??= findBucket(catalog, name)) };
+  const expected = headers.get("x-amz-expected-bucket-owner");
+  const find = async (): Promise<Bucket> => checkOwner(await findBucket(catalog, name), expected);
+  return { bucket: () => (found ??= find()) };
 }
 
 /** @throws S3Error `AccessDenied` */

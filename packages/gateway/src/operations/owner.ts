@@ -1,3 +1,5 @@
+import type { Bucket } from "../catalog/records.ts";
+import { S3Error } from "../errors.ts";
 import { type Xml, xml } from "../xml/write.ts";
 
 /** All keys of a gateway are of one account, because whoever has its catalog owns all there is. */
@@ -14,6 +16,18 @@ export function ownerXml(element: "Owner" | "Initiator"): Xml {
 /** Whether an id is that of the owner. */
 export function isOwner(id: string | undefined): boolean {
   return id === ACCOUNT;
+}
+
+/**
+ * Refuses a request that expects another owner of a bucket: it is meant for a bucket of the same name
+ * elsewhere.
+ *
+ * @param expected the header; a bucket's owner is the account, or the access key that made it
+ * @throws S3Error `AccessDenied`
+ */
+export function checkOwner(bucket: Bucket, expected: string | undefined): Bucket {
+  if (expected === undefined || isOwner(expected) || expected === bucket.owner) return bucket;
+  throw new S3Error("AccessDenied");
 }
 
 /** The one access control list there is: the owner may do everything. */

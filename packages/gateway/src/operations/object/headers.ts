@@ -53,6 +53,7 @@ export function objectHeaders({ headers, etag, time, tags }: StoredObject): Reco
     etag: `"${etag}"`,
     "last-modified": httpTime(time),
     "accept-ranges": "bytes",
+    "x-amz-storage-class": "STANDARD",
     ...(tags.length > 0 && { "x-amz-tagging-count": `${tags.length}` }),
   };
 }

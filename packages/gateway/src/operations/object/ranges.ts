@@ -9,7 +9,7 @@ import type { ByteRange } from "../../objects/objects.ts";
  * @throws S3Error `InvalidRange` if no byte of the object is in it
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | undefined {
-  const [, first = "", last = ""] = /^bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/iu.exec(header ?? "") ?? [];
+  const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/u.exec(header ?? "") ?? [];
   if (first === "" && last === "") return undefined;
   const range =
     first === ""

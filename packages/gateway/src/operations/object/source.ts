@@ -4,6 +4,7 @@ import { S3Error } from "../../errors.ts";
 import { checkRead } from "../conditions.ts";
 import { checkVersion, findBucket } from "../find.ts";
 import type { Request } from "../operation.ts";
+import { checkOwner } from "../owner.ts";
 
 /** What `x-amz-copy-source` names. */
 export interface Source {
@@ -22,7 +23,8 @@ export async function openSource(request: Request): Promise<Source> {
   const { bucketName, key, versionId } = parseSource(headers.get("x-amz-copy-source") ?? "");
   if (!allowsObject(accessKey, "read", bucketName, key)) throw new S3Error("AccessDenied");
   checkVersion(versionId);
-  const bucket = await findBucket(catalog, bucketName);
+  const expected = headers.get("x-amz-source-expected-bucket-owner");
+  const bucket = checkOwner(await findBucket(catalog, bucketName), expected);
   const opened = await catalog.openObject(bucket.id, key);
   if (opened === undefined) {
     throw new S3Error("NoSuchKey", undefined, { details: { Key: Buffer.from(key).toString() } });
