@@ -4,7 +4,7 @@ import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
-import { bytes, put, using } from "./behaviour/fixture.ts";
+import { bytes, inline, put, putOf, root, using } from "./behaviour/fixture.ts";
 import { openSqliteFixture, sqliteStatements } from "./sqlite-fixture.ts";
 
 const WRITER = join(import.meta.dir, "writer.ts");
@@ -122,11 +122,17 @@ describe("catalog in SQLite", () => {
     using(openSqliteFixture, async ({ catalog, bucket }) => {
       const results = await Promise.allSettled([
         put(catalog, bucket, "a"),
-        put(catalog, bucket, "b", { etag: undefined as never }),
+        // Its content is added before the object is refused.
+        catalog.commitPut(
+          putOf(bucket, "b", inline(1_000_000, { kind: "manifest", etag: undefined as never }), {
+            contents: [{ ...root("content"), part: 1 }],
+          }),
+        ),
         put(catalog, bucket, "c"),
       ]);
       expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
       expect(await catalog.findObject(bucket.id, bytes("b"))).toBeUndefined();
+      expect((await catalog.findKnown([root("content").address])).size).toBe(0);
       expect(await catalog.findObject(bucket.id, bytes("c"))).toBeDefined();
     }),
   );
