@@ -180,7 +180,9 @@ function* importRow(dialect: Dialect, row: ExportedRow, now: Time): Plan<Seq> {
         statement("SELECT seq FROM parts WHERE owner = ? AND number = ?", upload, part.number),
       ]);
       if (found!.length > 0) return part.seq;
-      const placed = contents.map((root) => ({ ...root, part: part.number }));
+      const placed = contents.map(({ address, size, md5 }) => {
+        return { address, size, md5, part: part.number };
+      });
       yield* addContents(upload, placed, true);
       yield* all(...insertParts(upload, [part]));
       return part.seq;

@@ -2,6 +2,7 @@ import type { Condition } from "../catalog/catalog.ts";
 import type { StoredObject } from "../catalog/records.ts";
 import { S3Error } from "../errors.ts";
 import type { RequestHeaders } from "../signature/request.ts";
+import { notImplemented } from "./not-implemented.ts";
 
 /** The outcome of the conditions of a read. */
 export type Precondition = "ok" | "not-modified" | "failed";
@@ -36,7 +37,7 @@ export function writeCondition(headers: RequestHeaders): Condition | undefined {
   const match = headers.get("if-match");
   const noneMatch = headers.get("if-none-match");
   if (noneMatch !== undefined && noneMatch.trim() !== "*") {
-    throw new S3Error("NotImplemented", "If-None-Match of a write must be *.");
+    throw notImplemented("If-None-Match of a write must be *.");
   }
   if (match === undefined && noneMatch === undefined) return undefined;
   return {

@@ -1,5 +1,6 @@
 import { S3Error } from "../errors.ts";
 import type { RequestHeaders } from "../signature/request.ts";
+import { notImplemented } from "./not-implemented.ts";
 
 /** Lists of access control that change nothing, because there is one account. */
 const ACLS = new Set(["private", "bucket-owner-full-control", "bucket-owner-read"]);
@@ -12,14 +13,11 @@ const ACLS = new Set(["private", "bucket-owner-full-control", "bucket-owner-read
 export function refuseGrants(headers: RequestHeaders): void {
   const acl = headers.get("x-amz-acl");
   if (acl !== undefined && !ACLS.has(acl)) {
-    throw new S3Error(
-      "NotImplemented",
-      "Access control lists other than private are not implemented.",
-    );
+    throw notImplemented("Access control lists other than private are not implemented.");
   }
   for (const name of headers.keys()) {
     if (!name.startsWith("x-amz-grant-")) continue;
-    throw new S3Error("NotImplemented", "Access control lists are not implemented.");
+    throw notImplemented("Access control lists are not implemented.");
   }
 }
 
@@ -56,11 +54,11 @@ export function refuseUnsupported(headers: RequestHeaders): void {
   refuseGrants(headers);
   for (const name of headers.keys()) {
     const found = UNSUPPORTED.find(([prefix]) => name.startsWith(prefix));
-    if (found !== undefined) throw new S3Error("NotImplemented", found[1]);
+    if (found !== undefined) throw notImplemented(found[1]);
   }
   const encryption = headers.get("x-amz-server-side-encryption");
   if (encryption !== undefined && encryption !== "AES256") {
-    throw new S3Error("NotImplemented", "Encryption with a key service is not implemented.");
+    throw notImplemented("Encryption with a key service is not implemented.");
   }
   const storageClass = headers.get("x-amz-storage-class");
   if (storageClass !== undefined && !STORAGE_CLASSES.has(storageClass)) {

@@ -12,6 +12,7 @@ import { GET_OPERATIONS } from "./object/get.ts";
 import { PUT_OPERATIONS } from "./object/put.ts";
 import { TAGGING_OPERATIONS } from "./object/tagging.ts";
 import type { Operation } from "./operation.ts";
+import { notImplemented } from "./not-implemented.ts";
 
 const OPERATIONS: readonly Operation[] = [
   ...BUCKET_OPERATIONS,
@@ -82,8 +83,4 @@ export function route({ level, method, query, headers }: Routed): Operation {
 
 function weight({ selectors = [], header }: Operation): number {
   return selectors.length * 2 + (header === undefined ? 0 : 1);
-}
-
-function notImplemented(name: string): S3Error {
-  return new S3Error("NotImplemented", `This is not implemented: ${name}.`);
 }

@@ -10,6 +10,7 @@ import { ownerXml } from "../owner.ts";
 import { countOf } from "../parameters.ts";
 import { refuseGrants } from "../requests.ts";
 import { isBucketName } from "./names.ts";
+import { notImplemented } from "../not-implemented.ts";
 
 /** Buckets of a list, and of one page of the database. */
 const PAGE_MAX = 10_000;
@@ -61,7 +62,7 @@ async function createBucket(request: Request): Promise<Answer> {
   if (!isBucketName(bucketName)) throw new S3Error("InvalidBucketName");
   refuseGrants(headers);
   if (headers.get("x-amz-bucket-object-lock-enabled")?.toLowerCase() === "true") {
-    throw new S3Error("NotImplemented", "Object lock is not implemented.");
+    throw notImplemented("Object lock is not implemented.");
   }
   const region = parseCreateBucket(
     await readAll(request.body({ maxLength: XML_MAX_LENGTH, isOptional: true })),

@@ -8,6 +8,7 @@ import { findObject } from "../find.ts";
 import type { Operation, Request } from "../operation.ts";
 import { isOwner, ownerGrantXml } from "../owner.ts";
 import { refuseGrants } from "../requests.ts";
+import { notImplemented } from "../not-implemented.ts";
 
 /*
  * Settings of buckets that cannot be changed. Tools read them before they do anything, and expect what
@@ -70,10 +71,7 @@ async function putAcl(request: Request): Promise<void> {
   );
   const grants = lists.flatMap(({ children }) => children);
   if (!grants.every((grant) => isOwner(textsOf(grant).get("ID")))) {
-    throw new S3Error(
-      "NotImplemented",
-      "Access control lists other than private are not implemented.",
-    );
+    throw notImplemented("Access control lists other than private are not implemented.");
   }
 }
 

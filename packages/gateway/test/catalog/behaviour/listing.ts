@@ -5,7 +5,11 @@ import type { Bucket, ExportedRow } from "../../../src/catalog/records.ts";
 import { bytes, inline, listAll, text, using, type OpenFixture } from "./fixture.ts";
 
 /** Puts many small objects, fast. */
-export async function fill(catalog: Catalog, bucket: Bucket, keys: readonly Uint8Array[]) {
+export async function fill(
+  catalog: Catalog,
+  bucket: Bucket,
+  keys: readonly Uint8Array[],
+): Promise<void> {
   for (let at = 0; at < keys.length; at += 1000) {
     const first = await catalog.highestSeq();
     const rows = keys.slice(at, at + 1000).map((key, i): ExportedRow => {

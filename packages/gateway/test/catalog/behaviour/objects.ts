@@ -219,10 +219,10 @@ export function objectBehaviour(open: OpenFixture): void {
     using(open, async ({ catalog, bucket, reopen }) => {
       const keys = Array.from({ length: 130 }, (_, i) => `key-${i}`);
       await Promise.all(keys.map((key) => put(catalog, bucket, key)));
-      const list = [...keys, "none"].map((key) => ({
-        key: bytes(key),
-        ...(key === "key-77" ? { condition: { ifMatch: ["other"] } } : {}),
-      }));
+      const refused = { key: bytes("key-77"), condition: { ifMatch: ["other"] } };
+      const list = [...keys, "none"].map((key) =>
+        key === "key-77" ? refused : { key: bytes(key) },
+      );
       // Two that delete the same, in opposite orders.
       const other = await reopen();
       const [one, two] = await Promise.all([
