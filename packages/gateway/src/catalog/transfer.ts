@@ -151,43 +151,48 @@ export function* importRows(
 
 /** Returns the highest seq in it. */
 function* importRow(dialect: Dialect, row: ExportedRow, now: Time): Plan<Seq> {
-  switch (row.type) {
-    case "bucket":
-      return yield* importBucket(row.bucket);
-    case "object": {
-      const { object, contents, parts } = row;
-      const { bucket, key, seq } = object;
-      const { state } = yield* lockKey(dialect, bucket, key);
-      if (state.bucketName === undefined) {
-        throw new CatalogError("usage", "an object was imported before its bucket");
-      }
-      const highest = Math.max(seq, ...parts.map((part) => part.seq));
-      if (Math.max(state.object?.seq ?? 0, state.deleted) >= seq) return highest;
-      const owner = object.kind === "inline" ? undefined : seq;
-      if (owner !== undefined) {
-        yield* addContents(owner, contents, true);
-        if (parts.length > 0) yield* all(...insertParts(owner, parts));
-      }
-      yield* placeObject({ bucket, key, object, owner, parts: parts.length }, state, now);
-      return highest;
-    }
-    case "upload":
-      yield* insertUpload(row.upload);
-      return row.upload.seq;
-    case "part": {
-      const { upload, part, contents } = row;
-      const [found] = yield* locked(dialect, uploadLocks(upload, part.number), [
-        statement("SELECT seq FROM parts WHERE owner = ? AND number = ?", upload, part.number),
-      ]);
-      if (found!.length > 0) return part.seq;
-      const placed = contents.map(({ address, size, md5 }) => {
-        return { address, size, md5, part: part.number };
-      });
-      yield* addContents(upload, placed, true);
-      yield* all(...insertParts(upload, [part]));
-      return part.seq;
-    }
+  if (row.type === "bucket") return yield* importBucket(row.bucket);
+  if (row.type === "object") return yield* importObject(dialect, row, now);
+  if (row.type === "part") return yield* importPart(dialect, row);
+  yield* insertUpload(row.upload);
+  return row.upload.seq;
+}
+
+function* importObject(
+  dialect: Dialect,
+  { object, contents, parts }: Extract<ExportedRow, { type: "object" }>,
+  now: Time,
+): Plan<Seq> {
+  const { bucket, key, seq } = object;
+  const { state } = yield* lockKey(dialect, bucket, key);
+  if (state.bucketName === undefined) {
+    throw new CatalogError("usage", "an object was imported before its bucket");
   }
+  const highest = parts.reduce((highest, part) => Math.max(highest, part.seq), seq);
+  if (Math.max(state.object?.seq ?? 0, state.deleted) >= seq) return highest;
+  const owner = object.kind === "inline" ? undefined : seq;
+  if (owner !== undefined) {
+    yield* addContents(owner, contents, true);
+    if (parts.length > 0) yield* all(...insertParts(owner, parts));
+  }
+  yield* placeObject({ bucket, key, object, owner, parts: parts.length }, state, now);
+  return highest;
+}
+
+function* importPart(
+  dialect: Dialect,
+  { upload, part, contents }: Extract<ExportedRow, { type: "part" }>,
+): Plan<Seq> {
+  const [found] = yield* locked(dialect, uploadLocks(upload, part.number), [
+    statement("SELECT seq FROM parts WHERE owner = ? AND number = ?", upload, part.number),
+  ]);
+  if (found!.length > 0) return part.seq;
+  const placed = contents.map(({ address, size, md5 }) => {
+    return { address, size, md5, part: part.number };
+  });
+  yield* addContents(upload, placed, true);
+  yield* all(...insertParts(upload, [part]));
+  return part.seq;
 }
 
 function* importBucket({ id, name, owner, region, time }: Bucket): Plan<Seq> {

@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { requireServer } from "../../../../tests/servers/require-server.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
-import { bytes, inline, putOf, using } from "./behaviour/fixture.ts";
+import { bytes, inline, putOf, using, failureOf } from "./behaviour/fixture.ts";
 import { dropDatabases, openPostgresFixture, postgresStatements } from "./postgres-fixture.ts";
 
 requireServer("postgres")("catalog in PostgreSQL", () => {
@@ -68,7 +68,7 @@ requireServer("postgres")("catalog in PostgreSQL", () => {
     const admin = new SQL(fixture.url, { max: 1 });
     await admin.unsafe("UPDATE catalog_version SET version = 99");
     await admin.close();
-    expect(fixture.reopen()).rejects.toMatchObject({ code: "version" });
+    expect(await failureOf(fixture.reopen())).toMatchObject({ code: "version" });
     await fixture.cleanup();
     const failed = await openCatalog("postgres://user:top-secret@127.0.0.1:1/none").catch(
       (error: unknown) => error,

@@ -4,7 +4,7 @@ import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
-import { bytes, inline, put, putOf, root, using } from "./behaviour/fixture.ts";
+import { bytes, inline, put, putOf, root, using, failureOf } from "./behaviour/fixture.ts";
 import { openSqliteFixture, sqliteStatements } from "./sqlite-fixture.ts";
 
 const WRITER = join(import.meta.dir, "writer.ts");
@@ -82,8 +82,8 @@ describe("catalog in SQLite", () => {
       const readers = children.map((child) => child.stdout.getReader());
       const first = await Promise.all(readers.map((reader) => reader.read()));
       for (const child of children) {
-        child.stdin.write("go\n");
-        child.stdin.end();
+        await child.stdin.write("go\n");
+        await child.stdin.end();
       }
       const said = await Promise.all(
         readers.map(async (reader, i) => {
@@ -162,11 +162,11 @@ describe("catalog in SQLite", () => {
     const direct = new Database(fixture.path);
     direct.run("PRAGMA user_version = 99");
     direct.close();
-    expect(fixture.reopen()).rejects.toMatchObject({ code: "version" });
+    expect(await failureOf(fixture.reopen())).toMatchObject({ code: "version" });
     const path = `${fixture.path}-text`;
     await writeFile(path, "This is no database, and too long to be an empty one.".repeat(100));
-    expect(openCatalog(path)).rejects.toMatchObject({ code: "damaged" });
-    expect(openCatalog("/nowhere/catalog")).rejects.toMatchObject({ code: "unavailable" });
+    expect(await failureOf(openCatalog(path))).toMatchObject({ code: "damaged" });
+    expect(await failureOf(openCatalog("/nowhere/catalog"))).toMatchObject({ code: "unavailable" });
     await fixture.cleanup();
   });
 

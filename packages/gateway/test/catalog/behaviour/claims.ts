@@ -140,9 +140,9 @@ export function claimBehaviour(open: OpenFixture): void {
       await catalog.beat(seqs.slice(0, 2), NOW + DAY);
       expect(await catalog.oldestWrite(NOW)).toEqual({ ...oldest, beat: NOW + DAY });
       await catalog.commitPut(putOf(bucket, "key", inline(seqs[0]!)));
-      expect((await catalog.oldestWrite(NOW))?.seq).toBe(seqs[1]!);
+      expect((await catalog.oldestWrite(NOW))?.seq).toBe(seqs[1]);
       await catalog.endWrites([seqs[1]!]);
-      expect((await catalog.oldestWrite(NOW))?.seq).toBe(seqs[2]!);
+      expect((await catalog.oldestWrite(NOW))?.seq).toBe(seqs[2]);
       expect(await catalog.oldestWrite(NOW + DAY + 2)).toBeUndefined();
       await catalog.purge(NOW + DAY + 3);
       expect((await catalog.counts()).writes).toBe(0);

@@ -117,6 +117,14 @@ export async function putManifest(
   return object;
 }
 
+/** What a call that should fail rejects with. */
+export function failureOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => new Error("it did not fail"),
+    (error: unknown) => error,
+  );
+}
+
 /** The addresses of all garbage, also of what is not due yet. */
 export async function garbage(catalog: Catalog): Promise<string[]> {
   const found = await catalog.dueGarbage(Number.MAX_SAFE_INTEGER, 100_000);

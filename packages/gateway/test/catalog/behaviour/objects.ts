@@ -323,10 +323,11 @@ function copyBehaviour(open: OpenFixture): void {
           Array.from({ length: 24 }, async (_, i) => {
             const writer = catalogs[i % 2]!;
             const [from, to] = [bytes(`${i % 3}`), `${(i * 7) % 4}`];
-            if (i % 4 === 3) return void (await writer.deleteObject(bucket.id, from, { now: NOW }));
             const source = await writer.findObject(bucket.id, from);
-            if (source === undefined) return;
-            await putManifest(writer, bucket, to, [name], { source }).catch(() => {});
+            if (i % 4 === 3) await writer.deleteObject(bucket.id, from, { now: NOW });
+            else if (source !== undefined) {
+              await putManifest(writer, bucket, to, [name], { source }).catch(() => {});
+            }
           }),
         );
         const isGarbage = (await garbage(catalog)).includes(address(name));
