@@ -33,9 +33,9 @@ export async function findBucket(catalog: Catalog, name: string): Promise<Bucket
 /** Every object is the version `null`, as in a bucket that never had versions. */
 export function checkVersion(versionId: string | undefined): void {
   if (versionId === undefined || versionId === "null") return;
-  throw versionId === ""
-    ? new S3Error("InvalidArgument", "Version id cannot be the empty string.", {
-        details: { ArgumentName: "versionId", ArgumentValue: "" },
-      })
-    : new S3Error("NoSuchVersion");
+  const message =
+    versionId === "" ? "Version id cannot be the empty string" : "Invalid version id specified";
+  throw new S3Error("InvalidArgument", message, {
+    details: { ArgumentName: "versionId", ArgumentValue: versionId },
+  });
 }

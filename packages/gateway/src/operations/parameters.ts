@@ -20,13 +20,12 @@ export function countOf(
   const value = /^\d{1,10}$/u.test(text) ? Number(text) : -1;
   // S3 has them as 32 bits.
   if (value < min || value >= 2 ** 31) {
-    throw new S3Error(
-      "InvalidArgument",
-      `Provided ${name} is not an integer or not within the range.`,
-      {
-        details: { ArgumentName: name, ArgumentValue: text },
-      },
-    );
+    const message = /^-\d+$/u.test(text)
+      ? `Argument ${name} must be an integer between ${min} and 2147483647`
+      : `Provided ${name} not an integer or within integer range`;
+    throw new S3Error("InvalidArgument", message, {
+      details: { ArgumentName: name, ArgumentValue: text },
+    });
   }
   return Math.min(value, max);
 }

@@ -115,10 +115,22 @@ function isSame({ etag, checksums }: Part, wanted: CompletePart): boolean {
 function checkSize(header: string | undefined, parts: readonly Part[]): void {
   if (header === undefined) return;
   const size = parts.reduce((sum, part) => sum + part.size, 0);
-  if (/^\d{1,15}$/u.test(header) && Number(header) === size) return;
+  if (!/^-?\d{1,15}$/u.test(header)) {
+    throw new S3Error(
+      "InvalidRequest",
+      `Value for x-amz-mp-object-size header is invalid: '${header}'`,
+    );
+  }
+  if (header.startsWith("-")) {
+    throw new S3Error(
+      "InvalidRequest",
+      `Value for x-amz-mp-object-size header is less than zero: '${header}'`,
+    );
+  }
+  if (Number(header) === size) return;
   throw new S3Error(
     "InvalidRequest",
-    "The provided 'x-amz-mp-object-size' header value does not match what was computed.",
+    `The provided 'x-amz-mp-object-size' header value ${header} does not match what was computed: ${size}`,
   );
 }
 

@@ -31,8 +31,14 @@ async function getObjectAttributes(request: Request): Promise<Answer> {
   );
 }
 
-/** @throws S3Error `InvalidArgument` */
+/** @throws S3Error `InvalidRequest`, `InvalidArgument` */
 function attributesOf(header: string): ReadonlySet<Attribute> {
+  if (header.trim() === "") {
+    throw new S3Error(
+      "InvalidRequest",
+      "The x-amz-object-attributes header specifying the attributes to be retrieved is either missing or empty",
+    );
+  }
   const names = header.split(",").map((name) => name.trim());
   const known = ATTRIBUTES.filter((name) => names.includes(name));
   if (known.length === new Set(names).size) return new Set(known);
