@@ -98,7 +98,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   serve: ["idk serve s3                                  at http://127.0.0.1:9000"],
   "serve s3": [
     "idk serve s3                                  at http://127.0.0.1:9000",
-    "idk serve s3 --listen :9000 --tls-cert c.pem --tls-key k.pem --credentials keys.toml",
+    "idk serve s3 --listen :9000 --tls-cert c.pem --tls-key k.pem",
+    "idk serve s3 --credentials keys.toml          keys, their buckets and rights",
     "idk serve s3 --write-only -R readers.pub --mac-key mac.key",
     "idk serve s3 --snapshot web1                  browse a backup",
   ],

@@ -18,7 +18,7 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   share      grant a recipient access       rewrap      change its recipients
   rm         remove a blob, or a tree       verify      check blobs, or content
   copy       copy blobs between stores      store       init or check a store
-  serve      serve a store as S3            gateway     look after what it stored
+  serve      serve a store as S3            gateway     check what it stored
   keygen     create an identity             recipient   print its public key
   config     show the effective settings    doctor      diagnose problems
   bench      measure performance            completion  for bash, zsh, fish
