@@ -58,12 +58,13 @@ const DELETIONS = 50;
  * Opens a catalog, or makes it.
  *
  * @param place `postgres://user:password@host:port/database`, or the path of a SQLite file.
- * @param options.connections The most connections to PostgreSQL, by default 10.
+ * @param options.connections The most connections to PostgreSQL, for writes and for reads each; by
+ *   default 8.
  * @throws CatalogError `version` if a newer program has made it, `unavailable` if it cannot be reached.
  */
 export async function openCatalog(
   place: string,
-  { connections = 10 }: { readonly connections?: number } = {},
+  { connections = 8 }: { readonly connections?: number } = {},
 ): Promise<Catalog> {
   const database = /^postgres(?:ql)?:/u.test(place)
     ? await openPostgres(place, connections)

@@ -41,7 +41,7 @@ export async function openPostgresFixture(): Promise<Fixture & { url: string }> 
   url.pathname = `/${database}`;
   const opened: Catalog[] = [];
   const reopen = async (): Promise<Catalog> => {
-    const database = await openPostgres(url.href, 10);
+    const database = await openPostgres(url.href, 5);
     const catalog = await createCatalog(recording(database, postgresStatements));
     opened.push(catalog);
     return catalog;

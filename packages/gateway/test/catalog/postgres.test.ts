@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { requireServer } from "../../../../tests/servers/require-server.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
-import { bytes, inline, putOf, using, failureOf } from "./behaviour/fixture.ts";
+import { bytes, failureOf, inline, put, putOf, using } from "./behaviour/fixture.ts";
 import { dropDatabases, openPostgresFixture, postgresStatements } from "./postgres-fixture.ts";
 
 requireServer("postgres")("catalog in PostgreSQL", () => {
@@ -46,6 +46,32 @@ requireServer("postgres")("catalog in PostgreSQL", () => {
         expect((await catalog.findObject(bucket.id, bytes(key)))?.seq).toBe(seq);
       }
       expect(new Set(stored.map(({ seq }) => seq)).size).toBe(stored.length);
+    }),
+  );
+
+  test(
+    "reads do not wait for writes that wait",
+    using(openPostgresFixture, async ({ catalog, bucket, url }) => {
+      await put(catalog, bucket, "key");
+      const admin = new SQL(url, { max: 1 });
+      const held = await admin.reserve();
+      await held.unsafe("BEGIN");
+      await held.unsafe("LOCK TABLE objects IN SHARE MODE");
+      let written = 0;
+      const writes = Array.from({ length: 30 }, async (_, i) => {
+        await put(catalog, bucket, `key-${i}`);
+        written++;
+      });
+      // All connections for writes wait now.
+      await Bun.sleep(200);
+      expect(await catalog.findObject(bucket.id, bytes("key"))).toBeDefined();
+      const page = await catalog.listObjects({ bucket: bucket.id, prefix: bytes(""), limit: 10 });
+      expect(page.entries).toHaveLength(1);
+      expect(written).toBe(0);
+      await held.unsafe("COMMIT");
+      await held.release();
+      await Promise.all(writes);
+      await admin.close();
     }),
   );
 

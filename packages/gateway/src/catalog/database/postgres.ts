@@ -42,12 +42,18 @@ const MIGRATION_LOCK = "7235419306524";
  * Opens a catalog in a PostgreSQL database, or makes it, in the schema that is first in its search path.
  *
  * @param url `postgres://user:password@host:port/database`. No error contains it.
- * @param connections How many connections to use at most.
+ * @param connections How many connections to use at most, for writes and for reads each, so that reads
+ *   never wait for writes that wait for each other.
  */
 export async function openPostgres(url: string, connections: number): Promise<Database> {
-  const sql = new SQL(url, { max: connections, connectionTimeout: PATIENCE / 1000 });
+  const pool = (): SQL => new SQL(url, { max: connections, connectionTimeout: PATIENCE / 1000 });
+  const [writers, readers] = [pool(), pool()];
 
-  const transact = async <T>(begin: string | undefined, plan: () => Plan<T>): Promise<T> => {
+  const transact = async <T>(
+    sql: SQL,
+    begin: string | undefined,
+    plan: () => Plan<T>,
+  ): Promise<T> => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await inConnection(sql, (connection) => drive(connection, begin, plan()));
@@ -58,27 +64,29 @@ export async function openPostgres(url: string, connections: number): Promise<Da
       await Bun.sleep(Math.random() * 10 * attempt);
     }
   };
-  const write = <T>(plan: () => Plan<T>): Promise<T> => transact("BEGIN", plan);
+  const write = <T>(plan: () => Plan<T>): Promise<T> => transact(writers, "BEGIN", plan);
 
   try {
     await write(migrate);
   } catch (error) {
-    await sql.close({ timeout: 0 });
+    await writers.close({ timeout: 0 });
     throw error;
   }
   return {
     dialect,
     write,
-    read: (plan) => transact("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", plan),
-    query: (plan) => transact(undefined, plan),
+    read: (plan) => transact(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", plan),
+    query: (plan) => transact(readers, undefined, plan),
     // A transaction with an ID ends when the log is on the disk. `nextval` alone does not always get one,
     // and what it gave out could be given out again after a crash.
     nextSeq: () =>
-      transact(undefined, function* () {
+      transact(writers, undefined, function* () {
         const [row] = yield* rows("SELECT nextval('sequence') AS seq, pg_current_xact_id() AS id");
         return integer(row!["seq"]);
       }),
-    close: () => sql.close({ timeout: PATIENCE / 1000 }),
+    close: async () => {
+      await Promise.all([writers, readers].map((sql) => sql.close({ timeout: PATIENCE / 1000 })));
+    },
   };
 }
 
