@@ -138,6 +138,7 @@ lane_live() {
   build_once
   step "Servers" start_servers
   step "S3 clients" ensure_s3_clients
+  step "Programs" ensure_programs curl openssl
   processes=4 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
 }
 

@@ -161,6 +161,28 @@ describe("idk serve s3", () => {
     for (const send of denied) expect((await refusal(send()))[0]).toBe("AccessDenied");
   });
 
+  test("serves buckets as subdomains, too", async () => {
+    await using gateway = await home.serve("--domain", "s3.test");
+    const { accessKeyId, secretAccessKey } = gateway;
+    const { port } = new URL(gateway.endpoint);
+    const host = `kept.s3.test:${port}`;
+    const bucket = new Bun.S3Client({
+      endpoint: `http://${host}`,
+      virtualHostedStyle: true,
+      accessKeyId,
+      secretAccessKey,
+    });
+    const status = async (method: "PUT" | "GET", url: string): Promise<string> => {
+      const resolved = ["--resolve", `${host}:127.0.0.1`];
+      const sent = method === "PUT" ? ["--data-binary", "text", "--header", "content-type:"] : [];
+      const command = ["curl", "-s", "-w", "%{http_code}", "-X", method, ...resolved, ...sent, url];
+      return new Response(Bun.spawn(command, { stdout: "pipe" }).stdout).text();
+    };
+    expect(await status("PUT", bucket.presign("in/host.txt", { method: "PUT" }))).toBe("200");
+    expect(await status("GET", bucket.presign("in/host.txt"))).toBe("text200");
+    expect(await textOf(clientOf(gateway), "kept", "in/host.txt")).toBe("text");
+  });
+
   test("answers health and metrics without a signature", async () => {
     await using gateway = await home.serve();
     for (const path of ["/healthz", "/readyz"]) {
