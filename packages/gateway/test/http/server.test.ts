@@ -95,14 +95,26 @@ describe("a request", () => {
     expect(refused.toLowerCase()).toContain("connection: close\r\n");
   });
 
-  test("whose body nobody reads gets its answer, and the connection ends", async () => {
+  test("whose body nobody reads gets its answer while it is still sent", async () => {
     await start(ok);
-    const received = await send(
-      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n",
-      "x".repeat(500_000),
-      50,
-      "x".repeat(500_000),
-    );
+    const socket = connect(Number(new URL(server!.url).port), "127.0.0.1");
+    open.push(socket);
+    let received = "";
+    let isClosed = false;
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      isClosed = true;
+    });
+    socket.on("data", (data: Uint8Array) => {
+      received += Buffer.from(data).toString();
+    });
+    socket.write("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n");
+    for (let index = 0; index < 9; index += 1) {
+      socket.write("x".repeat(100_000));
+      await Bun.sleep(20);
+    }
+    // A server that closes at once may reset the connection before the client has read the answer.
+    expect(isClosed).toBe(false);
     expect(received).toStartWith("HTTP/1.1 200 OK\r\n");
     expect(received).toEndWith("done");
   });
@@ -141,19 +153,22 @@ describe("a request", () => {
 describe("a client that is too slow", () => {
   test.each([
     ["stops", [] as readonly (string | number)[]],
-    ["trickles", Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? "a" : 50))],
+    ["trickles", Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? "a" : 50))],
   ])("is given up on if it %s while it sends", async (_, texts) => {
     let code: unknown;
+    let elapsed = 0;
     await start(async (exchange) => {
+      const started = performance.now();
       await readAll(exchange).catch((error: unknown) => {
         code = error instanceof Error && "code" in error ? error.code : error;
+        elapsed = performance.now() - started;
       });
       await ok(exchange);
     });
-    const started = performance.now();
     await send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n", ...texts);
     expect(code).toBe("RequestTimeout");
-    expect(performance.now() - started).toBeLessThan(3500);
+    // The trickle itself takes two seconds.
+    expect(elapsed).toBeLessThan(1500);
   });
 
   test("is given up on if it takes no answer", async () => {
