@@ -183,9 +183,7 @@ try {
       throw new Error(`${output.path} contains a path of this machine`);
     }
   }
-  const bundled = packagesOf(
-    builds.flatMap(({ metafile }) => Object.keys(metafile!.inputs)),
-  );
+  const bundled = packagesOf(builds.flatMap(({ metafile }) => Object.keys(metafile!.inputs)));
   await write(join(building, "LICENSES.txt"), await licences(bundled));
   const materials = await billOfMaterials("cli", bundled);
   await write(join(building, "sbom.cdx.json"), `${JSON.stringify(materials, null, 2)}\n`);
