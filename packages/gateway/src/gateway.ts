@@ -154,6 +154,8 @@ async function answerTo(
       progress,
     );
     if (health !== undefined) {
+      // Only what is wrong is logged.
+      if (progress.fault !== undefined) return health;
       await exchange.send(health);
       return undefined;
     }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmod, readFile } from "node:fs/promises";
+import { chmod, readFile, rename } from "node:fs/promises";
 import { request } from "node:http";
 import {
   CreateBucketCommand,
@@ -192,6 +192,13 @@ describe("idk serve s3", () => {
     for (const path of ["/healthz", "/readyz"]) {
       expect(await (await fetch(`${gateway.endpoint}${path}`)).text()).toBe("ok\n");
     }
+    await rename(home.path("store"), home.path("away"));
+    const unready = await fetch(`${gateway.endpoint}/readyz`);
+    expect([unready.status, await unready.text()]).toEqual([503, "not ready\n"]);
+    await rename(home.path("away"), home.path("store"));
+    expect((await gateway.log()).map(({ target, status }) => [target, status])).toEqual([
+      ["/readyz", 503],
+    ]);
     await textOf(clientOf(gateway), "kept", "a");
     const metrics = await (await fetch(`${gateway.endpoint}/metrics`)).text();
     expect(metrics).toContain('idk_gateway_requests_total{operation="GetObject",status="200"} 1\n');
