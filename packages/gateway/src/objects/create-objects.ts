@@ -33,7 +33,7 @@ export interface ObjectsOptions {
   readonly identities?: readonly Identity[] | undefined;
   /** For a gateway without an identity: what `macKeyOf` returns for that of the reader. */
   readonly macKey?: Uint8Array | undefined;
-  /** Bytes of memory for content in flight, by default 96 MiB. */
+  /** Bytes of memory for content in flight, by default 80 MiB. */
   readonly memoryBytes?: number | undefined;
   /** Bytes of a chunk: a power of two from 256 KiB to 16 MiB, by default 4 MiB. */
   readonly chunkSize?: number | undefined;
@@ -48,7 +48,7 @@ export interface ObjectsOptions {
   readonly warn?: ((message: string, error?: unknown) => void) | undefined;
 }
 
-const MEMORY_DEFAULT = 96 * 2 ** 20;
+const MEMORY_DEFAULT = 80 * 2 ** 20;
 const CHUNK_DEFAULT = 4 * 2 ** 20;
 /** The share of memory for content up to 1 MiB. */
 const SMALL_SHARE = 1 / 5;

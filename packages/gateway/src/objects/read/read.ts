@@ -27,26 +27,17 @@ export async function* readContent(
   while (position < range.end) {
     const share = await acquire(context, opened, range.end - position, signal);
     const rest = { start: position, end: range.end };
-    const chunks = readChunks(
-      context,
-      opened,
-      rest,
-      chunksAtOnce(context.memory, share.bytes),
-      signal,
-    );
-    const turn = takeTurn(share, chunks);
+    const atOnce = chunksAtOnce(context.memory, share.bytes);
+    const turn = takeTurn(context, share, readChunks(context, opened, rest, atOnce, signal));
     try {
       for (;;) {
-        const chunk = await turn.next();
-        if (chunk === undefined) break;
-        for (let at = 0; at < chunk.length && !turn.hasEnded(); at += PIECE_LENGTH) {
-          const piece = new Uint8Array(chunk.subarray(at, at + PIECE_LENGTH));
-          position += piece.length;
-          context.memory.passed.add(piece.length);
-          share.idle();
-          yield piece;
-          share.busy();
-        }
+        const piece = await turn.next();
+        if (piece === undefined) break;
+        position += piece.length;
+        context.memory.passed.add(piece.length);
+        share.idle();
+        yield piece;
+        share.busy();
       }
     } finally {
       await turn.end();
@@ -68,18 +59,24 @@ function acquire(
 
 /** Reading for as long as the share lasts. */
 interface Turn {
-  /** The next chunk, valid until the turn ends; undefined at the end, or once the share is over. */
-  next(): Promise<Uint8Array | undefined>;
-  /** Whether it has ended, which happens as well while the caller stalls. */
-  hasEnded(): boolean;
+  /** The next piece, in memory of its own; undefined at the end, or once the share is over. */
+  next(): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** Ends all work, and gives the share back. */
   end(): Promise<void>;
 }
 
-function takeTurn(share: Share, chunks: ChunkReader): Turn {
+function takeTurn({ memory }: ObjectsContext, share: Share, chunks: ChunkReader): Turn {
+  let reader: ChunkReader | undefined = chunks;
+  let chunk: Uint8Array | undefined;
+  let at = 0;
   let ending: Promise<void> | undefined;
   const end = (): Promise<void> => {
-    ending ??= chunks.stop().finally(() => share.release());
+    // Neither may stay alive in the caller's generator while its client stalls.
+    const ended = reader;
+    chunk = reader = undefined;
+    // A store does not use buffers again that a reader has left.
+    if (ended !== undefined && share.isOver()) memory.passed.add(share.bytes);
+    ending ??= (ended?.stop() ?? Promise.resolve()).finally(() => share.release());
     return ending;
   };
   // The share is idle only while the caller has a piece, so nothing waits for a chunk now.
@@ -88,8 +85,17 @@ function takeTurn(share: Share, chunks: ChunkReader): Turn {
   });
   return {
     end,
-    hasEnded: () => ending !== undefined,
-    next: async () => (share.isOver() ? undefined : chunks.next()),
+    async next() {
+      while (chunk === undefined || at === chunk.length) {
+        if (reader === undefined || share.isOver()) return undefined;
+        chunk = await reader.next();
+        at = 0;
+        if (chunk === undefined) return undefined;
+      }
+      const piece = new Uint8Array(chunk.subarray(at, at + PIECE_LENGTH));
+      at += piece.length;
+      return piece;
+    },
   };
 }
 

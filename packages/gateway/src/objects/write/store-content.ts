@@ -151,5 +151,7 @@ async function storeRoot(
   const concurrency = chunksAtOnce(memory, share.bytes);
   const address = await contents.put(pieces(), { journal, concurrency, signal });
   stored.push(address);
+  // What the store looked at ahead, in memory that it doubled until it was enough.
+  memory.passed.add(2 * INLINE_MAX);
   return { address, size };
 }
