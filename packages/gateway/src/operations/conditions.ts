@@ -39,11 +39,11 @@ export function writeCondition(headers: RequestHeaders): Condition | undefined {
   if (noneMatch !== undefined && noneMatch.trim() !== "*") {
     throw notImplemented("If-None-Match of a write must be *.");
   }
-  if (match === undefined && noneMatch === undefined) return undefined;
-  return {
-    ...(match !== undefined && { ifMatch: etagsOf(match) }),
-    ...(noneMatch !== undefined && { ifNoneMatch: ["*"] }),
-  };
+  if (match !== undefined && noneMatch !== undefined) {
+    throw notImplemented("If-Match and If-None-Match of a write exclude each other.");
+  }
+  if (match !== undefined) return { ifMatch: etagsOf(match) };
+  return noneMatch === undefined ? undefined : { ifNoneMatch: ["*"] };
 }
 
 /** The condition of DELETE; undefined if there is none. Throws S3Error `InvalidArgument`. */

@@ -73,7 +73,7 @@ function decodeText(text: string): string {
 
 /** Headers that lists of values or metadata are sent in; any other header counts once. */
 const LISTS =
-  /^(?:x-amz-meta-.*|accept.*|access-control-.*|baggage|cache-control|connection|content-encoding|content-language|cookie|forwarded|if-match|if-none-match|keep-alive|link|pragma|te|tracestate|trailer|upgrade|user-agent|via|warning|x-forwarded-.*)$/u;
+  /^(?:x-amz-meta-.*|x-amz-(?:optional-)?object-attributes|accept.*|access-control-.*|baggage|cache-control|connection|content-encoding|content-language|cookie|forwarded|if-match|if-none-match|keep-alive|link|pragma|te|tracestate|trailer|upgrade|user-agent|via|warning|x-forwarded-.*)$/u;
 
 function parseHeaders(rawHeaders: readonly string[]): RequestHeaders {
   const headers = new Map<string, string>();

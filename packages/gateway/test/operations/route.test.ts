@@ -151,6 +151,7 @@ test("conditions of writes", () => {
   expect(of({ "if-none-match": "*" })).toEqual({ ifNoneMatch: ["*"] });
   expect(of({ "if-match": '"a"' })).toEqual({ ifMatch: ["a"] });
   expect(() => of({ "if-none-match": '"a"' })).toThrow();
+  expect(() => of({ "if-none-match": "*", "if-match": '"a"' })).toThrow();
   expect(deleteCondition(new Map([["x-amz-if-match-size", "5"]]))).toEqual({ ifSize: 5 });
   expect(() => deleteCondition(new Map([["x-amz-if-match-size", "x"]]))).toThrow();
 });

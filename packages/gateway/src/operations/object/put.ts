@@ -23,8 +23,12 @@ async function putObject(request: Request): Promise<Answer> {
   };
   const bucket = await request.bucket();
   const body = contentOf(request.body({ maxLength: PUT_MAX }));
-  const { etag, checksums } = await objects.putObject({ ...target, bucket, body });
-  return emptyAnswer(200, { etag: `"${etag}"`, ...checksumHeaders(checksums) });
+  const { etag, checksums, size } = await objects.putObject({ ...target, bucket, body });
+  return emptyAnswer(200, {
+    etag: `"${etag}"`,
+    "x-amz-object-size": `${size}`,
+    ...checksumHeaders(checksums),
+  });
 }
 
 export const PUT_OPERATIONS: readonly Operation[] = [
