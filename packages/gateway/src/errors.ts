@@ -55,6 +55,10 @@ export const S3_ERRORS = {
     "The list of parts was not in ascending order. Parts must be ordered by part number.",
   ],
   InvalidRange: [416, "The requested range is not satisfiable"],
+  InvalidRedirectLocation: [
+    400,
+    "The website redirect location must have a prefix of 'http://' or 'https://' or '/'.",
+  ],
   InvalidRequest: [400, "The request is not valid."],
   InvalidStorageClass: [400, "The storage class that you specified is not valid."],
   InvalidTag: [400, "The tag that you provided is not valid."],

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { Readable } from "node:stream";
+import { crc32 } from "node:zlib";
 import {
   CompleteMultipartUploadCommand,
   CreateBucketCommand,
@@ -132,7 +133,9 @@ describe.each(SCHEMES)("clients in JavaScript over %s", (scheme, missing) => {
 
       test("uploads in parts, in any order", async () => {
         const target = { Bucket: BUCKET, Key: "parts" };
-        const { UploadId } = await sdk.send(new CreateMultipartUploadCommand(target));
+        const { UploadId } = await sdk.send(
+          new CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: "CRC32" }),
+        );
         const size = 5 * MiB;
         const Parts = await Promise.all(
           [3, 1, 2].map(async (PartNumber) => {
@@ -142,10 +145,16 @@ describe.each(SCHEMES)("clients in JavaScript over %s", (scheme, missing) => {
             return { PartNumber, ETag, ChecksumCRC32 };
           }),
         );
+        const inOrder = Parts.toSorted((a, b) => a.PartNumber - b.PartNumber);
+        const sums = inOrder.map((part) => Buffer.from(part.ChecksumCRC32!, "base64"));
+        const sum = Buffer.alloc(4);
+        sum.writeUInt32BE(crc32(Buffer.concat(sums)));
         const complete = {
           ...target,
           UploadId,
-          MultipartUpload: { Parts: Parts.toSorted((a, b) => a.PartNumber - b.PartNumber) },
+          MultipartUpload: { Parts: inOrder },
+          // Of the object, and not of the request's body.
+          ChecksumCRC32: sum.toString("base64"),
         };
         const { ETag } = await sdk.send(new CompleteMultipartUploadCommand(complete));
         const digests = [0, 1, 2].map((part) =>

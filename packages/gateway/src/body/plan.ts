@@ -16,6 +16,8 @@ export interface BodyExpectations {
   readonly algorithm?: ChecksumAlgorithm | undefined;
   /** True if Content-MD5 or a checksum has to be there, as for DeleteObjects. */
   readonly requiresDigest?: boolean;
+  /** True if checksum headers are about an object, and not this body: as for CompleteMultipartUpload. */
+  readonly hasObjectChecksum?: boolean;
   /** True if there may be no body, and no length: as for CreateBucket. */
   readonly isOptional?: boolean;
 }
@@ -50,7 +52,7 @@ export function planBody(
   const contentMd5 = headers.get("content-md5");
   const md5 = contentMd5 === undefined ? undefined : parseDigest("md5", contentMd5);
   if (contentMd5 !== undefined && md5 === undefined) throw new S3Error("InvalidDigest");
-  const stated = statedChecksum(headers);
+  const stated = expectations.hasObjectChecksum === true ? undefined : statedChecksum(headers);
   const trailing = trailingAlgorithm(headers, payload);
   if (stated !== undefined && trailing !== undefined) throw multipleChecksums();
   checkSdkAlgorithm(headers, stated?.algorithm ?? trailing);

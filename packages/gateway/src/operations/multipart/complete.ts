@@ -26,7 +26,8 @@ async function completeUpload(request: Request): Promise<Answer> {
   const { headers, objects, signal } = request;
   const condition = writeCondition(headers);
   const bucket = await request.bucket();
-  const listed = parseCompleteUpload(await readAll(request.body({ maxLength: XML_MAX_LENGTH })));
+  const body = request.body({ maxLength: XML_MAX_LENGTH, hasObjectChecksum: true });
+  const listed = parseCompleteUpload(await readAll(body));
   const earlier = await findEarlier(request, bucket.id);
   if (earlier !== undefined) return answer(request, earlier.object);
   const upload = await findUpload(request);
@@ -76,6 +77,7 @@ async function findParts(
     if (number <= previous) throw new S3Error("InvalidPartOrder");
     previous = number;
   }
+  checkListedChecksums(upload, listed);
   const stored = new Map<number, Part>();
   for (let after = 0; ;) {
     const page = await catalog.listParts(upload, after, PAGE);
@@ -102,6 +104,27 @@ async function findParts(
     });
   }
   return parts;
+}
+
+/** @throws S3Error `BadDigest` for another algorithm; `InvalidRequest` if a composite checksum lacks a part's */
+function checkListedChecksums({ options }: Upload, listed: readonly CompletePart[]): void {
+  const algorithm = parseAlgorithm(options["checksum-algorithm"] ?? "");
+  if (algorithm === undefined) return;
+  for (const { number, checksums } of listed) {
+    const other = CHECKSUM_ALGORITHMS.find(
+      (name) => name !== algorithm && checksums[name] !== undefined,
+    );
+    if (other !== undefined) {
+      const message = `The ${other} you specified for part ${number} did not match what we received.`;
+      throw new S3Error("BadDigest", message);
+    }
+    if (options["checksum-type"] === "COMPOSITE" && checksums[algorithm] === undefined) {
+      throw new S3Error(
+        "InvalidRequest",
+        `The upload was created using a ${algorithm} checksum. The complete request must include the checksum for each part. It was missing for part ${number} in the request.`,
+      );
+    }
+  }
 }
 
 function isSame({ etag, checksums }: Part, wanted: CompletePart): boolean {

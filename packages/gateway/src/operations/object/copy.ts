@@ -10,7 +10,7 @@ import type { Operation, Request } from "../operation.ts";
 import { partNumberOf } from "../parameters.ts";
 import { refuseUnsupported } from "../requests.ts";
 import { slowAnswer } from "../slow-answer.ts";
-import { keptHeaders } from "./headers.ts";
+import { copiedHeaders, keptHeaders } from "./headers.ts";
 import { parseCopyRange } from "./ranges.ts";
 import { openSource, type Source } from "./source.ts";
 
@@ -36,7 +36,7 @@ async function copyObject(request: Request): Promise<Answer> {
       .copyObject({
         bucket,
         key,
-        headers: isReplaced ? kept : object.headers,
+        headers: isReplaced ? kept : copiedHeaders(object.headers, kept),
         tags: areTagsReplaced ? tags : object.tags,
         condition,
         source: source.opened,

@@ -4,6 +4,9 @@ import { S3Error } from "../../errors.ts";
 import type { RequestHeaders } from "../../signature/request.ts";
 import { httpTime } from "../answers.ts";
 
+/** Is never copied with an object. */
+const REDIRECT = "x-amz-website-redirect-location";
+
 /** Headers of an object that are kept and returned as they were sent. */
 const KEPT = [
   "cache-control",
@@ -11,7 +14,7 @@ const KEPT = [
   "content-language",
   "content-type",
   "expires",
-  "x-amz-website-redirect-location",
+  REDIRECT,
 ] as const;
 
 const META = "x-amz-meta-";
@@ -19,12 +22,27 @@ const META = "x-amz-meta-";
 /** Names and values of `x-amz-meta-…` together, in bytes, as on AWS. */
 const META_MAX = 2048;
 
-/** The headers to keep of a request that writes an object. Throws S3Error `MetadataTooLarge`. */
+/** The headers of an object that its copy has, with those that the request sets in any case. */
+export function copiedHeaders(object: Texts, request: Texts): Texts {
+  const { [REDIRECT]: _, ...copied } = object;
+  const redirect = request[REDIRECT];
+  return redirect === undefined ? copied : { ...copied, [REDIRECT]: redirect };
+}
+
+/**
+ * The headers to keep of a request that writes an object.
+ *
+ * @throws S3Error `MetadataTooLarge`, `InvalidRedirectLocation`
+ */
 export function keptHeaders(headers: RequestHeaders): Texts {
   const kept: Record<string, string> = {};
   for (const name of KEPT) {
     const value = headers.get(name);
     if (value !== undefined && value !== "") kept[name] = value;
+  }
+  const redirect = kept[REDIRECT];
+  if (redirect !== undefined && !/^(?:https?:\/\/|\/)/u.test(redirect)) {
+    throw new S3Error("InvalidRedirectLocation");
   }
   const encoding = storedContentEncoding(headers.get("content-encoding"));
   if (encoding !== undefined) kept["content-encoding"] = encoding;

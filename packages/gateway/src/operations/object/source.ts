@@ -1,6 +1,7 @@
 import type { OpenedObject } from "../../catalog/records.ts";
 import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
+import { isBucketName } from "../bucket/names.ts";
 import { checkRead } from "../conditions.ts";
 import { checkVersion, findBucket } from "../find.ts";
 import type { Request } from "../operation.ts";
@@ -21,6 +22,11 @@ export interface Source {
 export async function openSource(request: Request): Promise<Source> {
   const { headers, accessKey, catalog } = request;
   const { bucketName, key, versionId } = parseSource(headers.get("x-amz-copy-source") ?? "");
+  if (!isBucketName(bucketName)) {
+    throw new S3Error("InvalidArgument", "Invalid copy source bucket name", {
+      details: { ArgumentName: "x-amz-copy-source", ArgumentValue: bucketName },
+    });
+  }
   if (!allowsObject(accessKey, "read", bucketName, key)) throw new S3Error("AccessDenied");
   checkVersion(versionId);
   const expected = headers.get("x-amz-source-expected-bucket-owner");
