@@ -1,9 +1,11 @@
 import type { AuthenticateOptions, AuthenticatedRequest } from "./authentication.ts";
+import { PRESIGNED_CHUNKS } from "./presigned-v4.ts";
 import { type RequestHeaders, type S3Request, addHeaders } from "./request.ts";
 import { equalInConstantTime, signatureDoesNotMatch } from "./v4.ts";
 import { S3Error } from "../errors.ts";
 import { canonicalPaths } from "./canonical.ts";
 import { createHmac } from "node:crypto";
+import { type Payload, parsePayload } from "./payload.ts";
 import { isoDate } from "./times.ts";
 import { secretOf } from "./verify-v4.ts";
 
@@ -67,8 +69,15 @@ export function authenticatePresignedV2(
     query,
     accessKey,
     mechanism: "presigned-v2",
-    payload: { form: "unsigned" },
+    payload: payloadOf(headers),
   };
+}
+
+/** A hash of the body is signed with the other `x-amz-…` headers, and so the body has to have it. */
+function payloadOf(headers: RequestHeaders): Payload {
+  const form = parsePayload(headers.get("x-amz-content-sha256") ?? "UNSIGNED-PAYLOAD");
+  if (form.form === "hash" || form.form === "unsigned") return form;
+  throw new S3Error("InvalidRequest", PRESIGNED_CHUNKS);
 }
 
 /**

@@ -6,6 +6,10 @@ import { S3Error } from "../errors.ts";
 import { type S3Request, addHeaders } from "./request.ts";
 import { parsePayload } from "./payload.ts";
 
+/** What is wrong with chunks in a presigned request. */
+export const PRESIGNED_CHUNKS =
+  "A presigned request cannot have a body of chunks. Use UNSIGNED-PAYLOAD.";
+
 /** Seconds. */
 const MAX_EXPIRES = 7 * 24 * 60 * 60;
 
@@ -49,10 +53,7 @@ export function authenticatePresigned(
     headers.get("x-amz-content-sha256") ?? query.get("X-Amz-Content-Sha256") ?? "UNSIGNED-PAYLOAD";
   const form = parsePayload(payloadHash);
   if (form.form === "signed-chunks" || form.form === "unsigned-chunks") {
-    throw new S3Error(
-      "InvalidRequest",
-      "A presigned request cannot have a body of chunks. Use UNSIGNED-PAYLOAD.",
-    );
+    throw new S3Error("InvalidRequest", PRESIGNED_CHUNKS);
   }
   const sent = {
     scope,

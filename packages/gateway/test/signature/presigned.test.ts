@@ -192,6 +192,22 @@ describe("a URL presigned by V2", () => {
     expectCode(() => accept(added), "SignatureDoesNotMatch");
   });
 
+  test.each(["header", "parameter"])("is for the body whose hash it signs, in a %s", (place) => {
+    const of = (value: string) => {
+      const target = place === "header" ? "/b/k" : `/b/k?x-amz-content-sha256=${value}`;
+      const request = presignedV2("PUT", ["", "", `x-amz-content-sha256:${value}`], "/b/k", target);
+      const added = place === "header" ? [["x-amz-content-sha256", value] as const] : [];
+      return { ...request, headers: [...HEADERS, ...added] };
+    };
+    const hash = sha256("content");
+    expect(accept(of(hash)).payload).toEqual({ form: "hash", sha256: hash });
+    expect(accept(of("UNSIGNED-PAYLOAD")).payload).toEqual({ form: "unsigned" });
+    for (const form of ["AWS4-HMAC-SHA256-PAYLOAD", "UNSIGNED-PAYLOAD-TRAILER"]) {
+      expectCode(() => accept(of(`STREAMING-${form}`)), "InvalidRequest");
+    }
+    expectCode(() => accept(of("x")), "InvalidArgument");
+  });
+
   test("does not let two headers be taken for one", () => {
     const lines = ["", "", "x-amz-acl:private", "x-amz-copy-source:/b/s"];
     const target = "/b/k?x-amz-acl=private%0Ax-amz-copy-source:/b/s";
