@@ -1,3 +1,4 @@
+import type { Texts } from "../catalog/records.ts";
 import { S3Error } from "../errors.ts";
 import type { RequestHeaders } from "../signature/request.ts";
 import { notImplemented } from "./not-implemented.ts";
@@ -31,6 +32,8 @@ const STORAGE_CLASSES = new Set([
   "GLACIER_IR",
 ]);
 
+const ENCRYPTION = "x-amz-server-side-encryption";
+
 /** Headers that ask for what a gateway cannot do. */
 const UNSUPPORTED: readonly (readonly [prefix: string, what: string])[] = [
   ["x-amz-object-lock-", "Object lock is not implemented."],
@@ -56,12 +59,37 @@ export function refuseUnsupported(headers: RequestHeaders): void {
     const found = UNSUPPORTED.find(([prefix]) => name.startsWith(prefix));
     if (found !== undefined) throw notImplemented(found[1]);
   }
-  const encryption = headers.get("x-amz-server-side-encryption");
+  const encryption = headers.get(ENCRYPTION);
   if (encryption !== undefined && encryption !== "AES256") {
     throw notImplemented("Encryption with a key service is not implemented.");
   }
   const storageClass = headers.get("x-amz-storage-class");
   if (storageClass !== undefined && !STORAGE_CLASSES.has(storageClass)) {
     throw new S3Error("InvalidStorageClass");
+  }
+}
+
+/**
+ * Encryption as the answer to a write names it: clients that asked for it may insist to be told.
+ *
+ * @param kept headers of the object
+ */
+export function encryptionHeaders({ [ENCRYPTION]: value }: Texts): Record<string, string> {
+  return value === undefined ? {} : { [ENCRYPTION]: value };
+}
+
+/**
+ * Refuses keys of the client, which would not be used: in a read, as AWS does for objects that were not
+ * encrypted with one.
+ *
+ * @throws S3Error `InvalidRequest`
+ */
+export function refuseClientKeys(headers: RequestHeaders): void {
+  for (const name of headers.keys()) {
+    if (!name.startsWith("x-amz-server-side-encryption-customer-")) continue;
+    throw new S3Error(
+      "InvalidRequest",
+      "The encryption parameters are not applicable to this object.",
+    );
   }
 }

@@ -99,11 +99,15 @@ describe("a range", () => {
     ["bytes=10-", 10],
     ["bytes=-0", 10],
     ["bytes=0-", 0],
-    ["bytes=-5", 0],
+    ["bytes=-0", 0],
   ])("%s of %d bytes cannot be satisfied", (header, size) => {
     expect(() => parseRange(header, size)).toThrow(
       expect.objectContaining({ code: "InvalidRange" }),
     );
+  });
+
+  test("of the last bytes of nothing is all of it", () => {
+    expect(parseRange("bytes=-5", 0)).toBeUndefined();
   });
 
   test("of a copy must be within the source", () => {

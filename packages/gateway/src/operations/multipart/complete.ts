@@ -15,6 +15,7 @@ import { readAll } from "../bodies.ts";
 import { checksumsAndTypeXml } from "../checksums.ts";
 import { writeCondition } from "../conditions.ts";
 import type { Operation, Request } from "../operation.ts";
+import { encryptionHeaders } from "../requests.ts";
 import { slowAnswer } from "../slow-answer.ts";
 import { findUpload } from "./upload.ts";
 
@@ -29,7 +30,7 @@ async function completeUpload(request: Request): Promise<Answer> {
   const body = request.body({ maxLength: XML_MAX_LENGTH, hasObjectChecksum: true });
   const listed = parseCompleteUpload(await readAll(body));
   const earlier = await findEarlier(request, bucket.id);
-  if (earlier !== undefined) return answer(request, earlier.object);
+  if (earlier !== undefined) return answer(request, earlier.object, earlier.object.headers);
   const upload = await findUpload(request);
   const parts = await findParts(request, upload, listed);
   checkSize(headers.get("x-amz-mp-object-size"), parts);
@@ -39,7 +40,7 @@ async function completeUpload(request: Request): Promise<Answer> {
   return slowAnswer(
     objects
       .completeUpload({ bucket, upload, parts, etag, checksums, condition, signal })
-      .then((completion) => answer(request, completion)),
+      .then((completion) => answer(request, completion, upload.headers)),
     request,
   );
 }
@@ -55,10 +56,12 @@ async function findEarlier(
 function answer(
   { bucketName, key, origin, rawPath }: Request,
   { etag, checksums }: { readonly etag: string; readonly checksums: Texts },
+  kept: Texts,
 ): Answer {
   return xmlAnswer(
     "CompleteMultipartUploadResult",
     xml`<Location>${origin}${rawPath}</Location><Bucket>${bucketName}</Bucket><Key>${keyText(key, undefined)}</Key><ETag>"${etag}"</ETag>${checksumsAndTypeXml(checksums)}`,
+    encryptionHeaders(kept),
   );
 }
 
@@ -127,12 +130,15 @@ function checkListedChecksums({ options }: Upload, listed: readonly CompletePart
   }
 }
 
+/** What the client states of a part must be known of it: a checksum that nobody computed is not. */
 function isSame({ etag, checksums }: Part, wanted: CompletePart): boolean {
-  if (etag !== wanted.etag) return false;
-  return CHECKSUM_ALGORITHMS.every((name) => {
-    const [given, stored] = [wanted.checksums[name], checksums[name]];
-    return given === undefined || stored === undefined || given === stored;
-  });
+  return (
+    etag === wanted.etag &&
+    CHECKSUM_ALGORITHMS.every((name) => {
+      const given = wanted.checksums[name];
+      return given === undefined || given === checksums[name];
+    })
+  );
 }
 
 function checkSize(header: string | undefined, parts: readonly Part[]): void {
@@ -157,15 +163,19 @@ function checkSize(header: string | undefined, parts: readonly Part[]): void {
   );
 }
 
-/** The object's checksum, if every part has one of the upload's algorithm. */
+/**
+ * The object's checksum, of the algorithm that the upload was created with.
+ *
+ * @throws S3Error `InvalidPart` for a part without one: the object must not be without its checksum
+ */
 async function checksumsOf({ options }: Upload, parts: readonly Part[]): Promise<Texts> {
   const algorithm = parseAlgorithm(options["checksum-algorithm"] ?? "");
   if (algorithm === undefined) return {};
-  const sums = parts.flatMap(({ checksums, size }) => {
+  const sums = parts.map(({ checksums, size, number }) => {
     const value = checksums[algorithm];
-    return value === undefined ? [] : [{ value, size }];
+    if (value !== undefined) return { value, size };
+    throw new S3Error("InvalidPart", `Part ${number} has no ${algorithm} checksum.`);
   });
-  if (sums.length < parts.length) return {};
   if (options["checksum-type"] === "COMPOSITE" && algorithm !== "crc64nvme") {
     return { [algorithm]: await compositeChecksum(algorithm, sums) };
   }
@@ -190,7 +200,13 @@ function checkChecksum(headers: Request["headers"], { options }: Upload, checksu
   }
   for (const name of CHECKSUM_ALGORITHMS) {
     const [given, computed] = [headers.get(`x-amz-checksum-${name}`), checksums[name]];
-    if (given === undefined || computed === undefined) continue;
+    if (given === undefined) continue;
+    if (computed === undefined) {
+      throw new S3Error(
+        "InvalidRequest",
+        `The upload was not created using a ${name} checksum, so that the one in the complete request cannot be checked.`,
+      );
+    }
     // Of a composite checksum, clients may leave out the number of parts.
     if (given !== computed && given !== computed.split("-")[0]) throw new S3Error("BadDigest");
   }

@@ -16,7 +16,7 @@ import { keptHeaders } from "../object/headers.ts";
 import { PUT_MAX } from "../object/put.ts";
 import type { Operation, Request } from "../operation.ts";
 import { partNumberOf } from "../parameters.ts";
-import { refuseUnsupported } from "../requests.ts";
+import { encryptionHeaders, refuseUnsupported } from "../requests.ts";
 import { findUpload } from "./upload.ts";
 
 async function createUpload(request: Request): Promise<Answer> {
@@ -43,9 +43,14 @@ async function createUpload(request: Request): Promise<Answer> {
   return xmlAnswer(
     "InitiateMultipartUploadResult",
     xml`<Bucket>${bucketName}</Bucket><Key>${keyText(key, undefined)}</Key><UploadId>${upload.id}</UploadId>`,
-    algorithm === undefined || type === undefined
-      ? {}
-      : { "x-amz-checksum-algorithm": algorithm.toUpperCase(), "x-amz-checksum-type": type },
+    {
+      ...encryptionHeaders(kept),
+      ...(algorithm !== undefined &&
+        type !== undefined && {
+          "x-amz-checksum-algorithm": algorithm.toUpperCase(),
+          "x-amz-checksum-type": type,
+        }),
+    },
   );
 }
 
@@ -75,6 +80,7 @@ function checksumTypeOf(
 
 async function uploadPart(request: Request): Promise<Answer> {
   const { query, headers, objects, signal } = request;
+  refuseUnsupported(headers);
   const number = partNumberOf(query);
   const upload = await findUpload(request);
   const algorithm = partAlgorithm(upload, headers);
@@ -99,19 +105,34 @@ function partAlgorithm(
   if (given === undefined || given === algorithm) return algorithm;
   throw new S3Error(
     "InvalidRequest",
-    `Checksum Type mismatch occurred, expected checksum Type: ${algorithm}, actual checksum Type: ${given}`,
+    `Checksum Type mismatch occurred, expected checksum Type: ${algorithm.toUpperCase()}, actual checksum Type: ${given.toUpperCase()}`,
   );
 }
 
 async function abortUpload(request: Request): Promise<Answer> {
-  const { catalog, now, query } = request;
-  const isAborted = await catalog.abortUpload(await findUpload(request), now());
+  const { catalog, headers, now, query } = request;
+  const upload = await findUpload(request);
+  checkInitiated(headers.get("x-amz-if-match-initiated-time"), upload);
+  const isAborted = await catalog.abortUpload(upload, now());
   if (!isAborted) {
     throw new S3Error("NoSuchUpload", undefined, {
       details: { UploadId: query.get("uploadId") ?? "" },
     });
   }
   return emptyAnswer(204);
+}
+
+/** @throws S3Error `PreconditionFailed`, `InvalidArgument` if the condition is no time */
+function checkInitiated(header: string | undefined, { time }: Upload): void {
+  if (header === undefined) return;
+  const wanted = Date.parse(header);
+  if (Number.isNaN(wanted)) {
+    throw new S3Error("InvalidArgument", "The condition is not valid.", {
+      details: { ArgumentName: "x-amz-if-match-initiated-time", ArgumentValue: header },
+    });
+  }
+  // Clients know it to the second, from headers, or to the millisecond, from lists.
+  if (Math.floor(wanted / 1000) !== Math.floor(time / 1000)) throw new S3Error("PreconditionFailed");
 }
 
 export const UPLOAD_OPERATIONS: readonly Operation[] = [

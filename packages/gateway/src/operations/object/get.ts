@@ -8,6 +8,7 @@ import { checkRead, isRangeCurrent } from "../conditions.ts";
 import { findObject, openObject } from "../find.ts";
 import type { Operation, Request } from "../operation.ts";
 import { partNumberOf } from "../parameters.ts";
+import { refuseClientKeys } from "../requests.ts";
 import { objectHeaders, OVERRIDE_PARAMETERS, overriddenHeaders } from "./headers.ts";
 import { parseRange } from "./ranges.ts";
 
@@ -26,6 +27,7 @@ const WRITE_ONLY =
 async function getObject(request: Request): Promise<Answer> {
   const { objects, signal } = request;
   if (!objects.canRead) throw new S3Error("AccessDenied", WRITE_ONLY);
+  checkRequest(request);
   const opened = await openObject(request);
   const { status, headers, range } = await headOf(request, opened.object);
   if (status === 304) return { status, headers };
@@ -51,8 +53,15 @@ async function started(pieces: AsyncIterable<Uint8Array>): Promise<AsyncIterable
 }
 
 async function headObject(request: Request): Promise<Answer> {
+  checkRequest(request);
   const { status, headers } = await headOf(request, await findObject(request));
   return { status, headers };
+}
+
+/** What is wrong whether there is an object or not. Throws S3Error `InvalidRequest`, `InvalidArgument`. */
+function checkRequest({ headers, query }: Request): void {
+  refuseClientKeys(headers);
+  if (query.has("partNumber")) partNumberOf(query);
 }
 
 async function headOf(
@@ -90,8 +99,8 @@ async function headOf(
         length > 0 && {
           "content-range": `bytes ${range.start}-${range.end - 1}/${object.size}`,
         }),
-      // The checksum is that of the whole object.
-      ...(range === undefined &&
+      // The checksum is that of the whole object, which may also be its only part.
+      ...((range === undefined || (isPart && object.parts === 0)) &&
         asked.get("x-amz-checksum-mode")?.toUpperCase() === "ENABLED" &&
         checksumHeaders(object.checksums)),
       "content-length": `${length}`,

@@ -15,6 +15,8 @@ const KEPT = [
   "content-type",
   "expires",
   REDIRECT,
+  // All is sealed in any case. It is told to those who asked for it.
+  "x-amz-server-side-encryption",
 ] as const;
 
 const META = "x-amz-meta-";

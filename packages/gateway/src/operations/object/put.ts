@@ -5,7 +5,7 @@ import { contentOf } from "../bodies.ts";
 import { checksumHeaders } from "../checksums.ts";
 import { writeCondition } from "../conditions.ts";
 import type { Operation, Request } from "../operation.ts";
-import { refuseUnsupported } from "../requests.ts";
+import { encryptionHeaders, refuseUnsupported } from "../requests.ts";
 import { keptHeaders } from "./headers.ts";
 
 /** The most bytes of a single PUT, as on AWS. Larger objects are uploaded in parts. */
@@ -28,6 +28,7 @@ async function putObject(request: Request): Promise<Answer> {
     etag: `"${etag}"`,
     "x-amz-object-size": `${size}`,
     ...checksumHeaders(checksums),
+    ...encryptionHeaders(target.headers),
   });
 }
 

@@ -11,6 +11,8 @@ import type { ByteRange } from "../../objects/objects.ts";
 export function parseRange(header: string | undefined, size: number): ByteRange | undefined {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/u.exec(header ?? "") ?? [];
   if (first === "" && last === "") return undefined;
+  // The last bytes of what has none are all there are, as RFC 9110 has it.
+  if (first === "" && size === 0 && Number(last) > 0) return undefined;
   const range =
     first === ""
       ? { start: Math.max(0, size - Number(last)), end: size }
