@@ -30,7 +30,7 @@ async function completeUpload(request: Request): Promise<Answer> {
   const body = request.body({ maxLength: XML_MAX_LENGTH, hasObjectChecksum: true });
   const listed = parseCompleteUpload(await readAll(body));
   const earlier = await findEarlier(request, bucket.id);
-  if (earlier !== undefined) return answer(request, earlier.object, earlier.object.headers);
+  if (earlier !== undefined) return answer(request, earlier.object, {});
   const upload = await findUpload(request);
   const parts = await findParts(request, upload, listed);
   checkSize(headers.get("x-amz-mp-object-size"), parts);
