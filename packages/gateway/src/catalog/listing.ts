@@ -7,7 +7,6 @@ import {
   rows,
   type Dialect,
   type Plan,
-  type Row,
   type Value,
 } from "./database/port.ts";
 import type { Key, ListedObject, Upload } from "./records.ts";
@@ -130,33 +129,48 @@ function toPage<Entry extends { readonly key: Key }>(
 
 const EMPTY = { entries: [], prefixes: [], next: undefined } as const;
 
+/** How many objects are read to see whether keys are rolled up at all. */
+const SAMPLE = 8;
+
 export function* listObjects(dialect: Dialect, options: ListOptions): Plan<Page<ListedObject>> {
   const { bucket, delimiter, limit } = options;
   if (limit === 0) return EMPTY;
   const start = startOf(options, false);
-  if (delimiter === undefined) {
-    const range = rangeOf(options, "?", [start]);
-    const found = yield* rows(
-      `SELECT ${LISTED_COLUMNS} FROM objects WHERE ${range.sql} ORDER BY key LIMIT ?`,
-      ...range.values,
-      limit + 1,
-    );
-    return toPage(found.map(toListed), [], limit);
+  // Reading on is faster than seeking as long as there is nothing to skip.
+  const wanted = limit + 1;
+  const sampled = delimiter === undefined ? wanted : Math.min(SAMPLE, wanted);
+  const isRolledUp = ({ key }: ListedObject) => commonPrefix(key, options) !== undefined;
+  let found = yield* scan(options, start, sampled);
+  if (found.length === sampled && sampled < wanted && !found.some(isRolledUp)) {
+    found = yield* scan(options, start, wanted);
   }
-  const keys = yield* walk(dialect, "objects", options, delimiter, start, limit + 1);
+  const first = found.findIndex(isRolledUp);
+  if (delimiter === undefined || first < 0) return toPage(found, [], limit);
+  const entries = found.slice(0, first);
+  const from = found[first]!.key;
+  const keys = yield* walk(dialect, "objects", options, delimiter, from, wanted - first);
   const { own, prefixes } = divide(keys, options);
-  const found: Row[] = [];
   for (const batch of batches(own, LIST_LIMIT)) {
     const { marks, values } = list(batch);
-    found.push(
-      ...(yield* rows(
-        `SELECT ${LISTED_COLUMNS} FROM objects WHERE bucket = ? AND key IN ${marks} ORDER BY key`,
-        bucket,
-        ...values,
-      )),
+    const further = yield* rows(
+      `SELECT ${LISTED_COLUMNS} FROM objects WHERE bucket = ? AND key IN ${marks} ORDER BY key`,
+      bucket,
+      ...values,
     );
+    entries.push(...further.map(toListed));
   }
-  return toPage(found.map(toListed), prefixes, limit);
+  return toPage(entries, prefixes, limit);
+}
+
+/** The first objects of a range, whether they are rolled up or not. */
+function* scan(options: ListOptions, start: Key, limit: number): Plan<ListedObject[]> {
+  const range = rangeOf(options, "?", [start]);
+  const found = yield* rows(
+    `SELECT ${LISTED_COLUMNS} FROM objects WHERE ${range.sql} ORDER BY key LIMIT ?`,
+    ...range.values,
+    limit,
+  );
+  return found.map(toListed);
 }
 
 /** Which keys are listed themselves, and the common prefixes of the others. */
