@@ -26,7 +26,9 @@ export interface AccessRecord {
 }
 
 /** Parameters of presigned URLs: who has them can send the request again. */
-const SECRET = /^(?:x-amz-(?:signature|credential|security-token)|signature|awsaccesskeyid)$/u;
+const SECRET = /(?:signature|credential|token|accesskeyid)[^=]*=/u;
+/** Tokens of lists, which are not secret. */
+const PUBLIC = /^continuation-token=/u;
 
 /** A record as one line of JSON. It contains no secret and no signature. */
 export function accessLine({ time, target, durationMs, ...rest }: AccessRecord): string {
@@ -38,7 +40,10 @@ export function accessLine({ time, target, durationMs, ...rest }: AccessRecord):
   });
 }
 
-/** The target of a request without what signs it. */
+/**
+ * The target of a request without what signs it. URLs come broken, such as with `&amp;` for `&`, and from
+ * most of them the right one follows. So values are left out wherever the name of a secret is in sight.
+ */
 export function redactTarget(target: string): string {
   const start = target.indexOf("?");
   if (start === -1) return target;
@@ -47,15 +52,15 @@ export function redactTarget(target: string): string {
 }
 
 function redactParameter(parameter: string): string {
+  const text = decoded(parameter).toLowerCase();
+  if (PUBLIC.test(text) || !SECRET.test(text)) return parameter;
   const [name = ""] = parameter.split("=", 1);
-  // A name that is encoded in another way is still the same parameter.
-  return SECRET.test(decoded(name).toLowerCase()) ? `${name}=REDACTED` : parameter;
+  return name === parameter ? "=REDACTED" : `${name}=REDACTED`;
 }
 
+/** Whatever is encoded is the same parameter. What is not decoded well is compared as it is. */
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " ")).trim();
-  } catch {
-    return text;
-  }
+  return text.replaceAll(/%([0-9a-f]{2})/giu, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
 }

@@ -11,10 +11,17 @@ test("the log has no signature of a presigned URL", () => {
     "/b/k?%58-Amz-Credential=SECRET&X-Amz-Security-Token=SECRET",
     "/b/k?AWSAccessKeyId=AKIA&Expires=1&Signature=SECRET",
     "/b/k?a=1&Signature=SECRET?x",
+    "/b/k?X-Amz-Expires=60&amp;X-Amz-Signature=SECRET",
+    "/b/k??X-Amz-Signature=SECRET",
+    "/b/k?a=1;X-Amz-Signature=SECRET",
+    "/b/k?a=1%26X-Amz-Signature%3DSECRET",
+    "/b/k?X-Amz-Signature%3DSECRET",
+    "/b/k?X%2DAmz%2DSignature=%ZZSECRET",
   ];
   for (const target of secrets) expect(redactTarget(target)).not.toContain("SECRET");
   expect(redactTarget(secrets[0]!)).toBe("/b/k?X-Amz-Signature=REDACTED&X-Amz-Expires=60");
-  expect(redactTarget("/b/Signature=1?prefix=a%20b&x")).toBe("/b/Signature=1?prefix=a%20b&x");
+  const harmless = "/b/Signature=1?prefix=a%20b&x&continuation-token=k1&X-Amz-SignedHeaders=host";
+  expect(redactTarget(harmless)).toBe(harmless);
 });
 
 test("a request is one line of the log, whatever the client sends", () => {
