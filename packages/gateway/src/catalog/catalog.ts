@@ -8,6 +8,7 @@ import type {
   Key,
   Lineage,
   ListedObject,
+  Mark,
   ObjectRecord,
   OpenedObject,
   Part,
@@ -106,7 +107,7 @@ export interface Catalog {
    */
   putPart(
     put: PutPart,
-  ): Promise<{ outcome: "stored" | "superseded" | "no-upload" | "source-changed" }>;
+  ): Promise<{ outcome: "stored" | "superseded" | "expired" | "no-upload" | "source-changed" }>;
   /** Parts with numbers above `after`, in order. Also to check them before Complete. */
   listParts(upload: Upload, after: number, limit: number): Promise<readonly Part[]>;
   /** The parts with their content roots in one list, at one moment: what a manifest is made of. */
@@ -114,8 +115,16 @@ export interface Catalog {
     upload: Upload,
   ): Promise<{ parts: readonly Part[]; contents: OpenedObject["contents"] }>;
   listUploads(options: ListOptions & { readonly afterId?: string }): Promise<Page<Upload>>;
-  /** Deletes an upload in progress; its parts become garbage. False if there is none. */
-  abortUpload(upload: Upload, now: Time): Promise<boolean>;
+  /**
+   * Ends the Completes of an upload that are registered, for good, and returns their seqs: their manifests
+   * may be in the store.
+   */
+  stopCompletes(upload: Upload): Promise<readonly Seq[]>;
+  /**
+   * Deletes an upload in progress; its parts become garbage. False if there is none; `busy` if there are
+   * Completes besides those that were stopped: stop them first.
+   */
+  abortUpload(upload: Upload, now: Time, stopped?: readonly Seq[]): Promise<boolean | "busy">;
   /**
    * Makes an upload's parts an object, as `commitPut` does. Parts that are not listed become garbage.
    *
@@ -127,26 +136,40 @@ export interface Catalog {
   /** What an upload became that was completed within the last day. */
   findCompleted(bucket: Seq, key: Key, id: string): Promise<CompletedUpload | undefined>;
 
-  /** Registers a write that may take longer than a minute. */
-  beginWrite(seq: Seq, now: Time): Promise<void>;
-  /** A sign of life of writes in progress, and of the claims with the same seq. At least every `BEAT_INTERVAL`. */
-  beat(seqs: readonly Seq[], now: Time): Promise<void>;
-  /** Ends writes that were not committed. */
+  /**
+   * Takes a number for a write, and registers the write before it stores anything, so that its root is
+   * known for one that was never committed if its process dies. `upload` is that of a Complete. The
+   * registration survives the process, but perhaps not the machine, as with `nextSeq`.
+   */
+  beginWrite(now: Time, upload?: Seq): Promise<Seq>;
+  /**
+   * A sign of life of writes in progress, and of the claims with the same seq, at least every
+   * `BEAT_INTERVAL`. Returns those that may still be committed: no others ever will be.
+   */
+  beat(seqs: readonly Seq[], now: Time): Promise<ReadonlySet<Seq>>;
+  /** Forgets writes that were not committed, and have left no identity root in the store. */
   endWrites(seqs: readonly Seq[]): Promise<void>;
   /**
-   * The oldest write in progress that gave a sign of life within `WRITE_EXPIRY`. It may belong to a process
-   * that has died, because one that was only stopped for a while could still commit.
+   * Ends for good the writes that gave no sign of life within `WRITE_EXPIRY`, and returns the oldest of the
+   * others. It may belong to a process that has died, because one that was only stopped for a while could
+   * still commit.
    */
   oldestWrite(now: Time): Promise<WriteInProgress | undefined>;
+  /** Forgets dead writes that gave their last sign of life `WRITE_EXPIRY` before a time: a sweep has judged their roots. */
+  forgetDeadWrites(before: Time): Promise<void>;
+  /** What became of the write of an identity root. */
+  fateOf(bucket: Seq, key: Key, seq: Seq): Promise<Fate>;
 
   /** Queues blobs to be deleted that no row names, such as those of a failed write. */
   addGarbage(garbage: readonly Garbage[]): Promise<void>;
-  /** Garbage that is due, the longest due first. It stays until it is confirmed. */
+  /** Garbage that is due, the longest due first, but for what a row of an object or of content names. It stays until it is confirmed. */
   dueGarbage(now: Time, limit: number): Promise<readonly Garbage[]>;
   /** Forgets garbage after its blobs were deleted. */
   confirmGarbage(addresses: readonly Address[]): Promise<void>;
   /** Which of at most 1,000 addresses a row names: of an object, of content, or of garbage. */
   findKnown(addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
+  /** The same without garbage: what must be in the store. */
+  findNamed(addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
 
   /** Deletions whose tombstone is not confirmed, in the order of their seq, above `after`. */
   pendingTombstones(after: Seq, limit: number): Promise<readonly Tombstone[]>;
@@ -161,6 +184,26 @@ export interface Catalog {
   endLease(name: string, holder: string): Promise<void>;
 
   lineage(): Promise<Lineage>;
+  /** Binds the catalog to a store, and returns the store it is bound to: an earlier one stays. */
+  bindStore(store: string): Promise<string>;
+  /**
+   * Takes the number of a mark, and remembers it, before it is put into the store. The sequence continues
+   * at least `skipped` numbers further on.
+   */
+  addMark(nonce: string, skipped: number): Promise<number>;
+  /** Remembers a mark that is in the store, for a rebuild. */
+  importMark(mark: Mark): Promise<void>;
+  /** The last marks, by number. */
+  listMarks(): Promise<readonly Mark[]>;
+  /** Declares that a rebuild has judged all identity roots up to a seq. The sequence continues above it. */
+  settle(seq: Seq): Promise<void>;
+  /**
+   * Takes the number of a snapshot, registered as a write, and returns the lower ones that are registered:
+   * what has a lower seq and is neither among them nor in the rows exported afterwards was never
+   * committed, or was replaced or deleted before.
+   */
+  beginSnapshot(now: Time): Promise<{ seq: Seq; writes: readonly Seq[] }>;
+  /** Records the newest snapshot; one with a lower seq than the recorded one is ignored. */
   recordSnapshot(snapshot: NonNullable<Lineage["snapshot"]>): Promise<void>;
   setComplete(isComplete: boolean): Promise<void>;
 
@@ -224,8 +267,17 @@ export interface Put {
   readonly source?: StoredObject;
   /** Set if `claim` gave out the seq. */
   readonly isClaimed?: boolean;
+  /** Set if `beginWrite` or `claim` registered the write: it is committed only if it is still alive. */
+  readonly isRegistered?: boolean;
   readonly now: Time;
 }
+
+/**
+ * What became of a write: `committed` under its key now; `replaced` by a later write or deletion of the
+ * key; still `running`; `failed`, so that it never took effect and never will; or `unknown`: this catalog
+ * may not know of it.
+ */
+export type Fate = "committed" | "replaced" | "running" | "failed" | "unknown";
 
 /**
  * - `stored`: done; what was replaced is queued as garbage.
@@ -234,6 +286,7 @@ export interface Put {
  * - `retry`: the key is claimed by a conditional write with a higher seq. Store the identity again with a
  *   new seq, and delete the old root.
  * - `lost`: the claim was lost to another write (409 ConditionalRequestConflict).
+ * - `expired`: the write was registered and is dead, because it showed no sign of life for too long.
  * - `source-changed`: the source of a copy was replaced or deleted meanwhile.
  *
  * After any but the first two, the caller deletes its roots, before it answers.
@@ -241,7 +294,15 @@ export interface Put {
 export type Committed =
   | { readonly outcome: "stored"; readonly replaced: StoredObject | undefined }
   | { readonly outcome: "superseded" }
-  | { readonly outcome: "retry" | "lost" | "source-changed" | "no-bucket" | "no-upload" };
+  | {
+      readonly outcome:
+        | "retry"
+        | "lost"
+        | "expired"
+        | "source-changed"
+        | "no-bucket"
+        | "no-upload";
+    };
 
 export interface DeleteOptions {
   readonly condition?: Condition;
@@ -264,6 +325,8 @@ export interface PutPart {
   readonly contents: readonly ContentRoot[];
   /** As of `Put`. */
   readonly source?: StoredObject;
+  /** As of `Put`. */
+  readonly isRegistered?: boolean;
   readonly now: Time;
 }
 
@@ -273,6 +336,7 @@ export interface Complete {
   /** The parts that the client listed and the manifest has, by number. */
   readonly parts: readonly { readonly number: number; readonly seq: Seq }[];
   readonly isClaimed?: boolean;
+  readonly isRegistered?: boolean;
   readonly now: Time;
 }
 

@@ -1,6 +1,6 @@
 import type { Address } from "@idk/storage";
-import { CLAIM_EXPIRY, COMPLETED_KEPT, WRITE_EXPIRY, type Counts } from "./catalog.ts";
-import { toAddress, toBytes } from "./convert.ts";
+import { COMPLETED_KEPT, WRITE_EXPIRY, type Counts } from "./catalog.ts";
+import { eachBatch, toAddress, toBytes } from "./convert.ts";
 import {
   all,
   batches,
@@ -12,79 +12,24 @@ import {
   type Plan,
   type Row,
   type Statement,
-  type Value,
 } from "./database/port.ts";
-import type { Garbage, Seq, Time, Tombstone, WriteInProgress } from "./records.ts";
+import type { Garbage, Seq, Time, Tombstone } from "./records.ts";
 
 /** How many rows one statement removes. */
 const SOME = 1000;
 /** Where counting stops. */
 const COUNTED = 100_000;
 
-/** A statement for each batch of values; `make` gets the list for `IN`. */
-function eachBatch(
-  values: readonly Value[],
-  make: (marks: string, values: Value[]) => Statement,
-): Statement[] {
-  return batches(values, LIST_LIMIT).map((batch) => {
-    const { marks, values } = list(batch);
-    return make(marks, values);
-  });
-}
-
 function* run(statements: readonly Statement[]): Plan<void> {
   if (statements.length > 0) yield* all(...statements);
 }
 
-export function* beginWrite(seq: Seq, now: Time): Plan<void> {
-  yield* rows(
-    "INSERT INTO writes (seq, started, beat) VALUES (?, ?, ?) ON CONFLICT (seq) DO NOTHING",
-    seq,
-    now,
-    now,
-  );
-}
-
-export function* beat(seqs: readonly Seq[], now: Time): Plan<void> {
-  yield* run([
-    ...eachBatch(seqs, (marks, values) =>
-      statement(`UPDATE writes SET beat = ? WHERE seq IN ${marks}`, now, ...values),
-    ),
-    ...eachBatch(seqs, (marks, values) =>
-      statement(
-        `UPDATE claims SET expires = ? WHERE seq IN ${marks}`,
-        now + CLAIM_EXPIRY,
-        ...values,
-      ),
-    ),
-  ]);
-}
-
-export function* endWrites(seqs: readonly Seq[]): Plan<void> {
-  yield* run(
-    eachBatch(seqs, (marks, values) =>
-      statement(`DELETE FROM writes WHERE seq IN ${marks}`, ...values),
-    ),
-  );
-}
-
-export function* oldestWrite(now: Time): Plan<WriteInProgress | undefined> {
-  const [row] = yield* rows(
-    "SELECT seq, started, beat FROM writes WHERE beat > ? ORDER BY started LIMIT 1",
-    now - WRITE_EXPIRY,
-  );
-  return (
-    row && {
-      seq: integer(row["seq"]),
-      started: integer(row["started"]),
-      beat: integer(row["beat"]),
-    }
-  );
-}
-
 export function* dueGarbage(now: Time, limit: number): Plan<readonly Garbage[]> {
   const found = yield* rows(
-    "SELECT address, kind, due FROM garbage WHERE due <= ? ORDER BY due LIMIT ?",
+    `SELECT address, kind, due FROM garbage
+     WHERE due <= ? AND NOT EXISTS (SELECT 1 FROM contents WHERE contents.address = garbage.address)
+       AND NOT EXISTS (SELECT 1 FROM objects WHERE objects.root = garbage.address)
+     ORDER BY due LIMIT ?`,
     now,
     limit,
   );
@@ -103,15 +48,19 @@ export function* confirmGarbage(addresses: readonly Address[]): Plan<void> {
   );
 }
 
-export function* findKnown(addresses: readonly Address[]): Plan<ReadonlySet<Address>> {
+export function* findKnown(
+  addresses: readonly Address[],
+  includesGarbage: boolean,
+): Plan<ReadonlySet<Address>> {
   const known = new Set<Address>();
   for (const batch of batches(addresses.map(toBytes), LIST_LIMIT)) {
     const { marks, values } = list(batch);
-    const results = yield* all(
+    const named = [
       statement(`SELECT root AS address FROM objects WHERE root IN ${marks}`, ...values),
       statement(`SELECT DISTINCT address FROM contents WHERE address IN ${marks}`, ...values),
-      statement(`SELECT address FROM garbage WHERE address IN ${marks}`, ...values),
-    );
+    ];
+    const garbage = statement(`SELECT address FROM garbage WHERE address IN ${marks}`, ...values);
+    const results = yield* all(...named, ...(includesGarbage ? [garbage] : []));
     for (const row of results.flat()) known.add(toAddress(row["address"]));
   }
   return known;
@@ -175,13 +124,16 @@ export function* counts(): Plan<Counts> {
     count("garbage"),
     count("tombstones", "WHERE is_stored = 0"),
     count("uploads"),
-    count("writes"),
+    count("writes", "WHERE is_dead = 0"),
   );
   const [garbage, tombstones, uploads, writes] = results.map(([row]) => integer(row!["n"]));
   return { garbage: garbage!, tombstones: tombstones!, uploads: uploads!, writes: writes! };
 }
 
-/** Each a batch of what is out of date. */
+/**
+ * Each a batch of what is out of date. A claim stays as long as its write is known, even a dead one: the
+ * root of that may still be in the store, and must not win over an older write that is committed later.
+ */
 export function* purge(now: Time): Plan<void> {
   const old = now - WRITE_EXPIRY;
   yield* all(
@@ -191,18 +143,17 @@ export function* purge(now: Time): Plan<void> {
       now - COMPLETED_KEPT,
     ),
     statement(
-      `DELETE FROM writes WHERE seq IN
-         (SELECT seq FROM writes WHERE beat < ? ORDER BY beat LIMIT ${SOME})`,
-      old,
-    ),
-    statement(
       `DELETE FROM claims WHERE seq IN
-         (SELECT seq FROM claims WHERE expires < ? ORDER BY expires LIMIT ${SOME})`,
+         (SELECT seq FROM claims WHERE expires < ?
+            AND NOT EXISTS (SELECT 1 FROM writes WHERE writes.seq = claims.seq)
+          ORDER BY expires LIMIT ${SOME})`,
       old,
     ),
   );
   // A tombstone also tells a slow write that it is older than the deletion.
-  const [oldest]: readonly Row[] = yield* rows("SELECT seq FROM writes ORDER BY seq LIMIT 1");
+  const [oldest]: readonly Row[] = yield* rows(
+    "SELECT seq FROM writes WHERE is_dead = 0 ORDER BY seq LIMIT 1",
+  );
   yield* rows(
     `DELETE FROM tombstones WHERE is_stored = 1 AND time < ? AND seq IN
        (SELECT seq FROM tombstones WHERE is_stored = 1 AND seq < ? ORDER BY seq LIMIT ${SOME})`,

@@ -1,6 +1,6 @@
 import type { Address } from "@idk/storage";
 import { CONTENT_DELAY } from "./catalog.ts";
-import { inserts, toAddress, toBytes } from "./convert.ts";
+import { eachBatch, inserts, toAddress, toBytes } from "./convert.ts";
 import {
   all,
   batches,
@@ -26,7 +26,16 @@ export function* addContents(
   isCounted: boolean,
 ): Plan<void> {
   if (contents.length === 0) return;
-  if (isCounted) yield* countUses(contents.map(({ address }) => address));
+  if (isCounted) {
+    const addresses = contents.map(({ address }) => address);
+    yield* countUses(addresses);
+    // What a rebuild imports may have become garbage by what it imported before.
+    yield* all(
+      ...eachBatch(addresses.map(toBytes), (marks, values) =>
+        statement(`DELETE FROM garbage WHERE address IN ${marks}`, ...values),
+      ),
+    );
+  }
   const values = contents.map(({ part, address, size, md5 }, place) => {
     return [owner, part, place, toBytes(address), size, md5];
   });

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { parseAddress, type Address } from "@idk/storage";
 import {
+  batches,
   integer,
+  list,
+  LIST_LIMIT,
   statement,
   type Dialect,
   type Plan,
@@ -129,7 +132,7 @@ export function parseUploadId(id: string): { seq: Seq; secret: string } | undefi
 }
 
 /** One thing that a transaction locks. */
-interface Lock {
+export interface Lock {
   readonly id: bigint;
   readonly isShared: boolean;
 }
@@ -168,6 +171,27 @@ export function* locked(
     .filter((lock) => lock !== undefined);
   const results = yield [...taken, ...reads];
   return results.slice(taken.length);
+}
+
+/** Shared by all that take a number for a write and register it; a snapshot takes it alone. */
+export function sequenceLock(isShared: boolean): Lock {
+  return lockOf(isShared, "sequence");
+}
+
+/** For putting marks. */
+export function markLock(): Lock {
+  return lockOf(false, "marks");
+}
+
+/** A statement for each batch of values; `make` gets the list for `IN`. */
+export function eachBatch(
+  values: readonly Value[],
+  make: (marks: string, values: Value[]) => Statement,
+): Statement[] {
+  return batches(values, LIST_LIMIT).map((batch) => {
+    const { marks, values } = list(batch);
+    return make(marks, values);
+  });
 }
 
 const SIZES = [64, 8, 1] as const;

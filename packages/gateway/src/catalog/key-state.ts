@@ -1,6 +1,7 @@
 import type { Committed } from "./catalog.ts";
 import {
   keyLocks,
+  type Lock,
   locked,
   OBJECT_COLUMNS,
   ownerOf,
@@ -37,13 +38,19 @@ export function* lockKey(
   dialect: Dialect,
   bucket: Seq,
   key: Key,
-  more: { source?: StoredObject | undefined; upload?: Seq; reads?: readonly Statement[] } = {},
+  more: {
+    readonly source?: StoredObject | undefined;
+    readonly upload?: Seq;
+    readonly locks?: readonly Lock[];
+    readonly reads?: readonly Statement[];
+  } = {},
 ): Plan<{ state: KeyState; results: readonly (readonly Row[])[] }> {
-  const { source, upload, reads = [] } = more;
+  const { source, upload, locks: others = [], reads = [] } = more;
   const locks = [
     ...keyLocks(bucket, key),
     ...(source === undefined ? [] : keyLocks(source.bucket, source.key)),
     ...(upload === undefined ? [] : uploadLocks(upload)),
+    ...others,
   ];
   const [buckets, objects, claims, tombstones, ...results] = yield* locked(dialect, locks, [
     statement("SELECT name FROM buckets WHERE id = ?", bucket),
@@ -80,19 +87,24 @@ export function selectVersion({ bucket, key, seq }: StoredObject): Statement {
  * What becomes of a write of a key, by the order of seqs.
  *
  * A claim refuses older writes that are not committed yet. If the claimed write is lost as well, its blob
- * may be in the store for a while, and would win over an older one at a rebuild.
+ * may be in the store for a while, and would win over an older one at a rebuild. So a claim refuses them
+ * also after it has expired, until it is forgotten with its write.
+ *
+ * @param isAlive false if the write was registered, and is dead
  */
 export function judge(
   { bucketName, object, claim, deleted }: KeyState,
   seq: Seq,
   isClaimed: boolean,
+  isAlive: boolean,
 ): Exclude<Committed["outcome"], "source-changed" | "no-upload"> {
   const newest = Math.max(object?.seq ?? 0, deleted);
   if (bucketName === undefined) return "no-bucket";
   // Also if a commit is repeated whose answer was lost.
   if (object?.seq === seq) return "stored";
-  if (isClaimed) return claim?.seq === seq && newest < seq ? "stored" : "lost";
+  if (isClaimed && (claim?.seq !== seq || newest > seq)) return "lost";
   if (newest > seq) return "superseded";
+  if (!isAlive) return "expired";
   return claim !== undefined && claim.seq > seq ? "retry" : "stored";
 }
 

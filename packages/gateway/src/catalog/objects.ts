@@ -2,10 +2,20 @@ import { CLAIM_EXPIRY, type Catalog, type Committed, type Condition } from "./ca
 import type { Deleted, DeleteOptions, Put } from "./catalog.ts";
 import { refusalOf } from "./conditions.ts";
 import { addContents, insertGarbage, insertParts, removeContents } from "./contents.ts";
-import { keyLocks, locked, OBJECT_COLUMNS, ownerOf, PART_COLUMNS } from "./convert.ts";
-import { toObject, toPart, toRoot } from "./convert.ts";
+import {
+  keyLocks,
+  locked,
+  OBJECT_COLUMNS,
+  ownerOf,
+  PART_COLUMNS,
+  sequenceLock,
+  toObject,
+  toPart,
+  toRoot,
+} from "./convert.ts";
 import { all, integer, rows, statement, type Dialect, type Plan } from "./database/port.ts";
 import { discard, endWrite, judge, lockKey, placeObject, selectVersion } from "./key-state.ts";
+import { insertWrite, selectWrite } from "./writes.ts";
 import type { Key, OpenedObject, Part, PlacedRoot, Seq, StoredObject, Time } from "./records.ts";
 
 const FIND = `SELECT ${OBJECT_COLUMNS} FROM objects WHERE bucket = ? AND key = ?`;
@@ -73,7 +83,8 @@ export function* claim(
   condition: Condition,
   now: Time,
 ): Plan<Awaited<ReturnType<Catalog["claim"]>>> {
-  const { state } = yield* lockKey(dialect, bucket, key);
+  const locks = [sequenceLock(true)];
+  const { state } = yield* lockKey(dialect, bucket, key, { locks });
   if (state.bucketName === undefined) return { outcome: "no-bucket" };
   const refusal = refusalOf(condition, state.object);
   if (refusal !== undefined) return { outcome: refusal };
@@ -89,7 +100,7 @@ export function* claim(
       seq,
       now + CLAIM_EXPIRY,
     ),
-    statement("INSERT INTO writes (seq, started, beat) VALUES (?, ?, ?)", seq, now, now),
+    insertWrite(seq, now),
   );
   return { outcome: "claimed", seq };
 }
@@ -100,16 +111,21 @@ export function* releaseClaim(dialect: Dialect, bucket: Seq, key: Key, seq: Seq)
 
 export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {
   const { bucket, key, object, contents, parts = [], source, isClaimed = false, now } = put;
-  const reads = source === undefined ? [] : [selectVersion(source)];
+  const reads = [
+    selectWrite(dialect, object.seq),
+    ...(source === undefined ? [] : [selectVersion(source)]),
+  ];
   const { state, results } = yield* lockKey(dialect, bucket, key, { source, reads });
-  const outcome = judge(state, object.seq, isClaimed);
+  const [writes, sources] = results;
+  const isAlive = put.isRegistered !== true || writes!.length > 0;
+  const outcome = judge(state, object.seq, isClaimed, isAlive);
   if (outcome === "superseded") {
     yield* discard(object, source === undefined ? contents : [], now);
     return { outcome };
   }
   if (outcome !== "stored") return { outcome };
   if (state.object?.seq === object.seq) return { outcome, replaced: undefined };
-  if (source !== undefined && results[0]!.length === 0) return { outcome: "source-changed" };
+  if (sources?.length === 0) return { outcome: "source-changed" };
   const owner = object.kind === "inline" ? undefined : object.seq;
   if (owner !== undefined) {
     yield* addContents(owner, contents, source !== undefined);

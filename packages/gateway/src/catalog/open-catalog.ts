@@ -2,16 +2,12 @@ import { randomUUID } from "node:crypto";
 import { createBucket, deleteBucket, findBucket, listBuckets } from "./buckets.ts";
 import type { Catalog, Deleted } from "./catalog.ts";
 import {
-  beat,
-  beginWrite,
   confirmGarbage,
   confirmTombstones,
   counts,
   dueGarbage,
   endLease,
-  endWrites,
   findKnown,
-  oldestWrite,
   pendingTombstones,
   purge,
   takeLease,
@@ -34,13 +30,17 @@ import {
   setTags,
 } from "./objects.ts";
 import {
+  addMark,
   beginLineage,
-  exportRows,
-  importRows,
+  bindStore,
+  importMark,
   lineage,
+  listMarks,
   recordSnapshot,
   setComplete,
-} from "./transfer.ts";
+  settle,
+} from "./lineage.ts";
+import { exportRows, importRows } from "./transfer.ts";
 import {
   abortUpload,
   completeUpload,
@@ -50,6 +50,16 @@ import {
   openUpload,
   putPart,
 } from "./uploads.ts";
+import {
+  beat,
+  beginSnapshot,
+  endWrites,
+  fateOf,
+  forgetDeadWrites,
+  oldestWrite,
+  stopCompletes,
+  writeRow,
+} from "./writes.ts";
 
 /** How many deletions of a list one transaction has. */
 const DELETIONS = 50;
@@ -132,21 +142,26 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     openUpload: (upload) => read(() => openUpload(upload)),
     listUploads: (options) =>
       read(() => listUploads(dialect, options, parseUploadId(options.afterId ?? "")?.seq ?? 0)),
-    abortUpload: (upload, now) => write(() => abortUpload(dialect, upload, now)),
+    stopCompletes: ({ seq }) => write(() => stopCompletes(seq)),
+    abortUpload: (upload, now, stopped = []) =>
+      write(() => abortUpload(dialect, upload, now, stopped)),
     completeUpload: (complete) => write(() => completeUpload(dialect, complete)),
     findCompleted: (bucket, key, id) => query(() => findCompleted(bucket, key, id)),
 
-    beginWrite: (seq, now) => write(() => beginWrite(seq, now)),
+    beginWrite: (now, upload) => database.nextSeq(writeRow(now, upload)),
     beat: (seqs, now) => write(() => beat(seqs, now)),
     endWrites: (seqs) => write(() => endWrites(seqs)),
-    oldestWrite: (now) => query(() => oldestWrite(now)),
+    oldestWrite: (now) => write(() => oldestWrite(now)),
+    forgetDeadWrites: (before) => write(() => forgetDeadWrites(before)),
+    fateOf: (bucket, key, seq) => read(() => fateOf(bucket, key, seq)),
 
     addGarbage: async (garbage) => {
       if (garbage.length > 0) await write(() => all(...insertGarbage(garbage)));
     },
     dueGarbage: (now, limit) => query(() => dueGarbage(now, limit)),
     confirmGarbage: (addresses) => write(() => confirmGarbage(addresses)),
-    findKnown: (addresses) => read(() => findKnown(addresses)),
+    findKnown: (addresses) => read(() => findKnown(addresses, true)),
+    findNamed: (addresses) => read(() => findKnown(addresses, false)),
 
     pendingTombstones: (after, limit) => query(() => pendingTombstones(after, limit)),
     confirmTombstones: (seqs) => write(() => confirmTombstones(seqs)),
@@ -155,6 +170,12 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     endLease: (name, holder) => write(() => endLease(name, holder)),
 
     lineage: () => query(lineage),
+    bindStore: (store) => write(() => bindStore(store)),
+    addMark: (nonce, skipped) => write(() => addMark(dialect, nonce, skipped)),
+    importMark: (mark) => write(() => importMark(mark)),
+    listMarks: () => query(listMarks),
+    settle: (seq) => write(() => settle(dialect, seq)),
+    beginSnapshot: (now) => write(() => beginSnapshot(dialect, now)),
     recordSnapshot: (snapshot) => write(() => recordSnapshot(snapshot)),
     setComplete: (isComplete) => write(() => setComplete(isComplete)),
 

@@ -134,10 +134,25 @@ export interface WriteInProgress {
   readonly beat: Time;
 }
 
+/** A mark that a catalog has put into its store, or was about to: see objects/lineage/marks.ts. */
+export interface Mark {
+  /** From 1. */
+  readonly number: number;
+  /** 32 hexadecimal digits, made at random. */
+  readonly nonce: string;
+}
+
 /** Which catalog this is, and how far it may be trusted to know all that the store has. */
 export interface Lineage {
   /** Made at random when the catalog was made; a rebuilt catalog has another. */
   readonly uuid: string;
+  /** The store that it belongs to, 32 hexadecimal digits; undefined before its first write. */
+  readonly store: string | undefined;
+  /**
+   * A rebuild has judged all identity roots with a seq up to this: those that no row names were replaced,
+   * deleted or never committed. 0 if it was not rebuilt.
+   */
+  readonly settled: Seq;
   /** The newest sealed snapshot of the catalog that it has recorded. */
   readonly snapshot: { readonly seq: Seq; readonly time: Time; readonly name: string } | undefined;
   /** False while a rebuild runs, and after one that could not read everything. */

@@ -25,7 +25,7 @@ import {
 import { lockKey, placeObject } from "./key-state.ts";
 import { readContents, readParts } from "./objects.ts";
 import { insertUpload } from "./uploads.ts";
-import type { Bucket, ExportedRow, Key, Lineage, Seq, Time, Upload } from "./records.ts";
+import type { Bucket, ExportedRow, Key, Seq, Time, Upload } from "./records.ts";
 
 /** The most objects, or parts of an upload, that one transaction of an export reads. */
 const PAGE = 500;
@@ -212,44 +212,4 @@ function* importBucket({ id, name, owner, region, time }: Bucket): Plan<Seq> {
     time,
   );
   return id;
-}
-
-/** Makes the row that tells catalogs apart, unless it is there. */
-export function* beginLineage(uuid: string): Plan<void> {
-  yield* rows(
-    "INSERT INTO facts (id, uuid, is_complete) VALUES (1, ?, 1) ON CONFLICT (id) DO NOTHING",
-    uuid,
-  );
-}
-
-export function* lineage(): Plan<Lineage> {
-  const [row] = yield* rows(
-    "SELECT uuid, is_complete, snapshot_seq, snapshot_time, snapshot_name FROM facts WHERE id = 1",
-  );
-  const { uuid, is_complete, snapshot_seq, snapshot_time, snapshot_name } = row!;
-  return {
-    uuid: uuid as string,
-    isComplete: integer(is_complete) === 1,
-    snapshot:
-      snapshot_name === null
-        ? undefined
-        : {
-            seq: integer(snapshot_seq),
-            time: integer(snapshot_time),
-            name: snapshot_name as string,
-          },
-  };
-}
-
-export function* recordSnapshot({ seq, time, name }: NonNullable<Lineage["snapshot"]>): Plan<void> {
-  yield* rows(
-    "UPDATE facts SET snapshot_seq = ?, snapshot_time = ?, snapshot_name = ? WHERE id = 1",
-    seq,
-    time,
-    name,
-  );
-}
-
-export function* setComplete(isComplete: boolean): Plan<void> {
-  yield* rows("UPDATE facts SET is_complete = ? WHERE id = 1", isComplete ? 1 : 0);
 }

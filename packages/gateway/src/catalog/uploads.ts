@@ -28,6 +28,7 @@ import {
 } from "./database/port.ts";
 import { discard, endWrite, judge, lockKey, placeObject, selectVersion } from "./key-state.ts";
 import { readContents, readParts } from "./objects.ts";
+import { selectWrite } from "./writes.ts";
 import type { Key, Seq, Time, Upload } from "./records.ts";
 
 /** More than an upload has. */
@@ -116,13 +117,14 @@ export function* findCompleted(
 
 export function* putPart(
   dialect: Dialect,
-  { upload, part, contents, source, now }: PutPart,
+  { upload, part, contents, source, isRegistered = false, now }: PutPart,
 ): Plan<Awaited<ReturnType<Catalog["putPart"]>>> {
   const locks = uploadLocks(upload.seq, part.number);
   if (source !== undefined) locks.push(...keyLocks(source.bucket, source.key));
-  const [uploads, parts, sources] = yield* locked(dialect, locks, [
+  const [uploads, parts, writes, sources] = yield* locked(dialect, locks, [
     statement("SELECT seq FROM uploads WHERE seq = ?", upload.seq),
     statement("SELECT seq FROM parts WHERE owner = ? AND number = ?", upload.seq, part.number),
+    selectWrite(dialect, part.seq),
     ...(source === undefined ? [] : [selectVersion(source)]),
   ]);
   if (uploads!.length === 0) return { outcome: "no-upload" };
@@ -133,6 +135,7 @@ export function* putPart(
     yield* all(...insertGarbage(late), ...endWrite(part.seq));
     return { outcome: "superseded" };
   }
+  if (isRegistered && writes!.length === 0) return { outcome: "expired" };
   if (sources?.length === 0) return { outcome: "source-changed" };
   if (there > 0) yield* removeContents(upload.seq, now, part.number);
   const placed = contents.map((root) => ({ ...root, part: part.number }));
@@ -148,18 +151,26 @@ export function* openUpload({ seq }: Upload): Plan<Awaited<ReturnType<Catalog["o
   };
 }
 
-export function* abortUpload(dialect: Dialect, { seq }: Upload, now: Time): Plan<boolean> {
-  const [deleted] = yield* locked(dialect, uploadLocks(seq), [
-    statement("DELETE FROM uploads WHERE seq = ? RETURNING seq", seq),
+export function* abortUpload(
+  dialect: Dialect,
+  { seq }: Upload,
+  now: Time,
+  stopped: readonly Seq[],
+): Plan<boolean | "busy"> {
+  const [uploads, completes] = yield* locked(dialect, uploadLocks(seq), [
+    statement("SELECT seq FROM uploads WHERE seq = ?", seq),
+    statement("SELECT seq FROM writes WHERE upload = ?", seq),
   ]);
-  if (deleted!.length === 0) return false;
+  if (uploads!.length === 0) return false;
+  if (completes!.some((row) => !stopped.includes(integer(row["seq"])))) return "busy";
+  yield* rows("DELETE FROM uploads WHERE seq = ?", seq);
   yield* removeContents(seq, now);
   return true;
 }
 
 export function* completeUpload(
   dialect: Dialect,
-  { upload, object, parts, isClaimed = false, now }: Complete,
+  { upload, object, parts, isClaimed = false, isRegistered = false, now }: Complete,
 ): Plan<Awaited<ReturnType<Catalog["completeUpload"]>>> {
   const { bucket, key, seq: owner } = upload;
   const { state, results } = yield* lockKey(dialect, bucket, key, {
@@ -168,9 +179,10 @@ export function* completeUpload(
       statement("SELECT seq FROM uploads WHERE seq = ?", owner),
       statement(FIND_COMPLETED, owner),
       statement("SELECT number, seq FROM parts WHERE owner = ? ORDER BY number", owner),
+      selectWrite(dialect, object.seq),
     ],
   });
-  const [uploads, completed, stored] = results;
+  const [uploads, completed, stored, writes] = results;
   if (completed!.length > 0) return toCompleted(completed![0]!);
   if (uploads!.length === 0) return { outcome: "no-upload" };
   const unlisted = new Map(stored!.map((row) => [integer(row["number"]), integer(row["seq"])]));
@@ -178,7 +190,8 @@ export function* completeUpload(
     if (unlisted.get(number) !== seq) return { outcome: "changed" };
     unlisted.delete(number);
   }
-  const outcome = judge(state, object.seq, isClaimed);
+  const isAlive = !isRegistered || writes!.length > 0;
+  const outcome = judge(state, object.seq, isClaimed, isAlive);
   if (outcome !== "stored" && outcome !== "superseded") return { outcome };
   for (const number of unlisted.keys()) yield* removeContents(owner, now, number);
   if (outcome === "stored") {

@@ -38,8 +38,20 @@ export interface Dialect {
   position(needle: string, haystack: string): string;
   /** Two byte strings joined. */
   joined(a: string, b: string): string;
+  /** Behind a SELECT, to lock the rows that it finds until the end of the transaction. */
+  readonly rowLock: string;
   /** Locks until the end of the transaction. SQLite needs none, because there is one writer. */
   lock(id: bigint, isShared: boolean): Statement | undefined;
+}
+
+/** A row to insert together with a number that it begins with, in the column `seq`. */
+export interface NumberedRow {
+  readonly table: string;
+  /** The other columns, in order. */
+  readonly columns: readonly string[];
+  readonly values: readonly Value[];
+  /** The lock to share while the row is inserted, so that whoever has it alone sees all such rows. */
+  readonly lock: bigint;
 }
 
 /** A database that plans run in. All methods reject with `CatalogError`. */
@@ -51,7 +63,8 @@ export interface Database {
   query<T>(plan: () => Plan<T>): Promise<T>;
   /** Runs a plan in a transaction that is durable when the promise resolves. */
   write<T>(plan: () => Plan<T>): Promise<T>;
-  nextSeq(): Promise<number>;
+  /** Takes the next number, and inserts a row with it. Both survive the process; SQLite's perhaps not the machine. */
+  nextSeq(row?: NumberedRow): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -5,6 +5,7 @@ import {
   rows,
   type Database,
   type Dialect,
+  type NumberedRow,
   type Plan,
   type Row,
   type Statement,
@@ -23,6 +24,7 @@ export const dialect: Dialect = {
     "SELECT setval('sequence', v) FROM (SELECT CAST(? AS BIGINT) AS v) AS given WHERE v > (SELECT last_value FROM sequence)",
   position: (needle, haystack) => `position(${needle} IN ${haystack})`,
   joined: (a, b) => `(${a} || ${b})`,
+  rowLock: "FOR UPDATE",
   lock: (id, isShared) => ({
     sql: `SELECT pg_advisory_xact_lock${isShared ? "_shared" : ""}(CAST(? AS BIGINT))`,
     values: [id.toString()],
@@ -79,15 +81,28 @@ export async function openPostgres(url: string, connections: number): Promise<Da
     query: (plan) => transact(readers, undefined, plan),
     // A transaction with an ID ends when the log is on the disk. `nextval` alone does not always get one,
     // and what it gave out could be given out again after a crash.
-    nextSeq: () =>
+    nextSeq: (numbered) =>
       transact(writers, undefined, function* () {
-        const [row] = yield* rows("SELECT nextval('sequence') AS seq, pg_current_xact_id() AS id");
+        const [row] =
+          numbered === undefined
+            ? yield* rows("SELECT nextval('sequence') AS seq, pg_current_xact_id() AS id")
+            : yield* rows(insertOf(numbered), numbered.lock.toString(), ...numbered.values);
         return integer(row!["seq"]);
       }),
     close: async () => {
       await Promise.all([writers, readers].map((sql) => sql.close({ timeout: PATIENCE / 1000 })));
     },
   };
+}
+
+/** One statement, which is a transaction of its own. The number is taken while the lock is shared. */
+function insertOf({ table, columns }: NumberedRow): string {
+  return `WITH
+    locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(CAST(? AS BIGINT))),
+    taken AS MATERIALIZED (SELECT nextval('sequence') AS seq FROM locked)
+    INSERT INTO ${table} (${["seq", ...columns].join(", ")})
+    SELECT ${["seq", ...columns.map(() => "CAST(? AS BIGINT)")].join(", ")} FROM taken
+    RETURNING seq`;
 }
 
 function* migrate(): Plan<void> {

@@ -15,11 +15,14 @@ export function newerVersion(): CatalogError {
  * Complete moves no rows.
  *
  * - facts: one row: what `Lineage` describes.
+ * - marks: the marks (objects/lineage/marks.ts) that this catalog has put into its store, the last ones.
  * - contents: which roots are an owner's content, in the order of part and place.
  * - shared: how many rows of `contents` have an address, if that was ever more than one.
  * - claims: keys that a conditional write has claimed, with the seq of that write.
  * - tombstones: the last deletion of a key.
  * - completed: what uploads became, for a day.
+ * - writes: writes that are not committed: running ones, and dead ones, which never will be. `upload` is
+ *   that of a Complete.
  */
 export function migrations(dialect: Dialect): readonly string[] {
   const { bytes, binary, clustered, createSequence } = dialect;
@@ -28,11 +31,14 @@ export function migrations(dialect: Dialect): readonly string[] {
      CREATE TABLE facts (
        id SMALLINT PRIMARY KEY CHECK (id = 1),
        uuid TEXT NOT NULL,
+       store TEXT,
        is_complete SMALLINT NOT NULL,
+       settled_seq BIGINT NOT NULL,
        snapshot_seq BIGINT,
        snapshot_time BIGINT,
        snapshot_name TEXT
      );
+     CREATE TABLE marks (number BIGINT PRIMARY KEY, nonce TEXT NOT NULL);
      CREATE TABLE buckets (
        id BIGINT PRIMARY KEY,
        name TEXT ${binary} NOT NULL UNIQUE,
@@ -127,9 +133,16 @@ export function migrations(dialect: Dialect): readonly string[] {
        due BIGINT NOT NULL
      ) ${clustered};
      CREATE INDEX garbage_by_due ON garbage (due);
-     CREATE TABLE writes (seq BIGINT PRIMARY KEY, started BIGINT NOT NULL, beat BIGINT NOT NULL);
-     CREATE INDEX writes_by_start ON writes (started);
-     CREATE INDEX writes_by_beat ON writes (beat);
+     CREATE TABLE writes (
+       seq BIGINT PRIMARY KEY,
+       started BIGINT NOT NULL,
+       beat BIGINT NOT NULL,
+       upload BIGINT,
+       is_dead SMALLINT NOT NULL
+     );
+     CREATE INDEX writes_by_start ON writes (is_dead, started);
+     CREATE INDEX writes_by_beat ON writes (is_dead, beat);
+     CREATE INDEX writes_by_upload ON writes (upload);
      CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires BIGINT NOT NULL);`,
   ];
 }

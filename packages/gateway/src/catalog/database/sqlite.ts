@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { Database as Connection } from "bun:sqlite";
 import { CatalogError } from "../catalog.ts";
-import type { Database, Dialect, Plan, Row, Statement, Value } from "./port.ts";
+import type { Database, Dialect, NumberedRow, Plan, Row, Statement, Value } from "./port.ts";
 import { migrations, newerVersion } from "./schema.ts";
 
 /**
@@ -26,6 +26,7 @@ export const dialect: Dialect = {
     "UPDATE sequence SET given = MAX(given, v), reserved = MAX(reserved, v) FROM (SELECT ? AS v) WHERE id = 1",
   position: (needle, haystack) => `instr(${haystack}, ${needle})`,
   joined: (a, b) => `CAST(${a} || ${b} AS BLOB)`,
+  rowLock: "",
   lock: () => undefined,
 };
 
@@ -93,13 +94,16 @@ export async function openSqlite(path: string): Promise<Database> {
     isRunning = false;
   };
 
-  const nextSeq = (): Promise<number> =>
+  const nextSeq = (numbered?: NumberedRow): Promise<number> =>
     enqueue(false, () => {
       const take =
         "UPDATE sequence SET given = given + 1 WHERE id = 1 AND given < reserved RETURNING given";
       const [row] = write({ sql: take, values: [] });
-      return row === undefined ? undefined : (row["given"] as number);
-    }).then((seq) => seq ?? reserve().then(nextSeq));
+      if (row === undefined) return undefined;
+      const seq = row["given"] as number;
+      if (numbered !== undefined) write(insertOf(numbered, seq));
+      return seq;
+    }).then((seq) => seq ?? reserve().then(() => nextSeq(numbered)));
   const reserve = (): Promise<void> =>
     enqueue(true, () => {
       write({
@@ -142,6 +146,14 @@ export async function openSqlite(path: string): Promise<Database> {
       while (isRunning) await new Promise((resolve) => setImmediate(resolve));
       opened.close();
     },
+  };
+}
+
+function insertOf({ table, columns, values }: NumberedRow, seq: number): Statement {
+  const marks = columns.map(() => ", ?").join("");
+  return {
+    sql: `INSERT INTO ${table} (${["seq", ...columns].join(", ")}) VALUES (?${marks})`,
+    values: [seq, ...values],
   };
 }
 
