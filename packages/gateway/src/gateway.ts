@@ -1,18 +1,25 @@
+import { availableParallelism } from "node:os";
 import { planBody } from "./body/plan.ts";
 import { readBody } from "./body/read-body.ts";
 import { createDigestThreads, type DigestThreads } from "./body/threads.ts";
-import { type Catalog, CatalogError } from "./catalog/catalog.ts";
+import type { Catalog } from "./catalog/catalog.ts";
 import type { Bucket } from "./catalog/records.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { allowsBucket, allowsObject, allowsWholeBucket } from "./credentials/permissions.ts";
 import { S3Error } from "./errors.ts";
+import { faultOf, s3ErrorOf } from "./faults.ts";
+import { gaugesOf } from "./gauges.ts";
 import { type AccessRecord, accessLine } from "./http/access-log.ts";
 import { addressOf, hostBucketOf, levelOf } from "./http/address.ts";
 import type { Exchange } from "./http/exchange.ts";
-import { healthAnswer } from "./http/health.ts";
-import { createMetrics, type Gauge, type Metrics } from "./http/metrics.ts";
+import { type IsTrusted, type Origin, originOf, trustedProxies } from "./http/forwarded.ts";
+import { healthAnswer, type HealthRequest, isLoopback } from "./http/health.ts";
+import { createMetrics, type Metrics } from "./http/metrics.ts";
 import { type Answer, ClientGone } from "./http/outgoing.ts";
-import { type HttpServer, listen, type ListenOptions } from "./http/server.ts";
+import { limitedWait } from "./http/overload.ts";
+import { type HttpServer, listen, type ListenOptions, type Refusal } from "./http/server.ts";
+import { shared } from "./http/shared.ts";
+import { type Budget, createBudget } from "./objects/memory/budget.ts";
 import type { Objects } from "./objects/objects.ts";
 import { findBucket } from "./operations/find.ts";
 import { checkKey } from "./operations/keys.ts";
@@ -30,8 +37,15 @@ export interface GatewayOptions {
   /** The keys that count now: read for each request, so that they can be replaced. */
   readonly credentials: () => Credentials;
   readonly listen: ListenOptions;
-  /** What buckets without a region of their own are in. By default `us-east-1`. */
+  /**
+   * The region of all buckets, and the only one that signatures may be for. Without it, new buckets are in
+   * `us-east-1` unless they name another, and signatures may be for any region.
+   */
   readonly region?: string | undefined;
+  /** Addresses and networks of proxies whose word about their clients counts. By default none. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** Whether URLs that are presigned by V2 are accepted, as boto3 makes them. By default true. */
+  readonly presignedV2?: boolean | undefined;
   /** Buckets are also subdomains of it. */
   readonly domain?: string | undefined;
   /** True if clients may change nothing. */
@@ -40,7 +54,7 @@ export interface GatewayOptions {
   readonly metrics?: Metrics | undefined;
   /** Rejects if the store does not respond. Asked by `/readyz`. */
   readonly checkStore: () => Promise<void>;
-  /** Threads for digests of large bodies; 0 for none. By default 1. */
+  /** Threads for digests of large bodies; 0 for none. By default one less than cores, from 1 to 4. */
   readonly digestThreads?: number | undefined;
   /** Takes a line of the access log: JSON, without a newline, without secrets. */
   readonly log?: ((line: string) => void) | undefined;
@@ -59,14 +73,38 @@ export interface Gateway {
 }
 
 const GRACE_MS = 30_000;
+/** Memory for bodies of XML. */
+const DOCUMENTS_BYTES = 16 * 2 ** 20;
+/** How long the outcome of a check is kept, in ms, because anybody may ask for it. */
+const READY_TIMES = { ok: 1500, failed: 5000 };
+const METRICS_TIMES = { ok: 1000, failed: 1000 };
 
-/** Serves S3 until it is closed. */
+/** Serves S3 until it is closed. Throws Error for a proxy that is no address. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { digestThreads = 1, log = () => {}, metrics = createMetrics() } = options;
+  const { log = () => {}, metrics = createMetrics() } = options;
+  const { catalog, objects, checkStore, digestThreads = defaultThreads() } = options;
+  const isTrusted = trustedProxies(options.trustedProxies ?? []);
   const threads = digestThreads === 0 ? undefined : createDigestThreads(digestThreads);
-  const context: Context = { options, metrics, threads, log, server: () => server };
-  const server: HttpServer = await listen(options.listen, async (exchange) =>
-    serve(exchange, context),
+  const documents = createBudget(DOCUMENTS_BYTES);
+  const context: Context = {
+    options,
+    metrics,
+    threads,
+    documents,
+    isTrusted,
+    log,
+    ready: shared(async () => {
+      await Promise.all([catalog.ping(), checkStore()]);
+    }, READY_TIMES),
+    metricsText: shared(
+      async () => metrics.text(await gaugesOf({ catalog, objects, server, threads, documents })),
+      METRICS_TIMES,
+    ),
+  };
+  const server: HttpServer = await listen(
+    options.listen,
+    async (exchange) => serve(exchange, context),
+    refusalLog(context),
   );
   return {
     url: server.url,
@@ -77,34 +115,80 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
+function defaultThreads(): number {
+  return Math.max(1, Math.min(4, availableParallelism() - 1));
+}
+
 interface Context {
   readonly options: GatewayOptions;
   readonly metrics: Metrics;
   readonly threads: DigestThreads | undefined;
+  readonly documents: Budget;
+  readonly isTrusted: IsTrusted;
   readonly log: (line: string) => void;
-  readonly server: () => HttpServer;
+  /** Rejects if the catalog or the store does not respond. */
+  readonly ready: () => Promise<void>;
+  readonly metricsText: () => Promise<string>;
+}
+
+/** Lines a second for what never became a request: anybody may cause as many as they like. */
+const REFUSALS_PER_SECOND = 10;
+
+function refusalLog({ metrics, log }: Context): (refusal: Refusal) => void {
+  let [second, lines] = [0, 0];
+  return ({ id, remote, status }) => {
+    const time = Date.now();
+    metrics.request({ operation: "malformed", status, received: 0, sent: 0, durationMs: 0 });
+    const now = Math.floor(time / 1000);
+    lines = now === second ? lines + 1 : 1;
+    second = now;
+    if (lines > REFUSALS_PER_SECOND) return;
+    log(
+      accessLine({
+        ...unknownProgress(),
+        time,
+        id,
+        remote,
+        method: "",
+        target: "",
+        status,
+        received: 0,
+        sent: 0,
+        durationMs: 0,
+      }),
+    );
+  };
 }
 
 /** What is known of a request as it proceeds, for the log. */
 type Progress = {
-  -readonly [K in "accessKey" | "operation" | "code" | "fault" | "userAgent"]: AccessRecord[K];
+  -readonly [
+    K in "accessKey" | "operation" | "code" | "fault" | "userAgent" | "client"
+  ]: AccessRecord[K];
 };
 
-/** Answers one request. Does not reject. */
-async function serve(exchange: Exchange, context: Context): Promise<void> {
-  const [time, start] = [Date.now(), performance.now()];
-  const progress: Progress = {
+function unknownProgress(): Progress {
+  return {
     accessKey: undefined,
     operation: undefined,
     code: undefined,
     fault: undefined,
     userAgent: undefined,
+    client: undefined,
   };
+}
+
+/** Answers one request. Does not reject. */
+async function serve(exchange: Exchange, context: Context): Promise<void> {
+  const [time, start] = [Date.now(), performance.now()];
+  const progress = unknownProgress();
   let status: number | undefined;
   try {
-    const answer = await answerTo(exchange, context, progress).catch((error: unknown) =>
-      failure(error, exchange, progress),
-    );
+    const answer = await answerTo(exchange, context, progress).catch((error: unknown) => {
+      // Whatever failed did so because the client left, which is no fault of the gateway.
+      if (exchange.signal.aborted) throw new ClientGone("the client is gone");
+      return failure(error, exchange, progress);
+    });
     if (answer === undefined) return;
     status = answer.status;
     await exchange.send(answer);
@@ -113,6 +197,7 @@ async function serve(exchange: Exchange, context: Context): Promise<void> {
     status = undefined;
     if (!(error instanceof ClientGone)) progress.fault ??= faultOf(error);
   }
+  if (exchange.signal.aborted) status = undefined;
   const durationMs = performance.now() - start;
   const [received, sent] = [exchange.incoming.count(), exchange.sent()];
   const operation = progress.operation ?? "refused";
@@ -142,17 +227,16 @@ async function answerTo(
   progress: Progress,
 ): Promise<Answer | undefined> {
   const { options } = context;
-  const { credentials, domain } = options;
+  const { credentials, domain, region, presignedV2 } = options;
   const raw = parseRequest(exchange.raw);
   progress.userAgent = raw.headers.get("user-agent");
+  const origin = originOf(exchange.remote, raw.headers, context.isTrusted);
+  if (origin.client !== exchange.remote) progress.client = origin.client;
   const hostBucket = hostBucketOf(raw.headers.get("host"), domain);
   if (hostBucket === undefined) {
-    const health = await answerHealth(
-      exchange,
-      raw.headers.get("authorization"),
-      context,
-      progress,
-    );
+    const authorization = raw.headers.get("authorization");
+    const isLocal = isLoopback(origin.client) && !origin.isForwarded;
+    const health = await answerHealth({ ...exchange.raw, authorization, isLocal }, context, progress);
     if (health !== undefined) {
       // Only what is wrong is logged.
       if (progress.fault !== undefined) return health;
@@ -165,7 +249,10 @@ async function answerTo(
     findSecret: (id) => keys.get(id)?.secret,
     now: Date.now(),
     hostBucket,
+    region,
+    presignedV2,
   });
+  exchange.authenticated();
   progress.accessKey = request.accessKey;
   const address = addressOf(request, hostBucket);
   const operation = route({ level: levelOf(address), ...request });
@@ -177,8 +264,9 @@ async function answerTo(
   if (isReadOnly && operation.right === "write") {
     throw new S3Error("AccessDenied", "This gateway serves a snapshot, which cannot be changed.");
   }
+  const wait = limitedWait(exchange, operation.name, () => options.objects.metrics());
   const full: Request = {
-    ...servicesOf(options),
+    ...servicesOf(options, context),
     ...bodyOf(request, exchange, context),
     ...address,
     ...bucketOf(options, request, address.bucketName),
@@ -186,26 +274,46 @@ async function answerTo(
     query: request.query,
     headers: request.headers,
     rawPath: request.rawPath,
-    origin: originOf(request, options),
+    origin: urlOrigin(request, options, origin),
     accessKey,
     requestId: exchange.id,
-    signal: exchange.signal,
+    signal: wait.signal,
+    report: (error) => {
+      const shown = s3ErrorOf(error);
+      recordError(shown, progress);
+      return shown;
+    },
   };
-  authorize(operation, full);
-  return operation.run(full);
+  try {
+    authorize(operation, full);
+    return await operation.run(full);
+  } finally {
+    wait.end();
+  }
 }
 
-function servicesOf({
-  catalog,
-  objects,
-  region = "us-east-1",
-  isReadOnly = false,
-}: GatewayOptions): Services {
-  return { catalog, objects, region, isReadOnly, now: Date.now };
+function servicesOf(
+  { catalog, objects, region, isReadOnly = false }: GatewayOptions,
+  { documents }: Context,
+): Services {
+  return {
+    catalog,
+    objects,
+    documents,
+    region: region ?? "us-east-1",
+    hasOneRegion: region !== undefined,
+    isReadOnly,
+    now: Date.now,
+  };
 }
 
-function originOf({ headers }: AuthenticatedRequest, { listen: { tls } }: GatewayOptions): string {
-  return `http${tls === undefined ? "" : "s"}://${headers.get("host") ?? ""}`;
+/** Scheme and host, as the client sees them. */
+function urlOrigin(
+  { headers }: AuthenticatedRequest,
+  { listen: { tls } }: GatewayOptions,
+  { scheme = tls === undefined ? "http" : "https" }: Origin,
+): string {
+  return `${scheme}://${headers.get("host") ?? ""}`;
 }
 
 function bodyOf(
@@ -245,69 +353,33 @@ function authorize(
 }
 
 async function answerHealth(
-  { raw: { method, target }, remote }: Exchange,
-  authorization: string | undefined,
-  context: Context,
+  request: HealthRequest,
+  { ready, metricsText, options: { credentials } }: Context,
   progress: Progress,
 ): Promise<Answer | undefined> {
-  const { catalog, checkStore, credentials } = context.options;
-  return healthAnswer(
-    { method, target, authorization, remote },
-    {
-      ready: async () => {
-        try {
-          await Promise.all([catalog.ping(), checkStore()]);
-        } catch (error) {
-          progress.fault = faultOf(error);
-          throw error;
-        }
-      },
-      metrics: async () => context.metrics.text(await gauges(context)),
-      metricsToken: () => credentials().metricsToken,
+  return healthAnswer(request, {
+    ready: async () => {
+      try {
+        await ready();
+      } catch (error) {
+        progress.fault = faultOf(error);
+        throw error;
+      }
     },
-  );
+    metrics: metricsText,
+    metricsToken: () => credentials().metricsToken,
+  });
 }
 
-async function gauges({
-  options: { catalog, objects },
-  server,
-}: Context): Promise<readonly Gauge[]> {
-  const counts = await catalog.counts();
-  const memory = objects.metrics();
-  return [
-    { name: "connections", help: "Open connections.", value: server().connections() },
-    {
-      name: "refused_connections_total",
-      help: "Connections that were closed because there were too many.",
-      value: server().refused(),
-    },
-    { name: "garbage_blobs", help: "Blobs to be deleted, at most 100000.", value: counts.garbage },
-    {
-      name: "pending_tombstones",
-      help: "Deletions that are not yet in the store.",
-      value: counts.tombstones,
-    },
-    { name: "uploads", help: "Multipart uploads in progress.", value: counts.uploads },
-    { name: "writes", help: "Writes in progress.", value: counts.writes },
-    { name: "buffer_bytes", help: "Memory for content.", value: memory.budgetBytes },
-    { name: "buffer_used_bytes", help: "Memory for content in use.", value: memory.budgetUsed },
-    {
-      name: "buffer_waiting",
-      help: "Requests that wait for memory.",
-      value: memory.budgetWaiting,
-    },
-    {
-      name: "buffer_preemptions_total",
-      help: "Memory taken back from clients that stalled.",
-      value: memory.preemptions,
-    },
-  ];
+/** What the log has of an error that the client is told. */
+function recordError(shown: S3Error, progress: Progress): void {
+  progress.code = shown.code;
+  if (shown.status === 500 || shown.status === 503) progress.fault = faultOf(shown.cause ?? shown);
 }
 
 function failure(error: unknown, { id, raw }: Exchange, progress: Progress): Answer {
   const shown = s3ErrorOf(error);
-  progress.code = shown.code;
-  if (shown.status === 500 || shown.status === 503) progress.fault = faultOf(shown.cause ?? error);
+  recordError(shown, progress);
   const [resource = ""] = raw.target.split("?", 1);
   return {
     status: shown.status,
@@ -322,24 +394,4 @@ function failure(error: unknown, { id, raw }: Exchange, progress: Progress): Ans
     },
     body: errorDocument(shown, { resource, requestId: id, hostId: id }),
   };
-}
-
-/** An error as the client sees it. What went wrong inside is for the log alone. */
-function s3ErrorOf(error: unknown): S3Error {
-  if (error instanceof S3Error) return error;
-  const isPassing =
-    (error instanceof CatalogError && error.code === "unavailable") ||
-    (error instanceof Error && "code" in error && error.code === "unavailable");
-  return new S3Error(isPassing ? "ServiceUnavailable" : "InternalError", undefined, {
-    cause: error,
-  });
-}
-
-/** One line for the log. */
-function faultOf(error: unknown): string {
-  const messages: string[] = [];
-  for (let at = error; at instanceof Error && messages.length < 4; at = at.cause) {
-    messages.push(`${at.name}: ${at.message}`);
-  }
-  return messages.length === 0 ? String(error) : messages.join("; ");
 }

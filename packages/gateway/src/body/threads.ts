@@ -8,6 +8,8 @@ import { S3Error } from "../errors.ts";
 export interface DigestThreads {
   /** Computes in the caller's thread until the others run, and if they cannot. */
   begin(names: readonly DigestName[]): Digester;
+  /** Bodies in progress in threads. */
+  bodies(): number;
   /** Waits until the threads run, or turned out not to. */
   start(): Promise<void>;
   /** Ends the threads. Digests in progress fail. */
@@ -19,6 +21,8 @@ export interface DigestThreads {
  * body has two.
  */
 const BUFFER_BYTES = 128 * 1024;
+/** A body begins with so much, and has more once it has sent more: many may have begun and stopped. */
+const FIRST_BYTES = 4 * 1024;
 
 /** A thread, and how many bodies it has. The state of a body lies in its thread. */
 interface Thread {
@@ -71,6 +75,7 @@ export function createDigestThreads(count: number): DigestThreads {
       lastId += 1;
       return thread === undefined ? createDigester(names) : digestIn(thread, lastId, names);
     },
+    bodies: () => threads.reduce((sum, { bodies }) => sum + bodies, 0),
     start,
     async close() {
       isClosed = true;
@@ -88,7 +93,7 @@ async function end(pool: Piscina): Promise<void> {
 
 /** The digests of one body in a thread. */
 function digestIn(thread: Thread, id: number, names: readonly DigestName[]): Digester {
-  let filling = new Uint8Array(BUFFER_BYTES);
+  let filling = new Uint8Array(FIRST_BYTES);
   let filled = 0;
   let spare: Uint8Array<ArrayBuffer> | undefined;
   let isOpen = true;
@@ -126,6 +131,12 @@ function digestIn(thread: Thread, id: number, names: readonly DigestName[]): Dig
     async update(bytes) {
       for (let at = 0; at < bytes.length;) {
         const piece = bytes.subarray(at, at + BUFFER_BYTES - filled);
+        if (filled + piece.length > filling.length) {
+          const length = Math.max(filled + piece.length, 2 * filling.length);
+          const grown = new Uint8Array(Math.min(BUFFER_BYTES, length));
+          grown.set(filling.subarray(0, filled));
+          filling = grown;
+        }
         filling.set(piece, filled);
         filled += piece.length;
         at += piece.length;

@@ -5,6 +5,8 @@ export interface AccessRecord {
   /** The request id, which the client was told. */
   readonly id: string;
   readonly remote: string;
+  /** The IP address that a trusted proxy forwards for. */
+  readonly client: string | undefined;
   /** Undefined if the request was not authenticated. */
   readonly accessKey: string | undefined;
   /** S3's name of the operation; undefined if the request was refused before it was known. */

@@ -23,6 +23,8 @@ export interface Exchange {
   send(answer: Answer): Promise<void>;
   /** Bytes of the answer's body that were sent. */
   sent(): number;
+  /** Tells that the client is known: its connection is kept longer. */
+  authenticated(): void;
 }
 
 /** How requests of a connection are treated. */
@@ -32,6 +34,8 @@ export interface ExchangeOptions {
   readonly patience: PatienceOptions;
   /** Whether the connection is to end with the answer. */
   readonly isClosing: () => boolean;
+  /** Is told that a request of the connection was authenticated. */
+  readonly onAuthenticated: () => void;
 }
 
 /** What is read of a body that nobody wants, so that the client sees the answer and not a reset. */
@@ -41,11 +45,11 @@ const LINGER_MS = 2000;
 export function createExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { waitsForContinue, patience, isClosing }: ExchangeOptions,
+  { waitsForContinue, patience, isClosing, onAuthenticated }: ExchangeOptions,
 ): Exchange {
   let isAccepted = !waitsForContinue;
   let sent = 0;
-  const id = randomBytes(8).toString("hex").toUpperCase();
+  const id = requestId();
   const gone = new AbortController();
   response.on("close", () => {
     if (!response.writableFinished) gone.abort(new Error("the client is gone"));
@@ -75,12 +79,15 @@ export function createExchange(
     incoming,
     signal: gone.signal,
     sent: () => sent,
+    authenticated: onAuthenticated,
     async send(answer) {
       const isUnread = hasBody(request) && !request.complete;
       const ends = isClosing() || isUnread;
       const headers = {
         server: "idk",
         "x-amz-request-id": id,
+        // The same as the error document's HostId.
+        "x-amz-id-2": id,
         ...answer.headers,
         ...(ends && { connection: "close" }),
       };
@@ -102,6 +109,11 @@ export function createExchange(
       }
     },
   };
+}
+
+/** A new request id. */
+export function requestId(): string {
+  return randomBytes(8).toString("hex").toUpperCase();
 }
 
 /** A request without a body may not count as complete while it is handled. */

@@ -7,7 +7,7 @@ export interface HealthOptions {
   readonly ready: () => Promise<void>;
   /** The metrics as text. */
   readonly metrics: () => Promise<string>;
-  /** Opens `/metrics` to other machines, as a bearer token. */
+  /** Opens `/metrics`, as a bearer token. Without one, only this machine may read them. */
   readonly metricsToken: () => string | undefined;
 }
 
@@ -16,8 +16,8 @@ export interface HealthRequest {
   readonly method: string;
   readonly target: string;
   readonly authorization: string | undefined;
-  /** The IP address of the connection. */
-  readonly remote: string;
+  /** Whether the client is on this machine, and no proxy forwards for it. */
+  readonly isLocal: boolean;
 }
 
 const PLAIN = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
@@ -29,7 +29,7 @@ const PLAIN = { "content-type": "text/plain; charset=utf-8", "cache-control": "n
  * @returns undefined if it is a request of S3
  */
 export async function healthAnswer(
-  { method, target, authorization, remote }: HealthRequest,
+  { method, target, authorization, isLocal }: HealthRequest,
   { ready, metrics, metricsToken }: HealthOptions,
 ): Promise<Answer | undefined> {
   if (method !== "GET" && method !== "HEAD") return undefined;
@@ -47,11 +47,13 @@ export async function healthAnswer(
         return { status: 503, headers: PLAIN, body: "not ready\n" };
       }
     case "/metrics": {
-      if (!isLoopback(remote) && !hasToken(authorization, metricsToken())) {
+      const token = metricsToken();
+      // With a token, it is asked of all: something on this machine may forward for others.
+      if (token === undefined ? !isLocal : !hasToken(authorization, token)) {
         return {
           status: 403,
           headers: PLAIN,
-          body: "other machines need the metrics-token of the credentials file, as a bearer token\n",
+          body: "this needs the metrics-token of the credentials file, as a bearer token\n",
         };
       }
       const headers = { ...PLAIN, "content-type": "text/plain; version=0.0.4; charset=utf-8" };
@@ -67,8 +69,8 @@ export function isLoopback(address: string): boolean {
   return address === "::1" || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/u.test(address);
 }
 
-function hasToken(authorization: string | undefined, token: string | undefined): boolean {
-  if (authorization === undefined || token === undefined) return false;
+function hasToken(authorization: string | undefined, token: string): boolean {
+  if (authorization === undefined) return false;
   const [given, wanted] = [authorization, `Bearer ${token}`].map((text) => Buffer.from(text));
   return (
     given !== undefined &&

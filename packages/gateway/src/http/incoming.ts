@@ -9,6 +9,8 @@ export interface Incoming {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Bytes pulled so far. */
   count(): number;
+  /** Whether the client is waited for now. */
+  isWaiting(): boolean;
 }
 
 /**
@@ -21,6 +23,7 @@ export function createIncoming(
   limits: PatienceOptions,
 ): Incoming {
   let count = 0;
+  let isWaiting = false;
   async function* read(): AsyncGenerator<Uint8Array> {
     accept();
     const patience = createPatience(limits);
@@ -33,14 +36,16 @@ export function createIncoming(
         continue;
       }
       if (request.readableEnded || request.destroyed) break;
+      isWaiting = true;
       const inTime = await patience.wait((done) => onAny(request, BODY_EVENTS, done));
+      isWaiting = false;
       if (!inTime) throw new S3Error("RequestTimeout", undefined, { closesConnection: true });
     }
     if (!request.complete) {
       throw new S3Error("IncompleteBody", "The connection ended before the request body did.");
     }
   }
-  return { bytes: { [Symbol.asyncIterator]: read }, count: () => count };
+  return { bytes: { [Symbol.asyncIterator]: read }, count: () => count, isWaiting: () => isWaiting };
 }
 
 const BODY_EVENTS = ["readable", "end", "close", "error", "aborted"] as const;

@@ -54,7 +54,13 @@ export async function sendAnswer(
     }
     sent(bytes.length);
   } else {
-    response.writeHead(status, headers);
+    try {
+      response.writeHead(status, headers);
+    } catch (error) {
+      // A header that HTTP cannot have. The body was begun, and has memory.
+      await body[Symbol.asyncIterator]().return?.();
+      throw error;
+    }
     for await (const piece of body) {
       await write(response, piece, patience);
       sent(piece.length);

@@ -3,7 +3,9 @@ import type { BodyExpectations } from "../body/plan.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Bucket } from "../catalog/records.ts";
 import type { AccessKey, Right } from "../credentials/credentials.ts";
+import type { S3Error } from "../errors.ts";
 import type { Answer } from "../http/outgoing.ts";
+import type { Budget } from "../objects/memory/budget.ts";
 import type { Objects } from "../objects/objects.ts";
 import type { RequestHeaders } from "../signature/request.ts";
 
@@ -11,10 +13,14 @@ import type { RequestHeaders } from "../signature/request.ts";
 export interface Services {
   readonly catalog: Catalog;
   readonly objects: Objects;
-  /** The region that is told to clients. */
+  /** The region of buckets that name none. */
   readonly region: string;
+  /** Whether there is no other region. */
+  readonly hasOneRegion: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Memory for bodies of XML. */
+  readonly documents: Budget;
   /** Whether clients may change anything: false for a snapshot as a bucket. */
   readonly isReadOnly: boolean;
 }
@@ -34,6 +40,12 @@ export interface Request extends Services {
   /** The path as sent. */
   readonly rawPath: string;
   readonly requestId: string;
+  /**
+   * Takes an error that the status of the answer does not tell.
+   *
+   * @returns it as the client sees it; what went wrong inside is for the log
+   */
+  readonly report: (error: unknown) => S3Error;
   /** Fires if the client is gone. */
   readonly signal: AbortSignal;
   /** The bucket of the request. Throws S3Error `NoSuchBucket`. */

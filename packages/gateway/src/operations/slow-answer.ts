@@ -1,4 +1,3 @@
-import { S3Error } from "../errors.ts";
 import type { Answer } from "../http/outgoing.ts";
 import { errorDocument } from "../xml/error-document.ts";
 import { DECLARATION } from "../xml/write.ts";
@@ -13,7 +12,7 @@ const WAIT_MS = 10_000;
  */
 export async function slowAnswer(
   work: Promise<Answer>,
-  { rawPath, requestId }: Pick<Request, "rawPath" | "requestId">,
+  { rawPath, requestId, report }: Pick<Request, "rawPath" | "requestId" | "report">,
   waitMs = WAIT_MS,
 ): Promise<Answer> {
   const early = await settled(work, waitMs);
@@ -24,13 +23,8 @@ export async function slowAnswer(
     while (!(await settled(work, waitMs))) yield Buffer.from(" ");
     const document = await work.then(
       (answer) => answer.body,
-      (error: unknown) => {
-        const shown =
-          error instanceof S3Error
-            ? error
-            : new S3Error("InternalError", undefined, { cause: error });
-        return errorDocument(shown, { resource: rawPath, requestId, hostId: requestId });
-      },
+      (error: unknown) =>
+        errorDocument(report(error), { resource: rawPath, requestId, hostId: requestId }),
     );
     if (typeof document === "string") yield Buffer.from(document.slice(DECLARATION.length));
   }

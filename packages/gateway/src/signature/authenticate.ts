@@ -32,6 +32,12 @@ export function authenticate(
   }
   if (hasToken(headers) || hasToken(query)) throw new S3Error("InvalidToken");
   if (isPresigned) return authenticatePresigned(request, options);
+  if (isPresignedV2 && options.presignedV2 === false) {
+    throw new S3Error(
+      "InvalidRequest",
+      "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.",
+    );
+  }
   if (isPresignedV2) return authenticatePresignedV2(request, options);
   if (headers.has("authorization")) return authenticateHeader(request, options);
   throw new S3Error("AccessDenied");

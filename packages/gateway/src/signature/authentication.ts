@@ -9,6 +9,8 @@ export interface AuthenticateOptions {
   readonly now: number;
   /** The only region to accept in a V4 signature; without it, any. */
   readonly region?: string | undefined;
+  /** Whether URLs presigned by V2 are accepted; by default true. */
+  readonly presignedV2?: boolean | undefined;
   /** The bucket that the host names (virtual-hosted style), which is a part of what V2 signs. */
   readonly hostBucket?: string | undefined;
 }

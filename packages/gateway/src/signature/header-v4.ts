@@ -77,10 +77,11 @@ function requestTime(headers: RequestHeaders): number {
   );
 }
 
-function malformed(fault: string): S3Error {
+function malformed(fault: string, details: Readonly<Record<string, string>> = {}): S3Error {
   return new S3Error(
     "AuthorizationHeaderMalformed",
     `The authorization header is malformed; ${fault}`,
+    { details },
   );
 }
 

@@ -35,8 +35,8 @@ export function authenticatePresigned(
   if (algorithm !== V4_ALGORITHM) {
     throw invalid(`X-Amz-Algorithm only supports "${V4_ALGORITHM}"`);
   }
-  const scope = parseScope(credential, region, (fault) =>
-    invalid(`Error parsing the X-Amz-Credential parameter; ${fault}`),
+  const scope = parseScope(credential, region, (fault, details) =>
+    invalid(`Error parsing the X-Amz-Credential parameter; ${fault}`, details),
   );
   const time = parseAmzDate(date);
   if (time === undefined) {
@@ -122,6 +122,6 @@ function withoutSignature(request: S3Request): Pick<AuthenticatedRequest, "heade
   return { headers: addHeaders(request.headers, added), query };
 }
 
-function invalid(message: string): S3Error {
-  return new S3Error("AuthorizationQueryParametersError", message);
+function invalid(message: string, details: Readonly<Record<string, string>> = {}): S3Error {
+  return new S3Error("AuthorizationQueryParametersError", message, { details });
 }

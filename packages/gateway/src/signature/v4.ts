@@ -12,7 +12,7 @@ export interface Scope {
 }
 
 /** Something wrong in a credential, in S3's words. */
-type Report = (fault: string) => S3Error;
+type Report = (fault: string, details?: Readonly<Record<string, string>>) => S3Error;
 
 /**
  * Parses `KEY/20130524/us-east-1/s3/aws4_request`.
@@ -42,7 +42,10 @@ export function parseScope(credential: string, region: string | undefined, repor
     );
   }
   if (region !== undefined && actualRegion !== region) {
-    throw report(`the region "${actualRegion}" is wrong; expecting "${region}"`);
+    // Clients sign again with the region that they are told.
+    throw report(`the region '${actualRegion}' is wrong; expecting '${region}'`, {
+      Region: region,
+    });
   }
   return { accessKey, date: date!, region: actualRegion! };
 }

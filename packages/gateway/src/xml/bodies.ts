@@ -2,8 +2,12 @@ import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from "../body/algorithms.
 import { type XmlElement, childrenOf, malformed, parseXml } from "./read.ts";
 import { S3Error } from "../errors.ts";
 
-/** The most bytes that a body of XML may have: pass it to `planBody`. */
-export const XML_MAX_LENGTH: number = 4 * 2 ** 20;
+/** The most bytes that the body of Complete or DeleteObjects may have: pass it to `planBody`. */
+export const LONG_XML_MAX: number = 4 * 2 ** 20;
+
+/** The most bytes, and elements, of any other body of XML. */
+export const SHORT_XML_MAX: number = 64 * 1024;
+export const SHORT_XML_ELEMENTS = 1000;
 
 /** A part as CompleteMultipartUpload names it. */
 export interface CompletePart {
@@ -30,6 +34,8 @@ export interface DeleteEntry {
 
 const PARTS_MAX = 10_000;
 const ENTRIES_MAX = 1000;
+/** An entry has six elements with its own. */
+const DELETE_ELEMENTS = 2 + 6 * ENTRIES_MAX;
 
 /**
  * The body of CompleteMultipartUpload: 1 to 10,000 parts, in the order sent.
@@ -73,7 +79,7 @@ export function parseDelete(body: Uint8Array): {
   readonly isQuiet: boolean;
   readonly entries: readonly DeleteEntry[];
 } {
-  const { children } = parseXml(body, "Delete");
+  const { children } = parseXml(body, "Delete", DELETE_ELEMENTS);
   const objects = children.filter(({ name }) => name === "Object");
   const [quiet, ...others] = children.filter(({ name }) => name !== "Object");
   const isQuiet = quiet?.text.trim() ?? "false";
@@ -104,7 +110,7 @@ function deleteEntry(element: XmlElement): DeleteEntry {
 /** The body of CreateBucket, which may be empty: its region. @throws S3Error `MalformedXML` */
 export function parseCreateBucket(body: Uint8Array): string | undefined {
   if (body.length === 0) return undefined;
-  const root = parseXml(body, "CreateBucketConfiguration");
+  const root = parseXml(body, "CreateBucketConfiguration", SHORT_XML_ELEMENTS);
   const fields = childrenOf(root, ["LocationConstraint", "Location", "Bucket", "Tags"]);
   // Directory buckets, and tags at creation.
   if (["Location", "Bucket", "Tags"].some((name) => fields.has(name))) {

@@ -1,3 +1,4 @@
+import { SHORT_XML_ELEMENTS } from "./bodies.ts";
 import { childrenOf, malformed, parseXml } from "./read.ts";
 import { S3Error } from "../errors.ts";
 
@@ -14,7 +15,7 @@ const TAGS_MAX = 10;
  * @throws S3Error `MalformedXML`, `InvalidTag`, `BadRequest` (too many)
  */
 export function parseTagging(body: Uint8Array): Tags {
-  const set = childrenOf(parseXml(body, "Tagging"), ["TagSet"]).get("TagSet");
+  const set = childrenOf(parseXml(body, "Tagging", SHORT_XML_ELEMENTS), ["TagSet"]).get("TagSet");
   if (set === undefined) throw malformed();
   const tags = set.children.map((element): Tags[number] => {
     if (element.name !== "Tag") throw malformed();

@@ -29,6 +29,7 @@ test("a request is one line of the log, whatever the client sends", () => {
     time: Date.UTC(2026, 10, 23),
     id: "0123456789ABCDEF",
     remote: "127.0.0.1",
+    client: undefined,
     accessKey: undefined,
     operation: "GetObject",
     method: "GET",

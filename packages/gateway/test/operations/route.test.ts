@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { CatalogError } from "../../src/catalog/catalog.ts";
 import { S3Error } from "../../src/errors.ts";
+import { s3ErrorOf } from "../../src/faults.ts";
 import { checkRead, deleteCondition, writeCondition } from "../../src/operations/conditions.ts";
 import { parseCopyRange, parseRange } from "../../src/operations/object/ranges.ts";
 import { route } from "../../src/operations/route.ts";
@@ -161,7 +163,12 @@ test("conditions of writes", () => {
 });
 
 describe("an answer that takes long", () => {
-  const context = { rawPath: "/b/k", requestId: "ID" };
+  const reported: unknown[] = [];
+  const report = (error: unknown): S3Error => {
+    reported.push(error);
+    return s3ErrorOf(error);
+  };
+  const context = { rawPath: "/b/k", requestId: "ID", report };
   const wait = async <T>(ms: number, value: () => T): Promise<T> => {
     await Bun.sleep(ms);
     return value();
@@ -210,5 +217,16 @@ describe("an answer that takes long", () => {
     const answer = await slowAnswer(failing, context, 20);
     expect(answer.status).toBe(200);
     expect(await textOf(answer)).toMatch(/^<\?xml[^>]*\?>\n +<Error><Code>InvalidPart<\/Code>/u);
+  });
+
+  test("tells the log what went wrong, and the client whether to try again", async () => {
+    const cause = new CatalogError("unavailable", "the database is down");
+    const failing = wait(100, (): never => {
+      throw cause;
+    });
+    const text = await textOf(await slowAnswer(failing, context, 20));
+    expect(text).toContain("<Code>ServiceUnavailable</Code>");
+    expect(text).not.toContain("database");
+    expect(reported.at(-1)).toBe(cause);
   });
 });

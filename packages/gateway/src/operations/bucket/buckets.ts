@@ -1,7 +1,7 @@
 import { allowsBucket } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/outgoing.ts";
-import { parseCreateBucket, XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { parseCreateBucket, SHORT_XML_MAX } from "../../xml/bodies.ts";
 import { xml } from "../../xml/write.ts";
 import { emptyAnswer, isoTime, xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";
@@ -65,8 +65,13 @@ async function createBucket(request: Request): Promise<Answer> {
     throw notImplemented("Object lock is not implemented.");
   }
   const region = parseCreateBucket(
-    await readAll(request.body({ maxLength: XML_MAX_LENGTH, isOptional: true })),
+    await readAll(request, { maxLength: SHORT_XML_MAX, isOptional: true }),
   );
+  if (request.hasOneRegion && region !== undefined && region !== request.region) {
+    throw new S3Error("InvalidLocationConstraint", undefined, {
+      details: { LocationConstraint: region },
+    });
+  }
   const { outcome } = await objects.createBucket({
     name: bucketName,
     owner: accessKey.id,

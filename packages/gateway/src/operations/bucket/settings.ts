@@ -1,5 +1,5 @@
 import { S3Error, type S3ErrorCode } from "../../errors.ts";
-import { XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { SHORT_XML_ELEMENTS, SHORT_XML_MAX } from "../../xml/bodies.ts";
 import { parseXml, type XmlElement } from "../../xml/read.ts";
 import { type Xml, xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
@@ -65,8 +65,8 @@ const DELETABLE: readonly (readonly [name: string, selector: string])[] = [
 async function putAcl(request: Request): Promise<void> {
   refuseGrants(request.headers);
   if (request.headers.has("x-amz-acl")) return;
-  const body = await readAll(request.body({ maxLength: XML_MAX_LENGTH }));
-  const lists = parseXml(body, "AccessControlPolicy").children.filter(
+  const body = await readAll(request, { maxLength: SHORT_XML_MAX });
+  const lists = parseXml(body, "AccessControlPolicy", SHORT_XML_ELEMENTS).children.filter(
     ({ name }) => name === "AccessControlList",
   );
   const grants = lists.flatMap(({ children }) => children);

@@ -3,7 +3,7 @@ import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/outgoing.ts";
 import type { DeleteTarget } from "../../objects/objects.ts";
-import { type DeleteEntry, parseDelete, XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { type DeleteEntry, parseDelete, LONG_XML_MAX } from "../../xml/bodies.ts";
 import { keyText, type Xml, xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";
@@ -29,8 +29,8 @@ function target(key: Uint8Array, condition: Condition | undefined): DeleteTarget
 /** Deletes up to 1,000 objects. Each has its own outcome. */
 async function deleteObjects(request: Request): Promise<Answer> {
   const bucket = await request.bucket();
-  const body = request.body({ maxLength: XML_MAX_LENGTH, requiresDigest: true });
-  const { isQuiet, entries } = parseDelete(await readAll(body));
+  const body = await readAll(request, { maxLength: LONG_XML_MAX, requiresDigest: true });
+  const { isQuiet, entries } = parseDelete(body);
   const refusals = entries.map((entry) => refusal(request, entry));
   const allowed = entries.filter((_, index) => refusals[index] === undefined);
   const outcomes =
@@ -40,10 +40,14 @@ async function deleteObjects(request: Request): Promise<Answer> {
           bucket,
           allowed.map((entry) => target(entry.key, conditionOf(entry))),
         );
+  // An outcome too few would report that objects are deleted which are not.
+  if (outcomes.length !== allowed.length) {
+    throw new Error(`${outcomes.length} outcomes of ${allowed.length} deletions`);
+  }
   let next = 0;
   const results = entries.map((entry, index): Xml => {
     const outcome = refusals[index] ?? outcomes[next++];
-    if (outcome instanceof Error) return errorXml(entry, outcome);
+    if (outcome instanceof Error) return errorXml(entry, shownError(request, outcome));
     return isQuiet ? xml`` : xml`<Deleted>${entryXml(entry)}</Deleted>`;
   });
   return xmlAnswer("DeleteResult", xml`${results}`);
@@ -78,8 +82,12 @@ function entryXml({ key, versionId }: DeleteEntry): Xml {
   }`;
 }
 
-function errorXml(entry: DeleteEntry, error: Error): Xml {
-  const shown = error instanceof S3Error ? error : new S3Error("InternalError");
+/** What went wrong inside is for the log; a refusal is for the client alone. */
+function shownError({ report }: Request, error: Error): S3Error {
+  return error instanceof S3Error && error.status < 500 ? error : report(error);
+}
+
+function errorXml(entry: DeleteEntry, shown: S3Error): Xml {
   return xml`<Error>${entryXml(entry)}<Code>${shown.code}</Code><Message>${shown.message}</Message></Error>`;
 }
 

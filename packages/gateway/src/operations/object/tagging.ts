@@ -1,7 +1,7 @@
 import type { StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/outgoing.ts";
-import { XML_MAX_LENGTH } from "../../xml/bodies.ts";
+import { SHORT_XML_MAX } from "../../xml/bodies.ts";
 import { parseTagging } from "../../xml/tags.ts";
 import { xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
@@ -20,7 +20,7 @@ async function getTagging(request: Request): Promise<Answer> {
 }
 
 async function putTagging(request: Request): Promise<Answer> {
-  const body = await readAll(request.body({ maxLength: XML_MAX_LENGTH }));
+  const body = await readAll(request, { maxLength: SHORT_XML_MAX });
   await setTags(request, parseTagging(body));
   return emptyAnswer(200);
 }
