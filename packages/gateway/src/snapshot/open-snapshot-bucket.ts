@@ -6,7 +6,9 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open-catalog.ts";
 import type { ExportedRow } from "../catalog/records.ts";
 import { S3Error } from "../errors.ts";
+import { createBudget } from "../objects/memory/budget.ts";
 import type { Objects } from "../objects/objects.ts";
+import { readWithin } from "./read-within.ts";
 
 /** A file of a snapshot. */
 export interface SnapshotFile {
@@ -26,6 +28,10 @@ export interface SnapshotSource {
   readonly bucket: string;
   /** When the snapshot was made, in milliseconds since 1970. */
   readonly time: number;
+  /** The region to tell clients, by default `us-east-1`. */
+  readonly region?: string | undefined;
+  /** Bytes of memory for content in flight, by default 160 MiB. */
+  readonly memoryBytes?: number | undefined;
   files(): AsyncIterable<SnapshotFile>;
   /** The bytes of a file: start inclusive, end exclusive. */
   content(
@@ -48,6 +54,7 @@ export interface SnapshotBucket {
 
 const KEY_MAX = 1024;
 const BATCH = 500;
+const MEMORY_DEFAULT = 160 * 2 ** 20;
 
 /**
  * Lists the files of a snapshot in a catalog of its own, for lists in S3's order, which is not that of
@@ -78,7 +85,8 @@ async function importFiles(
   catalog: Catalog,
   source: SnapshotSource,
 ): Promise<{ files: number; skipped: number }> {
-  const [id, owner, region] = [1, "idk", "us-east-1"];
+  const [id, owner] = [1, "idk"] as const;
+  const { region = "us-east-1" } = source;
   const bucket = { id, name: source.bucket, owner, region, time: source.time };
   let [files, skipped, seq] = [0, 0, id];
   let batch: ExportedRow[] = [{ type: "bucket", bucket }];
@@ -131,19 +139,28 @@ function rootOf(path: Uint8Array): Address {
   return parseAddress(createHash("sha256").update(path).digest("hex"));
 }
 
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
 function isKey(path: Uint8Array): boolean {
   if (path.length > KEY_MAX) return false;
-  return Buffer.from(new TextDecoder().decode(path)).equals(path);
+  return Buffer.from(decoder.decode(path)).equals(path);
 }
 
 /** Objects of which only reading works. The gateway refuses the rest before it comes here. */
-function readOnly({ content }: SnapshotSource): Objects {
+function readOnly({ content, memoryBytes = MEMORY_DEFAULT }: SnapshotSource): Objects {
+  const budget = createBudget(memoryBytes);
   const refuse = async (): Promise<never> => {
     throw new S3Error("AccessDenied", "A snapshot cannot be changed.");
   };
   return {
     canRead: true,
-    readObject: ({ object }, range, signal) => content(object.key, range, signal),
+    readObject({ object: { key, size } }, range = { start: 0, end: size }, signal) {
+      const isWhole = range.start === 0 && range.end === size;
+      // Only of a whole file the hash is compared.
+      const open = (start: number) =>
+        content(key, isWhole && start === 0 ? undefined : { start, end: range.end }, signal);
+      return readWithin(budget, open, range, signal);
+    },
     putObject: refuse,
     putPart: refuse,
     completeUpload: refuse,
@@ -153,7 +170,12 @@ function readOnly({ content }: SnapshotSource): Objects {
     createBucket: refuse,
     deleteBucket: refuse,
     maintenance: { collect: refuse, sweep: refuse, snapshot: refuse, check: refuse },
-    metrics: () => ({ budgetBytes: 0, budgetUsed: 0, budgetWaiting: 0, preemptions: 0 }),
+    metrics: () => ({
+      budgetBytes: budget.bytes,
+      budgetUsed: budget.used(),
+      budgetWaiting: budget.waiting(),
+      preemptions: budget.preemptions(),
+    }),
     close: async () => {},
   };
 }
