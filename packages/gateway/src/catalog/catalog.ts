@@ -65,7 +65,7 @@ export interface Catalog {
 
   /**
    * Claims a key for a conditional write, before anything is stored: checks the condition, and gives out
-   * the seq of the write. It is also registered as a write in progress.
+   * the seq of the write. It is also registered as a write in progress, as by `beginWrite`.
    *
    * While the claim stands, a write of the key with a lower seq is told to `retry` with a new one, and one
    * with a higher seq makes the claim `lost`. A claim whose write has shown no sign of life for
@@ -79,6 +79,7 @@ export interface Catalog {
     key: Key,
     condition: Condition,
     now: Time,
+    upload?: Seq,
   ): Promise<{ outcome: "claimed"; seq: Seq } | Refusal | { outcome: "conflict" | "no-bucket" }>;
   /** Gives a claim back when its write ends without a commit. Does nothing if it is another's. */
   releaseClaim(bucket: Seq, key: Key, seq: Seq): Promise<void>;

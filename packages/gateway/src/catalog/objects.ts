@@ -82,6 +82,7 @@ export function* claim(
   key: Key,
   condition: Condition,
   now: Time,
+  upload: Seq | undefined,
 ): Plan<Awaited<ReturnType<Catalog["claim"]>>> {
   const locks = [sequenceLock(true)];
   const { state } = yield* lockKey(dialect, bucket, key, { locks });
@@ -100,7 +101,7 @@ export function* claim(
       seq,
       now + CLAIM_EXPIRY,
     ),
-    insertWrite(seq, now),
+    insertWrite(seq, now, upload),
   );
   return { outcome: "claimed", seq };
 }

@@ -105,8 +105,8 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     listObjectParts: (object, after, limit) => read(() => listObjectParts(object, after, limit)),
     setTags: (object, tags) => write(() => setTags(object, tags)),
 
-    claim: (bucket, key, condition, now) =>
-      write(() => claim(dialect, bucket, key, condition, now)),
+    claim: (bucket, key, condition, now, upload) =>
+      write(() => claim(dialect, bucket, key, condition, now, upload)),
     releaseClaim: (bucket, key, seq) => write(() => releaseClaim(dialect, bucket, key, seq)),
     commitPut: (put) => write(() => commitPut(dialect, put)),
     deleteObject: (bucket, key, options) =>

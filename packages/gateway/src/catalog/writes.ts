@@ -24,12 +24,13 @@ export function writeRow(now: Time, upload: Seq | undefined): NumberedRow {
   };
 }
 
-export function insertWrite(seq: Seq, now: Time): Statement {
+export function insertWrite(seq: Seq, now: Time, upload?: Seq): Statement {
   return statement(
-    `INSERT INTO writes (seq, ${COLUMNS.join(", ")}) VALUES (?, ?, ?, NULL, 0)`,
+    `INSERT INTO writes (seq, ${COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, 0)`,
     seq,
     now,
     now,
+    upload ?? null,
   );
 }
 

@@ -1,6 +1,8 @@
 import type { Address, Backend, Store } from "@idk/storage";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MacKeys } from "./identity/mac.ts";
+import type { Deletion } from "./identity/manifest.ts";
+import type { Run } from "./lineage/run.ts";
 import type { Budget, Need } from "./memory/budget.ts";
 import type { PassedBytes } from "./memory/garbage.ts";
 import type { Writes } from "./write/writes.ts";
@@ -16,8 +18,11 @@ export interface ObjectsContext {
   readonly macKeys: MacKeys;
   readonly canRead: boolean;
   readonly memory: Memory;
+  readonly run: Run;
   readonly writes: Writes;
-  /** Milliseconds since 1970. */
+  /** Seals that writes were refused whose roots may be in the store. Resolves once that is stored. */
+  readonly voidWrites: (writes: readonly Deletion[]) => Promise<void>;
+  /** Milliseconds since 1970, by the store's clock. */
   readonly now: () => number;
   /** The identity of the catalog, which never changes. */
   readonly catalogId: string;

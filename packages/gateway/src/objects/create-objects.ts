@@ -4,6 +4,8 @@ import { S3Error } from "../errors.ts";
 import { type ObjectsContext } from "./context.ts";
 import { macKeysOf } from "./identity/mac.ts";
 import { checkObjects } from "./maintenance/check.ts";
+import { LineageError, createRun } from "./lineage/run.ts";
+import { requireMarkers } from "./lineage/store-time.ts";
 import { collectGarbage } from "./maintenance/collect.ts";
 import type { Inspector } from "./maintenance/inspect-root.ts";
 import { storeSnapshot } from "./maintenance/snapshot.ts";
@@ -15,6 +17,7 @@ import { readContent } from "./read/read.ts";
 import { withRootCache } from "./read/root-cache.ts";
 import { createBackground } from "./background.ts";
 import { createBucket, deleteBucket } from "./write/buckets.ts";
+import { abortUpload } from "./write/abort.ts";
 import { completeUpload } from "./write/complete.ts";
 import { copyObject, copyPart } from "./write/copy.ts";
 import { createTombstones, deleteObjects, storePendingTombstones } from "./write/delete.ts";
@@ -60,7 +63,8 @@ const CONCURRENCY_MAX = 64;
 /**
  * Creates the objects of a gateway.
  *
- * @throws S3Error `InvalidRequest` if there is no key for MACs; StorageError `usage`, `key`; CatalogError
+ * @throws S3Error `InvalidRequest` if there is no key for MACs; LineageError if work in the background is
+ *   asked for and the catalog is not that of the store; StorageError `usage`, `key`; CatalogError
  */
 export async function createObjects(options: ObjectsOptions): Promise<Objects> {
   const { backend, catalog, recipients, identities = [], macKey } = options;
@@ -88,7 +92,15 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
   const small = createBudget(smallBytes);
   const memory = { chunkSize, small, large, passed: createPassedBytes(large) };
   const { uuid: catalogId } = await catalog.lineage();
-  const writes = createWrites(catalog, now, warn);
+  const run = createRun({ backend: requireMarkers(backend), catalog, macKeys, now, warn });
+  const isServing = options.background ?? true;
+  if (isServing) {
+    await run.check().catch((error: unknown) => {
+      if (error instanceof LineageError) throw error;
+      warn("the store cannot be reached", error);
+    });
+  }
+  const writes = createWrites(catalog, run.now, warn);
   const canRead = identities.length > 0;
   const context: ObjectsContext = {
     backend,
@@ -98,15 +110,18 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     macKeys,
     canRead,
     memory,
+    run,
     writes,
-    now,
+    voidWrites: (given) => voids.store(given),
+    now: run.now,
     catalogId,
     warn,
     collectSoon: () => background.collectSoon(),
   };
-  const inspector: Inspector = { backend, naCl, identities, macKeys, roots };
-  const tombstones = keepsTombstones ? createTombstones(context) : { store: async () => {} };
-  const background = createBackground(context, options.background ?? true, {
+  const inspector: Inspector = { backend, naCl, identities, macKeys, roots, store: run.store };
+  const voids = createTombstones(context);
+  const tombstones = keepsTombstones ? voids : { store: async () => {} };
+  const background = createBackground(context, isServing, {
     collect: (signal) => collectGarbage(context, signal),
     snapshot: (signal) => storeSnapshot(context, inspector, signal),
     tombstones: () => storePendingTombstones(context, tombstones),
@@ -119,6 +134,7 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     completeUpload: (request) => completeUpload(context, request),
     copyObject: (request) => copyObject(context, request),
     copyPart: (request) => copyPart(context, request),
+    abortUpload: (upload) => abortUpload(context, upload),
     deleteObjects: (bucket, targets) => deleteObjects(context, tombstones, bucket, targets),
     readObject: (opened, range = { start: 0, end: opened.object.size }, signal) =>
       readContent(context, opened, range, signal),

@@ -130,6 +130,13 @@ export interface Objects {
   completeUpload(request: CompleteRequest): Promise<Completion>;
 
   /**
+   * Deletes an upload in progress, and makes sure that no Complete of it that failed can come back.
+   *
+   * @throws S3Error `NoSuchUpload`
+   */
+  abortUpload(upload: Upload): Promise<void>;
+
+  /**
    * Copies an object: a manifest over the same content, or inline content sealed anew. Source and
    * target may be the same key, with other headers or tags. Time and seq are new.
    *
@@ -192,7 +199,11 @@ export interface Completion {
   readonly seq: number;
 }
 
-/** For `idk gateway`, and in part run by a gateway itself, in the background. */
+/**
+ * For `idk gateway`, and in part run by a gateway itself, in the background. All but `check` reject with
+ * `LineageError`, or refuse, if the catalog is not that of its store: see maintenance/lineage.ts for the
+ * rules that they keep.
+ */
 export interface Maintenance {
   /** Deletes garbage that is due. One process does so at a time: false if another one does. */
   collect(signal?: AbortSignal): Promise<CollectReport | false>;

@@ -164,6 +164,7 @@ function readOnly({ content, memoryBytes = MEMORY_DEFAULT }: SnapshotSource): Ob
     putObject: refuse,
     putPart: refuse,
     completeUpload: refuse,
+    abortUpload: refuse,
     copyObject: refuse,
     copyPart: refuse,
     deleteObjects: refuse,

@@ -33,7 +33,7 @@ export function macKeysOf(
   return first === undefined ? undefined : [first, ...others];
 }
 
-/** The MAC of a record and the content beside it in its root. Both are hashed, so that neither can pass for a part of the other. */
+/** The MAC of a record, which names its store, and the content beside it in its root. Both are hashed, so that neither can pass for a part of the other. */
 export function authenticate(keys: MacKeys, record: Uint8Array, content: Uint8Array): Uint8Array {
   return mac(keys[0], DOMAIN, hash(record), hash(content));
 }

@@ -1,6 +1,6 @@
 import { parseAddress } from "@idk/storage";
 import { type CborItem, decodeCborT, encodeCborT, fromHex, toHex } from "@idk/storage/blobs";
-import type { Part, PlacedRoot, Tombstone } from "../../catalog/records.ts";
+import type { Part, PlacedRoot, Seq, Tombstone } from "../../catalog/records.ts";
 import { bytesOf, cborOf, integerOf, listOf, mapOf, textOf, textsOf } from "./records.ts";
 
 /** What a manifest says: the content roots of an object in order, and the parts it was uploaded in. */
@@ -8,6 +8,8 @@ export interface Manifest {
   readonly contents: readonly PlacedRoot[];
   /** Empty if it was not uploaded in parts. */
   readonly parts: readonly Part[];
+  /** Of a snapshot: the writes that were registered when it was begun, by seq. */
+  readonly writes?: readonly Seq[];
 }
 
 /** The most bytes of a manifest: enough for 10,000 parts and 500,000 content roots. */
@@ -16,13 +18,13 @@ export const MANIFEST_MAX: number = 2 ** 26;
 const ITEMS_MAX = 2 ** 22;
 
 /** Encodes a manifest, about 60 bytes for each content root and 150 for each part. */
-export function encodeManifest({ contents, parts }: Manifest): Uint8Array<ArrayBuffer> {
-  return encodeCborT(
-    new Map<string, CborItem>([
-      ["contents", contents.map((root) => encodeContent(root))],
-      ["parts", parts.map(encodePart)],
-    ]),
-  );
+export function encodeManifest({ contents, parts, writes }: Manifest): Uint8Array<ArrayBuffer> {
+  const fields = new Map<string, CborItem>([
+    ["contents", contents.map((root) => encodeContent(root))],
+    ["parts", parts.map(encodePart)],
+  ]);
+  if (writes !== undefined) fields.set("writes", [...writes]);
+  return encodeCborT(fields);
 }
 
 /** @throws CborError */
@@ -31,6 +33,7 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
   return {
     contents: listOf(fields.get("contents")).map(decodeContent),
     parts: listOf(fields.get("parts")).map(decodePart),
+    writes: listOf(fields.get("writes") ?? []).map(integerOf),
   };
 }
 
@@ -71,21 +74,31 @@ export function decodePart(item: CborItem): Part {
 /** A deletion, as a tombstone says it. Without a key, the whole bucket was deleted. */
 export interface Deletion extends Pick<Tombstone, "bucket" | "seq"> {
   readonly key: Uint8Array | undefined;
+  /** Set if the write with exactly this seq was refused: its root may be in the store, and is void. */
+  readonly isVoid?: boolean;
 }
 
 /** Encodes the content of a tombstone. */
 export function encodeDeletions(deletions: readonly Deletion[]): Uint8Array<ArrayBuffer> {
-  return encodeCborT(deletions.map(({ bucket, key, seq }) => [bucket, key ?? null, seq]));
+  return encodeCborT(
+    deletions.map(({ bucket, key, seq, isVoid = false }) => [
+      bucket,
+      key ?? null,
+      seq,
+      ...(isVoid ? [1] : []),
+    ]),
+  );
 }
 
 /** @throws CborError */
 export function decodeDeletions(bytes: Uint8Array): readonly Deletion[] {
   return listOf(decodeCborT(bytes)).map((item) => {
-    const [bucket, key, seq] = listOf(item);
+    const [bucket, key, seq, isVoid] = listOf(item);
     return {
       bucket: integerOf(bucket),
       key: key === null ? undefined : bytesOf(key),
       seq: integerOf(seq),
+      isVoid: isVoid === 1,
     };
   });
 }

@@ -7,8 +7,14 @@ import type { Bucket, Key, ObjectRecord, Seq, Texts, Time } from "../../catalog/
  * that of an inline object, or belongs to the record, as said with each type.
  */
 
+/** What all records have. */
+interface Stored {
+  /** The ID of the store that it was made for, so that it counts in no other. */
+  readonly store: string;
+}
+
 /** An object. Its content is the object's, or a manifest (manifest.ts). */
-export interface IdentityRecord extends Omit<ObjectRecord, "root"> {
+export interface IdentityRecord extends Stored, Omit<ObjectRecord, "root"> {
   readonly type: "object";
   readonly bucket: Seq;
   readonly bucketName: string;
@@ -18,20 +24,20 @@ export interface IdentityRecord extends Omit<ObjectRecord, "root"> {
 }
 
 /** A bucket. No content. */
-export interface BucketRecord extends Bucket {
+export interface BucketRecord extends Stored, Bucket {
   readonly type: "bucket";
 }
 
 /** Deletions; the content is a list of them. */
-export interface TombstoneRecord {
+export interface TombstoneRecord extends Stored {
   readonly type: "tombstones";
 }
 
 /** A snapshot of the catalog; the content is a manifest. */
-export interface SnapshotRecord {
+export interface SnapshotRecord extends Stored {
   readonly type: "snapshot";
   readonly catalog: string;
-  /** Rows with a lower seq are in it, unless they were committed later. */
+  /** Rows with a lower seq are in it, unless their write is listed in its manifest. */
   readonly seq: Seq;
   /** When it was begun, by the store's clock if it tells its time. */
   readonly time: Time;
@@ -39,6 +45,10 @@ export interface SnapshotRecord {
 
 /** A record of a root. */
 export type RootRecord = IdentityRecord | BucketRecord | TombstoneRecord | SnapshotRecord;
+
+type WithoutStore<Item> = Item extends unknown ? Omit<Item, "store"> : never;
+/** A record before it is known which store it is made for. */
+export type NewRecord = WithoutStore<RootRecord>;
 
 /** Encodes a record. The same record always gives the same bytes. */
 export function encodeRecord(record: RootRecord): Uint8Array<ArrayBuffer> {
@@ -55,10 +65,12 @@ export function encodeRecord(record: RootRecord): Uint8Array<ArrayBuffer> {
  */
 export function decodeRecord(bytes: Uint8Array): RootRecord {
   const fields = mapOf(decodeCborT(bytes, { itemsMax: 20_000 }));
+  const store = textOf(fields.get("store"));
   switch (textOf(fields.get("type"))) {
     case "object":
       return {
         type: "object",
+        store,
         bucket: integerOf(fields.get("bucket")),
         bucketName: textOf(fields.get("bucketName")),
         key: bytesOf(fields.get("key")),
@@ -75,6 +87,7 @@ export function decodeRecord(bytes: Uint8Array): RootRecord {
     case "bucket":
       return {
         type: "bucket",
+        store,
         id: integerOf(fields.get("id")),
         name: textOf(fields.get("name")),
         owner: textOf(fields.get("owner")),
@@ -82,10 +95,11 @@ export function decodeRecord(bytes: Uint8Array): RootRecord {
         time: integerOf(fields.get("time")),
       };
     case "tombstones":
-      return { type: "tombstones" };
+      return { type: "tombstones", store };
     case "snapshot":
       return {
         type: "snapshot",
+        store,
         catalog: textOf(fields.get("catalog")),
         seq: integerOf(fields.get("seq")),
         time: integerOf(fields.get("time")),

@@ -9,6 +9,7 @@ export async function createBucket(
   context: ObjectsContext,
   given: Omit<Bucket, "id">,
 ): Promise<{ readonly outcome: "created" | "exists"; readonly bucket: Bucket }> {
+  await context.run.ready();
   const { outcome, bucket } = await context.catalog.createBucket(given);
   if (outcome === "created") {
     await putRecord(context, { type: "bucket", ...bucket }, new Uint8Array(0));
@@ -18,10 +19,11 @@ export async function createBucket(
 
 /** Deletes an empty bucket; see `Objects.deleteBucket`. Its blob goes with the next sweep. */
 export async function deleteBucket(
-  { catalog, now }: ObjectsContext,
+  { catalog, now, run }: ObjectsContext,
   tombstones: Tombstones,
   { id }: Bucket,
 ): Promise<void> {
+  await run.ready();
   const outcome = await catalog.deleteBucket(id, now());
   if (outcome === "absent") throw new S3Error("NoSuchBucket");
   if (outcome === "not-empty") throw new S3Error("BucketNotEmpty");

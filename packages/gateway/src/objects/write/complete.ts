@@ -3,6 +3,7 @@ import { S3Error } from "../../errors.ts";
 import type { ObjectsContext } from "../context.ts";
 import { encodeManifest } from "../identity/manifest.ts";
 import type { CompleteRequest, Completion } from "../objects.ts";
+import type { Write } from "./writes.ts";
 import { notCommitted, sealAndCommit, type UnsealedObject, withWrite } from "./commit.ts";
 
 /** Makes the parts of an upload an object; see `Objects.completeUpload`. */
@@ -16,7 +17,7 @@ export async function completeUpload(
   const earlier = await catalog.findCompleted(bucket.id, key, upload.id);
   if (earlier !== undefined) return earlier.object;
 
-  return withWrite(context, { bucket, key, condition }, async (write, isClaimed) => {
+  const complete = async (write: Write, isClaimed: boolean): Promise<Completion> => {
     const { contents, parts } = await openParts(context, request);
     const object: UnsealedObject = {
       kind: "manifest",
@@ -34,7 +35,14 @@ export async function completeUpload(
       write,
       signal,
       commit: (record) =>
-        catalog.completeUpload({ upload, object: record, parts, isClaimed, now: now() }),
+        catalog.completeUpload({
+          upload,
+          object: record,
+          parts,
+          isClaimed,
+          isRegistered: true,
+          now: now(),
+        }),
       // The content stays that of the parts.
       discardContent: async () => {},
     });
@@ -49,13 +57,22 @@ export async function completeUpload(
         throw new S3Error("InvalidPart");
       case "retry":
       case "lost":
+      case "expired":
       case "source-changed":
       case "no-bucket":
       case "no-upload":
       default:
         throw notCommitted(committed.outcome);
     }
-  });
+  };
+  try {
+    return await withWrite(context, { bucket, key, condition }, complete, upload.seq);
+  } catch (error) {
+    // The same request may have won while this one was refused.
+    const winner = await catalog.findCompleted(bucket.id, key, upload.id).catch(() => undefined);
+    if (winner === undefined) throw error;
+    return winner.object;
+  }
 }
 
 /** The listed parts and their content roots, as they are now. */

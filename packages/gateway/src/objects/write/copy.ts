@@ -48,17 +48,23 @@ export async function copyPart(context: ObjectsContext, request: CopyPartRequest
     const body = hashed(readContent(context, source, { start, end }, signal), end - start);
     return putPart(context, { upload, number, body, signal });
   }
-  const part: Part = {
-    number,
-    seq: await context.catalog.nextSeq(),
-    size: end - start,
-    etag: md5,
-    time: context.now(),
-    checksums: {},
-  };
-  const shared = { upload, part, contents: roots.map(withoutPart), source: object };
-  // Nothing was stored.
-  return commitPart(context, shared, async () => {});
+  await context.run.ready();
+  const write = await context.writes.begin();
+  try {
+    const part: Part = {
+      number,
+      seq: write.seq,
+      size: end - start,
+      etag: md5,
+      time: context.now(),
+      checksums: {},
+    };
+    const shared = { upload, part, contents: roots.map(withoutPart), source: object };
+    // Nothing was stored.
+    return await commitPart(context, shared, write, async () => {});
+  } finally {
+    await write.end();
+  }
 }
 
 const MD5 = /^[0-9a-f]{32}$/u;

@@ -46,7 +46,8 @@ export async function deleteObjects(
   bucket: Bucket,
   targets: readonly DeleteTarget[],
 ): Promise<readonly (StoredObject | undefined | Error)[]> {
-  const { catalog, now, collectSoon } = context;
+  const { catalog, now, collectSoon, run } = context;
+  await run.ready();
   const results = await catalog.deleteObjects(bucket.id, targets, now());
   const deletions: Deletion[] = [];
   const answers = results.map((result) => {
@@ -65,13 +66,14 @@ export async function deleteObjects(
 
 /** Stores the tombstones that were not stored when their deletion was committed. */
 export async function storePendingTombstones(
-  { catalog }: ObjectsContext,
+  { catalog, run }: ObjectsContext,
   tombstones: Tombstones,
 ): Promise<void> {
   for (let after = 0; ;) {
     const pending = await catalog.pendingTombstones(after, BATCH_MAX);
     const last = pending.at(-1);
     if (last === undefined) return;
+    await run.ready();
     await tombstones.store(pending);
     await catalog.confirmTombstones(pending.map(({ seq }) => seq));
     after = last.seq;

@@ -88,7 +88,8 @@ export async function commitObject(
     content,
     write,
     signal,
-    commit: (record) => catalog.commitPut({ ...put, bucket, key, object: record, now: now() }),
+    commit: (record) => 
+      catalog.commitPut({ ...put, bucket, key, object: record, isRegistered: true, now: now() }),
     discardContent,
   });
   const { outcome } = committed;

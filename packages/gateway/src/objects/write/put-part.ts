@@ -3,30 +3,26 @@ import type { ContentRoot, Part, PlacedRoot, Upload } from "../../catalog/record
 import { S3Error } from "../../errors.ts";
 import type { ObjectsContext } from "../context.ts";
 import type { PutPartRequest } from "../objects.ts";
+import { expired } from "./commit.ts";
 import { storeBody } from "./store-content.ts";
+import type { Write } from "./writes.ts";
 
 /** Stores a part of an upload; see `Objects.putPart`. */
 export async function putPart(
   context: ObjectsContext,
   { upload, number, body: given, signal }: PutPartRequest,
 ): Promise<Part> {
-  const { catalog, writes, now } = context;
-  const write = writes.begin(await catalog.nextSeq(), false);
-  let committed = false;
+  const { run, writes, now } = context;
+  await run.ready();
+  const write = await writes.begin();
   try {
     const body = await storeBody(context, given, { allowInline: false, part: number, signal });
     const { size, md5, checksums } = body;
     const part: Part = { number, seq: write.seq, size, etag: md5, time: now(), checksums };
     const contents = body.contents.map(withoutPart);
-    if (!write.isAlive()) {
-      await body.discard();
-      throw new S3Error("ServiceUnavailable", "The write lasted too long without its catalog.");
-    }
-    const result = await commitPart(context, { upload, part, contents }, () => body.discard());
-    committed = true;
-    return result;
+    return await commitPart(context, { upload, part, contents }, write, () => body.discard());
   } finally {
-    write.end(committed);
+    await write.end();
   }
 }
 
@@ -37,17 +33,27 @@ export async function putPart(
  *   there: the content stays, and a sweep decides
  */
 export async function commitPart(
-  { catalog, collectSoon, now }: ObjectsContext,
-  put: Omit<PutPart, "now">,
+  { catalog, collectSoon, now, run }: ObjectsContext,
+  put: Omit<PutPart, "now" | "isRegistered">,
+  write: Write,
   discardContent: () => Promise<unknown>,
 ): Promise<Part> {
-  const { outcome } = await catalog.putPart({ ...put, now: now() });
+  try {
+    await run.ready();
+    if (!write.isAlive()) throw expired();
+  } catch (error) {
+    await discardContent();
+    throw error;
+  }
+  const { outcome } = await catalog.putPart({ ...put, isRegistered: true, now: now() });
   if (outcome === "stored" || outcome === "superseded") {
+    write.committed();
     collectSoon();
     return put.part;
   }
   await discardContent();
   if (outcome === "no-upload") throw noUpload(put.upload);
+  if (outcome === "expired") throw expired();
   throw new S3Error("NoSuchKey", "The source of the copy was replaced or deleted meanwhile.");
 }
 

@@ -110,15 +110,10 @@ function partAlgorithm(
 }
 
 async function abortUpload(request: Request): Promise<Answer> {
-  const { catalog, headers, now, query } = request;
+  const { headers, objects } = request;
   const upload = await findUpload(request);
   checkInitiated(headers.get("x-amz-if-match-initiated-time"), upload);
-  const isAborted = await catalog.abortUpload(upload, now());
-  if (!isAborted) {
-    throw new S3Error("NoSuchUpload", undefined, {
-      details: { UploadId: query.get("uploadId") ?? "" },
-    });
-  }
+  await objects.abortUpload(upload);
   return emptyAnswer(204);
 }
 
