@@ -1,6 +1,6 @@
 import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
-import { identityOption, recipientOption, recipientsFileOption } from "./options.ts";
+import { identityOption, recipientOption, recipientsFileOption, repeatable } from "./options.ts";
 
 function catalogOption(): Option {
   return new Option(
@@ -26,19 +26,29 @@ export function addServeCommands(program: CommanderCommand, actionOf: ActionOf):
     .description(
       "Serve the store as S3 until it is stopped: what clients write is encrypted before it leaves this " +
         "machine. The catalog, which has the names of objects, their sizes and MD5s, is not encrypted. Without " +
-        "--credentials, create an access key and print it once. SIGHUP reads the " +
-        "credentials again. Each request is one line of JSON on standard output. With --snapshot, serve the files of a snapshot as " +
+        "--credentials, create an access key in a file, and print it at a terminal. SIGHUP reads the " +
+        "credentials again; a new certificate needs a restart. Each request is one line of JSON on standard output. With --snapshot, serve the files of a snapshot as " +
         "a bucket that cannot be changed.",
     )
     .option("--listen <address>", "HOST:PORT (default: 127.0.0.1:9000)")
     .addOption(catalogOption())
     .option("--credentials <file>", "a file of access keys and their rights (IDK_CREDENTIALS)")
     .option("--domain <domain>", "serve buckets as BUCKET.DOMAIN, too")
-    .option("--region <region>", "the region of new buckets (default: us-east-1)")
+    .option("--region <region>", "the only region of buckets and signatures (default: any)")
     .option("--tls-cert <file>", "the certificate with its chain, as PEM")
     .option("--tls-key <file>", "the key of the certificate, as PEM")
     .option("--insecure", "listen beyond this machine without TLS")
-    .option("--max-connections <n>", "close connections beyond N (default: 1024)")
+    .option("--max-connections <n>", "close idle connections beyond N (default: 1024)")
+    .option("--memory <size>", "memory for content in flight (default: 80M; --snapshot: 160M)")
+    .option("--digest-threads <n>", "threads for digests, up to 64 (default: one per core, up to 4)")
+    .option("--stall-timeout <s>", "give up on a client that is silent for S seconds (default: 30)")
+    .addOption(
+      repeatable(
+        "--trusted-proxy <address>",
+        "believe what this proxy, or network, says of its clients; repeatable",
+      ),
+    )
+    .option("--no-presigned-v2", "refuse URLs that are signed with SHA-1")
     .option("--write-only", "without an identity: clients can write and list, and not read")
     .addOption(macKeyOption())
     .option("--snapshot <snapshot>", "serve this snapshot: NAME, NAME~2, NAME@2026-11-20 or latest")

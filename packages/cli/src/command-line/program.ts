@@ -165,7 +165,7 @@ function addExamples(parent: CommanderCommand, path: string): void {
 }
 
 function sessionOf(
-  { out, signal, screen, keepRunning }: StartSession,
+  { out, signal, screen, onHangup, keepRunning }: StartSession,
   options: { readonly quiet?: boolean; readonly progress?: boolean },
   env: Environment,
 ): Session {
@@ -174,6 +174,7 @@ function sessionOf(
   return {
     out: quiet ? withoutNotes(out) : out,
     signal,
+    onHangup,
     keepRunning,
     progress: createProgress(display, signal),
   };

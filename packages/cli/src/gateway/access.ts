@@ -10,8 +10,6 @@ import { catalogPlace, type CatalogSettings, gatewayFolder, isPostgres } from ".
 export interface Access {
   /** Those that count now. */
   readonly credentials: () => Credentials;
-  /** Reads the file again. If it is wrong, the credentials stay as they are. */
-  reload(): Promise<void>;
   readonly tls: TlsFiles | undefined;
 }
 
@@ -21,24 +19,24 @@ export interface AccessSettings extends CatalogSettings {
   readonly tlsKey: string | undefined;
 }
 
-/** Reads certificate and credentials. Without a file of credentials, makes one and prints its key once. */
+/**
+ * Reads certificate and credentials, and the credentials again at SIGHUP: if they are wrong, they stay as
+ * they are. Without a file of credentials, makes one.
+ */
 export async function loadAccess(settings: AccessSettings, session: Session): Promise<Access> {
   const { out } = session;
   const tls = await loadTls(settings, session);
   const file = settings.credentials ?? (await ownCredentials(settings, session));
   let credentials = await readCredentials(file, session);
-  return {
-    tls,
-    credentials: () => credentials,
-    async reload() {
-      try {
-        credentials = await readCredentials(file, session);
-        await out.note(`idk: read the credentials again: ${credentials.keys.size} keys`);
-      } catch (error) {
-        await out.fault(`idk: the credentials stay as they were: ${messageOf(error)}`);
-      }
-    },
-  };
+  session.onHangup(async () => {
+    try {
+      credentials = await readCredentials(file, session);
+      await out.note(`idk: read the credentials again: ${credentials.keys.size} keys`);
+    } catch (error) {
+      await out.fault(`idk: the credentials stay as they were: ${messageOf(error)}`);
+    }
+  });
+  return { tls, credentials: () => credentials };
 }
 
 async function ownCredentials(settings: AccessSettings, { out }: Session): Promise<string> {
@@ -54,6 +52,8 @@ async function ownCredentials(settings: AccessSettings, { out }: Session): Promi
     return file;
   }
   await out.note(`idk: made an access key, kept in ${file}`);
+  // Elsewhere, a journal would keep it for ever.
+  if (!process.stderr.isTTY) return file;
   await out.note(`AWS_ACCESS_KEY_ID=${made.accessKey}`);
   await out.note(`AWS_SECRET_ACCESS_KEY=${made.secret}`);
   return file;

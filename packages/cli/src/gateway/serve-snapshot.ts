@@ -1,4 +1,4 @@
-import { openSnapshotBucket } from "@idk/gateway";
+import { createMetrics, openSnapshotBucket } from "@idk/gateway";
 import type { OpenSnapshot } from "@idk/snapshots";
 import { usage } from "../errors/failures.ts";
 import { createFolder } from "../folders.ts";
@@ -13,6 +13,7 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
   const { snapshot: name } = settings;
   if (name === undefined) throw usage("name a snapshot with --snapshot");
   const { out, signal } = session;
+  const metrics = createMetrics();
   await using reading = await startReading({ ...settings, acceptRollback: false }, session);
   const opened = await reading.snapshot(name);
   const access = await loadAccess(settings, session);
@@ -24,6 +25,8 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
     {
       bucket,
       time: head.time,
+      region: settings.region,
+      memoryBytes: settings.memory,
       files: () => filesOf(opened, signal),
       content: (path, range, stopped) =>
         opened.content(path, { range, signal: stopped }) as AsyncGenerator<Uint8Array<ArrayBuffer>>,
@@ -39,7 +42,8 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
     }
     const { catalog, objects } = served;
     const checkStore = async (): Promise<void> => {};
-    await serve(settings, { catalog, objects, checkStore, isReadOnly: true }, access, session);
+    const served = { catalog, objects, metrics, checkStore, isReadOnly: true };
+    await serve(settings, served, access, session);
   } finally {
     await served.close();
   }

@@ -22,6 +22,7 @@ const silent: Output = {
 };
 
 const quiet = {
+  onHangup: () => {},
   keepRunning: () => {},
   out: silent,
   progress: createProgress(undefined),

@@ -1,4 +1,11 @@
-import { createGateway, createMetrics, createObjects, measured } from "@idk/gateway";
+import {
+  CLIENT_PATIENCE,
+  createGateway,
+  createMetrics,
+  createObjects,
+  measured,
+  trustedProxies as parseProxies,
+} from "@idk/gateway";
 import { type Command, command } from "../../command.ts";
 import {
   choice,
@@ -8,12 +15,15 @@ import {
   path,
   recipients,
   repository,
+  size,
   snapshot,
   text,
+  texts,
 } from "../../config/settings.ts";
-import { Failure, reasonOf, systemCodeOf, usage } from "../../errors/failures.ts";
+import { Failure, messageOf, reasonOf, systemCodeOf, usage } from "../../errors/failures.ts";
 import { type Access, loadAccess } from "../../gateway/access.ts";
 import { accessLog } from "../../gateway/access-log.ts";
+import { checkFiles } from "../../gateway/open-files.ts";
 import { isLocal, LOOPBACK, parseListenAddress } from "../../gateway/listen-address.ts";
 import {
   loadMacKey,
@@ -39,6 +49,11 @@ const SHAPE = {
   tlsKey: optional(path),
   insecure: flag,
   maxConnections: optional(field(parseConnections)),
+  memory: optional(size),
+  digestThreads: optional(field(parseThreads)),
+  stallTimeout: optional(field(parseSeconds)),
+  trustedProxy: texts,
+  presignedV2: choice,
   writeOnly: flag,
   snapshot: optional(snapshot),
   accessLog: choice,
@@ -54,6 +69,8 @@ const STOP_MS = 30_000;
 export const serveS3: Command = withCatalogVariable(
   command(SHAPE, async (settings, session) => {
     checkSettings(settings);
+    // Until there are credentials to read again, there is nothing to do.
+    session.onHangup(async () => {});
     if (settings.snapshot === undefined) await serveStore(settings, session);
     else await (await import("../../gateway/serve-snapshot.ts")).serveSnapshot(settings, session);
   }),
@@ -66,6 +83,7 @@ function checkSettings(settings: ServeSettings): void {
       "without TLS, others on the network could read and change what is sent: add --tls-cert and --tls-key, or --insecure if something else protects the connections",
     );
   }
+  checkProxies(settings.trustedProxy);
   if (!writeOnly) return;
   if (settings.snapshot !== undefined)
     throw usage("--write-only and --snapshot exclude each other");
@@ -76,6 +94,14 @@ function checkSettings(settings: ServeSettings): void {
     throw usage(
       "--write-only needs --mac-key FILE: write it with `idk gateway mac-key` where the identity is",
     );
+  }
+}
+
+function checkProxies(addresses: readonly string[]): void {
+  try {
+    parseProxies(addresses);
+  } catch (error) {
+    throw usage(`--trusted-proxy: ${messageOf(error)}`, error);
   }
 }
 
@@ -91,7 +117,8 @@ async function serveStore(settings: ServeSettings, session: Session): Promise<vo
   const warn = warner(session);
   try {
     const keys = { recipients: to, identities, macKey };
-    const objects = await createObjects({ ...keys, backend, catalog, warn });
+    const { memory: memoryBytes } = settings;
+    const objects = await createObjects({ ...keys, backend, catalog, warn, memoryBytes });
     try {
       const checkStore = async (): Promise<void> => {
         await opened.head(NO_BLOB, { signal: AbortSignal.timeout(READY_MS) });
@@ -118,16 +145,25 @@ type Served = Pick<
 export async function serve(
   settings: ServeSettings,
   served: Served,
-  { credentials, reload, tls }: Access,
+  { credentials, tls }: Access,
   session: Session,
 ): Promise<void> {
   const { out, signal } = session;
   const { host, port } = settings.listen ?? { host: LOOPBACK, port: 9000 };
   const log = accessLog(session);
+  const maxConnections = await checkFiles(settings.maxConnections ?? CONNECTIONS, session);
+  const { digestThreads, stallTimeout, presignedV2, trustedProxy: trustedProxies } = settings;
+  const patience =
+    stallTimeout === undefined
+      ? undefined
+      : { ...CLIENT_PATIENCE, stallMs: 1000 * stallTimeout };
   const options = {
     ...served,
     credentials,
-    listen: { host, port, tls, maxConnections: settings.maxConnections ?? CONNECTIONS },
+    listen: { host, port, tls, maxConnections, patience },
+    digestThreads,
+    presignedV2,
+    trustedProxies,
     region: settings.region,
     domain: settings.domain,
     log: settings.accessLog === false ? undefined : log.write,
@@ -138,7 +174,7 @@ export async function serve(
     const reason = code === "EADDRINUSE" ? "the port is in use" : reasonOf(error);
     throw new Failure("unavailable", `cannot listen on ${host}, port ${port}: ${reason}`, error);
   });
-  session.keepRunning(reload);
+  session.keepRunning();
   await out.note(`idk: serving S3 at ${gateway.url}`);
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
@@ -147,6 +183,18 @@ export async function serve(
   await out.note("idk: stopping: requests in progress may end");
   await gateway.close(STOP_MS);
   await log.close();
+}
+
+function parseThreads(given: string): number {
+  const value = /^\d{1,2}$/u.test(given) ? Number(given) : -1;
+  if (value >= 0 && value <= 64) return value;
+  throw new Error("must be a number from 0 to 64");
+}
+
+function parseSeconds(given: string): number {
+  const value = /^\d{1,4}$/u.test(given) ? Number(given) : 0;
+  if (value >= 1 && value <= 3600) return value;
+  throw new Error("must be a number of seconds from 1 to 3600");
 }
 
 function parseConnections(given: string): number {
