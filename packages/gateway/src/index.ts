@@ -2,6 +2,7 @@ export { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
 export { type Catalog, CatalogError } from "./catalog/catalog.ts";
 export { openCatalog } from "./catalog/open-catalog.ts";
 export { createObjects, type ObjectsOptions } from "./objects/create-objects.ts";
+export { LineageError } from "./objects/lineage/run.ts";
 export { macKeyOf } from "./objects/identity/mac.ts";
 export type {
   CheckReport,
@@ -16,7 +17,7 @@ export {
   type RebuildFault,
   type RebuildOptions,
   type RebuildReport,
-} from "./objects/maintenance/rebuild.ts";
+} from "./objects/rebuild/rebuild.ts";
 export {
   type AccessKey,
   type Credentials,

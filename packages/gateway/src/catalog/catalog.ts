@@ -199,8 +199,8 @@ export interface Catalog {
   /** Declares that a rebuild has judged all identity roots up to a seq. The sequence continues above it. */
   settle(seq: Seq): Promise<void>;
   /**
-   * Takes the number of a snapshot, registered as a write, and returns the lower ones that are registered:
-   * what has a lower seq and is neither among them nor in the rows exported afterwards was never
+   * Takes the number of a snapshot, registered as a write, and returns the lower ones that may still be
+   * committed: what has a lower seq and is neither among them nor in the rows exported afterwards was never
    * committed, or was replaced or deleted before.
    */
   beginSnapshot(now: Time): Promise<{ seq: Seq; writes: readonly Seq[] }>;

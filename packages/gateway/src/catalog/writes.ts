@@ -125,7 +125,7 @@ export function* beginSnapshot(
   const [next] = yield* rows(dialect.nextSeq);
   const seq = integer(next!["seq"]);
   const [found] = yield* all(
-    statement("SELECT seq FROM writes WHERE seq < ? ORDER BY seq", seq),
+    statement("SELECT seq FROM writes WHERE is_dead = 0 AND seq < ? ORDER BY seq", seq),
     insertWrite(seq, now),
   );
   return { seq, writes: found!.map((row) => integer(row["seq"])) };

@@ -200,8 +200,8 @@ export interface Completion {
 }
 
 /**
- * For `idk gateway`, and in part run by a gateway itself, in the background. All but `check` reject with
- * `LineageError`, or refuse, if the catalog is not that of its store: see maintenance/lineage.ts for the
+ * For `idk gateway`, and in part run by a gateway itself, in the background. All but `check` reject, or
+ * refuse, if the catalog is not that of its store, or incomplete: see maintenance/lineage.ts for the
  * rules that they keep.
  */
 export interface Maintenance {

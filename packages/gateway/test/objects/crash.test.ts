@@ -5,7 +5,7 @@ import { memory } from "@idk/storage/memory";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { createObjects, type ObjectsOptions } from "../../src/objects/create-objects.ts";
-import { rebuildCatalog } from "../../src/objects/maintenance/rebuild.ts";
+import { rebuildCatalog } from "../../src/objects/rebuild/rebuild.ts";
 import type { Objects } from "../../src/objects/objects.ts";
 import { S3Error } from "../../src/errors.ts";
 import {

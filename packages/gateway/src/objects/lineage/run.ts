@@ -57,6 +57,7 @@ export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions):
   let ahead = 0;
   let bound: string | undefined;
   let marked: number | undefined;
+  let hasBegun = false;
   let renewing: Promise<void> | undefined;
 
   const compareClocks = async (signal?: AbortSignal): Promise<void> => {
@@ -107,19 +108,26 @@ export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions):
     if (!isMarked) await backend.putMarker(storeMarker(macKeys, store));
     const nonce = randomBytes(16).toString("hex");
     // A process that starts may do so with a copy that lacks the last numbers.
-    const number = await catalog.addMark(nonce, marked === undefined ? SKIPPED : 0);
+    const number = await catalog.addMark(nonce, hasBegun ? 0 : SKIPPED);
     const at = now();
     await backend.putMarker(markMarker(macKeys, store, { number, nonce }));
     bound = store;
+    hasBegun = true;
     marked = at;
     for (const { name } of marks.filter((mark) => mark.number <= number - MARKS_KEPT)) {
       await backend.deleteMarker(name);
     }
   };
   const renewed = (): Promise<void> => {
-    renewing ??= renew().finally(() => {
-      renewing = undefined;
-    });
+    renewing ??= renew()
+      .catch((error: unknown) => {
+        // Nothing more is written with a catalog that another one has taken over from.
+        if (error instanceof LineageError) marked = undefined;
+        throw error;
+      })
+      .finally(() => {
+        renewing = undefined;
+      });
     return renewing;
   };
 

@@ -10,7 +10,12 @@ import { withLease } from "./lease.ts";
 const BATCH = 256;
 const AT_ONCE = 8;
 
-/** Deletes garbage that is due; see `Maintenance.collect`. */
+/**
+ * Deletes garbage that is due; see `Maintenance.collect`.
+ *
+ * @throws S3Error `ServiceUnavailable` if the catalog is not that of the store, or incomplete: it does not
+ *   know then what else needs the garbage
+ */
 export async function collectGarbage(
   context: ObjectsContext,
   signal?: AbortSignal,
@@ -21,6 +26,7 @@ export async function collectGarbage(
     for (;;) {
       const due = await catalog.dueGarbage(now(), BATCH);
       if (due.length === 0) return;
+      await context.run.ready();
       const deleted: Address[] = [];
       let next = 0;
       const work = async (): Promise<void> => {

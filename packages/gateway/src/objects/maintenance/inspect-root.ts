@@ -11,7 +11,10 @@ export type InspectedBlob =
   /** A root without a record: content. */
   | { readonly kind: "content" }
   | { readonly kind: "record"; readonly record: RootRecord; readonly content: Uint8Array }
-  /** It opens, but the MAC is not ours: whoever made it knew a public key and nothing else. */
+  /**
+   * It opens, but the MAC is not ours: whoever made it knew a public key and nothing else. Or it was made
+   * for another store.
+   */
   | { readonly kind: "forged" }
   /** It could not be read or opened, so nobody knows what it is. */
   | { readonly kind: "unknown"; readonly error: Error };
@@ -24,6 +27,8 @@ export interface Inspector {
   readonly macKeys: MacKeys;
   /** To read the content of long manifests. */
   readonly roots: Store;
+  /** Whether what was made for a store counts. */
+  readonly accepts: (store: string) => boolean;
 }
 
 /** From this length on, reading a few bytes first costs less than downloading a blob for nothing. */
@@ -48,7 +53,7 @@ export async function inspectRoot(
 }
 
 async function inspect(
-  { backend, naCl, identities, macKeys, roots }: Inspector,
+  { backend, naCl, identities, macKeys, roots, accepts }: Inspector,
   address: string,
   size: number,
   signal: AbortSignal | undefined,
@@ -67,7 +72,9 @@ async function inspect(
   if (!(record instanceof Uint8Array) || !(mac instanceof Uint8Array)) return { kind: "forged" };
   const whole = content ?? (await readLong(roots, address, signal));
   if (!isAuthentic(macKeys, mac, record, whole)) return { kind: "forged" };
-  return { kind: "record", record: decodeRecord(record), content: whole };
+  const decoded = decodeRecord(record);
+  if (!accepts(decoded.store)) return { kind: "forged" };
+  return { kind: "record", record: decoded, content: whole };
 }
 
 /** Whether a blob is a leaf or node, from its first bytes. That it is a valid one is not checked. */

@@ -1,24 +1,43 @@
 import type { Address } from "@idk/storage";
 import type { ObjectsContext } from "../context.ts";
 import { decodeManifest, type Manifest } from "../identity/manifest.ts";
+import { LineageError } from "../lineage/run.ts";
 import { type Inspector, inspectRoot } from "./inspect-root.ts";
 import { listSnapshots } from "./snapshot-markers.ts";
 
 /*
- * Whether a catalog is the one of its store. A catalog that is another store's, empty, or restored from
- * a copy does not name objects that clients were told are stored. Each snapshot of a catalog in its store
- * says how far it had come; a catalog that remembers less is not to be trusted with deletions.
+ * The rules by which nothing is lost that was acknowledged, and nothing comes back that was refused or
+ * deleted, whatever happens to catalog and store:
+ *
+ * 1. A store has an ID, and its catalog remembers it. All sealed records name it under their MAC, so that
+ *    those of another store with the same identity count for nothing.
+ * 2. A gateway puts marks into its store as it goes on: one before its first write, and no write is
+ *    committed without one of the last two minutes. The catalog remembers a mark before it is put. A
+ *    catalog that does not remember a mark of its store is an old copy, or another is in use: it writes,
+ *    collects, sweeps and snapshots nothing until it is rebuilt. A process that begins skips more numbers
+ *    than a lost mark could stand for, so that no number is given out twice.
+ * 3. A write is registered with its number before it stores anything, and until it is committed or its root
+ *    is known to be gone. Its commit requires that the registration is alive; one that was silent for too
+ *    long is dead for good. So a root that no row names is that of a failed write only if its number is
+ *    registered as dead, if a later write or deletion of its key is known, or if a rebuild has judged it.
+ *    About any other, the sweep refuses.
+ * 4. A root of a refused write is deleted, or declared void in the store, before the client is told that
+ *    it was refused. If neither can be done, the claim stands, and the client is told that nobody knows.
+ * 5. A rebuild gives each key the highest seq that no tombstone buries, whose write is not void, that is not
+ *    contradicted by a snapshot, and whose content roots are all there. It imports no others, so that no
+ *    count of references falls to zero in between, and no content becomes garbage. A snapshot contradicts
+ *    what has a lower seq, and is neither in it nor registered at its beginning.
+ * 6. A catalog that a rebuild could not make complete writes and deletes nothing.
+ * 7. What no row names as content, or as an object, is garbage; the collector asks again for each.
+ * 8. A sweep goes by the store's clock alone, and stops at a root that a row names and that cannot be read.
+ *
+ * What is left: a catalog that was copied, and lost less than two minutes later, is not recognised. What was
+ * being written at the moment of the copy, and acknowledged after it, is then taken for a failed write. And
+ * a provider that keeps a deleted or overwritten root can put it back for a rebuild that uses no snapshot.
  */
-
-/** A catalog that does not know all of its store. */
-export class LineageError extends Error {
-  override readonly name = "LineageError";
-}
 
 /** What a catalog knew when a sweep began. */
 export interface Before {
-  readonly catalogId: string;
-  readonly seq: number;
   readonly snapshot: { readonly seq: number; readonly name: string };
 }
 
@@ -31,12 +50,9 @@ export interface FoundSnapshot {
   readonly manifest: Manifest;
 }
 
-/** Markers that are followed: more would be made by somebody to cause work. */
-const MARKERS_MAX = 100;
-
 /**
- * The snapshots that the markers lead to, the newest first. One that is gone, or is not authentic, does
- * not count. Without an identity there are none.
+ * The snapshots that the markers lead to, the newest first. One that is gone, is not authentic or was made
+ * for another store does not count. Without an identity there are none.
  */
 export async function* findSnapshots(
   inspector: Inspector,
@@ -44,7 +60,7 @@ export async function* findSnapshots(
 ): AsyncGenerator<FoundSnapshot> {
   const { backend, identities } = inspector;
   if (identities.length === 0) return;
-  for (const { address, seq } of (await listSnapshots(backend, signal)).slice(0, MARKERS_MAX)) {
+  for (const { address, seq } of await listSnapshots(backend, signal)) {
     const size = (await backend.head(address, { signal }))?.size;
     if (size === undefined) continue;
     const inspected = await inspectRoot(inspector, { address, size }, signal);
@@ -56,42 +72,29 @@ export async function* findSnapshots(
   }
 }
 
-/** The newest of them. */
-export async function newestSnapshot(
-  inspector: Inspector,
-  signal?: AbortSignal,
-): Promise<FoundSnapshot | undefined> {
-  for await (const snapshot of findSnapshots(inspector, signal)) return snapshot;
-  return undefined;
-}
-
 /**
- * Requires that the newest snapshot in the store is one that this catalog remembers.
+ * Requires that the catalog is complete and the store's, no old copy, and remembers the store's newest
+ * snapshot.
  *
  * @throws LineageError
  */
 export async function requireLineage(
-  { catalog, catalogId }: ObjectsContext,
+  { catalog, run }: ObjectsContext,
   inspector: Inspector,
   signal: AbortSignal | undefined,
 ): Promise<Before> {
-  const seq = await catalog.highestSeq();
-  const { isComplete, snapshot } = await catalog.lineage();
-  if (!isComplete) {
-    throw new LineageError(
-      "the catalog is incomplete: a rebuild did not end, or could not read all of the store. Rebuild it again, or accept it as it is",
-    );
-  }
-  const newest = await newestSnapshot(inspector, signal);
-  if (newest !== undefined && newest.seq > (snapshot?.seq ?? -1)) throw notNewest();
-  if (snapshot === undefined) {
+  const store = await run.check(signal);
+  const { snapshot } = await catalog.lineage();
+  if (store === undefined || snapshot === undefined) {
     throw new LineageError("the catalog has stored no snapshot of itself yet: store one first");
   }
-  return { catalogId, seq, snapshot };
-}
-
-export function notNewest(): LineageError {
-  return new LineageError(
-    "the store has a newer snapshot than this catalog remembers: the catalog is an old copy, or another store's. Rebuild it",
-  );
+  for await (const newest of findSnapshots(inspector, signal)) {
+    if (newest.seq > snapshot.seq) {
+      throw new LineageError(
+        "the store has a newer snapshot than this catalog remembers: the catalog is an old copy. Rebuild it",
+      );
+    }
+    break;
+  }
+  return { snapshot };
 }

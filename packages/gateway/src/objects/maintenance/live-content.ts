@@ -4,6 +4,7 @@ import { decodeManifest } from "../identity/manifest.ts";
 import { type AddressSet, createAddressSet } from "./address-set.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type Inspector, isMissing } from "./inspect-root.ts";
+import { LineageError } from "../lineage/run.ts";
 import { type Before, findSnapshots } from "./lineage.ts";
 
 /** The addresses of the content that a row names: roots, and the nodes and leaves below them. */
@@ -22,7 +23,8 @@ const LONG_MANIFEST = 1000;
  * Opens all content roots. Takes a request for each that is not inline, and 8 to 22 bytes of memory for
  * each blob.
  *
- * @throws if one cannot be opened, because nobody knows then which chunks belong to it
+ * @throws if one cannot be opened, because nobody knows then which chunks belong to it; LineageError if one
+ *   that a row names is missing
  */
 export async function findLiveContent(
   { catalog, contents, roots, now }: ObjectsContext,
@@ -36,14 +38,19 @@ export async function findLiveContent(
     if (!live.add(address)) return;
     for await (const blob of contents.treeAddresses(address, { signal })) live.add(blob);
   };
-  /** What is garbage may be deleted any moment. */
-  const addIfThere = async (address: Address): Promise<void> => {
+  /** What was replaced meanwhile may be gone. What is still named must be there. */
+  const orGone = async (address: Address, adding: Promise<void>): Promise<void> => {
     try {
-      await addTree(address);
+      await adding;
     } catch (error) {
       if (!isMissing(error)) throw error;
+      if ((await catalog.findNamed([address])).size === 0) return;
+      throw new LineageError(
+        `content of an object is missing below the root ${address}: its other chunks would be deleted. Restore it, or delete the object; \`idk gateway check\` names it`,
+      );
     }
   };
+  const addIfThere = (address: Address): Promise<void> => orGone(address, addTree(address));
   const addLongManifest = async (address: Address): Promise<void> => {
     for await (const blob of roots.treeAddresses(address, { signal })) live.add(blob);
   };
@@ -53,7 +60,7 @@ export async function findLiveContent(
       if (row.type === "object") {
         identities.add(row.object.root);
         if (row.contents.length + row.parts.length > LONG_MANIFEST) {
-          await addLongManifest(row.object.root);
+          await orGone(row.object.root, addLongManifest(row.object.root));
         }
       }
       if (row.type === "object" || row.type === "part") {

@@ -3,16 +3,16 @@ import type { Address } from "@idk/storage";
 import { S3Error } from "../../errors.ts";
 import { discard, type ObjectsContext } from "../context.ts";
 import type { IdentityRecord } from "../identity/records.ts";
+import { LineageError } from "../lineage/run.ts";
 import type { SweepOptions, SweepReport } from "../objects.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type Inspector, inspectRoot } from "./inspect-root.ts";
 import { withLease } from "./lease.ts";
-import { type Before, LineageError, notNewest, requireLineage } from "./lineage.ts";
+import { requireLineage } from "./lineage.ts";
 import { findLiveContent } from "./live-content.ts";
-import { storeTime } from "./store-time.ts";
 
 const DAY = 24 * 60 * 60_000;
-/** Clocks of storage and gateway may differ by as much. */
+/** Clocks of gateways, compared with the store's, may differ by less. */
 const CLOCK_MARGIN = 5 * 60_000;
 /** Addresses that the catalog is asked for at once. */
 const BATCH = 1000;
@@ -23,9 +23,10 @@ const REPORTED_MAX = 1000;
 /**
  * Deletes blobs that nothing refers to: of writes that crashed, of old snapshots, of deleted buckets.
  *
- * A sweep with a catalog that is not the store's, or an old copy of it, would delete live data. So all
- * orphans are looked at before the first one is deleted, and the sweep refuses if one of them is an
- * object or a snapshot that this catalog should know of. See `judgeObject`.
+ * A sweep with a catalog that is not the store's, or an old copy of it, would delete live data. So the sweep
+ * refuses if the store has marks that this catalog does not remember; and all orphans are looked at before
+ * the first one is deleted, and it refuses if one of them is an object that this catalog should know of. See
+ * `judgeObject`, and lineage.ts for the rules.
  */
 export async function sweep(
   context: ObjectsContext,
@@ -56,6 +57,7 @@ async function sweepStore(
 ): Promise<void> {
   const { backend, catalog, now } = context;
   const before = await requireLineage(context, inspector, signal);
+  const began = now();
   const cutoff = await ageLimit(context, minAge);
   const live = await findLiveContent(context, inspector, before.snapshot, signal);
   const old: Address[] = [];
@@ -84,15 +86,12 @@ async function sweepStore(
           if (isOld) tombstones.push(address);
           return;
         }
-        // Newer ones are found by their markers.
-        if (record.type === "snapshot" && record.seq > before.snapshot.seq && isOld) {
-          if (backend.listMarkers === undefined) throw notNewest();
-        }
         if (record.type === "bucket") {
           if ((await catalog.findBucket(record.name))?.id === record.id) return;
-          if (isOld && record.id > before.seq) throw unknownWrite(address);
         }
-        if (record.type === "object") await judgeObject(context, record, before, address, isOld);
+        if (record.type === "object" && isOld) {
+          if (!(await judgeObject(context, record, address))) return;
+        }
       }
       if (isOld && old.length < ORPHANS_MAX) old.push(address);
     });
@@ -124,6 +123,8 @@ async function sweepStore(
   const buried = isLast ? tombstones : [];
   report.orphans = orphans.length + buried.length;
   if (dryRun) return;
+  // Another catalog may have come into use meanwhile.
+  await context.run.check(signal);
   for (const group of [orphans, buried]) {
     for (let start = 0; start < group.length; start += BATCH) {
       if (!isHeld()) throw new LineageError("the lease was lost: another process may sweep now");
@@ -134,37 +135,33 @@ async function sweepStore(
       report.deleted += some.length;
     }
   }
+  if (isLast) await catalog.forgetDeadWrites(began);
 }
 
 /**
- * Whether an identity that no row names can be deleted. It can if a later version of the key is known,
- * or if this catalog gave out its seq and it was stored long ago: then its write crashed, and no client
- * was told that it succeeded.
+ * Whether an identity that no row names can be deleted: if a later version or deletion of its key is known,
+ * or if its write is known to have failed. False if it is being committed.
+ *
+ * @throws LineageError if the catalog should know of it: it may have been acknowledged
  */
 async function judgeObject(
   { catalog }: ObjectsContext,
-  record: IdentityRecord,
-  before: Before,
+  { bucket, key, seq }: IdentityRecord,
   address: Address,
-  isOld: boolean,
-): Promise<void> {
-  const ours = record.catalog === before.catalogId;
-  if (ours && (record.seq <= before.seq || !isOld)) return;
-  const row = await catalog.findObject(record.bucket, record.key);
-  if (row !== undefined && row.seq > record.seq) return;
-  throw unknownWrite(address);
-}
-
-function unknownWrite(address: Address): LineageError {
-  return new LineageError(
-    `the store has the root ${address}, which this catalog should know of: it is an old copy, or another store's. Rebuild it`,
+): Promise<boolean> {
+  const fate = await catalog.fateOf(bucket, key, seq);
+  if (fate !== "unknown") return fate === "replaced" || fate === "failed";
+  throw new LineageError(
+    `the store has the root ${address} of an object that this catalog should know of: it may be an old copy. Rebuild it`,
   );
 }
 
-/** Before which time blobs are old: also before the oldest write that is still running. */
-async function ageLimit(context: ObjectsContext, minAge: number): Promise<number> {
-  const now = context.now();
-  const oldest = await context.catalog.oldestWrite(now);
-  const limit = Math.min(now - minAge, (oldest?.started ?? now) - CLOCK_MARGIN);
-  return limit + (await storeTime(context)) - now;
+/**
+ * Before which time blobs are old: also before the oldest write that is still running. All by the store's
+ * clock, as the catalog has the times of writes.
+ */
+async function ageLimit({ catalog, now }: ObjectsContext, minAge: number): Promise<number> {
+  const at = now();
+  const oldest = await catalog.oldestWrite(at);
+  return Math.min(at - minAge, (oldest?.started ?? at) - CLOCK_MARGIN);
 }

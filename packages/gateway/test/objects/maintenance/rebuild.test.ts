@@ -9,7 +9,7 @@ import {
   rebuildCatalog,
   type RebuildOptions,
   type RebuildReport,
-} from "../../../src/objects/maintenance/rebuild.ts";
+} from "../../../src/objects/rebuild/rebuild.ts";
 import { bytesOf, keyOf, openRig, put, read, type Rig, rowsOf } from "../support.ts";
 
 const MIB = 2 ** 20;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
 import type { ExportedRow } from "../../catalog/records.ts";
-import { decodeRows, encodeRow } from "./rows.ts";
+import { decodeRows, encodeRow } from "../maintenance/rows.ts";
 
 /** Rows in a file, because there may be more than memory holds. */
 export interface RowSpool {
