@@ -135,16 +135,16 @@ describe("idk serve s3", () => {
 
   test("keeps keys to their buckets, prefixes and rights", async () => {
     const file = home.path("rights.toml");
-    const secret = 'secret = "long enough"';
+    const secretOf = (id: string): string => `secret = "long enough for ${id}"`;
     await Bun.write(
       file,
-      `[keys.ADMIN]\n${secret}\n[keys.READER]\n${secret}\nbuckets = ["team-*"]\nrights = ["read", "list"]\n` +
-        `[keys.WRITER]\n${secret}\nprefixes = ["in/"]\nrights = ["write"]\n`,
+      `[keys.ADMIN]\n${secretOf("ADMIN")}\n[keys.READER]\n${secretOf("READER")}\nbuckets = ["team-*"]\nrights = ["read", "list"]\n` +
+        `[keys.WRITER]\n${secretOf("WRITER")}\nprefixes = ["in/"]\nrights = ["write"]\n`,
     );
     await chmod(file, 0o600);
     await using gateway = await home.serve("--credentials", file);
     const as = (accessKeyId: string): S3Client =>
-      clientOf(gateway, { accessKeyId, secretAccessKey: "long enough" });
+      clientOf(gateway, { accessKeyId, secretAccessKey: `long enough for ${accessKeyId}` });
     const [admin, reader, writer] = [as("ADMIN"), as("READER"), as("WRITER")];
     for (const Bucket of ["team-a", "other"]) {
       await admin.send(new CreateBucketCommand({ Bucket }));

@@ -14,6 +14,8 @@ export interface BodyExpectations {
   readonly maxLength: number;
   /** A checksum to compute if the client states none. */
   readonly algorithm?: ChecksumAlgorithm | undefined;
+  /** The most bytes for which it is computed; by default any. */
+  readonly algorithmMaxLength?: number | undefined;
   /** True if Content-MD5 or a checksum has to be there, as for DeleteObjects. */
   readonly requiresDigest?: boolean;
   /** True if checksum headers are about an object, and not this body: as for CompleteMultipartUpload. */
@@ -42,7 +44,8 @@ export interface BodyPlan {
 /**
  * Reads what the headers state about the body.
  *
- * @throws S3Error `MissingContentLength`, `EntityTooLarge`, `InvalidDigest`, `InvalidRequest`
+ * @throws S3Error `MissingContentLength`, `IncompleteBody`, `EntityTooLarge`, `InvalidDigest`,
+ *   `InvalidRequest`
  */
 export function planBody(
   { headers, payload }: { readonly headers: RequestHeaders; readonly payload: Payload },
@@ -63,11 +66,13 @@ export function planBody(
       "Missing required header for this request: Content-MD5 OR x-amz-checksum-*",
     );
   }
+  const { algorithmMaxLength = Number.POSITIVE_INFINITY } = expectations;
+  const standard = lengths.length <= algorithmMaxLength ? expectations.algorithm : undefined;
   return {
     payload,
     ...lengths,
     md5,
-    algorithm: algorithm ?? expectations.algorithm,
+    algorithm: algorithm ?? standard,
     checksum: stated?.value,
     isChecksumInTrailer: trailing !== undefined,
   };
@@ -85,6 +90,10 @@ function planLengths(
   const length = isChunked ? parseLength(headers.get("x-amz-decoded-content-length")) : wireLength;
   if (length === undefined || (wireLength === undefined && !isFramed)) {
     throw new S3Error("MissingContentLength");
+  }
+  // Known before the client is told to send.
+  if (isChunked && wireLength !== undefined && length > wireLength) {
+    throw new S3Error("IncompleteBody", "The content cannot be longer than the body.");
   }
   if (length > maxLength) {
     throw new S3Error("EntityTooLarge", undefined, {

@@ -16,7 +16,7 @@ export interface AccessKey {
   readonly rights: readonly Right[];
 }
 
-/** The keys of a gateway, and the token that reads its metrics. */
+/** The keys of a gateway that are enabled, and the token that reads its metrics. */
 export interface Credentials {
   readonly keys: ReadonlyMap<string, AccessKey>;
   /** Undefined if only the same machine may read the metrics. */
@@ -30,6 +30,8 @@ export class CredentialsError extends Error {
 
 const ID = /^[\w./+=-]{3,128}$/u;
 const SECRET_MIN = 8;
+/** What a pattern may have that can match the name of a bucket. */
+const BUCKETS = /^[a-z0-9.*-]+$/u;
 
 /**
  * Parses a credentials file:
@@ -42,7 +44,10 @@ const SECRET_MIN = 8;
  * buckets = ["photos", "team-*"]       # default: all
  * prefixes = ["2026/"]                 # default: all keys
  * rights = ["read", "write", "list"]   # default: all
+ * enabled = false                      # default: true
  * ```
+ *
+ * Most clients begin with a HEAD of the bucket, for which a key needs `list`.
  *
  * @throws CredentialsError
  */
@@ -52,8 +57,11 @@ export function parseCredentials(text: string): Credentials {
   if (!isTable(keys) || Object.keys(keys).length === 0) {
     throw new CredentialsError("there is no key: add a table [keys.NAME] with a secret");
   }
+  const all = Object.entries(keys).map(([id, table]) => accessKey(id, table));
+  refuseSameSecrets(all.map(({ key }) => key));
+  const enabled = all.filter(({ isEnabled }) => isEnabled);
   return {
-    keys: new Map(Object.entries(keys).map(([id, table]) => [id, accessKey(id, table)])),
+    keys: new Map(enabled.map(({ key }) => [key.id, key])),
     metricsToken:
       token === undefined ? undefined : secretOf(token, "metrics-token", "the metrics token"),
   };
@@ -69,7 +77,22 @@ function parseTable(text: string): Record<string, unknown> {
   }
 }
 
-function accessKey(id: string, table: unknown): AccessKey {
+/** One was copied from the other, and whoever has it could act as both. */
+function refuseSameSecrets(keys: readonly AccessKey[]): void {
+  const ids = new Map<string, string>();
+  for (const { id, secret } of keys) {
+    const other = ids.get(secret);
+    if (other !== undefined) {
+      throw new CredentialsError(`keys.${other} and keys.${id} have the same secret`);
+    }
+    ids.set(secret, id);
+  }
+}
+
+function accessKey(
+  id: string,
+  table: unknown,
+): { readonly key: AccessKey; readonly isEnabled: boolean } {
   // A mistyped file may have the secret here, so it is not repeated.
   if (!ID.test(id)) {
     throw new CredentialsError(
@@ -77,19 +100,30 @@ function accessKey(id: string, table: unknown): AccessKey {
     );
   }
   if (!isTable(table)) throw new CredentialsError(`keys.${id} must be a table`);
-  const { secret, buckets, prefixes, rights, ...others } = table;
+  const { secret, buckets, prefixes, rights, enabled = true, ...others } = table;
   refuseOthers(others, `keys.${id}`);
-  return {
+  if (typeof enabled !== "boolean") {
+    throw new CredentialsError(`enabled of keys.${id} must be true or false`);
+  }
+  const key: AccessKey = {
     id,
     secret: secretOf(secret, "secret", `keys.${id}`),
-    buckets: textsOf(buckets, `buckets of keys.${id}`) ?? ["*"],
+    buckets: (textsOf(buckets, `buckets of keys.${id}`) ?? ["*"]).map((text) => {
+      if (BUCKETS.test(text)) return text;
+      throw new CredentialsError(
+        `buckets of keys.${id} must be names: small letters, digits, dots and dashes, and * for any`,
+      );
+    }),
     prefixes: textsOf(prefixes, `prefixes of keys.${id}`) ?? [],
-    rights: (textsOf(rights, `rights of keys.${id}`) ?? RIGHTS).map((text) => {
+    rights: (textsOf(rights, `rights of keys.${id}`) ?? RIGHTS).map((text, index, all) => {
       const right = RIGHTS.find((known) => known === text);
-      if (right !== undefined) return right;
-      throw new CredentialsError(`rights of keys.${id} must be of read, write and list`);
+      if (right !== undefined && all.indexOf(text) === index) return right;
+      throw new CredentialsError(
+        `rights of keys.${id} must be of read, write and list, each at most once`,
+      );
     }),
   };
+  return { key, isEnabled: enabled };
 }
 
 function secretOf(value: unknown, name: string, where: string): string {
@@ -114,7 +148,7 @@ function refuseOthers(others: object, where: string): void {
   if (name === undefined) return;
   throw new CredentialsError(
     `${where} has a setting that does not exist: the settings are metrics-token and keys, and of a ` +
-      "key: secret, buckets, prefixes, rights",
+      "key: secret, buckets, prefixes, rights, enabled",
   );
 }
 

@@ -42,6 +42,12 @@ describe("the length of a body", () => {
     expectCode(() => plan(framed, { isOptional: true }), "MissingContentLength");
   });
 
+  test("is not that of more content than there are bytes", () => {
+    for (const form of [CHUNKS, UNSIGNED_CHUNKS]) {
+      expectCode(() => plan(chunks(form, "201")), "IncompleteBody");
+    }
+  });
+
   test("is limited", () => {
     expect(plan(UNSIGNED, { maxLength: 5 }).length).toBe(5);
     for (const headers of [UNSIGNED, chunks(CHUNKS)]) {
@@ -97,6 +103,13 @@ describe("digests in headers", () => {
   test("are planned", () => {
     expect(plan(UNSIGNED)).toMatchObject({ algorithm: undefined, md5: undefined });
     expect(plan(UNSIGNED, { algorithm: "sha1" }).algorithm).toBe("sha1");
+    for (const [algorithmMaxLength, algorithm] of [
+      [5, "sha1"],
+      [4, undefined],
+    ] as const) {
+      const planned = plan(UNSIGNED, { algorithm: "sha1", algorithmMaxLength });
+      expect(planned.algorithm).toBe(algorithm);
+    }
     const stated = {
       ...UNSIGNED,
       "x-amz-checksum-crc32": "NhCmhg==",

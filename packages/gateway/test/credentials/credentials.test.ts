@@ -25,7 +25,7 @@ describe("a credentials file", () => {
       [keys.ADMIN]
       secret = "${SECRET}"
       [keys."team/reader"]
-      secret = "${SECRET}"
+      secret = "${SECRET}-2"
       buckets = ["team-*"]
       prefixes = ["2026/", "é/"]
       rights = ["read"]
@@ -41,7 +41,7 @@ describe("a credentials file", () => {
       },
       {
         id: "team/reader",
-        secret: SECRET,
+        secret: `${SECRET}-2`,
         buckets: ["team-*"],
         prefixes: ["2026/", "é/"],
         rights: ["read"],
@@ -60,8 +60,25 @@ describe("a credentials file", () => {
     ["[keys.ABC]\nsecret = 'longenough'\nprefixes = 'a'", "prefixes of keys.ABC must be a list"],
     ["[keys.ABC]\nsecret = 'longenough'\nbucket = ['a']", "keys.ABC has a setting that does not"],
     ["[keys.ABC]\nsecret = 'longenough\n", "line 2, column"],
+    [
+      "[keys.ABC]\nsecret = 'longenough'\nrights = ['read', 'read']",
+      "rights of keys.ABC must be of",
+    ],
+    ["[keys.ABC]\nsecret = 'longenough'\nbuckets = ['Photos']", "buckets of keys.ABC must be names"],
+    ["[keys.ABC]\nsecret = 'longenough'\nenabled = 'no'", "enabled of keys.ABC must be true or"],
+    [
+      "[keys.ABC]\nsecret = 'longenough'\n[keys.DEF]\nsecret = 'longenough'",
+      "keys.ABC and keys.DEF have the same secret",
+    ],
   ])("is refused: %j", (text, message) => {
     expect(faultOf(text)).toStartWith(message);
+  });
+
+  test("may disable a key", () => {
+    const { keys } = parseCredentials(
+      "[keys.ABC]\nsecret = 'longenough'\nenabled = false\n[keys.DEF]\nsecret = 'longenough2'\n",
+    );
+    expect([...keys.keys()]).toEqual(["DEF"]);
   });
 
   test("never has its secrets in messages", () => {
@@ -71,6 +88,7 @@ describe("a credentials file", () => {
       `[keys.ABC]\n"${SECRET}" = 1\nsecret = "${SECRET}"`,
       `[keys."${SECRET} ${SECRET}"]\nsecret = "x"`,
       `"${SECRET}" = 1\n[keys.ABC]\nsecret = "${SECRET}"`,
+      `[keys.ABC]\nsecret = "${SECRET}"\n[keys.DEF]\nsecret = "${SECRET}"`,
     ];
     for (const text of texts) expect(faultOf(text)).not.toContain(SECRET);
   });

@@ -137,7 +137,8 @@ describe("a request", () => {
       count += 1;
       await ok(exchange);
     });
-    expect(await send(text)).toStartWith("HTTP/1.1 400 Bad Request\r\n");
+    const answer = await send(text);
+    expect(answer).toStartWith("HTTP/1.1 400 Bad Request\r\n");
     expect(count).toBe(0);
   });
 
@@ -148,6 +149,27 @@ describe("a request", () => {
       "HTTP/1.1 431",
     );
   });
+});
+
+test("an answer with a header that cannot be gives back what its body has", async () => {
+  const closed = Promise.withResolvers<void>();
+  await start(async (exchange) => {
+    async function* body(): AsyncGenerator<Uint8Array> {
+      try {
+        yield new Uint8Array(1);
+        yield new Uint8Array(1);
+      } finally {
+        closed.resolve();
+      }
+    }
+    // As a body whose first piece was waited for.
+    const iterator = body();
+    await iterator.next();
+    const headers = { "x-amz-meta-a": "two\nlines" };
+    await exchange.send({ status: 200, headers, body: iterator }).catch(() => {});
+  });
+  await send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  await closed.promise;
 });
 
 describe("a client that is too slow", () => {
@@ -189,14 +211,19 @@ describe("a client that is too slow", () => {
 });
 
 describe("connections", () => {
-  test("beyond the maximum are closed, and delay nobody", async () => {
-    await start(ok, 20);
+  test("beyond the maximum are closed, strangers first, and delay nobody", async () => {
+    await start(async (exchange) => {
+      if (exchange.raw.target === "/signed") exchange.authenticated();
+      await ok(exchange);
+    }, 20);
     const port = Number(new URL(server!.url).port);
     const first = connect(port, "127.0.0.1");
     open.push(first);
-    await new Promise((resolve) => {
-      first.once("connect", resolve);
+    const known = new Promise((resolve) => {
+      first.once("data", resolve);
     });
+    first.write("GET /signed HTTP/1.1\r\nHost: h\r\n\r\n");
+    await known;
     let ended = 0;
     for (let index = 0; index < 500; index += 1) {
       const socket = connect(port, "127.0.0.1");
@@ -215,6 +242,46 @@ describe("connections", () => {
     expect(performance.now() - started).toBeLessThan(1000);
     while (ended < 450) await Bun.sleep(10);
     expect(server!.refused()).toBeGreaterThan(450);
+    // All are idle now but this one, which is new.
+    const begun = performance.now();
+    expect(await send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")).toEndWith("done");
+    expect(performance.now() - begun).toBeLessThan(1000);
+  });
+
+  test("that are all busy are kept, and new ones are closed", async () => {
+    const release = Promise.withResolvers<void>();
+    await start(async (exchange) => {
+      await release.promise;
+      await ok(exchange);
+    }, 1);
+    const request = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    // Beyond the maximum, this machine has 16 more.
+    const busy = Array.from({ length: 17 }, async () => send(request));
+    while (server!.running() < 17) await Bun.sleep(10);
+    expect(await send(request)).toBe("");
+    release.resolve();
+    for (const answer of await Promise.all(busy)) expect(answer).toEndWith("done");
+  });
+
+  test("run one request after another, and are closed with too many", async () => {
+    let [running, most, count] = [0, 0, 0];
+    await start(async (exchange) => {
+      running += 1;
+      count += 1;
+      most = Math.max(most, running);
+      await Bun.sleep(5);
+      await ok(exchange);
+      running -= 1;
+    });
+    const one = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    const last = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    const answers = await send(one.repeat(9) + last);
+    expect(answers.match(/^HTTP\/1\.1 200 OK/gmu)).toHaveLength(10);
+    expect([count, most]).toEqual([10, 1]);
+    await send(one.repeat(1000));
+    expect(most).toBe(1);
+    expect(count).toBeLessThan(40);
+    expect(server!.queued()).toBe(0);
   });
 
   test("are counted over TLS, too", async () => {
@@ -224,12 +291,12 @@ describe("connections", () => {
       ["public.crt", "private.key"].map(async (name) => readFile(join(folder, name))),
     );
     server = await listen(
-      { host: "127.0.0.1", port: 0, maxConnections: 3, tls: { cert: cert!, key: key! } },
+      { host: "127.0.0.1", port: 0, maxConnections: 1, tls: { cert: cert!, key: key! } },
       ok,
     );
     const port = Number(new URL(server.url).port);
     const answers: string[] = [];
-    for (let index = 0; index < 5; index += 1) {
+    for (let index = 0; index < 19; index += 1) {
       const socket = tlsConnect({ port, host: "127.0.0.1", rejectUnauthorized: false });
       open.push(socket);
       socket.on("error", () => {});
@@ -237,10 +304,11 @@ describe("connections", () => {
         answers.push(Buffer.from(data).toString().slice(0, 15));
       });
       socket.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-      await Bun.sleep(100);
+      await Bun.sleep(50);
     }
-    expect(answers).toEqual(Array.from({ length: 3 }, () => "HTTP/1.1 200 OK"));
-    expect(server.refused()).toBe(2);
+    // Idle ones make room. Beyond the maximum, this machine has 16 more.
+    expect(answers).toEqual(Array.from({ length: 19 }, () => "HTTP/1.1 200 OK"));
+    expect([server.connections(), server.refused()]).toEqual([17, 2]);
     await rm(folder, { recursive: true });
   });
 

@@ -47,12 +47,12 @@ async function list(
   return { prefix, delimiter, encoding, limit, page };
 }
 
-/** The older form. It names the last entry of a page as the next marker only if there is a delimiter. */
+/** The older form. The next marker is the last entry of a page, with and without a delimiter. */
 async function listV1(request: Request): Promise<Answer> {
   const marker = Buffer.from(request.query.get("marker") ?? "");
   const listing = await list(request, after(marker, request.query.get("delimiter")));
-  const { page, encoding, delimiter } = listing;
-  const next = page.next && delimiter.length > 0 ? lastOf(page) : undefined;
+  const { page, encoding } = listing;
+  const next = page.next && lastOf(page);
   return xmlAnswer(
     "ListBucketResult",
     xml`${head(request, listing)}<Marker>${keyText(marker, encoding)}</Marker>${
@@ -130,7 +130,12 @@ async function listVersions(request: Request): Promise<Answer> {
     "ListVersionsResult",
     xml`${head(request, listing)}<KeyMarker>${keyText(keyMarker, encoding)}</KeyMarker><VersionIdMarker>${versionMarker}</VersionIdMarker>${
       next &&
-      xml`<NextKeyMarker>${keyText(next, encoding)}</NextKeyMarker><NextVersionIdMarker>null</NextVersionIdMarker>`
+      xml`<NextKeyMarker>${keyText(next, encoding)}</NextKeyMarker>${
+        // A common prefix has no version.
+        next === page.prefixes.at(-1)
+          ? undefined
+          : xml`<NextVersionIdMarker>null</NextVersionIdMarker>`
+      }`
     }${objects(listing, "Version", true)}`,
   );
 }
