@@ -186,7 +186,7 @@ async function serve(exchange: Exchange, context: Context): Promise<void> {
   try {
     const answer = await answerTo(exchange, context, progress).catch((error: unknown) => {
       // Whatever failed did so because the client left, which is no fault of the gateway.
-      if (exchange.signal.aborted) throw new ClientGone("the client is gone");
+      if (exchange.isGone()) throw new ClientGone("the client is gone");
       return failure(error, exchange, progress);
     });
     if (answer === undefined) return;

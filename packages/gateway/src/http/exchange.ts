@@ -23,6 +23,8 @@ export interface Exchange {
   send(answer: Answer): Promise<void>;
   /** Bytes of the answer's body that were sent. */
   sent(): number;
+  /** Whether the connection has ended before the client has its answer. */
+  isGone(): boolean;
   /** Tells that the client is known: its connection is kept longer. */
   authenticated(): void;
 }
@@ -79,6 +81,7 @@ export function createExchange(
     incoming,
     signal: gone.signal,
     sent: () => sent,
+    isGone: () => gone.signal.aborted || request.socket.destroyed,
     authenticated: onAuthenticated,
     async send(answer) {
       const isUnread = hasBody(request) && !request.complete;
