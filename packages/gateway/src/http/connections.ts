@@ -69,11 +69,12 @@ export function createConnections(max: number): Connections {
   const end = (connection: Connection): void => {
     const { socket } = connection;
     connection.requests -= 1;
-    if (connection.requests > 0 || !open.delete(socket)) return;
+    if (connection.requests > 0 || !open.has(socket)) return;
     if (isDraining) {
       socket.end();
       return;
     }
+    open.delete(socket);
     open.set(socket, connection);
     if (connection.isKnown) return;
     connection.timer = setTimeout(() => destroy(socket), STRANGER_MS);

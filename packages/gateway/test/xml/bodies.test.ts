@@ -248,6 +248,44 @@ describe("XML that is made to be expensive", () => {
   });
 });
 
+describe("XML", () => {
+  test.each([
+    `<?xml version='1.0'?>${withKey("k")}`,
+    `\uFEFF<?xml version="1.0" encoding="UTF-8" standalone="yes" ?>\n${withKey("k")}\n<!-- end -->`,
+    `<Delete xmlns = 'http://s3.amazonaws.com/doc/2006-03-01/' ><Object ><Key\n>k</Key ></Object\t></Delete>`,
+    `<Delete><!-- <Object> --><Object><Key>k</Key></Object></Delete>`,
+    `<Delete a="1 > 0"><Object><Key>k</Key></Object></Delete>`,
+  ])("%j is well-formed", (body) => {
+    expect(keysOf(body)).toEqual(["k"]);
+  });
+
+  test.each([
+    `<?xml version="1.0"?><?xml version="1.0"?>${withKey("k")}`,
+    `<?xml version="1.0"${withKey("k")}`,
+    `text${withKey("k")}`,
+    `<![CDATA[ ]]>${withKey("k")}`,
+    `${withKey("k")}<![CDATA[ ]]>`,
+    `${withKey("k")}<Delete/>`,
+    `${withKey("k")}</Delete>`,
+    withKey("<k>"),
+    withKey("</k>"),
+    withKey("< /Key>"),
+    "<Delete><Object><Key>k</Key></Object></ Delete>",
+    "<Delete><Object><1Key>k</1Key></Object></Delete>",
+    "<Delete a><Object><Key>k</Key></Object></Delete>",
+    "<Delete a=1><Object><Key>k</Key></Object></Delete>",
+    "<Delete a='1'b='2'><Object><Key>k</Key></Object></Delete>",
+    `<Delete a="<"><Object><Key>k</Key></Object></Delete>`,
+    `<Delete a="1><Object><Key>k</Key></Object></Delete>`,
+    "<Delete / ><Object><Key>k</Key></Object></Delete>",
+    `<Delete>${"<Object>".repeat(8)}${"</Object>".repeat(8)}</Delete>`,
+    "<>",
+    "<",
+  ])("%j is not", (body) => {
+    expectCode(() => keysOf(body), "MalformedXML");
+  });
+});
+
 describe("CreateBucket", () => {
   const create = (text: string): string =>
     `<CreateBucketConfiguration>${text}</CreateBucketConfiguration>`;
@@ -298,6 +336,11 @@ describe("tags", () => {
     }
     expectCode(() => parseTagging(bytes(tagging(["k", "1"], ["k", "2"]))), "InvalidTag");
     expectCode(() => parseTaggingHeader("k=1&k=2"), "InvalidTag");
+  });
+
+  test("are refused before they are counted, if there are very many elements", () => {
+    const many = tagging(...Array.from({ length: 400 }, (_, i) => [`k${i}`, "v"] as const));
+    expectCode(() => parseTagging(bytes(many)), "MalformedXML");
   });
 
   test.each([
