@@ -276,6 +276,10 @@ describe("a snapshot", () => {
       const name = Object.keys(files).find((each) => key.endsWith(each))!;
       expect(await textOf(s3, "my-docs", key)).toBe(files[name]!);
     }
+    const metrics = await (await fetch(`${gateway.endpoint}/metrics`)).text();
+    expect(metrics).toMatch(/backend_requests_total\{call="get[^"]*",outcome="ok"\} [1-9]/u);
+    expect(metrics).toContain("idk_gateway_buffer_bytes 167772160\n");
+    expect(await (await fetch(`${gateway.endpoint}/readyz`)).text()).toBe("ok\n");
     const large = keys.find((key) => key.endsWith("large.bin"))!;
     expect(await textOf(s3, "my-docs", large, "bytes=1999999-2000002")).toBe("9012");
     for (const send of [

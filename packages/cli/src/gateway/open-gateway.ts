@@ -1,4 +1,11 @@
-import { type Catalog, CatalogError, createObjects, openCatalog, type Objects } from "@idk/gateway";
+import {
+  type Catalog,
+  CatalogError,
+  createObjects,
+  LineageError,
+  openCatalog,
+  type Objects,
+} from "@idk/gateway";
 import type { Backend, Identity } from "@idk/storage";
 import type { StoreLocation } from "@idk/storage/url";
 import { createHash } from "node:crypto";
@@ -120,6 +127,15 @@ export async function loadMacKey(
   session: Session,
 ): Promise<Uint8Array | undefined> {
   return file === undefined ? undefined : readSecretBytes(file, "MAC key file", session);
+}
+
+/** Rejects with a failure if a call was refused because the catalog is not that of the store. */
+export async function withLineage<T>(call: Promise<T>): Promise<T> {
+  return call.catch((error: unknown) => {
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    if (!(cause instanceof LineageError)) throw error;
+    throw new Failure("rollback", `cannot use the catalog: ${cause.message}`, error);
+  });
 }
 
 /** A catalog with its objects, closed at the end of a block. */

@@ -1,8 +1,9 @@
-import { createMetrics, openSnapshotBucket } from "@idk/gateway";
+import { createMetrics, measured, openSnapshotBucket } from "@idk/gateway";
 import type { OpenSnapshot } from "@idk/snapshots";
+import type { Backend } from "@idk/storage";
 import { usage } from "../errors/failures.ts";
 import { createFolder } from "../folders.ts";
-import { serve, type ServeSettings } from "../commands/gateway/serve.ts";
+import { NO_BLOB, READY_MS, serve, type ServeSettings } from "../commands/gateway/serve.ts";
 import { startReading } from "../commands/snapshots/open.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
@@ -14,7 +15,13 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
   if (name === undefined) throw usage("name a snapshot with --snapshot");
   const { out, signal } = session;
   const metrics = createMetrics();
-  await using reading = await startReading({ ...settings, acceptRollback: false }, session);
+  let store: Backend | undefined;
+  const observe = (backend: Backend): Backend => {
+    store = backend;
+    return measured(backend, metrics);
+  };
+  const options = { ...settings, acceptRollback: false, observe };
+  await using reading = await startReading(options, session);
   const opened = await reading.snapshot(name);
   const access = await loadAccess(settings, session);
   const folder = settings.folders.cache;
@@ -41,9 +48,11 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
       );
     }
     const { catalog, objects } = served;
-    const checkStore = async (): Promise<void> => {};
-    const served = { catalog, objects, metrics, checkStore, isReadOnly: true };
-    await serve(settings, served, access, session);
+    const checkStore = async (): Promise<void> => {
+      await store?.head(NO_BLOB, { signal: AbortSignal.timeout(READY_MS) });
+    };
+    const parts = { catalog, objects, metrics, checkStore, isReadOnly: true };
+    await serve(settings, parts, access, session);
   } finally {
     await served.close();
   }

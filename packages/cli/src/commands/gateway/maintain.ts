@@ -9,6 +9,7 @@ import {
   openGatewayCatalog,
   openStored,
   STORED,
+  withLineage,
 } from "../../gateway/open-gateway.ts";
 import { withCatalogVariable } from "../../gateway/variables.ts";
 import { count, printable } from "../../output/text.ts";
@@ -48,7 +49,7 @@ export const gatewayGc: Command = withCatalogVariable(
     const { maintenance } = stored.objects;
     const collected = dryRun
       ? { blobs: (await stored.catalog.counts()).garbage, failed: 0 }
-      : await maintenance.collect(signal);
+      : await withLineage(maintenance.collect(signal));
     const swept = await maintenance.sweep({ dryRun, signal });
     const garbage = collected === false ? 0 : collected.blobs;
     const { refused, orphans, deleted, forged } = swept;
@@ -84,14 +85,16 @@ export const gatewayRebuild: Command = withCatalogVariable(
     await using backend = await openGatewayBackend(settings.store, session);
     const catalog = await openGatewayCatalog(settings, true);
     try {
-      const report = await rebuildCatalog({
-        backend,
-        catalog,
-        identities,
-        macKey,
-        signal,
-        useSnapshot: !settings.all,
-      });
+      const report = await withLineage(
+        rebuildCatalog({
+          backend,
+          catalog,
+          identities,
+          macKey,
+          signal,
+          useSnapshot: !settings.all,
+        }),
+      );
       await printFaults(report, session);
       const { buckets, objects, forgedCount, faultCount, isComplete, snapshot } = report;
       await out.report({
@@ -123,12 +126,16 @@ export const gatewayRebuild: Command = withCatalogVariable(
 );
 
 async function printFaults(
-  { forged, faults }: Awaited<ReturnType<typeof rebuildCatalog>>,
+  { forged, passedOver, faults }: Awaited<ReturnType<typeof rebuildCatalog>>,
   { out }: Session,
 ): Promise<void> {
   for (const address of forged) {
     const message = "not made by a gateway with these keys: refused";
     await out.result(`${address}: ${message}`, { address, forged: true, message });
+  }
+  for (const address of passedOver) {
+    const message = "content of it is missing: its key has an older object";
+    await out.result(`${address}: ${message}`, { address, forged: false, message });
   }
   for (const { address, message } of faults) {
     await out.result(`${address}: ${printable(message)}`, { address, forged: false, message });

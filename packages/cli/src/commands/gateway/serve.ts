@@ -31,6 +31,7 @@ import {
   openGatewayCatalog,
   STORED,
   warner,
+  withLineage,
 } from "../../gateway/open-gateway.ts";
 import { withCatalogVariable } from "../../gateway/variables.ts";
 import { loadIdentities } from "../../keys/identities.ts";
@@ -118,7 +119,9 @@ async function serveStore(settings: ServeSettings, session: Session): Promise<vo
   try {
     const keys = { recipients: to, identities, macKey };
     const { memory: memoryBytes } = settings;
-    const objects = await createObjects({ ...keys, backend, catalog, warn, memoryBytes });
+    const objects = await withLineage(
+      createObjects({ ...keys, backend, catalog, warn, memoryBytes }),
+    );
     try {
       const checkStore = async (): Promise<void> => {
         await opened.head(NO_BLOB, { signal: AbortSignal.timeout(READY_MS) });
@@ -133,8 +136,8 @@ async function serveStore(settings: ServeSettings, session: Session): Promise<vo
 }
 
 /** The name of a blob that no store has: `/readyz` asks for it. */
-const NO_BLOB = "0".repeat(64);
-const READY_MS = 5000;
+export const NO_BLOB: string = "0".repeat(64);
+export const READY_MS = 5000;
 
 type Served = Pick<
   Parameters<typeof createGateway>[0],
