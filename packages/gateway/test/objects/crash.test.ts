@@ -141,9 +141,9 @@ async function operate(
       await run();
       model.set(name, new Set([after]));
     } catch (error) {
-      // Refused, so nothing may have changed.
-      if (error instanceof S3Error) model.set(name, before);
-      else throw error;
+      // Refused, so nothing may have changed. 503 leaves it open.
+      if (!(error instanceof S3Error)) throw error;
+      if (error.status < 500) model.set(name, before);
     }
   };
   const bytes = bytesOf(random(2) === 0 ? 100 + random(1000) : LONG, seed);

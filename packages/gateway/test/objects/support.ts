@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Backend, generateIdentity, type Identity } from "@idk/storage";
@@ -8,6 +8,11 @@ import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Bucket, ExportedRow } from "../../src/catalog/records.ts";
 import { createObjects, type ObjectsOptions } from "../../src/objects/create-objects.ts";
+import {
+  rebuildCatalog,
+  type RebuildOptions,
+  type RebuildReport,
+} from "../../src/objects/rebuild/rebuild.ts";
 import type { IncomingBody, Objects } from "../../src/objects/objects.ts";
 
 /** One gateway's objects over one store and one catalog. */
@@ -158,4 +163,48 @@ export async function rowsOf(catalog: Catalog): Promise<ExportedRow[]> {
   return rows;
 }
 
-export const DAY = 24 * 60 * 60_000;
+export const [MIB, HOUR, DAY] = [2 ** 20, 60 * 60_000, 24 * 60 * 60_000] as const;
+
+/** Another gateway over the same store and, unless given, the same catalog. */
+export function objectsOf(
+  { backend, catalog, identity, clock }: Rig,
+  given: Partial<ObjectsOptions> = {},
+): Promise<Objects> {
+  return createObjects({
+    backend,
+    catalog,
+    recipients: [identity.recipient],
+    identities: [identity],
+    chunkSize: CHUNK,
+    background: false,
+    now: () => clock.now,
+    ...given,
+  });
+}
+
+/** A catalog rebuilt from the store of a rig, and a gateway over it. */
+export async function rebuiltOf(
+  rig: Rig,
+  options: Partial<RebuildOptions> = {},
+): Promise<{ report: RebuildReport; catalog: Catalog; objects: Objects }> {
+  const catalog = await openCatalog(`${rig.catalogPath}-${crypto.randomUUID()}`);
+  const { backend, identity } = rig;
+  const report = await rebuildCatalog({ backend, catalog, identities: [identity], ...options });
+  return { report, catalog, objects: await objectsOf(rig, { catalog }) };
+}
+
+/** Copies a catalog while it is open, as a backup does. */
+export async function copyCatalog({ catalogPath }: Rig): Promise<Catalog> {
+  const copy = `${catalogPath}-${crypto.randomUUID()}`;
+  for (const end of ["", "-wal", "-shm"]) {
+    await copyFile(`${catalogPath}${end}`, `${copy}${end}`).catch(() => {});
+  }
+  return openCatalog(copy);
+}
+
+/** Copies a blob from store to store. */
+export async function copyBlob(name: string, from: Backend, to: Backend): Promise<void> {
+  const buffer = new Uint8Array(2 * MIB);
+  const length = await from.get(name, buffer);
+  await to.put(name, buffer.slice(0, length));
+}

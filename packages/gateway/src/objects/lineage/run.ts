@@ -146,7 +146,8 @@ export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions):
       } catch (error) {
         if (!(error instanceof LineageError)) throw error;
         warn("nothing can be written", error);
-        throw new S3Error("ServiceUnavailable", "The gateway's catalog is not that of its store.");
+        const message = "The gateway's catalog is not that of its store.";
+        throw new S3Error("ServiceUnavailable", message, { cause: error });
       }
     },
     check: async (signal) => (await inspect(signal)).store,

@@ -79,22 +79,34 @@ export async function* findSnapshots(
  * @throws LineageError
  */
 export async function requireLineage(
-  { catalog, run }: ObjectsContext,
+  context: ObjectsContext,
   inspector: Inspector,
   signal: AbortSignal | undefined,
 ): Promise<Before> {
-  const store = await run.check(signal);
-  const { snapshot } = await catalog.lineage();
-  if (store === undefined || snapshot === undefined) {
+  await requireNewest(context, inspector, signal);
+  const { snapshot } = await context.catalog.lineage();
+  if (snapshot === undefined) {
     throw new LineageError("the catalog has stored no snapshot of itself yet: store one first");
   }
-  for await (const newest of findSnapshots(inspector, signal)) {
-    if (newest.seq > snapshot.seq) {
-      throw new LineageError(
-        "the store has a newer snapshot than this catalog remembers: the catalog is an old copy. Rebuild it",
-      );
-    }
-    break;
-  }
   return { snapshot };
+}
+
+/**
+ * The same for a catalog that may have stored no snapshot yet.
+ *
+ * @throws LineageError
+ */
+export async function requireNewest(
+  { catalog, run }: ObjectsContext,
+  inspector: Inspector,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if ((await run.check(signal)) === undefined) return;
+  for await (const newest of findSnapshots(inspector, signal)) {
+    const { snapshot } = await catalog.lineage();
+    if (newest.seq <= (snapshot?.seq ?? -1)) return;
+    throw new LineageError(
+      "the store has a newer snapshot than this catalog remembers: the catalog is an old copy. Rebuild it",
+    );
+  }
 }

@@ -6,7 +6,7 @@ import { requireMarkers, storeTime } from "../lineage/store-time.ts";
 import { putRecord } from "../write/commit.ts";
 import type { Inspector } from "./inspect-root.ts";
 import { withLease } from "./lease.ts";
-import { findSnapshots } from "./lineage.ts";
+import { findSnapshots, requireNewest } from "./lineage.ts";
 import { encodeRows } from "./rows.ts";
 import { listSnapshots, markerOf } from "./snapshot-markers.ts";
 
@@ -27,7 +27,7 @@ export async function storeSnapshot(
   return withLease(context, "snapshot", randomUUID(), async (isHeld) => {
     const { backend, catalog, contents, memory, catalogId, now, run, writes } = context;
     const marked = requireMarkers(backend);
-    await run.check(signal);
+    await requireNewest(context, inspector, signal);
     await run.ready();
     const time = await storeTime(marked, signal);
     // Its own number, so that no two snapshots have the same, and taken before the rows are read.

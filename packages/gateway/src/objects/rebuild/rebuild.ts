@@ -147,11 +147,9 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
     for (const root of broken.roots) fault(root as Address, "content of it is missing");
     counts.faultCount += broken.count - broken.roots.length;
     await adopt(catalog, { store, marks, newest, highest: survey.highest });
-    // Last, so that a catalog without its store never counts as complete.
-    if (!(await listStores(backend, macKeys, signal)).includes(store)) {
-      await backend.putMarker(storeMarker(macKeys, store), { signal });
-    }
     const isComplete = counts.unread === 0;
+    // With the wrong identity, nothing can be read, and nothing is marked.
+    if (isComplete) await backend.putMarker(storeMarker(macKeys, store), { signal });
     await catalog.setComplete(isComplete);
     const passedOver = survey.candidates.passedOver(REPORTED_MAX);
     const { buckets, objects, forgedCount, faultCount } = counts;

@@ -133,8 +133,8 @@ export function claimBehaviour(open: OpenFixture): void {
   test(
     "writes in progress are known until they end, or show no sign of life for a day",
     using(open, async ({ catalog, bucket }) => {
-      const seqs = [await catalog.nextSeq(), await catalog.nextSeq(), await catalog.nextSeq()];
-      for (const [i, seq] of seqs.entries()) await catalog.beginWrite(seq, NOW + i);
+      const seqs: number[] = [];
+      for (let i = 0; i < 3; i++) seqs.push(await catalog.beginWrite(NOW + i));
       const oldest = { seq: seqs[0]!, started: NOW, beat: NOW };
       expect(await catalog.oldestWrite(NOW)).toEqual(oldest);
       await catalog.beat(seqs.slice(0, 2), NOW + DAY);
@@ -146,6 +146,85 @@ export function claimBehaviour(open: OpenFixture): void {
       expect(await catalog.oldestWrite(NOW + DAY + 2)).toBeUndefined();
       await catalog.purge(NOW + DAY + 3);
       expect((await catalog.counts()).writes).toBe(0);
+    }),
+  );
+
+  test(
+    "a registered write is committed only while it is alive",
+    using(open, async ({ catalog, bucket }) => {
+      const [alive, silent] = [await catalog.beginWrite(NOW), await catalog.beginWrite(NOW)];
+      const late = NOW + DAY;
+      await catalog.beat([alive], late - 1);
+      expect((await catalog.oldestWrite(late))?.seq).toBe(alive);
+      // The sweep goes on without the other one, so no sign of life brings it back.
+      expect(await catalog.beat([alive, silent], late)).toEqual(new Set([alive]));
+      const commit = async (seq: number) =>
+        (await catalog.commitPut(putOf(bucket, "key", inline(seq), { isRegistered: true })))
+          .outcome;
+      expect(await commit(silent)).toBe("expired");
+      expect(await catalog.findObject(bucket.id, KEY)).toBeUndefined();
+      expect(await commit(alive)).toBe("stored");
+      // As if the answer had been lost.
+      expect(await commit(alive)).toBe("stored");
+      expect(await commit(await catalog.nextSeq())).toBe("expired");
+    }),
+  );
+
+  test(
+    "tells what became of the write of a root",
+    using(open, async ({ catalog, bucket }) => {
+      const fate = async (seq: number) => catalog.fateOf(bucket.id, KEY, seq);
+      const running = await catalog.beginWrite(NOW);
+      const foreign = await catalog.nextSeq();
+      expect([await fate(running), await fate(foreign)]).toEqual(["running", "unknown"]);
+      await catalog.oldestWrite(NOW + DAY);
+      expect([await fate(running), await fate(foreign)]).toEqual(["failed", "unknown"]);
+      await catalog.forgetDeadWrites(NOW + DAY);
+      expect(await fate(running)).toBe("unknown");
+      const { seq } = await put(catalog, bucket, "key");
+      expect([await fate(foreign), await fate(seq)]).toEqual(["replaced", "committed"]);
+      await catalog.deleteObject(bucket.id, KEY, { now: NOW });
+      expect(await fate(seq)).toBe("replaced");
+      await catalog.settle(seq + 1000);
+      expect(await catalog.fateOf(bucket.id, bytes("other"), seq + 1000)).toBe("failed");
+      expect(await catalog.nextSeq()).toBeGreaterThan(seq + 1000);
+    }),
+  );
+
+  test(
+    "a snapshot names the writes that it may not have",
+    using(open, async ({ catalog, bucket, reopen }) => {
+      const other = await reopen();
+      const claim = await catalog.claim(bucket.id, KEY, NONE, NOW);
+      if (claim.outcome !== "claimed") throw new Error(claim.outcome);
+      const begun = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? catalog : other).beginWrite(NOW)),
+      );
+      const [{ seq, writes }, ...later] = await Promise.all([
+        catalog.beginSnapshot(NOW),
+        ...Array.from({ length: 10 }, () => other.beginWrite(NOW)),
+      ]);
+      const lower = [claim.seq, ...begun, ...later].filter((write) => write < seq);
+      expect([...writes]).toEqual(lower.toSorted((a, b) => a - b));
+      await catalog.oldestWrite(NOW + DAY);
+      expect((await catalog.beginSnapshot(NOW + DAY)).writes).toEqual([]);
+    }),
+  );
+
+  test(
+    "a claim outlives its expiry against older writes, as long as its write is known",
+    using(open, async ({ catalog, bucket }) => {
+      const early = await catalog.nextSeq();
+      const claim = await catalog.claim(bucket.id, KEY, NONE, NOW);
+      if (claim.outcome !== "claimed") throw new Error(claim.outcome);
+      await catalog.oldestWrite(NOW + 2 * DAY);
+      await catalog.purge(NOW + 2 * DAY);
+      const commit = async () =>
+        (await catalog.commitPut(putOf(bucket, "key", inline(early)))).outcome;
+      expect(await commit()).toBe("retry");
+      await catalog.forgetDeadWrites(NOW + 2 * DAY);
+      await catalog.purge(NOW + 2 * DAY);
+      expect(await commit()).toBe("stored");
     }),
   );
 
@@ -174,8 +253,7 @@ export function claimBehaviour(open: OpenFixture): void {
   test(
     "forgets tombstones a day after they were stored, unless an older write is in progress",
     using(open, async ({ catalog, bucket }) => {
-      const early = await catalog.nextSeq();
-      await catalog.beginWrite(early, NOW);
+      const early = await catalog.beginWrite(NOW);
       const deleted = await catalog.deleteObject(bucket.id, KEY, { now: NOW });
       if (deleted.outcome !== "deleted") throw new Error(deleted.outcome);
       const late = NOW + 2 * DAY;

@@ -137,6 +137,8 @@ export function transferBehaviour(open: OpenFixture): void {
       const found = await catalog.findKnown([...unknown, ...known]);
       expect([...found].toSorted()).toEqual(known.toSorted());
       expect((await catalog.findKnown([])).size).toBe(0);
+      const named = [object.root, ...["x", "part"].map(address)];
+      expect([...(await catalog.findNamed(known))].toSorted()).toEqual(named.toSorted());
     }),
   );
 
@@ -144,14 +146,49 @@ export function transferBehaviour(open: OpenFixture): void {
     "remembers its lineage",
     using(open, async ({ catalog, reopen }) => {
       const lineage = await catalog.lineage();
-      expect(lineage).toEqual({ uuid: lineage.uuid, isComplete: true, snapshot: undefined });
+      expect(lineage).toEqual({
+        uuid: lineage.uuid,
+        store: undefined,
+        isComplete: true,
+        settled: 0,
+        snapshot: undefined,
+      });
       const snapshot = { seq: 7, time: NOW, name: "name" };
       await catalog.recordSnapshot(snapshot);
+      // Another process was slower.
+      await catalog.recordSnapshot({ ...snapshot, seq: 6, name: "older" });
       await catalog.setComplete(false);
       const other = await reopen();
       expect(await other.lineage()).toEqual({ ...lineage, isComplete: false, snapshot });
       await other.setComplete(true);
       expect((await catalog.lineage()).isComplete).toBe(true);
+      const stores = await Promise.all([catalog.bindStore("a"), other.bindStore("b")]);
+      expect(new Set(stores).size).toBe(1);
+      expect((await catalog.lineage()).store).toBe(stores[0]);
+    }),
+  );
+
+  test(
+    "numbers marks, and goes on far above what was given out",
+    using(open, async ({ catalog, reopen }) => {
+      const other = await reopen();
+      const before = await catalog.nextSeq();
+      const nonces = Array.from({ length: 20 }, (_, i) => `nonce ${i}`);
+      const numbers = await Promise.all(
+        nonces.map((nonce, i) => (i % 2 === 0 ? catalog : other).addMark(nonce, 0)),
+      );
+      expect(numbers.toSorted((a, b) => a - b)).toEqual(nonces.map((_, i) => i + 1));
+      const marks = nonces.map((nonce, i) => ({ number: numbers[i]!, nonce }));
+      expect([...(await other.listMarks())]).toEqual(
+        marks.toSorted((a, b) => a.number - b.number),
+      );
+      await catalog.importMark({ number: 70, nonce: "imported" });
+      expect((await catalog.listMarks()).map(({ number }) => number)).toEqual([
+        ...nonces.map((_, i) => i + 1).filter((number) => number > 70 - 64),
+        70,
+      ]);
+      expect(await catalog.addMark("last", 1_000_000)).toBe(71);
+      expect(await catalog.nextSeq()).toBeGreaterThan(before + 1_000_000);
     }),
   );
 
@@ -159,7 +196,7 @@ export function transferBehaviour(open: OpenFixture): void {
     "counts what is queued",
     using(open, async ({ catalog, bucket }) => {
       await begin(catalog, bucket);
-      await catalog.beginWrite(await catalog.nextSeq(), NOW);
+      await catalog.beginWrite(NOW);
       await put(catalog, bucket, "key");
       await catalog.deleteObject(bucket.id, bytes("key"), { now: NOW });
       expect(await catalog.counts()).toEqual({ garbage: 1, tombstones: 1, uploads: 1, writes: 1 });

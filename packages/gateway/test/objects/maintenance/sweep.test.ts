@@ -1,32 +1,25 @@
 import { expect, test } from "bun:test";
-import { copyFile } from "node:fs/promises";
 import { createStore, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { openCatalog } from "../../../src/catalog/open-catalog.ts";
 import { createObjects } from "../../../src/objects/create-objects.ts";
-import type { Objects } from "../../../src/objects/objects.ts";
 import type { Catalog } from "../../../src/catalog/catalog.ts";
 import {
   failureOf,
   blobsOf,
   bodyOf,
   bytesOf,
+  copyBlob,
+  copyCatalog,
   DAY,
+  HOUR,
   keyOf,
+  MIB,
+  objectsOf,
   openRig,
   put,
   read,
-  type Rig,
 } from "../support.ts";
-
-const MIB = 2 ** 20;
-
-/** Another gateway over the same store, with another catalog. */
-async function withCatalog({ backend, identity, clock }: Rig, catalog: Catalog): Promise<Objects> {
-  const keys = { recipients: [identity.recipient], identities: [identity] };
-  const now = (): number => clock.now;
-  return createObjects({ ...keys, backend, catalog, background: false, now });
-}
 
 test("a sweep deletes what crashed writes left, and nothing else", async () => {
   let broken = false;
@@ -106,8 +99,7 @@ test("a write that lasts longer than a day keeps its first chunks", async () => 
       sent += piece.length;
       if (sent < 2 * MIB || seq > 0) continue;
       // The timers of this process do not run two days in an instant.
-      seq = (await catalog.nextSeq()) - 1;
-      await catalog.beginWrite(seq, clock.now);
+      ({ seq } = (await catalog.oldestWrite(clock.now))!);
       clock.now += 2 * DAY;
       await catalog.beat([seq], clock.now);
       expect((await objects.maintenance.sweep()).deleted).toBe(0);
@@ -125,11 +117,10 @@ test("an empty catalog sweeps nothing of a store that has objects", async () => 
   await put(rig, "k", bytesOf(3 * MIB, 1));
   rig.clock.now += 2 * DAY;
   const catalog = await openCatalog(`${rig.catalogPath}-empty`);
-  const other = await withCatalog(rig, catalog);
+  const other = await objectsOf(rig, { catalog });
   const before = await blobsOf(rig.backend);
-  expect((await other.maintenance.sweep()).refused).toContain("store one first");
-  await other.maintenance.snapshot();
-  expect((await other.maintenance.sweep()).refused).toContain("should know of");
+  expect((await other.maintenance.sweep()).refused).toContain("the store is not");
+  expect((await failureOf(other.maintenance.snapshot())).message).toContain("the store is not");
   for (const name of before) expect(await blobsOf(rig.backend)).toContain(name);
   await other.close();
   await catalog.close();
@@ -139,15 +130,11 @@ test("a catalog restored from a copy neither sweeps nor stores a snapshot", asyn
   await using rig = await openRig();
   await put(rig, "k", bytesOf(3 * MIB, 1));
   await rig.objects.maintenance.snapshot();
-  const copy = `${rig.catalogPath}-copy`;
-  for (const end of ["", "-wal", "-shm"]) {
-    await copyFile(`${rig.catalogPath}${end}`, `${copy}${end}`).catch(() => {});
-  }
+  const catalog = await copyCatalog(rig);
   await put(rig, "l", bytesOf(3 * MIB, 2));
   await rig.objects.maintenance.snapshot();
   rig.clock.now += 2 * DAY;
-  const catalog = await openCatalog(copy);
-  const restored = await withCatalog(rig, catalog);
+  const restored = await objectsOf(rig, { catalog });
   expect((await restored.maintenance.sweep()).refused).toContain("newer snapshot");
   expect((await failureOf(restored.maintenance.snapshot())).message).toContain("newer snapshot");
   expect(await read(rig, "l")).toEqual(bytesOf(3 * MIB, 2));
@@ -197,4 +184,91 @@ test("one process collects at a time, and garbage that cannot be deleted stays",
   expect(both).toContainEqual({ blobs: 1, failed: 0 });
   expect(both).toContain(false);
   expect(await blobsOf(backend)).toHaveLength(2);
+});
+
+test("a live root that is missing stops the sweep, so that it can be restored", async () => {
+  await using rig = await openRig();
+  const { backend, objects, catalog, clock } = rig;
+  const replica = memory();
+  await put(rig, "k", bytesOf(3 * MIB, 1));
+  await objects.maintenance.snapshot();
+  clock.now += 2 * DAY;
+  const { contents } = (await catalog.openObject(rig.bucket.id, keyOf("k")))!;
+  const { address } = contents[0]!;
+  await copyBlob(address, backend, replica);
+  await backend.delete(address);
+  const before = await blobsOf(backend);
+  expect((await objects.maintenance.sweep()).refused).toContain(address);
+  expect(await blobsOf(backend)).toEqual(before);
+  await copyBlob(address, replica, backend);
+  expect(await objects.maintenance.sweep()).toMatchObject({ refused: undefined, deleted: 0 });
+  expect(await read(rig, "k")).toEqual(bytesOf(3 * MIB, 1));
+});
+
+test("without the store's time, nothing is swept and no snapshot is stored", async () => {
+  await using rig = await openRig();
+  await rig.objects.maintenance.snapshot();
+  let isSilent = false;
+  const backend = wrapBackend(rig.backend, {
+    currentTime:
+      (inner) =>
+      async (...given) => {
+        if (isSilent) throw new Error("no time");
+        return inner(...given);
+      },
+  });
+  // A clock that is a day ahead of the store's.
+  const now = (): number => rig.clock.now + DAY + HOUR;
+  const ahead = await objectsOf(rig, { backend, now });
+  const catalog = {
+    ...rig.catalog,
+    commitPut: (): Promise<never> => Promise.reject(new Error("crash")),
+  };
+  const crashing = await objectsOf(rig, { catalog });
+  await failureOf(put({ ...rig, objects: crashing }, "k", bytesOf(3 * MIB, 1)));
+  const before = await blobsOf(rig.backend);
+  expect(await ahead.maintenance.sweep()).toMatchObject({ deleted: 0 });
+  isSilent = true;
+  expect((await failureOf(ahead.maintenance.sweep())).message).toContain("no time");
+  expect((await failureOf(ahead.maintenance.snapshot())).message).toContain("no time");
+  expect(await blobsOf(rig.backend)).toEqual(before);
+});
+
+test("a write counts from its start by the store's clock", async () => {
+  await using rig = await openRig();
+  const ahead = await objectsOf(rig, { now: () => rig.clock.now + HOUR });
+  let started = 0;
+  const { bytes, ...body } = bodyOf(bytesOf(10, 1));
+  async function* looking(): AsyncGenerator<Uint8Array> {
+    started = (await rig.catalog.oldestWrite(rig.clock.now))!.started;
+    yield* bytes;
+  }
+  const target = { bucket: rig.bucket, key: keyOf("k"), headers: {} };
+  await ahead.putObject({ ...target, body: { ...body, bytes: looking() } });
+  expect(started).toBe(rig.clock.now);
+});
+
+test("a write that was silent for a day is not committed after a sweep", async () => {
+  await using rig = await openRig();
+  const { objects, clock, catalog, bucket } = rig;
+  await objects.maintenance.snapshot();
+  const { bytes, ...body } = bodyOf(bytesOf(3 * MIB, 1));
+  const other = await objectsOf(rig);
+  // Its process is stopped, and everything is as if no time had passed when it goes on.
+  const paused = { now: clock.now };
+  const sleeper = await objectsOf(rig, { now: () => paused.now });
+  async function* slow(): AsyncGenerator<Uint8Array> {
+    let sent = 0;
+    for await (const piece of bytes) {
+      yield piece;
+      sent += piece.length;
+      if (sent < 2 * MIB || clock.now > paused.now) continue;
+      clock.now += DAY + HOUR;
+      expect((await other.maintenance.sweep()).deleted).toBeGreaterThan(0);
+    }
+  }
+  const target = { bucket, key: keyOf("k"), headers: {} };
+  const putting = sleeper.putObject({ ...target, body: { ...body, bytes: slow() } });
+  expect(await failureOf(putting)).toMatchObject({ code: "ServiceUnavailable" });
+  expect(await catalog.findObject(bucket.id, keyOf("k"))).toBeUndefined();
 });
