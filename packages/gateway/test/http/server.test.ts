@@ -312,6 +312,25 @@ describe("connections", () => {
     await rm(folder, { recursive: true });
   });
 
+  test("that are never encrypted are closed soon", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "idk-tls-"));
+    await makeCertificate(folder);
+    const [cert, key] = await Promise.all(
+      ["public.crt", "private.key"].map(async (name) => readFile(join(folder, name))),
+    );
+    const tls = { cert: cert!, key: key! };
+    server = await listen({ host: "127.0.0.1", port: 0, maxConnections: 3, tls }, ok);
+    const started = performance.now();
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    open.push(socket);
+    socket.on("error", () => {});
+    await new Promise((resolve) => {
+      socket.on("close", resolve);
+    });
+    expect(performance.now() - started).toBeLessThan(8000);
+    await rm(folder, { recursive: true });
+  }, 15_000);
+
   test("end when the server closes, after the request in progress", async () => {
     await start(async (exchange) => {
       await Bun.sleep(300);
