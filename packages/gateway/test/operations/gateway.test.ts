@@ -93,6 +93,14 @@ test("a client that leaves is no fault", async () => {
   expect([line["status"], line["code"], line["fault"]]).toEqual([undefined, undefined, undefined]);
 });
 
+test("metrics tell what waits", async () => {
+  await using running = await startGateway();
+  const [, text] = await ask(running, "/metrics");
+  for (const name of ["requests_running 1", "requests_queued 0", "digest_bodies 0"]) {
+    expect(text).toContain(`idk_gateway_${name}\n`);
+  }
+});
+
 test("answers have both ids of a request", async () => {
   await using running = await startGateway();
   const { headers } = await running.send("GET", "/b/none");
