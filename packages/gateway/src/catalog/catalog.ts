@@ -222,7 +222,7 @@ export interface Catalog {
 
   /** Numbers for metrics: queue lengths. Counts stop at 100,000. */
   counts(): Promise<Counts>;
-  /** Forgets what is out of date: completed uploads after a day, tombstones, claims and writes without a sign of life. A batch at a time. */
+  /** Forgets what is out of date: completed uploads after a day, tombstones, and claims without a sign of life. A batch at a time, until nothing is left. */
   purge(now: Time): Promise<void>;
   /** Rejects if the database does not respond. */
   ping(): Promise<void>;

@@ -133,20 +133,24 @@ export function* counts(): Plan<Counts> {
 /**
  * Each a batch of what is out of date. A claim stays as long as its write is known, even a dead one: the
  * root of that may still be in the store, and must not win over an older write that is committed later.
+ *
+ * @returns whether there may be more
  */
-export function* purge(now: Time): Plan<void> {
+export function* purge(now: Time): Plan<boolean> {
   const old = now - WRITE_EXPIRY;
-  yield* all(
+  const removed = yield* all(
     statement(
       `DELETE FROM completed WHERE seq IN
-         (SELECT seq FROM completed WHERE completed < ? ORDER BY completed LIMIT ${SOME})`,
+         (SELECT seq FROM completed WHERE completed < ? ORDER BY completed LIMIT ${SOME})
+       RETURNING seq`,
       now - COMPLETED_KEPT,
     ),
     statement(
       `DELETE FROM claims WHERE seq IN
          (SELECT seq FROM claims WHERE expires < ?
             AND NOT EXISTS (SELECT 1 FROM writes WHERE writes.seq = claims.seq)
-          ORDER BY expires LIMIT ${SOME})`,
+          ORDER BY expires LIMIT ${SOME})
+       RETURNING seq`,
       old,
     ),
   );
@@ -154,10 +158,12 @@ export function* purge(now: Time): Plan<void> {
   const [oldest]: readonly Row[] = yield* rows(
     "SELECT seq FROM writes WHERE is_dead = 0 ORDER BY seq LIMIT 1",
   );
-  yield* rows(
+  const tombstones = yield* rows(
     `DELETE FROM tombstones WHERE is_stored = 1 AND time < ? AND seq IN
-       (SELECT seq FROM tombstones WHERE is_stored = 1 AND seq < ? ORDER BY seq LIMIT ${SOME})`,
+       (SELECT seq FROM tombstones WHERE is_stored = 1 AND seq < ? ORDER BY seq LIMIT ${SOME})
+     RETURNING seq`,
     old,
     oldest === undefined ? Number.MAX_SAFE_INTEGER : integer(oldest["seq"]),
   );
+  return [...removed, tombstones].some((some) => some.length === SOME);
 }

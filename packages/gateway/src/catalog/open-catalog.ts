@@ -183,7 +183,9 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     importRows: (imported) => write(() => importRows(dialect, imported, Date.now())),
 
     counts: () => query(counts),
-    purge: (now) => write(() => purge(now)),
+    purge: async (now) => {
+      while (await write(() => purge(now)));
+    },
     ping: async () => {
       await query(lineage);
     },

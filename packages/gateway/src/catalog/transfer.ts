@@ -9,6 +9,7 @@ import {
   toBucket,
   toObject,
   toPart,
+  toRoot,
   toUpload,
   uploadLocks,
   UPLOAD_COLUMNS,
@@ -128,14 +129,22 @@ function* partsAfter(upload: Seq, after: number): Plan<ExportedRow[]> {
     PAGE,
   );
   const parts = found.map(toPart);
-  const contents = yield* readContents(upload);
+  const last = parts.at(-1)?.number ?? after;
+  const placed = yield* rows(
+    `SELECT part, address, size, md5 FROM contents
+     WHERE owner = ? AND part > ? AND part <= ? ORDER BY part, place`,
+    upload,
+    after,
+    last,
+  );
+  const contents = Map.groupBy(placed.map(toRoot), ({ part }) => part);
   return parts.map((part) => ({
     type: "part",
     upload,
     part,
-    contents: contents
-      .filter((root) => root.part === part.number)
-      .map(({ address, size, md5 }) => ({ address, size, md5 })),
+    contents: (contents.get(part.number) ?? []).map(({ address, size, md5 }) => {
+      return { address, size, md5 };
+    }),
   }));
 }
 

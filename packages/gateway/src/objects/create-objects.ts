@@ -118,7 +118,14 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     warn,
     collectSoon: () => background.collectSoon(),
   };
-  const inspector: Inspector = { backend, naCl, identities, macKeys, roots, accepts: (store) => store === run.store() };
+  const inspector: Inspector = {
+    backend,
+    naCl,
+    identities,
+    macKeys,
+    roots,
+    accepts: (store) => store === run.store(),
+  };
   const voids = createTombstones(context);
   const tombstones = keepsTombstones ? voids : { store: async () => {} };
   const background = createBackground(context, isServing, {

@@ -115,7 +115,9 @@ export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions):
     hasBegun = true;
     marked = at;
     for (const { name } of marks.filter((mark) => mark.number <= number - MARKS_KEPT)) {
-      await backend.deleteMarker(name);
+      await backend.deleteMarker(name).catch((error: unknown) => {
+        warn("an old mark cannot be deleted from the store", error);
+      });
     }
   };
   const renewed = (): Promise<void> => {

@@ -68,13 +68,12 @@ const REPORTED_MAX = 1000;
 const BATCH = 500;
 /** What was stored so long before a snapshot may have been committed after it. */
 const MARGIN = 60 * 60_000;
-
 /** More numbers than were given out after the last one that is in the store. */
 const SKIPPED = 2 ** 24;
 
 /**
- * Makes a catalog from what is sealed in the store, by the rules in maintenance/lineage.ts. No gateway may write to the
- * store meanwhile. One that goes on afterwards is refused as soon as the new catalog is used.
+ * Makes a catalog from what is sealed in the store, by the rules in maintenance/lineage.ts. No gateway may
+ * write to the store meanwhile. One that goes on afterwards is refused as soon as the new catalog is used.
  *
  * @throws S3Error `InvalidRequest` if the catalog is not new; LineageError if it cannot be told which store
  *   it is; StorageError `usage` if its backend has no markers

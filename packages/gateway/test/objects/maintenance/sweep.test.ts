@@ -201,7 +201,8 @@ test("a live root that is missing stops the sweep, so that it can be restored", 
   expect((await objects.maintenance.sweep()).refused).toContain(address);
   expect(await blobsOf(backend)).toEqual(before);
   await copyBlob(address, replica, backend);
-  expect(await objects.maintenance.sweep()).toMatchObject({ refused: undefined, deleted: 0 });
+  const restored = await objects.maintenance.sweep();
+  expect([restored.refused, restored.deleted]).toEqual([undefined, 0]);
   expect(await read(rig, "k")).toEqual(bytesOf(3 * MIB, 1));
 });
 
