@@ -19,7 +19,7 @@ import { createBackground } from "./background.ts";
 import { createBucket, deleteBucket } from "./write/buckets.ts";
 import { abortUpload } from "./write/abort.ts";
 import { completeUpload } from "./write/complete.ts";
-import { copyObject, copyPart } from "./write/copy.ts";
+import { copyObject, copyPart, setTags } from "./write/copy.ts";
 import { createTombstones, deleteObjects, storePendingTombstones } from "./write/delete.ts";
 import { putObject } from "./write/put-object.ts";
 import { putPart } from "./write/put-part.ts";
@@ -140,6 +140,7 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     putPart: (request) => putPart(context, request),
     completeUpload: (request) => completeUpload(context, request),
     copyObject: (request) => copyObject(context, request),
+    setTags: (request) => setTags(context, request),
     copyPart: (request) => copyPart(context, request),
     abortUpload: (upload) => abortUpload(context, upload),
     deleteObjects: (bucket, targets) => deleteObjects(context, tombstones, bucket, targets),

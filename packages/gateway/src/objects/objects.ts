@@ -76,6 +76,14 @@ export interface CopyRequest extends ObjectTarget {
   readonly source: OpenedObject;
 }
 
+/** A request to `setTags`. */
+export interface TagsRequest {
+  readonly bucket: Bucket;
+  readonly source: OpenedObject;
+  readonly tags: StoredObject["tags"];
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A request to `copyPart`. */
 export interface CopyPartRequest {
   readonly upload: Upload;
@@ -144,6 +152,15 @@ export interface Objects {
    *   if the source was deleted meanwhile
    */
   copyObject(request: CopyRequest): Promise<StoredObject>;
+
+  /**
+   * Changes the tags of exactly this version, and nothing else that clients are told: the object is sealed
+   * anew, so that a rebuild has them, too. A gateway without an identity cannot do that with inline
+   * content, and keeps them in its catalog alone.
+   *
+   * @returns false if the version was replaced
+   */
+  setTags(request: TagsRequest): Promise<boolean>;
 
   /**
    * Makes a part of content that is stored: shares it if the range begins and ends where content

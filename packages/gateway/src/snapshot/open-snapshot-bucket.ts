@@ -166,6 +166,7 @@ function readOnly({ content, memoryBytes = MEMORY_DEFAULT }: SnapshotSource): Ob
     completeUpload: refuse,
     abortUpload: refuse,
     copyObject: refuse,
+    setTags: refuse,
     copyPart: refuse,
     deleteObjects: refuse,
     createBucket: refuse,

@@ -2,10 +2,18 @@ import { createHash } from "node:crypto";
 import type { Part, StoredObject } from "../../catalog/records.ts";
 import { type ObjectsContext, smallNeed } from "../context.ts";
 import { encodeManifest } from "../identity/manifest.ts";
-import type { ByteRange, CopyPartRequest, CopyRequest, IncomingBody } from "../objects.ts";
+import { S3Error } from "../../errors.ts";
+import type {
+  ByteRange,
+  CopyPartRequest,
+  CopyRequest,
+  IncomingBody,
+  TagsRequest,
+} from "../objects.ts";
+import { isMissing } from "../maintenance/inspect-root.ts";
 import { partsOf, readContent, requireIdentity } from "../read/read.ts";
 import { rootsOfRange } from "../read/ranges.ts";
-import { withWrite } from "./commit.ts";
+import { type UnsealedObject, withWrite } from "./commit.ts";
 import { commitObject, describe, targetOf } from "./put-object.ts";
 import { commitPart, putPart, withoutPart } from "./put-part.ts";
 
@@ -14,22 +22,54 @@ export async function copyObject(
   context: ObjectsContext,
   request: CopyRequest,
 ): Promise<StoredObject> {
-  const { object: source, contents } = request.source;
+  const { object } = request.source;
   // Before a claim is taken for nothing.
-  if (source.kind === "inline") requireIdentity(context, "copy");
-  const object = describe(context, request, source);
+  if (object.kind === "inline") requireIdentity(context, "copy");
+  return sealAnew(context, request, describe(context, request, object), object.kind === "manifest");
+}
+
+/** Changes the tags of an object; see `Objects.setTags`. */
+export async function setTags(
+  context: ObjectsContext,
+  { bucket, source, tags, signal }: TagsRequest,
+): Promise<boolean> {
+  const { key, kind, size, etag, time, checksums, headers } = source.object;
+  if (kind === "inline" && !context.canRead) return context.catalog.setTags(source.object, tags);
+  const object = { kind, size, etag, time, checksums, headers, tags };
+  try {
+    await sealAnew(context, { bucket, key, headers, source, signal }, object, true);
+    return true;
+  } catch (error) {
+    const isReplaced = error instanceof S3Error ? error.code === "NoSuchKey" : isMissing(error);
+    if (isReplaced) return false;
+    throw error;
+  }
+}
+
+/**
+ * Seals the content of an object under another identity.
+ *
+ * @param isBound whether the source must still be there when it is committed, as it must if content is shared
+ */
+async function sealAnew(
+  context: ObjectsContext,
+  request: CopyRequest,
+  object: UnsealedObject,
+  isBound: boolean,
+): Promise<StoredObject> {
+  const { object: source, contents } = request.source;
   return withWrite(context, targetOf(request), async (write, isClaimed) => {
+    const put = { contents, isClaimed, ...(isBound ? { source } : {}) };
     if (source.kind === "manifest") {
       const parts = await partsOf(context, source);
       const manifest = encodeManifest({ contents, parts });
-      const put = { contents, parts, source, isClaimed };
-      return commitObject(context, request, object, manifest, write, put);
+      return commitObject(context, request, object, manifest, write, { ...put, parts });
     }
     const share = await context.memory.small.acquire(smallNeed(source.size), request.signal);
     try {
       const root = await context.roots.get(source.root, { signal: request.signal });
       const content = await root.bytes({ maxBytes: source.size });
-      return await commitObject(context, request, object, content, write, { contents, isClaimed });
+      return await commitObject(context, request, object, content, write, put);
     } finally {
       share.release();
     }

@@ -6,7 +6,7 @@ import { parseTagging } from "../../xml/tags.ts";
 import { xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";
-import { findObject } from "../find.ts";
+import { findObject, openObject } from "../find.ts";
 import type { Operation, Request } from "../operation.ts";
 
 async function getTagging(request: Request): Promise<Answer> {
@@ -34,8 +34,11 @@ const ATTEMPTS = 5;
 
 /** The object may be replaced between the two steps. Then the tags are for the new one. */
 async function setTags(request: Request, tags: StoredObject["tags"]): Promise<void> {
+  const { objects, signal } = request;
+  const bucket = await request.bucket();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await request.catalog.setTags(await findObject(request), tags)) return;
+    const source = await openObject(request);
+    if (await objects.setTags({ bucket, source, tags, signal })) return;
   }
   throw new S3Error("OperationAborted");
 }
