@@ -29,6 +29,6 @@ export { S3Error, type S3ErrorCode } from "./errors.ts";
 export { trustedProxies } from "./http/forwarded.ts";
 export { createMetrics, type Metrics } from "./http/metrics.ts";
 export { measured } from "./http/measured-backend.ts";
-export { CLIENT_PATIENCE, type PatienceOptions } from "./http/patience.ts";
+export { CLIENT_PATIENCE, type PatienceOptions } from "./http/connection/patience.ts";
 export type { ListenOptions, TlsFiles } from "./http/server.ts";
 export { openSnapshotBucket, type SnapshotSource } from "./snapshot/open-snapshot-bucket.ts";

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Answer } from "./outgoing.ts";
+import type { Answer } from "./connection/outgoing.ts";
 
 /** What answers the requests that are not S3's. */
 export interface HealthOptions {

@@ -3,9 +3,9 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { S3Error, type S3ErrorCode } from "../errors.ts";
 import { errorDocument } from "../xml/error-document.ts";
-import { createConnections } from "./connections.ts";
-import { createExchange, type Exchange, requestId } from "./exchange.ts";
-import { CLIENT_PATIENCE, type PatienceOptions } from "./patience.ts";
+import { createConnections } from "./connection/connections.ts";
+import { createExchange, type Exchange, requestId } from "./connection/exchange.ts";
+import { CLIENT_PATIENCE, type PatienceOptions } from "./connection/patience.ts";
 
 /** Where and how to listen. */
 export interface ListenOptions {

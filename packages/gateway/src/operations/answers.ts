@@ -1,4 +1,4 @@
-import type { Answer } from "../http/outgoing.ts";
+import type { Answer } from "../http/connection/outgoing.ts";
 import { type Xml, xmlDocument } from "../xml/write.ts";
 
 /** An answer without a body. */

@@ -4,7 +4,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Bucket } from "../catalog/records.ts";
 import type { AccessKey, Right } from "../credentials/credentials.ts";
 import type { S3Error } from "../errors.ts";
-import type { Answer } from "../http/outgoing.ts";
+import type { Answer } from "../http/connection/outgoing.ts";
 import type { Budget } from "../objects/memory/budget.ts";
 import type { Objects } from "../objects/objects.ts";
 import type { RequestHeaders } from "../signature/request.ts";

@@ -1,4 +1,4 @@
-import type { Answer } from "../http/outgoing.ts";
+import type { Answer } from "../http/connection/outgoing.ts";
 import { errorDocument } from "../xml/error-document.ts";
 import { DECLARATION } from "../xml/write.ts";
 import type { Request } from "./operation.ts";

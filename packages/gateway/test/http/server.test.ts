@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as tlsConnect } from "node:tls";
 import { makeCertificate } from "../../../../tests/servers/certificate.ts";
-import type { Exchange } from "../../src/http/exchange.ts";
+import type { Exchange } from "../../src/http/connection/exchange.ts";
 import { type HttpServer, listen } from "../../src/http/server.ts";
 
 let server: HttpServer | undefined;

@@ -1,6 +1,6 @@
 import { allowsBucket } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import { parseCreateBucket, SHORT_XML_MAX } from "../../xml/bodies.ts";
 import { xml } from "../../xml/write.ts";
 import { emptyAnswer, isoTime, xmlAnswer } from "../answers.ts";

@@ -2,7 +2,7 @@ import type { ListOptions, Page } from "../../catalog/catalog.ts";
 import type { ListedObject } from "../../catalog/records.ts";
 import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import { keyText, type Xml, xml } from "../../xml/write.ts";
 import { isoTime, xmlAnswer } from "../answers.ts";
 import { checksumType } from "../checksums.ts";

@@ -2,7 +2,7 @@ import type { Page } from "../../catalog/catalog.ts";
 import type { Upload } from "../../catalog/records.ts";
 import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import { keyText, xml } from "../../xml/write.ts";
 import { isoTime, xmlAnswer } from "../answers.ts";
 import { checksumsXml } from "../checksums.ts";

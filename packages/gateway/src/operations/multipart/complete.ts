@@ -7,7 +7,7 @@ import { compositeChecksum, fullObjectChecksum, multipartEtag } from "../../body
 import type { CompletedUpload } from "../../catalog/catalog.ts";
 import type { Part, Texts, Upload } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import { type CompletePart, parseCompleteUpload, LONG_XML_MAX } from "../../xml/bodies.ts";
 import { keyText, xml } from "../../xml/write.ts";
 import { xmlAnswer } from "../answers.ts";

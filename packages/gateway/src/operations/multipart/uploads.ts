@@ -5,7 +5,7 @@ import {
 } from "../../body/algorithms.ts";
 import type { Upload } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import type { RequestHeaders } from "../../signature/request.ts";
 import { parseTaggingHeader } from "../../xml/tags.ts";
 import { keyText, xml } from "../../xml/write.ts";

@@ -1,6 +1,6 @@
 import type { StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import { type Xml, xml } from "../../xml/write.ts";
 import { httpTime, xmlAnswer } from "../answers.ts";
 import { checksumsAndTypeXml, checksumsXml } from "../checksums.ts";

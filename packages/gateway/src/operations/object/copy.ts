@@ -1,6 +1,6 @@
 import { type ChecksumAlgorithm, parseAlgorithm } from "../../body/algorithms.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import type { RequestHeaders } from "../../signature/request.ts";
 import { parseTaggingHeader } from "../../xml/tags.ts";
 import { xml } from "../../xml/write.ts";

@@ -1,7 +1,7 @@
 import type { Condition } from "../../catalog/catalog.ts";
 import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import type { DeleteTarget } from "../../objects/objects.ts";
 import { type DeleteEntry, parseDelete, LONG_XML_MAX } from "../../xml/bodies.ts";
 import { keyText, type Xml, xml } from "../../xml/write.ts";

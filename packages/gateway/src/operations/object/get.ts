@@ -1,7 +1,7 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import type { ByteRange } from "../../objects/objects.ts";
 import { checksumHeaders } from "../checksums.ts";
 import { checkRead, isRangeCurrent } from "../conditions.ts";

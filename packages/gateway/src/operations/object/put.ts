@@ -1,4 +1,4 @@
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import { parseTaggingHeader } from "../../xml/tags.ts";
 import { emptyAnswer } from "../answers.ts";
 import { contentOf } from "../bodies.ts";

@@ -1,6 +1,6 @@
 import type { StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
-import type { Answer } from "../../http/outgoing.ts";
+import type { Answer } from "../../http/connection/outgoing.ts";
 import { SHORT_XML_MAX } from "../../xml/bodies.ts";
 import { parseTagging } from "../../xml/tags.ts";
 import { xml } from "../../xml/write.ts";

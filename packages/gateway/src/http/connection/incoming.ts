@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { S3Error } from "../errors.ts";
+import { S3Error } from "../../errors.ts";
 import { onAny } from "./on-any.ts";
 import { createPatience, type PatienceOptions } from "./patience.ts";
 

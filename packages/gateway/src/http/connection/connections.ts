@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { isLoopback } from "./health.ts";
+import { isLoopback } from "../health.ts";
 
 /** A connection that is open. */
 export interface Connection {

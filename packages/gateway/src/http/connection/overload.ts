@@ -1,5 +1,5 @@
-import { S3Error } from "../errors.ts";
-import type { ObjectMetrics } from "../objects/objects.ts";
+import { S3Error } from "../../errors.ts";
+import type { ObjectMetrics } from "../../objects/objects.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Watches a request that may have to wait for memory. */

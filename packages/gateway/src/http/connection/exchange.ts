@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { RawRequest } from "../signature/request.ts";
+import type { RawRequest } from "../../signature/request.ts";
 import { createIncoming, type Incoming } from "./incoming.ts";
 import { type Answer, sendAnswer } from "./outgoing.ts";
 import type { PatienceOptions } from "./patience.ts";

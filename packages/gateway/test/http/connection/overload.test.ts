@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { limitedWait } from "../../src/http/overload.ts";
+import { limitedWait } from "../../../src/http/connection/overload.ts";
 
 const exchangeOf = (given: { bytes?: () => number; isWaiting?: boolean }) => ({
   incoming: {
