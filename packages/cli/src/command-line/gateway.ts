@@ -40,7 +40,7 @@ export function addServeCommands(program: CommanderCommand, actionOf: ActionOf):
     .option("--insecure", "listen beyond this machine without TLS")
     .option("--max-connections <n>", "close idle connections beyond N (default: 1024)")
     .option("--memory <size>", "memory for content in flight (default: 80M; --snapshot: 160M)")
-    .option("--digest-threads <n>", "threads for digests, up to 64 (default: one per core, up to 4)")
+    .option("--digest-threads <n>", "threads for digests, up to 64 (default: cores - 1, 1 to 4)")
     .option("--stall-timeout <s>", "give up on a client that is silent for S seconds (default: 30)")
     .addOption(
       repeatable(
