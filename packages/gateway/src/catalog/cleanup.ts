@@ -156,7 +156,7 @@ export function* purge(now: Time): Plan<boolean> {
   );
   // A tombstone also tells a slow write that it is older than the deletion.
   const [oldest]: readonly Row[] = yield* rows(
-    "SELECT seq FROM writes WHERE is_dead = 0 ORDER BY seq LIMIT 1",
+    "SELECT seq FROM writes WHERE is_dead = 0 AND seq > 0 ORDER BY seq LIMIT 1",
   );
   const tombstones = yield* rows(
     `DELETE FROM tombstones WHERE is_stored = 1 AND time < ? AND seq IN

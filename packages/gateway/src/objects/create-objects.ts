@@ -91,8 +91,9 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
   const large = createBudget(largeBytes);
   const small = createBudget(smallBytes);
   const memory = { chunkSize, small, large, passed: createPassedBytes(large) };
-  const { uuid: catalogId } = await catalog.lineage();
-  const run = createRun({ backend: requireMarkers(backend), catalog, macKeys, now, warn });
+  const { uuid: catalogId, store } = await catalog.lineage();
+  const marked = requireMarkers(backend);
+  const run = createRun({ backend: marked, catalog, macKeys, store, now, warn });
   const isServing = options.background ?? true;
   if (isServing) {
     await run.check().catch((error: unknown) => {
@@ -124,7 +125,7 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     identities,
     macKeys,
     roots,
-    accepts: (store) => store === run.store(),
+    accepts: (given) => given === run.store(),
   };
   const voids = createTombstones(context);
   const tombstones = keepsTombstones ? voids : { store: async () => {} };

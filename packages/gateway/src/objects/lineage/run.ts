@@ -26,7 +26,7 @@ export interface Run {
    * @throws LineageError
    */
   check(signal?: AbortSignal): Promise<string | undefined>;
-  /** The store's ID, after one of the other two. */
+  /** The ID of the store that the catalog belongs to. It has one once something was written. */
   store(): string;
   /** Milliseconds since 1970, by the store's clock as it was compared last; to two seconds. */
   now(): number;
@@ -37,9 +37,20 @@ export interface RunOptions {
   readonly backend: MarkedBackend;
   readonly catalog: Catalog;
   readonly macKeys: MacKeys;
+  /** The ID of the store that the catalog belongs to, if it has one yet. */
+  readonly store: string | undefined;
   /** By this machine's clock. */
   readonly now: () => number;
   readonly warn: (message: string, error?: unknown) => void;
+}
+
+/** What there is of the bond. */
+interface Inspected {
+  /** The store that the catalog is bound to. */
+  readonly store: string | undefined;
+  /** Whether the store has its marker. */
+  readonly isMarked: boolean;
+  readonly marks: readonly StoredMark[];
 }
 
 /** A mark is renewed beside a write when it is so old, in ms, */
@@ -53,9 +64,10 @@ const MARKS_KEPT = 8;
 /** The store's time is to the second: smaller differences are none. */
 const CLOCK_GRAIN = 2000;
 
-export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions): Run {
+export function createRun(options: RunOptions): Run {
+  const { backend, catalog, macKeys, now, warn } = options;
   let ahead = 0;
-  let bound: string | undefined;
+  let bound = options.store;
   let marked: number | undefined;
   let hasBegun = false;
   let renewing: Promise<void> | undefined;
@@ -65,9 +77,7 @@ export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions):
     ahead = Math.abs(difference) > CLOCK_GRAIN ? difference : 0;
   };
 
-  const inspect = async (
-    signal?: AbortSignal,
-  ): Promise<{ store: string | undefined; isMarked: boolean; marks: readonly StoredMark[] }> => {
+  const inspectOnce = async (signal?: AbortSignal): Promise<Inspected> => {
     await compareClocks(signal);
     const [there, ...others] = await listStores(backend, macKeys, signal);
     if (others.length > 0) throw new LineageError("the store has markers of several stores");
@@ -101,6 +111,13 @@ export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions):
     bound = store;
     return { store, isMarked: there !== undefined, marks };
   };
+
+  /** Twice, because another process may have bound the catalog between two looks. */
+  const inspect = (signal?: AbortSignal): Promise<Inspected> =>
+    inspectOnce(signal).catch((error: unknown) => {
+      if (error instanceof LineageError) return inspectOnce(signal);
+      throw error;
+    });
 
   const renew = async (): Promise<void> => {
     const { store: known, isMarked, marks } = await inspect();
@@ -154,7 +171,7 @@ export function createRun({ backend, catalog, macKeys, now, warn }: RunOptions):
     },
     check: async (signal) => (await inspect(signal)).store,
     store() {
-      if (bound === undefined) throw new Error("the store was not looked at yet");
+      if (bound === undefined) throw new Error("the catalog belongs to no store yet");
       return bound;
     },
     now: () => now() + ahead,
