@@ -50,6 +50,16 @@ test("keys of clients are refused wherever they would not be used", async () => 
   expect(part.code).toBe("NotImplemented");
 });
 
+test("a source that cannot be is refused before anything is looked for", async () => {
+  await using running = await startGateway();
+  for (const target of ["/none/k", "/none/k?partNumber=1&uploadId=x"]) {
+    for (const source of ["b", "B_/k", ""]) {
+      const headers = { "x-amz-copy-source": source };
+      expect((await running.send("PUT", target, { headers })).code).toBe("InvalidArgument");
+    }
+  }
+});
+
 test("a part's number is checked before there is an object", async () => {
   await using running = await startGateway();
   for (const number of ["0", "10001", "x", "-1"]) {

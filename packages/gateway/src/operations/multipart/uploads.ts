@@ -60,6 +60,9 @@ function checksumTypeOf(
   algorithm: ChecksumAlgorithm | undefined,
 ): ChecksumType | undefined {
   const given = headers.get("x-amz-checksum-type")?.toUpperCase();
+  if (given !== undefined && given !== "COMPOSITE" && given !== "FULL_OBJECT") {
+    throw new S3Error("InvalidRequest", "Value for x-amz-checksum-type header is invalid.");
+  }
   if (algorithm === undefined) {
     if (given === undefined) return undefined;
     throw new S3Error(

@@ -20,7 +20,7 @@ import { slowAnswer } from "../slow-answer.ts";
 import { copiedBody } from "./copied-body.ts";
 import { copiedHeaders, keptHeaders } from "./headers.ts";
 import { parseCopyRange } from "./ranges.ts";
-import { openSource, type Source } from "./source.ts";
+import { namedSource, openSource, type Source } from "./source.ts";
 
 async function copyObject(request: Request): Promise<Answer> {
   const { headers, key, objects, signal } = request;
@@ -31,6 +31,7 @@ async function copyObject(request: Request): Promise<Answer> {
   const tags = parseTaggingHeader(headers.get("x-amz-tagging") ?? "");
   const condition = writeCondition(headers);
   const algorithm = copyAlgorithm(headers);
+  namedSource(headers);
   const bucket = await request.bucket();
   const source = await openSource(request);
   const isChanged =
@@ -106,6 +107,7 @@ function directive({ headers }: Request, name: string): "COPY" | "REPLACE" {
 async function uploadPartCopy(request: Request): Promise<Answer> {
   const { headers, query, objects, signal } = request;
   const number = partNumberOf(query);
+  namedSource(headers);
   const upload = await findUpload(request);
   const { opened } = await openSource(request);
   const range = parseCopyRange(headers.get("x-amz-copy-source-range"), opened.object.size);

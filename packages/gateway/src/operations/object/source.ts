@@ -1,6 +1,7 @@
 import type { OpenedObject } from "../../catalog/records.ts";
 import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
+import type { RequestHeaders } from "../../signature/request.ts";
 import { isBucketName } from "../bucket/names.ts";
 import { checkRead } from "../conditions.ts";
 import { checkVersion, findBucket } from "../find.ts";
@@ -21,12 +22,7 @@ export interface Source {
  */
 export async function openSource(request: Request): Promise<Source> {
   const { headers, accessKey, catalog } = request;
-  const { bucketName, key, versionId } = parseSource(headers.get("x-amz-copy-source") ?? "");
-  if (!isBucketName(bucketName)) {
-    throw new S3Error("InvalidArgument", "Invalid copy source bucket name", {
-      details: { ArgumentName: "x-amz-copy-source", ArgumentValue: bucketName },
-    });
-  }
+  const { bucketName, key, versionId } = namedSource(headers);
   if (!allowsObject(accessKey, "read", bucketName, key)) throw new S3Error("AccessDenied");
   checkVersion(versionId);
   const expected = headers.get("x-amz-source-expected-bucket-owner");
@@ -41,10 +37,24 @@ export async function openSource(request: Request): Promise<Source> {
   return { bucketName, key, opened };
 }
 
+/** A source by its name alone. */
+type NamedSource = Pick<Source, "bucketName" | "key"> & { readonly versionId: string | undefined };
+
+/**
+ * What `x-amz-copy-source` names, whether it is there or not.
+ *
+ * @throws S3Error `InvalidArgument`
+ */
+export function namedSource(headers: RequestHeaders): NamedSource {
+  const source = parseSource(headers.get("x-amz-copy-source") ?? "");
+  if (isBucketName(source.bucketName)) return source;
+  throw new S3Error("InvalidArgument", "Invalid copy source bucket name", {
+    details: { ArgumentName: "x-amz-copy-source", ArgumentValue: source.bucketName },
+  });
+}
+
 /** `/BUCKET/KEY?versionId=ID`, with or without the slash, percent-encoded. */
-function parseSource(
-  header: string,
-): Pick<Source, "bucketName" | "key"> & { readonly versionId: string | undefined } {
+function parseSource(header: string): NamedSource {
   const [path = "", versionId] = header.split("?versionId=", 2);
   const bytes = percentDecoded(path.replace(/^\//u, ""));
   const slash = bytes.indexOf("/");
