@@ -92,7 +92,7 @@ export interface Catalog {
   deleteObjects(
     bucket: Seq,
     deletions: readonly { readonly key: Key; readonly condition?: Condition }[],
-    now: Time,
+    options: Omit<DeleteOptions, "condition">,
   ): Promise<readonly Deleted[]>;
 
   /** A page of objects. A list of versions is the same, for every object is version `null`. */
@@ -307,6 +307,8 @@ export type Committed =
 
 export interface DeleteOptions {
   readonly condition?: Condition;
+  /** Set if a tombstone is stored: an inline root then stays as long as content does, for running reads. */
+  readonly isBuried?: boolean;
   readonly now: Time;
 }
 

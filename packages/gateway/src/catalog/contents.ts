@@ -12,7 +12,7 @@ import {
   type Plan,
   type Statement,
 } from "./database/port.ts";
-import type { ContentRoot, Garbage, Part, Seq, Time } from "./records.ts";
+import type { ContentRoot, Garbage, ObjectRecord, Part, Seq, Time } from "./records.ts";
 
 /**
  * Adds content roots to an owner.
@@ -114,6 +114,20 @@ export function insertGarbage(garbage: readonly Garbage[]): Statement[] {
     return [toBytes(address), kind === "identity" ? 0 : 1, due];
   });
   return inserts("garbage", "address, kind, due", values, "ON CONFLICT (address) DO NOTHING");
+}
+
+/**
+ * An identity root as garbage. A manifest is due at once; an inline root when no read can need it any more.
+ *
+ * @param isBuried false if nothing in the store would keep a rebuild from bringing the object back
+ */
+export function rootGarbage(
+  { root, kind }: ObjectRecord,
+  now: Time,
+  isBuried: boolean,
+): Garbage {
+  const isRead = kind === "inline" && isBuried;
+  return { address: root, kind: "identity", due: isRead ? now + CONTENT_DELAY : now };
 }
 
 /** The content roots as garbage, due when no read can need them any more. */

@@ -9,7 +9,7 @@ import {
   toObject,
   uploadLocks,
 } from "./convert.ts";
-import { contentGarbage, insertGarbage, removeContents } from "./contents.ts";
+import { contentGarbage, insertGarbage, removeContents, rootGarbage } from "./contents.ts";
 import {
   all,
   integer,
@@ -150,7 +150,7 @@ export function* placeObject(
     ...endWrite(seq),
   ];
   if (state.object !== undefined && state.object.root !== root) {
-    changes.push(...insertGarbage([{ address: state.object.root, kind: "identity", due: now }]));
+    changes.push(...insertGarbage([rootGarbage(state.object, now, true)]));
   }
   yield* all(...changes);
   if (state.owner !== undefined && state.owner !== owner) yield* removeContents(state.owner, now);

@@ -1,7 +1,7 @@
 import { CLAIM_EXPIRY, type Catalog, type Committed, type Condition } from "./catalog.ts";
 import type { Deleted, DeleteOptions, Put } from "./catalog.ts";
 import { refusalOf } from "./conditions.ts";
-import { addContents, insertGarbage, insertParts, removeContents } from "./contents.ts";
+import { addContents, insertGarbage, insertParts, removeContents, rootGarbage } from "./contents.ts";
 import {
   keyLocks,
   locked,
@@ -140,7 +140,7 @@ export function* deleteObject(
   dialect: Dialect,
   bucket: Seq,
   key: Key,
-  { condition = {}, now }: DeleteOptions,
+  { condition = {}, isBuried = false, now }: DeleteOptions,
 ): Plan<Deleted> {
   const { state } = yield* lockKey(dialect, bucket, key);
   const { bucketName, object, owner } = state;
@@ -165,7 +165,7 @@ export function* deleteObject(
   if (object !== undefined) {
     changes.push(
       statement("DELETE FROM objects WHERE bucket = ? AND key = ?", bucket, key),
-      ...insertGarbage([{ address: object.root, kind: "identity", due: now }]),
+      ...insertGarbage([rootGarbage(object, now, isBuried)]),
     );
   }
   yield* all(...changes);

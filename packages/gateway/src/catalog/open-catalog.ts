@@ -111,7 +111,7 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     commitPut: (put) => write(() => commitPut(dialect, put)),
     deleteObject: (bucket, key, options) =>
       write(() => deleteObject(dialect, bucket, key, options)),
-    deleteObjects: async (bucket, deletions, now) => {
+    deleteObjects: async (bucket, deletions, options) => {
       const results: Deleted[] = [];
       for (const batch of batches(deletions, DELETIONS)) {
         results.push(
@@ -124,7 +124,7 @@ export async function createCatalog(database: Database): Promise<Catalog> {
             );
             const done: Deleted[] = [];
             for (const { key, condition = {} } of batch) {
-              done.push(yield* deleteObject(dialect, bucket, key, { condition, now }));
+              done.push(yield* deleteObject(dialect, bucket, key, { ...options, condition }));
             }
             return done;
           })),

@@ -121,7 +121,7 @@ export interface Tombstone {
 /** A blob to be deleted. */
 export interface Garbage {
   readonly address: Address;
-  /** An identity root (also a manifest) is due at once; content an hour later, for running reads. */
+  /** A manifest is due at once; an inline root, if a tombstone buries it, and content an hour later, for running reads. */
   readonly kind: "identity" | "content";
   readonly due: Time;
 }

@@ -128,7 +128,7 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     accepts: (given) => given === run.store(),
   };
   const voids = createTombstones(context);
-  const tombstones = keepsTombstones ? voids : { store: async () => {} };
+  const tombstones = keepsTombstones ? voids : { areKept: false, store: async () => {} };
   const background = createBackground(context, isServing, {
     collect: (signal) => collectGarbage(context, signal),
     snapshot: (signal) => storeSnapshot(context, inspector, signal),

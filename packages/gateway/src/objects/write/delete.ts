@@ -7,6 +7,8 @@ import { putRecord, refused } from "./commit.ts";
 
 /** Stores deletions, so that a rebuild does not bring back what was deleted. */
 export interface Tombstones {
+  /** False if none are kept. */
+  readonly areKept: boolean;
   /** Resolves once all of them are in the store. Those of calls at the same time share a blob. */
   store(deletions: readonly Deletion[]): Promise<void>;
 }
@@ -30,6 +32,7 @@ export function createTombstones(context: ObjectsContext): Tombstones {
   };
 
   return {
+    areKept: true,
     store(deletions) {
       waiting.push(...deletions);
       // Begins when the batch before is stored; what comes until then joins it.
@@ -48,7 +51,10 @@ export async function deleteObjects(
 ): Promise<readonly (StoredObject | undefined | Error)[]> {
   const { catalog, now, collectSoon, run } = context;
   await run.ready();
-  const results = await catalog.deleteObjects(bucket.id, targets, now());
+  const results = await catalog.deleteObjects(bucket.id, targets, {
+    isBuried: tombstones.areKept,
+    now: now(),
+  });
   const deletions: Deletion[] = [];
   const answers = results.map((result) => {
     if (result.outcome === "no-bucket") return new S3Error("NoSuchBucket");

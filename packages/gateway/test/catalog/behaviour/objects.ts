@@ -226,8 +226,8 @@ export function objectBehaviour(open: OpenFixture): void {
       // Two that delete the same, in opposite orders.
       const other = await reopen();
       const [one, two] = await Promise.all([
-        catalog.deleteObjects(bucket.id, list, NOW),
-        other.deleteObjects(bucket.id, list.toReversed(), NOW),
+        catalog.deleteObjects(bucket.id, list, { now: NOW }),
+        other.deleteObjects(bucket.id, list.toReversed(), { now: NOW }),
       ]);
       expect(one).toHaveLength(131);
       expect(one[77]).toEqual({ outcome: "failed" });

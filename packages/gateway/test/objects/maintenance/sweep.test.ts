@@ -164,7 +164,9 @@ test("roots of others are reported, and left alone", async () => {
 
 test("one process collects at a time, and garbage that cannot be deleted stays", async () => {
   let refuses = true;
-  const backend = wrapBackend(memory(), {
+  let time = Date.UTC(2026, 0, 1);
+  const now = (): number => time;
+  const backend = wrapBackend(memory({ now }), {
     delete:
       (remove) =>
       async (...given) => {
@@ -172,9 +174,10 @@ test("one process collects at a time, and garbage that cannot be deleted stays",
         await remove(...given);
       },
   });
-  await using rig = await openRig({ backend });
+  await using rig = await openRig({ backend, now });
   await put(rig, "k", bytesOf(10, 1));
   await put(rig, "k", bytesOf(10, 2));
+  time += HOUR;
   expect(await rig.objects.maintenance.collect()).toEqual({ blobs: 0, failed: 1 });
   refuses = false;
   const both = await Promise.all([

@@ -265,6 +265,7 @@ test("a snapshot contradicts what was replaced before it", async () => {
   const kept = new Uint8Array(4096);
   const length = await rig.backend.get(root, kept);
   await rig.objects.deleteObjects(bucket, [{ key: keyOf("k") }]);
+  clock.now += HOUR;
   await rig.objects.maintenance.collect();
   await rig.objects.maintenance.snapshot();
   clock.now += 2 * DAY;

@@ -139,3 +139,27 @@ test("a reader of an object that is overwritten and deleted goes on for an hour"
   // The bucket and the tombstone.
   expect(await blobsOf(rig.backend)).toHaveLength(2);
 });
+
+test("a reader of an inline object begins after it was overwritten or deleted", async () => {
+  await using rig = await openRig();
+  const { objects, bucket, catalog } = rig;
+  const first = await put(rig, "k", bytesOf(1000, 1));
+  const opened = (await catalog.openObject(bucket.id, keyOf("k")))!;
+  await put(rig, "k", bytesOf(1000, 2));
+  const again = (await catalog.openObject(bucket.id, keyOf("k")))!;
+  await objects.deleteObjects(bucket, [{ key: keyOf("k") }]);
+  await objects.maintenance.collect();
+  expect(await collect(objects.readObject(opened))).toEqual(bytesOf(1000, 1));
+  expect(await collect(objects.readObject(again))).toEqual(bytesOf(1000, 2));
+  rig.clock.now += 61 * 60_000;
+  await objects.maintenance.collect();
+  expect(await blobsOf(rig.backend)).not.toContain(first.root);
+});
+
+test("without tombstones, a deleted inline root goes at once", async () => {
+  await using rig = await openRig({ tombstones: false });
+  const { root } = await put(rig, "k", bytesOf(1000, 1));
+  await rig.objects.deleteObjects(rig.bucket, [{ key: keyOf("k") }]);
+  await rig.objects.maintenance.collect();
+  expect(await blobsOf(rig.backend)).not.toContain(root);
+});
