@@ -163,8 +163,8 @@ export interface Catalog {
 
   /** Queues blobs to be deleted that no row names, such as those of a failed write. */
   addGarbage(garbage: readonly Garbage[]): Promise<void>;
-  /** Garbage that is due, the longest due first, but for what a row of an object or of content names. It stays until it is confirmed. */
-  dueGarbage(now: Time, limit: number): Promise<readonly Garbage[]>;
+  /** Garbage that is due, the longest due first, but for what a row of an object or of content names. It stays until it is confirmed. `after` is the last of the page before. */
+  dueGarbage(now: Time, limit: number, after?: Garbage): Promise<readonly Garbage[]>;
   /** Forgets garbage after its blobs were deleted. */
   confirmGarbage(addresses: readonly Address[]): Promise<void>;
   /** Which of at most 1,000 addresses a row names: of an object, of content, or of garbage. */

@@ -24,13 +24,20 @@ function* run(statements: readonly Statement[]): Plan<void> {
   if (statements.length > 0) yield* all(...statements);
 }
 
-export function* dueGarbage(now: Time, limit: number): Plan<readonly Garbage[]> {
+export function* dueGarbage(
+  now: Time,
+  limit: number,
+  after: Garbage | undefined,
+): Plan<readonly Garbage[]> {
   const found = yield* rows(
     `SELECT address, kind, due FROM garbage
-     WHERE due <= ? AND NOT EXISTS (SELECT 1 FROM contents WHERE contents.address = garbage.address)
+     WHERE due <= ? AND (due, address) > (CAST(? AS BIGINT), ?)
+       AND NOT EXISTS (SELECT 1 FROM contents WHERE contents.address = garbage.address)
        AND NOT EXISTS (SELECT 1 FROM objects WHERE objects.root = garbage.address)
-     ORDER BY due LIMIT ?`,
+     ORDER BY due, address LIMIT ?`,
     now,
+    after?.due ?? -1,
+    after === undefined ? new Uint8Array(0) : toBytes(after.address),
     limit,
   );
   return found.map((row) => ({

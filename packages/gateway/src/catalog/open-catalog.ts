@@ -158,7 +158,7 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     addGarbage: async (garbage) => {
       if (garbage.length > 0) await write(() => all(...insertGarbage(garbage)));
     },
-    dueGarbage: (now, limit) => query(() => dueGarbage(now, limit)),
+    dueGarbage: (now, limit, after) => query(() => dueGarbage(now, limit, after)),
     confirmGarbage: (addresses) => write(() => confirmGarbage(addresses)),
     findKnown: (addresses) => read(() => findKnown(addresses, true)),
     findNamed: (addresses) => read(() => findKnown(addresses, false)),

@@ -23,9 +23,11 @@ export async function collectGarbage(
   const { catalog, now } = context;
   const report = { blobs: 0, failed: 0 };
   const done = await withLease(context, "collector", randomUUID(), async (isHeld) => {
-    for (;;) {
-      const due = await catalog.dueGarbage(now(), BATCH);
-      if (due.length === 0) return;
+    for (let after: Garbage | undefined; ;) {
+      // What cannot be deleted must not stop the rest.
+      const due = await catalog.dueGarbage(now(), BATCH, after);
+      after = due.at(-1);
+      if (after === undefined || !isHeld() || signal?.aborted === true) return;
       await context.run.ready();
       const deleted: Address[] = [];
       let next = 0;
@@ -43,8 +45,6 @@ export async function collectGarbage(
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
       if (deleted.length > 0) await catalog.confirmGarbage(deleted);
-      // The same ones would come again.
-      if (deleted.length < due.length) return;
     }
   });
   return done && report;

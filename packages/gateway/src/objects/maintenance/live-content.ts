@@ -1,4 +1,5 @@
 import type { Address } from "@idk/storage";
+import type { Garbage } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
 import { decodeManifest } from "../identity/manifest.ts";
 import { type AddressSet, createAddressSet } from "./address-set.ts";
@@ -13,8 +14,8 @@ export interface LiveContent extends Pick<AddressSet, "has"> {
   addIfContent(address: Address): Promise<void>;
 }
 
-/** Garbage that waits is read in one go. */
-const GARBAGE_MAX = 1_000_000;
+/** Garbage read at once. */
+const GARBAGE_PAGE = 1000;
 const DAY = 24 * 60 * 60_000;
 /** The manifest of an object with so many roots may have chunks of its own. */
 const LONG_MANIFEST = 1000;
@@ -70,8 +71,17 @@ export async function findLiveContent(
   }
   await inParallel(contentRoots(), addIfThere);
 
+  async function* garbage(): AsyncGenerator<Garbage> {
+    const until = now() + DAY;
+    for (let after: Garbage | undefined; ;) {
+      const page = await catalog.dueGarbage(until, GARBAGE_PAGE, after);
+      after = page.at(-1);
+      if (after === undefined) return;
+      yield* page;
+    }
+  }
   // For an hour, it is still read.
-  await inParallel(await catalog.dueGarbage(now() + DAY, GARBAGE_MAX), async (garbage) => {
+  await inParallel(garbage(), async (garbage) => {
     if (garbage.kind === "identity") identities.add(garbage.address);
     else await addIfThere(garbage.address);
   });

@@ -85,6 +85,13 @@ export function objectBehaviour(open: OpenFixture): void {
         "content",
       ]);
       expect(await garbage(catalog)).toEqual([first.root, ...addresses("a", "b")].toSorted());
+      const pages: string[] = [];
+      let last: Awaited<ReturnType<typeof due>>[number] | undefined;
+      do {
+        [last] = await catalog.dueGarbage(NOW + HOUR, 1, last);
+        if (last !== undefined) pages.push(last.address);
+      } while (last !== undefined);
+      expect(pages).toEqual([first.root, ...addresses("a", "b")]);
       await catalog.confirmGarbage(addresses("a") as never);
       expect(await garbage(catalog)).toEqual([first.root, ...addresses("b")].toSorted());
     }),

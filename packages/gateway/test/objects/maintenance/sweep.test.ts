@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createStore, wrapBackend } from "@idk/storage";
+import { type Address, createStore, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { openCatalog } from "../../../src/catalog/open-catalog.ts";
 import { createObjects } from "../../../src/objects/create-objects.ts";
@@ -275,4 +275,23 @@ test("a write that was silent for a day is not committed after a sweep", async (
   const putting = sleeper.putObject({ ...target, body: { ...body, bytes: slow() } });
   expect(await failureOf(putting)).toMatchObject({ code: "ServiceUnavailable" });
   expect(await catalog.findObject(bucket.id, keyOf("k"))).toBeUndefined();
+});
+
+test("garbage that cannot be deleted does not stop the rest", async () => {
+  await using rig = await openRig();
+  const stuck = new Set<string>();
+  const backend = wrapBackend(rig.backend, {
+    delete:
+      (remove) =>
+      async (name, ...given) => {
+        if (stuck.has(name)) throw new Error("no");
+        await remove(name, ...given);
+      },
+  });
+  const due = rig.clock.now;
+  const names = Array.from({ length: 300 }, (_, i) => i.toString(16).padStart(64, "0") as Address);
+  for (const name of names.slice(0, 290)) stuck.add(name);
+  await rig.catalog.addGarbage(names.map((address) => ({ address, kind: "identity", due })));
+  const objects = await objectsOf(rig, { backend });
+  expect(await objects.maintenance.collect()).toEqual({ blobs: 10, failed: 290 });
 });
