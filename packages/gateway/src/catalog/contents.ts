@@ -11,6 +11,7 @@ import {
   statement,
   type Plan,
   type Statement,
+  type Value,
 } from "./database/port.ts";
 import type { ContentRoot, Garbage, ObjectRecord, Part, Seq, Time } from "./records.ts";
 
@@ -71,10 +72,20 @@ function* countUses(addresses: readonly Address[]): Plan<void> {
   }
 }
 
-/** Removes an owner's content roots and parts, or those of one part. What nobody else has becomes garbage. */
-export function* removeContents(owner: Seq, now: Time, part?: number): Plan<void> {
-  const which = part === undefined ? "owner = ?" : "owner = ? AND part = ?";
-  const values = part === undefined ? [owner] : [owner, part];
+/** Removes an owner's content roots and parts. What nobody else has becomes garbage. */
+export function removeContents(owner: Seq, now: Time): Plan<void> {
+  return removeWhere("owner = ?", [owner], now);
+}
+
+/** The same for some of the parts, by number. */
+export function* removeParts(owner: Seq, now: Time, numbers: readonly number[]): Plan<void> {
+  for (const batch of batches(numbers, LIST_LIMIT)) {
+    const { marks, values } = list(batch);
+    yield* removeWhere(`owner = ? AND part IN ${marks}`, [owner, ...values], now);
+  }
+}
+
+function* removeWhere(which: string, values: readonly Value[], now: Time): Plan<void> {
   yield* all(
     statement(
       `UPDATE shared SET uses = shared.uses - gone.uses

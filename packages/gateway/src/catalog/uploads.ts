@@ -6,6 +6,7 @@ import {
   insertGarbage,
   insertParts,
   removeContents,
+  removeParts,
 } from "./contents.ts";
 import {
   keyLocks,
@@ -137,7 +138,7 @@ export function* putPart(
   }
   if (isRegistered && writes!.length === 0) return { outcome: "expired" };
   if (sources?.length === 0) return { outcome: "source-changed" };
-  if (there > 0) yield* removeContents(upload.seq, now, part.number);
+  if (there > 0) yield* removeParts(upload.seq, now, [part.number]);
   const placed = contents.map((root) => ({ ...root, part: part.number }));
   yield* addContents(upload.seq, placed, source !== undefined);
   yield* all(...insertParts(upload.seq, [part]), ...endWrite(part.seq));
@@ -193,7 +194,7 @@ export function* completeUpload(
   const isAlive = !isRegistered || writes!.length > 0;
   const outcome = judge(state, object.seq, isClaimed, isAlive);
   if (outcome !== "stored" && outcome !== "superseded") return { outcome };
-  for (const number of unlisted.keys()) yield* removeContents(owner, now, number);
+  yield* removeParts(owner, now, [...unlisted.keys()]);
   if (outcome === "stored") {
     yield* placeObject({ bucket, key, object, owner, parts: parts.length }, state, now);
   } else {
