@@ -57,11 +57,11 @@ async function sweepStore(
 ): Promise<void> {
   const { backend, catalog, now } = context;
   const before = await requireLineage(context, inspector, signal);
-  const began = now();
   const cutoff = await ageLimit(context, minAge);
   const live = await findLiveContent(context, inspector, before.snapshot, signal);
   const old: Address[] = [];
   const tombstones: Address[] = [];
+  let unread = 0;
 
   const examine = async (
     listed: readonly { address: Address; size: number; isOld: boolean }[],
@@ -79,7 +79,10 @@ async function sweepStore(
         return;
       }
       // Not ours to judge. A rebuild would report it.
-      if (inspected.kind === "unknown") return;
+      if (inspected.kind === "unknown") {
+        unread += 1;
+        return;
+      }
       if (inspected.kind === "record") {
         const { record } = inspected;
         if (record.type === "tombstones") {
@@ -135,7 +138,8 @@ async function sweepStore(
       report.deleted += some.length;
     }
   }
-  if (isLast) await catalog.forgetDeadWrites(began);
+  // Their roots were all old enough to be judged, and are gone.
+  if (isLast && unread === 0) await catalog.forgetDeadWrites(cutoff);
 }
 
 /**
