@@ -228,7 +228,7 @@ export interface Maintenance {
   sweep(options?: SweepOptions): Promise<SweepReport>;
   /** Stores a sealed snapshot of the catalog. False if another process does so now. */
   snapshot(signal?: AbortSignal): Promise<boolean>;
-  /** Whether all blobs of every object exist; with `deep`, opens and verifies each. */
+  /** Whether the roots of every object exist; with `deep`, reads and verifies each object. */
   check(options?: CheckOptions): Promise<CheckReport>;
 }
 

@@ -66,7 +66,9 @@ export async function openPostgres(url: string, connections: number): Promise<Da
       await Bun.sleep(Math.random() * 10 * attempt);
     }
   };
-  const write = <T>(plan: () => Plan<T>): Promise<T> => transact(writers, "BEGIN", plan);
+  // Whatever the server's default is: a statement behind a lock must see what was committed before it.
+  const write = <T>(plan: () => Plan<T>): Promise<T> =>
+    transact(writers, "BEGIN ISOLATION LEVEL READ COMMITTED", plan);
 
   try {
     await write(migrate);

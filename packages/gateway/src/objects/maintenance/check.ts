@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Address } from "@idk/storage";
 import { equal } from "@idk/storage/blobs";
 import type { ExportedRow } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
@@ -13,7 +14,7 @@ const MD5 = /^[0-9a-f]{32}$/u;
 type ObjectRow = Extract<ExportedRow, { type: "object" }>;
 
 /**
- * Checks that the roots of every object exist: one listing, and nothing is read. With `deep`, reads every
+ * Checks that the roots of every object exist, not what is below them: one listing, and nothing is read. With `deep`, reads every
  * object, and checks its identity and its MD5. Objects that are replaced meanwhile do not count.
  */
 export async function checkObjects(
@@ -28,12 +29,15 @@ export async function checkObjects(
   let objects = 0;
   const sizes = createAddressSet();
   const buckets = new Map<number, string>();
-  const newest = await catalog.highestSeq();
   for await (const { name } of backend.list("", { signal })) sizes.add(name);
 
+  // It may have been stored after the listing.
+  const isMissing = async (address: Address): Promise<boolean> =>
+    !sizes.has(address) && (await backend.head(address, { signal })) === undefined;
   const faultOf = async ({ object, contents }: ObjectRow): Promise<string | undefined> => {
-    if (!sizes.has(object.root)) return "its identity root is missing";
-    const missing = contents.filter(({ address }) => !sizes.has(address));
+    if (await isMissing(object.root)) return "its identity root is missing";
+    const missing: ObjectRow["contents"][number][] = [];
+    for (const root of contents) if (await isMissing(root.address)) missing.push(root);
     if (missing.length > 0) {
       return `${missing.length} of its content roots are missing, the first is ${missing[0]!.address}`;
     }
@@ -43,8 +47,7 @@ export async function checkObjects(
   for await (const row of catalog.exportRows()) {
     signal?.throwIfAborted();
     if (row.type === "bucket") buckets.set(row.bucket.id, row.bucket.name);
-    // Those are stored after the listing.
-    if (row.type !== "object" || row.object.seq > newest) continue;
+    if (row.type !== "object") continue;
     objects += 1;
     const message = await faultOf(row);
     if (message === undefined) continue;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { exportLines } from "../../../src/objects/maintenance/export.ts";
-import { bytesOf, keyOf, openRig, put } from "../support.ts";
+import { bytesOf, keyOf, objectsOf, openRig, put } from "../support.ts";
 
 const MIB = 2 ** 20;
 
@@ -37,4 +37,17 @@ test("an export has a line of JSON for each object", async () => {
     { bucket: "b", key: "ä", size: 10, etag: short.etag, roots: [short.root] },
   ]);
   expect(lines[0]).not.toMatchObject({ roots: [long.root] });
+});
+
+test("what is stored while a check runs is not missing", async () => {
+  await using rig = await openRig();
+  const backend = {
+    ...rig.backend,
+    async *list(...given: Parameters<typeof rig.backend.list>) {
+      yield* rig.backend.list(...given);
+      await put(rig, "late", bytesOf(3 * MIB, 1));
+    },
+  };
+  const objects = await objectsOf(rig, { backend });
+  expect(await objects.maintenance.check()).toMatchObject({ objects: 1, faultCount: 0 });
 });
