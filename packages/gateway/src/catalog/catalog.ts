@@ -38,8 +38,6 @@ import type {
 export interface Catalog {
   /** A new number of the sequence: higher than all that any catalog of this database has returned. */
   nextSeq(): Promise<Seq>;
-  /** The highest number given out so far, or higher. */
-  highestSeq(): Promise<Seq>;
 
   /** `exists` with the bucket that has the name, unless it was made. */
   createBucket(
@@ -211,7 +209,7 @@ export interface Catalog {
   /**
    * All buckets, objects and uploads with their parts; buckets by id, the rest of a bucket in the order of
    * its keys. Many short transactions: what changes meanwhile may be in it or not, but each row is whole.
-   * Take `highestSeq` before, so that a reader knows from which seq on to look further.
+   * `beginSnapshot` before says which writes may be missing.
    */
   exportRows(): AsyncIterable<ExportedRow>;
   /**

@@ -14,7 +14,7 @@ import {
 } from "./cleanup.ts";
 import { insertGarbage } from "./contents.ts";
 import { keyLocks, locked, parseUploadId } from "./convert.ts";
-import { all, batches, integer, rows, type Database, type Plan } from "./database/port.ts";
+import { all, batches, type Database } from "./database/port.ts";
 import { openPostgres } from "./database/postgres.ts";
 import { openSqlite } from "./database/sqlite.ts";
 import { listObjects, listUploads } from "./listing.ts";
@@ -93,7 +93,6 @@ export async function createCatalog(database: Database): Promise<Catalog> {
   await write(() => beginLineage(randomUUID()));
   return {
     nextSeq: () => database.nextSeq(),
-    highestSeq: () => query(highestSeq),
 
     createBucket: (bucket) => write(() => createBucket(dialect, bucket)),
     findBucket: (name) => query(() => findBucket(name)),
@@ -191,9 +190,4 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     },
     close: () => database.close(),
   };
-
-  function* highestSeq(): Plan<number> {
-    const [row] = yield* rows(dialect.highestSeq);
-    return integer(row!["seq"]);
-  }
 }

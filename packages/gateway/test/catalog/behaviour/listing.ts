@@ -11,7 +11,7 @@ export async function fill(
   keys: readonly Uint8Array[],
 ): Promise<void> {
   for (let at = 0; at < keys.length; at += 1000) {
-    const first = await catalog.highestSeq();
+    const first = await catalog.nextSeq();
     const rows = keys.slice(at, at + 1000).map((key, i): ExportedRow => {
       const object = { ...inline(first + i + 1), bucket: bucket.id, key, parts: 0 };
       return { type: "object", object, contents: [], parts: [] };
