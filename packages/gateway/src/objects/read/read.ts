@@ -32,6 +32,9 @@ export async function* readContent(
     try {
       for (;;) {
         const piece = await turn.next();
+        if (piece === undefined && !share.isOver() && position < range.end) {
+          throw new Error("an object has less content than the catalog says");
+        }
         if (piece === undefined) break;
         position += piece.length;
         context.memory.passed.add(piece.length);
