@@ -13,10 +13,10 @@ import type { MarkedBackend } from "./store-time.ts";
  *   it puts it. So a catalog that does not remember a mark of its store was copied before that was put.
  */
 
+const [DIGITS, HALF] = [16, 32];
 const STORES = chainOf("idk/s3/store");
 const MARKS = chainOf("idk/s3/marks");
 const [STORE_DOMAIN, MARK_DOMAIN] = [utf8("idk/s3/store"), utf8("idk/s3/mark")];
-const [DIGITS, HALF] = [16, 32];
 
 /** A mark in the store. */
 export interface StoredMark extends Mark {

@@ -93,10 +93,10 @@ test("the catalog of another store does nothing in this one", async () => {
   const before = await blobsOf(rig.backend);
   const wrong = await objectsOf(rig, { catalog: other.catalog });
   for (const doing of [
-    wrong.maintenance.snapshot(),
-    objectsOf(rig, { catalog: other.catalog, background: true }),
+    () => wrong.maintenance.snapshot(),
+    () => objectsOf(rig, { catalog: other.catalog, background: true }),
   ]) {
-    const failure = await failureOf(doing);
+    const failure = await failureOf(doing());
     expect(failure).toBeInstanceOf(LineageError);
     expect(failure.message).toContain("another store");
   }
