@@ -35,7 +35,8 @@ export async function collectGarbage(
         while (next < due.length && isHeld() && signal?.aborted !== true) {
           const garbage = due[next++]!;
           try {
-            report.blobs += await deleteGarbage(context, garbage, signal);
+            const blobs = await deleteGarbage(context, garbage, signal);
+            report.blobs += blobs;
             deleted.push(garbage.address);
           } catch (error) {
             report.failed += 1;
