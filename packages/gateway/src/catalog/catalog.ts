@@ -294,13 +294,7 @@ export type Committed =
   | { readonly outcome: "stored"; readonly replaced: StoredObject | undefined }
   | { readonly outcome: "superseded" }
   | {
-      readonly outcome:
-        | "retry"
-        | "lost"
-        | "expired"
-        | "source-changed"
-        | "no-bucket"
-        | "no-upload";
+      readonly outcome: "retry" | "lost" | "expired" | "source-changed" | "no-bucket" | "no-upload";
     };
 
 export interface DeleteOptions {

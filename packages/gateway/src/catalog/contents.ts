@@ -132,11 +132,7 @@ export function insertGarbage(garbage: readonly Garbage[]): Statement[] {
  *
  * @param isBuried false if nothing in the store would keep a rebuild from bringing the object back
  */
-export function rootGarbage(
-  { root, kind }: ObjectRecord,
-  now: Time,
-  isBuried: boolean,
-): Garbage {
+export function rootGarbage({ root, kind }: ObjectRecord, now: Time, isBuried: boolean): Garbage {
   const isRead = kind === "inline" && isBuried;
   return { address: root, kind: "identity", due: isRead ? now + CONTENT_DELAY : now };
 }

@@ -1,7 +1,13 @@
 import { CLAIM_EXPIRY, type Catalog, type Committed, type Condition } from "./catalog.ts";
 import type { Deleted, DeleteOptions, Put } from "./catalog.ts";
 import { refusalOf } from "./conditions.ts";
-import { addContents, insertGarbage, insertParts, removeContents, rootGarbage } from "./contents.ts";
+import {
+  addContents,
+  insertGarbage,
+  insertParts,
+  removeContents,
+  rootGarbage,
+} from "./contents.ts";
 import {
   keyLocks,
   locked,

@@ -94,10 +94,7 @@ export function* forgetDeadWrites(before: Time): Plan<void> {
 }
 
 export function* stopCompletes(upload: Seq): Plan<readonly Seq[]> {
-  const found = yield* rows(
-    "UPDATE writes SET is_dead = 1 WHERE upload = ? RETURNING seq",
-    upload,
-  );
+  const found = yield* rows("UPDATE writes SET is_dead = 1 WHERE upload = ? RETURNING seq", upload);
   return found.map((row) => integer(row["seq"]));
 }
 

@@ -157,9 +157,7 @@ export async function serve(
   const maxConnections = await checkFiles(settings.maxConnections ?? CONNECTIONS, session);
   const { digestThreads, stallTimeout, presignedV2, trustedProxy: trustedProxies } = settings;
   const patience =
-    stallTimeout === undefined
-      ? undefined
-      : { ...CLIENT_PATIENCE, stallMs: 1000 * stallTimeout };
+    stallTimeout === undefined ? undefined : { ...CLIENT_PATIENCE, stallMs: 1000 * stallTimeout };
   const options = {
     ...served,
     credentials,

@@ -62,7 +62,8 @@ export async function listStoredMarks(
     const number = Number.parseInt(digits, 16);
     const [nonce, tag] = halvesOf(name);
     if (!Number.isSafeInteger(number)) continue;
-    if (isAuthentic(keys, tag, ...saidBy(store, digits, nonce))) marks.push({ name, number, nonce });
+    if (isAuthentic(keys, tag, ...saidBy(store, digits, nonce)))
+      marks.push({ name, number, nonce });
   }
   return marks;
 }

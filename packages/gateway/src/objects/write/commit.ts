@@ -134,7 +134,9 @@ async function declareVoid(
     await voidWrites([{ bucket, key, seq, isVoid: true }]);
     await catalog.addGarbage([{ address: root, kind: "identity", due: now() }]);
   } catch (cause) {
-    throw new S3Error("ServiceUnavailable", "A write that was refused cannot be undone.", { cause });
+    throw new S3Error("ServiceUnavailable", "A write that was refused cannot be undone.", {
+      cause,
+    });
   }
 }
 

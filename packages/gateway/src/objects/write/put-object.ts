@@ -88,7 +88,7 @@ export async function commitObject(
     content,
     write,
     signal,
-    commit: (record) => 
+    commit: (record) =>
       catalog.commitPut({ ...put, bucket, key, object: record, isRegistered: true, now: now() }),
     discardContent,
   });

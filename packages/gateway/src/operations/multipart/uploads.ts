@@ -130,7 +130,8 @@ function checkInitiated(header: string | undefined, { time }: Upload): void {
     });
   }
   // Clients know it to the second, from headers, or to the millisecond, from lists.
-  if (Math.floor(wanted / 1000) !== Math.floor(time / 1000)) throw new S3Error("PreconditionFailed");
+  if (Math.floor(wanted / 1000) !== Math.floor(time / 1000))
+    throw new S3Error("PreconditionFailed");
 }
 
 export const UPLOAD_OPERATIONS: readonly Operation[] = [

@@ -179,9 +179,7 @@ export function transferBehaviour(open: OpenFixture): void {
       );
       expect(numbers.toSorted((a, b) => a - b)).toEqual(nonces.map((_, i) => i + 1));
       const marks = nonces.map((nonce, i) => ({ number: numbers[i]!, nonce }));
-      expect([...(await other.listMarks())]).toEqual(
-        marks.toSorted((a, b) => a.number - b.number),
-      );
+      expect([...(await other.listMarks())]).toEqual(marks.toSorted((a, b) => a.number - b.number));
       await catalog.importMark({ number: 70, nonce: "imported" });
       expect((await catalog.listMarks()).map(({ number }) => number)).toEqual([
         ...nonces.map((_, i) => i + 1).filter((number) => number > 70 - 64),

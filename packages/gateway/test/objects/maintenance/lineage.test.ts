@@ -73,7 +73,6 @@ test("a catalog is refused once another one has taken over", async () => {
   rig.clock.now += HOUR;
   await put(rig, "k", bytesOf(10, 2));
   const fresh = await rebuiltOf(rig);
-  await using _fresh = closing(fresh.catalog);
   await put({ objects: fresh.objects, bucket: rig.bucket }, "k", bytesOf(10, 3));
   rig.clock.now += HOUR;
   expect(await failureOf(put(rig, "k", bytesOf(10, 4)))).toMatchObject({
@@ -81,6 +80,7 @@ test("a catalog is refused once another one has taken over", async () => {
   });
   // And the first rebuild lacks what came after it.
   expect((await objects.maintenance.sweep()).refused).toContain("old copy");
+  await fresh.catalog.close();
 });
 
 test("the catalog of another store does nothing in this one", async () => {
@@ -167,9 +167,9 @@ test("an incomplete catalog collects and writes nothing", async () => {
   const putting = put({ ...rig, objects: incomplete.objects }, "x", bytesOf(10, 1));
   expect(await failureOf(putting)).toMatchObject(refused);
   const { report, catalog: whole, objects: reader } = await rebuiltOf(rig);
-  await using _whole = closing(whole);
   expect(report.isComplete).toBe(true);
   expect(await read({ objects: reader, catalog: whole, bucket }, "c")).toEqual(bytesOf(3 * MIB, 1));
+  await whole.close();
 });
 
 test("a new catalog is not taken for that of a store without markers", async () => {

@@ -275,27 +275,28 @@ test("a snapshot contradicts what was replaced before it", async () => {
   expect(await rebuiltRead(rig, "k")).toBeUndefined();
 });
 
-test.each([true, false])("a rebuilt catalog sweeps what it passed over, with a snapshot: %p", async (
-  useSnapshot,
-) => {
-  await using rig = await openRig();
-  const { bucket, clock } = rig;
-  await put(rig, "k", bytesOf(10, 1));
-  await put(rig, "l", bytesOf(10, 1));
-  await rig.objects.deleteObjects(bucket, [{ key: keyOf("k") }]);
-  const crashing = await objectsOf(rig, { catalog: failing(rig, "commitPut") });
-  await failureOf(put({ bucket, objects: crashing }, "z", bytesOf(10, 2)));
-  clock.now += 2 * DAY;
-  await rig.objects.maintenance.snapshot();
-  const { report, ...rebuilt } = await rebuiltOf(rig, { useSnapshot });
-  expect(report.isComplete).toBe(true);
-  await rebuilt.objects.maintenance.snapshot();
-  clock.now += 2 * DAY;
-  const sweep = await rebuilt.objects.maintenance.sweep();
-  expect(sweep.refused).toBeUndefined();
-  expect(sweep.deleted).toBeGreaterThan(0);
-  expect(await read({ ...rebuilt, bucket }, "k")).toBeUndefined();
-  expect(await read({ ...rebuilt, bucket }, "l")).toEqual(bytesOf(10, 1));
-  expect((await rebuilt.objects.maintenance.check({ deep: true })).faultCount).toBe(0);
-  await rebuilt.catalog.close();
-});
+test.each([true, false])(
+  "a rebuilt catalog sweeps what it passed over, with a snapshot: %p",
+  async (useSnapshot) => {
+    await using rig = await openRig();
+    const { bucket, clock } = rig;
+    await put(rig, "k", bytesOf(10, 1));
+    await put(rig, "l", bytesOf(10, 1));
+    await rig.objects.deleteObjects(bucket, [{ key: keyOf("k") }]);
+    const crashing = await objectsOf(rig, { catalog: failing(rig, "commitPut") });
+    await failureOf(put({ bucket, objects: crashing }, "z", bytesOf(10, 2)));
+    clock.now += 2 * DAY;
+    await rig.objects.maintenance.snapshot();
+    const { report, ...rebuilt } = await rebuiltOf(rig, { useSnapshot });
+    expect(report.isComplete).toBe(true);
+    await rebuilt.objects.maintenance.snapshot();
+    clock.now += 2 * DAY;
+    const sweep = await rebuilt.objects.maintenance.sweep();
+    expect(sweep.refused).toBeUndefined();
+    expect(sweep.deleted).toBeGreaterThan(0);
+    expect(await read({ ...rebuilt, bucket }, "k")).toBeUndefined();
+    expect(await read({ ...rebuilt, bucket }, "l")).toEqual(bytesOf(10, 1));
+    expect((await rebuilt.objects.maintenance.check({ deep: true })).faultCount).toBe(0);
+    await rebuilt.catalog.close();
+  },
+);

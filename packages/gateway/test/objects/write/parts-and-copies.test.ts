@@ -186,27 +186,28 @@ test("a gateway with public keys alone writes what a reader can read, and reads 
   await writer.close();
 });
 
-test.each([1000, 3 * MIB])("tags of an object of %i bytes survive the loss of the catalog", async (
-  length,
-) => {
-  await using rig = await openRig();
-  const { objects, bucket, catalog, clock } = rig;
-  const stored = await put(rig, "k", bytesOf(length, 1));
-  const source = (await catalog.openObject(bucket.id, keyOf("k")))!;
-  clock.now += 60_000;
-  const tags = [["a", "b"]] as const;
-  expect(await objects.setTags({ bucket, source, tags })).toBe(true);
-  const tagged = (await catalog.findObject(bucket.id, keyOf("k")))!;
-  const { seq: _, root: __, ...same } = stored;
-  expect(tagged).toMatchObject({ ...same, tags });
-  expect(await read(rig, "k")).toEqual(bytesOf(length, 1));
-  // Another version is there now.
-  expect(await objects.setTags({ bucket, source, tags: [] })).toBe(false);
-  clock.now += 61 * 60_000;
-  await objects.maintenance.collect();
-  const rebuilt = await rebuiltOf(rig);
-  expect(rebuilt.report.isComplete).toBe(true);
-  expect(await rebuilt.catalog.findObject(bucket.id, keyOf("k"))).toEqual(tagged);
-  expect(await read({ ...rebuilt, bucket }, "k")).toEqual(bytesOf(length, 1));
-  await rebuilt.catalog.close();
-});
+test.each([1000, 3 * MIB])(
+  "tags of an object of %i bytes survive the loss of the catalog",
+  async (length) => {
+    await using rig = await openRig();
+    const { objects, bucket, catalog, clock } = rig;
+    const stored = await put(rig, "k", bytesOf(length, 1));
+    const source = (await catalog.openObject(bucket.id, keyOf("k")))!;
+    clock.now += 60_000;
+    const tags = [["a", "b"]] as const;
+    expect(await objects.setTags({ bucket, source, tags })).toBe(true);
+    const tagged = (await catalog.findObject(bucket.id, keyOf("k")))!;
+    const { seq: _, root: __, ...same } = stored;
+    expect(tagged).toMatchObject({ ...same, tags });
+    expect(await read(rig, "k")).toEqual(bytesOf(length, 1));
+    // Another version is there now.
+    expect(await objects.setTags({ bucket, source, tags: [] })).toBe(false);
+    clock.now += 61 * 60_000;
+    await objects.maintenance.collect();
+    const rebuilt = await rebuiltOf(rig);
+    expect(rebuilt.report.isComplete).toBe(true);
+    expect(await rebuilt.catalog.findObject(bucket.id, keyOf("k"))).toEqual(tagged);
+    expect(await read({ ...rebuilt, bucket }, "k")).toEqual(bytesOf(length, 1));
+    await rebuilt.catalog.close();
+  },
+);

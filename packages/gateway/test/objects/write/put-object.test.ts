@@ -164,14 +164,15 @@ test("without tombstones, a deleted inline root goes at once", async () => {
   expect(await blobsOf(rig.backend)).not.toContain(root);
 });
 
-test.each([1000, 3 * MIB])("an object of %i bytes that should have more is an error", async (
-  length,
-) => {
-  await using rig = await openRig();
-  await put(rig, "k", bytesOf(length, 1));
-  const { object, contents } = (await rig.catalog.openObject(rig.bucket.id, keyOf("k")))!;
-  const longer = { object: { ...object, size: length + 5 }, contents };
-  expect(await failureOf(collect(rig.objects.readObject(longer)))).not.toMatchObject({
-    message: "nothing was thrown",
-  });
-});
+test.each([1000, 3 * MIB])(
+  "an object of %i bytes that should have more is an error",
+  async (length) => {
+    await using rig = await openRig();
+    await put(rig, "k", bytesOf(length, 1));
+    const { object, contents } = (await rig.catalog.openObject(rig.bucket.id, keyOf("k")))!;
+    const longer = { object: { ...object, size: length + 5 }, contents };
+    expect(await failureOf(collect(rig.objects.readObject(longer)))).not.toMatchObject({
+      message: "nothing was thrown",
+    });
+  },
+);
