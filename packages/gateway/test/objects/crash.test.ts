@@ -186,7 +186,22 @@ async function operate(
       }
       const etag = `${"0".repeat(32)}-2`;
       const whole = { bucket, upload: upload!, parts, etag, checksums: {} };
-      return attempt(md5Of(Buffer.concat(contents)), () => objects.completeUpload(whole));
+      const completing = attempt(md5Of(Buffer.concat(contents)), () =>
+        objects.completeUpload(whole),
+      );
+      if (random(2) === 0) return completing;
+      // A client that gets no answer gives up.
+      return completing.catch(async (failure: unknown) => {
+        try {
+          await objects.abortUpload(upload!);
+        } catch (error) {
+          // It was completed.
+          if (error instanceof S3Error) return;
+          throw error;
+        }
+        if (!(failure instanceof Crash)) throw failure;
+        model.set(name, before);
+      });
     }
     case 6:
       await objects.maintenance.collect();
@@ -259,7 +274,7 @@ async function run(seed: number, failure: Failure): Promise<readonly string[]> {
     prefix: new Uint8Array(0),
     limit: 1000,
   });
-  for (const upload of uploads.entries) await catalog.abortUpload(upload, clock.now);
+  for (const upload of uploads.entries) await next.abortUpload(upload);
   clock.now += DAY;
   await next.maintenance.collect();
   const sweep = await next.maintenance.sweep();
