@@ -14,6 +14,7 @@ import {
   HOUR,
   keyOf,
   md5Of,
+  objectsOf,
   openRig,
   put,
   read,
@@ -211,3 +212,32 @@ test.each([1000, 3 * MIB])(
     await rebuilt.catalog.close();
   },
 );
+
+test("a repeated Complete leaves neither a claim nor a write behind", async () => {
+  await using rig = await openRig();
+  const { bucket, catalog } = rig;
+  await put(rig, "k", bytesOf(10, 1));
+  const upload = await begin(rig, "k");
+  const part = await putPart(rig, upload, 1, bytesOf(MIB, 1));
+  const whole = { bucket, upload, parts: [part], etag: `${"0".repeat(32)}-1`, checksums: {} };
+  const condition = { ifMatch: ["*"] };
+  const { seq } = await rig.objects.completeUpload({ ...whole, condition });
+  // It came while the first one was running.
+  let looks = 0;
+  const late = {
+    ...catalog,
+    findCompleted: async (...given: Parameters<typeof catalog.findCompleted>) => {
+      looks += 1;
+      return looks === 1 ? undefined : catalog.findCompleted(...given);
+    },
+  };
+  const objects = await objectsOf(rig, { catalog: late });
+  for (const wanted of [condition, { ifNoneMatch: ["*"] }]) {
+    looks = 0;
+    expect(await objects.completeUpload({ ...whole, condition: wanted })).toMatchObject({ seq });
+  }
+  expect(await catalog.counts()).toMatchObject({ writes: 0 });
+  const target = { bucket, key: keyOf("k"), headers: {} };
+  const next = await rig.objects.putObject({ ...target, body: bodyOf(bytesOf(5, 5)), condition });
+  expect(next.seq).toBeGreaterThan(seq);
+});
