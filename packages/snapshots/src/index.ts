@@ -25,16 +25,16 @@ export type { FoundHead, ListedMarker, RefusedHead } from "./repository/find-hea
 export { discoverRepository } from "./repository/discover.ts";
 export {
   GRACE_DEFAULT,
-  allow,
+  allowWriter,
+  type ChangeOptions,
   changeSettings,
-  close,
   createRepository,
   type CreateOptions,
-  revoke,
   revokeWriter,
 } from "./repository/settings.ts";
+export { allow, close, revoke } from "./rules/granting.ts";
 export { shareKeys, type SharedKeys, type SkippedSnapshot } from "./maintenance/share-keys.ts";
-export { type Fork, forksOf } from "./repository/forks.ts";
+export { type Fork, forksOf } from "./rules/forks.ts";
 export {
   type HeadMemory,
   type RememberedHead,

@@ -64,10 +64,14 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
         case "warning": {
           const { path, message } = event;
           warnings += 1;
-          if (warnings > WARNINGS_MAX) break;
+          if (warnings > WARNINGS_MAX && path !== undefined) break;
+          const of = path && rootless(path);
           print(async () => {
-            await out.report({ warning: message, path: pathJson(rootless(path)) });
-            if (!out.json) await out.note(`idk: warning: ${pathText(rootless(path))}: ${message}`);
+            await out.report({ warning: message, ...(of && { path: pathJson(of) }) });
+            if (!out.json)
+              await out.note(
+                `idk: warning: ${of === undefined ? "" : `${pathText(of)}: `}${message}`,
+              );
           });
           break;
         }

@@ -68,7 +68,10 @@ export function findings({ isOwner }: { readonly isOwner: boolean }): Findings {
     steps() {
       return [
         ...(has("fork")
-          ? ["compare `idk repo show` with what you changed, and change it again"]
+          ? [
+              "the owner joins these settings by any change, such as `idk repo grace-period` with the period " +
+                "that `idk repo show` prints: then what each of them changed is in force",
+            ]
           : []),
         ...(has("head")
           ? [

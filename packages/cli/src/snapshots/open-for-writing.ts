@@ -1,6 +1,5 @@
 import {
-  allow,
-  changeSettings,
+  allowWriter,
   createRepository,
   matchesPattern,
   openRepository,
@@ -188,18 +187,17 @@ async function letWrite(
   { writer, patterns, to, isNew }: Right,
   { out, signal }: Session,
 ): Promise<void> {
-  const rules = isNew ? [] : (await repository.settings({ signal })).head.settings.rules;
+  const known = isNew ? [] : (await repository.settings({ signal })).head.settings.rules;
   const missing = patterns.filter(
     (pattern) =>
-      !rules.some(
+      !known.some(
         (rule) =>
           rule.writer === writer && rule.pattern === pattern && rule.lastGeneration === null,
       ),
   );
   if (missing.length === 0) return;
-  const add = (settings: Parameters<typeof allow>[0]) =>
-    missing.reduce((now, pattern) => allow(now, { writer, pattern, mayForget: false }), settings);
-  await changeSettings(repository, to, add, { signal });
+  const rules = missing.map((pattern) => ({ writer, pattern, mayForget: false }));
+  await allowWriter(repository, to, rules, { signal });
   const named = missing.map((pattern) => JSON.stringify(pattern)).join(" and ");
   await out.note(`idk: allowed this host to write snapshots named ${named}`);
 }

@@ -39,11 +39,12 @@ describe("the next steps after a check", () => {
   /** What each kind of problem is called, and a word of what to do about it. */
   const PROBLEMS: readonly (readonly [summary: string, step: string, problem: CheckProblem])[] = [
     ["1 head that does not count", "forget --refused", { kind: "head", marker: found, error }],
-    ["1 fork of the settings", "change it", { kind: "fork", name, heads: [], isJoined: false }],
+    ["1 fork of the settings", "grace-period", { kind: "fork", name, heads: [], isJoined: false }],
     ["1 record that cannot be read", "idk copy", { kind: "record", found, error }],
     [
       "1 session key that is damaged",
-      "cache",
+      "delete its cache, from which `idk backup` copies session keys, and back up again; then forget those " +
+        "whose files `idk check --read-data` cannot read, with `idk forget ADDRESS`",
       { kind: "key", found, session: "ef".repeat(16), error },
     ],
     ["1 list that lacks packs", "prune", { kind: "reach", found, lacking: 2, surplus: 0 }],

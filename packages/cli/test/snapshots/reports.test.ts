@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectFailure } from "../support/cli.ts";
 import { json, newUser } from "../support/new-user.ts";
@@ -58,6 +58,27 @@ describe("output about snapshots", () => {
     for (const given of [address, address.slice(0, 8)]) {
       expectFailure(await idk(["ls", given]), 3, /there is no snapshot .*`idk stat`/u);
     }
+  });
+
+  test("is that a backup is stored, and that this machine does not remember its head", async () => {
+    const { ok, home } = await newUser();
+    await ok(["backup", "docs"]);
+    const heads = join(home, ".local/state/idk/repositories");
+    const lock = join(
+      heads,
+      readdirSync(heads).find((name) => name.endsWith(".lock"))!,
+    );
+    rmSync(lock);
+    mkdirSync(lock);
+    const { stdout, stderr } = await ok(["backup", "docs"]);
+    expect(stdout).toContain("warnings 1");
+    expect(stderr).toMatch(
+      /^idk: warning: this machine does not remember the head [0-9a-f]{12}, which is stored: cannot write /mu,
+    );
+    const reports = json(await ok(["backup", "docs", "--json"]));
+    expect(reports[0]).toEqual({ warning: expect.stringContaining("does not remember the head") });
+    rmSync(lock, { recursive: true });
+    expect(json(await ok(["snapshots", "--json"]))).toHaveLength(3);
   });
 
   test("in JSON says which of two reports is that of `prune`", async () => {

@@ -57,7 +57,7 @@ export async function readState(
 
 /** What a head keeps in memory of its lists, of which it may have a MiB. */
 export interface KeptParts {
-  /** The heads before it, by default: it takes these to find forks. */
+  /** The heads before it, by default: it takes these to find forks. Settings always keep them. */
   readonly previous?: boolean | undefined;
   /** Those of its tags that are among these; by default none. */
   readonly tags?: readonly string[] | undefined;
@@ -70,7 +70,7 @@ export function shortHead<T extends StoredHead>(
 ): T {
   const { head } = found;
   const chosen = tags.filter((tag) => head.tags.includes(tag));
-  const before = addressBytes(previous ? head.previous : []);
+  const before = addressBytes(previous || head.kind === "repo" ? head.previous : []);
   return { ...found, head: withPrevious({ ...head, message: null, tags: chosen }, before) };
 }
 

@@ -60,7 +60,8 @@ export async function shareKeys(
 ): Promise<SharedKeys> {
   const { pinned, writer, backend, naCl } = repository;
   const { signal } = options;
-  await changeSettings(repository, recipients, (settings) => settings, options);
+  const same: Parameters<typeof changeSettings>[2] = (settings) => settings;
+  await changeSettings(repository, recipients, same, { ...options, forReaders: true });
   if (writer === undefined) throw new StorageError("usage", "sharing keys needs the owner's key");
 
   const secrets = new Map<SessionId, Uint8Array>();

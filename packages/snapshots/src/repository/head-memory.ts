@@ -77,6 +77,10 @@ export function rollBackIn(
   return true;
 }
 
+export function rememberedOf({ marker, head, payloadHash }: StoredHead): RememberedHead {
+  return { marker, name: head.name, payloadHash };
+}
+
 /** Whether the newest head found now is older than the one remembered, or there is none. */
 export function isRolledBack(remembered: RememberedHead, found: StoredHead | undefined): boolean {
   if (found === undefined) return true;

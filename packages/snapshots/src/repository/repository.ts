@@ -9,7 +9,7 @@ import {
   readHead,
   readHeads,
 } from "./find-heads.ts";
-import { type HeadMemory, type RememberedHead, isRolledBack } from "./head-memory.ts";
+import { type HeadMemory, type RememberedHead, isRolledBack, rememberedOf } from "./head-memory.ts";
 import { type Pinned, closedBehind, whyNotAllowed } from "../rules/counting.ts";
 import type { RepositoryHead, SnapHead } from "../format/records/head.ts";
 import type { ChainId } from "../format/names/identifiers.ts";
@@ -109,17 +109,18 @@ export function repositoryOf(parts: RepositoryParts): Repository {
   async function readSettings(options: HeadOptions): Promise<FoundSettings> {
     const { signal } = options;
     const chain = chainOf(pinned.repository, SETTINGS_CHAIN);
-    const before = await memory.recall();
+    const comparison = await beginComparison(undefined);
     let now = clock.guess() ?? (await clock.now(signal));
     for (;;) {
-      const found = await firstOf(counting(newestMarkers(backend, chain, now, signal), options));
+      const markers = newestMarkers(backend, chain, now, signal);
+      const found = await firstOf(counting(markers, options, comparison));
       const actual = await clock.now(signal);
       // A clock that is behind would look past the newest.
       if (actual > now + CLOCK_OFF_MAX) {
         now = actual;
         continue;
       }
-      await remember(chain, await compare(chain, SETTINGS_CHAIN, found, { before }, options));
+      await remember(chain, await compare(chain, SETTINGS_CHAIN, found, comparison, options));
       if (found?.head.kind === "repo") return { ...found, head: found.head };
       throw new StorageError(
         "head",
@@ -138,14 +139,14 @@ export function repositoryOf(parts: RepositoryParts): Repository {
   async function* counting(
     markers: AsyncIterable<ListedMarker>,
     options: HeadOptions,
-    comparison?: Comparison,
+    comparison: Comparison,
     atOnce = false,
   ): AsyncGenerator<FoundHead> {
-    const rules = comparison?.settings.head.settings;
+    const rules = comparison.settings?.head.settings;
     // Anyone can sign heads that are not allowed, so only those are kept that matter.
     const payloads = new Set<string>();
     const addresses = new Set<string>();
-    for (const { marker, payloadHash } of comparison?.before.values() ?? []) {
+    for (const { marker, payloadHash } of comparison.before.values()) {
       payloads.add(payloadHash);
       addresses.add(marker.address);
     }
@@ -156,7 +157,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     for await (const found of atOnce ? readHeads(read, markers) : oneByOne(read, markers)) {
       if ("error" in found) {
         const { address } = found.marker;
-        if (addresses.has(address)) comparison?.faults.set(address, found.error);
+        if (addresses.has(address)) comparison.faults.set(address, found.error);
         options.onRefused?.(found);
         continue;
       }
@@ -165,7 +166,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
         yield found;
         continue;
       }
-      if (payloads.has(found.payloadHash)) comparison?.refused.add(found.payloadHash);
+      if (payloads.has(found.payloadHash)) comparison.refused.add(found.payloadHash);
       const { marker, storedAt } = found;
       const text = `the head ${marker.address} does not count: ${why}`;
       options.onRefused?.({ marker, storedAt, error: new StorageError("head", text) });
@@ -182,13 +183,13 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     chain: ChainId,
     name: string,
     found: FoundHead | undefined,
-    { before, ...comparison }: Pick<Comparison, "before"> & Partial<Comparison>,
+    comparison: Comparison,
     { acceptRollback = false }: HeadOptions,
   ): Promise<RememberedHead | undefined> {
-    const remembered = before.get(chain);
+    const remembered = comparison.before.get(chain);
     if (remembered !== undefined && isRolledBack(remembered, found)) {
       if (!acceptRollback && !isExplained(remembered, comparison)) {
-        const fault = comparison.faults?.get(remembered.marker.address);
+        const fault = comparison.faults.get(remembered.marker.address);
         throw rollback(name, remembered, found, fault);
       }
       await memory.rollBack(chain, remembered, found && rememberedOf(found));
@@ -203,7 +204,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     if (head !== undefined) await memory.remember(new Map([[chain, head]]));
   }
 
-  const beginComparison = async (current: FoundSettings): Promise<Comparison> => ({
+  const beginComparison = async (current: FoundSettings | undefined): Promise<Comparison> => ({
     before: await memory.recall(),
     settings: current,
     refused: new Set(),
@@ -243,6 +244,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
       const newer = new Map<ChainId, RememberedHead>();
       const markers = listMarkers(backend, "", options.signal ? { signal: options.signal } : {});
       const found = counting(markers, options, comparison, true);
+      let hasFailed = false;
       try {
         for await (const head of found) {
           const { chain, name } = head.head;
@@ -256,8 +258,16 @@ export function repositoryOf(parts: RepositoryParts): Repository {
         for (const [chain, { name }] of comparison.before) {
           if (!seen.has(chain)) await compare(chain, name, undefined, comparison, options);
         }
+      } catch (error) {
+        hasFailed = true;
+        throw error;
       } finally {
-        if (newer.size > 0) await memory.remember(newer);
+        if (newer.size > 0) {
+          await memory.remember(newer).catch((error: unknown) => {
+            // What came first, such as a rollback, says more.
+            if (!hasFailed) throw error;
+          });
+        }
       }
     },
   };
@@ -266,7 +276,8 @@ export function repositoryOf(parts: RepositoryParts): Repository {
 /** What the heads that are found are compared with, and what explains a difference. */
 interface Comparison {
   readonly before: ReadonlyMap<ChainId, RememberedHead>;
-  readonly settings: FoundSettings;
+  /** Those that the heads are judged by; undefined of settings themselves. */
+  readonly settings: FoundSettings | undefined;
   /** The payloads of remembered heads that the settings do not allow. */
   readonly refused: Set<string>;
   /** The addresses of remembered heads that do not count by themselves, and why. */
@@ -276,9 +287,9 @@ interface Comparison {
 /** Whether a chain may have a newest head that is older: what was newer need not count any more. */
 function isExplained(
   { name, payloadHash }: RememberedHead,
-  { settings, refused }: Partial<Comparison>,
+  { settings, refused }: Comparison,
 ): boolean {
-  if (refused?.has(payloadHash) === true) return true;
+  if (refused.has(payloadHash)) return true;
   return settings !== undefined && closedBehind(name, settings.head.settings) < Infinity;
 }
 
@@ -299,10 +310,6 @@ async function* just<T>(item: T): AsyncGenerator<T> {
 async function firstOf<T>(items: AsyncIterable<T>): Promise<T | undefined> {
   for await (const item of items) return item;
   return undefined;
-}
-
-function rememberedOf({ marker, head, payloadHash }: FoundHead): RememberedHead {
-  return { marker, name: head.name, payloadHash };
 }
 
 function rollback(

@@ -1,16 +1,29 @@
-import { type Address, type Backend, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
+import { type Backend, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
 import { GRACE_MIN, PREVIOUS_MAX, UUID_LENGTH } from "../format/limits.ts";
-import { type FoundSettings, type HeadOptions, type Repository } from "./repository.ts";
+import {
+  type FoundSettings,
+  type HeadOptions,
+  type PinnedRepository,
+  type Repository,
+} from "./repository.ts";
 import type { Rule, Settings } from "../format/records/settings.ts";
-import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
-import { type ListedMarker, listMarkers, newestMarkers } from "./find-heads.ts";
+import { type Lineage, lineageOf, tipsOf } from "../rules/forks.ts";
+import {
+  type Marker,
+  compareMarkers,
+  formatMarker,
+  nextGeneration,
+} from "../format/names/marker.ts";
+import { type ListedMarker, listMarkers, newestMarkers, readHeads } from "./find-heads.ts";
 import type { MarkerBackend } from "./marker-backend.ts";
+import { rememberedOf } from "./head-memory.ts";
 import type { RepositoryHead } from "../format/records/head.ts";
 import type { RepositoryId } from "../format/names/identifiers.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
+import { allow, grantsSame, revoke } from "../rules/granting.ts";
+import { areSame, isSettingsHead, joinSettings } from "../rules/joining.ts";
 import type { Writer, WriterKey } from "../format/keys/writer.ts";
-import type { PinnedRepository } from "./repository.ts";
-import { type HeadPlace, headsBefore, putHead } from "./put-head.ts";
+import { type HeadPlace, putHead } from "./put-head.ts";
 import { randomBytes } from "node:crypto";
 import { requireMarkers } from "./marker-backend.ts";
 
@@ -108,124 +121,157 @@ function settingsHead(
   };
 }
 
-/** Times that a change is applied, where others change the settings at the same time. */
+/** Options of `changeSettings`. */
+export interface ChangeOptions extends HeadOptions {
+  /**
+   * Goes on until a head of its own is in force, which is sealed to these recipients. Nothing names the
+   * readers of settings, so what another owner joins is sealed to the readers that it knows.
+   */
+  readonly forReaders?: boolean | undefined;
+}
+
+/** Heads that are written for a change, where others change the settings at the same time. */
 const ATTEMPTS = 8;
 
 /**
- * Changes the settings: reads the newest, and signs new ones. If someone else has done so at the same
- * time, and did not know of these, the change is applied once more, to theirs, so that neither is lost.
+ * Changes the settings: reads them all, and signs new ones. If some are apart from each other, because
+ * others have changed them at the same time, it also signs what they give together, before and after the
+ * change, until nothing that anyone has changed is missing.
  *
- * @param change from the settings now, and the store's time in milliseconds, to the new ones
+ * @param change from the settings now, and the store's time in milliseconds, to the new ones; is called once
+ * @returns the newest settings of when all changes were joined. They lack a right that was given here if another
+ *   owner has revoked the same key at the same time
  * @throws StorageError `usage` if this machine does not hold the owner's key, or the grace period would
- *   shrink; `unavailable` if others do not stop changing the settings
+ *   shrink; `unavailable` if others do not stop changing the settings: then what was changed is stored, and
+ *   the next change joins it
  */
 export async function changeSettings(
   repository: Repository,
   recipients: readonly string[],
   change: (settings: Settings, now: number) => Settings,
-  options: HeadOptions = {},
+  options: ChangeOptions = {},
 ): Promise<FoundSettings> {
-  const { writer, pinned, backend } = repository;
-  const { signal } = options;
+  const { writer, pinned, backend, memory } = repository;
+  const { signal, forReaders = false } = options;
   if (writer?.writer !== pinned.owner) {
     throw new StorageError("usage", "only the owner of a repository can change its settings");
   }
-  const first = await repository.settings({ ...options, refresh: true });
-  /** Heads that the next one has as those before it, the first of which it changes. */
-  let known: readonly FoundSettings[] = [first];
-  const own: Marker[] = [];
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const newest = known[0]!;
-    const now = await backend.currentTime(signal ? { signal } : {});
-    const settings = change(newest.head.settings, now);
-    checkGrace(settings.graceSeconds);
-    if (settings.graceSeconds < newest.head.settings.graceSeconds) {
-      throw new StorageError("usage", "the grace period of a repository can only grow");
+  // First, because it compares them with what this machine remembers.
+  const inForce = await repository.settings({ ...options, refresh: true });
+  const chain = settingsChain(repository, inForce, options);
+  let own: FoundSettings | undefined;
+  let isMade = false;
+  for (let attempt = 0; ; attempt++) {
+    const { lineage, now } = await chain.read();
+    const tips = tipsOf(lineage, chain.isOwn);
+    const before = tips.slice(0, PREVIOUS_MAX);
+    const joined = joinSettings(lineage, before);
+    const [newest] = tips;
+    const isJoined = tips.every(({ head }) => areSame(head.settings, joined));
+    const isSealed = !forReaders || newest?.payloadHash === own?.payloadHash;
+    if (own !== undefined && newest !== undefined && isMade && isJoined && isSealed) {
+      // A store that hides the change from now on is noticed.
+      await memory.remember(new Map([[own.marker.chain, rememberedOf(own)]]));
+      await repository.settings({ ...options, refresh: true });
+      return newest;
     }
-    const before = [...known.map(({ marker }) => marker), ...own];
-    const place = await headsBefore(backend, newest.marker.chain, before, now, signal);
-    // Not heads that others wrote meanwhile: their authors would take the change for one made to theirs.
-    const isKnown = new Set(before.map(({ address }) => address));
-    const previous = place.previous.filter((address) => isKnown.has(address));
-    const after = { ...place, previous };
-    const head = settingsHead(pinned.repository, writer.writer, settings, after, now);
-    const { marker } = await putHead(repository, writer, head, recipients, { signal });
-    own.push(marker);
-    const seen = new Set([...previous, ...own.map(({ address }) => address)]);
-    known = await unseenSettings(repository, { before: first, seen, own: marker }, options);
-    if (known.length === 0) return repository.settings({ ...options, refresh: true });
+    if (attempt === ATTEMPTS) {
+      throw new StorageError(
+        "unavailable",
+        `others keep changing the settings of the repository at ${backend.description}: ` +
+          (isMade
+            ? "the change is stored, but may not be in force; look at the settings, and change them again"
+            : "nothing was changed; try again later"),
+      );
+    }
+    // What joins others changes nothing by itself, so that it means the same whoever writes it.
+    const isChange: boolean = !isMade && tips.length === 1;
+    const settings = isChange ? changed(joined, change, now) : joined;
+    const generations = before.map(({ marker }) => marker.generation);
+    const place = {
+      // A join that comes late must not put changes out of force that know of the same heads.
+      generation: nextGeneration(generations, isChange ? now : 0),
+      previous: before.map(({ marker }) => marker.address),
+    };
+    const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
+    const stored = await putHead(repository, writer, head, recipients, { signal });
+    own = { ...stored, head, storedAt: now };
+    chain.addOwn(own);
+    isMade ||= isChange;
   }
-  throw new StorageError(
-    "unavailable",
-    `others keep changing the settings of the repository at ${backend.description}: try again later`,
-  );
 }
 
-/**
- * The settings that were written meanwhile and that do not know of the own ones, newest first. Those know of
- * them that have them, or others that know of them, among the heads before them.
- */
-async function unseenSettings(
-  repository: Repository,
-  {
-    before,
-    seen,
-    own,
-  }: {
-    readonly before: FoundSettings;
-    readonly seen: ReadonlySet<Address>;
-    readonly own: Marker;
-  },
-  options: HeadOptions,
-): Promise<FoundSettings[]> {
+/** What a change makes of settings. */
+function changed(
+  settings: Settings,
+  change: (settings: Settings, now: number) => Settings,
+  now: number,
+): Settings {
+  const to = change(settings, now);
+  checkGrace(to.graceSeconds);
+  if (to.graceSeconds >= settings.graceSeconds) return to;
+  throw new StorageError("usage", "the grace period of a repository can only grow");
+}
+
+/** All settings that count. Each head is read once, and stays known if it is not listed any more. */
+function settingsChain(repository: Repository, inForce: FoundSettings, options: HeadOptions) {
   const { backend } = repository;
-  const written: FoundSettings[] = [];
-  const now = await backend.currentTime(options.signal ? { signal: options.signal } : {});
-  for await (const listed of newestMarkers(backend, own.chain, now, options.signal)) {
-    if (compareMarkers(listed.marker, before.marker) >= 0) break;
-    if (seen.has(listed.marker.address)) continue;
-    const found = await repository.read(listed, options);
-    if (found?.head.kind === "repo") written.push({ ...found, head: found.head });
-  }
-  const knowing = new Set([own.address]);
-  // A head comes after those before it, in generations too.
-  for (const { marker, head } of written.toReversed()) {
-    if (head.previous.some((address) => knowing.has(address))) knowing.add(marker.address);
-  }
-  return written.filter(({ marker }) => !knowing.has(marker.address));
-}
+  const { signal } = options;
+  const { chain } = inForce.marker;
+  /** By the names of markers; undefined if the head does not count. */
+  const known = new Map<string, FoundSettings | undefined>();
+  const own = new Set<string>();
+  const add = (found: FoundSettings) => known.set(formatMarker(found.marker), found);
+  add(inForce);
 
-/** Lets a writer write to the chains that a pattern matches, also if its right to that has ended. */
-export function allow(settings: Settings, rule: Omit<Rule, "lastGeneration">): Settings {
-  return withRule(settings, { ...rule, lastGeneration: null });
-}
-
-/** Settings with a rule, in the place of those that grant the same with other last generations. */
-function withRule(settings: Settings, rule: Rule): Settings {
-  const at = settings.rules.findIndex((other) => grantsSame(other, rule));
-  const others = settings.rules.filter((other) => !grantsSame(other, rule));
-  return { ...settings, rules: others.toSpliced(at === -1 ? others.length : at, 0, rule) };
-}
-
-function grantsSame(a: Rule, b: Rule): boolean {
-  return a.writer === b.writer && a.pattern === b.pattern && a.mayForget === b.mayForget;
+  const readOne = async (listed: ListedMarker): Promise<readonly [string, FoundSettings?]> => {
+    const name = formatMarker(listed.marker);
+    const before = known.get(name);
+    if (before !== undefined) return [name, { ...before, storedAt: listed.storedAt }];
+    const found = known.has(name) ? undefined : await repository.read(listed, options);
+    return found !== undefined && isSettingsHead(found) ? [name, found] : [name];
+  };
+  return {
+    /** @returns also the store's time before the listing, in milliseconds */
+    async read(): Promise<{ readonly lineage: Lineage<FoundSettings>; readonly now: number }> {
+      const now = await backend.currentTime(signal ? { signal } : {});
+      const markers = newestMarkers(backend, chain, now, signal);
+      for await (const [name, found] of readHeads(readOne, markers)) known.set(name, found);
+      const heads = [...known.values()].filter((found) => found !== undefined);
+      const newestFirst = heads.toSorted((a, b) => compareMarkers(a.marker, b.marker));
+      return { lineage: lineageOf(newestFirst), now };
+    },
+    addOwn(found: FoundSettings) {
+      add(found);
+      own.add(found.payloadHash);
+    },
+    isOwn: ({ payloadHash }: FoundSettings) => own.has(payloadHash),
+  };
 }
 
 /**
- * Settings without a writer's rights behind a generation, as `revokeWriter` changes them.
+ * Lets a writer write to the chains that patterns match, as `allow` changes the settings.
  *
- * @throws StorageError `usage` if it has none
+ * @throws StorageError as `changeSettings`; `unavailable` if another owner has revoked it at the same time
  */
-export function revoke(settings: Settings, writer: Writer, lastGeneration: number): Settings {
-  const rules = settings.rules.map((rule): Rule => {
-    if (rule.writer !== writer) return rule;
-    const last = Math.min(rule.lastGeneration ?? Infinity, lastGeneration);
-    return Object.assign({}, rule, { lastGeneration: last });
-  });
-  if (!settings.rules.some((rule) => rule.writer === writer)) {
-    throw new StorageError("usage", `${writer} is not allowed anything in this repository`);
+export async function allowWriter(
+  repository: Repository,
+  recipients: readonly string[],
+  given: readonly Omit<Rule, "lastGeneration">[],
+  options: HeadOptions = {},
+): Promise<FoundSettings> {
+  const change = (settings: Settings) => given.reduce((now, rule) => allow(now, rule), settings);
+  const found = await changeSettings(repository, recipients, change, options);
+  const { rules } = found.head.settings;
+  for (const rule of given) {
+    if (rules.some((other) => grantsSame(other, rule) && other.lastGeneration === null)) continue;
+    throw new StorageError(
+      "unavailable",
+      `another owner has revoked ${rule.writer} at the same time, and it stays revoked: look at the settings, ` +
+        "and allow it again if it is to write",
+    );
   }
-  return { ...settings, rules };
+  return found;
 }
 
 /**
@@ -233,7 +279,8 @@ export function revoke(settings: Settings, writer: Writer, lastGeneration: numbe
  * time, as those are that others have pushed ahead with markers that they made up: the rights then end
  * behind the newest of these.
  *
- * @throws StorageError as `changeSettings`
+ * @throws StorageError as `changeSettings`; `unavailable` if another owner has allowed it again at the same
+ *   time, after its rights had ended before
  */
 export async function revokeWriter(
   repository: Repository,
@@ -252,19 +299,14 @@ export async function revokeWriter(
   }
   const change = (settings: Settings, time: number) =>
     revoke(settings, writer, Math.max(time, last));
-  return changeSettings(repository, recipients, change, options);
-}
-
-/**
- * Closes the chains that a pattern matches: nobody writes to them any more, the owner neither. If it is
- * closed already, the earlier one of the last generations stays.
- */
-export function close(settings: Settings, pattern: string, lastGeneration: number): Settings {
-  const rule = { writer: null, pattern, mayForget: false, lastGeneration };
-  const ends = settings.rules.flatMap((other) =>
-    grantsSame(other, rule) ? (other.lastGeneration ?? []) : [],
+  const found = await changeSettings(repository, recipients, change, options);
+  const { rules } = found.head.settings;
+  if (rules.every((rule) => rule.writer !== writer || rule.lastGeneration !== null)) return found;
+  throw new StorageError(
+    "unavailable",
+    `another owner has allowed ${writer} to write again at the same time: look at the settings, and revoke ` +
+      "it again",
   );
-  return withRule(settings, { ...rule, lastGeneration: Math.min(lastGeneration, ...ends) });
 }
 
 function checkGrace(seconds: number): void {

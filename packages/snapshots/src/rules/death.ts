@@ -3,6 +3,7 @@ import { type Marker, compareMarkers, formatMarker } from "../format/names/marke
 import { type StoredHead, closedBehind } from "./counting.ts";
 import type { ChainId } from "../format/names/identifiers.ts";
 import type { Writer } from "../format/keys/writer.ts";
+import { settingsApart } from "./joining.ts";
 
 /** A marker, and the store's time of it in milliseconds. */
 export interface DatedMarker {
@@ -43,7 +44,8 @@ interface Payload {
  *
  * - A snapshot: itself, the forgetting in force, and a newer snapshot of its chain, or what closed it.
  * - A `part`: itself, and a newer head of its chain, or what closed it.
- * - Settings: themselves and newer ones.
+ * - Settings: themselves and newer ones; none while some are apart from each other, because what these have
+ *   changed, and from what, is needed to join them.
  * - A `forget` or `unforget`: itself, and a newer head of its chain, for machines remember the newest of
  *   each chain; and not before the heads that it names.
  * - Keys, and what does not count: itself, and the owner's forgetting.
@@ -89,6 +91,7 @@ export function deathsOf({
   const settings = [...payloads.values()]
     .filter(({ head }) => head.head.kind === "repo")
     .toSorted((a, b) => compareMarkers(a.head.marker, b.head.marker));
+  const areApart = settingsApart(settings.map(({ head }) => head)).length > 0;
 
   /** Those that forget or unforget, newest first, and when they die if nothing is left that they name. */
   const forgetting: { readonly head: DatedHead; readonly death: number }[] = [];
@@ -111,7 +114,7 @@ export function deathsOf({
       } else if (kind === "part") {
         deaths.set(payload, Math.max(lastAt, Math.min(newerHead, closedAt)) + grace);
       } else if (kind === "repo") {
-        deaths.set(payload, Math.max(lastAt, newerSettings) + grace);
+        deaths.set(payload, areApart ? Infinity : Math.max(lastAt, newerSettings) + grace);
         newerSettings = Math.min(newerSettings, firstAt);
       } else if (kind === "keys") {
         deaths.set(payload, Math.max(lastAt, forgottenAt(payload, byOwner)) + grace);

@@ -99,8 +99,15 @@ export type BackupEvent =
   | { readonly kind: "progress"; readonly counts: BackupCounts }
   /** It is left out of the snapshot, and the backup goes on. */
   | { readonly kind: "error"; readonly path: Uint8Array; readonly error: Error }
-  /** It is in the snapshot, but something of it is not. */
-  | { readonly kind: "warning"; readonly path: Uint8Array; readonly message: string }
+  /**
+   * What has the path is in the snapshot, but something of it is not. Without a path: the snapshot is stored,
+   * but something besides went wrong.
+   */
+  | {
+      readonly kind: "warning";
+      readonly path: Uint8Array | undefined;
+      readonly message: string;
+    }
   /** What was stored so far is held by a head of its own, so that a long backup loses nothing. */
   | { readonly kind: "part"; readonly marker: Marker };
 
@@ -116,7 +123,10 @@ export interface BackupSummary extends BackupCounts {
   readonly errorList: readonly { readonly path: Uint8Array; readonly error: Error }[];
   readonly warningCount: number;
   /** The first 1,000. */
-  readonly warnings: readonly { readonly path: Uint8Array; readonly message: string }[];
+  readonly warnings: readonly {
+    readonly path: Uint8Array | undefined;
+    readonly message: string;
+  }[];
   readonly milliseconds: number;
 }
 

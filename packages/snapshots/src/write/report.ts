@@ -10,7 +10,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 export interface Report {
   readonly counts: Mutable<BackupCounts>;
   error(path: Uint8Array, error: unknown): void;
-  warning(path: Uint8Array, message: string): void;
+  /** @param path undefined if it is about none */
+  warning(path: Uint8Array | undefined, message: string): void;
   event(event: BackupEvent): void;
   /** Tells the progress, unless it did just before. */
   progress(isEnd?: boolean): void;
@@ -31,7 +32,7 @@ export function createReport(onEvent: BackupOptions["onEvent"]): Report {
     errors: 0,
   };
   const errorList: { readonly path: Uint8Array; readonly error: Error }[] = [];
-  const warnings: { readonly path: Uint8Array; readonly message: string }[] = [];
+  const warnings: BackupSummary["warnings"][number][] = [];
   let warningCount = 0;
   let last = 0;
   return {

@@ -133,6 +133,7 @@ export async function runBackup(
       clock,
       times,
       ownTime,
+      onWarning: (message: string) => report.warning(undefined, message),
       signal,
     };
     const write = writing({

@@ -407,10 +407,20 @@ describe("check", () => {
     expect(lines(found.problems)).toEqual(["fork of 3 open"]);
     expect(found.report.isSound).toBe(false);
     const first = (await repository.settings()).marker.address;
-    await store(given.clock.now + 2, head.settings, [first, one.address, other.address]);
+    const both = [
+      { graceSeconds: 700_001, rules: [] },
+      [first, one.address, other.address],
+    ] as const;
+    await store(given.clock.now + 2, ...both);
     const joined = await checked(given);
     expect(lines(joined.problems)).toEqual(["fork of 3 joined"]);
     expect(joined.report.isSound).toBe(true);
+    // Two owners have joined the same ones at the same time.
+    await store(given.clock.now + 3, ...both);
+    expect(lines((await checked(given)).problems)).toEqual([
+      "fork of 3 joined",
+      "fork of 3 joined",
+    ]);
   });
 
   test("counts what is forgotten, and directories that snapshots share once", async () => {

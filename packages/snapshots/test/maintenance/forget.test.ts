@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { NOW, all, testRepository } from "../support/repositories.ts";
 import type { FoundSnapshot, Repository } from "../../src/repository/repository.ts";
-import { allow, changeSettings, close } from "../../src/repository/settings.ts";
+import { allow, close } from "../../src/rules/granting.ts";
+import { changeSettings } from "../../src/repository/settings.ts";
 import { storeBackup, storePack } from "../support/abstract-backup.ts";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
 import { type Address, type StorageError, wrapBackend } from "@idk/storage";

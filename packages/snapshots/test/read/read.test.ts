@@ -6,7 +6,8 @@ import { type OpenSnapshot, openSnapshot } from "../../src/read/open-snapshot.ts
 import { diff } from "../../src/read/diff.ts";
 import { find } from "../../src/read/find.ts";
 import { resolveSnapshot } from "../../src/read/resolve.ts";
-import { changeSettings, close } from "../../src/repository/settings.ts";
+import { close } from "../../src/rules/granting.ts";
+import { changeSettings } from "../../src/repository/settings.ts";
 
 const text = (path: Uint8Array) => Buffer.from(path).toString();
 const folder: Folder = {

@@ -2,19 +2,19 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type HeadMemory, volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { NOW, all, testRepository } from "../support/repositories.ts";
-import type { Address, Backend, StorageError } from "@idk/storage";
+import type { Address, Backend } from "@idk/storage";
+import { allow, close, revoke } from "../../src/rules/granting.ts";
 import {
-  allow,
+  allowWriter,
   changeSettings,
-  close,
   createRepository,
-  revoke,
   revokeWriter,
 } from "../../src/repository/settings.ts";
-import { generateIdentity, wrapBackend } from "@idk/storage";
+import type { Repository } from "../../src/repository/repository.ts";
+import { StorageError, generateIdentity, wrapBackend } from "@idk/storage";
 import type { RefusedHead } from "../../src/repository/find-heads.ts";
 import { discoverRepository } from "../../src/repository/discover.ts";
-import { forksOf } from "../../src/repository/forks.ts";
+import { forksOf } from "../../src/rules/forks.ts";
 import { filesystem } from "@idk/storage/filesystem";
 import { chainOf } from "../../src/format/names/chain.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
@@ -320,6 +320,46 @@ describe("rollback", () => {
     }
   });
 
+  test("names the fault of settings that are there and cannot be used", async () => {
+    const given = await testRepository();
+    const heads = volatileHeadMemory();
+    const repository = await given.open(heads);
+    const { head } = await repository.settings();
+    const other = { ...given, recipients: [(await generateIdentity()).recipient] };
+    const marker = await storeHead(other, given.owner, { ...head, generation: NOW });
+    await heads.remember(
+      new Map([[marker.chain, { marker, name: "", payloadHash: "cd".repeat(32) }]]),
+    );
+    const error: unknown = await repository
+      .settings({ refresh: true })
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: "rollback",
+      message: expect.stringContaining(
+        "It has that head, which cannot be used: none of the given identities",
+      ),
+    });
+  });
+
+  test("is reported, and not that the memory could not be written then", async () => {
+    const given = await testRepository();
+    const [home, work] = [chainOf(given.repository, "home"), chainOf(given.repository, "work")];
+    await storeHead(given, given.owner, part("home", NOW - 1));
+    const heads = volatileHeadMemory();
+    const locked: HeadMemory = {
+      ...heads,
+      async remember(newest) {
+        if (newest.has(home)) throw new StorageError("unavailable", "it is locked");
+        await heads.remember(newest);
+      },
+    };
+    const repository = await given.open(locked);
+    expect(await codeOf(all(repository.heads()))).toBe("unavailable");
+    const marker = { chain: work, generation: NOW, address: reach };
+    await heads.remember(new Map([[work, { marker, name: "work", payloadHash: "cd".repeat(32) }]]));
+    expect(await codeOf(all(repository.heads()))).toBe("rollback");
+  });
+
   test("is not what another process stores and remembers while heads are read", async () => {
     const given = await testRepository();
     await storeHead(given, given.owner, part("home", NOW - 9));
@@ -430,17 +470,143 @@ describe("settings", () => {
       const heads = (await all(repository.heads())).filter((found) => found.head.kind === "repo");
       expect(forksOf(heads).filter(({ joinedBy }) => joinedBy === undefined)).toEqual([]);
     }
-    const never = await given.open(
-      volatileHeadMemory(),
-      wrapBackend(given.backend, {
+  });
+
+  test("of a right that is given and ended at once, the owner who loses is told", async () => {
+    const ended = { ...webRule, writer: thief.writer, lastGeneration: 5 };
+    const given = await testRepository([webRule, ended]);
+    const during = async (others: (repository: Repository) => Promise<unknown>) => {
+      const backend = wrapBackend(given.backend, {
         putMarker: (put) => async (name, options) => {
-          await allowOther();
+          const isNow = others;
+          others = async () => undefined;
+          await isNow(await given.open());
           await put(name, options);
         },
-      }),
-    );
-    const change = changeSettings(never, given.recipients, (settings) => settings);
-    expect(await codeOf(change)).toBe("unavailable");
+      });
+      return given.open(volatileHeadMemory(), backend);
+    };
+    const { recipients } = given;
+    const repository = await during((other) => revokeWriter(other, recipients, web.writer));
+    const rule = { ...webRule, pattern: "new" };
+    const allowed = allowWriter(repository, recipients, [rule]);
+    expect(await allowed.catch(({ message }) => message)).toContain("it stays revoked");
+    // Nothing of it is left to end, so that this one says nothing against the other.
+    const second = await during((other) => allowWriter(other, recipients, [ended]));
+    const revoked = revokeWriter(second, recipients, thief.writer);
+    expect(await revoked.catch(({ message }) => message)).toContain("to write again");
+  });
+
+  test("a join that comes late puts no change out of force that knew of the same heads", async () => {
+    const given = await testRepository([webRule]);
+    const { head, marker } = await (await given.open()).settings();
+    for (const [generation, graceSeconds] of [
+      [NOW - 20, 1e6],
+      [NOW - 10, 2e6],
+    ] as const) {
+      const settings = { ...head.settings, graceSeconds };
+      const place = { generation, previous: [marker.address] };
+      await storeHead(given, given.owner, { ...head, ...place, settings });
+    }
+    const backend = wrapBackend(given.backend, {
+      // Another server of the store, whose clock is ahead.
+      currentTime: (currentTime) => async (options) => (await currentTime(options)) + HOUR,
+      putMarker: (put) => async (name, options) => {
+        await revokeWriter(await given.open(), given.recipients, web.writer);
+        await put(name, options);
+        throw new Error("killed");
+      },
+    });
+    const late = await given.open(volatileHeadMemory(), backend);
+    const change = changeSettings(late, given.recipients, (now) => now);
+    expect(await change.catch(({ message }) => message)).toBe("killed");
+    const { head: now } = await (await given.open()).settings();
+    expect(now.settings.rules[0]!.lastGeneration).toBe(NOW);
+    expect(now.settings.graceSeconds).toBe(2e6);
+  });
+
+  test("others that do not stop changing them end a change, which is not lost", async () => {
+    const given = await testRepository([webRule]);
+    const { head, marker } = await (await given.open()).settings();
+    const others: string[] = [];
+    const backend = wrapBackend(given.backend, {
+      putMarker: (put) => async (name, options) => {
+        const pattern = `web-${others.length}`;
+        others.push(pattern);
+        const place = { generation: NOW - 100 + others.length, previous: [marker.address] };
+        const settings = allow(head.settings, { ...webRule, pattern });
+        await storeHead(given, given.owner, { ...head, ...place, settings });
+        await put(name, options);
+      },
+    });
+    const never = await given.open(volatileHeadMemory(), backend);
+    const change = changeSettings(never, given.recipients, (now) => ({
+      ...now,
+      graceSeconds: 1e6,
+    }));
+    expect(await change.catch(({ code, message }) => ({ code, message }))).toEqual({
+      code: "unavailable",
+      message: expect.stringContaining("the change is stored"),
+    });
+    expect(others.length).toBe(8);
+    const found = await changeSettings(await given.open(), given.recipients, (now) => now);
+    expect(found.head.settings.graceSeconds).toBe(1e6);
+    const patterns = found.head.settings.rules.map(({ pattern }) => pattern);
+    expect(patterns.toSorted()).toEqual(["web-*", ...others].toSorted());
+  });
+
+  test("a change joins all that are apart first, more than a head can name", async () => {
+    const given = await testRepository([webRule]);
+    const { head, marker } = await (await given.open()).settings();
+    const put = async (settings: typeof head.settings, generation: number) => {
+      const previous = [marker.address];
+      await storeHead(given, given.owner, { ...head, settings, generation, previous });
+    };
+    for (let i = 0; i < 66; i++) {
+      await put(allow(head.settings, { ...webRule, pattern: `web-${i}` }), NOW - 100 + i);
+    }
+    await put({ ...head.settings, graceSeconds: 1e6 }, NOW - 200);
+    const repository = await given.open();
+    const rule = { ...webRule, writer: thief.writer };
+    const found = await changeSettings(repository, given.recipients, (now) => allow(now, rule));
+    // It was made to what the others give together.
+    expect(found.head.previous.length).toBe(1);
+    expect(found.head.settings.rules.length).toBe(68);
+    expect(found.head.settings.graceSeconds).toBe(1e6);
+    const heads = (await all(repository.heads())).filter((one) => one.head.kind === "repo");
+    expect(heads.map((one) => one.head.previous.length).slice(0, 3)).toEqual([1, 4, 64]);
+  });
+
+  test("a change is joined even with settings of which it is not known what came before", async () => {
+    const given = await testRepository([webRule]);
+    const { head } = await (await given.open()).settings();
+    const settings = { ...head.settings, graceSeconds: 1e6 };
+    const backend = wrapBackend(given.backend, {
+      putMarker: (put) => async (name, options) => {
+        // What is gone is newer than this change, so that others would take it for known.
+        const place = { generation: NOW + 10, previous: [reach] };
+        await storeHead(given, given.owner, { ...head, ...place, settings });
+        await put(name, options);
+      },
+    });
+    const repository = await given.open(volatileHeadMemory(), backend);
+    const found = await revokeWriter(repository, given.recipients, web.writer);
+    expect(found.head.settings.graceSeconds).toBe(1e6);
+    expect(found.head.settings.rules[0]!.lastGeneration).toBe(NOW);
+  });
+
+  test("a change that the store does not list is reported", async () => {
+    const given = await testRepository();
+    const heads = volatileHeadMemory();
+    const puts: string[] = [];
+    const hidden = wrapBackend(hiding(given, puts), {
+      putMarker: (put) => async (name, options) => {
+        puts.push(name);
+        await put(name, options);
+      },
+    });
+    const change = changeSettings(await given.open(heads, hidden), given.recipients, (now) => now);
+    expect(await codeOf(change)).toBe("rollback");
   });
 
   test("what others change after this one has read the settings is not lost", async () => {

@@ -101,9 +101,11 @@ async function restored(): Promise<{ target: string; files: Map<string, string> 
   return { target, files };
 }
 
-const said = (list: readonly { path: Uint8Array; error?: Error; message?: string }[]): string[] =>
+const said = (
+  list: readonly { path: Uint8Array | undefined; error?: Error; message?: string }[],
+): string[] =>
   list.map(({ path, error, message }) => {
-    const name = Buffer.from(path)
+    const name = Buffer.from(path!)
       .toString()
       .slice(at.source.length + 1);
     return `${name}: ${error?.message ?? message}`;

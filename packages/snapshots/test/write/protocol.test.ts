@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { openCache } from "../../src/cache/cache.ts";
 import { prune } from "../../src/maintenance/prune/prune.ts";
 import { randomBytes } from "node:crypto";
-import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
+import { type HeadMemory, volatileHeadMemory } from "../../src/repository/head-memory.ts";
 
 const MIB = 2 ** 20;
 const HOUR = 3_600_000;
@@ -591,4 +591,35 @@ test("a backup takes no head for lost that another process stores and remembers 
   await backup(await at.open(memory, racing), { ...at.options, workers: 0 });
   expect(isStored).toBe(true);
   await check();
+});
+
+test("a backup that is stored succeeds with a warning if the machine cannot remember its head", async () => {
+  const heads = volatileHeadMemory();
+  let isLocked = true;
+  const locked: HeadMemory = {
+    ...heads,
+    async remember(newest) {
+      if (isLocked) throw new StorageError("unavailable", "another process has kept it locked");
+      await heads.remember(newest);
+    },
+  };
+  at.write("a", "content");
+  const run = async (events: BackupEvent[] = []) =>
+    backup(await at.open(locked), {
+      ...at.options,
+      workers: 0,
+      onEvent: (event) => events.push(event),
+    });
+  const events: BackupEvent[] = [];
+  const { marker, warningCount, warnings } = await run(events);
+  const address = marker!.address.slice(0, 12);
+  const message = `this machine does not remember the head ${address}, which is stored: another process has kept it locked`;
+  expect([warningCount, warnings]).toEqual([1, [{ path: undefined, message }]]);
+  expect(events).toContainEqual({ kind: "warning", path: undefined, message });
+  expect(await heads.recall()).toEqual(new Map());
+  await check();
+  // The next one builds on it all the same.
+  isLocked = false;
+  expect(await run()).toMatchObject({ isUnchanged: true, newBytes: 0, warningCount: 0 });
+  expect((await heads.recall()).size).toBe(1);
 });

@@ -1,5 +1,5 @@
 import {
-  allow,
+  allowWriter,
   changeSettings,
   close,
   createRepository,
@@ -97,8 +97,9 @@ export const repoAllow: Command = command(
       throw usage("name the snapshots that it may write with --names, such as --names 'web1/*'");
     }
     const writer = parseWriter(settings.writer);
-    const { pinned, found } = await change(settings, session, (now) =>
-      names.reduce((next, pattern) => allow(next, { writer, pattern, mayForget }), now),
+    const given = names.map((pattern) => ({ writer, pattern, mayForget }));
+    const { pinned, found } = await changing(settings, session, (repository, to, options) =>
+      allowWriter(repository, to, given, options),
     );
     const { out } = session;
     const { graceSeconds, rules } = found.head.settings;
@@ -182,7 +183,10 @@ export const repoGracePeriod: Command = command(
   async (settings, session) => {
     const { period: graceSeconds } = settings;
     const { out } = session;
-    const { pinned, found } = await change(settings, session, (now) => ({ ...now, graceSeconds }));
+    const longer = (now: Settings) => ({ ...now, graceSeconds });
+    const { pinned, found } = await changing(settings, session, (repository, to, options) =>
+      changeSettings(repository, to, longer, options),
+    );
     await out.result(aligned(settingsRows(pinned, found)).join("\n"), settingsJson(pinned, found));
   },
 );
@@ -197,16 +201,6 @@ type ChangingSettings = OwningSettings & {
 interface Changed {
   readonly pinned: PinnedRepository;
   readonly found: FoundSettings;
-}
-
-async function change(
-  settings: ChangingSettings,
-  session: Session,
-  make: (settings: Settings, now: number) => Settings,
-): Promise<Changed> {
-  return changing(settings, session, (repository, to, options) =>
-    changeSettings(repository, to, make, options),
-  );
 }
 
 /** Does what changes the settings of the repository, which is open as its owner. */

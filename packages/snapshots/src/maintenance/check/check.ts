@@ -19,8 +19,10 @@ import { forgottenOf, readState, refusedInForce } from "../repository-state.ts";
 import { type AddressSet, addressSet } from "../address-set.ts";
 import { type AddressList, countOf, hasAddress } from "../../format/records/address-list.ts";
 import { type ReachReader, reachReader } from "../reach-reader.ts";
+import { SETTINGS_CHAIN } from "../../format/names/chain.ts";
 import { decodeSessionSecrets } from "../../format/records/keys.ts";
-import { forksOf } from "../../repository/forks.ts";
+import { forksOf } from "../../rules/forks.ts";
+import { settingsApart } from "../../rules/joining.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
 import { keyChecker } from "./check-keys.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
@@ -68,6 +70,9 @@ export async function check(
   for (const heads of chains.values()) {
     for (const { heads: apart, joinedBy } of forksOf(heads)) {
       const { name } = apart[0]!.head;
+      // Two owners may have joined the same ones at the same time.
+      if (name === SETTINGS_CHAIN && joinedBy === undefined && settingsApart(heads).length === 0)
+        continue;
       report({ kind: "fork", name, heads: apart, isJoined: joinedBy !== undefined });
     }
   }

@@ -1,4 +1,4 @@
-import { type Address, createStore } from "@idk/storage";
+import { type Address, StorageError, createStore } from "@idk/storage";
 import { type AddressList, addressList } from "../../format/records/address-list.ts";
 import {
   type EarlierReach,
@@ -37,6 +37,8 @@ export interface Committing {
   readonly clock: SessionClock;
   readonly times: GraceTimes;
   readonly ownTime: () => number;
+  /** Is told what went wrong after a head was stored, as a sentence. */
+  readonly onWarning: (message: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -92,8 +94,16 @@ export async function commit(committing: Committing, what: ToCommit): Promise<Wr
   const state = stateOf(marker);
   cache.commit(Array.from(state.sessions.keys(), (id) => Buffer.from(id, "hex")));
   const own = { marker, name: committing.name, payloadHash };
-  if (committing.rolledBack) await memory.rollBack(chain, committing.rolledBack, own);
-  await memory.remember(new Map([[chain, own]]));
+  try {
+    if (committing.rolledBack) await memory.rollBack(chain, committing.rolledBack, own);
+    await memory.remember(new Map([[chain, own]]));
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    // The head is stored all the same, and the cache knows of it.
+    committing.onWarning(
+      `this machine does not remember the head ${marker.address.slice(0, 12)}, which is stored: ${error.message}`,
+    );
+  }
   return state;
 }
 

@@ -126,6 +126,9 @@ export async function runSession(
     clock,
     times,
     ownTime,
+    onWarning(message) {
+      throw new Error(message);
+    },
     signal,
   };
   const session = runningSession(committing, start, reusable);

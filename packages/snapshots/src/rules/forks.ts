@@ -1,0 +1,104 @@
+import type { Address } from "@idk/storage";
+import type { StoredHead } from "./counting.ts";
+
+/** How the heads of a chain come after each other. */
+export interface Lineage<T extends StoredHead> {
+  /** Newest first, and of equal payloads one. */
+  readonly heads: readonly T[];
+  /** The heads before one that are there, each once. All are older by their generations. */
+  parentsOf(head: T): readonly T[];
+  /** Whether a head names one before it that is not there. */
+  lacksParent(head: T): boolean;
+}
+
+/** @param chain heads of one chain that count, newest first */
+export function lineageOf<T extends StoredHead>(chain: readonly T[]): Lineage<T> {
+  const byPayload = new Map<string, T>();
+  const byAddress = new Map<Address, T>();
+  for (const found of chain) {
+    if (!byPayload.has(found.payloadHash)) byPayload.set(found.payloadHash, found);
+    byAddress.set(found.marker.address, byPayload.get(found.payloadHash)!);
+  }
+  const parentOf = ({ head }: T, address: Address): T | undefined => {
+    const parent = byAddress.get(address);
+    return parent !== undefined && parent.head.generation < head.generation ? parent : undefined;
+  };
+  return {
+    heads: [...byPayload.values()],
+    parentsOf: (found) => [
+      ...new Set(found.head.previous.flatMap((address) => parentOf(found, address) ?? [])),
+    ],
+    lacksParent: (found) =>
+      found.head.previous.some((address) => parentOf(found, address) === undefined),
+  };
+}
+
+/**
+ * The heads that no other one comes after, as far as the heads between are there: behind one that is gone
+ * there may be any that is older than the one that names it.
+ *
+ * @param always heads that are among them even if one that is gone may have known them
+ * @returns newest first; the newest head of the chain is always among them
+ */
+export function tipsOf<T extends StoredHead>(
+  { heads, parentsOf, lacksParent }: Lineage<T>,
+  always: (head: T) => boolean = () => false,
+): T[] {
+  let known = -Infinity;
+  const named = new Set<T>();
+  for (const found of heads) {
+    for (const parent of parentsOf(found)) named.add(parent);
+    if (lacksParent(found)) known = Math.max(known, found.head.generation - 1);
+  }
+  return heads.filter(
+    (found) => !named.has(found) && (found.head.generation >= known || always(found)),
+  );
+}
+
+/** Heads of a chain that do not know of each other: two hosts wrote under one name, or a store hid one. */
+export interface Fork<T extends StoredHead> {
+  /** At least two, newest first. */
+  readonly heads: readonly T[];
+  /** The head that has them as those before it; undefined while none has. */
+  readonly joinedBy: T | undefined;
+}
+
+/**
+ * The forks of a chain, as far as the heads between are there.
+ *
+ * @param chain its heads that count, newest first
+ */
+export function forksOf<T extends StoredHead>(chain: readonly T[]): Fork<T>[] {
+  const lineage = lineageOf(chain);
+  const { heads, parentsOf } = lineage;
+  const forks: Fork<T>[] = [];
+  const tips = tipsOf(lineage);
+  if (tips.length > 1) forks.push({ heads: tips, joinedBy: undefined });
+  for (const joinedBy of heads) {
+    const parents = parentsOf(joinedBy);
+    if (parents.length < 2) continue;
+    const apart = parents.filter(
+      (parent) => !parents.some((other) => other !== parent && leadsTo(other, parent, parentsOf)),
+    );
+    if (apart.length < 2) continue;
+    forks.push({ heads: heads.filter((head) => apart.includes(head)), joinedBy });
+  }
+  return forks;
+}
+
+/** Whether a head comes after another, by the heads between. */
+function leadsTo<T extends StoredHead>(
+  from: T,
+  to: T,
+  parentsOf: Lineage<T>["parentsOf"],
+): boolean {
+  const seen = new Set<T>();
+  const pending = [from];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next === to) return true;
+    if (seen.has(next) || next.head.generation <= to.head.generation) continue;
+    seen.add(next);
+    pending.push(...parentsOf(next));
+  }
+  return false;
+}
