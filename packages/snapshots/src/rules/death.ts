@@ -1,9 +1,9 @@
 import { type Forgetting, forgettingsInForce } from "./forgetting.ts";
 import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
+import { lineageOf, tipsOf } from "./forks.ts";
 import { type StoredHead, closedBehind } from "./counting.ts";
 import type { ChainId } from "../format/names/identifiers.ts";
 import type { Writer } from "../format/keys/writer.ts";
-import { settingsApart } from "./joining.ts";
 
 /** A marker, and the store's time of it in milliseconds. */
 export interface DatedMarker {
@@ -44,8 +44,9 @@ interface Payload {
  *
  * - A snapshot: itself, the forgetting in force, and a newer snapshot of its chain, or what closed it.
  * - A `part`: itself, and a newer head of its chain, or what closed it.
- * - Settings: themselves and newer ones; none while some are apart from each other, because what these have
- *   changed, and from what, is needed to join them.
+ * - Settings: themselves and newer ones; none while some are apart from each other. What these have changed, and
+ *   from what, is needed to join them. And if a prune that is killed deleted one of those apart, what came
+ *   before it would look like a change that nobody has joined.
  * - A `forget` or `unforget`: itself, and a newer head of its chain, for machines remember the newest of
  *   each chain; and not before the heads that it names.
  * - Keys, and what does not count: itself, and the owner's forgetting.
@@ -91,7 +92,11 @@ export function deathsOf({
   const settings = [...payloads.values()]
     .filter(({ head }) => head.head.kind === "repo")
     .toSorted((a, b) => compareMarkers(a.head.marker, b.head.marker));
-  const areApart = settingsApart(settings.map(({ head }) => head)).length > 0;
+  // With all addresses of each, because a head may name any of them.
+  const settingsHeads = heads
+    .filter(({ head }) => head.kind === "repo")
+    .toSorted((a, b) => compareMarkers(a.marker, b.marker));
+  const areApart = tipsOf(lineageOf(settingsHeads)).length > 1;
 
   /** Those that forget or unforget, newest first, and when they die if nothing is left that they name. */
   const forgetting: { readonly head: DatedHead; readonly death: number }[] = [];

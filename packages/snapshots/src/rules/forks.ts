@@ -7,8 +7,8 @@ export interface Lineage<T extends StoredHead> {
   readonly heads: readonly T[];
   /** The heads before one that are there, each once. All are older by their generations. */
   parentsOf(head: T): readonly T[];
-  /** Whether a head names one before it that is not there. */
-  lacksParent(head: T): boolean;
+  /** The addresses before one at which no older head is there. */
+  missingOf(head: T): readonly Address[];
 }
 
 /** @param chain heads of one chain that count, newest first */
@@ -28,28 +28,35 @@ export function lineageOf<T extends StoredHead>(chain: readonly T[]): Lineage<T>
     parentsOf: (found) => [
       ...new Set(found.head.previous.flatMap((address) => parentOf(found, address) ?? [])),
     ],
-    lacksParent: (found) =>
-      found.head.previous.some((address) => parentOf(found, address) === undefined),
+    missingOf: (found) =>
+      found.head.previous.filter((address) => parentOf(found, address) === undefined),
   };
 }
 
 /**
- * The heads that no other one comes after, as far as the heads between are there: behind one that is gone
- * there may be any that is older than the one that names it.
+ * The heads that no other one comes after, as far as the heads between are there. One that is gone is older
+ * than all that name it. It may have known of any that is older than these, or be one of them under another
+ * address: everyone who has a payload can seal it again.
  *
  * @param always heads that are among them even if one that is gone may have known them
  * @returns newest first; the newest head of the chain is always among them
  */
 export function tipsOf<T extends StoredHead>(
-  { heads, parentsOf, lacksParent }: Lineage<T>,
+  { heads, parentsOf, missingOf }: Lineage<T>,
   always: (head: T) => boolean = () => false,
 ): T[] {
-  let known = -Infinity;
   const named = new Set<T>();
+  /** The least generation of those that name a head that is gone. */
+  const namedAt = new Map<Address, number>();
   for (const found of heads) {
+    const { generation } = found.head;
     for (const parent of parentsOf(found)) named.add(parent);
-    if (lacksParent(found)) known = Math.max(known, found.head.generation - 1);
+    for (const gone of missingOf(found)) {
+      namedAt.set(gone, Math.min(generation, namedAt.get(gone) ?? generation));
+    }
   }
+  let known = -Infinity;
+  for (const generation of namedAt.values()) known = Math.max(known, generation);
   return heads.filter(
     (found) => !named.has(found) && (found.head.generation >= known || always(found)),
   );

@@ -116,7 +116,7 @@ function regionOf(
  * @param rules all that there are in it
  */
 function changesIn(
-  { parentsOf, lacksParent }: Lineage<SettingsHead>,
+  { parentsOf, missingOf }: Lineage<SettingsHead>,
   region: readonly SettingsHead[],
   rules: ReadonlyMap<string, RuleOf>,
 ) {
@@ -145,7 +145,7 @@ function changesIn(
     const parents = parentsOf(head).filter((parent) => pasts.has(parent));
     pasts.set(head, new Set([head, ...parents.flatMap((parent) => [...pasts.get(parent)!])]));
     const before = parents.filter((one) => !parents.some((other) => isAfter(other, one)));
-    const isPastKnown = before.length > 0 && !lacksParent(head);
+    const isPastKnown = before.length > 0 && missingOf(head).length === 0;
     const own = lastsOf(head.head.settings);
     const theirs = before.length === 1 ? lastsOf(before[0]!.head.settings) : undefined;
     for (const [key, rule] of rules) {

@@ -313,30 +313,6 @@ describe("prune", () => {
     expect((await markers(given)).length).toBe(2);
   });
 
-  test("settings that are apart stay until they are joined", async () => {
-    const given = await testRepository([webRule]);
-    await days(given, 1);
-    const repository = await given.open();
-    const { head, marker } = await repository.settings();
-    const put = async (settings: typeof head.settings) => {
-      given.clock.now += 1000;
-      const place = { generation: given.clock.now, previous: [marker.address] };
-      await storeHead(given, given.owner, { ...head, ...place, settings });
-    };
-    await put(revoke(head.settings, web.writer, 5));
-    await put({ ...head.settings, graceSeconds: GRACE / 1000 + 1 });
-    given.clock.now += 3 * GRACE;
-    await pruned(given);
-    expect((await markers(given)).length).toBe(4);
-    const later = await given.open();
-    const { head: joined } = await changeSettings(later, given.recipients, (now) => now);
-    expect(joined.settings.graceSeconds).toBe(GRACE / 1000 + 1);
-    expect(joined.settings.rules[0]!.lastGeneration).toBe(5);
-    given.clock.now += 2 * GRACE;
-    await pruned(given);
-    expect((await markers(given)).length).toBe(2);
-  });
-
   test("keys stay until the owner forgets them", async () => {
     const given = await testRepository();
     await days(given, 1);

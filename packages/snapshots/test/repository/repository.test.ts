@@ -12,7 +12,8 @@ import {
 } from "../../src/repository/settings.ts";
 import type { Repository } from "../../src/repository/repository.ts";
 import { StorageError, generateIdentity, wrapBackend } from "@idk/storage";
-import type { RefusedHead } from "../../src/repository/find-heads.ts";
+import type { FoundHead, RefusedHead } from "../../src/repository/find-heads.ts";
+import type { Settings } from "../../src/format/records/settings.ts";
 import { discoverRepository } from "../../src/repository/discover.ts";
 import { forksOf } from "../../src/rules/forks.ts";
 import { filesystem } from "@idk/storage/filesystem";
@@ -22,6 +23,7 @@ import { headMemoryFile } from "../../src/repository/head-memory-file.ts";
 import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
 import { storeHead } from "../support/repository-writer.ts";
+import { prune } from "../../src/maintenance/prune/prune.ts";
 import { resolveSnapshot } from "../../src/read/resolve.ts";
 import { tmpdir } from "node:os";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
@@ -595,6 +597,33 @@ describe("settings", () => {
     expect(found.head.settings.rules[0]!.lastGeneration).toBe(NOW);
   });
 
+  test("a change that the store hid until what came before it was pruned is joined", async () => {
+    const given = await testRepository([webRule]);
+    const { recipients, clock } = given;
+    const { marker } = await revokeWriter(await given.open(), recipients, web.writer);
+    clock.now += HOUR;
+    const hidden = wrapBackend(hiding(given, [formatMarker(marker)]), {
+      list: (list) =>
+        async function* listed(prefix, options) {
+          for await (const blob of list(prefix, options)) {
+            if (blob.name !== marker.address) yield blob;
+          }
+        },
+    });
+    const other = await given.open(volatileHeadMemory(), hidden);
+    const longer = (settings: Settings) => ({ ...settings, graceSeconds: 1e6 });
+    await changeSettings(other, recipients, longer);
+    clock.now += 2e9;
+    await prune(other);
+    const repository = await given.open();
+    const isOfSettings = ({ head }: FoundHead) => head.kind === "repo";
+    const heads = (await all(repository.heads())).filter(isOfSettings);
+    expect(forksOf(heads).map(({ heads: apart }) => apart.length)).toEqual([2]);
+    const { head } = await changeSettings(repository, recipients, (settings) => settings);
+    expect(head.settings.graceSeconds).toBe(1e6);
+    expect(head.settings.rules[0]!.lastGeneration).toBe(NOW);
+  });
+
   test("a change that the store does not list is reported", async () => {
     const given = await testRepository();
     const heads = volatileHeadMemory();
@@ -883,5 +912,10 @@ describe("forks", () => {
   test("what a head that is gone may have known of is none", async () => {
     expect(await forked({ a: "", b: "a", c: "b" }, "b")).toEqual([]);
     expect(await forked({ a: "", b: "a", c: "b", d: "b" }, "b")).toEqual([["dc", undefined]]);
+    // It is older than both that name it, so that it is not what knows of one of them.
+    const far = { a: "", b: "a", c: "b", x: "c", y: "x", d: "b" };
+    expect(await forked(far, "b")).toEqual([["dy", undefined]]);
+    // It may be the other one under another address.
+    expect(await forked({ a: "", b: "a", c: "a", d: "b" }, "b")).toEqual([]);
   });
 });

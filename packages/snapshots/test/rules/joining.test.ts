@@ -1,16 +1,9 @@
-import {
-  type SettingsHead,
-  areSame,
-  joinSettings,
-  settingsApart,
-} from "../../src/rules/joining.ts";
+import { START, type SettingsHistory, settingsHistory } from "../support/settings-history.ts";
+import { type SettingsHead, areSame, settingsApart } from "../../src/rules/joining.ts";
 import { allow, close, revoke } from "../../src/rules/granting.ts";
 import { describe, expect, test } from "bun:test";
-import { lineageOf, tipsOf } from "../../src/rules/forks.ts";
 import type { Address } from "@idk/storage";
-import type { RepositoryHead } from "../../src/format/records/head.ts";
 import type { Settings } from "../../src/format/records/settings.ts";
-import { compareMarkers } from "../../src/format/names/marker.ts";
 import fc from "fast-check";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 
@@ -19,50 +12,6 @@ const [web, db] = [2, 3].map((byte) => writerKeyFromSeed(new Uint8Array(32).fill
   ReturnType<typeof writerKeyFromSeed>["writer"],
 ];
 const rule = (pattern: string, writer = web) => ({ writer, pattern, mayForget: false });
-const START = { graceSeconds: 3600, rules: [] };
-
-/** Heads of settings that are written one after the other, each by a change of the one that it names first. */
-function history() {
-  const heads: SettingsHead[] = [];
-  const chain = () => heads.toSorted((a, b) => compareMarkers(a.marker, b.marker));
-  const lineage = () => lineageOf(chain());
-  const put = (settings: Settings, previous: readonly Address[]): SettingsHead => {
-    const generation = 100 + heads.length;
-    const address = (heads.length + 1).toString(16).padStart(64, "0") as Address;
-    const head = { kind: "repo", generation, previous, settings } as unknown as RepositoryHead;
-    const marker = { chain: "0".repeat(32) as never, generation, address };
-    const found = { marker, head, payloadHash: address };
-    heads.push(found);
-    return found;
-  };
-  return {
-    heads,
-    chain,
-    tips: () => tipsOf(lineage()),
-    put,
-    /** @param before the first of which is changed; none if nothing was there */
-    change: (change: (settings: Settings) => Settings, ...before: readonly SettingsHead[]) =>
-      put(
-        change(before[0]?.head.settings ?? START),
-        before.map(({ marker }) => marker.address),
-      ),
-    join: (...tips: readonly SettingsHead[]) =>
-      joinSettings(
-        lineage(),
-        tips.toSorted((a, b) => compareMarkers(a.marker, b.marker)),
-      ),
-    /** A head that joins others, as an owner writes it. */
-    joined(...tips: readonly SettingsHead[]) {
-      return put(
-        this.join(...tips),
-        tips.map(({ marker }) => marker.address),
-      );
-    },
-    /** As if a head had been pruned, or did not open. */
-    lose: (lost: SettingsHead) => heads.splice(heads.indexOf(lost), 1),
-  };
-}
-
 /** The last generation of each rule: `writer pattern`, `-` for one that closes. */
 function lasts({ rules }: Settings): Record<string, number | null> {
   const names = new Map<string | null, string>([
@@ -93,7 +42,7 @@ const grace = (graceSeconds: number) => (settings: Settings) => ({ ...settings, 
 
 describe("settings that are joined", () => {
   test("have every change, and those of one are as they are", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change(letIn("a"));
     const heads = [
       it.change(letIn("b"), base),
@@ -109,7 +58,7 @@ describe("settings that are joined", () => {
   });
 
   test("have a right ended that another head left, gave again before, or gave at the same time", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change(letIn("a"));
     const ended = it.change(end(40), base);
     for (const other of [
@@ -131,7 +80,7 @@ describe("settings that are joined", () => {
   });
 
   test("have a right that was given again by a head that knew of its end", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change(end(40), it.change(letIn("a")));
     const again = it.change(letIn("a"), base);
     expect(lasts(it.join(again, it.change(letIn("b", db), base)))).toEqual({
@@ -148,7 +97,7 @@ describe("settings that are joined", () => {
   });
 
   test("keep the earliest end and close, and the longest grace period", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change((settings) => shut("old", 80)(letIn("a")(settings)));
     const heads = [
       it.change((settings) => grace(9000)(shut("old", 70)(end(60)(settings))), base),
@@ -164,7 +113,7 @@ describe("settings that are joined", () => {
   });
 
   test("lack a rule that was taken away, whatever others made of it", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change(letIn("a"));
     const none = it.change(() => START, base);
     expect(lasts(it.join(none, it.change(end(40), base)))).toEqual({});
@@ -172,7 +121,7 @@ describe("settings that are joined", () => {
   });
 
   test("take nothing from a join that others wrote wrongly but what is stricter", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change(letIn("a"));
     const [ended, given] = [it.change(end(40), base), it.change(letIn("b", db), base)];
     // As of three owners that once changed settings at the same time: it lacks one change.
@@ -184,7 +133,7 @@ describe("settings that are joined", () => {
   });
 
   test("are the strictest of both if it is not known what came before", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change((settings) => letIn("b", db)(end(40)(letIn("a")(settings))));
     const between = it.change(same, base);
     const ended = it.change((settings) => shut("old", 70)(end(60, db)(settings)), between);
@@ -201,7 +150,7 @@ describe("settings that are joined", () => {
   });
 
   test("are the strictest of both also if one of several that came before is gone", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change(end(40), it.change(letIn("a")));
     const [left, gone] = [it.change(grace(7200), base), it.change(same, base)];
     const [joined, again] = [it.joined(left, gone), it.change(letIn("a"), base)];
@@ -211,18 +160,34 @@ describe("settings that are joined", () => {
   });
 
   test("come after older ones only, whatever they name", () => {
-    const it = history();
+    const it = settingsHistory();
     const base = it.change(letIn("a"));
     const later = "3".padStart(64, "0") as Address;
     const wrong = it.put(base.head.settings, [base.marker.address, later]);
     const newest = it.change(end(40), base);
     expect(newest.marker.address).toBe(later);
     expect(it.tips()).toEqual([newest, wrong]);
-    expect(lineageOf(it.chain()).lacksParent(wrong)).toBe(true);
+    expect(it.lineage().missingOf(wrong)).toEqual([later]);
+  });
+
+  test("are found also if what came before them is gone, however late they are seen", () => {
+    const it = settingsHistory();
+    const base = it.change(letIn("a"));
+    const ended = it.change(end(40), base);
+    const later = it.change(letIn("b", db), base);
+    const newest = it.change(grace(7200), later);
+    it.lose(base);
+    // Both name what is gone, which is therefore older than both.
+    expect(it.tips()).toEqual([newest, ended]);
+    expect(settingsApart(it.chain())).toEqual([newest, ended]);
+    expect(lasts(it.join(newest, ended))).toEqual({ "web a": 40 });
+    // What is gone now may have known of it.
+    it.lose(later);
+    expect(it.tips()).toEqual([newest]);
   });
 
   test("are told from others by what they mean", () => {
-    const it = history();
+    const it = settingsHistory();
     const [a, b] = [letIn("a"), letIn("b")];
     expect(areSame(a(b(START)), b(a(START)))).toBe(true);
     // Of rules that are there twice, the one that lets in for longer, or closes earlier, decides.
@@ -248,17 +213,38 @@ describe("settings that are joined", () => {
 
 /** What an owner may do next: to which of the heads, and what; or join some. */
 const STEP = fc.record({
-  at: fc.nat(),
-  other: fc.nat(),
-  what: fc.constantFrom("allow", "revoke", "close", "grace", "same", "join"),
+  at: fc.noBias(fc.nat()),
+  other: fc.noBias(fc.nat()),
+  what: fc.constantFrom("allow", "revoke", "close", "grace", "same", "join", "prune"),
   pattern: fc.constantFrom("a", "b", "c"),
   writer: fc.constantFrom(web, db),
 });
 
+/**
+ * Deletes some of the heads that are not the newest, as a prune does that is killed, and stores some of these
+ * again, as a reader of them can.
+ *
+ * @param deleted a bit for each head
+ * @param restored the same
+ */
+function killedPrune(
+  it: SettingsHistory,
+  newest: SettingsHead,
+  deleted: number,
+  restored: number,
+): void {
+  for (const [i, head] of it.heads.filter((other) => other !== newest).entries()) {
+    const bit = 2 ** (i % 31);
+    if ((deleted & bit) === 0) continue;
+    it.lose(head);
+    if ((restored & bit) !== 0) it.copy(head);
+  }
+}
+
 test("no end of a right is undone but by a head that knew of it, however heads are joined", () => {
   fc.assert(
     fc.property(fc.array(STEP, { minLength: 2, maxLength: 14 }), (steps) => {
-      const it = history();
+      const it = settingsHistory();
       it.change((settings) => letIn("a", db)(letIn("a")(settings)));
       const pasts = new Map([[it.heads[0]!, new Set(it.heads)]]);
       /** Heads that ended a writer's rights, and those that gave it one. */
@@ -268,9 +254,22 @@ test("no end of a right is undone but by a head that knew of it, however heads a
         pattern?: string;
         last: number;
       }[][] = [[], []];
+      /** What a prune has left, which all owners have read since. */
+      let left = it.heads[0]!;
       for (const [i, { at, other, what, pattern, writer }] of steps.entries()) {
-        const before = it.heads[at % it.heads.length]!;
-        const second = it.heads[other % it.heads.length]!;
+        const written = it.heads.filter((found) => pasts.get(found)?.has(left) === true);
+        if (what === "prune") {
+          const open = it.tips();
+          left = open.length > 1 ? it.joined(...open) : open[0]!;
+          const past = new Set([left]);
+          for (const tip of open) for (const found of pasts.get(tip)!) past.add(found);
+          pasts.set(left, past);
+          killedPrune(it, left, at, other);
+          expect(it.tips()).toEqual([left]);
+          continue;
+        }
+        const before = written[at % written.length]!;
+        const second = written[other % written.length]!;
         const last = 1000 - i;
         const knows = pasts.get(before)!.has(second) || pasts.get(second)!.has(before);
         const isOpen = before.head.settings.rules.some(
