@@ -140,6 +140,45 @@ describe("check", () => {
     expect(JSON.stringify(faults)).not.toContain(Buffer.from(session.secret).toString("hex"));
   });
 
+  test.each([1, -1])(
+    "a wrong key of a session is a problem of the snapshot that has it (%d s later)",
+    async (seconds) => {
+      const given = await testRepository();
+      const session = testSession(given.backend, given.recipients);
+      const row = await session.dataPack(bytes("one"));
+      const store = async (generation: number, key: Uint8Array) => {
+        const from = testSession(given.backend, given.recipients);
+        const tree = await storeFolder({ ...from, dataPack: async () => row }, { x: bytes("one") });
+        const sessionKeys = new Map([
+          [from.id, from.sessionKey()],
+          [session.id, key],
+        ]);
+        return storeSnapshot(given, given.owner, "home", from, tree, { generation, sessionKeys });
+      };
+      const { now } = given.clock;
+      const wrong = testSession(given.backend, given.recipients).sessionKey();
+      const { address } = await store(now + 1000 * seconds, wrong);
+      await store(now, session.sessionKey());
+      const { problems } = await checked(given);
+      const faults = problems.flatMap((one) => (one.kind === "key" ? [one] : []));
+      expect(faults.map(({ found }) => found.marker.address)).toEqual([address]);
+      expect(faults[0]!.session).toBe(session.id);
+    },
+  );
+
+  test("two keys of a session are right if each opens the packs of its snapshot", async () => {
+    const given = await testRepository();
+    const { id } = testSession(given.backend, given.recipients);
+    for (const [i, name] of ["one", "two"].entries()) {
+      const session = testSession(given.backend, given.recipients, id);
+      const tree = await storeFolder(session, { x: bytes(name) });
+      const generation = given.clock.now + i;
+      await storeSnapshot(given, given.owner, "home", session, tree, { generation });
+    }
+    const { problems } = await checked(given);
+    expect(lines(problems).filter((line) => line.startsWith("key"))).toEqual([]);
+  });
+
   test("finds nothing wrong with what is whole", async () => {
     const given = await testRepository();
     const first = await backUp(given, "home", FOLDER);

@@ -53,9 +53,13 @@ interface PackBuilder {
   seal(): Promise<Row>;
 }
 
-export function testSession(backend: Backend, recipients: readonly Recipient[]): TestSession {
+export function testSession(
+  backend: Backend,
+  recipients: readonly Recipient[],
+  id: SessionId = randomBytes(16).toString("hex") as SessionId,
+): TestSession {
   const session = {
-    id: randomBytes(16).toString("hex") as SessionId,
+    id,
     secret: new Uint8Array(randomBytes(32)),
   };
   const store = async (sort: "data" | "meta", plaintext: Uint8Array): Promise<Row> => {

@@ -88,7 +88,7 @@ export async function check(
 
   const trees = treeChecker(present.count());
   const packs = packChecker(repository, trees.packs, present, options, report);
-  const keys = keyChecker(repository, options);
+  const keys = keyChecker(repository, trees.packs, options);
   const reaches = reachReader(repository, async () => present.count(), signal);
   const snapshots = distinctSnapshots(state.heads);
   const isForgotten = forgottenOf(repository, state.heads, state.settings.head.settings);
@@ -159,14 +159,15 @@ export async function check(
     const checked = await trees.check(snapshot.snapshot, treeReader(watched), findings, signal);
     await packs.read(snapshot.packs, before);
 
-    const sessions = new Set<SessionId>();
+    const sessions = new Map<SessionId, number | undefined>();
     for (const number of checked.packs()) {
-      sessions.add(toHex(trees.packs.session(number)) as SessionId);
-      if (present.has(trees.packs.address(number))) continue;
-      await tell({ missing: trees.packs.row(number).address });
+      const session = toHex(trees.packs.session(number)) as SessionId;
+      const isThere = present.has(trees.packs.address(number));
+      sessions.set(session, sessions.get(session) ?? (isThere ? number : undefined));
+      if (!isThere) await tell({ missing: trees.packs.row(number).address });
     }
-    await keys.check(found, snapshot.snapshot, sessions, async (session, error) =>
-      tell({ kind: "key", found, session, error }),
+    await keys.check(snapshot, sessions, async (of, session, error) =>
+      reporterOf(of)({ kind: "key", found: of, session, error }),
     );
     let reach: AddressList;
     try {

@@ -21,7 +21,10 @@ export type CheckProblem =
     }
   /** The snapshot, the keys or the list of packs of a head cannot be read. */
   | { readonly kind: "record"; readonly found: FoundHead; readonly error: StorageError }
-  /** The snapshot has a key of a session that does not open, or is another than that of other snapshots. */
+  /**
+   * The snapshot has a key of a session that does not open, or is another than that of other snapshots and opens
+   * no pack.
+   */
   | {
       readonly kind: "key";
       readonly found: FoundSnapshot;
