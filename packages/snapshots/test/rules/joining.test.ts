@@ -79,6 +79,14 @@ describe("settings that are joined", () => {
     expect(lasts(both)).toEqual({ "web a": 40, "web b": 40, "web c": null });
   });
 
+  test("have a right that the head left that ended another one of the key", () => {
+    const it = settingsHistory();
+    const base = it.change((settings) => letIn("b")(letIn("a")(settings)));
+    const ended = it.change((settings) => letIn("b")(end(40)(settings)), base);
+    const other = it.change(letIn("c", db), base);
+    expect(lasts(it.join(ended, other))).toEqual({ "web a": 40, "web b": null, "db c": null });
+  });
+
   test("have a right that was given again by a head that knew of its end", () => {
     const it = settingsHistory();
     const base = it.change(end(40), it.change(letIn("a")));
