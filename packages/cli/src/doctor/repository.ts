@@ -9,9 +9,9 @@ import {
   openForReading,
   type ReadingSettings,
   requireFolder,
-} from "../snapshots/open-repository.ts";
-import { pinnedOf } from "../snapshots/pins.ts";
-import { placesOf } from "../snapshots/places.ts";
+} from "../snapshots/opening/open-repository.ts";
+import { pinnedOf } from "../snapshots/opening/pins.ts";
+import { placesOf } from "../snapshots/opening/places.ts";
 import { resolve } from "../snapshots/resolve.ts";
 import { type Check, failed, failedWith, passed, warning } from "./check.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "../../src/config/read-config.ts";
-import { addPins, extendPins, pinnedOf, tableOf } from "../../src/snapshots/pins.ts";
+import { addPins, extendPins, pinnedOf, tableOf } from "../../src/snapshots/opening/pins.ts";
 import { newFolder } from "../support/cli.ts";
 
 const ID = "0123456789abcdef0123456789abcdef";

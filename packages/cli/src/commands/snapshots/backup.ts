@@ -34,9 +34,9 @@ import { type BackupReports, backupReports } from "../../snapshots/backup-progre
 import { excludesOf } from "../../snapshots/excludes.ts";
 import { failedRun, type LastRun, lastRunOf, saveLastRun } from "../../snapshots/last-run.ts";
 import { checkName, defaultName, hostOf } from "../../snapshots/names.ts";
-import { type OpenedRepository, READING } from "../../snapshots/open-repository.ts";
-import { openForWriting } from "../../snapshots/open-for-writing.ts";
-import type { RepositoryPlaces } from "../../snapshots/places.ts";
+import { type OpenedRepository, READING } from "../../snapshots/opening/open-repository.ts";
+import { openForWriting } from "../../snapshots/opening/open-for-writing.ts";
+import type { RepositoryPlaces } from "../../snapshots/opening/places.ts";
 import { unreadText } from "../../snapshots/unfinished.ts";
 
 /** The settings by which `idk backup` and `idk status` agree on what is stored. */

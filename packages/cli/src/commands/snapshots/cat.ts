@@ -2,7 +2,7 @@ import { command, type Command } from "../../command.ts";
 import { flag, snapshot } from "../../config/settings.ts";
 import { usage } from "../../errors/failures.ts";
 import { splitSnapshotPath } from "../../snapshots/names.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { READING } from "../../snapshots/opening/open-repository.ts";
 import { createTextCheck } from "../../output/text.ts";
 import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";

@@ -11,7 +11,11 @@ import { Failure, messageOf, usage } from "../../errors/failures.ts";
 import { count, printable, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
-import { openForReading, ownsRepository, READING } from "../../snapshots/open-repository.ts";
+import {
+  openForReading,
+  ownsRepository,
+  READING,
+} from "../../snapshots/opening/open-repository.ts";
 import { findings, isClosed } from "../../snapshots/check-steps.ts";
 import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";

@@ -2,7 +2,7 @@ import { diff as differences } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
 import { flag, snapshot } from "../../config/settings.ts";
 import { differenceSign, entryJson, pathJson, pathText } from "../../snapshots/entries.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { READING } from "../../snapshots/opening/open-repository.ts";
 import { count, roundBytes } from "../../output/text.ts";
 import { startReading } from "./open.ts";
 

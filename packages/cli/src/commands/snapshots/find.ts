@@ -4,7 +4,7 @@ import { flag, snapshots, text } from "../../config/settings.ts";
 import { Failure, usage } from "../../errors/failures.ts";
 import { printable } from "../../output/text.ts";
 import { entryJson, longLine, pathText } from "../../snapshots/entries.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { READING } from "../../snapshots/opening/open-repository.ts";
 import { listHeads } from "../../snapshots/listing.ts";
 import { type Reading, startReading } from "./open.ts";
 

@@ -24,10 +24,10 @@ import { Failure, usage } from "../../errors/failures.ts";
 import { count, printable } from "../../output/text.ts";
 import { identityText, timeText } from "../../snapshots/entries.ts";
 import { headReports } from "../../snapshots/head-options.ts";
-import { openToForget, OWNING } from "../../snapshots/open-repository.ts";
+import { openToForget, OWNING } from "../../snapshots/opening/open-repository.ts";
 import { parseCount, parseSpan } from "../../snapshots/policy.ts";
 import { resolve } from "../../snapshots/resolve.ts";
-import { readersOf } from "../../snapshots/readers.ts";
+import { readersOf } from "../../snapshots/opening/readers.ts";
 import { pruneRepository } from "./prune.ts";
 
 type Marker = RefusedHead["marker"];

@@ -1,6 +1,6 @@
 import type { WalkedEntry } from "@idk/snapshots";
 import { entryJson, longLine, pathText } from "../../snapshots/entries.ts";
-import type { ReadingSettings } from "../../snapshots/open-repository.ts";
+import type { ReadingSettings } from "../../snapshots/opening/open-repository.ts";
 import type { Session } from "../../session.ts";
 import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";

@@ -12,7 +12,7 @@ import {
   openForReading,
   type OpenedRepository,
   type ReadingSettings,
-} from "../../snapshots/open-repository.ts";
+} from "../../snapshots/opening/open-repository.ts";
 import { resolve } from "../../snapshots/resolve.ts";
 import type { Session } from "../../session.ts";
 

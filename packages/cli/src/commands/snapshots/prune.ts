@@ -9,7 +9,11 @@ import { count, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import type { HeadReports } from "../../snapshots/head-options.ts";
 import { CLOSED_TO_OWNER } from "../../snapshots/check-steps.ts";
-import { type OpenedRepository, ownsRepository, READING } from "../../snapshots/open-repository.ts";
+import {
+  type OpenedRepository,
+  ownsRepository,
+  READING,
+} from "../../snapshots/opening/open-repository.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
 import { startReading } from "./open.ts";
 

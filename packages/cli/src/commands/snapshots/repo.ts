@@ -33,9 +33,9 @@ import {
   ownerKey,
   type OwningSettings,
   READING,
-} from "../../snapshots/open-repository.ts";
-import { addPins, tableOf } from "../../snapshots/pins.ts";
-import { readersOf } from "../../snapshots/readers.ts";
+} from "../../snapshots/opening/open-repository.ts";
+import { addPins, tableOf } from "../../snapshots/opening/pins.ts";
+import { readersOf } from "../../snapshots/opening/readers.ts";
 import { startReading } from "./open.ts";
 
 /** Makes the repository of a store, without a backup. */

@@ -20,7 +20,7 @@ import type { Meter } from "../../progress/meter.ts";
 import type { Session } from "../../session.ts";
 import { identityJson, identityText, pathText, textOrBytes } from "../../snapshots/entries.ts";
 import { splitSnapshotPath } from "../../snapshots/names.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { READING } from "../../snapshots/opening/open-repository.ts";
 import { unreadText } from "../../snapshots/unfinished.ts";
 import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";

@@ -4,8 +4,8 @@ import { command, type Command } from "../../command.ts";
 import { messageOf } from "../../errors/failures.ts";
 import { count, printable } from "../../output/text.ts";
 import { headReports } from "../../snapshots/head-options.ts";
-import { openAsOwner, OWNING } from "../../snapshots/open-repository.ts";
-import { readersOf } from "../../snapshots/readers.ts";
+import { openAsOwner, OWNING } from "../../snapshots/opening/open-repository.ts";
+import { readersOf } from "../../snapshots/opening/readers.ts";
 
 /** Lets readers that joined later open what new snapshots need of earlier sessions. */
 export const repoShare: Command = command(

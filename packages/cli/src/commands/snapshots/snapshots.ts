@@ -7,7 +7,7 @@ import type { Output } from "../../output/output.ts";
 import { count, foreign, printable, roundBytes } from "../../output/text.ts";
 import { contentJson, pathText, rootless, timeText } from "../../snapshots/entries.ts";
 import { type ListedSnapshot, listHeads } from "../../snapshots/listing.ts";
-import { READING } from "../../snapshots/open-repository.ts";
+import { READING } from "../../snapshots/opening/open-repository.ts";
 import { parseCount } from "../../snapshots/policy.ts";
 import { startReading } from "./open.ts";
 

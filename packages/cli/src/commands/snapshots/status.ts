@@ -11,7 +11,7 @@ import {
 } from "../../snapshots/unfinished.ts";
 import { backupReports } from "../../snapshots/backup-progress.ts";
 import { timeText } from "../../snapshots/entries.ts";
-import { openForWriting } from "../../snapshots/open-for-writing.ts";
+import { openForWriting } from "../../snapshots/opening/open-for-writing.ts";
 import {
   failIfIncomplete,
   optionsOf,

@@ -1,12 +1,12 @@
 import { type PinnedRepository, parseWriter } from "@idk/snapshots";
 import { appendFile, readFile } from "node:fs/promises";
-import type { RepositoryEntry } from "../config/config.ts";
-import { formatPeriod } from "../config/period.ts";
-import { readConfig } from "../config/read-config.ts";
-import type { RepositorySource } from "../config/settings.ts";
-import { editConfig, quoted } from "../config/write-config.ts";
-import { messageOf, reasonOf, usage } from "../errors/failures.ts";
-import type { Environment } from "../invocation.ts";
+import type { RepositoryEntry } from "../../config/config.ts";
+import { formatPeriod } from "../../config/period.ts";
+import { readConfig } from "../../config/read-config.ts";
+import type { RepositorySource } from "../../config/settings.ts";
+import { editConfig, quoted } from "../../config/write-config.ts";
+import { messageOf, reasonOf, usage } from "../../errors/failures.ts";
+import type { Environment } from "../../invocation.ts";
 
 /**
  * What the configuration pins.

@@ -19,13 +19,13 @@ import {
   repository,
   type RepositorySource,
   store,
-} from "../config/settings.ts";
-import { Failure, usage } from "../errors/failures.ts";
-import type { UserFolders } from "../folders.ts";
-import { type IdentitySettings, loadIdentities } from "../keys/identities.ts";
-import { loadWriterKey } from "../keys/writer-keys.ts";
-import type { Session } from "../session.ts";
-import { type OpenBackend, openBackend } from "../stores/open-store.ts";
+} from "../../config/settings.ts";
+import { Failure, usage } from "../../errors/failures.ts";
+import type { UserFolders } from "../../folders.ts";
+import { type IdentitySettings, loadIdentities } from "../../keys/identities.ts";
+import { loadWriterKey } from "../../keys/writer-keys.ts";
+import type { Session } from "../../session.ts";
+import { type OpenBackend, openBackend } from "../../stores/open-store.ts";
 import { type RepositoryPlaces, placesOf } from "./places.ts";
 import { pinnedOf } from "./pins.ts";
 

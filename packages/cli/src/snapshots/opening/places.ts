@@ -2,8 +2,8 @@ import type { PinnedRepository } from "@idk/snapshots";
 import type { StoreLocation } from "@idk/storage/url";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { UserFolders } from "../folders.ts";
-import { storeKey } from "../stores/store-key.ts";
+import type { UserFolders } from "../../folders.ts";
+import { storeKey } from "../../stores/store-key.ts";
 
 /** Where this user's files about one repository are. */
 export interface RepositoryPlaces {

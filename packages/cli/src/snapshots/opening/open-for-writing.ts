@@ -15,14 +15,14 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { usage } from "../errors/failures.ts";
-import { createFolder } from "../folders.ts";
-import { loadIdentities } from "../keys/identities.ts";
-import type { RecipientSource } from "../keys/recipients.ts";
-import { loadWriterKey, writeNewWriterKey } from "../keys/writer-keys.ts";
-import type { Session } from "../session.ts";
-import type { OpenBackend } from "../stores/open-store.ts";
-import { hostOf, hostPattern } from "./names.ts";
+import { usage } from "../../errors/failures.ts";
+import { createFolder } from "../../folders.ts";
+import { loadIdentities } from "../../keys/identities.ts";
+import type { RecipientSource } from "../../keys/recipients.ts";
+import { loadWriterKey, writeNewWriterKey } from "../../keys/writer-keys.ts";
+import type { Session } from "../../session.ts";
+import type { OpenBackend } from "../../stores/open-store.ts";
+import { hostOf, hostPattern } from "../names.ts";
 import {
   closingOnError,
   findPinned,
