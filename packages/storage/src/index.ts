@@ -24,8 +24,8 @@ export {
   recipientFromPublicKey,
   secretKeyOf,
 } from "./crypto/keys.ts";
-export { type NaClChoice, loadNaCl } from "./crypto/load-nacl.ts";
-export type { NaCl } from "./crypto/nacl.ts";
+export { type NaClChoice, loadNaCl } from "./crypto/nacl/load-nacl.ts";
+export type { NaCl } from "./crypto/nacl/nacl.ts";
 
 export type {
   Backend,

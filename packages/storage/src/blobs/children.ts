@@ -1,6 +1,6 @@
 import { type Address, addressOf } from "../crypto/address.ts";
 import type { ChildKind } from "../crypto/key-schedule.ts";
-import type { NaCl } from "../crypto/nacl.ts";
+import type { NaCl } from "../crypto/nacl/nacl.ts";
 import { openChild as openVerified, sealChild as seal } from "../crypto/seal.ts";
 import { CHILD_OVERHEAD, CHUNK_LOG2_MAX, KEY_LENGTH } from "../format/limits.ts";
 import { assertLength, typeName } from "../bytes.ts";

@@ -1,7 +1,7 @@
 import { type Address, addressOf } from "../crypto/address.ts";
 import { type RootKeys, randomKey } from "../crypto/key-schedule.ts";
 import type { Identity } from "../crypto/keys.ts";
-import type { NaCl } from "../crypto/nacl.ts";
+import type { NaCl } from "../crypto/nacl/nacl.ts";
 import { openRoot as openVerified, sealRoot as seal } from "../crypto/seal.ts";
 import { rootOverhead } from "../format/envelope.ts";
 import { INLINE_MAX, KEY_LENGTH } from "../format/limits.ts";

@@ -11,7 +11,7 @@ import { KEY_LENGTH, TAG_LENGTH } from "../format/limits.ts";
 import { StorageError, usage } from "../errors.ts";
 import { assertLength, concat, equal, typeName, utf8 } from "../bytes.ts";
 import { hkdf, scrypt, sha256 } from "./hash.ts";
-import { portableNaCl } from "./nacl-portable.ts";
+import { portableNaCl } from "./nacl/nacl-portable.ts";
 
 /*
  * A passphrase-protected file of a secret key, 102 bytes:

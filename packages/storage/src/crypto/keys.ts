@@ -3,7 +3,7 @@ import { decodeKey, encodeKey, malformedKey } from "./key-text.ts";
 import { KEY_LENGTH } from "../format/limits.ts";
 import type { KeyPair } from "./wrap-key.ts";
 import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
-import { portableNaCl } from "./nacl-portable.ts";
+import { portableNaCl } from "./nacl/nacl-portable.ts";
 import { randomKey } from "./key-schedule.ts";
 import { usage } from "../errors.ts";
 

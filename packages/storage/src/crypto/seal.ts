@@ -17,7 +17,7 @@ import {
   splitEnvelope,
   writePrefix,
 } from "../format/envelope.ts";
-import type { NaCl } from "./nacl.ts";
+import type { NaCl } from "./nacl/nacl.ts";
 import { type KeyPair, unwrapContentKey, wrapContentKey } from "./wrap-key.ts";
 import { StorageError } from "../errors.ts";
 import { equal } from "../bytes.ts";

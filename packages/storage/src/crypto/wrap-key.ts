@@ -1,7 +1,7 @@
 import nacl from "tweetnacl";
 import { allZero, concat, utf8 } from "../bytes.ts";
 import { KEY_LENGTH, SLOT_LENGTH, TAG_LENGTH } from "../format/limits.ts";
-import type { NaCl } from "./nacl.ts";
+import type { NaCl } from "./nacl/nacl.ts";
 import { StorageError } from "../errors.ts";
 import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
 import { malformed } from "../format/envelope.ts";

@@ -2,7 +2,7 @@ import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";
 import type { Defaults } from "./check-options.ts";
 import type { LeafWorkers } from "./workers/pool.ts";
-import type { NaCl } from "../crypto/nacl.ts";
+import type { NaCl } from "../crypto/nacl/nacl.ts";
 
 /** What every operation of a store works with. */
 export interface StoreContext {

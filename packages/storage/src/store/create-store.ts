@@ -11,7 +11,7 @@ import { deleteTree } from "./tree/delete-tree.ts";
 import { get } from "./read/get.ts";
 import { inspect } from "./maintenance/inspect.ts";
 import { list, resolve } from "./maintenance/list.ts";
-import { loadNaCl } from "../crypto/load-nacl.ts";
+import { loadNaCl } from "../crypto/nacl/load-nacl.ts";
 import { parseAddress } from "../crypto/address.ts";
 import { put } from "./write/put.ts";
 import { putMany } from "./write/put-many.ts";

@@ -1,8 +1,8 @@
 import type { Backend, CallOptions } from "../backend/backend.ts";
 import type { Compression } from "../content/compression/compress.ts";
 import type { Identity } from "../crypto/keys.ts";
-import type { NaCl } from "../crypto/nacl.ts";
-import type { NaClChoice } from "../crypto/load-nacl.ts";
+import type { NaCl } from "../crypto/nacl/nacl.ts";
+import type { NaClChoice } from "../crypto/nacl/load-nacl.ts";
 
 export type { CallOptions };
 

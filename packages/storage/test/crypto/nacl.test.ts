@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import nacl from "tweetnacl";
 import fc from "fast-check";
-import { loadNaCl } from "../../src/crypto/load-nacl.ts";
-import { nativeNaCl } from "../../src/crypto/nacl-native.ts";
-import { portableNaCl } from "../../src/crypto/nacl-portable.ts";
+import { loadNaCl } from "../../src/crypto/nacl/load-nacl.ts";
+import { nativeNaCl } from "../../src/crypto/nacl/nacl-native.ts";
+import { portableNaCl } from "../../src/crypto/nacl/nacl-portable.ts";
 import { rejects } from "../format/fails.ts";
 
 const both = [nativeNaCl, portableNaCl];

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { isCanonicalPublicKey, isLowOrder } from "../../src/crypto/public-key.ts";
 import { allZero } from "../../src/bytes.ts";
-import { portableNaCl } from "../../src/crypto/nacl-portable.ts";
+import { portableNaCl } from "../../src/crypto/nacl/nacl-portable.ts";
 import { lowOrderPoints, notCanonical } from "./low-order.ts";
 
 const P = 2n ** 255n - 19n;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import crypto from "node:crypto";
 import nacl from "tweetnacl";
-import { nativeNaCl } from "../../src/crypto/nacl-native.ts";
-import { portableNaCl } from "../../src/crypto/nacl-portable.ts";
+import { nativeNaCl } from "../../src/crypto/nacl/nacl-native.ts";
+import { portableNaCl } from "../../src/crypto/nacl/nacl-portable.ts";
 import { assertEphemeral, unwrapContentKey, wrapContentKey } from "../../src/crypto/wrap-key.ts";
 import { fails } from "../format/fails.ts";
 import { lowOrderPoints, notCanonical } from "./low-order.ts";

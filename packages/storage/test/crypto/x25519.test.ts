@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import crypto from "node:crypto";
 import fc from "fast-check";
-import { nativeNaCl } from "../../src/crypto/nacl-native.ts";
-import { nodeX25519, portableNaCl, tweetX25519 } from "../../src/crypto/nacl-portable.ts";
+import { nativeNaCl } from "../../src/crypto/nacl/nacl-native.ts";
+import { nodeX25519, portableNaCl, tweetX25519 } from "../../src/crypto/nacl/nacl-portable.ts";
 import { lowOrderPoints, notCanonical } from "./low-order.ts";
 
 const tweet = tweetX25519();

@@ -7,7 +7,7 @@ import { checkConcurrency, checkIdentities } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
 import type { Address } from "../../crypto/address.ts";
-import type { NaCl } from "../../crypto/nacl.ts";
+import type { NaCl } from "../../crypto/nacl/nacl.ts";
 import type { ReadOptions } from "../options.ts";
 import { StorageError } from "../../errors.ts";
 import { createBufferPool } from "../buffers.ts";

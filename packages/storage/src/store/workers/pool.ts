@@ -1,6 +1,6 @@
 import type { OpenJob, OpenOutcome, SealJob, SealOutcome } from "./worker.ts";
 import { StorageError, usage } from "../../errors.ts";
-import type { NaClChoice } from "../../crypto/load-nacl.ts";
+import type { NaClChoice } from "../../crypto/nacl/load-nacl.ts";
 import type { Piscina } from "piscina";
 
 /** Threads that seal and open leaves, started when they are first needed. */

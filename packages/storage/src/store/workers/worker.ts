@@ -1,6 +1,6 @@
 /** What runs in each thread of the pool. */
 import { type ErrorCode, StorageError } from "../../errors.ts";
-import { type NaClChoice, loadNaCl } from "../../crypto/load-nacl.ts";
+import { type NaClChoice, loadNaCl } from "../../crypto/nacl/load-nacl.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { Reference } from "../../format/tree.ts";

@@ -1,7 +1,7 @@
 import { type ChildKind, convergentChildKey, randomKey } from "../../crypto/key-schedule.ts";
 import { openChild, sealChild } from "../../crypto/seal.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
-import type { NaCl } from "../../crypto/nacl.ts";
+import type { NaCl } from "../../crypto/nacl/nacl.ts";
 import type { Reference } from "../../format/tree.ts";
 import { addressOf } from "../../crypto/address.ts";
 import { equal } from "../../bytes.ts";

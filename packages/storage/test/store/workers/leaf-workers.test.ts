@@ -7,7 +7,7 @@ import type { StoreContext } from "../../../src/store/context.ts";
 import { createBufferPool } from "../../../src/store/buffers.ts";
 import { createStore } from "../../../src/index.ts";
 import { get } from "../../../src/store/read/get.ts";
-import { loadNaCl } from "../../../src/crypto/load-nacl.ts";
+import { loadNaCl } from "../../../src/crypto/nacl/load-nacl.ts";
 import { memory } from "../../../src/backend/memory.ts";
 import { openChild } from "../../../src/crypto/seal.ts";
 import { put } from "../../../src/store/write/put.ts";

@@ -1,4 +1,4 @@
-import { StorageError, usage } from "../errors.ts";
+import { StorageError, usage } from "../../errors.ts";
 import { portableNaCl } from "./nacl-portable.ts";
 import type { NaCl } from "./nacl.ts";
 

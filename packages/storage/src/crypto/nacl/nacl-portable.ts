@@ -1,7 +1,7 @@
 import nacl from "tweetnacl";
-import { concat, fromHex } from "../bytes.ts";
+import { concat, fromHex } from "../../bytes.ts";
 import type { NaCl } from "./nacl.ts";
-import { nodeCrypto } from "./node-crypto.ts";
+import { nodeCrypto } from "../node-crypto.ts";
 
 /** tweetnacl, which runs anywhere, with X25519 from `node:crypto` if available: it is 40 times faster. */
 export const portableNaCl: NaCl = {
