@@ -39,6 +39,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "docs/releasing.md": ["sh key"],
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
+  "packages/gateway/README.md": ["ts"],
   "packages/snapshots/README.md": ["ts"],
   "packages/storage/README.md": ["ts"],
 };
@@ -211,6 +212,11 @@ describe("programs in documents", () => {
   test("packages/snapshots/README.md backs up and restores a folder", async () => {
     const result = await runProgram("packages/snapshots/README.md");
     expect(result).toEqual({ stdout: "1 0\n1 0\n", stderr: "", exitCode: 0 });
+  });
+
+  test("packages/gateway/README.md serves an object", async () => {
+    const result = await runProgram("packages/gateway/README.md");
+    expect(result).toEqual({ stdout: "Dear Bob\n", stderr: "", exitCode: 0 });
   });
 
   test("packages/bench/README.md runs a suite", async () => {

@@ -1,0 +1,31 @@
+import type { Bucket } from "../../catalog/records.ts";
+import { S3Error } from "../../errors.ts";
+import type { ObjectsContext } from "../context.ts";
+import { putRecord } from "./commit.ts";
+import type { Tombstones } from "./delete.ts";
+
+/** Adds a bucket; see `Objects.createBucket`. */
+export async function createBucket(
+  context: ObjectsContext,
+  given: Omit<Bucket, "id">,
+): Promise<{ readonly outcome: "created" | "exists"; readonly bucket: Bucket }> {
+  await context.run.ready();
+  const { outcome, bucket } = await context.catalog.createBucket(given);
+  if (outcome === "created") {
+    await putRecord(context, { type: "bucket", ...bucket }, new Uint8Array(0));
+  }
+  return { outcome, bucket };
+}
+
+/** Deletes an empty bucket; see `Objects.deleteBucket`. Its blob goes with the next sweep. */
+export async function deleteBucket(
+  { catalog, now, run }: ObjectsContext,
+  tombstones: Tombstones,
+  { id }: Bucket,
+): Promise<void> {
+  await run.ready();
+  const outcome = await catalog.deleteBucket(id, now());
+  if (outcome === "absent") throw new S3Error("NoSuchBucket");
+  if (outcome === "not-empty") throw new S3Error("BucketNotEmpty");
+  await tombstones.store([{ bucket: id, key: undefined, seq: id }]);
+}
