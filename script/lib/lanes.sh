@@ -182,6 +182,7 @@ lane_fuzz_and_reference() {
 # Measures once, so nothing runs beside it. Its report and pages are benchmarks.json, .html and .md beside
 # the reports of the tests. IDK_BENCH_STRICT=1 also fails what noise leaves open, apart from elapsed time.
 lane_acceptance() {
+  ensure_python
   step "Servers" start_servers
   step "Acceptance of the benchmarks" bun test --only-failures --timeout 120000 \
     --reporter=junit --reporter-outfile="$reports/acceptance.xml" ./tests/benchmarks

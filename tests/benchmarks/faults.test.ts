@@ -5,7 +5,7 @@
 import { type PlantedCopy, ok, patchFile, plantedCopy } from "./planted.ts";
 import { ROOT, bench, readReport } from "./bench.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ensureMinio } from "./server.ts";
+import { ensureMinio, ensurePython } from "./server.ts";
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { problemsOf } from "@idk/bench";
@@ -31,6 +31,7 @@ const COUNTERS = ["counters"];
 const SSE = ["sse-overhead"];
 const THREADS = ["serial-bound"];
 const SNAPSHOTS = ["snapshots"];
+const GATEWAY = ["gateway", "--size", "10MB"];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -252,6 +253,7 @@ slow("planted", () => {
   let copy: PlantedCopy;
   beforeAll(async () => {
     if (!(await ensureMinio())) throw new Error("there is no MinIO to measure with");
+    if (!(await ensurePython())) throw new Error("there is no Python with boto3");
     copy = await plantedCopy();
   });
   afterAll(() => copy?.[Symbol.asyncDispose]());
