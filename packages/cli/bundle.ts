@@ -1,8 +1,8 @@
 /**
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
  * `run.cjs` with all commands, `snapshots.cjs` with the library of snapshots and `gateway.cjs` with the S3
- * server, so that other commands do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs` and
- * `digest-worker.cjs` for threads, their bytecode, which saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
+ * server, so that other commands do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs`,
+ * `digest-worker.cjs` and `sqlite-worker.cjs` for threads, their bytecode, which saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
  * Node starts all that on Bun. Native packages, and those that only large files and object stores need,
  * stay outside as dependencies.
  *
@@ -55,6 +55,11 @@ const SEAMS: readonly Seam[] = [
     file: /\/gateway\/src\/body\/threads\.ts$/u,
     from: 'new URL("digest-worker.ts", import.meta.url).href',
     to: 'require.resolve("./digest-worker.cjs")',
+  },
+  {
+    file: /\/catalog\/database\/sqlite\.ts$/u,
+    from: 'new URL("sqlite-worker.ts", import.meta.url).href',
+    to: 'require.resolve("./sqlite-worker.cjs")',
   },
   {
     // sodium-native takes ten times as long to find its library as to load it. Do not resolve it from
@@ -113,6 +118,7 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   "./file-worker.cjs": "./file-worker.cjs",
   "./pack-worker.cjs": "./pack-worker.cjs",
   "./run.cjs": "./run.cjs",
+  "./sqlite-worker.cjs": "./sqlite-worker.cjs",
   "./worker.cjs": "./worker.cjs",
   "sodium-native/package.json": "sodium-native/package.json",
   "#lz4-native": "lz4-napi",
@@ -154,6 +160,7 @@ try {
       join(root, "packages/snapshots/src/write/packs/pack-worker.ts"),
       join(root, "packages/snapshots/src/restore/threads/file-worker.ts"),
       join(root, "packages/gateway/src/body/digest-worker.ts"),
+      join(root, "packages/gateway/src/catalog/database/sqlite-worker.ts"),
     ],
     naming: "[name].cjs",
     plugins: [seamsPlugin([...SEAMS, GIVING], OUTSIDE)],

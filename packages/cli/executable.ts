@@ -70,6 +70,11 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       to: '"digest-worker"',
     },
     {
+      file: /\/catalog\/database\/sqlite\.ts$/u,
+      from: 'new URL("sqlite-worker.ts", import.meta.url).href',
+      to: '"sqlite-worker"',
+    },
+    {
       file: /\/piscina\/dist\/index\.js$/u,
       from: "(0, node_path_1.resolve)(__dirname, 'worker.js')",
       to: '(0, node_path_1.join)((0, node_path_1.dirname)(Bun.main), "worker.js")',
@@ -81,6 +86,8 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
         ? require(${quoted(join(root, "packages/snapshots/src/write/packs/pack-worker.ts"))})
         : filename.endsWith("digest-worker")
         ? require(${quoted(join(root, "packages/gateway/src/body/digest-worker.ts"))})
+        : filename.endsWith("sqlite-worker")
+        ? require(${quoted(join(root, "packages/gateway/src/catalog/database/sqlite-worker.ts"))})
         : filename.endsWith("file-worker")
         ? require(${quoted(join(root, "packages/snapshots/src/restore/threads/file-worker.ts"))})
         : require(${quoted(join(root, "packages/storage/src/store/workers/worker.ts"))}))`,

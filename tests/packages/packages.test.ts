@@ -102,6 +102,7 @@ const SCRIPTS = [
   "pack-worker.cjs",
   "run.cjs",
   "snapshots.cjs",
+  "sqlite-worker.cjs",
   "worker.cjs",
 ];
 

@@ -220,6 +220,8 @@ export interface Catalog {
 
   /** Numbers for metrics: queue lengths. Counts stop at 100,000. */
   counts(): Promise<Counts>;
+  /** Calls that wait to write, or for the database's answer to that. */
+  queued(): number;
   /** Forgets what is out of date: completed uploads after a day, tombstones, and claims without a sign of life. A batch at a time, until nothing is left. */
   purge(now: Time): Promise<void>;
   /** Rejects if the database does not respond. */
@@ -373,6 +375,8 @@ export interface Counts {
   readonly tombstones: number;
   readonly uploads: number;
   readonly writes: number;
+  /** Keys that conditional writes in progress have to themselves. */
+  readonly claims: number;
 }
 
 /** What went wrong with the catalog itself; `unavailable` may pass. */

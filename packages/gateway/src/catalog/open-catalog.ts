@@ -1,65 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { createBucket, deleteBucket, findBucket, listBuckets } from "./buckets.ts";
 import type { Catalog, Deleted } from "./catalog.ts";
-import {
-  confirmGarbage,
-  confirmTombstones,
-  counts,
-  dueGarbage,
-  endLease,
-  findKnown,
-  pendingTombstones,
-  purge,
-  takeLease,
-} from "./cleanup.ts";
-import { insertGarbage } from "./contents.ts";
-import { keyLocks, locked, parseUploadId } from "./convert.ts";
-import { all, batches, type Database } from "./database/port.ts";
+import type { Database } from "./database/database.ts";
+import { batches } from "./database/port.ts";
 import { openPostgres } from "./database/postgres.ts";
 import { openSqlite } from "./database/sqlite.ts";
-import { listObjects, listUploads } from "./listing.ts";
-import {
-  claim,
-  commitPut,
-  deleteObject,
-  findObject,
-  listObjectParts,
-  openObject,
-  readParts,
-  releaseClaim,
-  setTags,
-} from "./objects.ts";
-import {
-  addMark,
-  beginLineage,
-  bindStore,
-  importMark,
-  lineage,
-  listMarks,
-  recordSnapshot,
-  setComplete,
-  settle,
-} from "./lineage.ts";
-import { exportRows, importRows } from "./transfer.ts";
-import {
-  abortUpload,
-  completeUpload,
-  createUpload,
-  findCompleted,
-  findUpload,
-  openUpload,
-  putPart,
-} from "./uploads.ts";
-import {
-  beat,
-  beginSnapshot,
-  endWrites,
-  fateOf,
-  forgetDeadWrites,
-  oldestWrite,
-  stopCompletes,
-  writeRow,
-} from "./writes.ts";
+import { findBucket, listBuckets } from "./plans/buckets.ts";
+import { counts, dueGarbage, findKnown, pendingTombstones } from "./plans/cleanup.ts";
+import { parseUploadId } from "./plans/convert.ts";
+import { lineage, listMarks } from "./plans/lineage.ts";
+import { listObjects, listUploads } from "./plans/listing.ts";
+import { findObject, listObjectParts, openObject, readParts } from "./plans/objects.ts";
+import { exportRows } from "./plans/transfer.ts";
+import { findCompleted, findUpload, openUpload } from "./plans/uploads.ts";
+import { fateOf, writeRow } from "./plans/writes.ts";
 
 /** How many deletions of a list one transaction has. */
 const DELETIONS = 50;
@@ -90,104 +43,88 @@ export async function openCatalog(
 /** The catalog over an open database. */
 export async function createCatalog(database: Database): Promise<Catalog> {
   const { dialect, read, query, write } = database;
-  await write(() => beginLineage(randomUUID()));
+  await write("beginLineage", randomUUID());
   return {
     nextSeq: () => database.nextSeq(),
 
-    createBucket: (bucket) => write(() => createBucket(dialect, bucket)),
+    createBucket: (bucket) => write("createBucket", bucket),
     findBucket: (name) => query(() => findBucket(name)),
-    deleteBucket: (id, now) => write(() => deleteBucket(dialect, id, now)),
+    deleteBucket: (id, now) => write("deleteBucket", id, now),
     listBuckets: (options = {}) => query(() => listBuckets(options)),
 
     findObject: (bucket, key) => query(() => findObject(bucket, key)),
     openObject: (bucket, key) => read(() => openObject(bucket, key)),
     listObjectParts: (object, after, limit) => read(() => listObjectParts(object, after, limit)),
-    setTags: (object, tags) => write(() => setTags(object, tags)),
+    setTags: (object, tags) => write("setTags", object, tags),
 
-    claim: (bucket, key, condition, now, upload) =>
-      write(() => claim(dialect, bucket, key, condition, now, upload)),
-    releaseClaim: (bucket, key, seq) => write(() => releaseClaim(dialect, bucket, key, seq)),
-    commitPut: (put) => write(() => commitPut(dialect, put)),
-    deleteObject: (bucket, key, options) =>
-      write(() => deleteObject(dialect, bucket, key, options)),
+    claim: (...given) => write("claim", ...given),
+    releaseClaim: (bucket, key, seq) => write("releaseClaim", bucket, key, seq),
+    commitPut: (put) => write("commitPut", put),
+    deleteObject: (bucket, key, options) => write("deleteObject", bucket, key, options),
     deleteObjects: async (bucket, deletions, options) => {
       const results: Deleted[] = [];
       for (const batch of batches(deletions, DELETIONS)) {
-        results.push(
-          ...(await write(function* () {
-            // All locks first, so that two lists of the same keys do not wait for each other.
-            yield* locked(
-              dialect,
-              batch.flatMap(({ key }) => keyLocks(bucket, key)),
-              [],
-            );
-            const done: Deleted[] = [];
-            for (const { key, condition = {} } of batch) {
-              done.push(yield* deleteObject(dialect, bucket, key, { ...options, condition }));
-            }
-            return done;
-          })),
-        );
+        results.push(...(await write("deleteObjects", bucket, batch, options)));
       }
       return results;
     },
     listObjects: (options) =>
       (options.delimiter === undefined ? query : read)(() => listObjects(dialect, options)),
 
-    createUpload: (upload) => write(() => createUpload(dialect, upload)),
+    createUpload: (upload) => write("createUpload", upload),
     findUpload: (bucket, key, id) => query(() => findUpload(bucket, key, id)),
-    putPart: (put) => write(() => putPart(dialect, put)),
+    putPart: (put) => write("putPart", put),
     listParts: ({ seq }, after, limit) => query(() => readParts(seq, after, limit)),
     openUpload: (upload) => read(() => openUpload(upload)),
     listUploads: (options) =>
       read(() => listUploads(dialect, options, parseUploadId(options.afterId ?? "")?.seq ?? 0)),
-    stopCompletes: ({ seq }) => write(() => stopCompletes(seq)),
-    abortUpload: (upload, now, stopped = []) =>
-      write(() => abortUpload(dialect, upload, now, stopped)),
-    completeUpload: (complete) => write(() => completeUpload(dialect, complete)),
+    stopCompletes: ({ seq }) => write("stopCompletes", seq),
+    abortUpload: (...given) => write("abortUpload", ...given),
+    completeUpload: (complete) => write("completeUpload", complete),
     findCompleted: (bucket, key, id) => query(() => findCompleted(bucket, key, id)),
 
     beginWrite: (now, upload) => database.nextSeq(writeRow(now, upload)),
-    beat: (seqs, now) => write(() => beat(seqs, now)),
-    endWrites: (seqs) => write(() => endWrites(seqs)),
-    oldestWrite: (now) => write(() => oldestWrite(now)),
-    forgetDeadWrites: (before) => write(() => forgetDeadWrites(before)),
+    beat: (seqs, now) => write("beat", seqs, now),
+    endWrites: (seqs) => write("endWrites", seqs),
+    oldestWrite: (now) => write("oldestWrite", now),
+    forgetDeadWrites: (before) => write("forgetDeadWrites", before),
     fateOf: (bucket, key, seq) => read(() => fateOf(bucket, key, seq)),
 
     addGarbage: async (garbage) => {
-      if (garbage.length > 0) await write(() => all(...insertGarbage(garbage)));
+      if (garbage.length > 0) await write("addGarbage", garbage);
     },
     dueGarbage: (now, limit, after) => query(() => dueGarbage(now, limit, after)),
-    confirmGarbage: (addresses) => write(() => confirmGarbage(addresses)),
+    confirmGarbage: (addresses) => write("confirmGarbage", addresses),
     findKnown: (addresses) => read(() => findKnown(addresses, true)),
     findNamed: (addresses) => read(() => findKnown(addresses, false)),
 
     pendingTombstones: (after, limit) => query(() => pendingTombstones(after, limit)),
-    confirmTombstones: (seqs) => write(() => confirmTombstones(seqs)),
+    confirmTombstones: (seqs) => write("confirmTombstones", seqs),
 
-    takeLease: (name, holder, now, duration) => write(() => takeLease(name, holder, now, duration)),
-    endLease: (name, holder) => write(() => endLease(name, holder)),
+    takeLease: (name, holder, now, duration) => write("takeLease", name, holder, now, duration),
+    endLease: (name, holder) => write("endLease", name, holder),
 
     lineage: () => query(lineage),
-    bindStore: (store) => write(() => bindStore(store)),
-    addMark: (nonce, skipped) => write(() => addMark(dialect, nonce, skipped)),
-    importMark: (mark) => write(() => importMark(mark)),
+    bindStore: (store) => write("bindStore", store),
+    addMark: (nonce, skipped) => write("addMark", nonce, skipped),
+    importMark: (mark) => write("importMark", mark),
     listMarks: () => query(listMarks),
-    settle: (seq) => write(() => settle(dialect, seq)),
-    beginSnapshot: (now) => write(() => beginSnapshot(dialect, now)),
-    recordSnapshot: (snapshot) => write(() => recordSnapshot(snapshot)),
-    setComplete: (isComplete) => write(() => setComplete(isComplete)),
+    settle: (seq) => write("settle", seq),
+    beginSnapshot: (now) => write("beginSnapshot", now),
+    recordSnapshot: (snapshot) => write("recordSnapshot", snapshot),
+    setComplete: (isComplete) => write("setComplete", isComplete),
 
     exportRows: () => exportRows(database),
-    importRows: (imported) => write(() => importRows(dialect, imported, Date.now())),
+    importRows: (imported) => write("importRows", imported, Date.now()),
 
     counts: () => query(counts),
     purge: async (now) => {
-      while (await write(() => purge(now)));
+      while (await write("purge", now));
     },
     ping: async () => {
       await query(lineage);
     },
+    queued: () => database.queued(),
     close: () => database.close(),
   };
 }

@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { SQL } from "bun";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import type { Statement } from "../../src/catalog/database/port.ts";
 import { openPostgres } from "../../src/catalog/database/postgres.ts";
 import { createCatalog } from "../../src/catalog/open-catalog.ts";
 import { serverUrl } from "../../../../tests/servers/require-server.ts";
 import type { Fixture } from "./behaviour/fixture.ts";
-import { recording } from "./recording.ts";
+import { createRecorder } from "./recording.ts";
 
 /** All statements that the tests have run so far. */
-export const postgresStatements: Map<string, Statement> = new Map();
+export const postgresRecorder = createRecorder();
 
 /** Databases that a test is done with. Making one takes much longer than emptying one. */
 const free: string[] = [];
@@ -41,8 +40,8 @@ export async function openPostgresFixture(): Promise<Fixture & { url: string }> 
   url.pathname = `/${database}`;
   const opened: Catalog[] = [];
   const reopen = async (): Promise<Catalog> => {
-    const database = await openPostgres(url.href, 5);
-    const catalog = await createCatalog(recording(database, postgresStatements));
+    const { changesOf, readsOf } = postgresRecorder;
+    const catalog = await createCatalog(readsOf(await openPostgres(url.href, 5, changesOf)));
     opened.push(catalog);
     return catalog;
   };

@@ -4,10 +4,10 @@ import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { requireServer } from "../../../../tests/servers/require-server.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
 import { bytes, failureOf, inline, put, putOf, using } from "./behaviour/fixture.ts";
-import { dropDatabases, openPostgresFixture, postgresStatements } from "./postgres-fixture.ts";
+import { dropDatabases, openPostgresFixture, postgresRecorder } from "./postgres-fixture.ts";
 
 requireServer("postgres")("catalog in PostgreSQL", () => {
-  afterAll(dropDatabases);
+  afterAll(dropDatabases, 60_000);
   catalogBehaviour(openPostgresFixture);
 
   test(
@@ -105,13 +105,13 @@ requireServer("postgres")("catalog in PostgreSQL", () => {
 
   // The last one: it looks at what the others have run.
   test("every statement uses an index", async () => {
-    expect(postgresStatements.size).toBeGreaterThan(50);
+    expect(postgresRecorder.statements.size).toBeGreaterThan(50);
     const fixture = await openPostgresFixture();
     const admin = new SQL(fixture.url, { max: 1 });
     // Tables that are almost empty would be read as a whole.
     await admin.unsafe("SET enable_seqscan = off");
     const scans = new Map<string, string>();
-    for (const { sql, values } of postgresStatements.values()) {
+    for (const { sql, values } of postgresRecorder.statements.values()) {
       if (!/^(?:SELECT|WITH|INSERT|UPDATE|DELETE)/u.test(sql) || sql.includes("COUNT(*) AS n"))
         continue;
       let count = 0;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
 import { bytes, inline, put, putOf, root, using, failureOf } from "./behaviour/fixture.ts";
-import { openSqliteFixture, sqliteStatements } from "./sqlite-fixture.ts";
+import { openRecordedFixture, openSqliteFixture, sqliteRecorder } from "./sqlite-fixture.ts";
 
 const WRITER = join(import.meta.dir, "writer.ts");
 
@@ -18,7 +18,8 @@ function start(...args: string[]) {
 }
 
 describe("catalog in SQLite", () => {
-  catalogBehaviour(openSqliteFixture);
+  catalogBehaviour(openRecordedFixture);
+  describe("with a writer in a thread", () => catalogBehaviour(openSqliteFixture));
 
   test(
     "a killed process loses nothing that it acknowledged",
@@ -137,6 +138,29 @@ describe("catalog in SQLite", () => {
     }),
   );
 
+  test(
+    "a long transaction does not stop the process",
+    using(openSqliteFixture, async ({ catalog, bucket }) => {
+      const contents = Array.from({ length: 50_000 }, (_, i) => ({ ...root(`${i}`), part: 1 }));
+      const object = inline(await catalog.nextSeq(), { kind: "manifest" });
+      const began = performance.now();
+      let [last, longest] = [began, 0];
+      let isOver = false;
+      const putting = catalog.commitPut(putOf(bucket, "key", object, { contents })).finally(() => {
+        isOver = true;
+      });
+      // What the call itself does here is to clone what it was given.
+      last = performance.now();
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve));
+        longest = Math.max(longest, performance.now() - last);
+        last = performance.now();
+      }
+      expect(longest).toBeLessThan((performance.now() - began) / 3);
+      expect((await putting).outcome).toBe("stored");
+    }),
+  );
+
   test("only the owner may read the file", async () => {
     const fixture = await openSqliteFixture();
     for (const suffix of ["", "-wal"]) {
@@ -172,11 +196,11 @@ describe("catalog in SQLite", () => {
 
   // The last one: it looks at what the others have run.
   test("every statement uses an index", async () => {
-    expect(sqliteStatements.size).toBeGreaterThan(50);
+    expect(sqliteRecorder.statements.size).toBeGreaterThan(50);
     const fixture = await openSqliteFixture();
     const direct = new Database(fixture.path);
     const scans = new Map<string, string>();
-    for (const { sql, values } of sqliteStatements.values()) {
+    for (const { sql, values } of sqliteRecorder.statements.values()) {
       // Counts end at a limit.
       if (sql.startsWith("SELECT COUNT(*) AS n")) continue;
       const plan = direct.query(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];

@@ -54,18 +54,12 @@ export interface NumberedRow {
   readonly lock: bigint;
 }
 
-/** A database that plans run in. All methods reject with `CatalogError`. */
-export interface Database {
-  readonly dialect: Dialect;
-  /** Runs a plan that only reads, all its statements at one moment. Never waits for a writer. */
+/** Where plans run that only read. They never wait for a writer, and reject with `CatalogError`. */
+export interface Reader {
+  /** Runs a plan that only reads, all its statements at one moment. */
   read<T>(plan: () => Plan<T>): Promise<T>;
   /** The same for a plan whose statements need not see one moment, as when there is one only. */
   query<T>(plan: () => Plan<T>): Promise<T>;
-  /** Runs a plan in a transaction that is durable when the promise resolves. */
-  write<T>(plan: () => Plan<T>): Promise<T>;
-  /** Takes the next number, and inserts a row with it. Both survive the process; SQLite's perhaps not the machine. */
-  nextSeq(row?: NumberedRow): Promise<number>;
-  close(): Promise<void>;
 }
 
 export function statement(sql: string, ...values: readonly Value[]): Statement {

@@ -1,9 +1,10 @@
 import { SQL, type ReservedSQL } from "bun";
 import { CatalogError } from "../catalog.ts";
+import { changesOf, planOf, type RunChange } from "../changes.ts";
+import type { Database } from "./database.ts";
 import {
   integer,
   rows,
-  type Database,
   type Dialect,
   type NumberedRow,
   type Plan,
@@ -47,7 +48,12 @@ const MIGRATION_LOCK = "7235419306524";
  * @param connections How many connections to use at most, for writes and for reads each, so that reads
  *   never wait for writes that wait for each other.
  */
-export async function openPostgres(url: string, connections: number): Promise<Database> {
+export async function openPostgres(
+  url: string,
+  connections: number,
+  makeChanges: typeof changesOf = changesOf,
+): Promise<Database> {
+  const changes = makeChanges(dialect);
   const pool = (): SQL => new SQL(url, { max: connections, connectionTimeout: PATIENCE / 1000 });
   const [writers, readers] = [pool(), pool()];
 
@@ -66,31 +72,43 @@ export async function openPostgres(url: string, connections: number): Promise<Da
       await Bun.sleep(Math.random() * 10 * attempt);
     }
   };
+  let queued = 0;
+  const counted = async <T>(call: Promise<T>): Promise<T> => {
+    queued += 1;
+    try {
+      return await call;
+    } finally {
+      queued -= 1;
+    }
+  };
   // Whatever the server's default is: a statement behind a lock must see what was committed before it.
-  const write = <T>(plan: () => Plan<T>): Promise<T> =>
+  const change = <T>(plan: () => Plan<T>): Promise<T> =>
     transact(writers, "BEGIN ISOLATION LEVEL READ COMMITTED", plan);
 
   try {
-    await write(migrate);
+    await change(migrate);
   } catch (error) {
     await writers.close({ timeout: 0 });
     throw error;
   }
   return {
     dialect,
-    write,
+    write: ((name, ...given) => counted(change(() => planOf(changes, name, given)))) as RunChange,
     read: (plan) => transact(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", plan),
     query: (plan) => transact(readers, undefined, plan),
     // A transaction with an ID ends when the log is on the disk. `nextval` alone does not always get one,
     // and what it gave out could be given out again after a crash.
     nextSeq: (numbered) =>
-      transact(writers, undefined, function* () {
-        const [row] =
-          numbered === undefined
-            ? yield* rows("SELECT nextval('sequence') AS seq, pg_current_xact_id() AS id")
-            : yield* rows(insertOf(numbered), numbered.lock.toString(), ...numbered.values);
-        return integer(row!["seq"]);
-      }),
+      counted(
+        transact(writers, undefined, function* () {
+          const [row] =
+            numbered === undefined
+              ? yield* rows("SELECT nextval('sequence') AS seq, pg_current_xact_id() AS id")
+              : yield* rows(insertOf(numbered), numbered.lock.toString(), ...numbered.values);
+          return integer(row!["seq"]);
+        }),
+      ),
+    queued: () => queued,
     close: async () => {
       await Promise.all([writers, readers].map((sql) => sql.close({ timeout: PATIENCE / 1000 })));
     },

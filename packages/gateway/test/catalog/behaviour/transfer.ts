@@ -197,7 +197,19 @@ export function transferBehaviour(open: OpenFixture): void {
       await catalog.beginWrite(NOW);
       await put(catalog, bucket, "key");
       await catalog.deleteObject(bucket.id, bytes("key"), { now: NOW });
-      expect(await catalog.counts()).toEqual({ garbage: 1, tombstones: 1, uploads: 1, writes: 1 });
+      await catalog.claim(bucket.id, bytes("other"), { ifNoneMatch: ["*"] }, NOW);
+      expect(await catalog.counts()).toEqual({
+        garbage: 1,
+        tombstones: 1,
+        uploads: 1,
+        writes: 2,
+        claims: 1,
+      });
+      expect(catalog.queued()).toBe(0);
+      const putting = put(catalog, bucket, "key");
+      expect(catalog.queued()).toBe(1);
+      await putting;
+      expect(catalog.queued()).toBe(0);
       await catalog.ping();
     }),
   );

@@ -290,6 +290,7 @@ export function uploadBehaviour(open: OpenFixture): void {
       expect((await catalog.openObject(bucket.id, KEY))?.contents).toEqual(opened.contents);
       await catalog.deleteObject(bucket.id, KEY, { now: NOW });
     }),
+    60_000,
   );
 
   test(

@@ -1,4 +1,4 @@
-import type { ListOptions, Page } from "./catalog.ts";
+import type { ListOptions, Page } from "../catalog.ts";
 import { LISTED_COLUMNS, toListed, toUpload, UPLOAD_COLUMNS } from "./convert.ts";
 import {
   batches,
@@ -8,8 +8,8 @@ import {
   type Dialect,
   type Plan,
   type Value,
-} from "./database/port.ts";
-import type { Key, ListedObject, Upload } from "./records.ts";
+} from "../database/port.ts";
+import type { Key, ListedObject, Upload } from "../records.ts";
 
 /**
  * What comes right behind all byte strings that begin with this one: nothing in UTF-8 has a byte 255, so

@@ -1,5 +1,5 @@
-import { CLAIM_EXPIRY, type Catalog, type Committed, type Condition } from "./catalog.ts";
-import type { Deleted, DeleteOptions, Put } from "./catalog.ts";
+import { CLAIM_EXPIRY, type Catalog, type Committed, type Condition } from "../catalog.ts";
+import type { Deleted, DeleteOptions, Put } from "../catalog.ts";
 import { refusalOf } from "./conditions.ts";
 import {
   addContents,
@@ -19,10 +19,10 @@ import {
   toPart,
   toRoot,
 } from "./convert.ts";
-import { all, integer, rows, statement, type Dialect, type Plan } from "./database/port.ts";
+import { all, integer, rows, statement, type Dialect, type Plan } from "../database/port.ts";
 import { discard, endWrite, judge, lockKey, placeObject, selectVersion } from "./key-state.ts";
 import { insertWrite, selectWrite } from "./writes.ts";
-import type { Key, OpenedObject, Part, PlacedRoot, Seq, StoredObject, Time } from "./records.ts";
+import type { Key, OpenedObject, Part, PlacedRoot, Seq, StoredObject, Time } from "../records.ts";
 
 const FIND = `SELECT ${OBJECT_COLUMNS} FROM objects WHERE bucket = ? AND key = ?`;
 
@@ -88,7 +88,7 @@ export function* claim(
   key: Key,
   condition: Condition,
   now: Time,
-  upload: Seq | undefined,
+  upload?: Seq,
 ): Plan<Awaited<ReturnType<Catalog["claim"]>>> {
   const locks = [sequenceLock(true)];
   const { state } = yield* lockKey(dialect, bucket, key, { locks });
@@ -181,4 +181,23 @@ export function* deleteObject(
     object,
     tombstone: { bucket, bucketName, key, seq, time: now },
   };
+}
+
+export function* deleteObjects(
+  dialect: Dialect,
+  bucket: Seq,
+  deletions: Parameters<Catalog["deleteObjects"]>[1],
+  options: Omit<DeleteOptions, "condition">,
+): Plan<readonly Deleted[]> {
+  // All locks first, so that two lists of the same keys do not wait for each other.
+  yield* locked(
+    dialect,
+    deletions.flatMap(({ key }) => keyLocks(bucket, key)),
+    [],
+  );
+  const done: Deleted[] = [];
+  for (const { key, condition = {} } of deletions) {
+    done.push(yield* deleteObject(dialect, bucket, key, { ...options, condition }));
+  }
+  return done;
 }

@@ -1,4 +1,4 @@
-import { CatalogError } from "./catalog.ts";
+import { CatalogError } from "../catalog.ts";
 import { addContents, insertParts } from "./contents.ts";
 import {
   BUCKET_COLUMNS,
@@ -19,14 +19,14 @@ import {
   integer,
   rows,
   statement,
-  type Database,
   type Dialect,
   type Plan,
-} from "./database/port.ts";
+  type Reader,
+} from "../database/port.ts";
 import { lockKey, placeObject } from "./key-state.ts";
 import { readContents, readParts } from "./objects.ts";
 import { insertUpload } from "./uploads.ts";
-import type { Bucket, ExportedRow, Key, Seq, Time, Upload } from "./records.ts";
+import type { Bucket, ContentRoot, ExportedRow, Key, Seq, Time, Upload } from "../records.ts";
 
 /** The most objects, or parts of an upload, that one transaction of an export reads. */
 const PAGE = 500;
@@ -34,7 +34,7 @@ const PAGE = 500;
 const PAGE_CONTENTS = 10_000;
 const ALL_PARTS = 100_000;
 
-export async function* exportRows(database: Database): AsyncGenerator<ExportedRow> {
+export async function* exportRows(database: Reader): AsyncGenerator<ExportedRow> {
   for (let id = 0; ;) {
     const after = id;
     const [bucket] = await database.query(() => bucketsAfter(after));
@@ -66,7 +66,7 @@ export async function* exportRows(database: Database): AsyncGenerator<ExportedRo
 
 /** Page after page, each a transaction, until one is empty. */
 async function* paged<Place>(
-  database: Database,
+  database: Reader,
   read: (after: Place) => Plan<ExportedRow[]>,
   start: Place,
   placeOf: (row: ExportedRow) => Place | undefined,
@@ -137,14 +137,16 @@ function* partsAfter(upload: Seq, after: number): Plan<ExportedRow[]> {
     after,
     last,
   );
-  const contents = Map.groupBy(placed.map(toRoot), ({ part }) => part);
+  const contents = new Map<number, ContentRoot[]>(parts.map(({ number }) => [number, []]));
+  for (const row of placed) {
+    const { part, ...root } = toRoot(row);
+    contents.get(part)?.push(root);
+  }
   return parts.map((part) => ({
     type: "part",
     upload,
     part,
-    contents: (contents.get(part.number) ?? []).map(({ address, size, md5 }) => {
-      return { address, size, md5 };
-    }),
+    contents: contents.get(part.number)!,
   }));
 }
 

@@ -11,7 +11,7 @@ import {
   type Row,
   type Statement,
   type Value,
-} from "./database/port.ts";
+} from "../database/port.ts";
 import type {
   Bucket,
   Key,
@@ -22,7 +22,7 @@ import type {
   StoredObject,
   Texts,
   Upload,
-} from "./records.ts";
+} from "../records.ts";
 
 export const BUCKET_COLUMNS = "id, name, owner, region, time";
 export const OBJECT_COLUMNS =

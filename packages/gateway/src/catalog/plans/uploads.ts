@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Catalog, Complete, CompletedUpload, PutPart } from "./catalog.ts";
+import type { Catalog, Complete, CompletedUpload, PutPart } from "../catalog.ts";
 import {
   addContents,
   contentGarbage,
@@ -26,11 +26,11 @@ import {
   type Dialect,
   type Plan,
   type Row,
-} from "./database/port.ts";
+} from "../database/port.ts";
 import { discard, endWrite, judge, lockKey, placeObject, selectVersion } from "./key-state.ts";
 import { readContents, readParts } from "./objects.ts";
 import { selectWrite } from "./writes.ts";
-import type { Key, Seq, Time, Upload } from "./records.ts";
+import type { Key, Seq, Time, Upload } from "../records.ts";
 
 /** More than an upload has. */
 const ALL_PARTS = 100_000;
@@ -156,7 +156,7 @@ export function* abortUpload(
   dialect: Dialect,
   { seq }: Upload,
   now: Time,
-  stopped: readonly Seq[],
+  stopped: readonly Seq[] = [],
 ): Plan<boolean | "busy"> {
   const [uploads, completes] = yield* locked(dialect, uploadLocks(seq), [
     statement("SELECT seq FROM uploads WHERE seq = ?", seq),

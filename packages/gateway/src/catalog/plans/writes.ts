@@ -1,4 +1,4 @@
-import { CLAIM_EXPIRY, WRITE_EXPIRY, type Fate } from "./catalog.ts";
+import { CLAIM_EXPIRY, WRITE_EXPIRY, type Fate } from "../catalog.ts";
 import { eachBatch, locked, sequenceLock } from "./convert.ts";
 import {
   all,
@@ -9,8 +9,8 @@ import {
   type NumberedRow,
   type Plan,
   type Statement,
-} from "./database/port.ts";
-import type { Key, Seq, Time, WriteInProgress } from "./records.ts";
+} from "../database/port.ts";
+import type { Key, Seq, Time, WriteInProgress } from "../records.ts";
 
 const COLUMNS = ["started", "beat", "upload", "is_dead"] as const;
 

@@ -1,5 +1,5 @@
-import type { Condition, Refusal } from "./catalog.ts";
-import type { StoredObject } from "./records.ts";
+import type { Condition, Refusal } from "../catalog.ts";
+import type { StoredObject } from "../records.ts";
 
 /** Why a condition does not hold of what is there; undefined if it does. */
 export function refusalOf(

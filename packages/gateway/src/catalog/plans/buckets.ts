@@ -1,8 +1,8 @@
 import { bucketLock, BUCKET_COLUMNS, locked, toBucket, uploadLocks } from "./convert.ts";
 import { removeContents } from "./contents.ts";
-import { all, integer, rows, statement, type Dialect, type Plan } from "./database/port.ts";
-import type { Catalog } from "./catalog.ts";
-import type { Bucket, Seq, Time } from "./records.ts";
+import { all, integer, rows, statement, type Dialect, type Plan } from "../database/port.ts";
+import type { Catalog } from "../catalog.ts";
+import type { Bucket, Seq, Time } from "../records.ts";
 
 export function* findBucket(name: string): Plan<Bucket | undefined> {
   const [row] = yield* rows(`SELECT ${BUCKET_COLUMNS} FROM buckets WHERE name = ?`, name);

@@ -1,5 +1,5 @@
 import type { Address } from "@idk/storage";
-import { CONTENT_DELAY } from "./catalog.ts";
+import { CONTENT_DELAY } from "../catalog.ts";
 import { eachBatch, inserts, toAddress, toBytes } from "./convert.ts";
 import {
   all,
@@ -12,8 +12,8 @@ import {
   type Plan,
   type Statement,
   type Value,
-} from "./database/port.ts";
-import type { ContentRoot, Garbage, ObjectRecord, Part, Seq, Time } from "./records.ts";
+} from "../database/port.ts";
+import type { ContentRoot, Garbage, ObjectRecord, Part, Seq, Time } from "../records.ts";
 
 /**
  * Adds content roots to an owner.

@@ -1,5 +1,5 @@
 import type { Address } from "@idk/storage";
-import { COMPLETED_KEPT, WRITE_EXPIRY, type Counts } from "./catalog.ts";
+import { COMPLETED_KEPT, WRITE_EXPIRY, type Counts } from "../catalog.ts";
 import { eachBatch, toAddress, toBytes } from "./convert.ts";
 import {
   all,
@@ -12,8 +12,8 @@ import {
   type Plan,
   type Row,
   type Statement,
-} from "./database/port.ts";
-import type { Garbage, Seq, Time, Tombstone } from "./records.ts";
+} from "../database/port.ts";
+import type { Garbage, Seq, Time, Tombstone } from "../records.ts";
 
 /** How many rows one statement removes. */
 const SOME = 1000;
@@ -132,9 +132,16 @@ export function* counts(): Plan<Counts> {
     count("tombstones", "WHERE is_stored = 0"),
     count("uploads"),
     count("writes", "WHERE is_dead = 0"),
+    count("claims"),
   );
-  const [garbage, tombstones, uploads, writes] = results.map(([row]) => integer(row!["n"]));
-  return { garbage: garbage!, tombstones: tombstones!, uploads: uploads!, writes: writes! };
+  const [garbage, tombstones, uploads, writes, claims] = results.map(([row]) => integer(row!["n"]));
+  return {
+    garbage: garbage!,
+    tombstones: tombstones!,
+    uploads: uploads!,
+    writes: writes!,
+    claims: claims!,
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Committed } from "./catalog.ts";
+import type { Committed } from "../catalog.ts";
 import {
   keyLocks,
   type Lock,
@@ -18,8 +18,16 @@ import {
   type Plan,
   type Row,
   type Statement,
-} from "./database/port.ts";
-import type { Bucket, ContentRoot, Key, ObjectRecord, Seq, StoredObject, Time } from "./records.ts";
+} from "../database/port.ts";
+import type {
+  Bucket,
+  ContentRoot,
+  Key,
+  ObjectRecord,
+  Seq,
+  StoredObject,
+  Time,
+} from "../records.ts";
 
 /** What there is of a key while it is locked. */
 export interface KeyState {

@@ -7,8 +7,8 @@ import {
   type Dialect,
   type Plan,
   type Row,
-} from "./database/port.ts";
-import type { Lineage, Mark, Seq } from "./records.ts";
+} from "../database/port.ts";
+import type { Lineage, Mark, Seq } from "../records.ts";
 
 /** How many marks a catalog remembers. */
 const MARKS_KEPT = 64;
