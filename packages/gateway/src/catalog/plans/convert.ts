@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { parseAddress, type Address } from "@idk/storage";
+import type { Address } from "@idk/storage";
+import { CatalogError } from "../catalog.ts";
 import {
   batches,
   integer,
@@ -32,12 +33,17 @@ export const PART_COLUMNS = "number, seq, size, etag, time, checksums_json";
 export const UPLOAD_COLUMNS =
   "seq, secret, bucket, key, owner, time, tags_json, headers_json, options_json";
 
+const ADDRESS_LENGTH = 32;
+
 export function toBytes(address: Address): Uint8Array {
   return new Uint8Array(Buffer.from(address, "hex"));
 }
 
+/** @throws CatalogError `damaged` */
 export function toAddress(value: Value | undefined): Address {
-  return parseAddress(Buffer.from(value as Uint8Array).toString("hex"));
+  const { buffer, byteOffset, length } = value as Uint8Array;
+  if (length !== ADDRESS_LENGTH) throw new CatalogError("damaged", "the catalog is damaged");
+  return Buffer.from(buffer, byteOffset, length).toString("hex") as Address;
 }
 
 function texts(value: Value | undefined): Texts {
