@@ -138,6 +138,8 @@ describe.each(SCHEMES)("programs over %s", (scheme, missing) => {
 
     using("rclone")("rclone", () => {
       test("syncs, checks clean, and moves nothing the second time", async () => {
+        // Without the file, it says so each time.
+        await Bun.write(home.path("rclone.conf"), "");
         await run("rclone", "mkdir", "gw:rclone-clients");
         await run("rclone", "sync", "files", "gw:rclone-clients/files");
         await run("rclone", "check", "--download", "files", "gw:rclone-clients/files");
