@@ -139,9 +139,9 @@ lane_bench() {
 lane_live() {
   ensure_python
   build_once
-  step "Servers" start_servers
+  step "Servers" start_servers minio versitygw toxiproxy postgres
   step "S3 clients" ensure_s3_clients
-  step "Programs" ensure_programs curl openssl
+  step "Programs" ensure_programs curl openssl haproxy
   processes=4 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
 }
 

@@ -145,7 +145,7 @@ test("docs/gateway.md names only commands and flags that exist", async () => {
     // Flags in the text, without the name of a command before them, are those of the server.
     const flags = Array.from(inText.matchAll(/`(--[a-z][a-z0-9-]+)[^`]*`/gu), ([, flag]) => flag!);
     expect(flags.length).toBeGreaterThan(10);
-    const others = ["--catalog", "--all", "--accept-faults", "--dry-run", "--deep", "--endpoint-url"];
+    const others = ["--catalog", "--all", "--accept-faults", "--dry-run", "--deep", "--endpoint-url", "--host"];
     expect(
       flags.filter((flag) => !serve.includes(`${flag} `) && !others.includes(flag)),
     ).toEqual([]);
