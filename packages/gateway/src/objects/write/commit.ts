@@ -15,6 +15,9 @@ export interface Target {
   readonly condition: Condition | undefined;
 }
 
+/** How often a write is sealed again, if conditional writes of its key come between. */
+const ATTEMPTS = 10;
+
 /** An object to be written, as far as it is known before its identity root is sealed. */
 export type UnsealedObject = Omit<ObjectRecord, "seq" | "root">;
 
@@ -76,7 +79,7 @@ export interface Commit<Outcome> {
  * its content. If the store or the catalog failed, nobody knows whether it was stored or committed:
  * everything stays, the write stays registered, and a sweep decides.
  *
- * @returns what `commit` returned, never `retry`, and the record
+ * @returns what `commit` returned, `retry` only if conditional writes kept coming between, and the record
  * @throws S3Error `ServiceUnavailable` if it was refused, and its root can neither be deleted nor be
  *   declared void: a rebuild would take it for an object
  */
@@ -85,7 +88,7 @@ export async function sealAndCommit<Outcome extends { readonly outcome: string }
   { target, object, content, write, signal, commit, discardContent }: Commit<Outcome>,
 ): Promise<{ readonly committed: Outcome; readonly record: ObjectRecord }> {
   const { bucket, key } = target;
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
       await context.run.ready();
       if (!write.isAlive()) throw expired();
@@ -105,22 +108,27 @@ export async function sealAndCommit<Outcome extends { readonly outcome: string }
     };
     write.mayHaveRoot = true;
     const root = await putRecord(context, identity, content, signal);
-    const drop = async (): Promise<void> => {
-      if (await discard(context, [root])) await discardContent();
-      else await declareVoid(context, { bucket: bucket.id, key, seq }, root);
+    const drop = async (keepsContent: boolean): Promise<void> => {
+      const isGone = await discard(context, [root]);
+      if (!isGone) await declareVoid(context, { bucket: bucket.id, key, seq }, root);
+      else if (!keepsContent) await discardContent();
       write.mayHaveRoot = false;
     };
     if (!write.isAlive()) {
-      await drop();
+      await drop(false);
       throw expired();
     }
     const record = { ...object, seq, root };
     const committed = await commit(record);
     const { outcome } = committed;
     if (outcome === "stored" || outcome === "superseded") write.committed();
-    else await drop();
-    if (outcome !== "retry") return { committed, record };
-    await write.renew();
+    else if (outcome === "retry" && attempt < ATTEMPTS) {
+      // The next root is over the same content.
+      await drop(true);
+      await write.renew();
+      continue;
+    } else await drop(false);
+    return { committed, record };
   }
 }
 
@@ -163,8 +171,9 @@ export function notCommitted(
 ): S3Error {
   switch (outcome) {
     case "lost":
-    case "retry":
       return new S3Error("ConditionalRequestConflict");
+    case "retry":
+      return new S3Error("SlowDown", "Conditional writes of this key keep coming between.");
     case "expired":
       return expired();
     case "source-changed":

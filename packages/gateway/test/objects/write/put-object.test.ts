@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
+import type { Catalog } from "../../../src/catalog/catalog.ts";
 import type { IncomingBody } from "../../../src/objects/objects.ts";
 import { rejectionOf } from "../../support.ts";
 import {
@@ -11,6 +12,7 @@ import {
   CHUNK,
   collect,
   keyOf,
+  objectsOf,
   openRig,
   put,
   read,
@@ -120,6 +122,39 @@ test("one of 16 writers that require the key to be unused wins", async () => {
   // The bucket, and of the object two roots and the chunks.
   expect(await blobsOf(rig.backend)).toHaveLength(1 + 2 + 2 * (MIB / CHUNK));
 });
+
+test.each([1, 10])(
+  "a write that conditional ones come before, %i times, keeps its content",
+  async (times) => {
+    await using rig = await openRig();
+    const { bucket, catalog, clock } = rig;
+    const key = keyOf("k");
+    let claims = 0;
+    const busy: Catalog = {
+      ...catalog,
+      async commitPut(given) {
+        if (claims++ < times) {
+          const claimed = await catalog.claim(bucket.id, key, { ifNoneMatch: ["*"] }, clock.now);
+          if (claimed.outcome !== "claimed") throw new Error(claimed.outcome);
+          const outcome = await catalog.commitPut(given);
+          await catalog.releaseClaim(bucket.id, key, claimed.seq);
+          return outcome;
+        }
+        return catalog.commitPut(given);
+      },
+    };
+    const objects = await objectsOf(rig, { catalog: busy });
+    const putting = put({ objects, bucket }, "k", bytesOf(3 * MIB, 1));
+    if (times < 10) {
+      await putting;
+      expect(await read(rig, "k")).toEqual(bytesOf(3 * MIB, 1));
+    } else {
+      expect(await failureOf(putting)).toMatchObject({ code: "SlowDown" });
+      // The bucket's.
+      expect(await blobsOf(rig.backend)).toHaveLength(1);
+    }
+  },
+);
 
 test("a reader of an object that is overwritten and deleted goes on for an hour", async () => {
   await using rig = await openRig();
