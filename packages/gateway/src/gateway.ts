@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { setTimeout } from "node:timers/promises";
 import { planBody } from "./body/plan.ts";
 import { readBody } from "./body/read-body.ts";
 import { createDigestThreads, type DigestThreads } from "./body/threads.ts";
@@ -17,7 +18,13 @@ import { healthAnswer, type HealthRequest, isLoopback } from "./http/health.ts";
 import { createMetrics, type Metrics } from "./http/metrics.ts";
 import { type Answer, ClientGone } from "./http/connection/outgoing.ts";
 import { limitedWait } from "./http/connection/overload.ts";
-import { type HttpServer, listen, type ListenOptions, type Refusal } from "./http/server.ts";
+import {
+  type HttpServer,
+  listen,
+  type ListenOptions,
+  type Refusal,
+  type TlsFiles,
+} from "./http/server.ts";
 import { shared } from "./http/shared.ts";
 import { type Budget, createBudget } from "./objects/memory/budget.ts";
 import type { Objects } from "./objects/objects.ts";
@@ -54,6 +61,8 @@ export interface GatewayOptions {
   readonly metrics?: Metrics | undefined;
   /** Rejects if the store does not respond. Asked by `/readyz`. */
   readonly checkStore: () => Promise<void>;
+  /** What there is to do before clients can be served, as they are told; undefined once it is done. */
+  readonly starting?: (() => string | undefined) | undefined;
   /** Threads for digests of large bodies; 0 for none. By default one less than cores, from 1 to 4. */
   readonly digestThreads?: number | undefined;
   /** Takes a line of the access log: JSON, without a newline, without secrets. */
@@ -64,6 +73,12 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Such as `http://127.0.0.1:9000`. */
   readonly url: string;
+  /**
+   * Uses another certificate for new connections.
+   *
+   * @throws Error if it is not one, does not belong to its key, or there was none; the old one stays
+   */
+  setCertificate(files: TlsFiles): void;
   /**
    * Accepts no more requests, and lets those in progress end. The catalog and objects stay open.
    *
@@ -77,6 +92,8 @@ const GRACE_MS = 30_000;
 const DOCUMENTS_BYTES = 16 * 2 ** 20;
 /** How long the outcome of a check is kept, in ms, because anybody may ask for it. */
 const READY_TIMES = { ok: 1500, failed: 5000 };
+/** How long a check may take, in ms. */
+const READY_MS = 5000;
 const METRICS_TIMES = { ok: 1000, failed: 1000 };
 
 /** Serves S3 until it is closed. Throws Error for a proxy that is no address. */
@@ -94,7 +111,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     isTrusted,
     log,
     ready: shared(async () => {
-      await Promise.all([catalog.ping(), checkStore()]);
+      const starting = options.starting?.();
+      if (starting !== undefined) throw new Error(starting);
+      await Promise.race([Promise.all([catalog.ping(), checkStore()]), tooLate()]);
     }, READY_TIMES),
     metricsText: shared(
       async () => metrics.text(await gaugesOf({ catalog, objects, server, threads, documents })),
@@ -108,11 +127,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   );
   return {
     url: server.url,
+    setCertificate: server.setCertificate,
     async close(graceMs = GRACE_MS) {
       await server.close(graceMs);
       await threads?.close();
     },
   };
+}
+
+/** Rejects when a check has taken too long: a health check has an answer even if a database stalls. */
+async function tooLate(): Promise<never> {
+  await setTimeout(READY_MS, undefined, { ref: false });
+  throw new Error("the catalog or the store does not respond");
 }
 
 function defaultThreads(): number {
@@ -236,7 +262,11 @@ async function answerTo(
   if (hostBucket === undefined) {
     const authorization = raw.headers.get("authorization");
     const isLocal = isLoopback(origin.client) && !origin.isForwarded;
-    const health = await answerHealth({ ...exchange.raw, authorization, isLocal }, context, progress);
+    const health = await answerHealth(
+      { ...exchange.raw, authorization, isLocal },
+      context,
+      progress,
+    );
     if (health !== undefined) {
       // Only what is wrong is logged.
       if (progress.fault !== undefined) return health;
@@ -286,6 +316,8 @@ async function answerTo(
   };
   try {
     authorize(operation, full);
+    const starting = options.starting?.();
+    if (starting !== undefined) throw new S3Error("ServiceUnavailable", starting);
     return await operation.run(full);
   } finally {
     wait.end();

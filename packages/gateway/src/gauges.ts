@@ -50,6 +50,12 @@ export async function gaugesOf({
     },
     { name: "uploads", help: "Multipart uploads in progress.", value: counts.uploads },
     { name: "writes", help: "Writes in progress.", value: counts.writes },
+    { name: "claims", help: "Keys that conditional writes are deciding on.", value: counts.claims },
+    {
+      name: "catalog_writes_queued",
+      help: "Calls that wait to write to the catalog.",
+      value: catalog.queued(),
+    },
     { name: "buffer_bytes", help: "Memory for content.", value: memory.budgetBytes },
     { name: "buffer_used_bytes", help: "Memory for content in use.", value: memory.budgetUsed },
     {

@@ -27,8 +27,8 @@ export function addServeCommands(program: CommanderCommand, actionOf: ActionOf):
       "Serve the store as S3 until it is stopped: what clients write is encrypted before it leaves this " +
         "machine. The catalog, which has the names of objects, their sizes and MD5s, is not encrypted. Without " +
         "--credentials, create an access key in a file, and print it at a terminal. SIGHUP reads the " +
-        "credentials again; a new certificate needs a restart. Each request is one line of JSON on standard output. With --snapshot, serve the files of a snapshot as " +
-        "a bucket that cannot be changed.",
+        "credentials and the certificate again. Each request is one line of JSON on standard output. With " +
+        "--snapshot, serve the files of a snapshot as a bucket that cannot be changed.",
     )
     .option("--listen <address>", "HOST:PORT (default: 127.0.0.1:9000)")
     .addOption(catalogOption())

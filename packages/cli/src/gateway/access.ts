@@ -2,6 +2,7 @@ import type { Credentials, TlsFiles } from "@idk/gateway";
 import { join } from "node:path";
 import { messageOf, usage } from "../errors/failures.ts";
 import { readKeyFile, readSecretFile } from "../keys/key-files.ts";
+import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { ensureCredentials, readCredentials } from "./credentials-file.ts";
 import { catalogPlace, type CatalogSettings, gatewayFolder, isPostgres } from "./open-gateway.ts";
@@ -11,6 +12,8 @@ export interface Access {
   /** Those that count now. */
   readonly credentials: () => Credentials;
   readonly tls: TlsFiles | undefined;
+  /** Passes on each certificate that is read later. */
+  onCertificate(use: (files: TlsFiles) => void): void;
 }
 
 export interface AccessSettings extends CatalogSettings {
@@ -20,23 +23,39 @@ export interface AccessSettings extends CatalogSettings {
 }
 
 /**
- * Reads certificate and credentials, and the credentials again at SIGHUP: if they are wrong, they stay as
- * they are. Without a file of credentials, makes one.
+ * Reads certificate and credentials, and again at SIGHUP: what is wrong then stays as it is. Without a
+ * file of credentials, makes one.
  */
 export async function loadAccess(settings: AccessSettings, session: Session): Promise<Access> {
   const { out } = session;
   const tls = await loadTls(settings, session);
   const file = settings.credentials ?? (await ownCredentials(settings, session));
   let credentials = await readCredentials(file, session);
+  let useCertificate: ((files: TlsFiles) => void) | undefined;
   session.onHangup(async () => {
     try {
       credentials = await readCredentials(file, session);
-      await out.note(`idk: read the credentials again: ${credentials.keys.size} keys`);
+      await out.note(`idk: read the credentials again: ${count(credentials.keys.size, "key")}`);
     } catch (error) {
       await out.fault(`idk: the credentials stay as they were: ${messageOf(error)}`);
     }
+    if (useCertificate === undefined) return;
+    try {
+      const files = await loadTls(settings, session);
+      if (files !== undefined) useCertificate(files);
+      await out.note("idk: read the certificate again");
+    } catch (error) {
+      await out.fault(`idk: the certificate stays as it was: ${messageOf(error)}`);
+    }
   });
-  return { tls, credentials: () => credentials };
+  return {
+    tls,
+    credentials: () => credentials,
+    onCertificate(use) {
+      // Without TLS at the start, there is nothing to read again.
+      if (tls !== undefined) useCertificate = use;
+    },
+  };
 }
 
 async function ownCredentials(settings: AccessSettings, { out }: Session): Promise<string> {

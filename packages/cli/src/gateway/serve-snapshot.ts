@@ -40,18 +40,30 @@ export async function serveSnapshot(settings: ServeSettings, session: Session): 
     },
     folder,
   );
+  let starting: string | undefined = "The files of the snapshot are being listed. Try again later.";
+  const list = async (): Promise<void> => {
+    const { files, skipped } = await served.listed;
+    starting = undefined;
+    await out.note(`idk: the bucket is ${bucket}, with ${count(files, "file")}`);
+    if (skipped === 0) return;
+    await out.note(
+      `idk: note: ${count(skipped, "file")} left out: a key has at most 1024 bytes of UTF-8`,
+    );
+  };
   try {
-    await out.note(`idk: the bucket is ${bucket}, with ${count(served.files, "file")}`);
-    if (served.skipped > 0) {
-      await out.note(
-        `idk: note: ${count(served.skipped, "file")} left out: a key has at most 1024 bytes of UTF-8`,
-      );
-    }
     const { catalog, objects } = served;
     const checkStore = async (): Promise<void> => {
       await store?.head(NO_BLOB, { signal: AbortSignal.timeout(READY_MS) });
     };
-    const parts = { catalog, objects, metrics, checkStore, isReadOnly: true };
+    const parts = {
+      catalog,
+      objects,
+      metrics,
+      checkStore,
+      isReadOnly: true,
+      starting: () => starting,
+      background: list(),
+    };
     await serve(settings, parts, access, session);
   } finally {
     await served.close();

@@ -72,7 +72,7 @@ test("SIGHUP while the catalog is opened ends nothing", async () => {
   const { child, until, ended } = serve([], "--catalog", catalog, "--credentials", keys);
   await connected.promise;
   child.kill("SIGHUP");
-  await until("idk: read the credentials again: 1 keys\n");
+  await until("idk: read the credentials again: 1 key\n");
   child.kill("SIGTERM");
   expect(await ended()).not.toBe(129);
   silent.close();

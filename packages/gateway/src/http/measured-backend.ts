@@ -4,13 +4,13 @@ import type { Metrics } from "./metrics.ts";
 /** A backend whose requests are counted. Pass the one that retries, to count what callers wait for. */
 export function measured(backend: Backend, metrics: Metrics): Backend {
   const timed = async <T>(call: string, work: Promise<T>): Promise<T> => {
-    const start = performance.now();
+    const end = metrics.backend(call);
     try {
       const result = await work;
-      metrics.backend(call, "ok", performance.now() - start);
+      end("ok");
       return result;
     } catch (error) {
-      metrics.backend(call, "failed", performance.now() - start);
+      end("failed");
       throw error;
     }
   };

@@ -8,8 +8,8 @@ export interface Metrics {
     readonly sent: number;
     readonly durationMs: number;
   }): void;
-  /** A request to the store has ended. */
-  backend(call: string, outcome: "ok" | "failed", durationMs: number): void;
+  /** A request to the store begins. The function that it returns is to be called at its end. */
+  backend(call: string): (outcome: "ok" | "failed") => void;
   /** @param gauges numbers of this moment, by name without prefix, with their help */
   text(gauges: readonly Gauge[]): string;
 }
@@ -39,6 +39,7 @@ export function createMetrics(): Metrics {
   const latencies = new Map<string, Histogram>();
   const backendCalls = new Map<string, number>();
   const backendLatencies = new Map<string, Histogram>();
+  let backendRunning = 0;
   return {
     request(observed) {
       const operation = labels({ operation: observed.operation });
@@ -46,31 +47,43 @@ export function createMetrics(): Metrics {
       add(requests, labels({ operation: observed.operation, status }), 1);
       add(received, operation, observed.received);
       add(sent, operation, observed.sent);
-      observe(latencies, operation, observed.durationMs / 1000);
+      // How long a client that left has waited is no latency.
+      if (observed.status !== undefined) observe(latencies, operation, observed.durationMs / 1000);
     },
-    backend(call, outcome, durationMs) {
-      add(backendCalls, labels({ call, outcome }), 1);
-      observe(backendLatencies, labels({ call }), durationMs / 1000);
+    backend(call) {
+      const start = performance.now();
+      backendRunning += 1;
+      return (outcome) => {
+        backendRunning -= 1;
+        add(backendCalls, labels({ call, outcome }), 1);
+        observe(backendLatencies, labels({ call }), (performance.now() - start) / 1000);
+      };
     },
     text: (gauges) =>
       [
         counters("requests_total", "Requests by operation and status.", requests),
         counters("received_bytes_total", "Bytes of request bodies.", received),
         counters("sent_bytes_total", "Bytes of answers' bodies.", sent),
-        histograms("request_seconds", "Duration of requests.", latencies),
+        histograms("request_seconds", "Duration of requests that were answered.", latencies),
         counters("backend_requests_total", "Requests to the store.", backendCalls),
         histograms(
           "backend_request_seconds",
           "Duration of requests to the store.",
           backendLatencies,
         ),
-        ...gauges.map(({ name, help, value }) =>
-          family(name, name.endsWith("_total") ? "counter" : "gauge", help, [
-            `${PREFIX}${name} ${value}`,
-          ]),
-        ),
+        ...gauges
+          .concat(running(backendRunning))
+          .map(({ name, help, value }) =>
+            family(name, name.endsWith("_total") ? "counter" : "gauge", help, [
+              `${PREFIX}${name} ${value}`,
+            ]),
+          ),
       ].join(""),
   };
+}
+
+function running(value: number): Gauge {
+  return { name: "backend_requests_running", help: "Requests to the store in progress.", value };
 }
 
 const PREFIX = "idk_gateway_";

@@ -1,10 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type Server as TlsServer,
+} from "node:tls";
 import { S3Error, type S3ErrorCode } from "../errors.ts";
 import { errorDocument } from "../xml/error-document.ts";
-import { createConnections } from "./connection/connections.ts";
+import { createConnections, IDLE_TIMES, type IdleTimes } from "./connection/connections.ts";
 import { createExchange, type Exchange, requestId } from "./connection/exchange.ts";
+import { createFlow, type Flow } from "./connection/flow.ts";
 import { CLIENT_PATIENCE, type PatienceOptions } from "./connection/patience.ts";
 
 /** Where and how to listen. */
@@ -20,6 +25,7 @@ export interface ListenOptions {
    */
   readonly maxConnections: number;
   readonly patience?: PatienceOptions | undefined;
+  readonly idle?: IdleTimes | undefined;
 }
 
 /** A certificate with its chain, and its key. */
@@ -40,6 +46,12 @@ export interface HttpServer {
   /** Requests that wait for an earlier one of their connection. */
   queued(): number;
   /**
+   * Uses another certificate for new connections.
+   *
+   * @throws Error if it is not one, does not belong to its key, or the server has none; the old one stays
+   */
+  setCertificate(files: TlsFiles): void;
+  /**
    * Accepts no more connections, and ends those that are open: idle ones at once, others after their
    * request, or when the time is over.
    *
@@ -56,13 +68,8 @@ export interface Refusal {
   readonly status: number;
 }
 
-/** Connections count once they are encrypted. Until then, this limits how long they take. */
+/** How long a client may take to encrypt its connection, in ms. */
 const HANDSHAKE_MS = 3000;
-/** A client must have sent its request's headers by then. */
-const HEADERS_MS = 20_000;
-/** Longer than most load balancers keep an idle connection, so that they are the ones to end it. */
-const KEEP_ALIVE_MS = 75_000;
-const CHECK_MS = 2000;
 const HEADERS_MAX = 32 * 1024;
 
 /**
@@ -74,20 +81,23 @@ const HEADERS_MAX = 32 * 1024;
  * @param onRefused is told of what never became a request
  */
 export async function listen(
-  { host, port, tls, maxConnections, patience = CLIENT_PATIENCE }: ListenOptions,
+  { host, port, tls, maxConnections, patience = CLIENT_PATIENCE, idle = IDLE_TIMES }: ListenOptions,
   handle: (exchange: Exchange) => Promise<void>,
   onRefused: (refusal: Refusal) => void = () => {},
 ): Promise<HttpServer> {
   let isClosing = false;
-  const connections = createConnections(maxConnections);
+  const connections = createConnections(maxConnections, idle);
+  const flow = createFlow();
 
   const onRequest =
     (waitsForContinue: boolean) =>
     (request: IncomingMessage, response: ServerResponse): void => {
       const { socket } = request;
+      flow.begin(request);
       const exchange = createExchange(request, response, {
         waitsForContinue,
         patience,
+        onRead: () => flow.advance(request),
         isClosing: () => isClosing,
         onAuthenticated: () => {
           const connection = connections.find(socket);
@@ -97,24 +107,16 @@ export async function listen(
       connections.run(socket, async () => handle(exchange));
     };
 
-  const limits = {
-    headersTimeout: HEADERS_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: CHECK_MS,
+  const server: Server = createServer({
     maxHeaderSize: HEADERS_MAX,
+    // Told to clients.
+    keepAliveTimeout: idle.knownMs,
+    // Connections have their own time to send headers, which holds over TLS, too.
+    headersTimeout: 0,
     // A large body may take hours. Its progress is watched instead.
     requestTimeout: 0,
-  };
-  const server: Server =
-    tls === undefined
-      ? createServer(limits)
-      : createTlsServer({
-          ...limits,
-          cert: Buffer.from(tls.cert),
-          key: Buffer.from(tls.key),
-          minVersion: "TLSv1.2",
-          handshakeTimeout: HANDSHAKE_MS,
-        });
+  });
+  const acceptor = tls === undefined ? server : acceptTls(tls, server, flow);
   // Beyond a maximum, headers would be left out without an error. The size limits them.
   server.maxHeadersCount = 0;
   server.on("request", onRequest(false));
@@ -132,28 +134,31 @@ export async function listen(
     if ((connections.find(socket)?.requests ?? 0) > 0) socket.destroy();
     else refuseMalformed(error, socket, onRefused);
   });
-  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) =>
-    connections.add(socket),
-  );
+  // Over TLS, connections count before they are encrypted.
+  acceptor.on("connection", connections.add);
 
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port }, () => {
-      server.off("error", reject);
+    acceptor.once("error", reject);
+    acceptor.listen({ host, port }, () => {
+      acceptor.off("error", reject);
       resolve();
     });
   });
 
   return {
-    url: urlOf(server, tls !== undefined),
+    url: urlOf(acceptor, tls !== undefined),
     connections: connections.count,
     refused: connections.refused,
     running: connections.running,
     queued: connections.queued,
+    setCertificate(files) {
+      if (!("setSecureContext" in acceptor)) throw new Error("the server has no certificate");
+      acceptor.setSecureContext(secureContext(files));
+    },
     async close(graceMs) {
       isClosing = true;
       const closed = new Promise<void>((resolve) => {
-        server.close(() => resolve());
+        acceptor.close(() => resolve());
       });
       // The server's own idea of idle leaves out connections without any request so far.
       connections.drain();
@@ -164,7 +169,28 @@ export async function listen(
   };
 }
 
-function urlOf(server: Server, isTls: boolean): string {
+/**
+ * Accepts connections for a server of HTTP, and encrypts them. Bun's `node:https` neither counts
+ * connections before they are encrypted, nor limits how long that takes, nor takes another certificate.
+ */
+function acceptTls(files: TlsFiles, server: Server, flow: Flow): TlsServer {
+  const acceptor = createTlsServer({ ...secureContext(files), handshakeTimeout: HANDSHAKE_MS });
+  acceptor.on("secureConnection", (socket) => {
+    // It may have been closed for another one meanwhile.
+    if (socket.destroyed) return;
+    server.emit("connection", socket);
+    flow.watch(socket);
+  });
+  // Whoever does not encrypt has no other answer than the end of the connection.
+  acceptor.on("tlsClientError", (_, socket) => socket?.destroy());
+  return acceptor;
+}
+
+function secureContext({ cert, key }: TlsFiles): SecureContextOptions {
+  return { cert: Buffer.from(cert), key: Buffer.from(key), minVersion: "TLSv1.2" };
+}
+
+function urlOf(server: NetServer, isTls: boolean): string {
   const { address, port, family } = server.address() as AddressInfo;
   return `http${isTls ? "s" : ""}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
@@ -206,7 +232,6 @@ function refuseMalformed(
 function refusalOf({
   code,
 }: ParserError): readonly [status: number, reason: string, code: S3ErrorCode] {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, "Request Timeout", "RequestTimeout"];
   if (code === "HPE_HEADER_OVERFLOW") {
     return [431, "Request Header Fields Too Large", "RequestHeaderSectionTooLarge"];
   }

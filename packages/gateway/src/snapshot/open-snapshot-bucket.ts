@@ -45,11 +45,17 @@ export interface SnapshotSource {
 export interface SnapshotBucket {
   readonly catalog: Catalog;
   readonly objects: Objects;
+  /** Resolves once all files are listed, which takes minutes for millions. Until then, some are missing. */
+  readonly listed: Promise<ListedFiles>;
+  /** Ends listing, and deletes the list of files. */
+  close(): Promise<void>;
+}
+
+/** How many files were listed. */
+export interface ListedFiles {
   readonly files: number;
   /** Files whose paths cannot be keys: they are longer than 1,024 bytes, or not UTF-8. */
   readonly skipped: number;
-  /** Deletes the list of files. */
-  close(): Promise<void>;
 }
 
 const KEY_MAX = 1024;
@@ -68,29 +74,35 @@ export async function openSnapshotBucket(
 ): Promise<SnapshotBucket> {
   const file = join(folder, `snapshot-${randomUUID()}.sqlite`);
   const catalog = await openCatalog(file);
-  const close = async (): Promise<void> => {
-    await catalog.close();
-    for (const end of ["", "-wal", "-shm"]) await rm(`${file}${end}`, { force: true });
+  const closing = new AbortController();
+  const listed = importFiles(catalog, source, closing.signal);
+  // Whoever waits for it sees the error.
+  listed.catch(() => {});
+  return {
+    catalog,
+    objects: readOnly(source),
+    listed,
+    async close() {
+      closing.abort(new Error("the snapshot is no longer served"));
+      await listed.catch(() => {});
+      await catalog.close();
+      for (const end of ["", "-wal", "-shm"]) await rm(`${file}${end}`, { force: true });
+    },
   };
-  try {
-    const { files, skipped } = await importFiles(catalog, source);
-    return { catalog, objects: readOnly(source), files, skipped, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }
 
 async function importFiles(
   catalog: Catalog,
   source: SnapshotSource,
-): Promise<{ files: number; skipped: number }> {
+  signal: AbortSignal,
+): Promise<ListedFiles> {
   const [id, owner] = [1, "idk"] as const;
   const { region = "us-east-1" } = source;
   const bucket = { id, name: source.bucket, owner, region, time: source.time };
   let [files, skipped, seq] = [0, 0, id];
   let batch: ExportedRow[] = [{ type: "bucket", bucket }];
   for await (const file of source.files()) {
+    signal.throwIfAborted();
     if (!isKey(file.path)) {
       skipped += 1;
       continue;

@@ -64,7 +64,10 @@ describe("a credentials file", () => {
       "[keys.ABC]\nsecret = 'longenough'\nrights = ['read', 'read']",
       "rights of keys.ABC must be of",
     ],
-    ["[keys.ABC]\nsecret = 'longenough'\nbuckets = ['Photos']", "buckets of keys.ABC must be names"],
+    [
+      "[keys.ABC]\nsecret = 'longenough'\nbuckets = ['Photos']",
+      "buckets of keys.ABC must be names",
+    ],
     ["[keys.ABC]\nsecret = 'longenough'\nenabled = 'no'", "enabled of keys.ABC must be true or"],
     [
       "[keys.ABC]\nsecret = 'longenough'\n[keys.DEF]\nsecret = 'longenough'",

@@ -74,16 +74,21 @@ test("metrics are in Prometheus' format", () => {
   const metrics = createMetrics();
   const observed = { operation: "GetObject", status: 200, received: 1, sent: 10 };
   for (const durationMs of [4, 20, 400_000]) metrics.request({ ...observed, durationMs });
-  metrics.backend("put", "failed", 20);
+  metrics.request({ ...observed, status: undefined, durationMs: 1 });
+  metrics.backend("put")("failed");
+  metrics.backend("get");
   const lines = metrics.text([{ name: "uploads", help: "Uploads.", value: 3 }]).split("\n");
   for (const line of [
     'idk_gateway_requests_total{operation="GetObject",status="200"} 3',
-    'idk_gateway_sent_bytes_total{operation="GetObject"} 30',
+    'idk_gateway_requests_total{operation="GetObject",status="gone"} 1',
+    'idk_gateway_sent_bytes_total{operation="GetObject"} 40',
     'idk_gateway_request_seconds_bucket{operation="GetObject",le="0.005"} 1',
     'idk_gateway_request_seconds_bucket{operation="GetObject",le="0.025"} 2',
     'idk_gateway_request_seconds_bucket{operation="GetObject",le="300"} 2',
     'idk_gateway_request_seconds_bucket{operation="GetObject",le="+Inf"} 3',
     'idk_gateway_backend_requests_total{call="put",outcome="failed"} 1',
+    'idk_gateway_backend_request_seconds_count{call="put"} 1',
+    "idk_gateway_backend_requests_running 1",
     "# TYPE idk_gateway_uploads gauge",
     "idk_gateway_uploads 3",
   ]) {

@@ -31,7 +31,8 @@ async function deleteTwo(outcomes: readonly (undefined | Error)[]) {
   };
   const operation = DELETE_OPERATIONS.find(({ name }) => name === "DeleteObjects")!;
   const answer = await operation.run(request as unknown as Request);
-  return { text: String(answer.body), reported };
+  if (typeof answer.body !== "string") throw new Error("the answer is no document");
+  return { text: answer.body, reported };
 }
 
 test("an entry that failed inside is told to the log, and one that was refused is not", async () => {

@@ -29,7 +29,7 @@ async function create(
   { send }: Running,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const { text } = await send("POST", "/b/k?uploads", { headers });
+  const { text } = await send("POST", "/main/k?uploads", { headers });
   return elementOf(text, "UploadId") ?? "";
 }
 
@@ -39,7 +39,7 @@ async function upload(
   id: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const target = `/b/k?partNumber=1&uploadId=${id}`;
+  const target = `/main/k?partNumber=1&uploadId=${id}`;
   const { status, headers: answer } = await send("PUT", target, { body: CONTENT, headers });
   expect(status).toBe(200);
   return String(answer["etag"]);
@@ -52,7 +52,7 @@ async function complete(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Received> {
   const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber>${part}</Part></CompleteMultipartUpload>`;
-  return send("POST", `/b/k?uploadId=${id}`, { body, headers });
+  return send("POST", `/main/k?uploadId=${id}`, { body, headers });
 }
 
 test("a part's checksum that nobody computed is refused", async () => {
@@ -106,25 +106,25 @@ test("an object's checksum is refused of an upload without an algorithm", async 
 test("a copied part has the checksum of its upload", async () => {
   await using running = await startGateway();
   const { send } = running;
-  await send("PUT", "/b/source", { body: `xx${CONTENT}` });
+  await send("PUT", "/main/source", { body: `xx${CONTENT}` });
   const id = await create(running, {
     "x-amz-checksum-algorithm": "CRC32",
     "x-amz-checksum-type": "FULL_OBJECT",
   });
-  const copied = await send("PUT", `/b/k?partNumber=1&uploadId=${id}`, {
-    headers: { "x-amz-copy-source": "/b/source", "x-amz-copy-source-range": "bytes=2-11" },
+  const copied = await send("PUT", `/main/k?partNumber=1&uploadId=${id}`, {
+    headers: { "x-amz-copy-source": "/main/source", "x-amz-copy-source-range": "bytes=2-11" },
   });
   expect(elementOf(copied.text, "ChecksumCRC32")).toBe(crc32Of(CONTENT));
   const etag = `<ETag>${elementOf(copied.text, "ETag")}</ETag>`;
   const done = await complete(running, id, etag);
   expect(elementOf(done.text, "ChecksumCRC32")).toBe(crc32Of(CONTENT));
-  expect((await send("GET", "/b/k")).text).toBe(CONTENT);
+  expect((await send("GET", "/main/k")).text).toBe(CONTENT);
 });
 
 test("an upload is aborted only if it began when the client says", async () => {
   await using running = await startGateway();
   const id = await create(running);
-  const target = `/b/k?uploadId=${id}`;
+  const target = `/main/k?uploadId=${id}`;
   const early = { "x-amz-if-match-initiated-time": "Mon, 01 Jan 2024 00:00:00 GMT" };
   expect((await running.send("DELETE", target, { headers: early })).code).toBe(
     "PreconditionFailed",

@@ -10,21 +10,21 @@ const SHA1 = createHash("sha1").update(CONTENT).digest("base64");
 test("a copy gets the checksum that is asked for", async () => {
   await using running = await startGateway();
   const { send } = running;
-  await send("PUT", "/b/k", { body: CONTENT, headers: { "x-amz-meta-a": "1" } });
-  const copy = { "x-amz-copy-source": "/b/k", "x-amz-checksum-algorithm": "SHA1" };
-  for (const target of ["/b/copy", "/b/k"]) {
+  await send("PUT", "/main/k", { body: CONTENT, headers: { "x-amz-meta-a": "1" } });
+  const copy = { "x-amz-copy-source": "/main/k", "x-amz-checksum-algorithm": "SHA1" };
+  for (const target of ["/main/copy", "/main/k"]) {
     const { text } = await send("PUT", target, { headers: copy });
     expect(elementOf(text, "ChecksumSHA1")).toBe(SHA1);
     const asked = { "x-amz-checksum-mode": "ENABLED" };
     const { headers } = await send("HEAD", target, { headers: asked });
     expect([headers["x-amz-checksum-sha1"], headers["x-amz-meta-a"]]).toEqual([SHA1, "1"]);
   }
-  const unknown = { ...copy, "x-amz-copy-source": "/b/none", "x-amz-checksum-algorithm": "MD4" };
-  expect((await send("PUT", "/b/copy", { headers: unknown })).code).toBe("InvalidRequest");
-  const same = { "x-amz-copy-source": "/b/k" };
-  expect((await send("PUT", "/b/k", { headers: same })).code).toBe("InvalidRequest");
+  const unknown = { ...copy, "x-amz-copy-source": "/main/none", "x-amz-checksum-algorithm": "MD4" };
+  expect((await send("PUT", "/main/copy", { headers: unknown })).code).toBe("InvalidRequest");
+  const same = { "x-amz-copy-source": "/main/k" };
+  expect((await send("PUT", "/main/k", { headers: same })).code).toBe("InvalidRequest");
   const stored = { ...same, "x-amz-storage-class": "STANDARD_IA" };
-  expect((await send("PUT", "/b/k", { headers: stored })).status).toBe(200);
+  expect((await send("PUT", "/main/k", { headers: stored })).status).toBe(200);
 });
 
 test("encryption that was asked for is told", async () => {

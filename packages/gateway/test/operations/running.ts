@@ -5,7 +5,7 @@ import { parseCredentials } from "../../src/credentials/credentials.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { openRig, type Rig } from "../objects/support.ts";
 
-/** A gateway with the bucket `b`, over HTTP. */
+/** A gateway with the buckets `b`, which is too short a name to be a copy's source, and `main`, over HTTP. */
 export interface Running extends AsyncDisposable {
   readonly rig: Rig;
   readonly gateway: Gateway;
@@ -38,6 +38,7 @@ export async function startGateway(
   rigOptions: Parameters<typeof openRig>[0] = {},
 ): Promise<Running> {
   const rig = await openRig(rigOptions);
+  await rig.objects.createBucket({ name: "main", owner: KEY, region: "us-east-1", time: 0 });
   const log: Record<string, unknown>[] = [];
   const credentials = parseCredentials(`[keys.${KEY}]\nsecret = "${SECRET}"\n`);
   const gateway = await createGateway({

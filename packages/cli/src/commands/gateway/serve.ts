@@ -141,14 +141,17 @@ export const READY_MS = 5000;
 
 type Served = Pick<
   Parameters<typeof createGateway>[0],
-  "catalog" | "objects" | "metrics" | "checkStore" | "isReadOnly"
->;
+  "catalog" | "objects" | "metrics" | "checkStore" | "isReadOnly" | "starting"
+> & {
+  /** Work besides serving. If it fails, serving ends. */
+  readonly background?: Promise<void>;
+};
 
 /** Serves until a signal ends it. */
 export async function serve(
   settings: ServeSettings,
-  served: Served,
-  { credentials, tls }: Access,
+  { background = Promise.resolve(), ...served }: Served,
+  { credentials, tls, onCertificate }: Access,
   session: Session,
 ): Promise<void> {
   const { out, signal } = session;
@@ -175,15 +178,20 @@ export async function serve(
     const reason = code === "EADDRINUSE" ? "the port is in use" : reasonOf(error);
     throw new Failure("unavailable", `cannot listen on ${host}, port ${port}: ${reason}`, error);
   });
+  onCertificate(gateway.setCertificate);
   session.keepRunning();
   await out.note(`idk: serving S3 at ${gateway.url}`);
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await out.note("idk: stopping: requests in progress may end");
-  await gateway.close(STOP_MS);
-  await log.close();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      background.catch(reject);
+    });
+  } finally {
+    await out.note("idk: stopping: requests in progress may end");
+    await gateway.close(STOP_MS);
+    await log.close();
+  }
 }
 
 function parseThreads(given: string): number {

@@ -1,6 +1,22 @@
 import type { Socket } from "node:net";
 import { isLoopback } from "../health.ts";
 
+/** How long connections may be without a request, in ms. Headers have to be there by then. */
+export interface IdleTimes {
+  /** New ones. Over TLS, that includes the time to encrypt. */
+  readonly newMs: number;
+  /** Those on which nobody was authenticated so far. */
+  readonly strangerMs: number;
+  readonly knownMs: number;
+}
+
+export const IDLE_TIMES: IdleTimes = {
+  newMs: 20_000,
+  strangerMs: 5000,
+  // Longer than most load balancers keep an idle connection, so that they are the ones to end it.
+  knownMs: 75_000,
+};
+
 /** A connection that is open. */
 export interface Connection {
   readonly socket: Socket;
@@ -10,6 +26,7 @@ export interface Connection {
   requests: number;
   /** Whether a request on it was authenticated. Those that were not are the first to go. */
   isKnown: boolean;
+  /** Ends it unless it has a request before. */
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -41,11 +58,12 @@ export interface Connections {
 const QUEUE_MAX = 16;
 /** Connections beyond the maximum for this machine: health checks, and an operator who looks. */
 const RESERVE = 16;
-/** How long an idle connection is kept on which nobody was authenticated, in ms. */
-const STRANGER_MS = 5000;
 
 /** Keeps account of connections. */
-export function createConnections(max: number): Connections {
+export function createConnections(
+  max: number,
+  { newMs, strangerMs, knownMs }: IdleTimes,
+): Connections {
   /** The one that has been idle longest comes first among those that are idle. */
   const open = new Map<Socket, Connection>();
   let [refused, running, queued] = [0, 0, 0];
@@ -66,6 +84,10 @@ export function createConnections(max: number): Connections {
     remove(socket);
     socket.destroy();
   };
+  const expire = (connection: Connection, ms: number): void => {
+    connection.timer = setTimeout(() => destroy(connection.socket), ms);
+    connection.timer.unref();
+  };
   const end = (connection: Connection): void => {
     const { socket } = connection;
     connection.requests -= 1;
@@ -76,9 +98,7 @@ export function createConnections(max: number): Connections {
     }
     open.delete(socket);
     open.set(socket, connection);
-    if (connection.isKnown) return;
-    connection.timer = setTimeout(() => destroy(socket), STRANGER_MS);
-    connection.timer.unref();
+    expire(connection, connection.isKnown ? knownMs : strangerMs);
   };
 
   const keep = (socket: Socket): Connection => {
@@ -91,6 +111,7 @@ export function createConnections(max: number): Connections {
     };
     open.set(socket, connection);
     socket.on("close", () => remove(socket));
+    expire(connection, newMs);
     return connection;
   };
 
@@ -118,7 +139,9 @@ export function createConnections(max: number): Connections {
       clearTimeout(connection.timer);
       connection.requests += 1;
       queued += 1;
-      connection.tail = connection.tail.then(async () => {
+      const earlier = connection.tail;
+      const take = async (): Promise<void> => {
+        await earlier;
         queued -= 1;
         if (!socket.destroyed) {
           running += 1;
@@ -126,7 +149,8 @@ export function createConnections(max: number): Connections {
           running -= 1;
         }
         end(connection);
-      });
+      };
+      connection.tail = take();
     },
     drain() {
       isDraining = true;

@@ -34,6 +34,8 @@ export interface ExchangeOptions {
   /** True if the client sends the body only after `100 Continue`. */
   readonly waitsForContinue: boolean;
   readonly patience: PatienceOptions;
+  /** Is told that some of the body was taken. */
+  readonly onRead: () => void;
   /** Whether the connection is to end with the answer. */
   readonly isClosing: () => boolean;
   /** Is told that a request of the connection was authenticated. */
@@ -47,7 +49,7 @@ const LINGER_MS = 2000;
 export function createExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { waitsForContinue, patience, isClosing, onAuthenticated }: ExchangeOptions,
+  { waitsForContinue, patience, onRead, isClosing, onAuthenticated }: ExchangeOptions,
 ): Exchange {
   let isAccepted = !waitsForContinue;
   let sent = 0;
@@ -67,6 +69,7 @@ export function createExchange(
       isAccepted = true;
       response.writeContinue();
     },
+    onRead,
     patience,
   );
 
@@ -100,7 +103,7 @@ export function createExchange(
           { ...answer, headers },
           {
             patience,
-            beforeEnd: isUnread && isAccepted ? () => linger(request) : undefined,
+            beforeEnd: isUnread && isAccepted ? () => linger(request, onRead) : undefined,
             sent: (bytes) => {
               sent += bytes;
             },
@@ -126,7 +129,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** Reads and drops what the client is still sending, for a while. */
-async function linger(request: IncomingMessage): Promise<void> {
+async function linger(request: IncomingMessage, onRead: () => void): Promise<void> {
   let count = 0;
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, LINGER_MS);
@@ -136,6 +139,7 @@ async function linger(request: IncomingMessage): Promise<void> {
     };
     request.on("data", (piece: Uint8Array) => {
       count += piece.length;
+      onRead();
       if (count > LINGER_BYTES) finish();
     });
     request.on("end", finish);

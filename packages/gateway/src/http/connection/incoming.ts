@@ -15,11 +15,13 @@ export interface Incoming {
 
 /**
  * @param accept tells the client to send, if it waits for that
+ * @param onRead is told that some of the body was taken
  * @throws S3Error `RequestTimeout` from the bytes, if the client stalls; `IncompleteBody` if it is gone
  */
 export function createIncoming(
   request: IncomingMessage,
   accept: () => void,
+  onRead: () => void,
   limits: PatienceOptions,
 ): Incoming {
   let count = 0;
@@ -31,6 +33,7 @@ export function createIncoming(
       const piece: Uint8Array | null = request.read();
       if (piece !== null) {
         count += piece.length;
+        onRead();
         patience.gain(piece.length);
         yield piece;
         continue;
@@ -45,7 +48,11 @@ export function createIncoming(
       throw new S3Error("IncompleteBody", "The connection ended before the request body did.");
     }
   }
-  return { bytes: { [Symbol.asyncIterator]: read }, count: () => count, isWaiting: () => isWaiting };
+  return {
+    bytes: { [Symbol.asyncIterator]: read },
+    count: () => count,
+    isWaiting: () => isWaiting,
+  };
 }
 
 const BODY_EVENTS = ["readable", "end", "close", "error", "aborted"] as const;

@@ -6,12 +6,14 @@ import { httpTime, xmlAnswer } from "../answers.ts";
 import { checksumsAndTypeXml, checksumsXml } from "../checksums.ts";
 import { findObject } from "../find.ts";
 import type { Operation, Request } from "../operation.ts";
+import { refuseClientKeys } from "../requests.ts";
 import { countOf } from "../parameters.ts";
 
 const ATTRIBUTES = ["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"] as const;
 type Attribute = (typeof ATTRIBUTES)[number];
 
 async function getObjectAttributes(request: Request): Promise<Answer> {
+  refuseClientKeys(request.headers);
   const asked = attributesOf(request.headers.get("x-amz-object-attributes") ?? "");
   const object = await findObject(request);
   const { etag, checksums, size, time } = object;
