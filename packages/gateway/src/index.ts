@@ -1,4 +1,5 @@
-export { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
+export { createGateway, type Gateway } from "./gateway.ts";
+export type { GatewayOptions } from "./serving/options.ts";
 export { type Catalog, CatalogError } from "./catalog/catalog.ts";
 export { openCatalog } from "./catalog/open-catalog.ts";
 export { createObjects, type ObjectsOptions } from "./objects/create-objects.ts";

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { once } from "node:events";
 import { chmod, readFile, rename } from "node:fs/promises";
 import { request } from "node:http";
+import { connect } from "node:tls";
 import {
   CreateBucketCommand,
   DeleteObjectCommand,
@@ -11,7 +13,13 @@ import {
   PutObjectCommand,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { type GatewayHome, gatewayHome, type RunningGateway } from "./running-gateway.ts";
+import { makeCertificate } from "../../servers/certificate.ts";
+import {
+  type GatewayHome,
+  gatewayHome,
+  type RunningGateway,
+  tlsArguments,
+} from "./running-gateway.ts";
 
 setDefaultTimeout(120_000);
 
@@ -51,6 +59,11 @@ async function refusal(request: Promise<unknown>): Promise<readonly [string, str
 async function textOf(s3: S3Client, Bucket: string, Key: string, Range?: string): Promise<string> {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key, ...(Range && { Range }) }));
   return Body!.transformToString();
+}
+
+/** Resolves once a gateway has printed a text. */
+async function said(gateway: RunningGateway, text: string): Promise<void> {
+  while (!gateway.messages().includes(text)) await Bun.sleep(20);
 }
 
 describe("idk serve s3", () => {
@@ -120,7 +133,7 @@ describe("idk serve s3", () => {
 
     await write(tableOf("NEW"));
     gateway.process.kill("SIGHUP");
-    while (!gateway.messages().includes("credentials again")) await Bun.sleep(20);
+    await said(gateway, "credentials again: 1 key\n");
     await clientOf(gateway, keys("NEW")).send(new ListBucketsCommand({}));
     expect(
       (await refusal(clientOf(gateway, keys("OLD")).send(new ListBucketsCommand({}))))[0],
@@ -128,9 +141,31 @@ describe("idk serve s3", () => {
 
     await write("[keys.NEW]\nsecret = 'secret of NEW");
     gateway.process.kill("SIGHUP");
-    while (!gateway.messages().includes("stay as they were")) await Bun.sleep(20);
+    await said(gateway, "stay as they were");
     expect(gateway.messages()).not.toContain("secret of");
     await clientOf(gateway, keys("NEW")).send(new ListBucketsCommand({}));
+  });
+
+  test("reads the certificate again at SIGHUP, and keeps the old one if it is wrong", async () => {
+    await using gateway = await home.serve(...(await tlsArguments(home)));
+    const { port } = new URL(gateway.endpoint);
+    const seen = async (): Promise<string> => {
+      const socket = connect({ port: Number(port), host: "127.0.0.1", rejectUnauthorized: false });
+      await once(socket, "secureConnect");
+      const { fingerprint256 } = socket.getPeerCertificate();
+      socket.destroy();
+      return fingerprint256;
+    };
+    const first = await seen();
+    await makeCertificate(home.folder);
+    gateway.process.kill("SIGHUP");
+    await said(gateway, "idk: read the certificate again\n");
+    const second = await seen();
+    expect(second).not.toBe(first);
+    await Bun.write(home.path("public.crt"), "no certificate");
+    gateway.process.kill("SIGHUP");
+    await said(gateway, "idk: the certificate stays as it was: ");
+    expect(await seen()).toBe(second);
   });
 
   test("keeps keys to their buckets, prefixes and rights", async () => {
@@ -263,7 +298,7 @@ describe("a snapshot", () => {
     const backup = await home.idk("backup", "docs", "-R", "me.pub", "--name", "My Docs");
     expect([backup.code, backup.stderr]).toEqual([0, expect.any(String)]);
     await using gateway = await home.serve("--snapshot", "My Docs");
-    expect(gateway.messages()).toContain("the bucket is my-docs, with 5 files");
+    await said(gateway, "the bucket is my-docs, with 5 files");
     const s3 = clientOf(gateway);
     const { Buckets } = await s3.send(new ListBucketsCommand({}));
     expect(Buckets!.map(({ Name }) => Name)).toEqual(["my-docs"]);

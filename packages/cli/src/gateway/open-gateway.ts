@@ -129,10 +129,11 @@ export async function loadMacKey(
   return file === undefined ? undefined : readSecretBytes(file, "MAC key file", session);
 }
 
-/** Rejects with a failure if a call was refused because the catalog is not that of the store. */
+/** Rejects with a failure if a call was refused because the catalog is not that of the store, or not new. */
 export async function withLineage<T>(call: Promise<T>): Promise<T> {
   return call.catch((error: unknown) => {
     const cause = error instanceof Error ? (error.cause ?? error) : error;
+    if (cause instanceof CatalogError && cause.code === "usage") throw usage(cause.message, error);
     if (!(cause instanceof LineageError)) throw error;
     throw new Failure("rollback", `cannot use the catalog: ${cause.message}`, error);
   });

@@ -97,9 +97,29 @@ test("a client that leaves is no fault", async () => {
 test("metrics tell what waits", async () => {
   await using running = await startGateway();
   const [, text] = await ask(running, "/metrics");
-  for (const name of ["requests_running 1", "requests_queued 0", "digest_bodies 0"]) {
+  for (const name of [
+    "requests_running 1",
+    "requests_queued 0",
+    "digest_bodies 0",
+    "claims 0",
+    "catalog_writes_queued 0",
+    "backend_requests_running 0",
+  ]) {
     expect(text).toContain(`idk_gateway_${name}\n`);
   }
+});
+
+test("a gateway that is not ready yet says so to those who may know", async () => {
+  let starting: string | undefined = "The files are being listed.";
+  await using running = await startGateway({ starting: () => starting });
+  expect((await ask(running, "/readyz"))[0]).toBe(503);
+  expect((await ask(running, "/healthz"))[0]).toBe(200);
+  expect(elementOf((await ask(running, "/b/k"))[1], "Code")).toBe("AccessDenied");
+  const waiting = await running.send("GET", "/b?list-type=2");
+  expect([waiting.status, waiting.headers["retry-after"]]).toEqual([503, "1"]);
+  expect(elementOf(waiting.text, "Message")).toBe(starting);
+  starting = undefined;
+  expect((await running.send("GET", "/b?list-type=2")).status).toBe(200);
 });
 
 test("answers have both ids of a request", async () => {

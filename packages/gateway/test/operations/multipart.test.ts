@@ -72,6 +72,11 @@ test.each([
   ["crc64nvme", "FULL_OBJECT"],
   ["sha1", "COMPOSITE"],
   ["sha256", "COMPOSITE"],
+  ["md5", "COMPOSITE"],
+  ["sha512", "COMPOSITE"],
+  ["xxhash128", "COMPOSITE"],
+  ["xxhash3", "COMPOSITE"],
+  ["xxhash64", "COMPOSITE"],
 ] as const)("the object's checksum, %s and %s, is checked", async (algorithm, type) => {
   await using running = await startGateway();
   const header = `x-amz-checksum-${algorithm}`;
@@ -93,6 +98,33 @@ test.each([
   expect((await complete(running, id, part, foreign)).code).toBe("InvalidRequest");
   const done = await complete(running, id, part, { [header]: right });
   expect([done.status, elementOf(done.text, element)]).toEqual([200, right]);
+});
+
+test("a part lacks no checksum that the object's is made of", async () => {
+  await using running = await startGateway();
+  const { send } = running;
+  for (const [type, expected] of [
+    ["COMPOSITE", "InvalidRequest"],
+    ["FULL_OBJECT", undefined],
+  ] as const) {
+    const id = await create(running, {
+      "x-amz-checksum-algorithm": "CRC32",
+      "x-amz-checksum-type": type,
+    });
+    const { code } = await send("PUT", `/main/k?partNumber=1&uploadId=${id}`, { body: CONTENT });
+    expect([type, code]).toEqual([type, expected]);
+  }
+});
+
+test.each([
+  [{ "x-amz-checksum-type": "OTHER" }, "x-amz-checksum-type"],
+  [{ "x-amz-checksum-crc32": "AAA" }, "x-amz-checksum-crc32"],
+  [{ "x-amz-checksum-crc32": "AAAAAA==", "x-amz-checksum-sha1": "AAAAAA==" }, "single"],
+] as const)("what Complete states must be one checksum: %p", async (headers, message) => {
+  await using running = await startGateway();
+  const id = await create(running);
+  const refused = await complete(running, id, "<ETag>x</ETag>", headers);
+  expect([refused.code, refused.text]).toEqual(["InvalidRequest", expect.stringContaining(message)]);
 });
 
 test("an object's checksum is refused of an upload without an algorithm", async () => {

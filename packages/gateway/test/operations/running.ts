@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { request as httpRequest, type Agent } from "node:http";
-import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway.ts";
+import { createGateway, type Gateway } from "../../src/gateway.ts";
+import type { GatewayOptions } from "../../src/serving/options.ts";
 import { parseCredentials } from "../../src/credentials/credentials.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { openRig, type Rig } from "../objects/support.ts";
