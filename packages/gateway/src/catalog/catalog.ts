@@ -43,8 +43,12 @@ export interface Catalog {
   createBucket(
     bucket: Omit<Bucket, "id">,
   ): Promise<{ outcome: "created" | "exists"; bucket: Bucket }>;
+  /** At most 100 buckets that are not confirmed, by id. */
+  pendingBuckets(): Promise<readonly Bucket[]>;
+  /** Marks a bucket as stored. */
+  confirmBucket(id: Seq): Promise<void>;
   findBucket(name: string): Promise<Bucket | undefined>;
-  /** Deletes a bucket without objects; uploads in progress in it are aborted. Takes an id, so that a bucket made anew meanwhile is left alone. */
+  /** Deletes a bucket without objects; uploads in progress in it are aborted. A tombstone with an empty key is queued. Takes an id, so that a bucket made anew meanwhile is left alone. */
   deleteBucket(id: Seq, now: Time): Promise<"deleted" | "absent" | "not-empty">;
   /** By name. `after` is the last name of the page before. At most `limit`, which is 1 to 1,000. */
   listBuckets(options?: {

@@ -1,6 +1,6 @@
 import type { Catalog } from "./catalog.ts";
 import { all, type Dialect, type Plan } from "./database/port.ts";
-import { createBucket, deleteBucket } from "./plans/buckets.ts";
+import { confirmBucket, createBucket, deleteBucket } from "./plans/buckets.ts";
 import { confirmGarbage, confirmTombstones, endLease, purge, takeLease } from "./plans/cleanup.ts";
 import { insertGarbage } from "./plans/contents.ts";
 import {
@@ -38,6 +38,7 @@ type Of<Method extends keyof Catalog> = Parameters<Catalog[Method]>;
 function makeChanges(dialect: Dialect) {
   return {
     createBucket: (...given: Of<"createBucket">) => createBucket(dialect, ...given),
+    confirmBucket,
     deleteBucket: (...given: Of<"deleteBucket">) => deleteBucket(dialect, ...given),
 
     setTags,

@@ -4,7 +4,7 @@ import type { Database } from "./database/database.ts";
 import { batches } from "./database/port.ts";
 import { openPostgres } from "./database/postgres.ts";
 import { openSqlite } from "./database/sqlite.ts";
-import { findBucket, listBuckets } from "./plans/buckets.ts";
+import { findBucket, listBuckets, pendingBuckets } from "./plans/buckets.ts";
 import { counts, dueGarbage, findKnown, pendingTombstones } from "./plans/cleanup.ts";
 import { parseUploadId } from "./plans/convert.ts";
 import { lineage, listMarks } from "./plans/lineage.ts";
@@ -48,6 +48,8 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     nextSeq: () => database.nextSeq(),
 
     createBucket: (bucket) => write("createBucket", bucket),
+    pendingBuckets: () => query(pendingBuckets),
+    confirmBucket: (id) => write("confirmBucket", id),
     findBucket: (name) => query(() => findBucket(name)),
     deleteBucket: (id, now) => write("deleteBucket", id, now),
     listBuckets: (options = {}) => query(() => listBuckets(options)),

@@ -112,8 +112,9 @@ export interface Tombstone {
   readonly bucket: Seq;
   /** The bucket's name; the bucket itself may be gone. */
   readonly bucketName: string;
+  /** Empty if the bucket was deleted. */
   readonly key: Key;
-  /** Objects of this key with a lower seq are deleted. */
+  /** Objects of this key with a lower seq are deleted. Of a bucket, its id. */
   readonly seq: Seq;
   readonly time: Time;
 }

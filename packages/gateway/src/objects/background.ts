@@ -4,7 +4,7 @@ import type { ObjectsContext } from "./context.ts";
 export interface Background {
   /** Asks for garbage to be collected within a second or so. */
   collectSoon(): void;
-  /** Ends all work; stores a snapshot if the catalog has changed since the last one. */
+  /** Ends all work; stores a snapshot if the catalog has changed since the last one, and that takes no longer than 30 s. */
   close(): Promise<void>;
 }
 
@@ -12,12 +12,14 @@ export interface Background {
 export interface BackgroundWork {
   collect(signal: AbortSignal): Promise<unknown>;
   snapshot(signal: AbortSignal): Promise<unknown>;
-  tombstones(): Promise<unknown>;
+  storePending(): Promise<unknown>;
 }
 
 const COLLECT_DELAY = 1000;
 const LOOK_INTERVAL = 60_000;
 const SNAPSHOT_INTERVAL = 24 * 60 * 60_000;
+/** How long a snapshot at the end may take, in ms: service managers kill what does not stop. */
+const LAST_SNAPSHOT_TIME = 30_000;
 
 /** @param isOn false for commands and tests, which do each thing themselves */
 export function createBackground(
@@ -50,14 +52,19 @@ export function createBackground(
     const { snapshot } = await catalog.lineage();
     return now() - (snapshot?.time ?? 0) >= SNAPSHOT_INTERVAL && (await hasChanged());
   };
-  /** Whether a number was taken since the snapshot took its own. */
+  let asked = 0;
+  /** Whether a number was taken since the snapshot took its own, but for those that were taken to ask. */
   const hasChanged = async (): Promise<boolean> => {
     const { snapshot } = await catalog.lineage();
-    return snapshot === undefined || (await catalog.nextSeq()) > snapshot.seq + 1;
+    if (snapshot === undefined) return true;
+    const seq = await catalog.nextSeq();
+    if (seq > Math.max(snapshot.seq, asked) + 1) return true;
+    asked = seq;
+    return false;
   };
   const look = (): void => {
     looking ??= (async () => {
-      await attempt("storing tombstones", work.tombstones);
+      await attempt("storing deletions and buckets", work.storePending);
       await collect();
       await attempt("forgetting what is out of date", () => catalog.purge(now()));
       await attempt("storing a snapshot of the catalog", async () => {
@@ -89,7 +96,7 @@ export function createBackground(
       if (!isOn) return;
       try {
         // Not the signal of the rest, which has ended.
-        if (await hasChanged()) await work.snapshot(new AbortController().signal);
+        if (await hasChanged()) await work.snapshot(AbortSignal.timeout(LAST_SNAPSHOT_TIME));
       } catch (error) {
         warn("storing a snapshot of the catalog at the end failed", error);
       }

@@ -39,6 +39,11 @@ export interface Memory {
   /** For content up to 1 MiB, so that it never waits for long transfers. */
   readonly small: Budget;
   readonly large: Budget;
+  /**
+   * For long content that is read to be sealed anew: a copy that waited to read while it holds memory to
+   * write, and others likewise, would go on only as memory is taken back from them.
+   */
+  readonly copied: Budget;
   /** Of long content. */
   readonly passed: PassedBytes;
 }
@@ -59,7 +64,7 @@ export function smallNeed(length: number): Need {
  * What a put or get of longer content takes: the chunks in flight, the one that is being filled or
  * read, and a mebibyte that is looked at before.
  */
-export function largeNeed({ chunkSize }: Memory, length: number): Need {
+export function largeNeed({ chunkSize }: Pick<Memory, "chunkSize">, length: number): Need {
   const chunks = Math.ceil(length / chunkSize);
   const bytes = (atOnce: number) => Math.min(atOnce + 1, chunks) * chunkSize + 2 * INLINE_MAX;
   return { least: bytes(1), most: bytes(CHUNKS_AT_ONCE) };

@@ -1,7 +1,7 @@
 import { type Backend, createStore, type Identity, loadNaCl, type NaCl } from "@idk/storage";
 import type { Catalog } from "../catalog/catalog.ts";
 import { S3Error } from "../errors.ts";
-import { type ObjectsContext } from "./context.ts";
+import { largeNeed, type ObjectsContext } from "./context.ts";
 import { macKeysOf } from "./identity/mac.ts";
 import { checkObjects } from "./maintenance/check.ts";
 import { LineageError, createRun } from "./lineage/run.ts";
@@ -10,13 +10,13 @@ import { collectGarbage } from "./maintenance/collect.ts";
 import type { Inspector } from "./maintenance/inspect-root.ts";
 import { storeSnapshot } from "./maintenance/snapshot.ts";
 import { sweep } from "./maintenance/sweep.ts";
-import { createBudget } from "./memory/budget.ts";
+import { type Budget, createBudget } from "./memory/budget.ts";
 import { createPassedBytes } from "./memory/garbage.ts";
 import type { Objects } from "./objects.ts";
 import { readContent } from "./read/read.ts";
 import { withRootCache } from "./read/root-cache.ts";
 import { createBackground } from "./background.ts";
-import { createBucket, deleteBucket } from "./write/buckets.ts";
+import { createBucket, deleteBucket, storePendingBuckets } from "./write/buckets.ts";
 import { abortUpload } from "./write/abort.ts";
 import { completeUpload } from "./write/complete.ts";
 import { copyObject, copyPart, setTags } from "./write/copy.ts";
@@ -90,7 +90,8 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
   });
   const large = createBudget(largeBytes);
   const small = createBudget(smallBytes);
-  const memory = { chunkSize, small, large, passed: createPassedBytes(large) };
+  const copied = createBudget(largeNeed({ chunkSize }, Infinity).least);
+  const memory = { chunkSize, small, large, copied, passed: createPassedBytes(large) };
   const { uuid: catalogId, store } = await catalog.lineage();
   const marked = requireMarkers(backend);
   const run = createRun({ backend: marked, catalog, macKeys, store, now, warn });
@@ -132,8 +133,14 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
   const background = createBackground(context, isServing, {
     collect: (signal) => collectGarbage(context, signal),
     snapshot: (signal) => storeSnapshot(context, inspector, signal),
-    tombstones: () => storePendingTombstones(context, tombstones),
+    storePending: async () => {
+      await storePendingBuckets(context);
+      await storePendingTombstones(context, tombstones);
+    },
   });
+
+  const sumOf = (count: (budget: Budget) => number): number =>
+    [small, large, copied].reduce((sum, budget) => sum + count(budget), 0);
 
   return {
     canRead,
@@ -156,10 +163,10 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
       check: (given) => checkObjects(context, inspector, given),
     },
     metrics: () => ({
-      budgetBytes: small.bytes + large.bytes,
-      budgetUsed: small.used() + large.used(),
-      budgetWaiting: small.waiting() + large.waiting(),
-      preemptions: small.preemptions() + large.preemptions(),
+      budgetBytes: sumOf((budget) => budget.bytes),
+      budgetUsed: sumOf((budget) => budget.used()),
+      budgetWaiting: sumOf((budget) => budget.waiting()),
+      preemptions: sumOf((budget) => budget.preemptions()),
     }),
     async close() {
       await background.close();

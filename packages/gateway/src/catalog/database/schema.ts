@@ -44,8 +44,10 @@ export function migrations(dialect: Dialect): readonly string[] {
        name TEXT ${binary} NOT NULL UNIQUE,
        owner TEXT NOT NULL,
        region TEXT NOT NULL,
-       time BIGINT NOT NULL
+       time BIGINT NOT NULL,
+       is_stored SMALLINT NOT NULL
      );
+     CREATE INDEX buckets_by_stored ON buckets (is_stored, id);
      CREATE TABLE objects (
        bucket BIGINT NOT NULL,
        key ${bytes} NOT NULL,

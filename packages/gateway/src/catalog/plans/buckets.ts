@@ -4,6 +4,9 @@ import { all, integer, rows, statement, type Dialect, type Plan } from "../datab
 import type { Catalog } from "../catalog.ts";
 import type { Bucket, Seq, Time } from "../records.ts";
 
+/** The key of the tombstone of a bucket: no object has it. */
+const WHOLE_BUCKET = new Uint8Array(0);
+
 export function* findBucket(name: string): Plan<Bucket | undefined> {
   const [row] = yield* rows(`SELECT ${BUCKET_COLUMNS} FROM buckets WHERE name = ?`, name);
   return row && toBucket(row);
@@ -18,7 +21,7 @@ export function* createBucket(
   const [next] = yield* rows(dialect.nextSeq);
   const id = integer(next!["seq"]);
   const made = yield* rows(
-    `INSERT INTO buckets (${BUCKET_COLUMNS}) VALUES (?, ?, ?, ?, ?)
+    `INSERT INTO buckets (${BUCKET_COLUMNS}, is_stored) VALUES (?, ?, ?, ?, ?, 0)
      ON CONFLICT (name) DO NOTHING RETURNING id`,
     id,
     name,
@@ -41,7 +44,7 @@ export function* deleteBucket(
     dialect,
     [bucketLock(id)],
     [
-      statement("SELECT id FROM buckets WHERE id = ?", id),
+      statement("SELECT name FROM buckets WHERE id = ?", id),
       statement("SELECT seq FROM objects WHERE bucket = ? LIMIT 1", id),
     ],
   );
@@ -58,8 +61,30 @@ export function* deleteBucket(
       yield* removeContents(seq, now);
     }
   }
-  yield* all(statement("DELETE FROM buckets WHERE id = ?", id));
+  yield* all(
+    statement(
+      `INSERT INTO tombstones (bucket, key, seq, bucket_name, time, is_stored)
+       VALUES (?, ?, ?, ?, ?, 0)`,
+      id,
+      WHOLE_BUCKET,
+      id,
+      buckets![0]!["name"]!,
+      now,
+    ),
+    statement("DELETE FROM buckets WHERE id = ?", id),
+  );
   return "deleted";
+}
+
+export function* pendingBuckets(): Plan<readonly Bucket[]> {
+  const found = yield* rows(
+    `SELECT ${BUCKET_COLUMNS} FROM buckets WHERE is_stored = 0 ORDER BY id LIMIT 100`,
+  );
+  return found.map(toBucket);
+}
+
+export function* confirmBucket(id: Seq): Plan<void> {
+  yield* rows("UPDATE buckets SET is_stored = 1 WHERE id = ?", id);
 }
 
 export function* listBuckets({

@@ -76,6 +76,8 @@ async function* paged<Place>(
     const page = await database.read(() => read(from));
     if (page.length === 0) return;
     yield* page;
+    // Nothing else may have given way to the process's other work.
+    await new Promise((resolve) => setImmediate(resolve));
     after = placeOf(page.at(-1)!)!;
   }
 }
@@ -215,7 +217,8 @@ function* importBucket({ id, name, owner, region, time }: Bucket): Plan<Seq> {
     );
   }
   yield* rows(
-    `INSERT INTO buckets (${BUCKET_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO buckets (${BUCKET_COLUMNS}, is_stored) VALUES (?, ?, ?, ?, ?, 1)
+     ON CONFLICT (id) DO NOTHING`,
     id,
     name,
     owner,

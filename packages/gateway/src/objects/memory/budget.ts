@@ -162,7 +162,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     acquire({ least, most }, signal) {
       if (signal?.aborted) return Promise.reject(signal.reason as Error);
       if (waiters.size === 0) {
-        if (fits(most)) return Promise.resolve(take(most));
+        if (used + most <= bytes) return Promise.resolve(take(most));
         if (fits(least)) return Promise.resolve(take(least));
       }
       return new Promise((resolve, reject) => {

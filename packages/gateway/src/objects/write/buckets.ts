@@ -10,11 +10,20 @@ export async function createBucket(
   given: Omit<Bucket, "id">,
 ): Promise<{ readonly outcome: "created" | "exists"; readonly bucket: Bucket }> {
   await context.run.ready();
-  const { outcome, bucket } = await context.catalog.createBucket(given);
-  if (outcome === "created") {
+  const created = await context.catalog.createBucket(given);
+  // Also if it exists: this may be another attempt, after the store had failed.
+  await storePendingBuckets(context);
+  return created;
+}
+
+/** Seals buckets into the store that were not stored when they were made. */
+export async function storePendingBuckets(context: ObjectsContext): Promise<void> {
+  const { catalog, run } = context;
+  for (const bucket of await catalog.pendingBuckets()) {
+    await run.ready();
     await putRecord(context, { type: "bucket", ...bucket }, new Uint8Array(0));
+    await catalog.confirmBucket(bucket.id);
   }
-  return { outcome, bucket };
 }
 
 /** Deletes an empty bucket; see `Objects.deleteBucket`. Its blob goes with the next sweep. */
@@ -28,4 +37,5 @@ export async function deleteBucket(
   if (outcome === "absent") throw new S3Error("NoSuchBucket");
   if (outcome === "not-empty") throw new S3Error("BucketNotEmpty");
   await tombstones.store([{ bucket: id, key: undefined, seq: id }]);
+  await catalog.confirmTombstones([id]);
 }

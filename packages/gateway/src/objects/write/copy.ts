@@ -85,7 +85,8 @@ export async function copyPart(context: ObjectsContext, request: CopyPartRequest
   const roots = rootsOfRange(contents, { start, end });
   if (object.kind === "inline" || roots === undefined || md5 === undefined) {
     requireIdentity(context, "copy");
-    const body = hashed(readContent(context, source, { start, end }, signal), end - start);
+    const reading = { ...context, memory: { ...context.memory, large: context.memory.copied } };
+    const body = hashed(readContent(reading, source, { start, end }, signal), end - start);
     return putPart(context, { upload, number, body, signal });
   }
   await context.run.ready();

@@ -80,7 +80,11 @@ export async function storePendingTombstones(
     const last = pending.at(-1);
     if (last === undefined) return;
     await run.ready();
-    await tombstones.store(pending);
+    await tombstones.store(
+      pending.map(({ bucket, key, seq }) => {
+        return { bucket, seq, key: key.length === 0 ? undefined : key };
+      }),
+    );
     await catalog.confirmTombstones(pending.map(({ seq }) => seq));
     after = last.seq;
   }

@@ -41,9 +41,21 @@ export function bucketBehaviour(open: OpenFixture): void {
       await catalog.deleteObject(bucket.id, bytes("key"), { now: NOW });
       expect(await catalog.deleteBucket(bucket.id, NOW)).toBe("deleted");
       expect(await catalog.deleteBucket(bucket.id, NOW)).toBe("absent");
+      const queued = { bucket: bucket.id, key: bytes(""), seq: bucket.id, bucketName: "bucket" };
+      expect(await catalog.pendingTombstones(0, 10)).toContainEqual({ ...queued, time: NOW });
       expect(await catalog.findBucket("bucket")).toBeUndefined();
       const anew = await makeBucket(catalog, "bucket");
       expect(anew.id).toBeGreaterThan(bucket.id);
+    }),
+  );
+
+  test(
+    "buckets are pending until they are confirmed",
+    using(open, async ({ catalog, bucket }) => {
+      const other = await makeBucket(catalog, "other");
+      expect(await catalog.pendingBuckets()).toEqual([bucket, other]);
+      await catalog.confirmBucket(bucket.id);
+      expect(await catalog.pendingBuckets()).toEqual([other]);
     }),
   );
 

@@ -56,6 +56,21 @@ test("a download that stalls gives way, and goes on later where it was", async (
   expect(rig.objects.metrics().budgetUsed).toBe(0);
 });
 
+test("a copy of a part gives way to nobody but others", async () => {
+  await using rig = await openRig({ memoryBytes });
+  const { catalog, bucket, objects } = rig;
+  const bytes = bytesOf(4 * MIB, 1);
+  await put(rig, "k", bytes);
+  const source = (await catalog.openObject(bucket.id, keyOf("k")))!;
+  const about = { owner: "", time: 0, headers: {}, tags: [], options: {} };
+  const upload = (await catalog.createUpload({ bucket: bucket.id, key: keyOf("c"), ...about }))!;
+  const range = { start: 5, end: 3 * MIB };
+  await objects.copyPart({ upload, number: 1, source, range });
+  // In one piece: what it reads takes nothing from what it writes.
+  expect((await catalog.openUpload(upload)).contents).toMatchObject([{ size: 3 * MIB - 5 }]);
+  expect(objects.metrics()).toMatchObject({ budgetUsed: 0, preemptions: 0 });
+});
+
 test("a reader that leaves gives its memory back", async () => {
   await using rig = await openRig({ memoryBytes });
   await put(rig, "k", bytesOf(4 * MIB, 1));
