@@ -9,7 +9,7 @@ import {
   type Plan,
   type Value,
 } from "../database/port.ts";
-import type { Key, ListedObject, Upload } from "../records.ts";
+import type { Key, ListedObject, Seq, Upload } from "../records.ts";
 
 /**
  * What comes right behind all byte strings that begin with this one: nothing in UTF-8 has a byte 255, so
@@ -193,21 +193,22 @@ export function* listUploads(
   options: ListOptions & { readonly afterId?: string },
   afterSeq: number,
 ): Plan<Page<Upload>> {
-  const { bucket, delimiter, limit, after } = options;
+  const { bucket, prefix, delimiter, limit, after } = options;
   if (limit === 0) return EMPTY;
   // Uploads of the marker's key that began later than the marker's are in the page.
   const start = startOf(options, afterSeq > 0);
-  const bound = rangeOf(options, "?", [start]);
-  const isBehind = "NOT (key = ? AND seq <= ?)";
-  const marker: Value[] = [after ?? Uint8Array.of(), afterSeq];
+  const isMarker = after !== undefined && Buffer.compare(start, after) === 0;
+  const place: readonly Value[] = [start, isMarker ? afterSeq : 0];
   let uploads: Upload[] = [];
   let prefixes: Uint8Array[] = [];
   if (delimiter === undefined) {
+    const end = prefix.length === 0 ? "" : "AND key < ?";
     const found = yield* rows(
-      `SELECT ${UPLOAD_COLUMNS} FROM uploads WHERE ${bound.sql} AND ${isBehind}
-       ORDER BY key, seq LIMIT ?`,
-      ...bound.values,
-      ...marker,
+      `SELECT ${UPLOAD_COLUMNS} FROM uploads
+       WHERE bucket = ? AND (key, seq) > (?, CAST(? AS BIGINT)) ${end} ORDER BY key, seq LIMIT ?`,
+      bucket,
+      ...place,
+      ...(prefix.length === 0 ? [] : [endOf(prefix)]),
       limit + 1,
     );
     uploads = found.map(toUpload);
@@ -216,17 +217,16 @@ export function* listUploads(
     const keys = yield* walk(dialect, "uploads", options, delimiter, start, limit + 2);
     const divided = divide(keys, options);
     ({ prefixes } = divided);
+    // Each key from its first upload on, but for the marker's, which comes first.
     for (const batch of batches(divided.own, LIST_LIMIT)) {
-      const { marks, values } = list(batch);
-      const found = yield* rows(
-        `SELECT ${UPLOAD_COLUMNS} FROM uploads
-         WHERE bucket = ? AND key IN ${marks} AND ${isBehind} ORDER BY key, seq LIMIT ?`,
-        bucket,
-        ...values,
-        ...marker,
-        limit + 1,
-      );
-      uploads.push(...found.map(toUpload));
+      const [first] = batch;
+      const isFirst = isMarker && Buffer.compare(first!, start) === 0;
+      if (isFirst) {
+        const further = yield* uploadsOf(bucket, [first!], afterSeq, limit + 1);
+        uploads.push(...further);
+      }
+      const others = isFirst ? batch.slice(1) : batch;
+      if (others.length > 0) uploads.push(...(yield* uploadsOf(bucket, others, 0, limit + 1)));
       if (uploads.length > limit) break;
     }
   }
@@ -234,4 +234,18 @@ export function* listUploads(
   const last = page.entries.at(-1);
   if (page.next === undefined || page.next.isPrefixListed || last === undefined) return page;
   return { ...page, next: { ...page.next, afterId: last.id } };
+}
+
+/** The first uploads of keys, of each with a seq above the given one. */
+function* uploadsOf(bucket: Seq, keys: readonly Key[], above: Seq, limit: number): Plan<Upload[]> {
+  const { marks, values } = list(keys);
+  const found = yield* rows(
+    `SELECT ${UPLOAD_COLUMNS} FROM uploads
+     WHERE bucket = ? AND key IN ${marks} AND seq > ? ORDER BY key, seq LIMIT ?`,
+    bucket,
+    ...values,
+    above,
+    limit,
+  );
+  return found.map(toUpload);
 }
