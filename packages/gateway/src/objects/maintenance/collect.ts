@@ -52,9 +52,9 @@ export async function collectGarbage(
 }
 
 /**
- * Deletes a root, and the blobs below it first: a root that is still there can be deleted again.
- * Without an identity, nobody knows those; they are left to the sweep of a gateway that has one, as are
- * those of a long manifest.
+ * Deletes a root and the blobs below it, from the leaves up: what is still there leads to the rest, so that
+ * it can be done again. Without an identity, nobody knows those; they are left to the sweep of a gateway
+ * that has one, as are those of a long manifest.
  *
  * @returns how many blobs were deleted
  */
@@ -63,22 +63,22 @@ async function deleteGarbage(
   { address, kind }: Garbage,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  let blobs = 1;
+  const below: Address[] = [];
   if (kind === "content" && canRead) {
     try {
+      // A node comes before what is below it.
       for await (const blob of contents.treeAddresses(address, { signal })) {
-        if (blob === address) continue;
-        await backend.delete(blob, { signal });
-        blobs += 1;
+        if (blob !== address) below.push(blob);
       }
     } catch (error) {
-      if (isMissing(error)) return 0;
-      if (!(error instanceof StorageError) || TRANSIENT.has(error.code)) throw error;
+      if (isMissing(error)) {
+        if ((await backend.head(address, { signal })) === undefined) return 0;
+      } else if (!(error instanceof StorageError) || TRANSIENT.has(error.code)) throw error;
       warn(`the content root ${address} is damaged: its chunks are left to a sweep`, error);
     }
   }
-  await backend.delete(address, { signal });
-  return blobs;
+  for (const blob of [...below.toReversed(), address]) await backend.delete(blob, { signal });
+  return below.length + 1;
 }
 
 /** The blob may be all right: it is tried again later. */

@@ -21,7 +21,7 @@ const DAY = 24 * 60 * 60_000;
 const LONG_MANIFEST = 1000;
 
 /**
- * Opens all content roots. Takes a request for each that is not inline, and 8 to 22 bytes of memory for
+ * Opens all content roots. Takes a request for each that is not inline, and 16 to 32 bytes of memory for
  * each blob.
  *
  * @throws if one cannot be opened, because nobody knows then which chunks belong to it; LineageError if one

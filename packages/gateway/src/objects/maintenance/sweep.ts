@@ -86,7 +86,7 @@ async function sweepStore(
       if (inspected.kind === "record") {
         const { record } = inspected;
         if (record.type === "tombstones") {
-          if (isOld) tombstones.push(address);
+          if (isOld && tombstones.length < ORPHANS_MAX) tombstones.push(address);
           return;
         }
         if (record.type === "bucket") {

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Address, type Backend, createStore, type Identity, loadNaCl } from "@idk/storage";
-import type { Catalog } from "../../catalog/catalog.ts";
-import type { Bucket, ExportedRow, Mark } from "../../catalog/records.ts";
-import { S3Error } from "../../errors.ts";
+import { type Catalog, CatalogError } from "../../catalog/catalog.ts";
+import type { Bucket, ContentRoot, ExportedRow, Mark } from "../../catalog/records.ts";
 import { macKeysOf } from "../identity/mac.ts";
 import { listStoredMarks, listStores, storeMarker } from "../lineage/marks.ts";
 import { LineageError } from "../lineage/run.ts";
@@ -75,7 +74,7 @@ const SKIPPED = 2 ** 24;
  * Makes a catalog from what is sealed in the store, by the rules in maintenance/lineage.ts. No gateway may
  * write to the store meanwhile. One that goes on afterwards is refused as soon as the new catalog is used.
  *
- * @throws S3Error `InvalidRequest` if the catalog is not new; LineageError if it cannot be told which store
+ * @throws CatalogError `usage` if the catalog is not new; LineageError if it cannot be told which store
  *   it is; StorageError `usage` if its backend has no markers
  */
 export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildReport> {
@@ -83,13 +82,13 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
   const backend = requireMarkers(options.backend);
   const { store: bound } = await catalog.lineage();
   if (bound !== undefined || (await catalog.listBuckets({ limit: 1 })).length > 0) {
-    throw new S3Error(
-      "InvalidRequest",
-      "A catalog is rebuilt into a new one, and this one was used: name another, or move its file away.",
+    throw new CatalogError(
+      "usage",
+      "a catalog is rebuilt into a new one, and this one was used: name another, or move its file away",
     );
   }
   const macKeys = macKeysOf(identities, macKey);
-  if (macKeys === undefined) throw new S3Error("InvalidRequest", "A rebuild needs an identity.");
+  if (macKeys === undefined) throw new CatalogError("usage", "a rebuild needs an identity");
   await catalog.setComplete(false);
 
   const roots = createStore({ backend, identities, workers: 0 });
@@ -141,7 +140,9 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
     });
 
     const rows = (): AsyncIterable<ExportedRow> => allRows(roots, snapshot, survey, signal);
-    Object.assign(counts, await importAll(catalog, survey, rows));
+    const isWhole = (contents: readonly ContentRoot[]): Promise<boolean> =>
+      isAllThere(roots, survey, contents, signal);
+    Object.assign(counts, await importAll(catalog, survey, rows, isWhole));
     const broken = survey.candidates.broken(REPORTED_MAX);
     for (const root of broken.roots) fault(root as Address, "content of it is missing");
     counts.faultCount += broken.count - broken.roots.length;
@@ -228,11 +229,39 @@ async function adopt(
   await catalog.bindStore(store);
 }
 
-/** Imports the rows that each key gets, buckets first. */
+/**
+ * Whether content is all there. An upload of a snapshot may have been aborted since, and its content be
+ * deleted in part: the leaves go first.
+ */
+async function isAllThere(
+  roots: Inspector["roots"],
+  { listed }: Survey,
+  contents: readonly ContentRoot[],
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  try {
+    for (const { address } of contents) {
+      for await (const blob of roots.treeAddresses(address, { signal })) {
+        if (!listed.has(blob)) return false;
+      }
+    }
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Imports the rows that each key gets, buckets first.
+ *
+ * @param isWhole whether content of a part is all there
+ */
 async function importAll(
   catalog: Catalog,
   survey: Survey,
   rows: () => AsyncIterable<ExportedRow>,
+  isWhole: (contents: readonly ContentRoot[]) => Promise<boolean>,
 ): Promise<{ buckets: number; objects: number }> {
   const { candidates, deletedBuckets, listed } = survey;
   const buckets = new Map(survey.buckets);
@@ -282,7 +311,9 @@ async function importAll(
     } else if (row.type === "upload" && present.has(row.upload.bucket)) {
       uploads.add(row.upload.seq);
       await add(row);
-    } else if (row.type === "part" && uploads.has(row.upload)) await add(row);
+    } else if (row.type === "part" && uploads.has(row.upload)) {
+      if (await isWhole(row.contents)) await add(row);
+    }
   }
   await flush();
   return { buckets: present.size, objects };

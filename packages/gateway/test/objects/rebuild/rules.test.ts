@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { wrapBackend } from "@idk/storage";
+import { createStore, wrapBackend } from "@idk/storage";
 import type { Catalog } from "../../../src/catalog/catalog.ts";
 import type { Upload } from "../../../src/catalog/records.ts";
 import {
@@ -135,6 +135,29 @@ test.each([false, true])(
     expect(await rebuiltRead(rig, "k")).toEqual(bytesOf(2 * MIB, 1));
   },
 );
+
+test("a part of an aborted upload does not come back without its chunks", async () => {
+  await using rig = await openRig();
+  const { catalog, backend, objects } = rig;
+  const upload = await begin(rig, "k");
+  for (const number of [1, 2]) {
+    await objects.putPart({ upload, number, body: bodyOf(bytesOf(2 * MIB, number)) });
+  }
+  const { contents } = await catalog.openUpload(upload);
+  const before = await blobsOf(backend);
+  await objects.maintenance.snapshot();
+  await objects.abortUpload(upload);
+  // A collection that was killed: it begins with the chunks of a root.
+  const store = createStore({ backend, identities: [rig.identity], workers: 0 });
+  const [chunk] = await Array.fromAsync(store.treeAddresses(contents[0]!.address));
+  expect(before).toContain(chunk!);
+  await backend.delete(chunk!);
+  const rebuilt = await rebuiltOf(rig);
+  expect(rebuilt.report.isComplete).toBe(true);
+  const parts = await rebuilt.catalog.listParts(upload, 0, 10);
+  expect(parts.map(({ number }) => number)).toEqual([2]);
+  await rebuilt.catalog.close();
+});
 
 test("an abort that cannot be sealed is not acknowledged, and can be repeated", async () => {
   let refuses = false;
