@@ -1,4 +1,5 @@
 import { Crc32cJs, Crc64NvmeJs } from "@aws-sdk/checksums/crc";
+import { Xxh3_128, Xxh3_64, Xxh64 } from "@aws-sdk/checksums/xxh";
 import type { DigestName } from "./algorithms.ts";
 import { crc32 } from "node:zlib";
 import { createHash } from "node:crypto";
@@ -41,6 +42,10 @@ const CREATE: Readonly<Record<DigestName, () => Hash>> = {
   crc32: createCrc32,
   crc32c: () => new Crc32cJs(),
   crc64nvme: () => new Crc64NvmeJs(),
+  sha512: () => createHash("sha512"),
+  xxhash128: () => new Xxh3_128(),
+  xxhash3: () => new Xxh3_64(),
+  xxhash64: () => new Xxh64(),
 };
 
 function createCrc32(): Hash {

@@ -3,6 +3,7 @@ import {
   type ChecksumAlgorithm,
   parseAlgorithm,
   parseDigest,
+  unknownAlgorithm,
 } from "./algorithms.ts";
 import type { Payload } from "../signature/payload.ts";
 import type { RequestHeaders } from "../signature/request.ts";
@@ -54,7 +55,7 @@ export function planBody(
   const lengths = planLengths(headers, payload, expectations);
   const contentMd5 = headers.get("content-md5");
   const md5 = contentMd5 === undefined ? undefined : parseDigest("md5", contentMd5);
-  if (contentMd5 !== undefined && md5 === undefined) throw new S3Error("InvalidDigest");
+  if (contentMd5 !== undefined && md5 === undefined) throw new S3Error("InvalidDigest", undefined, { details: { "Content-MD5": contentMd5 } });
   const stated = expectations.hasObjectChecksum === true ? undefined : statedChecksum(headers);
   const trailing = trailingAlgorithm(headers, payload);
   if (stated !== undefined && trailing !== undefined) throw multipleChecksums();
@@ -160,10 +161,7 @@ function checkSdkAlgorithm(headers: RequestHeaders, actual: ChecksumAlgorithm | 
   if (name === undefined) return;
   const algorithm = parseAlgorithm(name);
   if (algorithm === undefined) {
-    const names = CHECKSUM_ALGORITHMS.map((known) => known.toUpperCase()).join(", ");
-    throw invalid(
-      `Checksum algorithm provided is unsupported. Please try again with any of the valid types: [${names}]`,
-    );
+    throw unknownAlgorithm();
   }
   if (actual === undefined) {
     throw invalid(
@@ -175,7 +173,8 @@ function checkSdkAlgorithm(headers: RequestHeaders, actual: ChecksumAlgorithm | 
   }
 }
 
-function multipleChecksums(): S3Error {
+/** What a client is told that states more than one checksum. */
+export function multipleChecksums(): S3Error {
   return invalid(
     "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.",
   );

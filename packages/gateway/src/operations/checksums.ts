@@ -1,6 +1,10 @@
-import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, parseAlgorithm } from "../body/algorithms.ts";
+import {
+  CHECKSUM_ALGORITHMS,
+  type ChecksumAlgorithm,
+  parseAlgorithm,
+  unknownAlgorithm,
+} from "../body/algorithms.ts";
 import type { Texts } from "../catalog/records.ts";
-import { S3Error } from "../errors.ts";
 import { type Xml, xml } from "../xml/write.ts";
 
 /** How an object's checksum comes from its parts': of its bytes, or of their checksums. */
@@ -20,10 +24,7 @@ export function requestedAlgorithm(
   if (name === undefined) return undefined;
   const algorithm = parseAlgorithm(name);
   if (algorithm !== undefined) return algorithm;
-  throw new S3Error(
-    "InvalidRequest",
-    "Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
-  );
+  throw unknownAlgorithm();
 }
 
 /** A composite checksum ends in the number of parts. */
@@ -35,8 +36,13 @@ const ELEMENTS: Readonly<Record<ChecksumAlgorithm, (value: string) => Xml>> = {
   crc32: (value) => xml`<ChecksumCRC32>${value}</ChecksumCRC32>`,
   crc32c: (value) => xml`<ChecksumCRC32C>${value}</ChecksumCRC32C>`,
   crc64nvme: (value) => xml`<ChecksumCRC64NVME>${value}</ChecksumCRC64NVME>`,
+  md5: (value) => xml`<ChecksumMD5>${value}</ChecksumMD5>`,
   sha1: (value) => xml`<ChecksumSHA1>${value}</ChecksumSHA1>`,
   sha256: (value) => xml`<ChecksumSHA256>${value}</ChecksumSHA256>`,
+  sha512: (value) => xml`<ChecksumSHA512>${value}</ChecksumSHA512>`,
+  xxhash128: (value) => xml`<ChecksumXXHASH128>${value}</ChecksumXXHASH128>`,
+  xxhash3: (value) => xml`<ChecksumXXHASH3>${value}</ChecksumXXHASH3>`,
+  xxhash64: (value) => xml`<ChecksumXXHASH64>${value}</ChecksumXXHASH64>`,
 };
 
 /** Checksums as elements of an answer. */

@@ -31,16 +31,19 @@ export function parseTagging(body: Uint8Array): Tags {
 /**
  * The header `x-amz-tagging`: a query string.
  *
- * @throws S3Error `InvalidArgument` if it is not percent-encoded, `InvalidTag`, `BadRequest`
+ * @throws S3Error `InvalidArgument` if it is not percent-encoded, or has a name twice or none, `InvalidTag`,
+ *   `BadRequest`
  */
 export function parseTaggingHeader(text: string): Tags {
-  if (text === "") return [];
-  const tags = text.split("&").map((pair): Tags[number] => {
+  const pairs = text.split("&").filter((pair) => pair !== "");
+  const tags = pairs.map((pair): Tags[number] => {
     const equals = pair.indexOf("=");
     const [key, value] =
       equals === -1 ? [pair, ""] : [pair.slice(0, equals), pair.slice(equals + 1)];
     return [decode(key), decode(value)];
   });
+  const keys = new Set(tags.map(([key]) => key));
+  if (keys.has("") || keys.size < tags.length) throw badHeader();
   return checkTags(tags);
 }
 
@@ -48,12 +51,16 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", "%20"));
   } catch {
-    throw new S3Error(
-      "InvalidArgument",
-      "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
-      { details: { ArgumentName: "x-amz-tagging" } },
-    );
+    throw badHeader();
   }
+}
+
+function badHeader(): S3Error {
+  return new S3Error(
+    "InvalidArgument",
+    "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
+    { details: { ArgumentName: "x-amz-tagging" } },
+  );
 }
 
 /** Letters, spaces, digits and some signs, as S3 allows them. */

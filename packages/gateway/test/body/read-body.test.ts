@@ -19,13 +19,19 @@ const headersOf = (body: Uint8Array, more: Readonly<Record<string, string>> = {}
 const md5 = (body: Uint8Array): string => createHash("md5").update(body).digest("hex");
 const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString("hex");
 
-/** Of "123456789", as in the catalogue of CRCs (reveng) and RFC 6234's functions. */
+/** Of "123456789", as in the catalogue of CRCs (reveng), by RFC 6234's functions and by xxHash. */
 const CHECK_VALUES: Readonly<Record<ChecksumAlgorithm, string>> = {
   crc32: "cbf43926",
   crc32c: "e3069283",
   crc64nvme: "ae8b14860a799888",
+  md5: "25f9e794323b453885f5181f1b624d0b",
   sha1: "f7c3bc1d808e04732adf679965ccc34ca7ae3441",
   sha256: "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225",
+  sha512:
+    "d9e6762dd1c8eaf6d61b3c6192fc408d4d6d5f1176d0c29169bc24e71c3f274ad27fcd5811b313d681f7e55ec02d73d499c95455b6b5bb503acf574fba8ffe85",
+  xxhash128: "33119477ede5dcd5e9716427681d5860",
+  xxhash3: "72dcb18b67a17dff",
+  xxhash64: "8cb841db40e6ae83",
 };
 const base64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");
 
@@ -54,6 +60,19 @@ describe("a whole body", () => {
       "BadDigest",
       `The ${algorithm.toUpperCase()} you specified did not match the calculated checksum.`,
     ]);
+  });
+
+  test.each([
+    ["xxhash64", "942c0c2486b5bf41"],
+    ["xxhash3", "8e890ebedfad32a2"],
+    ["xxhash128", "90ead7ad09f3c2b08e890ebedfad32a2"],
+  ] as const)("of several pieces has the %s that xxHash computes", async (algorithm, expected) => {
+    const name = `x-amz-checksum-${algorithm}`;
+    const value = base64(expected);
+    const { digests } = await read(plan(headersOf(LARGE, { [name]: value })), LARGE, [
+      1, 239, 65_536, 999_983,
+    ]);
+    expect(digests.checksums?.values).toEqual({ [algorithm]: value });
   });
 
   test("is checked against its hash", async () => {

@@ -315,7 +315,8 @@ describe("tags", () => {
       ["a", ""],
       ["c d", "ž+"],
     ]);
-    expect(parseTaggingHeader("")).toEqual([]);
+    for (const nothing of ["", "&", "&&"]) expect(parseTaggingHeader(nothing)).toEqual([]);
+    expect(parseTaggingHeader("a=1&")).toEqual([["a", "1"]]);
   });
 
   test("are limited", () => {
@@ -335,7 +336,9 @@ describe("tags", () => {
       expectCode(() => parseTagging(bytes(tagging(tag))), "InvalidTag");
     }
     expectCode(() => parseTagging(bytes(tagging(["k", "1"], ["k", "2"]))), "InvalidTag");
-    expectCode(() => parseTaggingHeader("k=1&k=2"), "InvalidTag");
+    for (const header of ["k=1&k=2", "=v", "k%"]) {
+      expectCode(() => parseTaggingHeader(header), "InvalidArgument");
+    }
   });
 
   test("are refused before they are counted, if there are very many elements", () => {

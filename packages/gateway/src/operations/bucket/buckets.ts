@@ -79,7 +79,10 @@ async function createBucket(request: Request): Promise<Answer> {
     time: now(),
   });
   if (outcome === "exists") throw new S3Error("BucketAlreadyOwnedByYou");
-  return emptyAnswer(200, { location: `/${bucketName}` });
+  return emptyAnswer(200, {
+    location: `/${bucketName}`,
+    "x-amz-bucket-arn": `arn:aws:s3:::${bucketName}`,
+  });
 }
 
 async function headBucket(request: Request): Promise<Answer> {

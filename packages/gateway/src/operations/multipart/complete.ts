@@ -2,10 +2,12 @@ import {
   CHECKSUM_ALGORITHMS,
   type ChecksumAlgorithm,
   parseAlgorithm,
+  parseDigest,
 } from "../../body/algorithms.ts";
 import { compositeChecksum, fullObjectChecksum, multipartEtag } from "../../body/multipart.ts";
 import type { CompletedUpload } from "../../catalog/catalog.ts";
 import type { Part, Texts, Upload } from "../../catalog/records.ts";
+import { multipleChecksums } from "../../body/plan.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/connection/outgoing.ts";
 import { type CompletePart, parseCompleteUpload, LONG_XML_MAX } from "../../xml/bodies.ts";
@@ -27,6 +29,7 @@ async function completeUpload(request: Request): Promise<Answer> {
   const { headers, objects, signal } = request;
   const condition = writeCondition(headers);
   const bucket = await request.bucket();
+  checkHeaders(headers);
   const body = await readAll(request, { maxLength: LONG_XML_MAX, hasObjectChecksum: true });
   const listed = parseCompleteUpload(body);
   const earlier = await findEarlier(request, bucket.id);
@@ -208,8 +211,33 @@ function checkChecksum(headers: Request["headers"], { options }: Upload, checksu
       );
     }
     // Of a composite checksum, clients may leave out the number of parts.
-    if (given !== computed && given !== computed.split("-")[0]) throw new S3Error("BadDigest");
+    if (given === computed || given === computed.split("-")[0]) continue;
+    throw new S3Error(
+      "BadDigest",
+      `The ${name.toUpperCase()} you specified did not match the calculated checksum.`,
+    );
   }
+}
+
+/**
+ * Checks that what the headers state of the object's checksum can be one.
+ *
+ * @throws S3Error `InvalidRequest`
+ */
+function checkHeaders(headers: Request["headers"]): void {
+  const type = headers.get("x-amz-checksum-type")?.toUpperCase() ?? "COMPOSITE";
+  if (type !== "COMPOSITE" && type !== "FULL_OBJECT") throw invalidHeader("x-amz-checksum-type");
+  const names = CHECKSUM_ALGORITHMS.filter((name) => headers.has(`x-amz-checksum-${name}`));
+  if (names.length > 1) throw multipleChecksums();
+  for (const name of names) {
+    const header = `x-amz-checksum-${name}`;
+    const value = headers.get(header)!.replace(/-\d{1,5}$/u, "");
+    if (parseDigest(name, value) === undefined) throw invalidHeader(header);
+  }
+}
+
+function invalidHeader(name: string): S3Error {
+  return new S3Error("InvalidRequest", `Value for ${name} header is invalid.`);
 }
 
 export const COMPLETE_OPERATIONS: readonly Operation[] = [

@@ -14,6 +14,7 @@ type Attribute = (typeof ATTRIBUTES)[number];
 
 async function getObjectAttributes(request: Request): Promise<Answer> {
   refuseClientKeys(request.headers);
+  await request.bucket();
   const asked = attributesOf(request.headers.get("x-amz-object-attributes") ?? "");
   const object = await findObject(request);
   const { etag, checksums, size, time } = object;

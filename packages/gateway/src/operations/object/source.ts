@@ -56,6 +56,11 @@ export function namedSource(headers: RequestHeaders): NamedSource {
 /** `/BUCKET/KEY?versionId=ID`, with or without the slash, percent-encoded. */
 function parseSource(header: string): NamedSource {
   const [path = "", versionId] = header.split("?versionId=", 2);
+  if (/%(?![0-9a-f]{2})/iu.test(path)) {
+    throw new S3Error("InvalidArgument", "Invalid copy source encoding", {
+      details: { ArgumentName: "x-amz-copy-source", ArgumentValue: header },
+    });
+  }
   const bytes = percentDecoded(path.replace(/^\//u, ""));
   const slash = bytes.indexOf("/");
   if (slash < 1 || slash === bytes.length - 1) {
