@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "../session.ts";
 
-/** Writes lines as they come, and never holds up a request. */
+/** Writes lines soon after they come, and never holds up a request. */
 export interface AccessLog {
   write(line: string): void;
   /** Writes what is left. */
@@ -9,6 +10,8 @@ export interface AccessLog {
 
 /** Lines that wait for the reader of standard output. Beyond it, they are dropped and counted. */
 const WAITING_MAX = 10_000;
+/** Lines within so many ms are written at once, because a write takes a sixth of the time of a HEAD. */
+const TOGETHER_MS = 10;
 
 /** The access log on standard output: a line of JSON for each request, with `--quiet`, too. */
 export function accessLog({ out }: Session): AccessLog {
@@ -17,6 +20,7 @@ export function accessLog({ out }: Session): AccessLog {
   let writing: Promise<void> | undefined;
   const writeAll = async (): Promise<void> => {
     while (waiting.length > 0) {
+      await sleep(TOGETHER_MS);
       const lines = waiting;
       waiting = [];
       if (dropped > 0) lines.push(JSON.stringify({ dropped }));

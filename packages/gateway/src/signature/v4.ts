@@ -50,12 +50,23 @@ export function parseScope(credential: string, region: string | undefined, repor
   return { accessKey, date: date!, region: actualRegion! };
 }
 
+/** Those of the last scopes: all requests of a client in a day have the same one. */
+const signingKeys = new Map<string, Buffer>();
+/** Anybody may send other scopes. */
+const SIGNING_KEYS_MAX = 64;
+
 /** The key that all signatures of a scope are made with. */
 export function signingKey(secret: string, { date, region }: Scope): Buffer {
-  return [date, region, "s3", "aws4_request"].reduce(
+  const name = JSON.stringify([secret, date, region]);
+  const known = signingKeys.get(name);
+  if (known !== undefined) return known;
+  const key = [date, region, "s3", "aws4_request"].reduce(
     (key, part) => createHmac("sha256", key).update(part).digest(),
     Buffer.from(`AWS4${secret}`),
   );
+  if (signingKeys.size >= SIGNING_KEYS_MAX) signingKeys.clear();
+  signingKeys.set(name, key);
+  return key;
 }
 
 /** @returns 64 lowercase hex digits */

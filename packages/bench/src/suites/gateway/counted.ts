@@ -12,7 +12,7 @@ import { BELOW, type Program, serve } from "./serving.ts";
 
 const METHODS = ["GET", "PUT", "HEAD", "POST", "DELETE"] as const;
 /** Without a request for so long, in ms, the gateway has done what it does at its start. */
-const QUIET_MS = 500;
+const QUIET_MS = 300;
 
 const SIZES: readonly (readonly [name: string, bytes: number])[] = [
   ["4 KiB", 4096],
@@ -45,11 +45,12 @@ export async function counted(
   await s3.put("first", first, sha256(first));
   const counters: Counter[] = [];
   const targets: Target[] = [];
+  let before = await settled(tally);
   const count = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const before = await settled(tally);
     const result = await work();
     const after = await settled(tally);
-    const requests = requestsOf(after) - requestsOf(before);
+    const requests = after - before;
+    before = after;
     counters.push({ name: `${name}: requests`, value: requests, unit: "count" });
     const exactly = EXACTLY[name];
     if (exactly !== undefined) {
@@ -77,11 +78,11 @@ function requestsOf(tally: Tally): number {
   return METHODS.reduce((sum, method) => sum + tally[method], 0);
 }
 
-/** The tally once the gateway makes no more requests. */
-async function settled(tally: Tally): Promise<Tally> {
+/** Requests so far, once the gateway makes no more. */
+async function settled(tally: Tally): Promise<number> {
   for (;;) {
     const before = requestsOf(tally);
     await sleep(QUIET_MS);
-    if (requestsOf(tally) === before) return { ...tally };
+    if (requestsOf(tally) === before) return before;
   }
 }
