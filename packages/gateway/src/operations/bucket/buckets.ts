@@ -61,6 +61,7 @@ async function createBucket(request: Request): Promise<Answer> {
   const { bucketName, headers, objects, accessKey, now } = request;
   if (!isBucketName(bucketName)) throw new S3Error("InvalidBucketName");
   refuseGrants(headers);
+  checkOwnership(headers.get("x-amz-object-ownership"));
   if (headers.get("x-amz-bucket-object-lock-enabled")?.toLowerCase() === "true") {
     throw notImplemented("Object lock is not implemented.");
   }
@@ -82,6 +83,14 @@ async function createBucket(request: Request): Promise<Answer> {
   return emptyAnswer(200, {
     location: `/${bucketName}`,
     "x-amz-bucket-arn": `arn:aws:s3:::${bucketName}`,
+  });
+}
+
+/** Of one owner, all of them mean the same. Throws S3Error `InvalidArgument`. */
+function checkOwnership(value = "BucketOwnerEnforced"): void {
+  if (["BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"].includes(value)) return;
+  throw new S3Error("InvalidArgument", `Invalid x-amz-object-ownership header: ${value}`, {
+    details: { ArgumentName: "x-amz-object-ownership", ArgumentValue: value },
   });
 }
 

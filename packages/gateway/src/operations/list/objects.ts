@@ -90,9 +90,7 @@ async function listV2(request: Request): Promise<Answer> {
   const startAfter = query.get("start-after") ?? "";
   const position =
     token === undefined
-      ? startAfter === ""
-        ? {}
-        : { after: Buffer.from(startAfter) }
+      ? after(Buffer.from(startAfter), query.get("delimiter"))
       : parseToken(token, "continuation-token");
   const listing = await list(request, position);
   const { page, encoding } = listing;
