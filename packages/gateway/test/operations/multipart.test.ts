@@ -124,7 +124,10 @@ test.each([
   await using running = await startGateway();
   const id = await create(running);
   const refused = await complete(running, id, "<ETag>x</ETag>", headers);
-  expect([refused.code, refused.text]).toEqual(["InvalidRequest", expect.stringContaining(message)]);
+  expect([refused.code, refused.text]).toEqual([
+    "InvalidRequest",
+    expect.stringContaining(message),
+  ]);
 });
 
 test("an object's checksum is refused of an upload without an algorithm", async () => {

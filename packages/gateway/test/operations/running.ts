@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from "bun:test";
 import { createHash, createHmac } from "node:crypto";
 import { request as httpRequest, type Agent } from "node:http";
 import { createGateway, type Gateway } from "../../src/gateway.ts";
@@ -22,6 +23,8 @@ export interface SendOptions {
   readonly agent?: Agent | undefined;
   /** By default `us-east-1`. */
   readonly region?: string | undefined;
+  /** The access key, by default one that may do everything. */
+  readonly as?: string | undefined;
 }
 
 export interface Received {
@@ -32,16 +35,24 @@ export interface Received {
   readonly code: string | undefined;
 }
 
-const [KEY, SECRET] = ["AKIATEST", "a secret of tests"] as const;
+const KEY = "AKIATEST";
+const secretOf = (id: string): string => `a secret of ${id}`;
 
+/** A table of a credentials file, with what limits the key. */
+export function keyTable(id: string, limits = ""): string {
+  return `[keys.${id}]\nsecret = "${secretOf(id)}"\n${limits}\n`;
+}
+
+/** @param tables of other keys than the one that may do everything; see `keyTable` */
 export async function startGateway(
   given: Partial<GatewayOptions> = {},
   rigOptions: Parameters<typeof openRig>[0] = {},
+  tables = "",
 ): Promise<Running> {
   const rig = await openRig(rigOptions);
   await rig.objects.createBucket({ name: "main", owner: KEY, region: "us-east-1", time: 0 });
   const log: Record<string, unknown>[] = [];
-  const credentials = parseCredentials(`[keys.${KEY}]\nsecret = "${SECRET}"\n`);
+  const credentials = parseCredentials(`${keyTable(KEY)}${tables}`);
   const gateway = await createGateway({
     catalog: rig.catalog,
     objects: rig.objects,
@@ -68,10 +79,10 @@ async function send(
   url: string,
   method: string,
   target: string,
-  { headers = {}, body, agent, region = "us-east-1" }: SendOptions = {},
+  { headers = {}, body, agent, region = "us-east-1", as = KEY }: SendOptions = {},
 ): Promise<Received> {
   const { hostname, port, host } = new URL(url);
-  const signed = signedHeaders({ method, target, host, region, headers });
+  const signed = signedHeaders({ method, target, host, region, headers, as });
   const length = { "content-length": `${Buffer.byteLength(body ?? "")}` };
   const answer = Promise.withResolvers<Received>();
   const sending = httpRequest(
@@ -111,12 +122,14 @@ export function signedHeaders({
   host,
   region = "us-east-1",
   headers = {},
+  as = KEY,
 }: {
   readonly method: string;
   readonly target: string;
   readonly host: string;
   readonly region?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly as?: string;
 }): Record<string, string> {
   const date = new Date().toISOString().replaceAll(/[-:]|\.\d{3}/gu, "");
   const all: Record<string, string> = {
@@ -145,15 +158,44 @@ export function signedHeaders({
   const digest = createHash("sha256").update(canonical).digest("hex");
   const hmac = (key: string | Uint8Array, text: string): Buffer =>
     createHmac("sha256", key).update(text).digest();
-  const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${SECRET}`);
+  const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${secretOf(as)}`);
   const signature = hmac(key, ["AWS4-HMAC-SHA256", date, scope, digest].join("\n")).toString("hex");
   return {
     ...all,
-    authorization: `AWS4-HMAC-SHA256 Credential=${KEY}/${scope}, SignedHeaders=${names.join(";")}, Signature=${signature}`,
+    authorization: `AWS4-HMAC-SHA256 Credential=${as}/${scope}, SignedHeaders=${names.join(";")}, Signature=${signature}`,
   };
+}
+
+/** The texts of all elements of a name, in order. */
+export function elementsOf(text: string, name: string): readonly string[] {
+  return [...text.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "gu"))].map(
+    ([, content = ""]) => content,
+  );
 }
 
 /** The text of an element. */
 export function elementOf(text: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]*)</${name}>`, "u").exec(text)?.[1];
+}
+
+/** A gateway for all tests of a file. */
+export function sharedGateway(...given: Parameters<typeof startGateway>): () => Running {
+  let running: Running | undefined;
+  beforeAll(async () => {
+    running = await startGateway(...given);
+  });
+  afterAll(async () => running?.[Symbol.asyncDispose]());
+  return () => running!;
+}
+
+/** A key or prefix in a target: all but what a URI leaves unreserved is percent-encoded. */
+export function encoded(key: string, slash = "%2F"): string {
+  return encodeURIComponent(key)
+    .replaceAll(/[!'()*]/gu, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll("%2F", slash);
+}
+
+/** The path of an object in the bucket `main`. */
+export function pathOf(key: string): string {
+  return `/main/${encoded(key, "/")}`;
 }
