@@ -70,7 +70,9 @@ export interface Catalog {
    * the seq of the write. It is also registered as a write in progress, as by `beginWrite`.
    *
    * While the claim stands, a write of the key with a lower seq is told to `retry` with a new one, and one
-   * with a higher seq makes the claim `lost`. A claim whose write has shown no sign of life for
+   * with a higher seq makes the claim `lost`. Once it was committed, it tells older writes the same, because
+   * they were not there when its condition held: otherwise they would be lost although they were
+   * acknowledged. A deletion with a condition, and a change of tags, do so, too. A claim whose write has shown no sign of life for
    * `CLAIM_EXPIRY` can be taken over.
    *
    * `absent`: there is no object, and the condition wants one. `failed`: the condition does not hold.

@@ -132,7 +132,11 @@ export function* counts(): Plan<Counts> {
     count("tombstones", "WHERE is_stored = 0"),
     count("uploads"),
     count("writes", "WHERE is_dead = 0"),
-    count("claims"),
+    // Those of committed writes stay for a while.
+    count(
+      "writes",
+      "WHERE is_dead = 0 AND EXISTS (SELECT 1 FROM claims WHERE claims.seq = writes.seq)",
+    ),
   );
   const [garbage, tombstones, uploads, writes, claims] = results.map(([row]) => integer(row!["n"]));
   return {
@@ -146,12 +150,17 @@ export function* counts(): Plan<Counts> {
 
 /**
  * Each a batch of what is out of date. A claim stays as long as its write is known, even a dead one: the
- * root of that may still be in the store, and must not win over an older write that is committed later.
+ * root of that may still be in the store, and must not win over an older write that is committed later. That
+ * of a write which was committed stays as long as an older write is in progress.
  *
  * @returns whether there may be more
  */
 export function* purge(now: Time): Plan<boolean> {
   const old = now - WRITE_EXPIRY;
+  const [running]: readonly Row[] = yield* rows(
+    "SELECT seq FROM writes WHERE is_dead = 0 AND seq > 0 ORDER BY seq LIMIT 1",
+  );
+  const oldest = running === undefined ? Number.MAX_SAFE_INTEGER : integer(running["seq"]);
   const removed = yield* all(
     statement(
       `DELETE FROM completed WHERE seq IN
@@ -161,23 +170,21 @@ export function* purge(now: Time): Plan<boolean> {
     ),
     statement(
       `DELETE FROM claims WHERE seq IN
-         (SELECT seq FROM claims WHERE expires < ?
+         (SELECT seq FROM claims WHERE expires < ? AND seq < ?
             AND NOT EXISTS (SELECT 1 FROM writes WHERE writes.seq = claims.seq)
           ORDER BY expires LIMIT ${SOME})
        RETURNING seq`,
       old,
+      oldest,
+    ),
+    // A tombstone also tells a slow write that it is older than the deletion.
+    statement(
+      `DELETE FROM tombstones WHERE is_stored = 1 AND time < ? AND seq IN
+         (SELECT seq FROM tombstones WHERE is_stored = 1 AND seq < ? ORDER BY seq LIMIT ${SOME})
+       RETURNING seq`,
+      old,
+      oldest,
     ),
   );
-  // A tombstone also tells a slow write that it is older than the deletion.
-  const [oldest]: readonly Row[] = yield* rows(
-    "SELECT seq FROM writes WHERE is_dead = 0 AND seq > 0 ORDER BY seq LIMIT 1",
-  );
-  const tombstones = yield* rows(
-    `DELETE FROM tombstones WHERE is_stored = 1 AND time < ? AND seq IN
-       (SELECT seq FROM tombstones WHERE is_stored = 1 AND seq < ? ORDER BY seq LIMIT ${SOME})
-     RETURNING seq`,
-    old,
-    oldest === undefined ? Number.MAX_SAFE_INTEGER : integer(oldest["seq"]),
-  );
-  return [...removed, tombstones].some((some) => some.length === SOME);
+  return removed.some((some) => some.length === SOME);
 }

@@ -1,4 +1,4 @@
-import type { Committed } from "../catalog.ts";
+import { CLAIM_EXPIRY, type Committed } from "../catalog.ts";
 import {
   keyLocks,
   type Lock,
@@ -96,7 +96,8 @@ export function selectVersion({ bucket, key, seq }: StoredObject): Statement {
  *
  * A claim refuses older writes that are not committed yet. If the claimed write is lost as well, its blob
  * may be in the store for a while, and would win over an older one at a rebuild. So a claim refuses them
- * also after it has expired, until it is forgotten with its write.
+ * also after it has expired, until it is forgotten with its write. It refuses them also after its write was
+ * committed: they were not there when the condition held, so they come after it.
  *
  * @param isAlive false if the write was registered, and is dead
  */
@@ -111,9 +112,10 @@ export function judge(
   // Also if a commit is repeated whose answer was lost.
   if (object?.seq === seq) return "stored";
   if (isClaimed && (claim?.seq !== seq || newest > seq)) return "lost";
-  if (newest > seq) return "superseded";
+  const isRefused = claim !== undefined && claim.seq > seq;
+  if (newest > seq && !isRefused) return "superseded";
   if (!isAlive) return "expired";
-  return claim !== undefined && claim.seq > seq ? "retry" : "stored";
+  return isRefused ? "retry" : "stored";
 }
 
 /** What an object is stored with: its contents and the number that they belong to. */
@@ -124,11 +126,13 @@ export interface Placing {
   readonly owner: Seq | undefined;
   /** How many parts it was uploaded in. */
   readonly parts: number;
+  /** Whether it depends on what was there before: older writes come after it then. */
+  readonly isConditional: boolean;
 }
 
 /** Makes an object what its key has. What was there becomes garbage; its contents are added before. */
 export function* placeObject(
-  { bucket, key, object, owner, parts }: Placing,
+  { bucket, key, object, owner, parts, isConditional }: Placing,
   state: KeyState,
   now: Time,
 ): Plan<void> {
@@ -155,7 +159,7 @@ export function* placeObject(
       JSON.stringify(tags),
       JSON.stringify(headers),
     ),
-    ...endWrite(seq),
+    ...(isConditional ? settleClaim(bucket, key, seq, now) : endWrite(seq)),
   ];
   if (state.object !== undefined && state.object.root !== root) {
     changes.push(...insertGarbage([rootGarbage(state.object, now, true)]));
@@ -177,6 +181,26 @@ export function* discard(
     ]),
     ...endWrite(object.seq),
   );
+}
+
+/**
+ * Ends a write in progress, and leaves a claim behind that anybody may take over, and that older writes of
+ * the key are told of.
+ */
+export function settleClaim(bucket: Seq, key: Key, seq: Seq, now: Time): Statement[] {
+  return [
+    statement("DELETE FROM writes WHERE seq = ?", seq),
+    statement(
+      `INSERT INTO claims (bucket, key, seq, expires) VALUES (?, ?, ?, ?)
+       ON CONFLICT (bucket, key) DO UPDATE SET seq = excluded.seq, expires = excluded.expires
+       WHERE excluded.seq >= claims.seq`,
+      bucket,
+      key,
+      seq,
+      // Over for everyone, whatever their clocks.
+      now - CLAIM_EXPIRY,
+    ),
+  ];
 }
 
 /** Ends a write in progress, and its claim. */

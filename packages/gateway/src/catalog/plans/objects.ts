@@ -20,7 +20,15 @@ import {
   toRoot,
 } from "./convert.ts";
 import { all, integer, rows, statement, type Dialect, type Plan } from "../database/port.ts";
-import { discard, endWrite, judge, lockKey, placeObject, selectVersion } from "./key-state.ts";
+import {
+  discard,
+  endWrite,
+  judge,
+  lockKey,
+  placeObject,
+  selectVersion,
+  settleClaim,
+} from "./key-state.ts";
 import { insertWrite, selectWrite } from "./writes.ts";
 import type { Key, OpenedObject, Part, PlacedRoot, Seq, StoredObject, Time } from "../records.ts";
 
@@ -138,8 +146,15 @@ export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {
     yield* addContents(owner, contents, source !== undefined);
     if (parts.length > 0) yield* all(...insertParts(owner, parts));
   }
-  yield* placeObject({ bucket, key, object, owner, parts: parts.length }, state, now);
+  const changesItself = source !== undefined && isSameKey(source, put);
+  const isConditional = isClaimed || changesItself;
+  const placing = { bucket, key, object, owner, parts: parts.length, isConditional };
+  yield* placeObject(placing, state, now);
   return { outcome, replaced: state.object };
+}
+
+function isSameKey(a: StoredObject, b: Pick<Put, "bucket" | "key">): boolean {
+  return a.bucket === b.bucket && Buffer.compare(a.key, b.key) === 0;
 }
 
 export function* deleteObject(
@@ -168,6 +183,7 @@ export function* deleteObject(
       now,
     ),
   ];
+  if (Object.keys(condition).length > 0) changes.push(...settleClaim(bucket, key, seq, now));
   if (object !== undefined) {
     changes.push(
       statement("DELETE FROM objects WHERE bucket = ? AND key = ?", bucket, key),

@@ -188,7 +188,8 @@ function* importObject(
     yield* addContents(owner, contents, true);
     if (parts.length > 0) yield* all(...insertParts(owner, parts));
   }
-  yield* placeObject({ bucket, key, object, owner, parts: parts.length }, state, now);
+  const placing = { bucket, key, object, owner, parts: parts.length, isConditional: false };
+  yield* placeObject(placing, state, now);
   return highest;
 }
 

@@ -196,7 +196,8 @@ export function* completeUpload(
   if (outcome !== "stored" && outcome !== "superseded") return { outcome };
   yield* removeParts(owner, now, [...unlisted.keys()]);
   if (outcome === "stored") {
-    yield* placeObject({ bucket, key, object, owner, parts: parts.length }, state, now);
+    const placing = { bucket, key, object, owner, parts: parts.length, isConditional: isClaimed };
+    yield* placeObject(placing, state, now);
   } else {
     yield* removeContents(owner, now);
     yield* discard(object, [], now);

@@ -80,6 +80,73 @@ export function claimBehaviour(open: OpenFixture): void {
   );
 
   test(
+    "a write with a lower number than a conditional write that is committed has to take a new one",
+    using(open, async ({ catalog, bucket }) => {
+      const { etag } = await put(catalog, bucket, "key");
+      const condition = { ifMatch: [etag] };
+      const early = await catalog.nextSeq();
+      const commit = async (seq: number) =>
+        (await catalog.commitPut(putOf(bucket, "key", inline(seq)))).outcome;
+      const claim = await catalog.claim(bucket.id, KEY, condition, NOW);
+      if (claim.outcome !== "claimed") throw new Error(claim.outcome);
+      const object = inline(claim.seq);
+      await catalog.commitPut(putOf(bucket, "key", object, { isClaimed: true }));
+      // It was not there when the condition held, so it comes after it, and must not be lost.
+      expect(await commit(early)).toBe("retry");
+      expect((await catalog.counts()).claims).toBe(0);
+
+      const before = await catalog.nextSeq();
+      const deleted = await catalog.deleteObject(bucket.id, KEY, {
+        condition: { ifMatch: [object.etag] },
+        now: NOW,
+      });
+      expect(deleted.outcome).toBe("deleted");
+      expect(await commit(before)).toBe("retry");
+      expect(await commit(await catalog.nextSeq())).toBe("stored");
+      // Without a condition, it may as well have been there before.
+      const last = await catalog.nextSeq();
+      await catalog.deleteObject(bucket.id, KEY, { now: NOW });
+      expect(await commit(last)).toBe("superseded");
+    }),
+  );
+
+  test(
+    "a write with a lower number than a change of the tags has to take a new one",
+    using(open, async ({ catalog, bucket }) => {
+      const source = {
+        ...(await put(catalog, bucket, "key")),
+        bucket: bucket.id,
+        key: KEY,
+        parts: 0,
+      };
+      const early = await catalog.nextSeq();
+      const changed = inline(await catalog.nextSeq());
+      const tagged = await catalog.commitPut(putOf(bucket, "key", changed, { source }));
+      expect(tagged.outcome).toBe("stored");
+      expect((await catalog.commitPut(putOf(bucket, "key", inline(early)))).outcome).toBe("retry");
+    }),
+  );
+
+  test(
+    "what a conditional write leaves behind is forgotten when no older write is left",
+    using(open, async ({ catalog, bucket }) => {
+      const early = await catalog.beginWrite(NOW);
+      const claim = await catalog.claim(bucket.id, KEY, NONE, NOW);
+      if (claim.outcome !== "claimed") throw new Error(claim.outcome);
+      await catalog.commitPut(putOf(bucket, "key", inline(claim.seq), { isClaimed: true }));
+      const commit = async () =>
+        (await catalog.commitPut(putOf(bucket, "key", inline(early)))).outcome;
+      const late = NOW + 2 * DAY;
+      await catalog.beat([early], late);
+      await catalog.purge(late);
+      expect(await commit()).toBe("retry");
+      await catalog.endWrites([early]);
+      await catalog.purge(late);
+      expect(await commit()).toBe("superseded");
+    }),
+  );
+
+  test(
     "a claim is lost to a later write, and to a deletion",
     using(open, async ({ catalog, bucket }) => {
       for (const isDeleted of [false, true]) {
