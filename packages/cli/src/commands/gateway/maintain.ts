@@ -109,10 +109,18 @@ export const gatewayRebuild: Command = withCatalogVariable(
       if (!out.json) {
         await out.note(`rebuilt ${count(buckets, "bucket")} with ${count(objects, "object")}`);
       }
-      if (isComplete) return;
       if (settings.acceptFaults) {
-        await catalog.setComplete(true);
+        if (!isComplete) await catalog.setComplete(true);
         return;
+      }
+      if (isComplete && forgedCount === 0) return;
+      // The catalog can be used, but somebody has written to the store, which the operator must see.
+      if (isComplete) {
+        throw new Failure(
+          "auth",
+          `${count(forgedCount, "blob")} in the store were not made by a gateway with these keys: the catalog is complete without them. ` +
+            "Find out who can write to the store",
+        );
       }
       throw new Failure(
         "tree",
