@@ -27,7 +27,9 @@ interface Service {
 }
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
-  readonly networks: { readonly default: { readonly ipam: { readonly config: readonly { subnet: string }[] } } };
+  readonly networks: {
+    readonly default: { readonly ipam: { readonly config: readonly { subnet: string }[] } };
+  };
 }
 
 /** Flags of a command that its help does not have. */
@@ -41,14 +43,14 @@ async function unknownFlags(command: string, flags: readonly string[]): Promise<
 
 const flagsOf = (text: string): string[] => text.match(/(?<=\s)--[a-z][a-z0-9-]+/gu) ?? [];
 
-describe("packaging/gateway/compose.yml", async () => {
-  const { services, networks } = Bun.YAML.parse(await read("compose.yml")) as Compose;
+const { services, networks } = Bun.YAML.parse(await read("compose.yml")) as Compose;
 
+describe("packaging/gateway/compose.yml", () => {
   test("has two gateways that differ in nothing, over PostgreSQL and MinIO", () => {
     expect(Object.keys(services).toSorted()).toEqual(
       ["balancer", "bucket", "gateway1", "gateway2", "minio", "postgres"].toSorted(),
     );
-    expect(services["gateway1"]).toEqual(services["gateway2"]!);
+    expect(services["gateway1"]).toEqual(services["gateway2"]);
   });
 
   test("pins every image by its version", () => {
@@ -59,7 +61,9 @@ describe("packaging/gateway/compose.yml", async () => {
   });
 
   test("has the same MinIO as the one for development", async () => {
-    const other = Bun.YAML.parse(await Bun.file(join(root, "docker-compose.yml")).text()) as Compose;
+    const other = Bun.YAML.parse(
+      await Bun.file(join(root, "docker-compose.yml")).text(),
+    ) as Compose;
     expect(services["minio"]!.image).toBe(other.services["minio"]!.image);
   });
 
@@ -109,7 +113,12 @@ describe("the units of packaging/gateway", () => {
             const text = (await read(unit)).replaceAll("/usr/local/bin/idk", process.execPath);
             await Bun.write(join(folder, unit), text);
           }
-          const verify = ["systemd-analyze", "verify", "--man=no", ...UNITS.map((unit) => `./${unit}`)];
+          const verify = [
+            "systemd-analyze",
+            "verify",
+            "--man=no",
+            ...UNITS.map((unit) => `./${unit}`),
+          ];
           // It exits with 0 though it does not know a setting.
           expect(await run(folder, verify)).toEqual({ stdout: "", stderr: "", exitCode: 0 });
         }));
@@ -142,13 +151,19 @@ skipIfMissing(haproxy === null ? ["haproxy"] : [])("packaging/gateway/haproxy.cf
       await Bun.$`chmod 600 ${file}`;
       const options = ["--credentials", file, "--catalog", catalog.href];
       const proxies = ["--trusted-proxy", "127.0.0.1"];
-      gateways = [await home.serve(...options, ...proxies), await home.serve(...options, ...proxies)];
+      gateways = [
+        await home.serve(...options, ...proxies),
+        await home.serve(...options, ...proxies),
+      ];
       // The names and the resolver of Docker's network.
       const config = (await read("haproxy.cfg"))
         .replace(/^resolvers docker\n.*\n/mu, "")
         .replace(" init-addr libc,none resolvers docker", "")
         .replace("bind :9000", `bind 127.0.0.1:${ports.balancer}`)
-        .replaceAll(/gateway(\d):9000/gu, (_, n: string) => new URL(gateways[Number(n) - 1]!.endpoint).host);
+        .replaceAll(
+          /gateway(\d):9000/gu,
+          (_, n: string) => new URL(gateways[Number(n) - 1]!.endpoint).host,
+        );
       await Bun.write(home.path("haproxy.cfg"), config);
       balancer = Bun.spawn([haproxy!, "-f", home.path("haproxy.cfg")], {
         stdin: "ignore",
@@ -175,7 +190,16 @@ skipIfMissing(haproxy === null ? ["haproxy"] : [])("packaging/gateway/haproxy.cf
       (await s3.send(new GetObjectCommand({ Bucket: "shared", Key }))).Body!.transformToString();
 
     test("passes every key on as it is", async () => {
-      for (const Key of ["a//b", "a/./b", "//lead", "a%2Fb", "a b+c&d=e", "ü/日本/🙂", "tail/", "a?b#c"]) {
+      for (const Key of [
+        "a//b",
+        "a/./b",
+        "//lead",
+        "a%2Fb",
+        "a b+c&d=e",
+        "ü/日本/🙂",
+        "tail/",
+        "a?b#c",
+      ]) {
         await s3.send(new PutObjectCommand({ Bucket: "shared", Key, Body: Key }));
         expect(await text(Key)).toBe(Key);
       }
@@ -196,7 +220,9 @@ skipIfMissing(haproxy === null ? ["haproxy"] : [])("packaging/gateway/haproxy.cf
       await s3.send(
         new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload: { Parts } }),
       );
-      expect(await text("parts")).toBe([1, 2, 3, 4].map((n) => part.replaceAll("0", `${n}`)).join(""));
+      expect(await text("parts")).toBe(
+        [1, 2, 3, 4].map((n) => part.replaceAll("0", `${n}`)).join(""),
+      );
       for (const gateway of gateways) {
         const operations = (await gateway.log()).map(({ operation }) => operation);
         expect(operations).toContain("UploadPart");

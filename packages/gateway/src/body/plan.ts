@@ -55,7 +55,8 @@ export function planBody(
   const lengths = planLengths(headers, payload, expectations);
   const contentMd5 = headers.get("content-md5");
   const md5 = contentMd5 === undefined ? undefined : parseDigest("md5", contentMd5);
-  if (contentMd5 !== undefined && md5 === undefined) throw new S3Error("InvalidDigest", undefined, { details: { "Content-MD5": contentMd5 } });
+  if (contentMd5 !== undefined && md5 === undefined)
+    throw new S3Error("InvalidDigest", undefined, { details: { "Content-MD5": contentMd5 } });
   const stated = expectations.hasObjectChecksum === true ? undefined : statedChecksum(headers);
   const trailing = trailingAlgorithm(headers, payload);
   if (stated !== undefined && trailing !== undefined) throw multipleChecksums();

@@ -69,9 +69,11 @@ describe("a whole body", () => {
   ] as const)("of several pieces has the %s that xxHash computes", async (algorithm, expected) => {
     const name = `x-amz-checksum-${algorithm}`;
     const value = base64(expected);
-    const { digests } = await read(plan(headersOf(LARGE, { [name]: value })), LARGE, [
-      1, 239, 65_536, 999_983,
-    ]);
+    const { digests } = await read(
+      plan(headersOf(LARGE, { [name]: value })),
+      LARGE,
+      [1, 239, 65_536, 999_983],
+    );
     expect(digests.checksums?.values).toEqual({ [algorithm]: value });
   });
 
